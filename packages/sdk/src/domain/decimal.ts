@@ -1,0 +1,129 @@
+import { PriorbookError } from './errors.ts'
+
+declare const ticksBrand: unique symbol
+declare const unitsBrand: unique symbol
+
+/** A price as a whole number of 10^-decimals, the decimals being those of its venue or ladder. */
+export type PriceTicks = number & { readonly [ticksBrand]: true }
+
+/** A size as a whole number of 10^-decimals, the decimals being those of its venue. */
+export type SizeUnits = number & { readonly [unitsBrand]: true }
+
+/** Powers of ten that are exact in a double. */
+export const POW10: readonly number[] = Array.from({ length: 16 }, (_, index) => 10 ** index)
+
+const ZERO = 48
+const POINT = 46
+const MINUS = 45
+
+/**
+ * Reads decimal text as an exact whole number of 10^-decimals.
+ * Accepts what venues send (`0.0100`, `.48`, `-54.00`, `5`, `1e-7`), refuses everything else, and
+ * refuses a value that is finer than the scale or beyond 2^53 − 1 instead of rounding it.
+ */
+export function parseScaled(text: string, decimals: number): number {
+  let units = 0
+  let digits = 0
+  let fraction = -1
+  let index = text.charCodeAt(0) === MINUS ? 1 : 0
+  const negative = index === 1
+  for (; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === POINT && fraction < 0) {
+      fraction = 0
+      continue
+    }
+    const digit = code - ZERO
+    if (digit < 0 || digit > 9) return parseExponent(text, decimals)
+    digits++
+    if (fraction >= decimals) {
+      if (digit !== 0) throw tooFine(text, decimals)
+      continue
+    }
+    units = units * 10 + digit
+    if (fraction >= 0) fraction++
+    if (units > Number.MAX_SAFE_INTEGER) throw tooLarge(text)
+  }
+  if (digits === 0) throw notDecimal(text)
+  const missing = decimals - Math.max(fraction, 0)
+  if (missing > 0) units *= POW10[missing]!
+  if (units > Number.MAX_SAFE_INTEGER) throw tooLarge(text)
+  return negative && units !== 0 ? -units : units
+}
+
+/** Reads a price at the given decimals; bounds are the business of the row checks. */
+export function parsePrice(value: unknown, decimals: number): PriceTicks {
+  return parseScaled(decimalText(value), decimals) as PriceTicks
+}
+
+/** Reads a size or a signed size change at the given decimals. */
+export function parseSize(value: unknown, decimals: number): SizeUnits {
+  return parseScaled(decimalText(value), decimals) as SizeUnits
+}
+
+/** Prints a scaled whole number in canonical form: no trailing zeros, no sign on zero, a digit before the point. */
+export function printScaled(units: number, decimals: number): string {
+  if (decimals === 0) return String(units === 0 ? 0 : units)
+  const negative = units < 0
+  const absolute = negative ? -units : units
+  const one = POW10[decimals]!
+  const whole = Math.floor(absolute / one)
+  let rest = absolute - whole * one
+  if (rest === 0) return `${negative ? '-' : ''}${whole}`
+  let places = decimals
+  while (rest % 10 === 0) {
+    rest /= 10
+    places--
+  }
+  return `${negative ? '-' : ''}${whole}.${String(rest).padStart(places, '0')}`
+}
+
+/** The canonical form of decimal text of any length (`0.0100` → `0.01`, `.50` → `0.5`, `-0` → `0`). */
+export function canonicalDecimal(text: string): string {
+  const match = /^(-?)(\d*)(?:\.(\d*))?$/.exec(text)
+  if (match === null || !/\d/.test(text)) throw notDecimal(text)
+  const whole = match[2]!.replace(/^0+(?=\d)/, '') || '0'
+  const fraction = (match[3] ?? '').replace(/0+$/, '')
+  const body = fraction === '' ? whole : `${whole}.${fraction}`
+  return match[1] === '-' && body !== '0' ? `-${body}` : body
+}
+
+/** The text of a venue's number, which is a string on most wires and a JSON number on some. */
+export function decimalText(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number' && Number.isFinite(value)) return String(value)
+  throw notDecimal(value)
+}
+
+// JSON numbers print with an exponent below 1e-6 and from 1e21 on: move the point, then read again.
+function parseExponent(text: string, decimals: number): number {
+  const match = /^(-?)(\d+)(?:\.(\d+))?[eE]([+-]?\d{1,3})$/.exec(text)
+  if (match === null) throw notDecimal(text)
+  const [, sign, whole, fraction = '', power] = match
+  const exponent = Number(power)
+  if (exponent > 15) throw tooLarge(text)
+  if (exponent < -30) throw tooFine(text, decimals)
+  const digits = `${whole}${fraction}`
+  const point = whole!.length + exponent
+  const plain =
+    point <= 0
+      ? `0.${'0'.repeat(-point)}${digits}`
+      : `${digits.slice(0, point).padEnd(point, '0')}.${digits.slice(point)}`
+  return parseScaled(`${sign}${plain}`, decimals)
+}
+
+function notDecimal(value: unknown): PriorbookError {
+  const shown = (JSON.stringify(value) ?? String(value)).slice(0, 60)
+  return new PriorbookError('invalid_decimal', `${shown} is not a decimal number`)
+}
+
+function tooFine(text: string, decimals: number): PriorbookError {
+  return new PriorbookError(
+    'unrepresentable',
+    `${text.slice(0, 60)} has more than ${decimals} decimals`,
+  )
+}
+
+function tooLarge(text: string): PriorbookError {
+  return new PriorbookError('unrepresentable', `${text.slice(0, 60)} is beyond 2^53 − 1 units`)
+}

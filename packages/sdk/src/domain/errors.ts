@@ -1,0 +1,39 @@
+/** Every failure Priorbook names, with one plain sentence; `docs/errors.md` is compared with it by a test. */
+export const ERROR_CODES = {
+  invalid_decimal: 'A price, size or value is not a decimal number.',
+  unrepresentable: 'A number is too large or too fine to be kept exactly.',
+  invalid_time: 'A time is missing, malformed or out of range.',
+  invalid_id: 'An identifier is empty, too long or holds characters that no venue uses.',
+  invalid_message: 'An upstream message does not have the shape its type promises.',
+  unknown_event: 'An upstream message has a type that Priorbook does not know.',
+  invalid_line: 'A line of a recording is not a complete JSON object with a received time.',
+  truncated_file: 'A compressed recording ends before its end marker.',
+  late_data: 'A recording holds messages older than what is already stored for the market.',
+  corrupt_chunk: 'A stored chunk fails its checksum or contradicts itself.',
+  corrupt_row: 'A stored row fails its checksum.',
+  corrupt_journal: 'A journal block fails its checksum or breaks the numbering.',
+  corrupt_database: 'The database file is damaged outside the rows that carry checksums.',
+  unsupported_format: 'The data was written by a format version that this build cannot read.',
+  newer_schema: 'The database was written by a newer Priorbook; upgrade to open it.',
+  store_locked: 'Another process already writes to this data folder.',
+  store_read_only: 'The data folder or the store handle does not allow writing.',
+  disk_full: 'There is no space left for the write; nothing of it was kept.',
+  store_unavailable: 'The store could not be opened or read.',
+  store_closed: 'The store was used after it was closed.',
+  unknown_market: 'No market with this identifier has been recorded.',
+  invalid_argument: 'A command-line argument or option is wrong.',
+} as const
+
+/** The name of one listed failure. */
+export type ErrorCode = keyof typeof ERROR_CODES
+
+/** An error with a listed code, so that callers decide by `code` and people read `message`. */
+export class PriorbookError extends Error {
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, detail: string, options?: ErrorOptions) {
+    super(detail === '' ? ERROR_CODES[code] : detail, options)
+    this.name = 'PriorbookError'
+    this.code = code
+  }
+}

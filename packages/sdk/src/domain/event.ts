@@ -1,0 +1,70 @@
+import type { PriceTicks, SizeUnits } from './decimal.ts'
+import type { Gap } from './gap.ts'
+import type { Instrument } from './identity.ts'
+import type { MarketRecord } from './market.ts'
+import type { Micros } from './micros.ts'
+
+/** The side of a normalized book; for venue B `bid` is the yes ladder and `ask` the complement of the no ladder. */
+export type Side = 'bid' | 'ask'
+
+/** One price level, in ticks and units of its venue. */
+export type Level = { readonly price: PriceTicks; readonly size: SizeUnits }
+
+/** What every event of the tape knows about where it came from. */
+export type Provenance = {
+  readonly received: Micros
+  /** The venue's clock; absent where the venue gave none. */
+  readonly source?: Micros
+  /** The venue's own number of the message and the channel (subscription, socket) that it counts in. */
+  readonly venueSeq?: number
+  readonly channel?: number
+  /** The journal record that this was derived from. */
+  readonly journal: number
+}
+
+/** The venue sent the whole book. Levels in any order; the row checks look at them as sent. */
+export type BookSnapshot = Provenance & {
+  readonly kind: 'snapshot'
+  readonly instrument: Instrument
+  readonly bids: readonly Level[]
+  readonly asks: readonly Level[]
+  readonly flags?: number
+}
+
+/** The venue sent one or more changed levels: `size` is the new size, or a signed change when `signed`. */
+export type BookChange = Provenance & {
+  readonly kind: 'change'
+  readonly instrument: Instrument
+  readonly changes: readonly (Level & { readonly side: Side })[]
+  readonly signed: boolean
+}
+
+/** One execution print. `taker` says what the taker did with the market's first outcome. */
+export type Trade = Provenance & {
+  readonly kind: 'trade'
+  readonly instrument: Instrument
+  readonly tradeId: string
+  readonly price: PriceTicks
+  readonly size: SizeUnits
+  readonly taker?: 'buy' | 'sell'
+}
+
+/** One value of one named metric at one instant, as canonical decimal text. */
+export type Sample = Provenance & {
+  readonly kind: 'sample'
+  readonly instrument: Instrument
+  readonly metric: string
+  readonly value: string
+}
+
+/** A market record as known at its received time. */
+export type MarketRevision = Provenance & {
+  readonly kind: 'market'
+  readonly record: MarketRecord
+}
+
+/** A span that was not observed, opened or closed. */
+export type GapEvent = { readonly kind: 'gap'; readonly gap: Gap }
+
+/** Everything a normalizer can say. */
+export type TapeEvent = BookSnapshot | BookChange | Trade | Sample | MarketRevision | GapEvent

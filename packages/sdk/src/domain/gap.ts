@@ -1,0 +1,47 @@
+import type { Micros } from './micros.ts'
+import type { VenueId } from './venue.ts'
+
+/** Why a span was not observed; each with the sentence that the docs and the service show. */
+export const GAP_REASONS = {
+  before_capture: 'The span lies before capture began.',
+  market_not_open: 'The market had not opened.',
+  market_closed: 'The market had closed.',
+  venue_silent: 'The venue kept the connection open but sent nothing.',
+  disconnected: 'The connection was lost and a new one was made.',
+  sequence_break: 'The venue numbers its messages, and at least one is missing.',
+  book_reset: 'Changes arrived, but no full book to apply them to.',
+  recorder_down: 'The recorder was not running.',
+  late_discovery: 'The market was open before the recorder found it.',
+  quota: 'The upstream quota did not allow a poll.',
+  rejected: 'A message failed the row checks; the book is closed until the next full one.',
+  disk_full: 'There was no space to record.',
+  corrupt: 'What was recorded is damaged on disk and is not served.',
+  retention: 'What was recorded has been removed by age.',
+} as const
+
+/** The name of one reason. */
+export type GapReason = keyof typeof GAP_REASONS
+
+/** What a gap is about: one instrument, all instruments of a market, or a whole venue. */
+export type GapScope = 'instrument' | 'market' | 'venue'
+
+/**
+ * A half-open span [start, end) by received time in which something was not observed.
+ * `end` is absent while the gap is open. `afterSequence` is the last good observation (0: none),
+ * which places the gap exactly even where received times tie.
+ */
+export type Gap = {
+  readonly venue: VenueId
+  readonly scope: GapScope
+  /** Instrument key or market id; empty for a whole venue. */
+  readonly key: string
+  readonly reason: GapReason
+  readonly start: Micros
+  readonly end?: Micros
+  readonly sourceStart?: Micros
+  readonly sourceEnd?: Micros
+  readonly afterSequence: number
+  /** Counts or a sentence that help a reader, such as how many changes could not be applied. */
+  readonly detail?: string
+  readonly journal: number
+}

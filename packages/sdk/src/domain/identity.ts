@@ -1,0 +1,50 @@
+import { PriorbookError } from './errors.ts'
+import { isVenueId, type VenueId } from './venue.ts'
+
+/**
+ * One recorded ladder stream: of A a market id, of B a market ticker, of C an outcome token.
+ * `key` is the venue's own identifier and `market` the market it belongs to.
+ */
+export type Instrument = {
+  readonly venue: VenueId
+  readonly market: string
+  readonly key: string
+}
+
+/** The place of one observation: identical on REST, stream, replay, export, and after a rebuild. */
+export type RowId = {
+  readonly venue: VenueId
+  readonly key: string
+  readonly sequence: number
+}
+
+const NATIVE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/
+
+/** Takes a venue-native identifier (marketId, ticker, token, condition id) or refuses it. */
+export function parseNativeId(value: unknown): string {
+  if (typeof value !== 'string' || !NATIVE_ID.test(value)) {
+    const shown = (JSON.stringify(value) ?? 'nothing').slice(0, 80)
+    throw new PriorbookError('invalid_id', `${shown} is not a venue identifier`)
+  }
+  return value
+}
+
+/** The name of an instrument across venues, `venue:key`. */
+export function instrumentName(instrument: { venue: VenueId; key: string }): string {
+  return `${instrument.venue}:${instrument.key}`
+}
+
+/** Prints a row id as `venue:instrument:sequence`. */
+export function printRowId(id: RowId): string {
+  return `${id.venue}:${id.key}:${id.sequence}`
+}
+
+/** Reads a row id as printed by `printRowId`. */
+export function parseRowId(text: string): RowId {
+  const [venue, key, digits, ...rest] = text.split(':')
+  const sequence = /^[1-9]\d{0,15}$/.test(digits ?? '') ? Number(digits) : NaN
+  if (!isVenueId(venue) || rest.length > 0 || !Number.isSafeInteger(sequence)) {
+    throw new PriorbookError('invalid_id', `${text.slice(0, 80)} is not a row id`)
+  }
+  return { venue, key: parseNativeId(key), sequence }
+}

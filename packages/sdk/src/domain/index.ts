@@ -1,0 +1,12 @@
+/** The words of Priorbook: times, decimals, venues, identities, events, gaps, statuses, checks. */
+export * from './checks.ts'
+export * from './decimal.ts'
+export * from './errors.ts'
+export * from './event.ts'
+export * from './flags.ts'
+export * from './gap.ts'
+export * from './identity.ts'
+export * from './market.ts'
+export * from './micros.ts'
+export * from './status.ts'
+export * from './venue.ts'

@@ -1,0 +1,81 @@
+import type { Micros } from './micros.ts'
+import type { MarketStatus } from './status.ts'
+import type { Units, VenueId } from './venue.ts'
+
+/** Any JSON value, for what a venue said in its own words. */
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly [key: string]: Json }
+
+/** One outcome of a market with the venue's own token. */
+export type Outcome = {
+  readonly label: string
+  readonly index: number
+  readonly tokenId?: string
+  readonly externalId?: string
+}
+
+/** How a market ended, or how far its ending has come; never inferred from prices. */
+export type Resolution = {
+  readonly state: 'none' | 'proposed' | 'disputed' | 'final'
+  readonly source?: string
+  readonly reference?: {
+    readonly feed?: string
+    readonly startPrice?: string
+    readonly endPrice?: string
+  }
+  /** Payout per outcome as decimal text, in the order of `outcomes`. */
+  readonly payouts?: readonly string[]
+  readonly times?: { readonly determined?: Micros; readonly settled?: Micros }
+}
+
+/**
+ * A market as one venue describes it. Values that a venue gives as decimal text stay decimal text.
+ * Fields of one venue only are absent for the others; every native identifier is kept.
+ */
+export type MarketRecord = {
+  readonly venue: VenueId
+  readonly marketId: string
+  readonly title?: string
+  readonly status?: MarketStatus
+  readonly statusNative?: string
+  readonly openTime?: Micros
+  readonly closeTime?: Micros
+  readonly resolvedTime?: Micros
+  readonly createdTime?: Micros
+  readonly resolution?: Resolution
+  readonly winningOutcome?: string
+  readonly volume?: string
+  readonly liquidity?: string
+  readonly participantCount?: number
+  readonly outcomes: readonly Outcome[]
+  readonly units: Units
+  /** A: the round's topic; B: the event ticker; C: the event id. */
+  readonly topicId?: string
+  readonly eventTicker?: string
+  readonly eventId?: string
+  readonly seriesTicker?: string
+  readonly conditionId?: string
+  readonly questionId?: string
+  readonly question?: string
+  readonly gammaMarketId?: string
+  readonly slug?: string
+  readonly asset?: string
+  readonly window?: string
+  readonly chain?: string
+  readonly exchangeContract?: string
+  /** Settlement fields of venue B, apart from every observation time. */
+  readonly settlement?: {
+    readonly result?: string
+    readonly value?: string
+    readonly determinedTime?: Micros
+    readonly settledTime?: Micros
+    readonly expirationValue?: string
+  }
+  /** What the venue said beyond the fields above, in its own names. */
+  readonly native: { readonly [key: string]: Json }
+}

@@ -1,0 +1,66 @@
+import { PriorbookError } from './errors.ts'
+
+declare const microsBrand: unique symbol
+
+/** A time in whole microseconds since the UTC epoch; exact in a double until the year 2255. */
+export type Micros = number & { readonly [microsBrand]: true }
+
+/** Takes a number of microseconds, refusing fractions and times before 1970 or after 2255. */
+export function toMicros(value: number): Micros {
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new PriorbookError('invalid_time', `${value} is not a time in whole microseconds`)
+  }
+  return value as Micros
+}
+
+/** Takes whole milliseconds, the resolution of most venue clocks. */
+export function fromMillis(value: number): Micros {
+  return toMicros(value * 1000)
+}
+
+const RFC3339 =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,12}))?([Zz]|[+-]\d{2}:\d{2})$/
+
+/** Reads an RFC 3339 time; digits finer than a microsecond are cut (the raw text stays in the journal). */
+export function parseMicros(text: unknown): Micros {
+  const match = typeof text === 'string' ? RFC3339.exec(text) : null
+  if (match === null) {
+    throw new PriorbookError(
+      'invalid_time',
+      `${show(text)} is not a time like 2026-08-05T12:00:00Z`,
+    )
+  }
+  const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match
+  const seconds = secondsOf(`${year}-${month}-${day}T${hour}:${minute}:${second}`, show(text))
+  const offset = /^[Zz]$/.test(zone)
+    ? 0
+    : (zone.startsWith('-') ? -60 : 60) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4)))
+  return toMicros((seconds - offset) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0')))
+}
+
+/** Prints a time as ISO 8601 with six decimals and Z, the one form that Priorbook serves. */
+export function printMicros(time: Micros): string {
+  const millis = Math.floor(time / 1000)
+  const rest = time - millis * 1000
+  return `${new Date(millis).toISOString().slice(0, -1)}${String(rest).padStart(3, '0')}Z`
+}
+
+// Consecutive messages share their second: the calendar is asked once a second, not once a message.
+let lastText = ''
+let lastSeconds = 0
+
+function secondsOf(text: string, shown: string): number {
+  if (text === lastText) return lastSeconds
+  const millis = Date.parse(`${text}Z`)
+  // Date.parse turns February 30 into March 1; a time that prints otherwise than it reads is wrong.
+  if (Number.isNaN(millis) || new Date(millis).toISOString().slice(0, 19) !== text) {
+    throw new PriorbookError('invalid_time', `${shown} is not a time of the calendar`)
+  }
+  lastText = text
+  lastSeconds = millis / 1000
+  return lastSeconds
+}
+
+function show(value: unknown): string {
+  return (JSON.stringify(value) ?? 'nothing').slice(0, 80)
+}

@@ -1,0 +1,33 @@
+/** The life of a market, one set of words for all venues. */
+export const MARKET_STATUSES = [
+  'scheduled',
+  'open',
+  'paused',
+  'closed',
+  'determined',
+  'disputed',
+  'resolved',
+  'voided',
+] as const
+
+/** One status word. */
+export type MarketStatus = (typeof MARKET_STATUSES)[number]
+
+// scheduled → open ⇄ paused → closed → determined ⇄ disputed → resolved; closed → open when reopened;
+// voided from anything before resolved. Polling can miss a step, so a later state may be reached
+// directly; going back is allowed only where the venues do it.
+const NEXT: Readonly<Record<MarketStatus, readonly MarketStatus[]>> = {
+  scheduled: ['open', 'paused', 'closed', 'determined', 'disputed', 'resolved', 'voided'],
+  open: ['paused', 'closed', 'determined', 'disputed', 'resolved', 'voided'],
+  paused: ['open', 'closed', 'determined', 'disputed', 'resolved', 'voided'],
+  closed: ['open', 'determined', 'disputed', 'resolved', 'voided'],
+  determined: ['disputed', 'resolved', 'voided'],
+  disputed: ['determined', 'resolved', 'voided'],
+  resolved: [],
+  voided: [],
+}
+
+/** True when a venue may move a market from one status to the other; a stay is always legal. */
+export function isLegalTransition(from: MarketStatus, to: MarketStatus): boolean {
+  return from === to || NEXT[from].includes(to)
+}
