@@ -1,0 +1,324 @@
+import { POW10, VENUES } from '../domain/index.ts'
+import { ByteReader, ByteWriter } from './bytes.ts'
+import {
+  columnOf,
+  corrupt,
+  encodeChunk,
+  type Chunk,
+  type ChunkHeader,
+  type EncodedChunk,
+} from './chunk.ts'
+import type { BookColumns } from './columns.ts'
+import { encodeHeads, HEAD_COLUMN_COUNT, HeadDecoder, type HeadWish } from './head-codec.ts'
+import type { TapePlatform } from './platform.ts'
+
+/** The columns of a book chunk after the heads. */
+export const BOOK_COLUMNS = {
+  keyframe: HEAD_COLUMN_COUNT,
+  counts: HEAD_COLUMN_COUNT + 1,
+  keyLow: HEAD_COLUMN_COUNT + 2,
+  keyMiddle: HEAD_COLUMN_COUNT + 3,
+  keyHigh: HEAD_COLUMN_COUNT + 4,
+  sizeTokens: HEAD_COLUMN_COUNT + 5,
+  sizeValues: HEAD_COLUMN_COUNT + 6,
+} as const
+
+// A size change is told by what traders do most: take the level away, undo the level's last change,
+// put down what was just taken up elsewhere; then by a dictionary of the chunk's frequent amounts,
+// each with a sign; at last in full. 25 % smaller than a plain dictionary on recorded books.
+const REMOVED = 0
+const UNDONE = 1
+const MOVED = 2
+const FIRST_LISTED = 3
+const IN_FULL = 255
+const LISTED_MAX = 126
+
+/** What the caller knows about a chunk that its rows do not say. */
+export type ChunkIdentity = Pick<
+  ChunkHeader,
+  | 'venue'
+  | 'market'
+  | 'key'
+  | 'origin'
+  | 'recorder'
+  | 'normalizer'
+  | 'generation'
+  | 'first'
+  | 'previousHash'
+>
+
+/** Encodes observations with their keyframe, and leaves in `size` state what the next chunk starts from. */
+export class BookEncoder {
+  private state = new Float64Array(0)
+  private last = new Float64Array(0)
+
+  /** Encodes rows [from, to) of `rows`; `base` is the book before row `from`. */
+  encode(
+    rows: BookColumns,
+    from: number,
+    to: number,
+    base: { readonly key: ArrayLike<number>; readonly size: ArrayLike<number> },
+    identity: ChunkIdentity & { readonly changesBefore: number },
+    platform: TapePlatform,
+  ): EncodedChunk {
+    const start = rows.changeStart(from)
+    const end = rows.changeEnd[to - 1]!
+    const shrink = shrinkOf(rows, start, end, base.key)
+    const divisor = POW10[shrink]!
+    const priceDecimals = rows.priceDecimals - shrink
+    this.reset(POW10[priceDecimals]!)
+    const scaled = (key: number): number => ((key >>> 1) / divisor) * 2 + (key & 1)
+
+    const keyframe = new ByteWriter(256)
+    const order = Array.from({ length: base.key.length }, (_, index) => index)
+    order.sort((a, b) => base.key[a]! - base.key[b]!)
+    keyframe.varint(order.length)
+    let previous = 0
+    for (const index of order) {
+      const key = scaled(base.key[index]!)
+      keyframe.varint(key - previous)
+      keyframe.varint(base.size[index]!)
+      previous = key
+      this.state[key] = base.size[index]!
+    }
+
+    const count = end - start
+    const low = new Uint8Array(count)
+    const middle = new Uint8Array(POW10[priceDecimals]! >= 128 ? count : 0)
+    const high = new Uint8Array(POW10[priceDecimals]! >= 32_768 ? count : 0)
+    for (let index = 0; index < count; index++) {
+      const key = scaled(rows.key[start + index]!)
+      low[index] = key & 0xff
+      if (middle.length > 0) middle[index] = (key >>> 8) & 0xff
+      if (high.length > 0) high[index] = key >>> 16
+    }
+    const sizes = this.encodeSizes(rows, start, end, scaled)
+    const heads = encodeHeads(rows, from, to)
+    const header: ChunkHeader = {
+      ...identity,
+      ...heads.facts,
+      kind: 'book',
+      metric: '',
+      changes: count,
+      priceDecimals,
+      sizeDecimals: VENUES[identity.venue].sizeDecimals,
+    }
+    const counts = encodeCounts(rows, from, to)
+    const columns = [
+      ...heads.columns,
+      keyframe.copy(),
+      counts,
+      low,
+      middle,
+      high,
+      sizes.tokens,
+      sizes.values,
+    ]
+    return encodeChunk(header, columns, platform)
+  }
+
+  private reset(one: number): void {
+    const slots = 2 * one + 2
+    if (this.state.length < slots) {
+      this.state = new Float64Array(slots)
+      this.last = new Float64Array(slots)
+    } else {
+      this.state.fill(0, 0, slots)
+      this.last.fill(0, 0, slots)
+    }
+  }
+
+  private encodeSizes(
+    rows: BookColumns,
+    start: number,
+    end: number,
+    scaled: (key: number) => number,
+  ): { tokens: Uint8Array; values: Uint8Array } {
+    const { state, last } = this
+    const tokens = new Uint8Array(end - start)
+    const changes = new Float64Array(end - start)
+    const seen = new Map<number, number>()
+    let taken = 0
+    for (let index = start; index < end; index++) {
+      const key = scaled(rows.key[index]!)
+      const size = rows.size[index]!
+      const change = size - state[key]!
+      changes[index - start] = change
+      if (size === 0) tokens[index - start] = REMOVED
+      else if (last[key] === -change && change !== 0) tokens[index - start] = UNDONE
+      else if (change === taken && change !== 0) tokens[index - start] = MOVED
+      else {
+        tokens[index - start] = IN_FULL
+        const amount = Math.abs(change)
+        seen.set(amount, (seen.get(amount) ?? 0) + 1)
+      }
+      state[key] = size
+      last[key] = change
+      if (change < 0) taken = -change
+    }
+    const listed = [...seen]
+      .filter(([, times]) => times > 1)
+      .sort((a, b) => b[1] - a[1] || a[0] - b[0])
+      .slice(0, LISTED_MAX)
+      .map(([amount]) => amount)
+      .sort((a, b) => a - b)
+    const places = new Map(listed.map((amount, place) => [amount, place]))
+    const values = new ByteWriter(512)
+    values.varint(listed.length)
+    let previous = 0
+    for (const amount of listed) {
+      values.varint(amount - previous)
+      previous = amount
+    }
+    for (let index = 0; index < tokens.length; index++) {
+      if (tokens[index] !== IN_FULL) continue
+      const change = changes[index]!
+      const place = places.get(Math.abs(change))
+      if (place === undefined) values.signed(change)
+      else tokens[index] = FIRST_LISTED + place * 2 + (change < 0 ? 1 : 0)
+    }
+    return { tokens, values: values.copy() }
+  }
+}
+
+/** Decodes observations; one instance a thread keeps its scratch space. */
+export class BookDecoder {
+  private readonly heads = new HeadDecoder()
+  private state = new Float64Array(0)
+  private last = new Float64Array(0)
+  private readonly amounts = new Float64Array(LISTED_MAX)
+
+  /** Fills `into` with the rows of a book chunk and the book before them. */
+  decode(chunk: Chunk, platform: TapePlatform, into: BookColumns, wish: HeadWish): void {
+    const { header } = chunk
+    if (header.kind !== 'book') throw corrupt(`it holds ${header.kind} rows, not books`)
+    this.heads.decode(chunk, platform, into, wish)
+    into.priceDecimals = header.priceDecimals
+    into.reserveChanges(header.changes)
+    this.readKeyframe(chunk, platform, into)
+    readCounts(columnOf(chunk, BOOK_COLUMNS.counts, platform), into, header)
+    readKeys(chunk, platform, into)
+    this.readSizes(chunk, platform, into)
+  }
+
+  private readKeyframe(chunk: Chunk, platform: TapePlatform, into: BookColumns): void {
+    const slots = 2 * POW10[chunk.header.priceDecimals]! + 2
+    if (this.state.length < slots) {
+      this.state = new Float64Array(slots)
+      this.last = new Float64Array(slots)
+    } else {
+      this.state.fill(0, 0, slots)
+      this.last.fill(0, 0, slots)
+    }
+    const reader = new ByteReader(columnOf(chunk, BOOK_COLUMNS.keyframe, platform))
+    const count = reader.varint()
+    into.baseKey = []
+    into.baseSize = []
+    let key = 0
+    for (let index = 0; index < count; index++) {
+      key += reader.varint()
+      const size = reader.varint()
+      if (key >= slots) throw corrupt('a price is out of bounds')
+      this.state[key] = size
+      into.baseKey.push(key)
+      into.baseSize.push(size)
+    }
+  }
+
+  private readSizes(chunk: Chunk, platform: TapePlatform, into: BookColumns): void {
+    const count = chunk.header.changes
+    const tokens = columnOf(chunk, BOOK_COLUMNS.sizeTokens, platform)
+    const values = new ByteReader(columnOf(chunk, BOOK_COLUMNS.sizeValues, platform))
+    if (tokens.length !== count) throw corrupt('its changes and its sizes differ in number')
+    const listed = count === 0 ? 0 : values.varint()
+    if (listed > LISTED_MAX) throw corrupt('its list of amounts is too long')
+    const { amounts, state, last } = this
+    let amount = 0
+    for (let place = 0; place < listed; place++) {
+      amount += values.varint()
+      amounts[place] = amount
+    }
+    const keys = into.key
+    const sizes = into.size
+    let taken = 0
+    let sound = true
+    for (let index = 0; index < count; index++) {
+      const key = keys[index]!
+      const token = tokens[index]!
+      const before = state[key]!
+      let change: number
+      if (token >= FIRST_LISTED) {
+        if (token === IN_FULL) change = values.signed()
+        else {
+          change = amounts[(token - FIRST_LISTED) >> 1]!
+          if (((token - FIRST_LISTED) & 1) === 1) change = -change
+        }
+      } else if (token === REMOVED) change = -before
+      else if (token === UNDONE) change = -last[key]!
+      else change = taken
+      const size = before + change
+      // Also false for a key beyond the scratch space, where `before` is not a number.
+      if (!(size >= 0)) sound = false
+      state[key] = size
+      last[key] = change
+      sizes[index] = size
+      if (change < 0) taken = -change
+    }
+    if (!sound) throw corrupt('a size falls below zero or a price is out of bounds')
+  }
+}
+
+function encodeCounts(rows: BookColumns, from: number, to: number): Uint8Array {
+  const out = new ByteWriter(64)
+  let single = true
+  for (let row = from; row < to; row++) {
+    const changes = rows.changeEnd[row]! - rows.changeStart(row)
+    if (changes !== 1) single = false
+    out.varint(changes)
+  }
+  return single ? new Uint8Array(0) : out.copy()
+}
+
+function readCounts(bytes: Uint8Array, into: BookColumns, header: ChunkHeader): void {
+  const ends = into.changeEnd
+  let end = 0
+  if (bytes.length === 0) {
+    for (let row = 0; row < header.count; row++) ends[row] = ++end
+  } else {
+    const reader = new ByteReader(bytes)
+    for (let row = 0; row < header.count; row++) {
+      end += bytes[reader.position]! < 0x80 ? bytes[reader.position++]! : reader.varint()
+      ends[row] = end
+    }
+  }
+  if (end !== header.changes) throw corrupt('its rows and its changes differ in number')
+}
+
+function readKeys(chunk: Chunk, platform: TapePlatform, into: BookColumns): void {
+  const count = chunk.header.changes
+  const low = columnOf(chunk, BOOK_COLUMNS.keyLow, platform)
+  const middle = columnOf(chunk, BOOK_COLUMNS.keyMiddle, platform)
+  const high = columnOf(chunk, BOOK_COLUMNS.keyHigh, platform)
+  if (low.length !== count) throw corrupt('its changes and its prices differ in number')
+  const keys = into.key
+  keys.set(low)
+  for (let index = 0; index < middle.length; index++) keys[index]! |= middle[index]! << 8
+  for (let index = 0; index < high.length; index++) keys[index]! |= high[index]! << 16
+}
+
+// Cents are kept as cents even at a venue that could quote 0.0001: fewer ticks, smaller ladders.
+function shrinkOf(
+  rows: BookColumns,
+  start: number,
+  end: number,
+  baseKeys: ArrayLike<number>,
+): number {
+  let shrink = Math.max(0, rows.priceDecimals - 2)
+  const limit = (key: number): void => {
+    while (shrink > 0 && (key >>> 1) % POW10[shrink]! !== 0) shrink--
+  }
+  for (let index = start; index < end && shrink > 0; index++) limit(rows.key[index]!)
+  for (let index = 0; index < baseKeys.length && shrink > 0; index++) limit(baseKeys[index]!)
+  return shrink
+}
+

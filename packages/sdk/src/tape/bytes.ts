@@ -1,0 +1,148 @@
+import { PriorbookError } from '../domain/index.ts'
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** A growing buffer with the few primitives that the tape and the store write. */
+export class ByteWriter {
+  bytes: Uint8Array
+  length = 0
+
+  constructor(capacity = 1024) {
+    this.bytes = new Uint8Array(capacity)
+  }
+
+  /** Makes room for `extra` more bytes. */
+  reserve(extra: number): void {
+    const needed = this.length + extra
+    if (needed <= this.bytes.length) return
+    const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2))
+    grown.set(this.bytes.subarray(0, this.length))
+    this.bytes = grown
+  }
+
+  byte(value: number): void {
+    if (this.length === this.bytes.length) this.reserve(1)
+    this.bytes[this.length++] = value
+  }
+
+  /** Writes a whole number from 0 to 2^53 − 1, seven bits a byte, low bits first. */
+  varint(value: number): void {
+    this.reserve(8)
+    let rest = value
+    while (rest >= 0x80) {
+      // Above 2^31 the bit operators would cut the number: `%` and division stay exact.
+      this.bytes[this.length++] = rest < 0x80000000 ? (rest & 0x7f) | 0x80 : (rest % 0x80) + 0x80
+      rest = rest < 0x80000000 ? rest >>> 7 : Math.floor(rest / 0x80)
+    }
+    this.bytes[this.length++] = rest
+  }
+
+  /** Writes a signed whole number, small magnitudes short. */
+  signed(value: number): void {
+    this.varint(zigzag(value))
+  }
+
+  uint32(value: number): void {
+    this.reserve(4)
+    for (let shift = 0; shift < 32; shift += 8) this.bytes[this.length++] = (value >>> shift) & 0xff
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.reserve(bytes.length)
+    this.bytes.set(bytes, this.length)
+    this.length += bytes.length
+  }
+
+  text(value: string): void {
+    const bytes = encoder.encode(value)
+    this.varint(bytes.length)
+    this.raw(bytes)
+  }
+
+  /** The bytes written so far; a view, valid until the next write. */
+  view(): Uint8Array {
+    return this.bytes.subarray(0, this.length)
+  }
+
+  /** A copy of the bytes written so far. */
+  copy(): Uint8Array {
+    return this.bytes.slice(0, this.length)
+  }
+
+  clear(): void {
+    this.length = 0
+  }
+}
+
+/** Reads what a `ByteWriter` wrote; running past the end is a `corrupt_chunk`. */
+export class ByteReader {
+  readonly bytes: Uint8Array
+  position: number
+  readonly end: number
+
+  constructor(bytes: Uint8Array, position = 0, end: number = bytes.length) {
+    this.bytes = bytes
+    this.position = position
+    this.end = end
+  }
+
+  byte(): number {
+    if (this.position >= this.end) throw pastEnd()
+    return this.bytes[this.position++]!
+  }
+
+  varint(): number {
+    let value = 0
+    let factor = 1
+    for (let count = 0; count < 8; count++) {
+      const byte = this.byte()
+      value += (byte & 0x7f) * factor
+      if (byte < 0x80) {
+        if (value > Number.MAX_SAFE_INTEGER) break
+        return value
+      }
+      factor *= 0x80
+    }
+    throw new PriorbookError('corrupt_chunk', 'a number is longer than 53 bits')
+  }
+
+  signed(): number {
+    return unzigzag(this.varint())
+  }
+
+  uint32(): number {
+    const low = this.byte() | (this.byte() << 8) | (this.byte() << 16)
+    return (low | (this.byte() << 24)) >>> 0
+  }
+
+  raw(length: number): Uint8Array {
+    if (length > this.end - this.position) throw pastEnd()
+    this.position += length
+    return this.bytes.subarray(this.position - length, this.position)
+  }
+
+  text(): string {
+    try {
+      return decoder.decode(this.raw(this.varint()))
+    } catch (cause) {
+      throw new PriorbookError('corrupt_chunk', 'a text is not UTF-8', { cause })
+    }
+  }
+}
+
+/** Folds the sign into the lowest place: 0, −1, 1, −2 … become 0, 1, 2, 3 …; magnitudes below 2^52. */
+export function zigzag(value: number): number {
+  return value < 0 ? -2 * value - 1 : 2 * value
+}
+
+/** Undoes `zigzag`. */
+export function unzigzag(value: number): number {
+  // Nearly all values are small; a remainder of doubles costs 20 ns, a bit operation one.
+  if (value < 0x80000000) return (value >>> 1) ^ -(value & 1)
+  return value % 2 === 0 ? value / 2 : -(value + 1) / 2
+}
+
+function pastEnd(): PriorbookError {
+  return new PriorbookError('corrupt_chunk', 'the bytes end too early')
+}

@@ -1,0 +1,240 @@
+import { isVenueId, PriorbookError, type VenueId } from '../domain/index.ts'
+import { ByteReader, ByteWriter } from './bytes.ts'
+import type { TapePlatform } from './platform.ts'
+
+/** The version of the chunk format that this build writes; docs/tape-format.md describes it. */
+export const CHUNK_VERSION = 1
+
+/** What the rows of a chunk are; the index is the byte on disk. */
+export const CHUNK_KINDS = ['book', 'trade', 'sample'] as const
+
+/** The kind of a chunk's rows. */
+export type ChunkKind = (typeof CHUNK_KINDS)[number]
+
+/** Where data came from; emulated data never shares a folder with live data. */
+export const ORIGINS = ['live', 'emulator', 'import'] as const
+
+/** The origin of a journal segment or chunk. */
+export type Origin = (typeof ORIGINS)[number]
+
+/** What a chunk says about itself, so that it can be read and judged without its database. */
+export type ChunkHeader = {
+  readonly kind: ChunkKind
+  readonly venue: VenueId
+  readonly market: string
+  readonly key: string
+  /** The metric of a sample chunk, else empty. */
+  readonly metric: string
+  readonly origin: Origin
+  readonly recorder: string
+  readonly normalizer: number
+  readonly generation: number
+  /** The ordinal of the first row (for books: its sequence), from 1. */
+  readonly first: number
+  readonly count: number
+  /** Level changes of all rows before this chunk, and inside it: counts over a range are a subtraction. */
+  readonly changesBefore: number
+  readonly changes: number
+  readonly priceDecimals: number
+  readonly sizeDecimals: number
+  readonly firstReceived: number
+  readonly lastReceived: number
+  /** `ABSENT` where no row has a source time. */
+  readonly firstSource: number
+  readonly lastSource: number
+  readonly firstJournal: number
+  readonly lastJournal: number
+  /** SHA-256 of the instrument's previous chunk, zeros for the first. */
+  readonly previousHash: Uint8Array
+}
+
+/** A chunk whose checksum holds, its columns not yet decompressed. */
+export type Chunk = {
+  readonly header: ChunkHeader
+  readonly headerBytes: Uint8Array
+  readonly sections: readonly Section[]
+}
+
+type Section = { readonly rawLength: number; readonly stored: Uint8Array; readonly packed: boolean }
+
+/** An encoded chunk and the hash that the next one chains to. */
+export type EncodedChunk = { readonly bytes: Uint8Array; readonly hash: Uint8Array }
+
+const MAGIC = 0x31544250 // "PBT1", little-endian
+const MAX_RAW = 1 << 28
+
+/** Packs a header and its columns into one checksummed blob. Columns that zstd cannot shrink stay raw. */
+export function encodeChunk(
+  header: ChunkHeader,
+  columns: readonly Uint8Array[],
+  platform: TapePlatform,
+): EncodedChunk {
+  const head = new ByteWriter(256)
+  writeHeader(head, header)
+  const out = new ByteWriter(16_384)
+  out.uint32(MAGIC)
+  out.byte(CHUNK_VERSION)
+  out.varint(head.length)
+  out.raw(head.view())
+  out.varint(columns.length)
+  for (const column of columns) {
+    const packed = column.length > 24 ? platform.compress(column) : column
+    const smaller = packed.length < column.length
+    out.varint(column.length)
+    out.varint(smaller ? packed.length : 0)
+    out.raw(smaller ? packed : column)
+  }
+  out.uint32(platform.crc32(out.view()))
+  return { bytes: out.copy(), hash: hashOf(head.view(), columns, platform) }
+}
+
+/** Checks a blob's checksum and reads its header; anything wrong is `corrupt_chunk`. */
+export function openChunk(bytes: Uint8Array, platform: TapePlatform): Chunk {
+  const end = bytes.length - 4
+  const reader = new ByteReader(bytes, 0, Math.max(end, 0))
+  if (end < 8 || reader.uint32() !== MAGIC) throw corrupt('it does not start with PBT1')
+  const check = new ByteReader(bytes, end).uint32()
+  if (platform.crc32(bytes.subarray(0, end)) !== check) throw corrupt('its checksum does not hold')
+  const version = reader.byte()
+  if (version !== CHUNK_VERSION) {
+    throw new PriorbookError('unsupported_format', `chunk format ${version} is not known`)
+  }
+  const headerBytes = reader.raw(reader.varint())
+  const header = readHeader(new ByteReader(headerBytes))
+  const sections: Section[] = []
+  const count = reader.varint()
+  for (let index = 0; index < count; index++) {
+    const rawLength = reader.varint()
+    const packedLength = reader.varint()
+    if (rawLength > MAX_RAW) throw corrupt('a column is too long')
+    const packed = packedLength > 0
+    sections.push({ rawLength, packed, stored: reader.raw(packed ? packedLength : rawLength) })
+  }
+  if (reader.position !== end) throw corrupt('bytes are left over')
+  return { header, headerBytes, sections }
+}
+
+/** The bytes of one column; a column beyond the last is empty. */
+export function columnOf(chunk: Chunk, index: number, platform: TapePlatform): Uint8Array {
+  const section = chunk.sections[index]
+  if (section === undefined || section.rawLength === 0) return EMPTY
+  if (!section.packed) return section.stored
+  try {
+    return platform.decompress(section.stored, section.rawLength)
+  } catch (cause) {
+    throw corrupt('a column does not decompress', cause)
+  }
+}
+
+/** The SHA-256 of a chunk's content before compression, which the next chunk of the stream repeats. */
+export function chunkHash(chunk: Chunk, platform: TapePlatform): Uint8Array {
+  const columns = chunk.sections.map((_, index) => columnOf(chunk, index, platform))
+  return hashOf(chunk.headerBytes, columns, platform)
+}
+
+/** The `previousHash` of a stream's first chunk. */
+export const NO_HASH: Uint8Array = new Uint8Array(32)
+
+/** Makes the error for a chunk that contradicts itself. */
+export function corrupt(detail: string, cause?: unknown): PriorbookError {
+  return new PriorbookError('corrupt_chunk', `damaged chunk: ${detail}`, { cause })
+}
+
+const EMPTY = new Uint8Array(0)
+
+function hashOf(
+  head: Uint8Array,
+  columns: readonly Uint8Array[],
+  platform: TapePlatform,
+): Uint8Array {
+  const lengths = new ByteWriter(64)
+  lengths.byte(CHUNK_VERSION)
+  lengths.varint(head.length)
+  for (const column of columns) lengths.varint(column.length)
+  return platform.sha256([lengths.view(), head, ...columns])
+}
+
+function writeHeader(out: ByteWriter, header: ChunkHeader): void {
+  out.byte(CHUNK_KINDS.indexOf(header.kind))
+  out.byte(ORIGINS.indexOf(header.origin))
+  // A market with one instrument has one name (A, B): it is written once.
+  const market = header.market === header.key ? '' : header.market
+  for (const text of [header.venue, market, header.key, header.metric, header.recorder]) {
+    out.text(text)
+  }
+  for (const value of [
+    header.normalizer,
+    header.generation,
+    header.first,
+    header.count,
+    header.changesBefore,
+    header.changes,
+    header.priceDecimals,
+    header.sizeDecimals,
+    header.firstReceived,
+    header.lastReceived - header.firstReceived,
+    header.firstSource + 1,
+    header.lastSource + 1,
+    header.firstJournal,
+  ]) {
+    out.varint(value)
+  }
+  out.signed(header.lastJournal - header.firstJournal)
+  out.raw(header.previousHash)
+}
+
+function readHeader(reader: ByteReader): ChunkHeader {
+  const kind = CHUNK_KINDS[reader.byte()]
+  const origin = ORIGINS[reader.byte()]
+  const venue = reader.text()
+  if (kind === undefined || origin === undefined || !isVenueId(venue)) {
+    throw corrupt('its kind, origin or venue is not known')
+  }
+  const shortMarket = reader.text()
+  const key = reader.text()
+  const market = shortMarket === '' ? key : shortMarket
+  const metric = reader.text()
+  const recorder = reader.text()
+  const normalizer = reader.varint()
+  const generation = reader.varint()
+  const first = reader.varint()
+  const count = reader.varint()
+  const changesBefore = reader.varint()
+  const changes = reader.varint()
+  const priceDecimals = reader.varint()
+  const sizeDecimals = reader.varint()
+  const firstReceived = reader.varint()
+  const lastReceived = firstReceived + reader.varint()
+  const firstSource = reader.varint() - 1
+  const lastSource = reader.varint() - 1
+  const firstJournal = reader.varint()
+  const lastJournal = firstJournal + reader.signed()
+  const previousHash = reader.raw(32)
+  if (count === 0 || first === 0 || priceDecimals > 6 || sizeDecimals > 15) {
+    throw corrupt('its header is out of range')
+  }
+  return {
+    kind,
+    origin,
+    venue,
+    market,
+    key,
+    metric,
+    recorder,
+    normalizer,
+    generation,
+    first,
+    count,
+    changesBefore,
+    changes,
+    priceDecimals,
+    sizeDecimals,
+    firstReceived,
+    lastReceived,
+    firstSource,
+    lastSource,
+    firstJournal,
+    lastJournal,
+    previousHash,
+  }
+}

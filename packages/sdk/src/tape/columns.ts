@@ -1,0 +1,197 @@
+/** Marks a source time, venue number or channel that the venue did not give. */
+export const ABSENT = -1
+
+/** The head of a tape row: when it was seen, how the venue numbers it, where it is in the journal. */
+export type RowHead = {
+  readonly received: number
+  readonly source: number
+  readonly venueSeq: number
+  readonly channel: number
+  readonly journal: number
+  readonly flags: number
+}
+
+/** Row heads as growing columns; books, trades and samples share them. */
+export class HeadColumns {
+  count = 0
+  received = new Float64Array(64)
+  source = new Float64Array(64)
+  venueSeq = new Float64Array(64)
+  channel = new Float64Array(64)
+  journal = new Float64Array(64)
+  flags = new Uint16Array(64)
+
+  /** Makes room for rows; contents up to `count` stay. */
+  reserveRows(rows: number): void {
+    if (rows <= this.received.length) return
+    const capacity = Math.max(rows, this.received.length * 2)
+    this.received = grow(this.received, capacity)
+    this.source = grow(this.source, capacity)
+    this.venueSeq = grow(this.venueSeq, capacity)
+    this.channel = grow(this.channel, capacity)
+    this.journal = grow(this.journal, capacity)
+    const flags = new Uint16Array(capacity)
+    flags.set(this.flags)
+    this.flags = flags
+  }
+
+  /** Appends one head and returns its index. */
+  pushHead(head: RowHead): number {
+    const index = this.count
+    this.reserveRows(index + 1)
+    this.received[index] = head.received
+    this.source[index] = head.source
+    this.venueSeq[index] = head.venueSeq
+    this.channel[index] = head.channel
+    this.journal[index] = head.journal
+    this.flags[index] = head.flags
+    this.count = index + 1
+    return index
+  }
+
+  /** Copies the head of another row. */
+  pushHeadOf(other: HeadColumns, index: number): number {
+    const at = this.count
+    this.reserveRows(at + 1)
+    this.received[at] = other.received[index]!
+    this.source[at] = other.source[index]!
+    this.venueSeq[at] = other.venueSeq[index]!
+    this.channel[at] = other.channel[index]!
+    this.journal[at] = other.journal[index]!
+    this.flags[at] = other.flags[index]!
+    this.count = at + 1
+    return at
+  }
+}
+
+/**
+ * Observations of one instrument as columns: row `i` changed the levels from `changeEnd[i − 1]` up to
+ * `changeEnd[i]`, each to a new size. `baseKey`/`baseSize` are the book before the first row.
+ * Prices are ticks of 10^−priceDecimals inside level keys; sizes are units of the venue.
+ */
+export class BookColumns extends HeadColumns {
+  priceDecimals: number
+  changeEnd = new Uint32Array(64)
+  key = new Uint32Array(64)
+  size = new Float64Array(64)
+  baseKey: number[] = []
+  baseSize: number[] = []
+
+  constructor(priceDecimals = 2) {
+    super()
+    this.priceDecimals = priceDecimals
+  }
+
+  /** How many level changes the rows hold together. */
+  get changeCount(): number {
+    return this.count === 0 ? 0 : this.changeEnd[this.count - 1]!
+  }
+
+  /** The index of the first change of a row. */
+  changeStart(row: number): number {
+    return row === 0 ? 0 : this.changeEnd[row - 1]!
+  }
+
+  override reserveRows(rows: number): void {
+    super.reserveRows(rows)
+    if (this.changeEnd.length < this.received.length) {
+      const ends = new Uint32Array(this.received.length)
+      ends.set(this.changeEnd)
+      this.changeEnd = ends
+    }
+  }
+
+  /** Makes room for level changes. */
+  reserveChanges(changes: number): void {
+    if (changes <= this.key.length) return
+    const capacity = Math.max(changes, this.key.length * 2)
+    const keys = new Uint32Array(capacity)
+    keys.set(this.key)
+    this.key = keys
+    this.size = grow(this.size, capacity)
+  }
+
+  /** Appends one observation with its changed levels. */
+  push(head: RowHead, keys: ArrayLike<number>, sizes: ArrayLike<number>): void {
+    let at = this.changeCount
+    const row = this.pushHead(head)
+    this.reserveChanges(at + keys.length)
+    for (let index = 0; index < keys.length; index++) {
+      this.key[at] = keys[index]!
+      this.size[at++] = sizes[index]!
+    }
+    this.changeEnd[row] = at
+  }
+
+  /** Appends rows of other columns with the same decimals. */
+  pushRows(other: BookColumns, from: number, to: number): void {
+    let at = this.changeCount
+    const start = other.changeStart(from)
+    const end = to === 0 ? 0 : other.changeEnd[to - 1]!
+    this.reserveRows(this.count + to - from)
+    this.reserveChanges(at + end - start)
+    this.key.set(other.key.subarray(start, end), at)
+    this.size.set(other.size.subarray(start, end), at)
+    const shift = at - start
+    for (let row = from; row < to; row++) {
+      this.pushHeadOf(other, row)
+      at = other.changeEnd[row]! + shift
+      this.changeEnd[this.count - 1] = at
+    }
+  }
+
+  /** Moves every price to finer ticks. */
+  rescale(priceDecimals: number): void {
+    const factor = 10 ** (priceDecimals - this.priceDecimals)
+    if (factor === 1) return
+    const scale = (key: number): number => (key >>> 1) * factor * 2 + (key & 1)
+    for (let index = 0; index < this.changeCount; index++) this.key[index] = scale(this.key[index]!)
+    this.baseKey = this.baseKey.map(scale)
+    this.priceDecimals = priceDecimals
+  }
+
+  /** Forgets rows and base, keeps the room. */
+  clear(): void {
+    this.count = 0
+    this.baseKey = []
+    this.baseSize = []
+  }
+}
+
+/** What the taker of a trade did with the first outcome; 0 where the venue did not say. */
+export const TAKERS = [undefined, 'buy', 'sell'] as const
+
+/** Trades of one instrument as columns. */
+export class TradeColumns extends HeadColumns {
+  readonly tradeId: string[] = []
+  readonly price: number[] = []
+  readonly size: number[] = []
+  /** Index into `TAKERS`. */
+  readonly taker: number[] = []
+
+  /** Appends one trade. */
+  push(head: RowHead, tradeId: string, price: number, size: number, taker: number): void {
+    this.pushHead(head)
+    this.tradeId.push(tradeId)
+    this.price.push(price)
+    this.size.push(size)
+    this.taker.push(taker)
+  }
+}
+
+/** Samples of one metric as columns; values are whole numbers of 10^−valueDecimals. */
+export class SampleColumns extends HeadColumns {
+  readonly value: number[] = []
+
+  /** Appends one sample. */
+  push(head: RowHead, value: number): void {
+    this.pushHead(head)
+    this.value.push(value)
+  }
+}
+
+function grow(column: Float64Array, capacity: number): Float64Array<ArrayBuffer> {
+  const grown = new Float64Array(capacity)
+  grown.set(column)
+  return grown
+}

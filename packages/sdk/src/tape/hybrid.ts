@@ -1,0 +1,115 @@
+import { PriorbookError } from '../domain/index.ts'
+import { ByteWriter } from './bytes.ts'
+
+/**
+ * Hybrid numbers: a value below 16 is its own token; a larger one gives its magnitude and the bit
+ * below its leading one to the token, and the rest of its bits, which hardly compress, to a bit
+ * stream of their own. Tokens compress well (zstd's Huffman stage sees one byte a value).
+ */
+export const DIRECT = 16
+const DIRECT_BITS = 4
+
+/** The largest token; leaves room for one more symbol in a byte. */
+export const MAX_TOKEN = DIRECT + (52 - DIRECT_BITS) * 2 + 1
+
+/** How many extra bits a token carries. */
+export const EXTRA_BITS = new Uint8Array(256)
+/** The value of a token whose extra bits are all zero. */
+export const TOKEN_BASE = new Float64Array(256)
+for (let token = 0; token <= MAX_TOKEN; token++) {
+  if (token < DIRECT) {
+    TOKEN_BASE[token] = token
+    continue
+  }
+  const exponent = DIRECT_BITS + ((token - DIRECT) >> 1)
+  EXTRA_BITS[token] = exponent - 1
+  TOKEN_BASE[token] = 2 ** exponent + ((token - DIRECT) & 1) * 2 ** (exponent - 1)
+}
+
+/** The token of a whole number from 0 to 2^53 − 1. */
+export function tokenOf(value: number): number {
+  if (value < DIRECT) return value
+  const exponent =
+    value < 0x100000000
+      ? 31 - Math.clz32(value)
+      : 63 - Math.clz32(Math.floor(value / 0x100000000))
+  const token = DIRECT + (exponent - DIRECT_BITS) * 2
+  return value >= TOKEN_BASE[token + 1]! ? token + 1 : token
+}
+
+/** Writes numbers of any bit width, low bits first. */
+export class BitWriter {
+  readonly out = new ByteWriter(4096)
+  private pending = 0
+  private filled = 0
+
+  write(value: number, bits: number): void {
+    let rest = value
+    let left = bits
+    while (left > 16) {
+      this.small(rest % 0x10000, 16)
+      rest = Math.floor(rest / 0x10000)
+      left -= 16
+    }
+    if (left > 0) this.small(rest, left)
+  }
+
+  /** The bytes so far, the last one padded with zeros; a view. */
+  finish(): Uint8Array {
+    if (this.filled > 0) this.out.byte(this.pending & 0xff)
+    this.pending = 0
+    this.filled = 0
+    return this.out.view()
+  }
+
+  clear(): void {
+    this.out.clear()
+    this.pending = 0
+    this.filled = 0
+  }
+
+  private small(value: number, bits: number): void {
+    this.pending |= value << this.filled
+    this.filled += bits
+    while (this.filled >= 8) {
+      this.out.byte(this.pending & 0xff)
+      this.pending >>>= 8
+      this.filled -= 8
+    }
+  }
+}
+
+/** Reads numbers of any bit width, low bits first. */
+export class BitReader {
+  /** The bits with eight zero bytes behind them, for loops that read in place. */
+  bytes: Uint8Array = new Uint8Array(8)
+  /** The place of the next bit. */
+  position = 0
+  private limit = 0
+
+  /** Starts over on new bytes; they are copied, because a read looks up to four bytes ahead. */
+  reset(bytes: Uint8Array): void {
+    if (this.bytes.length < bytes.length + 8) this.bytes = new Uint8Array(bytes.length * 2 + 8)
+    this.bytes.set(bytes)
+    this.bytes.fill(0, bytes.length, bytes.length + 8)
+    this.position = 0
+    this.limit = bytes.length * 8
+  }
+
+  read(bits: number): number {
+    if (bits > 24) return this.read(24) + this.read(bits - 24) * 0x1000000
+    const at = this.position >> 3
+    const bytes = this.bytes
+    const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
+    const value = (word >>> (this.position & 7)) & ((1 << bits) - 1)
+    this.position += bits
+    return value
+  }
+
+  /** Refuses a column whose bits were fewer than its tokens asked for. */
+  check(): void {
+    if (this.position > this.limit) {
+      throw new PriorbookError('corrupt_chunk', 'a bit column ends too early')
+    }
+  }
+}

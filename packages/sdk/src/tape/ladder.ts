@@ -1,0 +1,164 @@
+import { POW10 } from '../domain/index.ts'
+
+/** A level's place in a ladder: the price in ticks, twice, plus 1 for an ask. */
+export function levelKey(side: 'bid' | 'ask', ticks: number): number {
+  return ticks * 2 + (side === 'ask' ? 1 : 0)
+}
+
+/** One side of a book as parallel arrays, best first. */
+export type LadderSide = { readonly price: number[]; readonly size: number[] }
+
+/**
+ * A book held by price: one slot a tick and side, and a bitmap of the occupied ones, so that a change
+ * is a store and a bit, and the best price and the walk away from it are bit scans. Cents take 2 KB,
+ * 0.0001 ticks 163 KB. Measured against sorted arrays and maps in `ladder.bench.ts`.
+ */
+export class Ladder {
+  /** Decimals of the ticks; grows when a finer price is met, never shrinks by itself. */
+  decimals: number
+  /** The number of ticks in 1.0; prices lie strictly between 0 and it. */
+  one: number
+  /** Sizes by level key. */
+  size: Float64Array
+  bidLevels = 0
+  askLevels = 0
+  /** Best bid in ticks, 0 when there is none. */
+  bestBid = 0
+  /** Best ask in ticks, `one` when there is none. */
+  bestAsk: number
+  private bidBits: Uint32Array
+  private askBits: Uint32Array
+
+  constructor(decimals = 2) {
+    this.decimals = decimals
+    this.one = POW10[decimals]!
+    this.size = new Float64Array(2 * this.one + 2)
+    this.bidBits = new Uint32Array((this.one >> 5) + 1)
+    this.askBits = new Uint32Array((this.one >> 5) + 1)
+    this.bestAsk = this.one
+  }
+
+  /** Sets one level to a size; 0 removes it. */
+  apply(key: number, size: number): void {
+    const before = this.size[key]!
+    if (before === size) return
+    this.size[key] = size
+    if (before !== 0 && size !== 0) return
+    const ticks = key >> 1
+    const bit = 1 << (ticks & 31)
+    if ((key & 1) === 0) {
+      if (size !== 0) {
+        this.bidBits[ticks >> 5]! |= bit
+        this.bidLevels++
+        if (ticks > this.bestBid) this.bestBid = ticks
+      } else {
+        this.bidBits[ticks >> 5]! &= ~bit
+        this.bidLevels--
+        if (ticks === this.bestBid) this.bestBid = this.nextBid(ticks)
+      }
+    } else if (size !== 0) {
+      this.askBits[ticks >> 5]! |= bit
+      this.askLevels++
+      if (ticks < this.bestAsk) this.bestAsk = ticks
+    } else {
+      this.askBits[ticks >> 5]! &= ~bit
+      this.askLevels--
+      if (ticks === this.bestAsk) this.bestAsk = this.nextAsk(ticks)
+    }
+  }
+
+  /** The next occupied bid below a price, 0 at the end. */
+  nextBid(ticks: number): number {
+    const bits = this.bidBits
+    let index = ticks >> 5
+    let word = bits[index]! & ((1 << (ticks & 31)) - 1)
+    while (word === 0) {
+      if (index === 0) return 0
+      word = bits[--index]!
+    }
+    return (index << 5) + 31 - Math.clz32(word)
+  }
+
+  /** The next occupied ask above a price, `one` at the end. */
+  nextAsk(ticks: number): number {
+    const bits = this.askBits
+    let index = ticks >> 5
+    // Two shifts: a shift by 32 would be a shift by 0.
+    let word = bits[index]! & ((-1 << (ticks & 31)) << 1)
+    while (word === 0) {
+      if (++index === bits.length) return this.one
+      word = bits[index]!
+    }
+    return (index << 5) + 31 - Math.clz32(word & -word)
+  }
+
+  /** The bids best first, at most `depth` of them. */
+  bids(depth = Infinity): LadderSide {
+    const price: number[] = []
+    const size: number[] = []
+    for (let at = this.bestBid; at !== 0 && price.length < depth; at = this.nextBid(at)) {
+      price.push(at)
+      size.push(this.size[at * 2]!)
+    }
+    return { price, size }
+  }
+
+  /** The asks best first, at most `depth` of them. */
+  asks(depth = Infinity): LadderSide {
+    const price: number[] = []
+    const size: number[] = []
+    for (let at = this.bestAsk; at !== this.one && price.length < depth; at = this.nextAsk(at)) {
+      price.push(at)
+      size.push(this.size[at * 2 + 1]!)
+    }
+    return { price, size }
+  }
+
+  /** Every occupied level key, bids best first, then asks best first. */
+  keys(): number[] {
+    const keys: number[] = []
+    for (let at = this.bestBid; at !== 0; at = this.nextBid(at)) keys.push(at * 2)
+    for (let at = this.bestAsk; at !== this.one; at = this.nextAsk(at)) keys.push(at * 2 + 1)
+    return keys
+  }
+
+  /** Empties the book. */
+  clear(): void {
+    this.size.fill(0)
+    this.bidBits.fill(0)
+    this.askBits.fill(0)
+    this.bidLevels = 0
+    this.askLevels = 0
+    this.bestBid = 0
+    this.bestAsk = this.one
+  }
+
+  /** Changes the decimals of an empty or filled book; every price must be whole in the new ones. */
+  rescale(decimals: number): void {
+    if (decimals === this.decimals) return
+    const keys = this.keys()
+    const sizes = keys.map((key) => this.size[key]!)
+    const scaled = new Ladder(decimals)
+    const factor = 10 ** (decimals - this.decimals)
+    for (const [index, key] of keys.entries()) {
+      scaled.apply(Math.round((key >> 1) * factor) * 2 + (key & 1), sizes[index]!)
+    }
+    Object.assign(this, scaled)
+  }
+
+  /** The other outcome's book: its bids are our asks at 1 − price, and the reverse. */
+  complement(): Ladder {
+    const other = new Ladder(this.decimals)
+    for (const key of this.keys()) {
+      other.apply((this.one - (key >> 1)) * 2 + (1 - (key & 1)), this.size[key]!)
+    }
+    return other
+  }
+
+  /** A copy with a life of its own. */
+  clone(): Ladder {
+    const other = new Ladder(this.decimals)
+    for (const key of this.keys()) other.apply(key, this.size[key]!)
+    return other
+  }
+}
