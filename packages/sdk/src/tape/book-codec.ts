@@ -321,4 +321,3 @@ function shrinkOf(
   for (let index = 0; index < baseKeys.length && shrink > 0; index++) limit(baseKeys[index]!)
   return shrink
 }
-

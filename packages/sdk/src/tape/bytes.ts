@@ -38,9 +38,15 @@ export class ByteWriter {
     this.bytes[this.length++] = rest
   }
 
-  /** Writes a signed whole number, small magnitudes short. */
+  /** Writes a signed whole number up to ±(2^53 − 1): the sign is bit 6 of the first byte. */
   signed(value: number): void {
-    this.varint(zigzag(value))
+    const magnitude = Math.abs(value)
+    const low = (magnitude % 0x40) + (value < 0 ? 0x40 : 0)
+    if (magnitude < 0x40) this.byte(low)
+    else {
+      this.byte(low + 0x80)
+      this.varint(Math.floor(magnitude / 0x40))
+    }
   }
 
   uint32(value: number): void {
@@ -108,7 +114,9 @@ export class ByteReader {
   }
 
   signed(): number {
-    return unzigzag(this.varint())
+    const first = this.byte()
+    const magnitude = (first & 0x3f) + (first < 0x80 ? 0 : this.varint() * 0x40)
+    return (first & 0x40) === 0 ? magnitude : -magnitude
   }
 
   uint32(): number {

@@ -211,7 +211,10 @@ export class HeadDecoder {
           if (extra !== 0 && extra <= 24) {
             const byte = place >> 3
             const word =
-              bits[byte]! | (bits[byte + 1]! << 8) | (bits[byte + 2]! << 16) | (bits[byte + 3]! << 24)
+              bits[byte]! |
+              (bits[byte + 1]! << 8) |
+              (bits[byte + 2]! << 16) |
+              (bits[byte + 3]! << 24)
             step += (word >>> (place & 7)) & ((1 << extra) - 1)
             place += extra
           } else if (extra !== 0) {

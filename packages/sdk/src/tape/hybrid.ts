@@ -30,9 +30,7 @@ for (let token = 0; token <= MAX_TOKEN; token++) {
 export function tokenOf(value: number): number {
   if (value < DIRECT) return value
   const exponent =
-    value < 0x100000000
-      ? 31 - Math.clz32(value)
-      : 63 - Math.clz32(Math.floor(value / 0x100000000))
+    value < 0x100000000 ? 31 - Math.clz32(value) : 63 - Math.clz32(Math.floor(value / 0x100000000))
   const token = DIRECT + (exponent - DIRECT_BITS) * 2
   return value >= TOKEN_BASE[token + 1]! ? token + 1 : token
 }
@@ -100,7 +98,8 @@ export class BitReader {
     if (bits > 24) return this.read(24) + this.read(bits - 24) * 0x1000000
     const at = this.position >> 3
     const bytes = this.bytes
-    const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
+    const word =
+      bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
     const value = (word >>> (this.position & 7)) & ((1 << bits) - 1)
     this.position += bits
     return value

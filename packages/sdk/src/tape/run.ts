@@ -1,0 +1,38 @@
+import { FLAGS } from '../domain/index.ts'
+import type { BookColumns } from './columns.ts'
+import type { Ladder } from './ladder.ts'
+
+/**
+ * A stretch of observations as a store hands it out: rows [from, to) of decoded columns, without a
+ * copy. The columns are borrowed: they are valid until the next read of the same store.
+ */
+export type BookRun = {
+  readonly columns: BookColumns
+  /** The sequence of row 0 of the columns. */
+  readonly firstSequence: number
+  readonly from: number
+  readonly to: number
+}
+
+/** Sets a ladder to the book before row 0 of the columns. */
+export function loadBase(ladder: Ladder, columns: BookColumns): void {
+  ladder.clear()
+  ladder.rescale(columns.priceDecimals)
+  for (let index = 0; index < columns.baseKey.length; index++) {
+    ladder.apply(columns.baseKey[index]!, columns.baseSize[index]!)
+  }
+}
+
+/** Applies one row's changes; a row that restarts the book starts from the empty one. */
+export function applyRow(ladder: Ladder, columns: BookColumns, row: number): void {
+  if ((columns.flags[row]! & FLAGS.restart) !== 0) ladder.clear()
+  const end = columns.changeEnd[row]!
+  for (let index = columns.changeStart(row); index < end; index++) {
+    ladder.apply(columns.key[index]!, columns.size[index]!)
+  }
+}
+
+/** Applies rows [from, to). */
+export function applyRows(ladder: Ladder, columns: BookColumns, from: number, to: number): void {
+  for (let row = from; row < to; row++) applyRow(ladder, columns, row)
+}

@@ -1,0 +1,97 @@
+import { POW10, VENUES } from '../domain/index.ts'
+import type { ChunkIdentity } from './book-codec.ts'
+import { ByteReader, ByteWriter } from './bytes.ts'
+import { columnOf, corrupt, encodeChunk, type Chunk, type EncodedChunk } from './chunk.ts'
+import { TAKERS, type TradeColumns } from './columns.ts'
+import { encodeHeads, HEAD_COLUMN_COUNT, HeadDecoder } from './head-codec.ts'
+import type { TapePlatform } from './platform.ts'
+
+/** The columns of a trade chunk after the heads. */
+export const TRADE_COLUMNS = {
+  prices: HEAD_COLUMN_COUNT,
+  sizes: HEAD_COLUMN_COUNT + 1,
+  ids: HEAD_COLUMN_COUNT + 2,
+} as const
+
+const IDS_AS_TEXT = 0
+const IDS_AS_UUID = 1
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Encodes rows [from, to) of trades; prices are ticks of the venue. */
+export function encodeTrades(
+  rows: TradeColumns,
+  from: number,
+  to: number,
+  identity: ChunkIdentity,
+  platform: TapePlatform,
+): EncodedChunk {
+  const venue = VENUES[identity.venue]
+  let shrink = venue.priceDecimals
+  const prices = new ByteWriter(to - from)
+  const sizes = new ByteWriter(to - from)
+  for (let row = from; row < to; row++) {
+    while (rows.price[row]! % POW10[shrink]! !== 0) shrink--
+  }
+  for (let row = from; row < to; row++) {
+    prices.varint((rows.price[row]! / POW10[shrink]!) * TAKERS.length + rows.taker[row]!)
+    sizes.varint(rows.size[row]!)
+  }
+  const heads = encodeHeads(rows, from, to)
+  const columns = [...heads.columns, prices.copy(), sizes.copy(), encodeIds(rows, from, to)]
+  const header = {
+    ...identity,
+    ...heads.facts,
+    kind: 'trade' as const,
+    metric: '',
+    changesBefore: 0,
+    changes: 0,
+    priceDecimals: venue.priceDecimals - shrink,
+    sizeDecimals: venue.sizeDecimals,
+  }
+  return encodeChunk(header, columns, platform)
+}
+
+const heads = new HeadDecoder()
+
+/** Appends the rows of a trade chunk to `into`, which must be empty; prices come back in venue ticks. */
+export function decodeTrades(chunk: Chunk, platform: TapePlatform, into: TradeColumns): void {
+  const { header } = chunk
+  if (header.kind !== 'trade') throw corrupt(`it holds ${header.kind} rows, not trades`)
+  heads.decode(chunk, platform, into, { numbers: true })
+  const prices = new ByteReader(columnOf(chunk, TRADE_COLUMNS.prices, platform))
+  const sizes = new ByteReader(columnOf(chunk, TRADE_COLUMNS.sizes, platform))
+  const ids = new ByteReader(columnOf(chunk, TRADE_COLUMNS.ids, platform))
+  const factor = POW10[VENUES[header.venue].priceDecimals - header.priceDecimals]
+  if (factor === undefined) throw corrupt('its prices are finer than its venue')
+  const form = ids.byte()
+  for (let row = 0; row < header.count; row++) {
+    const price = prices.varint()
+    into.taker.push(price % TAKERS.length)
+    into.price.push(Math.floor(price / TAKERS.length) * factor)
+    into.size.push(sizes.varint())
+    into.tradeId.push(form === IDS_AS_UUID ? printUuid(ids.raw(16)) : ids.text())
+  }
+}
+
+function encodeIds(rows: TradeColumns, from: number, to: number): Uint8Array {
+  const out = new ByteWriter((to - from) * 17)
+  let uuids = true
+  for (let row = from; row < to && uuids; row++) uuids = UUID.test(rows.tradeId[row]!)
+  out.byte(uuids ? IDS_AS_UUID : IDS_AS_TEXT)
+  for (let row = from; row < to; row++) {
+    const id = rows.tradeId[row]!
+    if (!uuids) {
+      out.text(id)
+      continue
+    }
+    const digits = id.replaceAll('-', '')
+    for (let at = 0; at < 32; at += 2) out.byte(Number.parseInt(digits.slice(at, at + 2), 16))
+  }
+  return out.copy()
+}
+
+function printUuid(bytes: Uint8Array): string {
+  let digits = ''
+  for (const byte of bytes) digits += byte.toString(16).padStart(2, '0')
+  return [0, 8, 12, 16, 20].map((at, part) => digits.slice(at, [8, 12, 16, 20, 32][part])).join('-')
+}
