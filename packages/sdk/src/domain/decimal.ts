@@ -1,4 +1,4 @@
-import { PriorbookError } from './errors.ts'
+import { PriorbookError, showValue } from './errors.ts'
 
 declare const ticksBrand: unique symbol
 declare const unitsBrand: unique symbol
@@ -80,12 +80,21 @@ export function printScaled(units: number, decimals: number): string {
 
 /** The canonical form of decimal text of any length (`0.0100` → `0.01`, `.50` → `0.5`, `-0` → `0`). */
 export function canonicalDecimal(text: string): string {
-  const match = /^(-?)(\d*)(?:\.(\d*))?$/.exec(text)
-  if (match === null || !/\d/.test(text)) throw notDecimal(text)
-  const whole = match[2]!.replace(/^0+(?=\d)/, '') || '0'
-  const fraction = (match[3] ?? '').replace(/0+$/, '')
-  const body = fraction === '' ? whole : `${whole}.${fraction}`
-  return match[1] === '-' && body !== '0' ? `-${body}` : body
+  const negative = text.startsWith('-')
+  let start = negative ? 1 : 0
+  const point = text.indexOf('.', start)
+  let end = text.length
+  for (let index = start; index < end; index++) {
+    const digit = text.charCodeAt(index) - ZERO
+    if ((digit < 0 || digit > 9) && index !== point) throw notDecimal(text)
+  }
+  if (end - start - (point < 0 ? 0 : 1) < 1) throw notDecimal(text)
+  const wholeEnd = point < 0 ? end : point
+  while (start < wholeEnd - 1 && text.charCodeAt(start) === ZERO) start++
+  if (point >= 0) while (end > point + 1 && text.charCodeAt(end - 1) === ZERO) end--
+  const whole = text.slice(start, wholeEnd) || '0'
+  const body = point < 0 || end === point + 1 ? whole : `${whole}${text.slice(point, end)}`
+  return negative && body !== '0' ? `-${body}` : body
 }
 
 /** The text of a venue's number, which is a string on most wires and a JSON number on some. */
@@ -113,8 +122,7 @@ function parseExponent(text: string, decimals: number): number {
 }
 
 function notDecimal(value: unknown): PriorbookError {
-  const shown = (JSON.stringify(value) ?? String(value)).slice(0, 60)
-  return new PriorbookError('invalid_decimal', `${shown} is not a decimal number`)
+  return new PriorbookError('invalid_decimal', `${showValue(value)} is not a decimal number`)
 }
 
 function tooFine(text: string, decimals: number): PriorbookError {

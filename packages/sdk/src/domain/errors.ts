@@ -21,6 +21,8 @@ export const ERROR_CODES = {
   store_unavailable: 'The store could not be opened or read.',
   store_closed: 'The store was used after it was closed.',
   unknown_market: 'No market with this identifier has been recorded.',
+  origin_mismatch: 'Emulated data must not share a data folder with recorded data.',
+  message_too_large: 'An upstream message is larger than the journal takes.',
   invalid_argument: 'A command-line argument or option is wrong.',
 } as const
 
@@ -36,4 +38,13 @@ export class PriorbookError extends Error {
     this.name = 'PriorbookError'
     this.code = code
   }
+}
+
+/** Shows a refused value in a message: short, and safe for values of any depth. */
+export function showValue(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'an object'
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 80))
+  return String(value).slice(0, 80)
 }

@@ -12,8 +12,10 @@ export const FLAGS = {
   off_tick: 16,
   /** The venue cut the book at its own depth limit. */
   truncated_upstream: 32,
-  /** The first observation after a gap or a reset whose book starts anew from a full one. */
+  /** The book starts anew from a full one: nothing of the book before it is carried over. */
   restart: 64,
+  /** A gap lies between this observation and the one before it. */
+  after_gap: 128,
 } as const
 
 /** The name of one flag. */

@@ -1,4 +1,4 @@
-import { PriorbookError } from './errors.ts'
+import { PriorbookError, showValue } from './errors.ts'
 import { isVenueId, type VenueId } from './venue.ts'
 
 /**
@@ -18,13 +18,13 @@ export type RowId = {
   readonly sequence: number
 }
 
-const NATIVE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/
+// Tickers of venue B hold dots and dashes, and old ones a slash (GTEMP-24-1.02/23).
+const NATIVE_ID = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$/
 
 /** Takes a venue-native identifier (marketId, ticker, token, condition id) or refuses it. */
 export function parseNativeId(value: unknown): string {
   if (typeof value !== 'string' || !NATIVE_ID.test(value)) {
-    const shown = (JSON.stringify(value) ?? 'nothing').slice(0, 80)
-    throw new PriorbookError('invalid_id', `${shown} is not a venue identifier`)
+    throw new PriorbookError('invalid_id', `${showValue(value)} is not a venue identifier`)
   }
   return value
 }

@@ -1,4 +1,4 @@
-import { PriorbookError } from './errors.ts'
+import { PriorbookError, showValue } from './errors.ts'
 
 declare const microsBrand: unique symbol
 
@@ -27,11 +27,11 @@ export function parseMicros(text: unknown): Micros {
   if (match === null) {
     throw new PriorbookError(
       'invalid_time',
-      `${show(text)} is not a time like 2026-08-05T12:00:00Z`,
+      `${showValue(text)} is not a time like 2026-08-05T12:00:00Z`,
     )
   }
   const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match
-  const seconds = secondsOf(`${year}-${month}-${day}T${hour}:${minute}:${second}`, show(text))
+  const seconds = secondsOf(`${year}-${month}-${day}T${hour}:${minute}:${second}`, showValue(text))
   const offset = /^[Zz]$/.test(zone)
     ? 0
     : (zone.startsWith('-') ? -60 : 60) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4)))
@@ -59,8 +59,4 @@ function secondsOf(text: string, shown: string): number {
   lastText = text
   lastSeconds = millis / 1000
   return lastSeconds
-}
-
-function show(value: unknown): string {
-  return (JSON.stringify(value) ?? 'nothing').slice(0, 80)
 }

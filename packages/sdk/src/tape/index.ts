@@ -1,4 +1,5 @@
 /** The tape: ladders, columns and the chunk codec that store, downloads, replay and browser share. */
+export * from './assembler.ts'
 export * from './book-codec.ts'
 export * from './bytes.ts'
 export * from './chunk.ts'
@@ -8,4 +9,4 @@ export * from './ladder.ts'
 export * from './run.ts'
 export * from './sample-codec.ts'
 export * from './trade-codec.ts'
-export type * from './platform.ts'
+export * from './platform.ts'

@@ -9,3 +9,8 @@ export interface TapePlatform {
   sha256(parts: readonly Uint8Array[]): Uint8Array
   crc32(bytes: Uint8Array): number
 }
+
+/** The same platform without compression, for chunks that will soon be packed again. */
+export function withoutCompression(platform: TapePlatform): TapePlatform {
+  return { ...platform, compress: (raw) => raw }
+}

@@ -4,7 +4,7 @@ import type { Ladder } from './ladder.ts'
 
 /**
  * A stretch of observations as a store hands it out: rows [from, to) of decoded columns, without a
- * copy. The columns are borrowed: they are valid until the next read of the same store.
+ * copy. The columns are shared with other readers: never write to them.
  */
 export type BookRun = {
   readonly columns: BookColumns

@@ -1,0 +1,202 @@
+import {
+  FLAGS,
+  LATE_MICROS,
+  POW10,
+  VENUES,
+  type BookChange,
+  type BookSnapshot,
+  type Instrument,
+  type Level,
+  type VenueFacts,
+  type Violation,
+} from '../domain/index.ts'
+import { ABSENT } from './columns.ts'
+import { Ladder } from './ladder.ts'
+
+/** One checked observation: which levels changed, to what, and everything else a tape row keeps. */
+export type Observation = {
+  readonly instrument: Instrument
+  readonly received: number
+  /** `ABSENT` where the venue gave none; so for `venueSeq` and `channel`. */
+  readonly source: number
+  readonly venueSeq: number
+  readonly channel: number
+  readonly journal: number
+  readonly flags: number
+  readonly priceDecimals: number
+  readonly keys: readonly number[]
+  readonly sizes: readonly number[]
+}
+
+/** Why an event did not become an observation. */
+export type Refusal = { readonly violation: Violation | 'closed'; readonly detail: string }
+
+/**
+ * Turns book events of one instrument into checked observations. It holds the running book, so that a
+ * full book becomes the levels that differ and a change is judged by the book it makes. After a
+ * violation the book is closed: changes are refused until the next full book.
+ */
+export class BookAssembler {
+  readonly instrument: Instrument
+  readonly ladder: Ladder
+  /** False until a full book was taken, and again after a violation or a reset. */
+  open = false
+  /** The last received time given out; received time never decreases within an instrument. */
+  lastReceived = 0
+  private readonly venue: VenueFacts
+  private afterGap = false
+
+  constructor(instrument: Instrument, ladder: Ladder = new Ladder(2)) {
+    this.instrument = instrument
+    this.ladder = ladder
+    this.venue = VENUES[instrument.venue]
+  }
+
+  /** Forgets the book: nothing is known until the next full one. */
+  close(): void {
+    this.open = false
+    this.ladder.clear()
+  }
+
+  /** Notes that a gap ends before the next observation. */
+  markGap(): void {
+    this.afterGap = true
+  }
+
+  /** Takes a book event, or says why it cannot. */
+  take(event: BookSnapshot | BookChange): Observation | Refusal {
+    return event.kind === 'snapshot' ? this.takeFull(event) : this.takeChange(event)
+  }
+
+  private takeChange(event: BookChange): Observation | Refusal {
+    if (!this.open) return { violation: 'closed', detail: 'no full book to apply the change to' }
+    const keys: number[] = []
+    const sizes: number[] = []
+    for (const change of event.changes) {
+      if (!this.inBounds(change.price)) return this.refuse('price_out_of_bounds', change)
+      const key = this.keyOf(change.price, change.side === 'ask' ? 1 : 0, keys)
+      const size = event.signed ? this.ladder.size[key]! + change.size : change.size
+      if (!(size >= 0 && size <= Number.MAX_SAFE_INTEGER)) return this.refuse('bad_size', change)
+      this.ladder.apply(key, size)
+      // A level that moves twice in one message is one change of the observation.
+      const seen = keys.indexOf(key)
+      if (seen < 0) {
+        keys.push(key)
+        sizes.push(size)
+      } else sizes[seen] = size
+    }
+    if (this.isCrossed()) return this.refuse('crossed_book')
+    return this.observe(event, keys, sizes, 0)
+  }
+
+  private takeFull(event: BookSnapshot): Observation | Refusal {
+    const wanted = new Map<number, number>()
+    for (const side of [0, 1] as const) {
+      for (const level of side === 0 ? event.bids : event.asks) {
+        if (!this.inBounds(level.price)) return this.refuse('price_out_of_bounds', level)
+        if (!(level.size > 0 && Number.isSafeInteger(level.size))) {
+          return this.refuse('bad_size', level)
+        }
+        this.fit(level.price)
+        const key = level.price * 2 + side
+        if (wanted.has(key)) return this.refuse('duplicate_price', level)
+        wanted.set(key, level.size)
+      }
+    }
+    const restarts = !this.open
+    if (restarts) this.ladder.clear()
+    const keys: number[] = []
+    const sizes: number[] = []
+    for (const key of this.ladder.keys()) {
+      if (!wanted.has(this.venueKey(key))) {
+        keys.push(key)
+        sizes.push(0)
+      }
+    }
+    for (const [venueKey, size] of wanted) {
+      const key = this.keyOf(venueKey >>> 1, venueKey & 1, keys)
+      if (this.ladder.size[key] === size) continue
+      keys.push(key)
+      sizes.push(size)
+    }
+    for (const [index, key] of keys.entries()) this.ladder.apply(key, sizes[index]!)
+    if (this.isCrossed()) return this.refuse('crossed_book')
+    this.open = true
+    const flags = FLAGS.full_book | (restarts ? FLAGS.restart : 0) | (event.flags ?? 0)
+    return this.observe(event, keys, sizes, flags)
+  }
+
+  private observe(
+    event: BookSnapshot | BookChange,
+    keys: readonly number[],
+    sizes: readonly number[],
+    baseFlags: number,
+  ): Observation {
+    let flags = baseFlags
+    let received: number = event.received
+    if (received < this.lastReceived) {
+      received = this.lastReceived + 1
+      flags |= FLAGS.clock_step
+    }
+    this.lastReceived = received
+    const source = event.source ?? ABSENT
+    if (source !== ABSENT && received - source > LATE_MICROS) flags |= FLAGS.late
+    if (this.ladder.bestBid === this.ladder.bestAsk) flags |= FLAGS.locked
+    if (this.afterGap) flags |= FLAGS.after_gap
+    this.afterGap = false
+    return {
+      instrument: this.instrument,
+      received,
+      source,
+      venueSeq: event.venueSeq ?? ABSENT,
+      channel: event.channel ?? ABSENT,
+      journal: event.journal,
+      flags,
+      priceDecimals: this.ladder.decimals,
+      keys,
+      sizes,
+    }
+  }
+
+  private refuse(violation: Violation, level?: Level): Refusal {
+    const { bestBid, bestAsk, one } = this.ladder
+    const detail =
+      level === undefined
+        ? `best bid ${bestBid / one} above best ask ${bestAsk / one}`
+        : `price ${level.price} size ${level.size} (in venue units)`
+    this.close()
+    return { violation, detail }
+  }
+
+  private isCrossed(): boolean {
+    return this.ladder.bestBid > this.ladder.bestAsk
+  }
+
+  private inBounds(price: number): boolean {
+    return price > 0 && price < POW10[this.venue.priceDecimals]!
+  }
+
+  // The ladder starts with cents and takes finer ticks when the venue uses them; keys that were
+  // already collected for this observation move along.
+  private fit(price: number): void {
+    let decimals = this.ladder.decimals
+    while (price % POW10[this.venue.priceDecimals - decimals]! !== 0) decimals++
+    this.ladder.rescale(decimals)
+  }
+
+  private keyOf(price: number, side: number, collected: number[]): number {
+    const before = this.ladder.decimals
+    this.fit(price)
+    const grown = this.ladder.decimals - before
+    if (grown > 0) {
+      for (const [index, key] of collected.entries()) {
+        collected[index] = (key >>> 1) * POW10[grown]! * 2 + (key & 1)
+      }
+    }
+    return (price / POW10[this.venue.priceDecimals - this.ladder.decimals]!) * 2 + side
+  }
+
+  private venueKey(key: number): number {
+    return (key >>> 1) * POW10[this.venue.priceDecimals - this.ladder.decimals]! * 2 + (key & 1)
+  }
+}

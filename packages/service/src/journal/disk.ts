@@ -1,0 +1,47 @@
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { PriorbookError, type ErrorCode } from '@priorbook/sdk/domain'
+
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  ENOSPC: 'disk_full',
+  EDQUOT: 'disk_full',
+  // A file size limit (`ulimit -f`, or the file system's own) is a full disk for this file.
+  EFBIG: 'disk_full',
+  EROFS: 'store_read_only',
+  EACCES: 'store_read_only',
+  EPERM: 'store_read_only',
+}
+
+/** Names a failure to write by a listed code; what is listed already passes unchanged. */
+export function toDiskError(error: unknown, path: string): PriorbookError {
+  if (error instanceof PriorbookError) return error
+  const { code = '', message } = error as NodeJS.ErrnoException
+  return new PriorbookError(CODES[code] ?? 'store_unavailable', `${path}: ${message}`, {
+    cause: error,
+  })
+}
+
+/** Names a failure to read: whatever its cause, the journal cannot be had. */
+export function toReadError(error: unknown, path: string): PriorbookError {
+  if (error instanceof PriorbookError) return error
+  const { message } = error as Error
+  return new PriorbookError('store_unavailable', `${path}: ${message}`, { cause: error })
+}
+
+/** Writes all bytes at a place: a nearly full disk takes a part first and fails only then. */
+export function writeFully(fd: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length;) {
+    done += writeSync(fd, bytes, done, bytes.length - done, position + done)
+  }
+}
+
+/** Makes created, renamed or removed names of a folder durable. */
+export function syncFolder(path: string): void {
+  // Windows cannot open folders; its file system journals names by itself.
+  if (process.platform === 'win32') return
+  const fd = openSync(path, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,15 @@
+/** The journal: raw upstream messages exactly as received, synced, from which all else is derived again. */
+export { readJournal, readRecord, type JournalRange } from './reader.ts'
+export { MAX_RECORD_BYTES } from './record.ts'
+export type {
+  DamageReason,
+  JournalBlock,
+  JournalDamage,
+  JournalRecord,
+  Origin,
+  RecordKind,
+} from './record.ts'
+export { removeSegmentsBefore, type RemovedSegments } from './retention.ts'
+export { journalStats, type JournalStats, type SegmentStats } from './stats.ts'
+export type { JournalRepair } from './tail.ts'
+export { openJournalWriter, type JournalWriter, type JournalWriterOptions } from './writer.ts'

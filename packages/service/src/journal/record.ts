@@ -1,0 +1,52 @@
+import type { Micros } from '@priorbook/sdk/domain'
+
+/** Where the messages of a journal come from; emulated ones never share a data folder with others. */
+export type Origin = 'live' | 'emulator' | 'import'
+
+/** `message` is what the venue sent; `note` is JSON text of the recorder itself (connection opened, import begun). */
+export type RecordKind = 'message' | 'note'
+
+/** One raw message exactly as received, with our wall clock, which may step back. */
+export type JournalRecord = {
+  /** From 1, over the whole journal of one venue in one data folder; never reused. */
+  readonly number: number
+  readonly received: Micros
+  readonly kind: RecordKind
+  readonly bytes: Uint8Array
+  readonly origin: Origin
+  readonly recorder: string
+}
+
+/** Consecutive records `first` … `first + count - 1`; `bytes` are views into one buffer of the block. */
+export type JournalBlock = {
+  readonly kind: 'block'
+  readonly first: number
+  readonly count: number
+  readonly origin: Origin
+  readonly recorder: string
+  readonly received: readonly Micros[]
+  readonly kinds: readonly RecordKind[]
+  readonly bytes: readonly Uint8Array[]
+}
+
+/**
+ * Why a part of a journal cannot be read. `torn_tail` ends the newest file: a write that a crash cut
+ * short, or one still under way in another process.
+ */
+export type DamageReason = 'bad_block' | 'bad_file_header' | 'missing_records' | 'torn_tail'
+
+/** A part of a journal that cannot be read, and the record numbers that it may have held. */
+export type JournalDamage = {
+  readonly kind: 'damage'
+  readonly file: string
+  readonly offset: number
+  /** Bytes that cannot be read; 0 where a file or part of it is not there at all. */
+  readonly length: number
+  readonly firstMissing: number
+  /** Undefined where nothing after it says; `firstMissing - 1` where no record is missing. */
+  readonly lastMissing: number | undefined
+  readonly reason: DamageReason
+}
+
+/** The largest message that is kept, in bytes. */
+export const MAX_RECORD_BYTES = 32 * 1024 * 1024

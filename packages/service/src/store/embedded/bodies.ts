@@ -1,0 +1,111 @@
+import { PriorbookError } from '@priorbook/sdk/domain'
+import {
+  BookColumns,
+  BookDecoder,
+  decodeSamples,
+  decodeTrades,
+  openChunk,
+  SampleColumns,
+  TradeColumns,
+  type Chunk,
+  type TapePlatform,
+} from '@priorbook/sdk/tape'
+import type { Database } from './database.ts'
+import type { ChunkPlace } from './directory.ts'
+import type { Stream } from './streams.ts'
+
+// A walk reads a chunk once and pages through it; beyond a few chunks a cache would only hide the cost.
+const CACHED = 16
+
+/** Fetches chunks and decodes them, trusting nothing: what a chunk says must fit where it was found. */
+export class Bodies {
+  private readonly database: Database
+  private readonly platform: TapePlatform
+  private readonly decoder = new BookDecoder()
+  private readonly books = new Map<string, BookColumns>()
+
+  constructor(database: Database, platform: TapePlatform) {
+    this.database = database
+    this.platform = platform
+  }
+
+  /** The checked chunk at a place; `corrupt_chunk` where it is damaged or not what it should be. */
+  open(stream: Stream, place: ChunkPlace): Chunk {
+    const row = this.database.get('SELECT bytes FROM body WHERE id = ?', place.body)
+    if (row === undefined) {
+      throw new PriorbookError('corrupt_chunk', `chunk ${nameOf(stream, place)} is missing`)
+    }
+    const chunk = openChunk(row['bytes'] as Uint8Array, this.platform)
+    const { header } = chunk
+    const fits =
+      header.venue === stream.venue &&
+      header.key === stream.key &&
+      header.kind === stream.kind &&
+      header.metric === stream.metric &&
+      header.generation === stream.generation &&
+      header.first === place.first &&
+      header.count === place.count &&
+      header.firstReceived === place.firstReceived &&
+      header.lastReceived === place.lastReceived &&
+      header.changesBefore === place.changesBefore
+    if (!fits) {
+      throw new PriorbookError('corrupt_chunk', `chunk ${nameOf(stream, place)} belongs elsewhere`)
+    }
+    return chunk
+  }
+
+  /** The bytes at a place as they are stored. */
+  bytes(place: ChunkPlace): Uint8Array | undefined {
+    return this.database.get('SELECT bytes FROM body WHERE id = ?', place.body)?.['bytes'] as
+      | Uint8Array
+      | undefined
+  }
+
+  /** The observations at a place; shared, never to be written to. */
+  book(stream: Stream, place: ChunkPlace, numbers: boolean): BookColumns {
+    // Bodies are never changed under one number, but a part's number can be used again.
+    const name = `${place.body}/${place.first}/${place.count}/${stream.version}/${numbers}`
+    const cached = this.books.get(name)
+    if (cached !== undefined) {
+      this.books.delete(name)
+      this.books.set(name, cached)
+      return cached
+    }
+    const columns = new BookColumns()
+    this.decoder.decode(this.open(stream, place), this.platform, columns, { numbers })
+    this.books.set(name, columns)
+    if (this.books.size > CACHED) this.books.delete(this.books.keys().next().value!)
+    return columns
+  }
+
+  /** The trades at a place. */
+  trades(stream: Stream, place: ChunkPlace): TradeColumns {
+    const columns = new TradeColumns()
+    decodeTrades(this.open(stream, place), this.platform, columns)
+    return columns
+  }
+
+  /** The samples at a place. */
+  samples(stream: Stream, place: ChunkPlace): SampleColumns {
+    const columns = new SampleColumns()
+    decodeSamples(this.open(stream, place), this.platform, columns)
+    return columns
+  }
+}
+
+/** True for the errors that mean damage on disk, which a reader reports as a gap. */
+export function isDamage(error: unknown): error is PriorbookError {
+  return (
+    error instanceof PriorbookError &&
+    (error.code === 'corrupt_chunk' ||
+      error.code === 'corrupt_row' ||
+      error.code === 'corrupt_database' ||
+      error.code === 'unsupported_format')
+  )
+}
+
+/** How a chunk is called in messages. */
+export function nameOf(stream: Stream, place: { first: number; count: number }): string {
+  const metric = stream.metric === '' ? '' : `/${stream.metric}`
+  return `${stream.venue}:${stream.key}/${stream.kind}${metric} rows ${place.first}–${place.first + place.count - 1}`
+}

@@ -1,0 +1,424 @@
+import type { Gap } from '@priorbook/sdk/domain'
+import {
+  applyRow,
+  applyRows,
+  BookColumns,
+  Ladder,
+  loadBase,
+  type BookRun,
+} from '@priorbook/sdk/tape'
+import type {
+  AsOf,
+  BookPage,
+  BookPick,
+  BookQuery,
+  InstrumentRef,
+  SamplePage,
+  SampleQuery,
+} from '../store.ts'
+import { isDamage } from './bodies.ts'
+import { corruptGap, missingRows } from './corrupt-gap.ts'
+import { lastAtMost, placeOfOrdinal, placeOfTime } from './directory.ts'
+import { listGaps } from './gaps.ts'
+import type { Stream } from './streams.ts'
+import type { View } from './view.ts'
+
+/** A decoded stretch of a stream: a chunk or the tail. */
+type Stretch = {
+  readonly columns: BookColumns
+  readonly first: number
+  readonly changesBefore: number
+}
+
+// Books of recently asked instruments, kept up to date row by row for `latest`.
+const KEPT_BOOKS = 4096
+
+/** Reads observations of one instrument out of chunks and tail. */
+export class BookReader {
+  private readonly view: View
+  private readonly kept = new Map<number, { ladder: Ladder; ordinal: number }>()
+
+  constructor(view: View) {
+    this.view = view
+  }
+
+  /** A page by sequence; runs ascend whatever the order. */
+  page(query: BookQuery): BookPage {
+    const stream = this.view.stream(query, 'book', '', query.knownAt)
+    if (stream === undefined) return { runs: [], count: 0, hasMore: false, corrupt: [] }
+    const end = endOf(query)
+    return query.order === 'asc'
+      ? this.forward(stream, query, end)
+      : this.backward(stream, query, end)
+  }
+
+  /** The newest observation, its book kept in memory between calls. */
+  latest(ref: InstrumentRef): BookRun | undefined {
+    const stream = this.view.stream(ref, 'book')
+    if (stream === undefined) return undefined
+    const last = this.view.lastOrdinal(stream)
+    if (last <= stream.removed) return undefined
+    const stretch = this.stretchAt(stream, last, true)
+    const row = last - stretch.first
+    const book = this.bookAt(stream, stretch, last)
+    // One row that stands on its own: the book it made, and its changes, which change nothing again.
+    const columns = new BookColumns(book.decimals)
+    columns.baseKey = book.keys()
+    columns.baseSize = columns.baseKey.map((key) => book.size[key]!)
+    const own = new BookColumns(stretch.columns.priceDecimals)
+    own.pushRows(stretch.columns, row, row + 1)
+    own.rescale(book.decimals)
+    columns.pushRows(own, 0, 1)
+    return { columns, firstSequence: last, from: 0, to: 1 }
+  }
+
+  /** The last observation at or before a time, unless the time lies in a gap. */
+  asOf(query: InstrumentRef & { at: number; knownAt?: number }): AsOf {
+    const stream = this.view.stream(query, 'book', '', query.knownAt)
+    if (stream === undefined) return {}
+    const at = Math.min(query.at, query.knownAt ?? query.at)
+    const gap = this.gapAt(stream, at)
+    const tail = this.view.tailOf(stream)
+    const fromTail = tail !== undefined && tail.columns.received[0]! <= at
+    const { places } = this.view.directory(stream)
+    const index = placeOfTime(places, at)
+    if (!fromTail && index < 0) return gap === undefined ? {} : { gap }
+    try {
+      const place = places[index]
+      const ordinal = fromTail ? tail.first : place!.first
+      const stretch = this.stretchAt(stream, ordinal, true)
+      const row = lastReceivedAtMost(stretch.columns, at)
+      const sequence = stretch.first + row
+      if (gap !== undefined) {
+        return { gap, lastBefore: { sequence, received: stretch.columns.received[row]! } }
+      }
+      return { run: toRun(stretch, row, row + 1) }
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return { gap: corruptGap(stream, places[index]!) }
+    }
+  }
+
+  /** The last observation of every bucket that has one; touches one chunk a bucket. */
+  sample(query: SampleQuery): SamplePage {
+    const stream = this.view.stream(query, 'book', '', query.knownAt)
+    if (stream === undefined) return { picks: [], hasMore: false, corrupt: [] }
+    const walk = new BucketWalk(this, this.view, stream, query)
+    return walk.run()
+  }
+
+  /** The decoded chunk or tail that holds a row; damage throws. */
+  stretchAt(stream: Stream, ordinal: number, numbers: boolean): Stretch {
+    if (ordinal >= stream.next) {
+      const tail = this.view.bookTail(stream)
+      if (tail !== undefined && tail.first <= ordinal) {
+        return { columns: tail.columns, first: tail.first, changesBefore: stream.changes }
+      }
+    }
+    const { places } = this.view.directory(stream)
+    const place = places[placeOfOrdinal(places, ordinal)]
+    if (place === undefined || 'lost' in place) throw missingRows(stream, ordinal)
+    const columns = this.view.bodies.book(stream, place, numbers)
+    return { columns, first: place.first, changesBefore: place.changesBefore }
+  }
+
+  private forward(stream: Stream, query: BookQuery, end: number): BookPage {
+    const last = this.view.lastOrdinal(stream)
+    const corrupt: Gap[] = []
+    const runs: BookRun[] = []
+    let count = 0
+    let ordinal =
+      query.after === undefined
+        ? this.firstAtOrAfter(stream, query.start ?? 0, corrupt)
+        : Math.max(query.after + 1, stream.removed + 1)
+    while (ordinal <= last && count < query.limit) {
+      const stretch = this.readOrSkip(stream, ordinal, query, corrupt)
+      if ('next' in stretch) {
+        ordinal = stretch.next
+        continue
+      }
+      const { columns, first } = stretch
+      const from = ordinal - first
+      const stop = lastReceivedAtMost(columns, end - 1) + 1
+      const to = Math.min(stop, columns.count, from + query.limit - count)
+      if (to > from) runs.push(toRun(stretch, from, to))
+      count += Math.max(0, to - from)
+      ordinal = first + Math.max(to, from)
+      if (stop < columns.count && to === stop) break
+      if (to <= from) break
+    }
+    const hasMore =
+      count === query.limit && ordinal <= last && this.receivedAt(stream, ordinal) < end
+    return { runs, count, hasMore, corrupt }
+  }
+
+  private backward(stream: Stream, query: BookQuery, end: number): BookPage {
+    const corrupt: Gap[] = []
+    const runs: BookRun[] = []
+    const start = query.start ?? 0
+    let count = 0
+    const last = this.view.lastOrdinal(stream)
+    let ordinal =
+      query.after === undefined
+        ? Math.min(last, this.firstAtOrAfter(stream, end, corrupt) - 1)
+        : query.after - 1
+    while (ordinal > stream.removed && count < query.limit) {
+      const stretch = this.readOrSkip(stream, ordinal, query, corrupt)
+      if ('next' in stretch) {
+        ordinal = stretch.first - 1
+        continue
+      }
+      const { columns, first } = stretch
+      const to = ordinal - first + 1
+      const stop = lastReceivedAtMost(columns, start - 1) + 1
+      const from = Math.max(stop, to - (query.limit - count), 0)
+      if (to > from) runs.unshift(toRun(stretch, from, to))
+      count += Math.max(0, to - from)
+      ordinal = first + Math.min(from, to) - 1
+      if (stop > 0 && from === stop) break
+      if (to <= from) break
+    }
+    const hasMore =
+      count === query.limit && ordinal > stream.removed && this.receivedAt(stream, ordinal) >= start
+    return { runs, count, hasMore, corrupt }
+  }
+
+  // Damaged rows are passed over and named; everything else stays readable.
+  private readOrSkip(
+    stream: Stream,
+    ordinal: number,
+    query: BookQuery,
+    corrupt: Gap[],
+  ): Stretch | { readonly first: number; readonly next: number } {
+    try {
+      return this.stretchAt(stream, ordinal, query.numbers ?? true)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      const { places } = this.view.directory(stream)
+      const place = places[placeOfOrdinal(places, ordinal)]
+      const inTail = ordinal >= stream.next || place === undefined
+      const last = this.view.lastOrdinal(stream)
+      const lost = inTail
+        ? {
+            first: stream.next,
+            count: last - stream.next + 1,
+            firstReceived: places.at(-1)?.lastReceived ?? 0,
+            lastReceived: this.view.lastReceived(stream),
+          }
+        : place
+      corrupt.push(corruptGap(stream, lost))
+      return { first: lost.first, next: lost.first + lost.count }
+    }
+  }
+
+  // The first row received at or after a time; the row after the last when there is none.
+  private firstAtOrAfter(stream: Stream, time: number, corrupt: Gap[]): number {
+    const { places } = this.view.directory(stream)
+    const tail = this.view.tailOf(stream)
+    if (tail !== undefined && tail.columns.received[0]! < time) {
+      return tail.first + lastReceivedAtMost(tail.columns, time - 1) + 1
+    }
+    const index = placeOfTime(places, time - 1)
+    const place = places[index]
+    if (place === undefined) return stream.removed + 1
+    if (place.lastReceived < time) return place.first + place.count
+    try {
+      const stretch = this.stretchAt(stream, place.first, true)
+      return stretch.first + lastReceivedAtMost(stretch.columns, time - 1) + 1
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      corrupt.push(corruptGap(stream, place))
+      return place.first + place.count
+    }
+  }
+
+  private receivedAt(stream: Stream, ordinal: number): number {
+    const { places } = this.view.directory(stream)
+    const place = places[placeOfOrdinal(places, ordinal)]
+    if (ordinal < stream.next && place !== undefined && place.first === ordinal) {
+      return place.firstReceived
+    }
+    try {
+      const stretch = this.stretchAt(stream, ordinal, true)
+      return stretch.columns.received[ordinal - stretch.first]!
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return place?.firstReceived ?? 0
+    }
+  }
+
+  private gapAt(stream: Stream, at: number): Gap | undefined {
+    // The instant of a real observation is not in the gap that starts with it.
+    const inside = (gap: Gap): boolean => gap.start < at && (gap.end === undefined || at < gap.end)
+    const of = (key: string): Gap[] =>
+      listGaps(this.view.database, { venue: stream.venue, key, start: at, end: at })
+    const keys = [...new Set([stream.key, stream.market, ''])]
+    return keys.flatMap(of).find(inside)
+  }
+
+  private bookAt(stream: Stream, stretch: Stretch, last: number): Ladder {
+    let kept = this.kept.get(stream.id)
+    const reachable = kept !== undefined && kept.ordinal >= stretch.first - 1
+    if (kept === undefined || !reachable || kept.ladder.decimals < stretch.columns.priceDecimals) {
+      const ladder = new Ladder()
+      loadBase(ladder, stretch.columns)
+      kept = { ladder, ordinal: stretch.first - 1 }
+    }
+    this.kept.delete(stream.id)
+    this.kept.set(stream.id, kept)
+    if (this.kept.size > KEPT_BOOKS) this.kept.delete(this.kept.keys().next().value!)
+    if (kept.ladder.decimals === stretch.columns.priceDecimals) {
+      for (let row = kept.ordinal + 1 - stretch.first; row <= last - stretch.first; row++) {
+        applyRow(kept.ladder, stretch.columns, row)
+      }
+    } else {
+      loadBase(kept.ladder, stretch.columns)
+      applyRows(kept.ladder, stretch.columns, 0, last - stretch.first + 1)
+    }
+    kept.ordinal = last
+    return kept.ladder
+  }
+}
+
+/** Goes from bucket to bucket, deciding each by the directory and one chunk. */
+class BucketWalk {
+  private readonly reader: BookReader
+  private readonly view: View
+  private readonly stream: Stream
+  private readonly query: SampleQuery
+  private readonly corrupt: Gap[] = []
+
+  constructor(reader: BookReader, view: View, stream: Stream, query: SampleQuery) {
+    this.reader = reader
+    this.view = view
+    this.stream = stream
+    this.query = query
+  }
+
+  run(): SamplePage {
+    const { query } = this
+    const end = endOf(query)
+    const wanted = query.limit + 1
+    if (query.order === 'asc') {
+      const picks = this.ascend(query.start, end, wanted)
+      const hasMore = picks.length > query.limit
+      return { picks: picks.slice(0, query.limit), hasMore, corrupt: this.corrupt }
+    }
+    // From the newest back, a window of buckets at a time; empty stretches are jumped over.
+    let picks: BookPick[] = []
+    let until = end
+    while (until > query.start && picks.length < wanted) {
+      const last = this.lastBefore(until)
+      if (last === undefined) break
+      const newest = this.bucketOf(last.stretch.columns.received[last.row]!) + query.interval
+      const from = Math.max(query.start, newest - wanted * query.interval)
+      picks = [...this.ascend(from, Math.min(until, newest), wanted), ...picks]
+      until = from
+    }
+    const hasMore = picks.length > query.limit
+    return { picks: picks.slice(-query.limit), hasMore, corrupt: this.corrupt }
+  }
+
+  private ascend(start: number, end: number, wanted: number): BookPick[] {
+    const { interval } = this.query
+    const picks: BookPick[] = []
+    let bucket = this.bucketOf(start)
+    let before = this.lastBefore(start)
+    while (bucket < end && picks.length < wanted) {
+      const bucketEnd = bucket + interval
+      const last = this.lastBefore(Math.min(bucketEnd, end))
+      if (last !== undefined && last.ordinal > (before?.ordinal ?? this.stream.removed)) {
+        picks.push(this.pick(last, before, bucket, bucketEnd))
+        before = last
+        bucket = bucketEnd
+        continue
+      }
+      // Nothing in this bucket: go on with the bucket of the next row.
+      const next = this.receivedAfter(last)
+      if (next === undefined) break
+      bucket = Math.max(bucketEnd, this.bucketOf(next))
+    }
+    return picks
+  }
+
+  private bucketOf(time: number): number {
+    return Math.floor(time / this.query.interval) * this.query.interval
+  }
+
+  private pick(last: Found, before: Found | undefined, start: number, end: number): BookPick {
+    const received = last.stretch.columns.received[last.row]!
+    return {
+      ...toRun(last.stretch, last.row, last.row + 1),
+      bucketStart: start,
+      bucketEnd: end,
+      ageMicros: end - received,
+      observations: last.ordinal - (before?.ordinal ?? this.stream.removed),
+      changes: last.changes - (before?.changes ?? 0),
+      partial: start < this.query.start || end > this.query.end,
+    }
+  }
+
+  private lastBefore(time: number): Found | undefined {
+    const { stream, view } = this
+    const { places } = view.directory(stream)
+    const tail = view.tailOf(stream)
+    if (tail !== undefined && tail.columns.received[0]! < time) return this.find(tail.first, time)
+    for (let index = placeOfTime(places, time - 1); index >= 0; index--) {
+      const place = places[index]!
+      try {
+        if (!('lost' in place)) return this.find(place.first, time)
+      } catch (error) {
+        if (!isDamage(error)) throw error
+      }
+      if (!this.corrupt.some((gap) => gap.afterSequence === place.first - 1)) {
+        this.corrupt.push(corruptGap(stream, place))
+      }
+    }
+    return undefined
+  }
+
+  private find(ordinal: number, time: number): Found {
+    const stretch = this.reader.stretchAt(this.stream, ordinal, this.query.numbers ?? true)
+    const row = lastReceivedAtMost(stretch.columns, time - 1)
+    const changes = stretch.changesBefore + stretch.columns.changeEnd[row]!
+    return { stretch, row, ordinal: stretch.first + row, changes }
+  }
+
+  private receivedAfter(last: Found | undefined): number | undefined {
+    const ordinal = (last?.ordinal ?? this.stream.removed) + 1
+    if (ordinal > this.view.lastOrdinal(this.stream)) return undefined
+    if (last !== undefined && last.row + 1 < last.stretch.columns.count) {
+      return last.stretch.columns.received[last.row + 1]!
+    }
+    const { places } = this.view.directory(this.stream)
+    const place = places[placeOfOrdinal(places, ordinal)]
+    if (place !== undefined && place.first === ordinal && ordinal < this.stream.next) {
+      return place.firstReceived
+    }
+    return this.view.tailOf(this.stream)?.columns.received[0]
+  }
+}
+
+type Found = {
+  readonly stretch: Stretch
+  readonly row: number
+  readonly ordinal: number
+  readonly changes: number
+}
+
+function endOf(query: { end?: number; knownAt?: number }): number {
+  const end = query.end ?? Number.MAX_SAFE_INTEGER
+  return query.knownAt === undefined ? end : Math.min(end, query.knownAt + 1)
+}
+
+function toRun(stretch: Stretch, from: number, to: number): BookRun {
+  return { columns: stretch.columns, firstSequence: stretch.first, from, to }
+}
+
+/** The last row received at or before a time, −1 when all came later. */
+export function lastReceivedAtMost(
+  columns: { readonly count: number; readonly received: Float64Array },
+  time: number,
+): number {
+  return lastAtMost(columns.count, (row) => columns.received[row]!, time)
+}

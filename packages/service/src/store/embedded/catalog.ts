@@ -1,0 +1,248 @@
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import {
+  PriorbookError,
+  type MarketRecord,
+  type MarketRevision,
+  type VenueId,
+} from '@priorbook/sdk/domain'
+import type { MarketPage, MarketQuery, MarketState } from '../store.ts'
+import type { Column, Database, Row } from './database.ts'
+import { checkRow, rowSum } from './row-sum.ts'
+
+// Revisions of a market differ in a few numbers: each is packed with the last whole one as its
+// dictionary (60 bytes instead of 700), and every 32nd is whole again.
+const WHOLE_EVERY = 32
+
+const MARKET_COLUMNS = [
+  'id',
+  'venue',
+  'market',
+  'sort_time',
+  'close_time',
+  'series',
+  'event',
+  'asset',
+  'span',
+  'status',
+  'revisions',
+]
+const REVISION_COLUMNS = ['market', 'ordinal', 'known_at', 'journal', 'body']
+const decoder = new TextDecoder()
+
+/** Adds a revision of a market, unless it says nothing new; the caller is in a write transaction. */
+export function appendRevision(database: Database, revision: MarketRevision): void {
+  const { record } = revision
+  const market = findMarket(database, record.venue, record.marketId)
+  const count = (market?.['revisions'] as number | undefined) ?? 0
+  const id = (market?.['id'] as number | undefined) ?? nextMarketId(database)
+  const text = JSON.stringify(record)
+  if (count > 0) {
+    const last = readRevision(database, id, count)
+    if (last.journal >= revision.journal || last.text === text) return
+  }
+  const ordinal = count + 1
+  const base = baseOf(ordinal)
+  const options = base === ordinal ? {} : { dictionary: wholeOf(database, id, base) }
+  const body = zstdCompressSync(text, options)
+  const values: Column[] = [id, ordinal, revision.received, revision.journal, body]
+  database.run(
+    'INSERT INTO revision (market, ordinal, known_at, journal, body, sum) VALUES (?, ?, ?, ?, ?, ?)',
+    ...values,
+    rowSum('revision', values),
+  )
+  saveMarket(database, id, record, ordinal, revision.received, market)
+}
+
+/** A market as known at a time, or as known last. */
+export function readMarket(
+  database: Database,
+  venue: VenueId,
+  marketId: string,
+  knownAt?: number,
+): MarketState | undefined {
+  const market = findMarket(database, venue, marketId)
+  if (market === undefined) return undefined
+  const id = market['id'] as number
+  if (knownAt === undefined)
+    return toState(readRevision(database, id, market['revisions'] as number))
+  const row = database.get(
+    'SELECT max(ordinal) AS ordinal FROM revision WHERE market = ? AND known_at <= ?',
+    id,
+    knownAt,
+  )
+  const ordinal = row?.['ordinal'] as number | null
+  return ordinal === null ? undefined : toState(readRevision(database, id, ordinal))
+}
+
+/** The history of a market record, oldest first. */
+export function listRevisions(
+  database: Database,
+  venue: VenueId,
+  marketId: string,
+  page: { after?: number; limit: number },
+): MarketState[] {
+  const market = findMarket(database, venue, marketId)
+  if (market === undefined) return []
+  const states: MarketState[] = []
+  const last = market['revisions'] as number
+  const first = (page.after ?? 0) + 1
+  for (let ordinal = first; ordinal <= last && states.length < page.limit; ordinal++) {
+    states.push(toState(readRevision(database, market['id'] as number, ordinal)))
+  }
+  return states
+}
+
+/** Markets that match, by (open time, venue, id). */
+export function listMarkets(database: Database, query: MarketQuery): MarketPage {
+  const where: string[] = []
+  const values: Column[] = []
+  const add = (condition: string, ...more: Column[]): void => {
+    where.push(condition)
+    values.push(...more)
+  }
+  const equals = {
+    venue: query.venue,
+    series: query.series,
+    event: query.event,
+    asset: query.asset,
+  }
+  for (const [column, value] of Object.entries(equals)) {
+    if (value !== undefined) add(`${column} = ?`, value)
+  }
+  if (query.window !== undefined) add('span = ?', query.window)
+  if (query.status !== undefined) add('status = ?', query.status)
+  if (query.start !== undefined) add('(close_time IS NULL OR close_time > ?)', query.start)
+  if (query.end !== undefined) add('sort_time < ?', query.end)
+  const down = query.order === 'desc'
+  if (query.after !== undefined) {
+    const { openTime, venue, marketId } = query.after
+    add(`(sort_time, venue, market) ${down ? '<' : '>'} (?, ?, ?)`, openTime, venue, marketId)
+  }
+  const direction = down ? 'DESC' : 'ASC'
+  const found: (MarketState & { sortTime: number })[] = []
+  const wanted = query.limit + 1
+  // Text is looked for in the record itself: read on until the page is full.
+  for (let skip = 0; found.length < wanted;) {
+    const rows = database.all(
+      `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market
+       ${where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`}
+       ORDER BY sort_time ${direction}, venue ${direction}, market ${direction} LIMIT ? OFFSET ?`,
+      ...values,
+      wanted,
+      skip,
+    )
+    for (const row of rows) {
+      checkRow('market', MARKET_COLUMNS, row)
+      const state = toState(readRevision(database, row['id'] as number, row['revisions'] as number))
+      if (query.text !== undefined && !matches(state.record, query.text)) continue
+      if (found.length < wanted) found.push({ ...state, sortTime: row['sort_time'] as number })
+    }
+    if (rows.length < wanted) break
+    skip += rows.length
+  }
+  return { markets: found.slice(0, query.limit), hasMore: found.length > query.limit }
+}
+
+type Revision = {
+  readonly ordinal: number
+  readonly knownAt: number
+  readonly journal: number
+  readonly text: string
+}
+
+function readRevision(database: Database, market: number, ordinal: number): Revision {
+  const row = revisionRow(database, market, ordinal)
+  const base = baseOf(ordinal)
+  const options = base === ordinal ? {} : { dictionary: wholeOf(database, market, base) }
+  const text = decoder.decode(zstdDecompressSync(row['body'] as Uint8Array, options))
+  return {
+    ordinal,
+    knownAt: row['known_at'] as number,
+    journal: row['journal'] as number,
+    text,
+  }
+}
+
+function wholeOf(database: Database, market: number, ordinal: number): Uint8Array {
+  return zstdDecompressSync(revisionRow(database, market, ordinal)['body'] as Uint8Array)
+}
+
+function baseOf(ordinal: number): number {
+  return ordinal - ((ordinal - 1) % WHOLE_EVERY)
+}
+
+function revisionRow(database: Database, market: number, ordinal: number): Row {
+  const row = database.get(
+    `SELECT ${REVISION_COLUMNS.join(', ')}, sum FROM revision WHERE market = ? AND ordinal = ?`,
+    market,
+    ordinal,
+  )
+  if (row === undefined) {
+    throw new PriorbookError('corrupt_row', `revision ${ordinal} of market ${market} is missing`)
+  }
+  checkRow('revision', REVISION_COLUMNS, row)
+  return row
+}
+
+function toState(revision: Revision): MarketState {
+  return {
+    record: JSON.parse(revision.text) as MarketRecord,
+    knownAt: revision.knownAt,
+    revision: revision.ordinal,
+    journal: revision.journal,
+  }
+}
+
+function findMarket(database: Database, venue: string, market: string): Row | undefined {
+  const row = database.get(
+    `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market WHERE venue = ? AND market = ?`,
+    venue,
+    market,
+  )
+  if (row === undefined) return undefined
+  checkRow('market', MARKET_COLUMNS, row)
+  if (row['venue'] !== venue || row['market'] !== market) {
+    throw new PriorbookError('corrupt_row', `the index of markets is damaged at ${market}`)
+  }
+  return row
+}
+
+function nextMarketId(database: Database): number {
+  return (database.get('SELECT coalesce(max(id), 0) AS id FROM market')!['id'] as number) + 1
+}
+
+function saveMarket(
+  database: Database,
+  id: number,
+  record: MarketRecord,
+  revisions: number,
+  received: number,
+  before: Row | undefined,
+): void {
+  // The place in the catalogue: the open time, else when the market was first heard of.
+  const sortTime = record.openTime ?? (before?.['sort_time'] as number | undefined) ?? received
+  const values: Column[] = [
+    id,
+    record.venue,
+    record.marketId,
+    sortTime,
+    record.closeTime ?? null,
+    record.seriesTicker ?? null,
+    record.eventTicker ?? record.eventId ?? record.topicId ?? null,
+    record.asset ?? null,
+    record.window ?? null,
+    record.status ?? null,
+    revisions,
+  ]
+  database.run(
+    `INSERT OR REPLACE INTO market (${MARKET_COLUMNS.join(', ')}, sum) VALUES (${'?, '.repeat(MARKET_COLUMNS.length)}?)`,
+    ...values,
+    rowSum('market', values),
+  )
+}
+
+function matches(record: MarketRecord, text: string): boolean {
+  const wanted = text.toLowerCase()
+  const fields = [record.marketId, record.title, record.question, record.slug, record.eventTicker]
+  return fields.some((field) => field?.toLowerCase().includes(wanted) === true)
+}

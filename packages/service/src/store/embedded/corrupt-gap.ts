@@ -1,0 +1,29 @@
+import { PriorbookError, type Gap, type Micros } from '@priorbook/sdk/domain'
+import type { Stream } from './streams.ts'
+
+/** The gap that stands for rows which are damaged on disk. */
+export function corruptGap(
+  stream: Stream,
+  place: { first: number; count: number; firstReceived: number; lastReceived: number },
+): Gap {
+  const open = place.lastReceived === Number.MAX_SAFE_INTEGER
+  return {
+    venue: stream.venue,
+    scope: 'instrument',
+    key: stream.key,
+    reason: 'corrupt',
+    start: place.firstReceived as Micros,
+    ...(open ? {} : { end: (place.lastReceived + 1) as Micros }),
+    afterSequence: place.first - 1,
+    detail: `${place.count} ${stream.kind} rows`,
+    journal: 0,
+  }
+}
+
+/** The error for rows that no chunk and no log batch holds although they were stored. */
+export function missingRows(stream: Stream, ordinal: number): PriorbookError {
+  return new PriorbookError(
+    'corrupt_chunk',
+    `${stream.venue}:${stream.key} has lost its ${stream.kind} row ${ordinal}`,
+  )
+}

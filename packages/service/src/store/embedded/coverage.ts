@@ -1,0 +1,112 @@
+import type { Gap } from '@priorbook/sdk/domain'
+import type { Coverage, DayCoverage, InstrumentFacts, InstrumentRef } from '../store.ts'
+import { isDamage } from './bodies.ts'
+import { lastReceivedAtMost } from './books.ts'
+import { corruptGap } from './corrupt-gap.ts'
+import { placeOfTime } from './directory.ts'
+import { listGaps } from './gaps.ts'
+import { listStreams, type Stream } from './streams.ts'
+import type { View } from './view.ts'
+
+const DAY = 86_400_000_000
+
+/** What is stored of one book stream; absent while it has no row. */
+export function factsOf(view: View, stream: Stream): InstrumentFacts | undefined {
+  const lastSequence = view.lastOrdinal(stream)
+  if (lastSequence <= stream.removed) return undefined
+  const first = view.directory(stream).places[0]
+  const firstReceived = first?.firstReceived ?? view.tailOf(stream)!.columns.received[0]!
+  const { venue, market, key } = stream
+  const head = Buffer.from(stream.head).toString('hex')
+  return {
+    instrument: { venue, market, key },
+    firstSequence: stream.removed + 1,
+    lastSequence,
+    firstReceived,
+    lastReceived: view.lastReceived(stream),
+    ...(/^0+$/.test(head) ? {} : { head }),
+  }
+}
+
+/** What is stored of every instrument that has a row. */
+export function listFacts(
+  view: View,
+  venue?: InstrumentFacts['instrument']['venue'],
+): InstrumentFacts[] {
+  return listStreams(view.database, 'book', venue)
+    .map((stream) => factsOf(view, view.streamById(stream.id)))
+    .filter((facts) => facts !== undefined)
+}
+
+/** Coverage of one instrument by UTC day, with its gaps. */
+export function readCoverage(view: View, ref: InstrumentRef): Coverage | undefined {
+  const stream = view.stream(ref, 'book')
+  const facts = stream === undefined ? undefined : factsOf(view, stream)
+  if (stream === undefined || facts === undefined) return undefined
+  const gaps = [
+    ...listGaps(view.database, { venue: stream.venue, key: stream.key }),
+    ...damagedSpans(view, stream),
+  ].sort((a, b) => a.start - b.start)
+  const days: DayCoverage[] = []
+  const firstDay = Math.floor(facts.firstReceived / DAY) * DAY
+  for (let day = firstDay; day <= facts.lastReceived; day += DAY) {
+    days.push(coverDay(view, stream, facts, gaps, day))
+  }
+  return { facts, days, gaps }
+}
+
+function coverDay(
+  view: View,
+  stream: Stream,
+  facts: InstrumentFacts,
+  gaps: readonly Gap[],
+  day: number,
+): DayCoverage {
+  const from = Math.max(day, facts.firstReceived)
+  const to = Math.min(day + DAY, facts.lastReceived)
+  const observations = rowsBefore(view, stream, day + DAY) - rowsBefore(view, stream, day)
+  let gapMicros = 0
+  let covered = from
+  for (const gap of gaps) {
+    const start = Math.max(gap.start, covered)
+    const end = Math.min(gap.end ?? to, to)
+    if (end <= start) continue
+    gapMicros += end - start
+    covered = end
+  }
+  const observedMicros = Math.max(0, to - from - gapMicros)
+  const holes = gaps.some((gap) => gap.start < day + DAY && (gap.end ?? to) > from)
+  const condition = observations === 0 ? 'missing' : holes ? 'degraded' : 'available'
+  return {
+    day,
+    condition,
+    observations,
+    observedMicros,
+    gapMicros,
+    ...(observations < 2 ? {} : { meanSpacingMicros: observedMicros / (observations - 1) }),
+  }
+}
+
+function rowsBefore(view: View, stream: Stream, time: number): number {
+  const tail = view.tailOf(stream)
+  if (tail !== undefined && tail.columns.received[0]! < time) {
+    return tail.first + lastReceivedAtMost(tail.columns, time - 1)
+  }
+  const { places } = view.directory(stream)
+  const place = places[placeOfTime(places, time - 1)]
+  if (place === undefined) return stream.removed
+  if (place.lastReceived < time || 'lost' in place) return place.first + place.count - 1
+  try {
+    const columns = view.bodies.book(stream, place, false)
+    return place.first + lastReceivedAtMost(columns, time - 1)
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    return place.first + place.count - 1
+  }
+}
+
+// Damage is looked for by the directory alone here; `verify` opens every chunk.
+function damagedSpans(view: View, stream: Stream): Gap[] {
+  const { places } = view.directory(stream)
+  return places.filter((place) => 'lost' in place).map((place) => corruptGap(stream, place))
+}

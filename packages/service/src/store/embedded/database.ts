@@ -1,0 +1,183 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { PriorbookError } from '@priorbook/sdk/domain'
+import { migrate, SCHEMA_VERSION } from './schema.ts'
+
+/** A value of a SQLite column as Priorbook uses them. */
+export type Column = number | string | Uint8Array | null
+
+/** One row by column name. */
+export type Row = Record<string, Column>
+
+// "PBTA": lets `file` and other tools tell a tape from any other SQLite database.
+const APPLICATION_ID = 0x50425441
+
+/**
+ * One SQLite connection with Priorbook's settings: errors come out with listed codes, statements are
+ * prepared once, and a transaction either happens or leaves nothing behind.
+ */
+export class Database {
+  readonly file: string
+  readonly readOnly: boolean
+  private readonly connection: DatabaseSync
+  private readonly statements = new Map<string, StatementSync>()
+
+  constructor(file: string, readOnly: boolean) {
+    this.file = file
+    this.readOnly = readOnly
+    this.connection = guard(file, () => new DatabaseSync(file, { readOnly }))
+    try {
+      guard(file, () => this.configure())
+    } catch (error) {
+      this.connection.close()
+      throw error
+    }
+  }
+
+  /** Runs a statement that returns no rows. */
+  run(sql: string, ...values: Column[]): number {
+    return guard(this.file, () => Number(this.prepare(sql).run(...values).lastInsertRowid))
+  }
+
+  /** The first row, if any. */
+  get(sql: string, ...values: Column[]): Row | undefined {
+    return guard(this.file, () => this.prepare(sql).get(...values) as Row | undefined)
+  }
+
+  /** All rows; never an open cursor, which would pin the WAL. */
+  all(sql: string, ...values: Column[]): Row[] {
+    return guard(this.file, () => this.prepare(sql).all(...values) as Row[])
+  }
+
+  /** Runs SQL text of several statements, such as a schema. */
+  script(sql: string): void {
+    guard(this.file, () => this.connection.exec(sql))
+  }
+
+  /** Runs `work` in a write transaction: all of it, synced, or nothing. */
+  write<T>(work: () => T): T {
+    if (this.readOnly) {
+      throw new PriorbookError('store_read_only', `${this.file} was opened for reading only`)
+    }
+    return this.transaction('BEGIN IMMEDIATE', work)
+  }
+
+  /** Runs `work` on one consistent view of the database. */
+  read<T>(work: () => T): T {
+    if (this.connection.isTransaction) return work()
+    return this.transaction('BEGIN', work)
+  }
+
+  /** Changes when another connection has committed. */
+  dataVersion(): number {
+    return this.get('PRAGMA data_version')!['data_version'] as number
+  }
+
+  close(): void {
+    this.statements.clear()
+    this.connection.close()
+  }
+
+  private transaction<T>(begin: string, work: () => T): T {
+    this.run(begin)
+    try {
+      const result = work()
+      this.run('COMMIT')
+      return result
+    } catch (error) {
+      // After a full disk SQLite may have rolled back by itself, and ROLLBACK would throw.
+      if (this.connection.isTransaction) this.run('ROLLBACK')
+      throw error
+    }
+  }
+
+  private configure(): void {
+    this.connection.exec('PRAGMA busy_timeout = 5000')
+    if (!this.readOnly) {
+      // Small pages waste least around chunks of 4 to 8 KB; see docs/benchmarks.md.
+      this.connection.exec('PRAGMA page_size = 1024')
+      this.connection.exec('PRAGMA journal_mode = WAL')
+      // FULL syncs the WAL at every commit; fullfsync makes macOS mean it.
+      this.connection.exec('PRAGMA synchronous = FULL')
+      this.connection.exec('PRAGMA fullfsync = 1')
+      this.connection.exec('PRAGMA wal_autocheckpoint = 8000')
+      this.connection.exec('PRAGMA journal_size_limit = 67108864')
+    }
+    this.connection.exec('PRAGMA cache_size = -16384')
+    this.connection.exec('PRAGMA mmap_size = 268435456')
+    this.connection.exec('PRAGMA temp_store = MEMORY')
+    const version = this.get('PRAGMA user_version')!['user_version'] as number
+    if (version > SCHEMA_VERSION) {
+      throw new PriorbookError(
+        'newer_schema',
+        `${this.file} has schema ${version}, this build reads up to ${SCHEMA_VERSION}: upgrade Priorbook to open it`,
+      )
+    }
+    if (version === SCHEMA_VERSION) return
+    if (this.readOnly) {
+      throw new PriorbookError(
+        'store_unavailable',
+        `${this.file} has schema ${version}, not ${SCHEMA_VERSION}: open it once for writing to migrate it`,
+      )
+    }
+    const id = this.get('PRAGMA application_id')!['application_id'] as number
+    const tables = this.get('SELECT count(*) AS n FROM sqlite_schema')!['n'] as number
+    if (id !== APPLICATION_ID && tables > 0) {
+      throw new PriorbookError('store_unavailable', `${this.file} is not a Priorbook tape`)
+    }
+    this.write(() => {
+      migrate(this, version)
+      this.script(`PRAGMA application_id = ${APPLICATION_ID}`)
+      this.script(`PRAGMA user_version = ${SCHEMA_VERSION}`)
+    })
+  }
+
+  private prepare(sql: string): StatementSync {
+    let statement = this.statements.get(sql)
+    if (statement === undefined) {
+      statement = this.connection.prepare(sql)
+      this.statements.set(sql, statement)
+    }
+    return statement
+  }
+}
+
+// The primary result codes of SQLite that mean something to an operator.
+const BUSY = 5
+const LOCKED = 6
+const READONLY = 8
+const CORRUPT = 11
+const FULL = 13
+const CANTOPEN = 14
+const NOTADB = 26
+
+function guard<T>(file: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    throw toStoreError(file, cause)
+  }
+}
+
+function toStoreError(file: string, cause: unknown): unknown {
+  if (cause instanceof PriorbookError || !(cause instanceof Error)) return cause
+  const extended = (cause as { errcode?: unknown }).errcode
+  if (typeof extended !== 'number') return cause
+  const say = (code: ConstructorParameters<typeof PriorbookError>[0], text: string): Error =>
+    new PriorbookError(code, `${file}: ${text} (${cause.message})`, { cause })
+  switch (extended & 0xff) {
+    case FULL:
+      return say('disk_full', 'no space is left; nothing of this write was kept')
+    case READONLY:
+      return say('store_read_only', 'the file or its folder does not allow writing')
+    case BUSY:
+    case LOCKED:
+      return say('store_locked', 'another process holds the database')
+    case CORRUPT:
+    case NOTADB:
+      return say('corrupt_database', 'the database file is damaged: run priorbook-server doctor')
+    case CANTOPEN:
+      return say('store_unavailable', 'the file cannot be opened')
+    default:
+      return say('store_unavailable', 'the database does not answer')
+  }
+}

@@ -1,0 +1,150 @@
+import { PriorbookError } from '@priorbook/sdk/domain'
+import type { Column, Database, Row } from './database.ts'
+import { checkRow, rowSum } from './row-sum.ts'
+import type { Stream } from './streams.ts'
+
+/** A loose part is written fast and packed again soon; a tight one is small; a sealed chunk is final. */
+export const CHUNK_FORMS = ['loose', 'tight', 'sealed'] as const
+
+/** How final a chunk is. */
+export type ChunkForm = (typeof CHUNK_FORMS)[number]
+
+/** Where one chunk is and which rows it holds. */
+export type ChunkPlace = {
+  readonly stream: number
+  readonly first: number
+  readonly count: number
+  readonly firstReceived: number
+  readonly lastReceived: number
+  readonly changesBefore: number
+  readonly form: ChunkForm
+  readonly body: number
+}
+
+/**
+ * The chunks of one stream in order. Every entry's checksum has been verified and the entries follow
+ * each other without a hole; a missing entry stands as a `lost` one, so that it is found, not skipped.
+ */
+export type Directory = {
+  readonly version: number
+  readonly places: readonly (ChunkPlace | LostPlace)[]
+}
+
+/** Rows whose directory entry is damaged or gone. */
+export type LostPlace = {
+  readonly lost: true
+  readonly first: number
+  readonly count: number
+  readonly firstReceived: number
+  readonly lastReceived: number
+}
+
+const COLUMNS = [
+  'stream',
+  'first',
+  'count',
+  'first_received',
+  'last_received',
+  'changes_before',
+  'form',
+  'body',
+]
+
+/** Reads the directory of a stream. */
+export function readDirectory(database: Database, stream: Stream): Directory {
+  const rows = database.all(
+    `SELECT ${COLUMNS.join(', ')}, sum FROM chunk WHERE stream = ? ORDER BY first`,
+    stream.id,
+  )
+  const places: (ChunkPlace | LostPlace)[] = []
+  let next = stream.removed + 1
+  let received = 0
+  const lose = (until: number, untilReceived: number): void => {
+    if (until <= next) return
+    const lost = { first: next, count: until - next, lost: true } as const
+    places.push({ ...lost, firstReceived: received, lastReceived: untilReceived })
+    next = until
+  }
+  for (const row of rows) {
+    const place = toPlace(row)
+    // A damaged entry, one of another stream, or one out of order: its rows count as lost.
+    if (place === undefined || place.stream !== stream.id || place.first < next) continue
+    if (place.firstReceived < received || place.first + place.count > stream.next) continue
+    lose(place.first, place.firstReceived)
+    places.push(place)
+    next = place.first + place.count
+    received = place.lastReceived
+  }
+  lose(stream.next, Number.MAX_SAFE_INTEGER)
+  return { version: stream.version, places }
+}
+
+/** Adds a directory entry; the caller is in a write transaction. */
+export function writePlace(database: Database, place: ChunkPlace): void {
+  const values: Column[] = [
+    place.stream,
+    place.first,
+    place.count,
+    place.firstReceived,
+    place.lastReceived,
+    place.changesBefore,
+    CHUNK_FORMS.indexOf(place.form),
+    place.body,
+  ]
+  database.run(
+    `INSERT INTO chunk (${COLUMNS.join(', ')}, sum) VALUES (${'?, '.repeat(COLUMNS.length)}?)`,
+    ...values,
+    rowSum('chunk', values),
+  )
+}
+
+/** Removes a chunk and its directory entry; the caller is in a write transaction. */
+export function removePlace(database: Database, place: ChunkPlace): void {
+  database.run('DELETE FROM chunk WHERE stream = ? AND first = ?', place.stream, place.first)
+  database.run('DELETE FROM body WHERE id = ?', place.body)
+}
+
+/** The index of the last place that starts at or before a row, −1 before the first. */
+export function placeOfOrdinal(places: Directory['places'], ordinal: number): number {
+  return lastAtMost(places.length, (index) => places[index]!.first, ordinal)
+}
+
+/** The index of the last place whose first row was received at or before a time, −1 before the first. */
+export function placeOfTime(places: Directory['places'], time: number): number {
+  return lastAtMost(places.length, (index) => places[index]!.firstReceived, time)
+}
+
+/** Binary search: the last index in [0, length) whose value is at most `limit`, or −1. */
+export function lastAtMost(
+  length: number,
+  valueAt: (index: number) => number,
+  limit: number,
+): number {
+  let low = 0
+  let high = length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (valueAt(middle) <= limit) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
+
+function toPlace(row: Row): ChunkPlace | undefined {
+  try {
+    checkRow('chunk', COLUMNS, row)
+  } catch (error) {
+    if (error instanceof PriorbookError) return undefined
+    throw error
+  }
+  return {
+    stream: row['stream'] as number,
+    first: row['first'] as number,
+    count: row['count'] as number,
+    firstReceived: row['first_received'] as number,
+    lastReceived: row['last_received'] as number,
+    changesBefore: row['changes_before'] as number,
+    form: CHUNK_FORMS[row['form'] as number]!,
+    body: row['body'] as number,
+  }
+}

@@ -1,0 +1,91 @@
+import type { Gap, GapReason, GapScope, Micros, VenueId } from '@priorbook/sdk/domain'
+import type { GapQuery } from '../store.ts'
+import type { Column, Database, Row } from './database.ts'
+import { checkRow, rowSum } from './row-sum.ts'
+
+const COLUMNS = [
+  'venue',
+  'scope',
+  'key',
+  'start',
+  'reason',
+  'finish',
+  'source_start',
+  'source_end',
+  'after_sequence',
+  'detail',
+  'journal',
+]
+
+/** Writes a gap, or closes the open one with the same start; the caller is in a write transaction. */
+export function saveGap(database: Database, gap: Gap): void {
+  const values: Column[] = [
+    gap.venue,
+    gap.scope,
+    gap.key,
+    gap.start,
+    gap.reason,
+    gap.end ?? null,
+    gap.sourceStart ?? null,
+    gap.sourceEnd ?? null,
+    gap.afterSequence,
+    gap.detail ?? null,
+    gap.journal,
+  ]
+  database.run(
+    `INSERT INTO gap (${COLUMNS.join(', ')}, sum) VALUES (${'?, '.repeat(COLUMNS.length)}?)
+     ON CONFLICT (venue, key, start, reason, scope) DO UPDATE SET
+     finish = excluded.finish, source_start = excluded.source_start, source_end = excluded.source_end,
+     after_sequence = excluded.after_sequence, detail = excluded.detail, journal = excluded.journal,
+     sum = excluded.sum`,
+    ...values,
+    rowSum('gap', values),
+  )
+}
+
+/** Lists gaps by start; those that touch [start, end) where a range is given. */
+export function listGaps(database: Database, query: GapQuery): Gap[] {
+  const where: string[] = []
+  const values: Column[] = []
+  const add = (condition: string, ...more: Column[]): void => {
+    where.push(condition)
+    values.push(...more)
+  }
+  if (query.venue !== undefined) add('venue = ?', query.venue)
+  if (query.key !== undefined) add('key = ?', query.key)
+  if (query.reason !== undefined) add('reason = ?', query.reason)
+  if (query.start !== undefined) add('(finish IS NULL OR finish > ?)', query.start)
+  if (query.end !== undefined) add('start < ?', query.end)
+  if (query.sequence !== undefined) {
+    add('after_sequence BETWEEN ? AND ?', query.sequence.from, query.sequence.to)
+  }
+  const rows = database.all(
+    `SELECT ${COLUMNS.join(', ')}, sum FROM gap
+     ${where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`}
+     ORDER BY start, after_sequence, venue, key LIMIT ?`,
+    ...values,
+    query.limit ?? -1,
+  )
+  return rows.map(toGap)
+}
+
+function toGap(row: Row): Gap {
+  checkRow('gap', COLUMNS, row)
+  const time = (name: string): Micros | undefined => (row[name] as Micros | null) ?? undefined
+  const end = time('finish')
+  const sourceStart = time('source_start')
+  const sourceEnd = time('source_end')
+  return {
+    venue: row['venue'] as VenueId,
+    scope: row['scope'] as GapScope,
+    key: row['key'] as string,
+    reason: row['reason'] as GapReason,
+    start: row['start'] as Micros,
+    ...(end === undefined ? {} : { end }),
+    ...(sourceStart === undefined ? {} : { sourceStart }),
+    ...(sourceEnd === undefined ? {} : { sourceEnd }),
+    afterSequence: row['after_sequence'] as number,
+    ...(row['detail'] === null ? {} : { detail: row['detail'] as string }),
+    journal: row['journal'] as number,
+  }
+}

@@ -1,0 +1,189 @@
+import { crc32 } from 'node:zlib'
+import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { ByteReader, ByteWriter, ORIGINS, type Origin, type RowHead } from '@priorbook/sdk/tape'
+
+/** Who made the rows of a batch; a change of it ends a chunk. */
+export type Maker = {
+  readonly origin: Origin
+  readonly recorder: string
+  readonly normalizer: number
+}
+
+/** Takes the rows of log batches, as they are appended or read back. */
+export interface RowSink {
+  book(
+    stream: number,
+    ordinal: number,
+    maker: Maker,
+    head: RowHead,
+    priceDecimals: number,
+    keys: readonly number[],
+    sizes: readonly number[],
+  ): void
+  trade(
+    stream: number,
+    ordinal: number,
+    maker: Maker,
+    head: RowHead,
+    tradeId: string,
+    price: number,
+    size: number,
+    taker: number,
+  ): void
+  sample(stream: number, ordinal: number, maker: Maker, head: RowHead, value: number): void
+}
+
+/** What a batch says of itself. */
+export type LogHeader = {
+  readonly id: number
+  readonly venue: VenueId
+  readonly position: number
+  readonly maker: Maker
+}
+
+const VERSION = 1
+const END = 0
+const BOOK = 1
+const TRADE = 2
+const SAMPLE = 3
+
+/** Writes the rows of one append into one body: the whole tail is a log of such bodies. */
+export class LogWriter {
+  private readonly out = new ByteWriter(16_384)
+  private received = 0
+  private journal = 0
+
+  begin(header: LogHeader): void {
+    const { out } = this
+    out.clear()
+    out.byte(VERSION)
+    out.varint(header.id)
+    out.byte(VENUE_IDS.indexOf(header.venue))
+    out.varint(header.position)
+    out.byte(ORIGINS.indexOf(header.maker.origin))
+    out.text(header.maker.recorder)
+    out.varint(header.maker.normalizer)
+    this.received = 0
+    this.journal = 0
+  }
+
+  book(
+    stream: number,
+    ordinal: number,
+    head: RowHead,
+    priceDecimals: number,
+    keys: readonly number[],
+    sizes: readonly number[],
+  ): void {
+    const { out } = this
+    out.byte(BOOK)
+    this.head(stream, ordinal, head)
+    out.byte(priceDecimals)
+    out.varint(keys.length)
+    for (let index = 0; index < keys.length; index++) {
+      out.varint(keys[index]!)
+      out.varint(sizes[index]!)
+    }
+  }
+
+  trade(
+    stream: number,
+    ordinal: number,
+    head: RowHead,
+    tradeId: string,
+    price: number,
+    size: number,
+    taker: number,
+  ): void {
+    this.out.byte(TRADE)
+    this.head(stream, ordinal, head)
+    this.out.text(tradeId)
+    this.out.varint(price)
+    this.out.varint(size)
+    this.out.byte(taker)
+  }
+
+  sample(stream: number, ordinal: number, head: RowHead, value: number): void {
+    this.out.byte(SAMPLE)
+    this.head(stream, ordinal, head)
+    this.out.signed(value)
+  }
+
+  /** The body with its checksum; a view, valid until the next `begin`. */
+  finish(): Uint8Array {
+    this.out.byte(END)
+    this.out.uint32(crc32(this.out.view()))
+    return this.out.view()
+  }
+
+  private head(stream: number, ordinal: number, head: RowHead): void {
+    const { out } = this
+    out.varint(stream)
+    out.varint(ordinal)
+    out.signed(head.received - this.received)
+    out.byte(head.source < 0 ? 0 : 1)
+    if (head.source >= 0) out.signed(head.source - head.received)
+    out.varint(head.venueSeq + 1)
+    out.varint(head.channel + 1)
+    out.signed(head.journal - this.journal)
+    out.varint(head.flags)
+    this.received = head.received
+    this.journal = head.journal
+  }
+}
+
+/** Reads one body into a sink, after its checksum; `id` must be the one it was stored under. */
+export function readLog(id: number, bytes: Uint8Array, sink: RowSink): LogHeader {
+  const end = bytes.length - 4
+  if (end < 8 || crc32(bytes.subarray(0, end)) !== new ByteReader(bytes, end).uint32()) {
+    throw damaged(id, 'its checksum does not hold')
+  }
+  const reader = new ByteReader(bytes, 0, end)
+  const version = reader.byte()
+  if (version !== VERSION) {
+    throw new PriorbookError('unsupported_format', `log format ${version} is not known`)
+  }
+  const stored = reader.varint()
+  const venue = VENUE_IDS[reader.byte()]
+  const position = reader.varint()
+  const origin = ORIGINS[reader.byte()]
+  if (stored !== id || venue === undefined || origin === undefined) {
+    throw damaged(id, 'it belongs elsewhere')
+  }
+  const maker: Maker = { origin, recorder: reader.text(), normalizer: reader.varint() }
+  let received = 0
+  let journal = 0
+  for (let kind = reader.byte(); kind !== END; kind = reader.byte()) {
+    const stream = reader.varint()
+    const ordinal = reader.varint()
+    received += reader.signed()
+    const source = reader.byte() === 0 ? -1 : received + reader.signed()
+    const venueSeq = reader.varint() - 1
+    const channel = reader.varint() - 1
+    journal += reader.signed()
+    const flags = reader.varint()
+    const head: RowHead = { received, source, venueSeq, channel, journal, flags }
+    if (kind === BOOK) {
+      const decimals = reader.byte()
+      const count = reader.varint()
+      const keys: number[] = []
+      const sizes: number[] = []
+      for (let index = 0; index < count; index++) {
+        keys.push(reader.varint())
+        sizes.push(reader.varint())
+      }
+      sink.book(stream, ordinal, maker, head, decimals, keys, sizes)
+    } else if (kind === TRADE) {
+      const tradeId = reader.text()
+      const price = reader.varint()
+      const size = reader.varint()
+      sink.trade(stream, ordinal, maker, head, tradeId, price, size, reader.byte())
+    } else if (kind === SAMPLE) sink.sample(stream, ordinal, maker, head, reader.signed())
+    else throw damaged(id, `it has a row of kind ${kind}`)
+  }
+  return { id, venue, position, maker }
+}
+
+function damaged(id: number, detail: string): PriorbookError {
+  return new PriorbookError('corrupt_row', `log batch ${id}: ${detail}`)
+}

@@ -1,0 +1,189 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { PriorbookError } from '@priorbook/sdk/domain'
+import type { TapePlatform } from '@priorbook/sdk/tape'
+import { createNodePlatform } from '@priorbook/sdk/tape/node'
+import type { AppendBatch, Store, StoredChunk } from '../store.ts'
+import { BookReader } from './books.ts'
+import { listMarkets, listRevisions, readMarket } from './catalog.ts'
+import { factsOf, listFacts, readCoverage } from './coverage.ts'
+import { Database } from './database.ts'
+import { listGaps } from './gaps.ts'
+import { listQuarantine } from './quarantine.ts'
+import { removeOlder } from './retention.ts'
+import { readSamples, readTrades } from './rows.ts'
+import { readState, STATE } from './state.ts'
+import { listStreams } from './streams.ts'
+import { Verifier } from './verify.ts'
+import { View } from './view.ts'
+import { openWriterLock } from './writer-lock.ts'
+import { Writer, type SealLimits } from './writer.ts'
+
+/** How to open the embedded store. */
+export type EmbeddedOptions = {
+  /** The database file, `tape.db` in a data folder. */
+  readonly file: string
+  readonly readOnly?: boolean
+  readonly platform?: TapePlatform
+  readonly limits?: Partial<SealLimits>
+}
+
+/** The embedded store and what opening it had to mend. */
+export type EmbeddedStore = Store & { readonly repaired: string | undefined }
+
+/** Opens (and creates, unless read-only) the store in one SQLite file. */
+export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
+  const { file, readOnly = false, platform = createNodePlatform() } = options
+  if (readOnly && !existsSync(file)) {
+    throw new PriorbookError(
+      'store_unavailable',
+      `${file} does not exist: nothing was recorded here`,
+    )
+  }
+  let lock: { close(): void } | undefined
+  if (!readOnly) {
+    makeFolder(dirname(file))
+    lock = openWriterLock(`${file}.lock`)
+  }
+  try {
+    const database = new Database(file, readOnly)
+    const view = new View(database, platform)
+    database.read(() => view.refresh())
+    const writer = readOnly ? undefined : new Writer(view, platform, options.limits)
+    return createStore(database, view, writer, platform, () => lock?.close())
+  } catch (error) {
+    lock?.close()
+    throw error
+  }
+}
+
+function createStore(
+  database: Database,
+  view: View,
+  writer: Writer | undefined,
+  platform: TapePlatform,
+  unlock: () => void,
+): EmbeddedStore {
+  const books = new BookReader(view)
+  let closed = false
+
+  // Everything a caller reads comes from one moment of the database.
+  const read = async <T>(work: () => T): Promise<T> => {
+    if (closed) throw new PriorbookError('store_closed', '')
+    return database.read(() => {
+      view.refresh()
+      return work()
+    })
+  }
+  const write = async <T>(work: (writer: Writer) => T): Promise<T> => {
+    if (closed) throw new PriorbookError('store_closed', '')
+    if (writer === undefined) {
+      throw new PriorbookError('store_read_only', `${database.file} was opened for reading only`)
+    }
+    return work(writer)
+  }
+
+  // Appends that are asked for together are committed together, with one sync.
+  type Waiting = { batch: AppendBatch; resolve: () => void; reject: (reason: unknown) => void }
+  let waiting: Waiting[] = []
+  const flush = (): void => {
+    const group = waiting
+    waiting = []
+    try {
+      writer!.commit(group.map(({ batch }) => batch))
+      for (const { resolve } of group) resolve()
+    } catch (error) {
+      if (group.length === 1) group[0]!.reject(error)
+      else for (const one of group) commitAlone(one)
+    }
+  }
+  // One bad batch must not take its neighbours along.
+  const commitAlone = ({ batch, resolve, reject }: Waiting): void => {
+    try {
+      writer!.commit([batch])
+      resolve()
+    } catch (error) {
+      reject(error)
+    }
+  }
+
+  return {
+    get repaired() {
+      return writer?.repaired
+    },
+    async append(batch) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      await write(() => {
+        waiting.push({ batch, resolve, reject })
+        if (waiting.length === 1) queueMicrotask(flush)
+      })
+      await promise
+    },
+    seal: () => write((own) => own.sealAll()),
+    appliedPosition: (venue) =>
+      writer === undefined
+        ? read(() => readState(database, STATE.applied(venue)))
+        : write((own) => own.appliedPosition(venue)),
+
+    instrument: (ref) =>
+      read(() => {
+        const stream = view.stream(ref, 'book')
+        return stream === undefined ? undefined : factsOf(view, stream)
+      }),
+    instruments: (venue) => read(() => listFacts(view, venue)),
+    latest: (ref) => read(() => books.latest(ref)),
+    books: (query) => read(() => books.page(query)),
+    asOf: (query) => read(() => books.asOf(query)),
+    sampleBooks: (query) => read(() => books.sample(query)),
+    trades: (query) => read(() => readTrades(view, query)),
+    samples: (query) => read(() => readSamples(view, query)),
+    async *chunks(ref) {
+      const streams = await read(() =>
+        listStreams(database).filter(({ venue, key }) => venue === ref.venue && key === ref.key),
+      )
+      for (const { id } of streams) {
+        const stream = view.streamById(id)
+        const places = await read(() => view.directory(stream).places)
+        for (const place of places) {
+          if ('lost' in place) continue
+          const bytes = await read(() => view.bodies.bytes(place))
+          if (bytes === undefined) continue
+          const { kind, metric } = stream
+          const { first, count } = place
+          const sealed = place.form === 'sealed'
+          yield { kind, metric, first, count, sealed, bytes } satisfies StoredChunk
+        }
+      }
+    },
+
+    market: (venue, marketId, knownAt) =>
+      read(() => readMarket(database, venue, marketId, knownAt)),
+    revisions: (venue, id, page) => read(() => listRevisions(database, venue, id, page)),
+    markets: (query) => read(() => listMarkets(database, query)),
+    gaps: (query) => read(() => listGaps(database, query)),
+    coverage: (ref) => read(() => readCoverage(view, ref)),
+    quarantine: (page) => read(() => listQuarantine(database, page)),
+
+    verify: (progress) => read(() => new Verifier(view, platform).run(progress)),
+    retain: (before) => write(() => removeOlder(view, platform, before)),
+    // VACUUM INTO reads one moment while others write; the file is whole or not there.
+    backup: async (file) => {
+      await read(() => undefined)
+      database.run('VACUUM INTO ?', file)
+    },
+    async close() {
+      if (closed) return
+      closed = true
+      database.close()
+      unlock()
+    },
+  }
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (cause) {
+    throw new PriorbookError('store_read_only', `${folder} cannot be created`, { cause })
+  }
+}

@@ -1,0 +1,54 @@
+import type { ErrorCode, VenueId, Violation } from '@priorbook/sdk/domain'
+import type { Quarantined } from '../store.ts'
+import type { Column, Database } from './database.ts'
+import { checkRow, rowSum } from './row-sum.ts'
+
+// The journal keeps every message whole; a row shows enough of it to see what was wrong.
+const RAW_LIMIT = 65_536
+const COLUMNS = ['venue', 'key', 'journal', 'received', 'code', 'detail', 'raw']
+
+/** Keeps a message that could not be used; the same one twice is kept once. */
+export function saveQuarantine(database: Database, message: Quarantined): void {
+  const values: Column[] = [
+    message.venue,
+    message.key,
+    message.journal,
+    message.received,
+    message.code,
+    message.detail,
+    message.raw.subarray(0, RAW_LIMIT),
+  ]
+  database.run(
+    `INSERT OR IGNORE INTO quarantine (${COLUMNS.join(', ')}, sum) VALUES (${'?, '.repeat(COLUMNS.length)}?)`,
+    ...values,
+    rowSum('quarantine', values),
+  )
+}
+
+/** Lists quarantined messages in the order they came. */
+export function listQuarantine(
+  database: Database,
+  page: { venue?: VenueId; after?: number; limit: number },
+): (Quarantined & { id: number })[] {
+  const rows = database.all(
+    `SELECT id, ${COLUMNS.join(', ')}, sum FROM quarantine
+     WHERE id > ? AND (? IS NULL OR venue = ?) ORDER BY id LIMIT ?`,
+    page.after ?? 0,
+    page.venue ?? null,
+    page.venue ?? null,
+    page.limit,
+  )
+  return rows.map((row) => {
+    checkRow('quarantine', COLUMNS, row)
+    return {
+      id: row['id'] as number,
+      venue: row['venue'] as VenueId,
+      key: row['key'] as string,
+      journal: row['journal'] as number,
+      received: row['received'] as number,
+      code: row['code'] as ErrorCode | Violation,
+      detail: row['detail'] as string,
+      raw: row['raw'] as Uint8Array,
+    }
+  })
+}

@@ -1,0 +1,29 @@
+import { crc32 } from 'node:zlib'
+import { PriorbookError } from '@priorbook/sdk/domain'
+import type { Column, Row } from './database.ts'
+
+const SEPARATOR = new Uint8Array([0x1f])
+
+/** The checksum of a row: CRC-32 over its table's name and its columns in order, each with its type. */
+export function rowSum(table: string, values: readonly Column[]): number {
+  let sum = crc32(table)
+  for (const value of values) {
+    sum = crc32(SEPARATOR, sum)
+    if (value === null) sum = crc32('n', sum)
+    else if (typeof value === 'number') sum = crc32(`i${value}`, sum)
+    else if (typeof value === 'string') sum = crc32(`t${value}`, sum)
+    else sum = crc32(value, crc32('b', sum))
+  }
+  return sum
+}
+
+/** Throws `corrupt_row` unless the row's `sum` fits the named columns. */
+export function checkRow(table: string, columns: readonly string[], row: Row): void {
+  const sum = rowSum(
+    table,
+    columns.map((name) => row[name] ?? null),
+  )
+  if (sum !== row['sum']) {
+    throw new PriorbookError('corrupt_row', `a row of table ${table} fails its checksum`)
+  }
+}

@@ -1,0 +1,31 @@
+import type { Database } from './database.ts'
+import { checkRow, rowSum } from './row-sum.ts'
+
+/** Reads one of the store's own numbers; 0 where it was never written. */
+export function readState(database: Database, name: string): number {
+  const row = database.get('SELECT name, value, sum FROM state WHERE name = ?', name)
+  if (row === undefined) return 0
+  checkRow('state', ['name', 'value'], row)
+  return row['value'] as number
+}
+
+/** Writes one of the store's own numbers. */
+export function writeState(database: Database, name: string, value: number): void {
+  database.run(
+    'INSERT OR REPLACE INTO state (name, value, sum) VALUES (?, ?, ?)',
+    name,
+    value,
+    rowSum('state', [name, value]),
+  )
+}
+
+/** The names of the store's numbers. */
+export const STATE = {
+  /** Every log batch up to this one is packed into chunks and removed. */
+  sealedThrough: 'sealed_through',
+  /** Counts packing steps; a stream whose own version is older has not changed since. */
+  version: 'version',
+  /** The last journal record whose rows are stored, and the last whose rows are in chunks. */
+  applied: (venue: string): string => `applied:${venue}`,
+  packed: (venue: string): string => `packed:${venue}`,
+} as const

@@ -1,0 +1,173 @@
+import type { VenueId } from '@priorbook/sdk/domain'
+import { CHUNK_KINDS, NO_HASH, ORIGINS, type ChunkKind } from '@priorbook/sdk/tape'
+import type { Column, Database, Row } from './database.ts'
+import type { Maker } from './log.ts'
+import { checkRow, rowSum } from './row-sum.ts'
+
+/** Names one sequence of rows. */
+export type StreamName = {
+  readonly venue: VenueId
+  readonly market: string
+  readonly key: string
+  readonly kind: ChunkKind
+  readonly metric: string
+}
+
+/** One sequence of rows as the database knows it. */
+export type Stream = StreamName & {
+  readonly id: number
+  /** Counts rebuilds of the stream that came out different; the newest is served unless `knownAt` asks. */
+  readonly generation: number
+  readonly knownFrom: number
+  readonly knownTo: number | null
+  readonly maker: Maker
+  /** The first ordinal not yet in a chunk, and the level changes of all rows before it. */
+  next: number
+  changes: number
+  /** The hash of the newest sealed chunk. */
+  head: Uint8Array
+  /** The last ordinal that retention removed (0: none) and the hash of the chunk it was in. */
+  removed: number
+  anchor: Uint8Array
+  version: number
+}
+
+const COLUMNS = [
+  'id',
+  'venue',
+  'market',
+  'key',
+  'kind',
+  'metric',
+  'generation',
+  'known_from',
+  'known_to',
+  'origin',
+  'recorder',
+  'normalizer',
+  'next',
+  'changes',
+  'head',
+  'removed',
+  'anchor',
+  'version',
+]
+const SELECT = `SELECT ${COLUMNS.join(', ')}, sum FROM stream`
+
+/** Finds a stream in the generation that was known at a time, or the newest. */
+export function findStream(
+  database: Database,
+  name: Omit<StreamName, 'market'>,
+  knownAt?: number,
+): Stream | undefined {
+  const rows = database.all(
+    `${SELECT} WHERE venue = ? AND key = ? AND kind = ? AND metric = ? ORDER BY generation`,
+    name.venue,
+    name.key,
+    CHUNK_KINDS.indexOf(name.kind),
+    name.metric,
+  )
+  const streams = rows.map(toStream)
+  // An index entry that points at the wrong row must not hand out another instrument's rows.
+  const own = streams.filter((stream) => stream.venue === name.venue && stream.key === name.key)
+  if (knownAt === undefined) return own.findLast((stream) => stream.knownTo === null)
+  return own.findLast(
+    (stream) =>
+      stream.knownFrom <= knownAt && (stream.knownTo === null || knownAt < stream.knownTo),
+  )
+}
+
+/** Reads a stream again by its number. */
+export function readStream(database: Database, id: number): Stream {
+  return toStream(database.get(`${SELECT} WHERE id = ?`, id)!)
+}
+
+/** All streams of a kind in their newest generation, by venue and key. */
+export function listStreams(database: Database, kind?: ChunkKind, venue?: VenueId): Stream[] {
+  const rows = database.all(`${SELECT} WHERE known_to IS NULL ORDER BY venue, key, kind, metric`)
+  return rows
+    .map(toStream)
+    .filter((stream) => kind === undefined || stream.kind === kind)
+    .filter((stream) => venue === undefined || stream.venue === venue)
+}
+
+/** Adds a stream; the caller is in a write transaction. */
+export function createStream(
+  database: Database,
+  name: StreamName,
+  maker: Maker,
+  facts: { generation: number; knownFrom: number; next: number },
+): Stream {
+  const last = database.get('SELECT coalesce(max(id), 0) AS id FROM stream')!['id'] as number
+  const stream: Stream = {
+    ...name,
+    id: last + 1,
+    generation: facts.generation,
+    knownFrom: facts.knownFrom,
+    knownTo: null,
+    maker,
+    next: facts.next,
+    changes: 0,
+    head: NO_HASH,
+    removed: facts.next - 1,
+    anchor: NO_HASH,
+    version: 0,
+  }
+  saveStream(database, stream)
+  return stream
+}
+
+/** Writes a stream's row with its checksum; the caller is in a write transaction. */
+export function saveStream(database: Database, stream: Stream): void {
+  const values: Column[] = [
+    stream.id,
+    stream.venue,
+    stream.market,
+    stream.key,
+    CHUNK_KINDS.indexOf(stream.kind),
+    stream.metric,
+    stream.generation,
+    stream.knownFrom,
+    stream.knownTo,
+    ORIGINS.indexOf(stream.maker.origin),
+    stream.maker.recorder,
+    stream.maker.normalizer,
+    stream.next,
+    stream.changes,
+    stream.head,
+    stream.removed,
+    stream.anchor,
+    stream.version,
+  ]
+  database.run(
+    `INSERT OR REPLACE INTO stream (${COLUMNS.join(', ')}, sum) VALUES (${'?, '.repeat(COLUMNS.length)}?)`,
+    ...values,
+    rowSum('stream', values),
+  )
+}
+
+function toStream(row: Row): Stream {
+  checkRow('stream', COLUMNS, row)
+  return {
+    id: row['id'] as number,
+    venue: row['venue'] as VenueId,
+    market: row['market'] as string,
+    key: row['key'] as string,
+    kind: CHUNK_KINDS[row['kind'] as number]!,
+    metric: row['metric'] as string,
+    generation: row['generation'] as number,
+    knownFrom: row['known_from'] as number,
+    knownTo: row['known_to'] as number | null,
+    maker: {
+      origin: ORIGINS[row['origin'] as number]!,
+      recorder: row['recorder'] as string,
+      normalizer: row['normalizer'] as number,
+    },
+    next: row['next'] as number,
+    changes: row['changes'] as number,
+    head: row['head'] as Uint8Array,
+    removed: row['removed'] as number,
+    anchor: row['anchor'] as Uint8Array,
+    version: row['version'] as number,
+  }
+}

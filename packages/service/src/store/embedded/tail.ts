@@ -1,0 +1,188 @@
+import { PriorbookError } from '@priorbook/sdk/domain'
+import {
+  BookColumns,
+  SampleColumns,
+  TradeColumns,
+  type ChunkKind,
+  type Ladder,
+  type RowHead,
+} from '@priorbook/sdk/tape'
+import type { Maker, RowSink } from './log.ts'
+
+/** The unpacked rows of one stream, in memory; row 0 has ordinal `first`. */
+export type TailRows = {
+  first: number
+  /** Who made the rows, from which row on. */
+  readonly makers: { readonly row: number; readonly maker: Maker }[]
+} & (
+  | { readonly kind: 'book'; columns: BookColumns; based: boolean }
+  | { readonly kind: 'trade'; columns: TradeColumns }
+  | { readonly kind: 'sample'; columns: SampleColumns }
+)
+
+/** Everything in the log, decoded once and kept by stream: the newest rows are read from memory. */
+export class Tail implements RowSink {
+  readonly streams = new Map<number, TailRows>()
+  rows = 0
+
+  book(
+    stream: number,
+    ordinal: number,
+    maker: Maker,
+    head: RowHead,
+    priceDecimals: number,
+    keys: readonly number[],
+    sizes: readonly number[],
+  ): void {
+    const tail = this.at(stream, ordinal, maker, 'book')
+    if (tail?.kind !== 'book') return
+    const { columns } = tail
+    if (priceDecimals > columns.priceDecimals) this.refine(tail, priceDecimals)
+    if (priceDecimals < tail.columns.priceDecimals) {
+      const factor = 10 ** (tail.columns.priceDecimals - priceDecimals)
+      const scaled = keys.map((key) => (key >>> 1) * factor * 2 + (key & 1))
+      tail.columns.push(head, scaled, sizes)
+    } else tail.columns.push(head, keys, sizes)
+  }
+
+  trade(
+    stream: number,
+    ordinal: number,
+    maker: Maker,
+    head: RowHead,
+    tradeId: string,
+    price: number,
+    size: number,
+    taker: number,
+  ): void {
+    const tail = this.at(stream, ordinal, maker, 'trade')
+    if (tail?.kind === 'trade') tail.columns.push(head, tradeId, price, size, taker)
+  }
+
+  sample(stream: number, ordinal: number, maker: Maker, head: RowHead, value: number): void {
+    const tail = this.at(stream, ordinal, maker, 'sample')
+    if (tail?.kind === 'sample') tail.columns.push(head, value)
+  }
+
+  /** Forgets the rows of a stream, which are in a chunk now. Columns already handed out stay as they are. */
+  forget(stream: number): void {
+    this.rows -= this.streams.get(stream)?.columns.count ?? 0
+    this.streams.delete(stream)
+  }
+
+  clear(): void {
+    this.streams.clear()
+    this.rows = 0
+  }
+
+  private at(stream: number, ordinal: number, maker: Maker, kind: ChunkKind): TailRows | undefined {
+    let tail = this.streams.get(stream)
+    if (tail === undefined) {
+      tail = createTail(kind, ordinal)
+      this.streams.set(stream, tail)
+    }
+    const expected = tail.first + tail.columns.count
+    // Rows that are already there (a log batch read twice) are not taken again.
+    if (ordinal < expected) return undefined
+    if (ordinal > expected) {
+      throw new PriorbookError('corrupt_row', `log rows ${expected}–${ordinal - 1} are missing`)
+    }
+    const last = tail.makers.at(-1)
+    if (last === undefined || !sameMaker(last.maker, maker)) {
+      tail.makers.push({ row: tail.columns.count, maker })
+    }
+    this.rows++
+    return tail
+  }
+
+  /**
+   * Sets the book before row 0, which the log does not say; ticks are brought to the finer of both.
+   * Done once, when the rows are first read or packed.
+   */
+  setBase(tail: TailRows & { kind: 'book' }, ladder: Ladder): void {
+    if (ladder.decimals > tail.columns.priceDecimals) this.refine(tail, ladder.decimals)
+    ladder.rescale(tail.columns.priceDecimals)
+    tail.columns.baseKey = ladder.keys()
+    tail.columns.baseSize = tail.columns.baseKey.map((key) => ladder.size[key]!)
+    tail.based = true
+  }
+
+  /** Drops rows that a chunk holds by now. */
+  dropBefore(stream: number, next: number): void {
+    const tail = this.streams.get(stream)
+    if (tail === undefined || tail.first >= next) return
+    const drop = next - tail.first
+    if (drop >= tail.columns.count) {
+      this.forget(stream)
+      return
+    }
+    this.rows -= drop
+    const makers = tail.makers.map(({ row, maker }) => ({ row: Math.max(0, row - drop), maker }))
+    const rest = createTail(tail.kind, next)
+    rest.makers.push(...makers.filter((entry, index) => makers[index + 1]?.row !== entry.row))
+    if (tail.kind === 'book' && rest.kind === 'book') {
+      rest.columns.priceDecimals = tail.columns.priceDecimals
+      rest.columns.pushRows(tail.columns, drop, tail.columns.count)
+    } else if (tail.kind === 'trade' && rest.kind === 'trade') {
+      pushTrades(rest.columns, tail.columns, drop, tail.columns.count)
+    } else if (tail.kind === 'sample' && rest.kind === 'sample') {
+      pushSamples(rest.columns, tail.columns, drop, tail.columns.count)
+    }
+    this.streams.set(stream, rest)
+  }
+
+  // Finer ticks need other keys: the rows move to new columns, because the old may be in a reader's hands.
+  private refine(tail: TailRows & { kind: 'book' }, priceDecimals: number): void {
+    const finer = new BookColumns(tail.columns.priceDecimals)
+    finer.baseKey = [...tail.columns.baseKey]
+    finer.baseSize = [...tail.columns.baseSize]
+    finer.pushRows(tail.columns, 0, tail.columns.count)
+    finer.rescale(priceDecimals)
+    tail.columns = finer
+  }
+}
+
+/** Appends rows [from, to) of other trades. */
+export function pushTrades(
+  into: TradeColumns,
+  other: TradeColumns,
+  from: number,
+  to: number,
+): void {
+  for (let row = from; row < to; row++) {
+    into.pushHeadOf(other, row)
+    into.tradeId.push(other.tradeId[row]!)
+    into.price.push(other.price[row]!)
+    into.size.push(other.size[row]!)
+    into.taker.push(other.taker[row]!)
+  }
+}
+
+/** Appends rows [from, to) of other samples. */
+export function pushSamples(
+  into: SampleColumns,
+  other: SampleColumns,
+  from: number,
+  to: number,
+): void {
+  for (let row = from; row < to; row++) {
+    into.pushHeadOf(other, row)
+    into.value.push(other.value[row]!)
+  }
+}
+
+/** True when two batches come from the same hand. */
+export function sameMaker(a: Maker, b: Maker): boolean {
+  return a.origin === b.origin && a.recorder === b.recorder && a.normalizer === b.normalizer
+}
+
+function createTail(kind: ChunkKind, first: number): TailRows {
+  switch (kind) {
+    case 'book':
+      return { kind, first, makers: [], columns: new BookColumns(), based: false }
+    case 'trade':
+      return { kind, first, makers: [], columns: new TradeColumns() }
+    case 'sample':
+      return { kind, first, makers: [], columns: new SampleColumns() }
+  }
+}

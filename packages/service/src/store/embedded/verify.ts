@@ -1,0 +1,182 @@
+import { checkBook, instrumentName, type ErrorCode, type Violation } from '@priorbook/sdk/domain'
+import {
+  applyRow,
+  chunkHash,
+  Ladder,
+  loadBase,
+  type BookColumns,
+  type TapePlatform,
+} from '@priorbook/sdk/tape'
+import type { Problem, Progress, VerifyReport } from '../store.ts'
+import { isDamage, nameOf } from './bodies.ts'
+import { listMarkets, listRevisions } from './catalog.ts'
+import type { ChunkPlace } from './directory.ts'
+import { listGaps } from './gaps.ts'
+import { listQuarantine } from './quarantine.ts'
+import { listStreams, type Stream } from './streams.ts'
+import type { View } from './view.ts'
+
+/** Looks at everything: the file, every row's checksum, every chunk, chain, order and book. */
+export class Verifier {
+  private readonly view: View
+  private readonly platform: TapePlatform
+  private readonly problems: Problem[] = []
+  private readonly counts = { chunks: 0, book: 0, trade: 0, sample: 0 }
+
+  constructor(view: View, platform: TapePlatform) {
+    this.view = view
+    this.platform = platform
+  }
+
+  run(progress?: Progress): VerifyReport {
+    this.attempt('database file', () => this.checkFile())
+    this.attempt('log', () => {
+      const { damagedLog } = this.view
+      if (damagedLog !== undefined)
+        this.report(damagedLog.error.code, 'log', damagedLog.error.message)
+    })
+    let streams: Stream[] = []
+    this.attempt('streams', () => {
+      streams = listStreams(this.view.database)
+    })
+    for (const [index, { id }] of streams.entries()) {
+      progress?.(index, streams.length, 'streams')
+      this.attempt(`stream ${id}`, () => this.checkStream(this.view.streamById(id)))
+    }
+    this.attempt('gaps', () => listGaps(this.view.database, {}))
+    this.attempt('quarantine', () => listQuarantine(this.view.database, { limit: -1 }))
+    this.attempt('markets', () => this.checkMarkets())
+    const { chunks, book, trade, sample } = this.counts
+    const { problems } = this
+    return { chunks, observations: book, trades: trade, samples: sample, problems }
+  }
+
+  // SQLite's own structure: pages, keys and indexes, which no checksum of ours covers.
+  private checkFile(): void {
+    for (const row of this.view.database.all('PRAGMA integrity_check(20)')) {
+      const text = String(row['integrity_check'])
+      if (text !== 'ok') this.report('corrupt_database', 'database file', text)
+    }
+  }
+
+  private checkStream(stream: Stream): void {
+    let previous = stream.anchor
+    const { places } = this.view.directory(stream)
+    const judge = new RowJudge(stream, (code, where, detail) => this.report(code, where, detail))
+    for (const place of places) {
+      const where = nameOf(stream, place)
+      if ('lost' in place) {
+        this.report('corrupt_chunk', where, 'the directory entry is damaged or missing')
+        continue
+      }
+      this.counts.chunks++
+      const sealed = place.form === 'sealed'
+      this.attempt(where, () => {
+        const chunk = this.view.bodies.open(stream, place)
+        if (sealed && !equal(chunk.header.previousHash, previous)) {
+          this.report('corrupt_chunk', where, 'it does not chain to the chunk before it')
+        }
+        previous = chunkHash(chunk, this.platform)
+        this.countRows(stream, place, judge)
+      })
+    }
+    const last = places.at(-1)
+    const chained = last === undefined || 'lost' in last || last.form === 'sealed'
+    if (chained && !equal(previous, stream.head) && stream.next > stream.removed + 1) {
+      this.report('corrupt_chunk', instrumentName(stream), 'its newest chunk is not its head')
+    }
+    this.checkTail(stream, judge)
+  }
+
+  private countRows(stream: Stream, place: ChunkPlace, judge: RowJudge): void {
+    const { bodies } = this.view
+    if (stream.kind === 'book') judge.books(bodies.book(stream, place, true), place.first)
+    else if (stream.kind === 'trade') judge.times(bodies.trades(stream, place), place.first)
+    else judge.times(bodies.samples(stream, place), place.first)
+    this.counts[stream.kind] += place.count
+  }
+
+  private checkTail(stream: Stream, judge: RowJudge): void {
+    const tail = this.view.tailOf(stream)
+    if (tail === undefined) return
+    if (tail.first !== stream.next) {
+      this.report('corrupt_row', instrumentName(stream), `rows before ${tail.first} are missing`)
+    }
+    this.counts[stream.kind] += tail.columns.count
+    if (tail.kind === 'book') judge.books(this.view.bookTail(stream)!.columns, tail.first)
+    else judge.times(tail.columns, tail.first)
+  }
+
+  private checkMarkets(): void {
+    const page = listMarkets(this.view.database, { limit: Number.MAX_SAFE_INTEGER - 1 })
+    for (const { record, revision } of page.markets) {
+      this.attempt(`market ${record.venue}:${record.marketId}`, () => {
+        const all = { limit: revision }
+        listRevisions(this.view.database, record.venue, record.marketId, all)
+      })
+    }
+  }
+
+  private attempt(where: string, look: () => void): void {
+    try {
+      look()
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      this.report(error.code, where, error.message)
+    }
+  }
+
+  private report(code: ErrorCode | Violation, where: string, detail: string): void {
+    this.problems.push({ code, where, detail })
+  }
+}
+
+/** Applies the six checks and the order of received times to rows as they come. */
+class RowJudge {
+  private readonly stream: Stream
+  private readonly report: (code: ErrorCode | Violation, where: string, detail: string) => void
+  private readonly ladder = new Ladder()
+  private received = 0
+
+  constructor(stream: Stream, report: RowJudge['report']) {
+    this.stream = stream
+    this.report = report
+  }
+
+  books(columns: BookColumns, first: number): void {
+    loadBase(this.ladder, columns)
+    for (let row = 0; row < columns.count; row++) {
+      applyRow(this.ladder, columns, row)
+      const bids = this.ladder.bids()
+      const asks = this.ladder.asks()
+      const violation = checkBook({
+        id: this.stream.key,
+        received: columns.received[row]!,
+        one: this.ladder.one,
+        bidPrice: bids.price,
+        bidSize: bids.size,
+        askPrice: asks.price,
+        askSize: asks.size,
+      })
+      if (violation !== undefined) this.report(violation, this.rowName(first + row), 'a row check')
+    }
+    this.times(columns, first)
+  }
+
+  times(columns: { count: number; received: Float64Array }, first: number): void {
+    for (let row = 0; row < columns.count; row++) {
+      if (columns.received[row]! < this.received) {
+        this.report('corrupt_chunk', this.rowName(first + row), 'received before the row before it')
+      }
+      this.received = columns.received[row]!
+    }
+  }
+
+  private rowName(ordinal: number): string {
+    return `${instrumentName(this.stream)}:${ordinal}`
+  }
+}
+
+function equal(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index])
+}

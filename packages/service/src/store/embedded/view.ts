@@ -1,0 +1,219 @@
+import { PriorbookError } from '@priorbook/sdk/domain'
+import { applyRows, Ladder, loadBase, type ChunkKind, type TapePlatform } from '@priorbook/sdk/tape'
+import type { InstrumentRef } from '../store.ts'
+import { Bodies, isDamage, nameOf } from './bodies.ts'
+import type { Database } from './database.ts'
+import { readDirectory, type Directory } from './directory.ts'
+import { readLog } from './log.ts'
+import { readState, STATE } from './state.ts'
+import { findStream, readStream, type Stream, type StreamName } from './streams.ts'
+import { Tail, type TailRows } from './tail.ts'
+
+// Streams whose row and directory stay in memory; the least recently used go first.
+const REMEMBERED = 20_000
+
+/**
+ * One process's picture of the database: streams, their chunk directories and the decoded log. It
+ * follows other processes' commits; use it inside `Database.read`, so that chunks and tail belong
+ * to the same moment.
+ */
+export class View {
+  readonly database: Database
+  readonly bodies: Bodies
+  readonly tail = new Tail()
+  /** The first log batch that is damaged; what came after it is not served. */
+  damagedLog: { readonly id: number; readonly error: PriorbookError } | undefined
+  private readonly names = new Map<string, number>()
+  private readonly streams = new Map<number, Stream>()
+  private readonly directories = new Map<number, Directory>()
+  /** The last journal position in the log, by venue. */
+  readonly positions = new Map<string, number>()
+  private sealedThrough = 0
+  private lastLog = 0
+  private version = -1
+  private seen = -1
+
+  constructor(database: Database, platform: TapePlatform) {
+    this.database = database
+    this.bodies = new Bodies(database, platform)
+  }
+
+  /** Takes over what others committed since the last call. */
+  refresh(): void {
+    const dataVersion = this.database.dataVersion()
+    if (dataVersion === this.seen) return
+    this.seen = dataVersion
+    this.reload()
+  }
+
+  /** The newest log batch taken over. */
+  get logEnd(): number {
+    return this.lastLog
+  }
+
+  /** Notes a batch that this process wrote itself. */
+  advance(log: number): void {
+    this.lastLog = log
+  }
+
+  /** Notes a packing step that this process did itself. */
+  packed(version: number, stream: Stream): void {
+    this.repacked(version, stream)
+    this.tail.forget(stream.id)
+  }
+
+  /** Notes that this process changed which chunks a stream has, its tail aside. */
+  repacked(version: number, stream: Stream): void {
+    this.version = version
+    this.directories.delete(stream.id)
+  }
+
+  /** Notes that this process removed log batches. */
+  truncated(through: number): void {
+    this.sealedThrough = through
+  }
+
+  /** The stream of a kind, in the generation known at a time; absent if nothing was ever recorded. */
+  stream(
+    ref: InstrumentRef,
+    kind: ChunkKind,
+    metric: string = '',
+    knownAt?: number,
+  ): Stream | undefined {
+    const name = { venue: ref.venue, key: ref.key, kind, metric }
+    if (knownAt !== undefined) {
+      const found = findStream(this.database, name, knownAt)
+      return found === undefined ? undefined : this.streamById(found.id)
+    }
+    const text = nameText(name)
+    const id = this.names.get(text)
+    if (id !== undefined) return this.streamById(id)
+    const found = findStream(this.database, name)
+    if (found !== undefined) this.remember(found)
+    return found
+  }
+
+  /** A stream by its number, as new as the database has it. */
+  streamById(id: number): Stream {
+    const known = this.streams.get(id)
+    if (known === undefined) {
+      const stream = readStream(this.database, id)
+      this.remember(stream)
+      return stream
+    }
+    if (known.version !== this.version && this.database.readOnly) {
+      // Another process may have packed this stream since: its row says.
+      const fresh = readStream(this.database, id)
+      if (fresh.version !== known.version) this.directories.delete(id)
+      Object.assign(known, fresh)
+    }
+    return known
+  }
+
+  /** Puts a stream into the picture. */
+  remember(stream: Stream): void {
+    if (stream.knownTo === null) this.names.set(nameText(stream), stream.id)
+    this.streams.set(stream.id, stream)
+    if (this.streams.size <= REMEMBERED) return
+    for (const [id, old] of this.streams) {
+      if (this.tail.streams.has(id)) continue
+      this.forgetStream(old)
+      if (this.streams.size <= REMEMBERED) return
+    }
+  }
+
+  /** Forgets a stream, so that it is read again. */
+  forgetStream(stream: Stream): void {
+    this.names.delete(nameText(stream))
+    this.streams.delete(stream.id)
+    this.directories.delete(stream.id)
+  }
+
+  directory(stream: Stream): Directory {
+    let directory = this.directories.get(stream.id)
+    if (directory === undefined || directory.version !== stream.version) {
+      directory = readDirectory(this.database, stream)
+      this.directories.set(stream.id, directory)
+    }
+    return directory
+  }
+
+  /** The rows of a stream that are not in a chunk yet. */
+  tailOf(stream: Stream): TailRows | undefined {
+    this.tail.dropBefore(stream.id, stream.next)
+    return this.tail.streams.get(stream.id)
+  }
+
+  /** The tail of a book stream with the book before it; damage in the last chunk surfaces here. */
+  bookTail(stream: Stream): (TailRows & { kind: 'book' }) | undefined {
+    const tail = this.tailOf(stream)
+    if (tail?.kind !== 'book') return undefined
+    if (!tail.based) this.tail.setBase(tail, this.endOf(stream))
+    return tail
+  }
+
+  /** The last ordinal of a stream, in chunks or tail. */
+  lastOrdinal(stream: Stream): number {
+    const tail = this.tailOf(stream)
+    return tail === undefined ? stream.next - 1 : tail.first + tail.columns.count - 1
+  }
+
+  /** The received time of the last row of a stream, 0 where there is none. */
+  lastReceived(stream: Stream): number {
+    const tail = this.tailOf(stream)
+    if (tail !== undefined) return tail.columns.received[tail.columns.count - 1]!
+    const place = this.directory(stream).places.at(-1)
+    if (place === undefined) return 0
+    return 'lost' in place ? place.firstReceived : place.lastReceived
+  }
+
+  /** The book after the last chunk of a stream. */
+  endOf(stream: Stream): Ladder {
+    const ladder = new Ladder()
+    const place = this.directory(stream).places.at(-1)
+    if (place === undefined) return ladder
+    if ('lost' in place) {
+      throw new PriorbookError('corrupt_chunk', `${nameOf(stream, place)} are missing`)
+    }
+    const columns = this.bodies.book(stream, place, false)
+    loadBase(ladder, columns)
+    applyRows(ladder, columns, 0, columns.count)
+    return ladder
+  }
+
+  private reload(): void {
+    const sealedThrough = readState(this.database, STATE.sealedThrough)
+    this.version = readState(this.database, STATE.version)
+    if (sealedThrough !== this.sealedThrough) {
+      // The log was cut: what is left is short, and reading it anew bounds this process's memory.
+      this.tail.clear()
+      this.lastLog = sealedThrough
+      this.sealedThrough = sealedThrough
+      this.damagedLog = undefined
+    }
+    if (this.damagedLog !== undefined) return
+    const rows = this.database.all(
+      'SELECT id, bytes FROM log WHERE id > ? ORDER BY id',
+      this.lastLog,
+    )
+    for (const row of rows) {
+      const id = row['id'] as number
+      try {
+        if (id !== this.lastLog + 1) {
+          throw new PriorbookError('corrupt_row', `log batch ${this.lastLog + 1} is missing`)
+        }
+        const header = readLog(id, row['bytes'] as Uint8Array, this.tail)
+        this.positions.set(header.venue, header.position)
+      } catch (error) {
+        if (!isDamage(error)) throw error
+        this.damagedLog = { id: this.lastLog + 1, error }
+        return
+      }
+      this.lastLog = id
+    }
+  }
+}
+
+function nameText(name: Omit<StreamName, 'market'>): string {
+  return `${name.venue}/${name.key}/${name.kind}/${name.metric}`
+}

@@ -1,0 +1,337 @@
+import {
+  FLAGS,
+  parseScaled,
+  PriorbookError,
+  VENUE_IDS,
+  type Instrument,
+  type Provenance,
+} from '@priorbook/sdk/domain'
+import {
+  ABSENT,
+  SAMPLE_DECIMALS,
+  TAKERS,
+  type ChunkKind,
+  type RowHead,
+  withoutCompression,
+  type TapePlatform,
+} from '@priorbook/sdk/tape'
+import type { AppendBatch, SealReport } from '../store.ts'
+import { isDamage } from './bodies.ts'
+import { appendRevision } from './catalog.ts'
+import type { Database } from './database.ts'
+import { saveGap } from './gaps.ts'
+import { LogWriter, type Maker } from './log.ts'
+import { saveQuarantine } from './quarantine.ts'
+import { Sealer, type Packing } from './seal.ts'
+import { readState, STATE, writeState } from './state.ts'
+import { createStream, type Stream } from './streams.ts'
+import type { View } from './view.ts'
+
+/** When the log is packed: bounded memory for every process and a bounded time to open after a kill. */
+export type SealLimits = {
+  /** Rows in the log that start a pass. */
+  readonly rows: number
+  /** Rows packed between two commits of a pass, so that no append waits long. */
+  readonly step: number
+}
+
+const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192 }
+
+/** The one writer of a database: appends batches as log bodies and packs the log into chunks. */
+export class Writer {
+  private readonly view: View
+  private readonly database: Database
+  private readonly sealer: Sealer
+  private readonly log = new LogWriter()
+  private readonly packing: Packing
+  private readonly limits: SealLimits
+  private readonly applied = new Map<string, number>()
+  private pass: Pass | undefined
+  /** What was found damaged in the log and cut off when the store was opened. */
+  repaired: string | undefined
+
+  constructor(view: View, platform: TapePlatform, limits: Partial<SealLimits> = {}) {
+    this.view = view
+    this.database = view.database
+    this.sealer = new Sealer(view.database, view.bodies)
+    this.packing = { sealed: platform, part: withoutCompression(platform), partForm: 'loose' }
+    this.limits = { ...DEFAULT_LIMITS, ...limits }
+    this.repairLog()
+  }
+
+  appliedPosition(venue: string): number {
+    let position = this.applied.get(venue)
+    if (position === undefined) {
+      position = readState(this.database, STATE.applied(venue))
+      this.applied.set(venue, position)
+    }
+    return position
+  }
+
+  /** Makes batches durable in one transaction, then shows their rows to this process's readers. */
+  commit(batches: readonly AppendBatch[]): void {
+    const group: Group = { id: this.view.logEnd, rows: [], ends: new Map(), created: [] }
+    const positions = new Map<string, number>()
+    try {
+      this.database.write(() => {
+        for (const batch of batches) {
+          const applied = positions.get(batch.venue) ?? this.appliedPosition(batch.venue)
+          if (batch.position <= applied) continue
+          group.id++
+          this.write(group, batch, applied)
+          positions.set(batch.venue, batch.position)
+          writeState(this.database, STATE.applied(batch.venue), batch.position)
+        }
+      })
+    } catch (error) {
+      for (const stream of group.created) this.view.forgetStream(stream)
+      throw error
+    }
+    for (const [venue, position] of positions) this.applied.set(venue, position)
+    for (const push of group.rows) push()
+    this.view.advance(group.id)
+    this.packSome()
+  }
+
+  /** Packs everything that is in the log, and loose parts tightly. */
+  sealAll(): SealReport {
+    const tight: Packing = { ...this.packing, part: this.packing.sealed, partForm: 'tight' }
+    const pass = this.beginPass()
+    const loose = this.database.all('SELECT DISTINCT stream FROM chunk WHERE form = 0')
+    const ids = new Set(pass.streams)
+    for (const row of loose) ids.add(row['stream'] as number)
+    let chunks = 0
+    let rows = 0
+    for (const id of ids) {
+      const stream = this.view.streamById(id)
+      rows += this.view.tailOf(stream)?.columns.count ?? 0
+      chunks += this.packStream(stream, tight)
+    }
+    this.endPass(pass)
+    this.pass = undefined
+    this.database.get('PRAGMA wal_checkpoint(TRUNCATE)')
+    return { chunks, rows }
+  }
+
+  private write(group: Group, batch: AppendBatch, applied: number): void {
+    const maker: Maker = {
+      origin: batch.origin,
+      recorder: batch.recorder,
+      normalizer: batch.normalizer,
+    }
+    const { log } = this
+    const { tail } = this.view
+    log.begin({ id: group.id, venue: batch.venue, position: batch.position, maker })
+    const claim = (row: Arrival, kind: ChunkKind, metric = ''): { id: number; ordinal: number } => {
+      const stream = this.streamOf(group, row.instrument, kind, metric, maker, row.received)
+      return { id: stream.id, ordinal: this.claim(group, stream, row.received) }
+    }
+    for (const row of batch.observations ?? []) {
+      if (row.journal <= applied) continue
+      const { id, ordinal } = claim(row, 'book')
+      log.book(id, ordinal, row, row.priceDecimals, row.keys, row.sizes)
+      group.rows.push(() =>
+        tail.book(id, ordinal, maker, row, row.priceDecimals, row.keys, row.sizes),
+      )
+    }
+    for (const row of batch.trades ?? []) {
+      if (row.journal <= applied) continue
+      const { id, ordinal } = claim(row, 'trade')
+      const head = headOf(row)
+      const taker = TAKERS.indexOf(row.taker)
+      log.trade(id, ordinal, head, row.tradeId, row.price, row.size, taker)
+      group.rows.push(() =>
+        tail.trade(id, ordinal, maker, head, row.tradeId, row.price, row.size, taker),
+      )
+    }
+    for (const row of batch.samples ?? []) {
+      if (row.journal <= applied) continue
+      const { id, ordinal } = claim(row, 'sample', row.metric)
+      const head = headOf(row)
+      const value = parseScaled(row.value, SAMPLE_DECIMALS)
+      log.sample(id, ordinal, head, value)
+      group.rows.push(() => tail.sample(id, ordinal, maker, head, value))
+    }
+    this.database.run('INSERT INTO log (id, bytes) VALUES (?, ?)', group.id, log.finish())
+    for (const revision of batch.revisions ?? []) {
+      if (revision.journal > applied) appendRevision(this.database, revision)
+    }
+    for (const gap of batch.gaps ?? []) if (gap.journal > applied) saveGap(this.database, gap)
+    for (const message of batch.quarantine ?? []) {
+      if (message.journal > applied) saveQuarantine(this.database, message)
+    }
+  }
+
+  // Gives a row the next ordinal of its stream, and refuses one that would run against time.
+  private claim(group: Group, stream: Stream, received: number): number {
+    let end = group.ends.get(stream.id)
+    if (end === undefined) {
+      end = { ordinal: this.view.lastOrdinal(stream), received: this.view.lastReceived(stream) }
+      group.ends.set(stream.id, end)
+    }
+    if (received < end.received) {
+      throw new PriorbookError(
+        'invalid_time',
+        `${stream.venue}:${stream.key} has a row received at ${end.received}; ${received} is before it`,
+      )
+    }
+    end.received = received
+    return ++end.ordinal
+  }
+
+  private streamOf(
+    group: Group,
+    instrument: Instrument,
+    kind: ChunkKind,
+    metric: string,
+    maker: Maker,
+    received: number,
+  ): Stream {
+    const found = this.view.stream(instrument, kind, metric)
+    if (found !== undefined) return found
+    const { venue, market, key } = instrument
+    const facts = { generation: 1, knownFrom: received, next: 1 }
+    const name = { venue, market, key, kind, metric }
+    const stream = createStream(this.database, name, maker, facts)
+    this.view.remember(stream)
+    group.created.push(stream)
+    return stream
+  }
+
+  // One bounded step of packing after each commit: the cost is spread over the appends.
+  private packSome(): void {
+    if (this.pass === undefined && this.view.tail.rows < this.limits.rows) return
+    this.pass ??= this.beginPass()
+    let rows = 0
+    while (rows < this.limits.step) {
+      const id = this.pass.streams.pop()
+      if (id === undefined) {
+        this.endPass(this.pass)
+        this.pass = undefined
+        return
+      }
+      const stream = this.view.streamById(id)
+      rows += this.view.tailOf(stream)?.columns.count ?? 0
+      this.packStream(stream, this.packing)
+    }
+  }
+
+  private beginPass(): Pass {
+    return {
+      through: this.view.logEnd,
+      streams: [...this.view.tail.streams.keys()],
+      positions: VENUE_IDS.map((venue) => [venue, this.appliedPosition(venue)]),
+    }
+  }
+
+  private endPass(pass: Pass): void {
+    if (pass.through <= readState(this.database, STATE.sealedThrough)) return
+    this.database.write(() => {
+      this.database.run('DELETE FROM log WHERE id <= ?', pass.through)
+      writeState(this.database, STATE.sealedThrough, pass.through)
+      for (const [venue, position] of pass.positions) {
+        writeState(this.database, STATE.packed(venue), position)
+      }
+    })
+    this.view.truncated(pass.through)
+  }
+
+  private packStream(stream: Stream, packing: Packing): number {
+    const before = { ...stream }
+    const version = readState(this.database, STATE.version) + 1
+    let sealed = 0
+    try {
+      this.database.write(() => {
+        sealed = this.pack(stream, version, packing)
+        writeState(this.database, STATE.version, version)
+      })
+    } catch (error) {
+      Object.assign(stream, before)
+      throw error
+    }
+    this.view.packed(version, stream)
+    return sealed
+  }
+
+  private pack(stream: Stream, version: number, packing: Packing): number {
+    const last = this.view.directory(stream).places.at(-1)
+    const part = last === undefined || 'lost' in last || last.form === 'sealed' ? undefined : last
+    if (part?.form === 'tight' && this.view.tailOf(stream) === undefined) return 0
+    try {
+      if (stream.kind === 'book' && part === undefined) this.view.bookTail(stream)
+      if (part !== undefined) this.view.bodies.open(stream, part)
+      return this.sealer.pack(stream, part, this.view.tailOf(stream), version, packing)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return this.packAfterDamage(stream, version, packing)
+    }
+  }
+
+  // The rows before the tail are damaged: changes that build on them cannot be placed on a book. They
+  // stay a hole, reported as `corrupt`, up to the next row that starts anew; a rebuild heals it.
+  private packAfterDamage(stream: Stream, version: number, packing: Packing): number {
+    const tail = this.view.tailOf(stream)
+    if (tail !== undefined) {
+      let row = 0
+      const starts = (at: number): boolean =>
+        stream.kind !== 'book' || (tail.columns.flags[at]! & FLAGS.restart) !== 0
+      while (row < tail.columns.count && !starts(row)) row++
+      this.view.tail.dropBefore(stream.id, tail.first + row)
+      stream.next = tail.first + row
+    }
+    const rest = this.view.tail.streams.get(stream.id)
+    return this.sealer.pack(stream, undefined, rest, version, packing)
+  }
+
+  // A damaged log batch ends the log. What stands before it is packed; it and what stands after it
+  // is derived again from the journal, because the applied positions go back to the last good batch.
+  private repairLog(): void {
+    const { damagedLog } = this.view
+    if (damagedLog === undefined) return
+    const last = this.database.get('SELECT max(id) AS id FROM log')!['id'] as number
+    this.database.write(() => {
+      this.database.run('DELETE FROM log WHERE id >= ?', damagedLog.id)
+      for (const venue of VENUE_IDS) {
+        const good = this.view.positions.get(venue) ?? readState(this.database, STATE.packed(venue))
+        if (readState(this.database, STATE.applied(venue)) > good) {
+          writeState(this.database, STATE.applied(venue), good)
+        }
+      }
+    })
+    this.view.damagedLog = undefined
+    this.sealAll()
+    // Numbers of lost batches are not used again: readers would take the new ones for known.
+    this.database.write(() => writeState(this.database, STATE.sealedThrough, last))
+    this.view.truncated(last)
+    this.view.advance(last)
+    this.repaired = damagedLog.error.message
+  }
+}
+
+/** One round of packing: everything that was in the log when it began. */
+type Pass = {
+  readonly through: number
+  readonly streams: number[]
+  readonly positions: readonly (readonly [string, number])[]
+}
+
+type Arrival = { readonly instrument: Instrument; readonly received: number }
+
+/** What one commit has done so far. */
+type Group = {
+  id: number
+  readonly rows: (() => void)[]
+  readonly ends: Map<number, { ordinal: number; received: number }>
+  readonly created: Stream[]
+}
+
+function headOf(row: Provenance): RowHead {
+  return {
+    received: row.received,
+    source: row.source ?? ABSENT,
+    venueSeq: row.venueSeq ?? ABSENT,
+    channel: row.channel ?? ABSENT,
+    journal: row.journal,
+    flags: 0,
+  }
+}

@@ -1,0 +1,292 @@
+import type {
+  ErrorCode,
+  Gap,
+  GapReason,
+  Instrument,
+  MarketRecord,
+  MarketRevision,
+  MarketStatus,
+  Sample,
+  Trade,
+  VenueId,
+  Violation,
+} from '@priorbook/sdk/domain'
+import type {
+  BookRun,
+  ChunkKind,
+  Observation,
+  Origin,
+  SampleColumns,
+  TradeColumns,
+} from '@priorbook/sdk/tape'
+
+/** A message that could not be used, with why and the raw bytes. */
+export type Quarantined = {
+  readonly venue: VenueId
+  /** The instrument when it was understood, else empty. */
+  readonly key: string
+  readonly journal: number
+  readonly received: number
+  readonly code: ErrorCode | Violation
+  readonly detail: string
+  readonly raw: Uint8Array
+}
+
+/** Rows derived from one journal up to `position`; durable together or not at all. */
+export type AppendBatch = {
+  readonly venue: VenueId
+  /** The last journal record that this batch covers; rows at or before the applied one are ignored. */
+  readonly position: number
+  readonly origin: Origin
+  readonly recorder: string
+  readonly normalizer: number
+  readonly observations?: readonly Observation[]
+  readonly trades?: readonly Trade[]
+  readonly samples?: readonly Sample[]
+  readonly revisions?: readonly MarketRevision[]
+  readonly gaps?: readonly Gap[]
+  readonly quarantine?: readonly Quarantined[]
+}
+
+/** Names one ladder stream. */
+export type InstrumentRef = { readonly venue: VenueId; readonly key: string }
+
+/** What is stored of one instrument. */
+export type InstrumentFacts = {
+  readonly instrument: Instrument
+  readonly firstSequence: number
+  readonly lastSequence: number
+  readonly firstReceived: number
+  readonly lastReceived: number
+  /** SHA-256 of the newest sealed chunk, which covers all before it; absent while none is sealed. */
+  readonly head?: string
+}
+
+/** The order of rows in a page, by (received time, sequence). */
+export type Order = 'asc' | 'desc'
+
+/** A page of observations of one instrument. */
+export type BookQuery = InstrumentRef & {
+  readonly order: Order
+  /** Inclusive received time. */
+  readonly start?: number
+  /** Exclusive received time. */
+  readonly end?: number
+  /** The position of a walk: only rows after it in the page's order. */
+  readonly after?: number
+  readonly limit: number
+  /** What was known at that time; later generations of the stream are ignored. */
+  readonly knownAt?: number
+  /** Also read venue numbers and journal places; pages with `native` need them. */
+  readonly numbers?: boolean
+}
+
+/** Runs in ascending order whatever the page's order; a reader of `desc` emits them backwards. */
+export type BookPage = {
+  readonly runs: readonly BookRun[]
+  readonly count: number
+  readonly hasMore: boolean
+  /** Spans of the page that are damaged on disk and left out. */
+  readonly corrupt: readonly Gap[]
+}
+
+/** The book at one instant: a run of one row, or why there is none. */
+export type AsOf = {
+  readonly run?: BookRun
+  /** The gap that `at` lies in; then there is no run. */
+  readonly gap?: Gap
+  /** The sequence and received time of the last row before a gap. */
+  readonly lastBefore?: { readonly sequence: number; readonly received: number }
+}
+
+/** Interval sampling of one instrument. */
+export type SampleQuery = InstrumentRef & {
+  readonly start: number
+  readonly end: number
+  readonly interval: number
+  readonly limit: number
+  readonly order: Order
+  readonly numbers?: boolean
+  readonly knownAt?: number
+}
+
+/** The last observation of one bucket. */
+export type BookPick = BookRun & {
+  readonly bucketStart: number
+  readonly bucketEnd: number
+  /** From the observation to the end of the bucket. */
+  readonly ageMicros: number
+  /** Observations and level changes inside the bucket. */
+  readonly observations: number
+  readonly changes: number
+  /** The bucket is cut by the range or still open at the newest row. */
+  readonly partial: boolean
+}
+
+/** One row per non-empty bucket, ascending. */
+export type SamplePage = {
+  readonly picks: readonly BookPick[]
+  readonly hasMore: boolean
+  readonly corrupt: readonly Gap[]
+}
+
+/** A page of trades or samples. */
+export type RowQuery = InstrumentRef & {
+  readonly order: Order
+  readonly start?: number
+  readonly end?: number
+  readonly after?: number
+  readonly limit: number
+  readonly knownAt?: number
+}
+
+/** Trades or samples in ascending order with the ordinal of each. */
+export type RowPage<Columns> = {
+  readonly rows: Columns
+  readonly ordinals: readonly number[]
+  readonly hasMore: boolean
+  readonly corrupt: readonly Gap[]
+}
+
+/** A market as known at one time. */
+export type MarketState = {
+  readonly record: MarketRecord
+  /** The received time of the revision, and its number within the market. */
+  readonly knownAt: number
+  readonly revision: number
+  readonly journal: number
+}
+
+/** Catalogue filters; a market matches a time range when [open, close) meets it. */
+export type MarketQuery = {
+  readonly venue?: VenueId
+  readonly series?: string
+  readonly event?: string
+  readonly asset?: string
+  readonly window?: string
+  readonly status?: MarketStatus
+  readonly text?: string
+  readonly start?: number
+  readonly end?: number
+  readonly after?: { readonly openTime: number; readonly venue: string; readonly marketId: string }
+  readonly limit: number
+  readonly order?: Order
+}
+
+/** Markets by (open time, venue, id). A market never seen open counts from its first revision. */
+export type MarketPage = {
+  readonly markets: readonly (MarketState & { readonly sortTime: number })[]
+  readonly hasMore: boolean
+}
+
+/** Which gaps to list. */
+export type GapQuery = {
+  readonly venue?: VenueId
+  readonly key?: string
+  readonly reason?: GapReason
+  readonly start?: number
+  readonly end?: number
+  /** Only gaps whose last good sequence lies in [from, to]; for pages. */
+  readonly sequence?: { readonly from: number; readonly to: number }
+  readonly limit?: number
+}
+
+/** One UTC day of one instrument. */
+export type DayCoverage = {
+  /** The start of the day. */
+  readonly day: number
+  /** `available`: observed without a hole; `degraded`: with holes; `missing`: not observed at all. */
+  readonly condition: 'available' | 'degraded' | 'missing'
+  readonly observations: number
+  readonly observedMicros: number
+  readonly gapMicros: number
+  /** The realized cadence: observed time per observation, absent below two observations. */
+  readonly meanSpacingMicros?: number
+}
+
+/** What is stored of one instrument, and what is known to be missing. */
+export type Coverage = {
+  readonly facts: InstrumentFacts
+  readonly days: readonly DayCoverage[]
+  readonly gaps: readonly Gap[]
+}
+
+/** How much one pass sealed. */
+export type SealReport = { readonly chunks: number; readonly rows: number }
+
+/** One thing that `verify` found wrong. */
+export type Problem = {
+  readonly code: ErrorCode | Violation
+  readonly where: string
+  readonly detail: string
+}
+
+/** What `verify` looked at and what it found. */
+export type VerifyReport = {
+  readonly chunks: number
+  readonly observations: number
+  readonly trades: number
+  readonly samples: number
+  readonly problems: readonly Problem[]
+}
+
+/** Told now and then during long work. */
+export type Progress = (done: number, total: number, what: string) => void
+
+/** What retention removed. */
+export type RetentionReport = { readonly chunks: number; readonly rows: number }
+
+/** A stored chunk as bytes, for export and comparison. */
+export type StoredChunk = {
+  readonly kind: ChunkKind
+  readonly metric: string
+  readonly first: number
+  readonly count: number
+  readonly sealed: boolean
+  readonly bytes: Uint8Array
+}
+
+/**
+ * The narrow contract between Priorbook and whatever keeps its rows. Several processes may read
+ * while one writes. Nothing damaged is ever handed out: it is reported as a gap `corrupt`.
+ */
+export interface Store {
+  /** Resolves when everything in the batch is durable; the same journal applied twice changes nothing. */
+  append(batch: AppendBatch): Promise<void>
+  /** Cuts full chunks out of the tail and packs the rest tightly. */
+  seal(): Promise<SealReport>
+  /** The last journal record whose rows are stored. */
+  appliedPosition(venue: VenueId): Promise<number>
+
+  instrument(ref: InstrumentRef): Promise<InstrumentFacts | undefined>
+  instruments(venue?: VenueId): Promise<readonly InstrumentFacts[]>
+  latest(ref: InstrumentRef): Promise<BookRun | undefined>
+  books(query: BookQuery): Promise<BookPage>
+  asOf(query: InstrumentRef & { at: number; knownAt?: number }): Promise<AsOf>
+  sampleBooks(query: SampleQuery): Promise<SamplePage>
+  trades(query: RowQuery): Promise<RowPage<TradeColumns>>
+  samples(query: RowQuery & { metric: string }): Promise<RowPage<SampleColumns>>
+  chunks(ref: InstrumentRef): AsyncIterable<StoredChunk>
+
+  market(venue: VenueId, marketId: string, knownAt?: number): Promise<MarketState | undefined>
+  revisions(
+    venue: VenueId,
+    marketId: string,
+    page: { after?: number; limit: number },
+  ): Promise<readonly MarketState[]>
+  markets(query: MarketQuery): Promise<MarketPage>
+  gaps(query: GapQuery): Promise<readonly Gap[]>
+  coverage(ref: InstrumentRef): Promise<Coverage | undefined>
+  quarantine(page: {
+    venue?: VenueId
+    after?: number
+    limit: number
+  }): Promise<readonly (Quarantined & { id: number })[]>
+
+  verify(progress?: Progress): Promise<VerifyReport>
+  /** Removes whole chunks older than a time; what went becomes a gap `retention`. */
+  retain(before: number): Promise<RetentionReport>
+  /** Writes a consistent copy while others read and write. */
+  backup(file: string): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,288 @@
+import {
+  canonicalDecimal,
+  decimalText,
+  parseScaled,
+  printScaled,
+  PriorbookError,
+  VENUES,
+  type Json,
+  type MarketRecord,
+  type MarketRevision,
+  type MarketStatus,
+  type Micros,
+  type Resolution,
+} from '@priorbook/sdk/domain'
+import {
+  decimalOf,
+  isNoTime,
+  readArray,
+  readCounter,
+  readId,
+  readObject,
+  readText,
+  readTime,
+  type NativeObject,
+} from './fields.ts'
+import type { Arrival } from './normalize.ts'
+
+/** One market or event of an answer that could not be read; the rest of the answer stands. */
+export type CatalogProblem = {
+  /** The place in the answer, such as `markets[3]`. */
+  readonly where: string
+  readonly error: PriorbookError
+}
+
+/** What a catalogue answer says, what of it was malformed, and where the next page starts. */
+export type CatalogAnswer = {
+  readonly events: readonly MarketRevision[]
+  readonly problems: readonly CatalogProblem[]
+  readonly cursor?: string
+}
+
+/** What the caller knows of all markets of an answer, because it asked for them by it. */
+export type CatalogContext = { readonly seriesTicker?: string }
+
+/**
+ * Reads an answer of GET /events/{ticker}, /events, /markets/{ticker} or /markets: `{event, markets}`,
+ * `{event: {…, markets}}`, `{events: […], cursor}`, `{market}` or `{markets, cursor}`.
+ * An answer of another shape throws; a malformed market is a problem and does not lose the others.
+ */
+export function normalizeCatalogAnswer(
+  answer: unknown,
+  at: Arrival,
+  context: CatalogContext = {},
+): CatalogAnswer {
+  const object = readObject(answer, 'the catalogue answer')
+  const reader = new CatalogReader(at, context)
+  if (object['event'] !== undefined) {
+    reader.readEvent(object['event'], 'event', object['markets'])
+  } else if (object['events'] !== undefined) {
+    readArray(object['events'], 'events').forEach((event, index) => {
+      reader.readEvent(event, `events[${index}]`, undefined)
+    })
+  } else if (object['market'] !== undefined) {
+    reader.readMarket(object['market'], 'market', undefined)
+  } else {
+    reader.readMarkets(object['markets'], 'markets', undefined)
+  }
+  const { events, problems } = reader
+  const cursor = readText(object['cursor'], 'cursor')
+  return cursor === undefined ? { events, problems } : { events, problems, cursor }
+}
+
+/** The part of an event that its markets need, and its own words without the markets. */
+type NativeEvent = {
+  readonly ticker: string
+  readonly seriesTicker: string | undefined
+  readonly title: string | undefined
+  readonly sources: string | undefined
+  readonly own: NativeObject
+}
+
+class CatalogReader {
+  readonly events: MarketRevision[] = []
+  readonly problems: CatalogProblem[] = []
+  readonly #at: Arrival
+  readonly #context: CatalogContext
+
+  constructor(at: Arrival, context: CatalogContext) {
+    this.#at = at
+    this.#context = context
+  }
+
+  /** Markets stand beside the event or, when asked for nested, inside it. */
+  readEvent(value: unknown, where: string, beside: unknown): void {
+    const event = this.#attempt(where, () => parseEvent(value))
+    if (!isEmptyList(beside)) {
+      this.#attempt('markets', () => this.readMarkets(beside, 'markets', event))
+    } else if (isObject(value) && !isEmptyList(value['markets'])) {
+      const nested = `${where}.markets`
+      this.#attempt(nested, () => this.readMarkets(value['markets'], nested, event))
+    }
+  }
+
+  readMarkets(value: unknown, where: string, event: NativeEvent | undefined): void {
+    readArray(value, where).forEach((market, index) => {
+      this.readMarket(market, `${where}[${index}]`, event)
+    })
+  }
+
+  readMarket(value: unknown, where: string, event: NativeEvent | undefined): void {
+    const { received, journal } = this.#at
+    this.#attempt(where, () => {
+      const record = parseMarket(readObject(value, where), event, this.#context)
+      this.events.push({ kind: 'market', record, received, journal })
+    })
+  }
+
+  #attempt<T>(where: string, read: () => T): T | undefined {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      this.problems.push({ where, error })
+      return undefined
+    }
+  }
+}
+
+function parseEvent(value: unknown): NativeEvent {
+  const event = readObject(value, 'event')
+  const { markets: _markets, ...own } = event
+  return {
+    ticker: readId(field(event, 'event_ticker'), 'event_ticker'),
+    seriesTicker: optionalId(event, 'series_ticker'),
+    title: readText(field(event, 'title'), 'title'),
+    sources: sourceNames(event['settlement_sources']),
+    own,
+  }
+}
+
+function parseMarket(
+  market: NativeObject,
+  answered: NativeEvent | undefined,
+  context: CatalogContext,
+): MarketRecord {
+  const marketId = readId(field(market, 'ticker'), 'ticker')
+  const eventTicker = optionalId(market, 'event_ticker') ?? answered?.ticker
+  // A market of another event must not inherit this one's series.
+  const event = answered?.ticker === eventTicker ? answered : undefined
+  const statusNative = readText(field(market, 'status'), 'status')
+  const life = statusNative === undefined ? undefined : LIVES.get(statusNative)
+  const result = readText(field(market, 'result'), 'result')
+  const value =
+    decimal(market, 'settlement_value_dollars') ?? centsAsDollars(market, 'settlement_value')
+  const settledTime = time(market, 'settlement_ts')
+  return compact<MarketRecord>({
+    venue: 'venueb',
+    marketId,
+    title: readText(field(market, 'title'), 'title') ?? event?.title,
+    status: life?.status,
+    statusNative,
+    openTime: time(market, 'open_time'),
+    closeTime: time(market, 'close_time'),
+    resolvedTime: settledTime,
+    createdTime: time(market, 'created_time'),
+    resolution:
+      life === undefined
+        ? undefined
+        : compact<Resolution>({
+            state: life.resolution,
+            source: event?.sources,
+            payouts: value === undefined ? undefined : payouts(value),
+            times: settledTime === undefined ? undefined : { settled: settledTime },
+          }),
+    winningOutcome: result === 'yes' ? 'Yes' : result === 'no' ? 'No' : undefined,
+    volume: decimal(market, 'volume_fp') ?? decimal(market, 'volume'),
+    liquidity: decimal(market, 'liquidity_dollars') ?? centsAsDollars(market, 'liquidity'),
+    outcomes: OUTCOMES,
+    units: VENUES.venueb.units,
+    eventTicker,
+    seriesTicker:
+      event?.seriesTicker ?? optionalId(market, 'series_ticker') ?? context.seriesTicker,
+    settlement: compact<NonNullable<MarketRecord['settlement']>>({
+      result,
+      value,
+      settledTime,
+      expirationValue: readText(field(market, 'expiration_value'), 'expiration_value'),
+    }),
+    native: nativeOf(market, event),
+  })
+}
+
+/** How venue B's words map to ours; a word that is not listed leaves `status` absent. */
+const LIVES: ReadonlyMap<string, { status: MarketStatus; resolution: Resolution['state'] }> =
+  new Map([
+    ['initialized', { status: 'scheduled', resolution: 'none' }],
+    ['active', { status: 'open', resolution: 'none' }],
+    ['inactive', { status: 'paused', resolution: 'none' }],
+    ['closed', { status: 'closed', resolution: 'none' }],
+    ['determined', { status: 'determined', resolution: 'proposed' }],
+    ['disputed', { status: 'disputed', resolution: 'disputed' }],
+    // A corrected result, whose settlement timer runs again: determined with a new revision.
+    ['amended', { status: 'determined', resolution: 'proposed' }],
+    ['finalized', { status: 'resolved', resolution: 'final' }],
+  ])
+
+const OUTCOMES = [
+  { label: 'Yes', index: 0 },
+  { label: 'No', index: 1 },
+] as const
+
+// Longer decimal text than any venue sends; canonicalDecimal's patterns are not made for megabytes.
+const DECIMAL_CHARS = 64
+const PAYOUT_DECIMALS = 8
+
+function isObject(value: unknown): value is NativeObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isEmptyList(value: unknown): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0)
+}
+
+/** A field by its name, or by the name with a leading underscore of the demo exchange of 2024. */
+function field(object: NativeObject, name: string): unknown {
+  return object[name] ?? object[`_${name}`]
+}
+
+function optionalId(object: NativeObject, name: string): string | undefined {
+  const value = field(object, name)
+  return value === undefined || value === null || value === '' ? undefined : readId(value, name)
+}
+
+// A time that Micros cannot hold, such as a market that closes in 9999, is absent; native keeps it.
+function time(object: NativeObject, name: string): Micros | undefined {
+  const value = field(object, name)
+  if (isNoTime(value)) return undefined
+  const year = typeof value === 'string' && /^\d{4}-/.test(value) ? Number(value.slice(0, 4)) : NaN
+  return year < 1970 || year > 2254 ? undefined : readTime(value, name)
+}
+
+function decimal(object: NativeObject, name: string): string | undefined {
+  const value = field(object, name)
+  if (value === undefined || value === null || value === '') return undefined
+  const text = decimalText(decimalOf(value, name))
+  if (text.length > DECIMAL_CHARS) {
+    throw new PriorbookError('unrepresentable', `${name} has ${text.length} characters`)
+  }
+  return canonicalDecimal(text)
+}
+
+// The old form of an amount of money: whole cents.
+function centsAsDollars(object: NativeObject, name: string): string | undefined {
+  const value = field(object, name)
+  if (value === undefined || value === null) return undefined
+  return printScaled(readCounter(value, name), 2)
+}
+
+// One contract pays 1 dollar in all: yes gets the settlement value, no the rest.
+function payouts(value: string): readonly string[] | undefined {
+  const one = 10 ** PAYOUT_DECIMALS
+  const yes = parseScaled(value, PAYOUT_DECIMALS)
+  if (yes < 0 || yes > one) return undefined
+  return [printScaled(yes, PAYOUT_DECIMALS), printScaled(one - yes, PAYOUT_DECIMALS)]
+}
+
+function sourceNames(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return undefined
+  const names = value.flatMap((source: unknown) =>
+    isObject(source) && typeof source['name'] === 'string' ? [source['name']] : [],
+  )
+  return names.length === 0 ? undefined : names.join(', ')
+}
+
+// Everything the venue said, in its own names: what is mapped above is there too, as it was written.
+function nativeOf(market: NativeObject, event: NativeEvent | undefined): MarketRecord['native'] {
+  // The values come from JSON.parse, so they are JSON.
+  return event === undefined
+    ? { market: market as Json }
+    : { market: market as Json, event: event.own as Json }
+}
+
+/** Drops what is undefined, so that an absent field is absent. */
+function compact<T extends object>(fields: {
+  [Key in keyof T]: object extends Pick<T, Key> ? T[Key] | undefined : T[Key]
+}): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
+}
