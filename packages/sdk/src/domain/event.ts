@@ -20,6 +20,8 @@ export type Provenance = {
   readonly channel?: number
   /** The journal record that this was derived from. */
   readonly journal: number
+  /** Bits of `FLAGS` that are known before the book is. */
+  readonly flags?: number
 }
 
 /** The venue sent the whole book. Levels in any order; the row checks look at them as sent. */
@@ -28,7 +30,6 @@ export type BookSnapshot = Provenance & {
   readonly instrument: Instrument
   readonly bids: readonly Level[]
   readonly asks: readonly Level[]
-  readonly flags?: number
 }
 
 /** The venue sent one or more changed levels: `size` is the new size, or a signed change when `signed`. */

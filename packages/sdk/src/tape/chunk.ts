@@ -1,4 +1,4 @@
-import { isVenueId, PriorbookError, type VenueId } from '../domain/index.ts'
+import { isVenueId, ORIGINS, PriorbookError, type Origin, type VenueId } from '../domain/index.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
 import type { TapePlatform } from './platform.ts'
 
@@ -10,12 +10,6 @@ export const CHUNK_KINDS = ['book', 'trade', 'sample'] as const
 
 /** The kind of a chunk's rows. */
 export type ChunkKind = (typeof CHUNK_KINDS)[number]
-
-/** Where data came from; emulated data never shares a folder with live data. */
-export const ORIGINS = ['live', 'emulator', 'import'] as const
-
-/** The origin of a journal segment or chunk. */
-export type Origin = (typeof ORIGINS)[number]
 
 /** What a chunk says about itself, so that it can be read and judged without its database. */
 export type ChunkHeader = {

@@ -1,6 +1,12 @@
 import { crc32 } from 'node:zlib'
-import { PriorbookError, toMicros, type Micros, type VenueId } from '@priorbook/sdk/domain'
-import type { Origin } from './record.ts'
+import {
+  ORIGINS,
+  PriorbookError,
+  toMicros,
+  type Micros,
+  type Origin,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 
 // The byte format of docs/journal-format.md: file header and block header. Little endian.
 
@@ -19,7 +25,6 @@ const FILE_MAGIC = Buffer.from([0x89, 0x50, 0x42, 0x4a, 0x0d, 0x0a, 0x1a, 0x0a])
 /** What a block starts with; 0xf5 occurs in no UTF-8 text, so messages hardly ever look like it. */
 export const BLOCK_MAGIC = Buffer.from([0xf5, 0x50, 0x42, 0x4b])
 
-const ORIGINS: readonly Origin[] = ['live', 'emulator', 'import']
 const RECORDER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 /** What the header of a file says about all its blocks. */

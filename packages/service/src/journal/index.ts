@@ -6,7 +6,6 @@ export type {
   JournalBlock,
   JournalDamage,
   JournalRecord,
-  Origin,
   RecordKind,
 } from './record.ts'
 export { removeSegmentsBefore, type RemovedSegments } from './retention.ts'

@@ -1,7 +1,4 @@
-import type { Micros } from '@priorbook/sdk/domain'
-
-/** Where the messages of a journal come from; emulated ones never share a data folder with others. */
-export type Origin = 'live' | 'emulator' | 'import'
+import type { Micros, Origin } from '@priorbook/sdk/domain'
 
 /** `message` is what the venue sent; `note` is JSON text of the recorder itself (connection opened, import begun). */
 export type RecordKind = 'message' | 'note'

@@ -1,5 +1,4 @@
-import type { Micros, VenueId } from '@priorbook/sdk/domain'
-import type { Origin } from './record.ts'
+import type { Micros, Origin, VenueId } from '@priorbook/sdk/domain'
 import { listSegments, openSegment, type SegmentName } from './segments.ts'
 import { walkBlocks } from './walk.ts'
 

@@ -6,12 +6,13 @@ import {
   toMicros,
   VENUE_IDS,
   type Micros,
+  type Origin,
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { createBlockBuilder, toClosingMark, type SealedBlock } from './block-builder.ts'
 import { syncFolder, toDiskError } from './disk.ts'
 import { FILE_HEADER_BYTES, parseRecorder, printSegmentName } from './format.ts'
-import { MAX_RECORD_BYTES, type Origin, type RecordKind } from './record.ts'
+import { MAX_RECORD_BYTES, type RecordKind } from './record.ts'
 import { createSegmentFile, openSegmentFile, type SegmentFile } from './segment-file.ts'
 import { listSegments, openSegment } from './segments.ts'
 import { MAX_SEGMENT_RECORDS, repairTail, type JournalRepair } from './tail.ts'
@@ -137,7 +138,7 @@ export function openJournalWriter(options: JournalWriterOptions): JournalWriter 
       refuseClosed()
       if (bytes.length > MAX_RECORD_BYTES) {
         throw new PriorbookError(
-          'invalid_message',
+          'message_too_large',
           `a message of ${bytes.length} bytes is larger than ${MAX_RECORD_BYTES}`,
         )
       }
@@ -179,7 +180,7 @@ function refuseMixedOrigins(dir: string, origin: Origin): void {
     const found = newestOrigin(dir, venue)
     if (found === undefined || (found === 'emulator') === (origin === 'emulator')) continue
     throw new PriorbookError(
-      'invalid_argument',
+      'origin_mismatch',
       `${dir} holds ${found} data of ${venue}: ${origin} data needs a data folder of its own`,
     )
   }

@@ -6,6 +6,7 @@ import type {
   MarketRecord,
   MarketRevision,
   MarketStatus,
+  Origin,
   Sample,
   Trade,
   VenueId,
@@ -15,7 +16,6 @@ import type {
   BookRun,
   ChunkKind,
   Observation,
-  Origin,
   SampleColumns,
   TradeColumns,
 } from '@priorbook/sdk/tape'
@@ -46,6 +46,8 @@ export type AppendBatch = {
   readonly revisions?: readonly MarketRevision[]
   readonly gaps?: readonly Gap[]
   readonly quarantine?: readonly Quarantined[]
+  /** Named numbers of the recorder, such as which file was imported up to which journal record. */
+  readonly facts?: Readonly<Record<string, number>>
 }
 
 /** Names one ladder stream. */
@@ -257,6 +259,9 @@ export interface Store {
   seal(): Promise<SealReport>
   /** The last journal record whose rows are stored. */
   appliedPosition(venue: VenueId): Promise<number>
+
+  /** A named number of the recorder; absent when it was never written. */
+  fact(name: string): Promise<number | undefined>
 
   instrument(ref: InstrumentRef): Promise<InstrumentFacts | undefined>
   instruments(venue?: VenueId): Promise<readonly InstrumentFacts[]>

@@ -1,6 +1,12 @@
 import { crc32 } from 'node:zlib'
-import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
-import { ByteReader, ByteWriter, ORIGINS, type Origin, type RowHead } from '@priorbook/sdk/tape'
+import {
+  ORIGINS,
+  PriorbookError,
+  VENUE_IDS,
+  type Origin,
+  type VenueId,
+} from '@priorbook/sdk/domain'
+import { ByteReader, ByteWriter, type RowHead } from '@priorbook/sdk/tape'
 
 /** Who made the rows of a batch; a change of it ends a chunk. */
 export type Maker = {

@@ -125,6 +125,8 @@ function createStore(
         ? read(() => readState(database, STATE.applied(venue)))
         : write((own) => own.appliedPosition(venue)),
 
+    fact: (name) => read(() => readState(database, STATE.fact(name)) || undefined),
+
     instrument: (ref) =>
       read(() => {
         const stream = view.stream(ref, 'book')

@@ -27,5 +27,6 @@ export const STATE = {
   version: 'version',
   /** The last journal record whose rows are stored, and the last whose rows are in chunks. */
   applied: (venue: string): string => `applied:${venue}`,
+  fact: (name: string): string => `fact:${name}`,
   packed: (venue: string): string => `packed:${venue}`,
 } as const

@@ -1,5 +1,5 @@
-import type { VenueId } from '@priorbook/sdk/domain'
-import { CHUNK_KINDS, NO_HASH, ORIGINS, type ChunkKind } from '@priorbook/sdk/tape'
+import { ORIGINS, type VenueId } from '@priorbook/sdk/domain'
+import { CHUNK_KINDS, NO_HASH, type ChunkKind } from '@priorbook/sdk/tape'
 import type { Column, Database, Row } from './database.ts'
 import type { Maker } from './log.ts'
 import { checkRow, rowSum } from './row-sum.ts'

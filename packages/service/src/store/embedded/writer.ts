@@ -157,6 +157,9 @@ export class Writer {
       if (revision.journal > applied) appendRevision(this.database, revision)
     }
     for (const gap of batch.gaps ?? []) if (gap.journal > applied) saveGap(this.database, gap)
+    for (const [name, value] of Object.entries(batch.facts ?? {})) {
+      writeState(this.database, STATE.fact(name), value)
+    }
     for (const message of batch.quarantine ?? []) {
       if (message.journal > applied) saveQuarantine(this.database, message)
     }
@@ -332,6 +335,6 @@ function headOf(row: Provenance): RowHead {
     venueSeq: row.venueSeq ?? ABSENT,
     channel: row.channel ?? ABSENT,
     journal: row.journal,
-    flags: 0,
+    flags: row.flags ?? 0,
   }
 }

@@ -1,0 +1,5 @@
+/** Where data came from; emulated data never shares a folder with live data. The order is part of the formats. */
+export const ORIGINS = ['live', 'emulator', 'import'] as const
+
+/** The origin of a journal segment or chunk. */
+export type Origin = (typeof ORIGINS)[number]

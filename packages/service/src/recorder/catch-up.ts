@@ -1,0 +1,65 @@
+import { PriorbookError, type Origin, type VenueId } from '@priorbook/sdk/domain'
+import { readJournal, type JournalDamage } from '../journal/index.ts'
+import type { Store } from '../store/store.ts'
+import { Applier, type ApplyRecord } from './apply.ts'
+
+/** What applying a journal met. */
+export type CatchUpReport = {
+  readonly records: number
+  readonly damage: readonly JournalDamage[]
+}
+
+const BATCH_RECORDS = 16_384
+
+/**
+ * Applies journal records that the store does not have yet: after a crash between the journal's
+ * commit and the store's, after a damaged log was cut off, and for a rebuild from nothing.
+ */
+export async function catchUp(
+  store: Store,
+  journalDir: string,
+  venue: VenueId,
+  onProgress?: (record: number) => void,
+): Promise<CatchUpReport> {
+  if (venue !== 'venueb') {
+    throw new PriorbookError('invalid_argument', `no normalizer for journals of ${venue}`)
+  }
+  const from = (await store.appliedPosition(venue)) + 1
+  const applier = new Applier(store)
+  const damage: JournalDamage[] = []
+  let records = 0
+  let pending: ApplyRecord[] = []
+  let maker: { origin: Origin; recorder: string } | undefined
+  const flush = async (): Promise<void> => {
+    if (pending.length === 0 || maker === undefined) return
+    await store.append(await applier.toBatch(pending, maker))
+    records += pending.length
+    onProgress?.(pending.at(-1)!.number)
+    pending = []
+  }
+  for (const block of readJournal({ dir: journalDir, venue, from })) {
+    if (block.kind === 'damage') {
+      damage.push(block)
+      if (block.lastMissing === undefined || block.lastMissing >= block.firstMissing) {
+        await flush()
+        applier.interrupt('corrupt', block.lastMissing ?? block.firstMissing)
+      }
+      continue
+    }
+    if (maker?.origin !== block.origin || maker.recorder !== block.recorder) {
+      await flush()
+      maker = { origin: block.origin, recorder: block.recorder }
+    }
+    for (let index = 0; index < block.count; index++) {
+      pending.push({
+        number: block.first + index,
+        received: block.received[index]!,
+        kind: block.kinds[index]!,
+        bytes: block.bytes[index]!,
+      })
+    }
+    if (pending.length >= BATCH_RECORDS) await flush()
+  }
+  await flush()
+  return { records, damage }
+}
