@@ -2,6 +2,7 @@ import {
   FLAGS,
   LATE_MICROS,
   POW10,
+  PriorbookError,
   VENUES,
   type BookChange,
   type BookSnapshot,
@@ -29,7 +30,7 @@ export type Observation = {
 }
 
 /** Why an event did not become an observation. */
-export type Refusal = { readonly violation: Violation | 'closed'; readonly detail: string }
+export type Refusal = { readonly violation: Violation; readonly detail: string }
 
 /**
  * Turns book events of one instrument into checked observations. It holds the running book, so that a
@@ -63,13 +64,13 @@ export class BookAssembler {
     this.afterGap = true
   }
 
-  /** Takes a book event, or says why it cannot. */
+  /** Takes a book event, or says why it cannot. A change may only come while the book is open. */
   take(event: BookSnapshot | BookChange): Observation | Refusal {
     return event.kind === 'snapshot' ? this.takeFull(event) : this.takeChange(event)
   }
 
   private takeChange(event: BookChange): Observation | Refusal {
-    if (!this.open) return { violation: 'closed', detail: 'no full book to apply the change to' }
+    if (!this.open) throw new PriorbookError('invalid_message', 'a change without a book')
     const keys: number[] = []
     const sizes: number[] = []
     for (const change of event.changes) {

@@ -36,15 +36,7 @@ const LISTED_MAX = 126
 /** What the caller knows about a chunk that its rows do not say. */
 export type ChunkIdentity = Pick<
   ChunkHeader,
-  | 'venue'
-  | 'market'
-  | 'key'
-  | 'origin'
-  | 'recorder'
-  | 'normalizer'
-  | 'generation'
-  | 'first'
-  | 'previousHash'
+  'venue' | 'market' | 'key' | 'origin' | 'recorder' | 'normalizer' | 'first' | 'previousHash'
 >
 
 /** Encodes observations with their keyframe, and leaves in `size` state what the next chunk starts from. */

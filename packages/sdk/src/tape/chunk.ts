@@ -22,7 +22,6 @@ export type ChunkHeader = {
   readonly origin: Origin
   readonly recorder: string
   readonly normalizer: number
-  readonly generation: number
   /** The ordinal of the first row (for books: its sequence), from 1. */
   readonly first: number
   readonly count: number
@@ -158,7 +157,6 @@ function writeHeader(out: ByteWriter, header: ChunkHeader): void {
   }
   for (const value of [
     header.normalizer,
-    header.generation,
     header.first,
     header.count,
     header.changesBefore,
@@ -190,7 +188,6 @@ function readHeader(reader: ByteReader): ChunkHeader {
   const metric = reader.text()
   const recorder = reader.text()
   const normalizer = reader.varint()
-  const generation = reader.varint()
   const first = reader.varint()
   const count = reader.varint()
   const changesBefore = reader.varint()
@@ -216,7 +213,6 @@ function readHeader(reader: ByteReader): ChunkHeader {
     metric,
     recorder,
     normalizer,
-    generation,
     first,
     count,
     changesBefore,

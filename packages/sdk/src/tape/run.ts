@@ -14,6 +14,27 @@ export type BookRun = {
   readonly to: number
 }
 
+/** The facts of the bucket that an observation stands for. */
+export type BucketFacts = {
+  readonly start: number
+  readonly end: number
+  /** How old the book was at the end of the bucket; printed with up to three decimals. */
+  readonly ageMs: number
+  readonly observations: number
+  readonly changes: number
+  /** The bucket is still open or cut by the range. */
+  readonly partial: boolean
+}
+
+/** One observation of shared columns, chosen for a bucket. */
+export type BookPick = {
+  readonly columns: BookColumns
+  readonly row: number
+  /** The sequence of that row. */
+  readonly sequence: number
+  readonly bucket?: BucketFacts | undefined
+}
+
 /** Sets a ladder to the book before row 0 of the columns. */
 export function loadBase(ladder: Ladder, columns: BookColumns): void {
   ladder.clear()

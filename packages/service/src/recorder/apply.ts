@@ -3,6 +3,8 @@ import {
   showValue,
   toMicros,
   VENUES,
+  type BookChange,
+  type BookSnapshot,
   type Gap,
   type GapReason,
   type Instrument,
@@ -27,7 +29,7 @@ export type ApplyRecord = {
   readonly received: Micros
   readonly kind: RecordKind
   readonly bytes: Uint8Array
-  readonly parsed?: unknown
+  readonly parsed?: Record<string, unknown>
 }
 
 /** What the recorder writes into the journal about itself; everything that decides about rows is there. */
@@ -66,105 +68,100 @@ export class Applier {
   private readonly tracks = new Map<string, Track>()
   private broken: string | undefined
   private interrupted: { readonly reason: GapReason; readonly journal: number } | undefined
-  private interruptions: Gap[] = []
+  private rows = new Rows()
+  private position: number | undefined
 
   constructor(store: Store) {
     this.store = store
   }
 
-  /** Turns records into one batch, ready to append. */
-  async toBatch(
-    records: readonly ApplyRecord[],
-    maker: Pick<AppendBatch, 'origin' | 'recorder'>,
-  ): Promise<AppendBatch> {
-    const rows = new Rows()
-    rows.gaps.push(...this.interruptions)
-    this.interruptions = []
-    for (const record of records) {
-      try {
-        if (record.kind === 'note') this.takeNote(record, rows)
-        else await this.takeMessage(record, rows)
-      } catch (error) {
-        if (!(error instanceof PriorbookError)) throw error
-        rows.quarantine.push(toQuarantined(record, '', error.code, error.message))
-      }
+  /**
+   * Takes one record. Nearly always done at once; a promise comes back where the store had to be
+   * asked, and must be awaited before the next record.
+   */
+  take(record: ApplyRecord): Promise<void> | undefined {
+    this.position = record.number
+    try {
+      if (record.kind === 'note') this.takeNote(record)
+      else return this.takeMessage(record)?.catch((error: unknown) => this.refuse(record, error))
+    } catch (error) {
+      this.refuse(record, error)
     }
+    return undefined
+  }
+
+  /** Everything derived since the last call, as one batch ready to append; absent if no record came. */
+  drain(maker: Pick<AppendBatch, 'origin' | 'recorder'>): AppendBatch | undefined {
+    const { rows, position } = this
+    if (position === undefined) return undefined
     this.count(rows)
-    return {
-      ...rows,
-      ...maker,
-      venue: 'venueb',
-      position: records.at(-1)!.number,
-      normalizer: VENUEB_NORMALIZER_VERSION,
-    }
+    this.rows = new Rows()
+    this.position = undefined
+    return { ...rows, ...maker, venue: 'venueb', position, normalizer: VENUEB_NORMALIZER_VERSION }
   }
 
   /** Closes every book: journal records up to `journal` are missing. */
   interrupt(reason: GapReason, journal: number): void {
     this.interrupted = { reason, journal }
     for (const track of this.tracks.values()) {
-      this.interruptions.push(...track.interrupt(reason, journal))
+      this.rows.gaps.push(...track.interrupt(reason, journal))
     }
   }
 
-  private takeNote(record: ApplyRecord, rows: Rows): void {
+  private refuse(record: ApplyRecord, error: unknown): void {
+    if (!(error instanceof PriorbookError)) throw error
+    this.rows.quarantine.push(toQuarantined(record, '', error.code, error.message))
+  }
+
+  private takeNote(record: ApplyRecord): void {
     const note = parseNote(record.bytes)
     switch (note.note) {
       case 'broken_line':
         this.broken = note.reason
         return
       case 'file_imported':
-        rows.facts[`imported:${note.sha256}`] = note.lines
+        this.rows.facts[`imported:${note.sha256}`] = note.lines
         return
     }
   }
 
-  private async takeMessage(record: ApplyRecord, rows: Rows): Promise<void> {
+  private takeMessage(record: ApplyRecord): Promise<void> | undefined {
     const { broken } = this
     if (broken !== undefined) {
       this.broken = undefined
       throw new PriorbookError('invalid_line', broken)
     }
-    const message = (record.parsed ?? parseJson(record.bytes)) as Record<string, unknown>
+    const message = record.parsed ?? parseJson(record.bytes)
+    if ('response' in message) return this.takeAnswer(message['response'], record)
     const at = { received: record.received, journal: record.number }
-    if ('response' in message) {
-      await this.takeAnswer(message['response'], record, rows)
-      return
-    }
     for (const event of normalizeVenueB(message['event'], at)) {
-      switch (event.kind) {
-        case 'snapshot':
-        case 'change': {
-          const known = this.tracks.get(event.instrument.key)
-          const track = known ?? (await this.openTrack(event.instrument, message, record, rows))
-          const taken = track.takeBook(event)
-          if (taken.observation !== undefined) rows.observations.push(taken.observation)
-          else if (taken.duplicate === true) this.counts.duplicates++
-          else if (taken.refusal === undefined) this.counts.unapplied++
-          else {
-            const { violation, detail } = taken.refusal
-            // A closed book refuses before any check; the track never asks then.
-            const code = violation === 'closed' ? 'invalid_message' : violation
-            rows.quarantine.push(toQuarantined(record, event.instrument.key, code, detail))
-          }
-          rows.gaps.push(...taken.gaps)
-          break
-        }
-        case 'trade': {
-          const known = this.tracks.get(event.instrument.key)
-          const track = known ?? (await this.openTrack(event.instrument, message, record, rows))
-          rows.trades.push(track.takeTrade(event))
-          break
-        }
-        case 'sample':
-        case 'market':
-        case 'gap':
-          throw new PriorbookError('invalid_message', `a socket message gave a ${event.kind} event`)
+      if (event.kind !== 'snapshot' && event.kind !== 'change' && event.kind !== 'trade') {
+        throw new PriorbookError('invalid_message', `a socket message gave a ${event.kind} event`)
       }
+      const track = this.tracks.get(event.instrument.key)
+      // A message of venue B is about one market, so nothing was taken before this.
+      if (track === undefined) return this.openTrack(event.instrument, message, record)
+      if (event.kind === 'trade') this.rows.trades.push(track.takeTrade(event))
+      else this.takeBook(track, event, record)
+    }
+    return undefined
+  }
+
+  private takeBook(track: Track, event: BookSnapshot | BookChange, record: ApplyRecord): void {
+    const { rows } = this
+    const taken = track.takeBook(event)
+    if (taken.gaps.length > 0) rows.gaps.push(...taken.gaps)
+    if (taken.observation !== undefined) rows.observations.push(taken.observation)
+    else if (taken.duplicate === true) this.counts.duplicates++
+    else if (taken.refusal === undefined) this.counts.unapplied++
+    else {
+      const { violation, detail } = taken.refusal
+      rows.quarantine.push(toQuarantined(record, event.instrument.key, violation, detail))
     }
   }
 
-  private async takeAnswer(answer: unknown, record: ApplyRecord, rows: Rows): Promise<void> {
+  private async takeAnswer(answer: unknown, record: ApplyRecord): Promise<void> {
+    const { rows } = this
     const at = { received: record.received, journal: record.number }
     const { events, problems } = normalizeCatalogAnswer(answer, at)
     for (const revision of events) {
@@ -179,14 +176,14 @@ export class Applier {
     }
   }
 
-  // Takes up an instrument where the store left it; a market that was never heard of gets a first,
-  // bare record with what the socket says of it.
+  // Takes up an instrument where the store left it, then takes the message again; a market that was
+  // never heard of gets a first, bare record with what the socket says of it.
   private async openTrack(
     instrument: Instrument,
     message: Record<string, unknown>,
     record: ApplyRecord,
-    rows: Rows,
-  ): Promise<Track> {
+  ): Promise<void> {
+    const { rows } = this
     const ref = { venue: instrument.venue, key: instrument.key }
     if ((await this.store.market(instrument.venue, instrument.market)) === undefined) {
       rows.revisions.push(bareMarket(instrument, message, record))
@@ -215,7 +212,7 @@ export class Applier {
     if (this.interrupted !== undefined) {
       rows.gaps.push(...track.interrupt(this.interrupted.reason, this.interrupted.journal))
     }
-    return track
+    await this.take(record)
   }
 
   private count(rows: Rows): void {

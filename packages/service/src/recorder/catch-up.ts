@@ -1,7 +1,7 @@
 import { PriorbookError, type Origin, type VenueId } from '@priorbook/sdk/domain'
 import { readJournal, type JournalDamage } from '../journal/index.ts'
 import type { Store } from '../store/store.ts'
-import { Applier, type ApplyRecord } from './apply.ts'
+import { Applier } from './apply.ts'
 
 /** What applying a journal met. */
 export type CatchUpReport = {
@@ -9,7 +9,7 @@ export type CatchUpReport = {
   readonly damage: readonly JournalDamage[]
 }
 
-const BATCH_RECORDS = 16_384
+const BATCH_RECORDS = 4096
 
 /**
  * Applies journal records that the store does not have yet: after a crash between the journal's
@@ -28,14 +28,14 @@ export async function catchUp(
   const applier = new Applier(store)
   const damage: JournalDamage[] = []
   let records = 0
-  let pending: ApplyRecord[] = []
+  let pending = 0
   let maker: { origin: Origin; recorder: string } | undefined
   const flush = async (): Promise<void> => {
-    if (pending.length === 0 || maker === undefined) return
-    await store.append(await applier.toBatch(pending, maker))
-    records += pending.length
-    onProgress?.(pending.at(-1)!.number)
-    pending = []
+    const batch = maker === undefined ? undefined : applier.drain(maker)
+    if (batch === undefined) return
+    await store.append(batch)
+    pending = 0
+    onProgress?.(batch.position)
   }
   for (const block of readJournal({ dir: journalDir, venue, from })) {
     if (block.kind === 'damage') {
@@ -51,14 +51,16 @@ export async function catchUp(
       maker = { origin: block.origin, recorder: block.recorder }
     }
     for (let index = 0; index < block.count; index++) {
-      pending.push({
+      const wait = applier.take({
         number: block.first + index,
         received: block.received[index]!,
         kind: block.kinds[index]!,
         bytes: block.bytes[index]!,
       })
+      if (wait !== undefined) await wait
+      records++
+      if (++pending >= BATCH_RECORDS) await flush()
     }
-    if (pending.length >= BATCH_RECORDS) await flush()
   }
   await flush()
   return { records, damage }

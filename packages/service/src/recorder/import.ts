@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { Micros } from '@priorbook/sdk/domain'
+import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
 import { openJournalWriter, readJournal, type JournalWriter } from '../journal/index.ts'
 import type { Store } from '../store/store.ts'
 import { Applier, type ApplyCounts, type ApplyRecord, type Note } from './apply.ts'
 import { catchUp } from './catch-up.ts'
-import { mergeRecordings, type RecordedLine } from './merge.ts'
+import { mergeRecordings, parseLine, type RecordedLine } from './merge.ts'
 import { hashFile, type RecordingFile } from './recording.ts'
 
 /** What an import needs. */
@@ -34,8 +34,8 @@ export type ImportProblem = {
 }
 
 const RECORDER = 'import'
-// One journal commit and one append for this many lines: 0.3 ms of syncs for 5 MB of text.
-const BATCH_LINES = 16_384
+// One journal commit and one append for this many lines: two syncs for 1.2 MB of text.
+const BATCH_LINES = 4096
 const MAX_PROBLEMS = 1000
 
 /** Imports recordings of venue B: raw lines into the journal first, then rows into the store. */
@@ -64,7 +64,7 @@ class ImportRun {
   private readonly problems: ImportProblem[] = []
   private readonly read = new Map<RecordingFile, number>()
   private readonly stored = new Map<string, number>()
-  private pending: ApplyRecord[] = []
+  private pending = 0
   private places = new Map<number, string>()
   private earlier: Set<string> | undefined
   private lines = 0
@@ -97,14 +97,15 @@ class ImportRun {
     for await (const group of merged) {
       for (const line of group) {
         lineCounts.set(line.file, line.line)
-        await this.take(line)
+        const wait = this.take(line)
+        if (wait !== undefined) await wait
+        if (this.pending >= BATCH_LINES) await this.flush()
       }
-      if (this.pending.length >= BATCH_LINES) await this.flush()
     }
     for (const [file, sha256] of hashes) {
       // A truncated file may come again whole: it is not noted as imported.
       if (cut.has(file)) continue
-      this.note({ note: 'file_imported', sha256, lines: lineCounts.get(file) ?? 0 })
+      await this.note({ note: 'file_imported', sha256, lines: lineCounts.get(file) ?? 0 })
     }
     await this.flush()
     await this.options.store.seal()
@@ -112,56 +113,82 @@ class ImportRun {
     return { ...this.applier.counts, lines, skippedLines, known, problems }
   }
 
-  private async take(line: RecordedLine): Promise<void> {
+  // Nearly every line is done at once; a promise comes back where store or journal had to be asked.
+  private take(line: RecordedLine): Promise<void> | undefined {
     this.lines++
-    if (line.broken !== undefined) {
-      if (await this.isEarlier(line.bytes)) {
-        this.skipped++
-        return
-      }
-      this.note({ note: 'broken_line', reason: line.broken }, line.received)
-      this.journal(line)
+    const message = this.parse(line)
+    if (typeof message === 'string') return this.takeBroken(line, message)
+    const ticker = tickerOf(message)
+    const last = ticker === undefined ? 0 : this.stored.get(ticker)
+    if (last === undefined) {
+      this.lines--
+      return this.lookUp(ticker!).then(() => this.take(line))
+    }
+    if (line.received <= last || line.file.form === 'answer') {
+      return this.takeUnlessKnown(line, message, line.received < last)
+    }
+    return this.journal(line, message)
+  }
+
+  private parse(line: RecordedLine): Record<string, unknown> | string {
+    if (line.broken !== undefined) return line.broken
+    try {
+      return parseLine(line.bytes)
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      return error.message
+    }
+  }
+
+  private async takeBroken(line: RecordedLine, reason: string): Promise<void> {
+    if (this.isEarlier(line.bytes)) {
+      this.skipped++
       return
     }
-    const last = await this.storedUntil(line)
-    if (line.received <= last || line.file.form === 'answer') {
-      if (await this.isEarlier(line.bytes)) {
-        this.skipped++
-        return
-      }
-      if (line.received < last) {
-        const detail =
-          'older than what is stored for its market; import it into a new data folder together with the rest'
-        this.problem(`${line.file.path}:${line.line}`, 'late_data', detail)
-        return
-      }
+    await this.note({ note: 'broken_line', reason: `${line.file.path}:${line.line}: ${reason}` })
+    await this.journal(line)
+  }
+
+  private async takeUnlessKnown(
+    line: RecordedLine,
+    message: Record<string, unknown>,
+    late: boolean,
+  ): Promise<void> {
+    if (this.isEarlier(line.bytes)) this.skipped++
+    else if (!late) await this.journal(line, message)
+    else {
+      const where = `${line.file.path}:${line.line}`
+      this.problem(where, 'late_data', 'older than what is stored for its market; not imported')
     }
-    this.journal(line)
   }
 
-  private journal(line: RecordedLine): void {
-    const number = this.writer.append(line.received, 'message', line.bytes)
+  private journal(line: RecordedLine, parsed?: Record<string, unknown>): Promise<void> | undefined {
+    const { received, bytes } = line
+    const number = this.writer.append(received, 'message', bytes)
     this.places.set(number, `${line.file.path}:${line.line}`)
-    const { received, bytes, parsed } = line
-    this.pending.push({ number, received, kind: 'message', bytes, parsed })
+    this.pending++
+    const record: ApplyRecord = { number, received, kind: 'message', bytes }
+    return this.applier.take(parsed === undefined ? record : { ...record, parsed })
   }
 
-  private note(note: Note, received: Micros = 0 as Micros): void {
+  private note(note: Note): Promise<void> | undefined {
     const bytes = Buffer.from(JSON.stringify(note))
+    const received = 0 as Micros
     const number = this.writer.append(received, 'note', bytes)
-    this.pending.push({ number, received, kind: 'note', bytes })
+    this.pending++
+    return this.applier.take({ number, received, kind: 'note', bytes })
   }
 
   private async flush(): Promise<void> {
-    if (this.pending.length === 0) return
+    // Raw lines are durable before a row that was derived from them.
     this.writer.commit()
-    const maker = { origin: 'import', recorder: RECORDER } as const
-    const batch = await this.applier.toBatch(this.pending, maker)
+    const batch = this.applier.drain({ origin: 'import', recorder: RECORDER })
+    if (batch === undefined) return
     for (const { journal, code, detail } of batch.quarantine ?? []) {
       this.problem(this.places.get(journal) ?? `record ${journal}`, code, detail)
     }
     await this.options.store.append(batch)
-    this.pending = []
+    this.pending = 0
     this.places = new Map()
     let done = 0
     for (const bytes of this.read.values()) done += bytes
@@ -169,27 +196,18 @@ class ImportRun {
     this.options.onProgress?.(done, total, this.lines)
   }
 
-  // The newest received time that was stored for the line's market before this import began.
-  private async storedUntil(line: RecordedLine): Promise<number> {
-    const event = line.parsed?.['event'] as { msg?: { market_ticker?: unknown } } | undefined
-    const ticker = event?.msg?.market_ticker
-    if (typeof ticker !== 'string') return 0
-    const known = this.stored.get(ticker)
-    if (known !== undefined) return known
+  // The newest received time that was stored for a market before this import began.
+  private async lookUp(ticker: string): Promise<void> {
     const { store } = this.options
     const ref = { venue: 'venueb', key: ticker } as const
     const facts = await store.instrument(ref)
     const trades = await store.trades({ ...ref, order: 'desc', limit: 1 })
-    const last = Math.max(
-      facts?.lastReceived ?? 0,
-      trades.rows.received[trades.rows.count - 1] ?? 0,
-    )
-    this.stored.set(ticker, last)
-    return last
+    const lastTrade = trades.rows.received[trades.rows.count - 1] ?? 0
+    this.stored.set(ticker, Math.max(facts?.lastReceived ?? 0, lastTrade))
   }
 
   // Lines that the journal holds already: read once, and only when a file reaches back.
-  private async isEarlier(bytes: Uint8Array): Promise<boolean> {
+  private isEarlier(bytes: Uint8Array): boolean {
     if (this.earlier === undefined) {
       this.earlier = new Set()
       const to = this.writer.committed
@@ -206,6 +224,12 @@ class ImportRun {
   private problem(where: string, code: string, detail: string): void {
     if (this.problems.length < MAX_PROBLEMS) this.problems.push({ where, code, detail })
   }
+}
+
+function tickerOf(message: Record<string, unknown>): string | undefined {
+  const event = message['event'] as { msg?: { market_ticker?: unknown } } | undefined
+  const ticker = event?.msg?.market_ticker
+  return typeof ticker === 'string' ? ticker : undefined
 }
 
 function lineName(bytes: Uint8Array): string {

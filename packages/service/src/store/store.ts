@@ -13,6 +13,7 @@ import type {
   Violation,
 } from '@priorbook/sdk/domain'
 import type {
+  BookPick,
   BookRun,
   ChunkKind,
   Observation,
@@ -110,19 +111,6 @@ export type SampleQuery = InstrumentRef & {
   readonly order: Order
   readonly numbers?: boolean
   readonly knownAt?: number
-}
-
-/** The last observation of one bucket. */
-export type BookPick = BookRun & {
-  readonly bucketStart: number
-  readonly bucketEnd: number
-  /** From the observation to the end of the bucket. */
-  readonly ageMicros: number
-  /** Observations and level changes inside the bucket. */
-  readonly observations: number
-  readonly changes: number
-  /** The bucket is cut by the range or still open at the newest row. */
-  readonly partial: boolean
 }
 
 /** One row per non-empty bucket, ascending. */

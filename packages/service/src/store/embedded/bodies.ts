@@ -42,7 +42,6 @@ export class Bodies {
       header.key === stream.key &&
       header.kind === stream.kind &&
       header.metric === stream.metric &&
-      header.generation === stream.generation &&
       header.first === place.first &&
       header.count === place.count &&
       header.firstReceived === place.firstReceived &&

@@ -5,17 +5,10 @@ import {
   BookColumns,
   Ladder,
   loadBase,
+  type BookPick,
   type BookRun,
 } from '@priorbook/sdk/tape'
-import type {
-  AsOf,
-  BookPage,
-  BookPick,
-  BookQuery,
-  InstrumentRef,
-  SamplePage,
-  SampleQuery,
-} from '../store.ts'
+import type { AsOf, BookPage, BookQuery, InstrumentRef, SamplePage, SampleQuery } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { corruptGap, missingRows } from './corrupt-gap.ts'
 import { lastAtMost, placeOfOrdinal, placeOfTime } from './directory.ts'
@@ -346,15 +339,19 @@ class BucketWalk {
   }
 
   private pick(last: Found, before: Found | undefined, start: number, end: number): BookPick {
-    const received = last.stretch.columns.received[last.row]!
+    const { columns } = last.stretch
     return {
-      ...toRun(last.stretch, last.row, last.row + 1),
-      bucketStart: start,
-      bucketEnd: end,
-      ageMicros: end - received,
-      observations: last.ordinal - (before?.ordinal ?? this.stream.removed),
-      changes: last.changes - (before?.changes ?? 0),
-      partial: start < this.query.start || end > this.query.end,
+      columns,
+      row: last.row,
+      sequence: last.ordinal,
+      bucket: {
+        start,
+        end,
+        ageMs: (end - columns.received[last.row]!) / 1000,
+        observations: last.ordinal - (before?.ordinal ?? this.stream.removed),
+        changes: last.changes - (before?.changes ?? 0),
+        partial: start < this.query.start || end > this.query.end,
+      },
     }
   }
 

@@ -70,7 +70,6 @@ export class Sealer {
         market: stream.market,
         key: stream.key,
         ...maker,
-        generation: stream.generation,
         first: first + cut.from,
         previousHash: cut.full ? stream.head : NO_HASH,
       }

@@ -46,6 +46,8 @@ export class Writer {
   private readonly packing: Packing
   private readonly limits: SealLimits
   private readonly applied = new Map<string, number>()
+  // Observations of one instrument share its object: no name is built and looked up for each row.
+  private bookStreams = new WeakMap<Instrument, Stream>()
   private pass: Pass | undefined
   /** What was found damaged in the log and cut off when the store was opened. */
   repaired: string | undefined
@@ -85,6 +87,7 @@ export class Writer {
       })
     } catch (error) {
       for (const stream of group.created) this.view.forgetStream(stream)
+      this.bookStreams = new WeakMap()
       throw error
     }
     for (const [venue, position] of positions) this.applied.set(venue, position)
@@ -190,8 +193,13 @@ export class Writer {
     maker: Maker,
     received: number,
   ): Stream {
+    const known = kind === 'book' ? this.bookStreams.get(instrument) : undefined
+    if (known !== undefined) return known
     const found = this.view.stream(instrument, kind, metric)
-    if (found !== undefined) return found
+    if (found !== undefined) {
+      if (kind === 'book') this.bookStreams.set(instrument, found)
+      return found
+    }
     const { venue, market, key } = instrument
     const facts = { generation: 1, knownFrom: received, next: 1 }
     const name = { venue, market, key, kind, metric }

@@ -1,0 +1,58 @@
+/** The bytes of one page. It grows, is used again for the next page, and never shrinks. */
+export class PageBuffer {
+  bytes = new Uint8Array(1 << 16)
+  /** Where the next row begins. */
+  end = 0
+  rows = 0
+  private starts = new Uint32Array(1024)
+
+  /** Forgets the page, keeps the room. */
+  clear(): void {
+    this.end = 0
+    this.rows = 0
+  }
+
+  /** Makes room for so many bytes after the end. */
+  reserve(length: number): void {
+    const needed = this.end + length
+    if (needed <= this.bytes.length) return
+    const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2))
+    grown.set(this.bytes.subarray(0, this.end))
+    this.bytes = grown
+  }
+
+  /** Appends text that is no row. */
+  append(text: Uint8Array): void {
+    this.reserve(text.length)
+    this.bytes.set(text, this.end)
+    this.end += text.length
+  }
+
+  /** Ends the row that was written at `end`. */
+  closeRow(length: number): void {
+    if (this.rows === this.starts.length) {
+      const grown = new Uint32Array(this.rows * 2)
+      grown.set(this.starts)
+      this.starts = grown
+    }
+    this.starts[this.rows++] = this.end
+    this.end += length
+  }
+
+  /** Puts the rows into the opposite order; what stands before the first row stays there. */
+  reverse(): void {
+    if (this.rows < 2) return
+    const first = this.starts[0]!
+    const last = this.end
+    this.reserve(last - first)
+    let to = last
+    let until = last
+    for (let row = this.rows - 1; row >= 0; row--) {
+      const start = this.starts[row]!
+      this.bytes.copyWithin(to, start, until)
+      to += until - start
+      until = start
+    }
+    this.bytes.copyWithin(first, last, to)
+  }
+}
