@@ -42,9 +42,17 @@ export class PriorbookError extends Error {
 
 /** Shows a refused value in a message: short, and safe for values of any depth. */
 export function showValue(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'object') return 'an object'
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, 80))
-  return String(value).slice(0, 80)
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value.slice(0, 80))
+    case 'number':
+    case 'bigint':
+    case 'boolean':
+      return String(value).slice(0, 80)
+    case 'object':
+      if (value === null) return 'null'
+      return Array.isArray(value) ? 'a list' : 'an object'
+    default:
+      return `${typeof value}`
+  }
 }

@@ -68,7 +68,7 @@ export class Applier {
   private readonly tracks = new Map<string, Track>()
   private broken: string | undefined
   private interrupted: { readonly reason: GapReason; readonly journal: number } | undefined
-  private rows = new Rows()
+  private rows = noRows()
   private position: number | undefined
 
   constructor(store: Store) {
@@ -95,9 +95,10 @@ export class Applier {
     const { rows, position } = this
     if (position === undefined) return undefined
     this.count(rows)
-    this.rows = new Rows()
+    this.rows = noRows()
     this.position = undefined
-    return { ...rows, ...maker, venue: 'venueb', position, normalizer: VENUEB_NORMALIZER_VERSION }
+    const normalizer = VENUEB_NORMALIZER_VERSION
+    return { ...rows, ...maker, venue: 'venueb', position, normalizer }
   }
 
   /** Closes every book: journal records up to `journal` are missing. */
@@ -224,13 +225,17 @@ export class Applier {
   }
 }
 
-class Rows {
-  readonly observations: Observation[] = []
-  readonly trades: Trade[] = []
-  readonly revisions: MarketRevision[] = []
-  readonly gaps: Gap[] = []
-  readonly quarantine: Quarantined[] = []
-  readonly facts: Record<string, number> = {}
+type Rows = {
+  readonly observations: Observation[]
+  readonly trades: Trade[]
+  readonly revisions: MarketRevision[]
+  readonly gaps: Gap[]
+  readonly quarantine: Quarantined[]
+  readonly facts: Record<string, number>
+}
+
+function noRows(): Rows {
+  return { observations: [], trades: [], revisions: [], gaps: [], quarantine: [], facts: {} }
 }
 
 /** Reads the JSON of a message; anything but an object is refused. */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
 import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
 import { openJournalWriter, readJournal, type JournalWriter } from '../journal/index.ts'
 import type { Store } from '../store/store.ts'
@@ -234,14 +233,4 @@ function tickerOf(message: Record<string, unknown>): string | undefined {
 
 function lineName(bytes: Uint8Array): string {
   return createHash('sha1').update(bytes).digest('base64')
-}
-
-/** Where the journal of a data folder lives. */
-export function journalDirOf(data: string): string {
-  return join(data, 'journal')
-}
-
-/** Where the tape of a data folder lives. */
-export function tapeFileOf(data: string): string {
-  return join(data, 'tape.db')
 }

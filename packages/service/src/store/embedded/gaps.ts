@@ -43,6 +43,11 @@ export function saveGap(database: Database, gap: Gap): void {
   )
 }
 
+/** Removes the gaps that the journal told of an instrument; those of retention stay. */
+export function removeGaps(database: Database, ref: { venue: VenueId; key: string }): void {
+  database.run('DELETE FROM gap WHERE venue = ? AND key = ? AND journal > 0', ref.venue, ref.key)
+}
+
 /** Lists gaps by start; those that touch [start, end) where a range is given. */
 export function listGaps(database: Database, query: GapQuery): Gap[] {
   const where: string[] = []

@@ -4,6 +4,7 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import type { TapePlatform } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import type { AppendBatch, Store, StoredChunk } from '../store.ts'
+import { adoptStreams } from './adopt.ts'
 import { BookReader } from './books.ts'
 import { listMarkets, listRevisions, readMarket } from './catalog.ts'
 import { factsOf, listFacts, readCoverage } from './coverage.ts'
@@ -28,8 +29,13 @@ export type EmbeddedOptions = {
   readonly limits?: Partial<SealLimits>
 }
 
-/** The embedded store and what opening it had to mend. */
-export type EmbeddedStore = Store & { readonly repaired: string | undefined }
+/** The embedded store, with what only an engine in one file can do. */
+export type EmbeddedStore = Store & {
+  /** What opening had to mend. */
+  readonly repaired: string | undefined
+  /** Takes over what came out different in a rebuilt tape; see `adopt.ts`. */
+  adopt(rebuiltFile: string, knownFrom: number): Promise<string[]>
+}
 
 /** Opens (and creates, unless read-only) the store in one SQLite file. */
 export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
@@ -111,6 +117,11 @@ function createStore(
     get repaired() {
       return writer?.repaired
     },
+    adopt: (rebuiltFile, knownFrom) =>
+      write((own) => {
+        own.sealAll()
+        return adoptStreams(view, rebuiltFile, platform, knownFrom)
+      }),
     async append(batch) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       await write(() => {

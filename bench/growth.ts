@@ -1,0 +1,4 @@
+/** placeholder */
+export async function benchGrowth(): Promise<Record<string, unknown>> {
+  return {}
+}

@@ -1,0 +1,21 @@
+import { benchGrowth } from './growth.ts'
+import { benchTape } from './tape.ts'
+
+const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> = {
+  tape: benchTape,
+  growth: benchGrowth,
+}
+
+/** `npm run bench -- NAME`: prints a table and, as its last line, one JSON object. */
+const name = process.argv[2] ?? ''
+const bench = BENCHES[name]
+if (bench === undefined) {
+  console.error(`usage: npm run bench -- ${Object.keys(BENCHES).join(' | ')}`)
+  process.exitCode = 2
+} else {
+  const result = await bench()
+  for (const [key, value] of Object.entries(result)) {
+    console.log(`${key.padEnd(32)} ${typeof value === 'number' ? value : JSON.stringify(value)}`)
+  }
+  console.log(JSON.stringify(result))
+}

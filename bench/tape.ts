@@ -1,0 +1,185 @@
+import { spawnSync } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { BookColumns, BookDecoder, Ladder, loadBase, openChunk } from '@priorbook/sdk/tape'
+import { createNodePlatform } from '@priorbook/sdk/tape/node'
+import { createBookRenderer, type BookContext } from '@priorbook/sdk/wire'
+import { journalStats } from '../packages/service/src/journal/index.ts'
+import { toDataFolder } from '../packages/service/src/lib/data-folder.ts'
+import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.ts'
+import type { InstrumentRef, Store } from '../packages/service/src/store/store.ts'
+import { measureAppend } from './append.ts'
+import { readFeeds } from './lib/feed.ts'
+import { measureReads, measureRepeated, rounded } from './lib/measure.ts'
+import { makePlan, planSeed } from './lib/plan.ts'
+import { syncMs, withScratch } from './lib/scratch.ts'
+import { prepareTape } from './lib/tape.ts'
+
+const READ_BUDGET_MS = 20_000
+const SECOND = 1_000_000
+
+/** `npm run bench -- tape`: the embedded store on recorded (or generated) markets. */
+export async function benchTape(): Promise<Record<string, number | string>> {
+  return withScratch(async (folder) => {
+    const { folder: recordings, source } = prepareTape(folder, planSeed)
+    const data = toDataFolder(join(folder, 'data'))
+    const sync = syncMs(folder)
+    console.log(
+      `data: ${source}; seed ${planSeed}; this machine syncs 4 KB in ${sync.toFixed(3)} ms`,
+    )
+
+    const imported = runImport(recordings, data.path)
+    const whole = openEmbeddedStore({ file: data.tape })
+    await whole.seal()
+    const vacuumed = join(folder, 'vacuumed.db')
+    await whole.backup(vacuumed)
+    const instruments = await whole.instruments()
+    await whole.close()
+    const observations = instruments.reduce((sum, { lastSequence }) => sum + lastSequence, 0)
+    const journal = journalStats(data.journal, 'venueb').bytes
+
+    const reads = await measureStore(vacuumed)
+    const replay = await measureReplay(vacuumed, reads.densest)
+    const feeds = readFeeds(recordings, 60_000)
+    const append = await measureAppend(folder, feeds, 6, 100, 360_000)
+    const append1000 = await measureAppend(folder, feeds, 1000, 1000, 300_000)
+    return {
+      observations,
+      sync_ms: rounded(sync),
+      bytes_per_observation: rounded(statSync(vacuumed).size / observations),
+      journal_bytes_per_observation: rounded(journal / observations),
+      ...reads.figures,
+      replay_per_s: rounded(replay),
+      append_per_s: rounded(append),
+      append_1000_per_s: rounded(append1000),
+      import_s: rounded(imported.seconds),
+      import_rss_mb: rounded(imported.rssMb),
+      rss_mb: rounded(Math.max(imported.rssMb, reads.rssMb)),
+    }
+  })
+}
+
+// The command a user types, in a process of its own: start-up and the sealing at the end included.
+function runImport(recordings: string, data: string): { seconds: number; rssMb: number } {
+  const script = fileURLToPath(new URL('import-child.ts', import.meta.url))
+  const { stdout, status } = spawnSync(process.execPath, [script, recordings, data], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error('the import failed')
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as { seconds: number; rssMb: number }
+}
+
+async function measureStore(
+  file: string,
+): Promise<{ figures: Record<string, number>; densest: InstrumentRef; rssMb: number }> {
+  const store = openEmbeddedStore({ file, readOnly: true })
+  const facts = await store.instruments()
+  const plan = makePlan(
+    planSeed,
+    facts.map(({ instrument, lastSequence, firstReceived, lastReceived }) => ({
+      ticker: instrument.key,
+      count: lastSequence,
+      firstReceived,
+      lastReceived,
+    })),
+  )
+  const renderer = createBookRenderer()
+  const contextOf = (key: string): BookContext => ({ venue: 'venueb', key, marketId: key })
+  const page = async (key: string, from: number, rows: number, ladders: boolean) => {
+    const query = { venue: 'venueb', key, order: 'asc', after: from - 1, limit: rows } as const
+    const { runs, count } = await store.books(query)
+    if (count !== rows) throw new Error(`a page has ${count} rows, not ${rows}`)
+    return renderer.renderJsonRows(runs, contextOf(key), { ladders })
+  }
+  const budget = READ_BUDGET_MS
+  const p100 = await measureReads(plan.pages100, budget, ({ ticker, from, rows }) =>
+    page(ticker, from, rows, true),
+  )
+  const p1000 = await measureReads(plan.pages1000, budget, ({ ticker, from, rows }) =>
+    page(ticker, from, rows, true),
+  )
+  const bare = await measureReads(plan.pages100, budget, ({ ticker, from, rows }) =>
+    page(ticker, from, rows, false),
+  )
+  const asOf = await measureReads(plan.points, budget, async ({ ticker, atMicros }) => {
+    const { run } = await store.asOf({ venue: 'venueb', key: ticker, at: atMicros })
+    return renderer.renderJsonRows(run === undefined ? [] : [run], contextOf(ticker), {
+      ladders: true,
+    })
+  })
+  const latest = await measureReads(plan.points, budget, async ({ ticker }) => {
+    const run = await store.latest({ venue: 'venueb', key: ticker })
+    return renderer.renderJsonRows([run!], contextOf(ticker), { ladders: true })
+  })
+  const { densest } = plan
+  const sample = (interval: number) => async () => {
+    const { picks } = await store.sampleBooks({
+      venue: 'venueb',
+      key: densest.ticker,
+      start: densest.firstReceived,
+      end: densest.lastReceived + 1,
+      interval,
+      limit: 100_000,
+      order: 'asc',
+    })
+    return renderer.renderJsonRows(picks, contextOf(densest.ticker), { ladders: true })
+  }
+  const second = await measureRepeated(20, budget, sample(SECOND))
+  const minute = await measureRepeated(40, budget, sample(60 * SECOND))
+  const rssMb = process.resourceUsage().maxRSS / 1000
+  await store.close()
+  return {
+    densest: { venue: 'venueb', key: densest.ticker },
+    rssMb,
+    figures: {
+      pages_measured: p100.measured,
+      page_100_ms: rounded(p100.medianMs),
+      page_100_p99_ms: rounded(p100.p99Ms),
+      page_100_bytes: rounded(p100.bytes),
+      page_1000_ms: rounded(p1000.medianMs),
+      page_1000_p99_ms: rounded(p1000.p99Ms),
+      page_100_no_ladder_ms: rounded(bare.medianMs),
+      page_100_no_ladder_p99_ms: rounded(bare.p99Ms),
+      as_of_ms: rounded(asOf.medianMs),
+      as_of_p99_ms: rounded(asOf.p99Ms),
+      latest_ms: rounded(latest.medianMs),
+      latest_p99_ms: rounded(latest.p99Ms),
+      sample_1s_ms: rounded(second),
+      sample_1m_ms: rounded(minute),
+    },
+  }
+}
+
+// From a closed file to best bid and ask of every observation: open, read, checksum, unpack, fold.
+async function measureReplay(file: string, ref: InstrumentRef): Promise<number> {
+  const platform = createNodePlatform()
+  const decoder = new BookDecoder()
+  const columns = new BookColumns()
+  const ladder = new Ladder()
+  let rows = 0
+  let sum = 0
+  const replay = async (): Promise<void> => {
+    const store: Store = openEmbeddedStore({ file, readOnly: true })
+    rows = 0
+    for await (const { kind, bytes } of store.chunks(ref)) {
+      if (kind !== 'book') continue
+      decoder.decode(openChunk(bytes, platform), platform, columns, { numbers: false })
+      loadBase(ladder, columns)
+      const { changeEnd, key, size, count } = columns
+      let at = 0
+      for (let row = 0; row < count; row++) {
+        const end = changeEnd[row]!
+        for (; at < end; at++) ladder.apply(key[at]!, size[at]!)
+        sum += ladder.bestBid + ladder.bestAsk
+      }
+      rows += count
+    }
+    await store.close()
+  }
+  for (let round = 0; round < 5; round++) await replay()
+  const ms = await measureRepeated(20, READ_BUDGET_MS, replay)
+  if (sum === 0) throw new Error('the replay read nothing')
+  return rows / (ms / 1000)
+}

@@ -1,0 +1,120 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
+import { journalStats } from '../journal/index.ts'
+import type { DataFolder } from '../lib/data-folder.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { openWriterLock } from '../store/embedded/writer-lock.ts'
+import { count, parseArguments, print, size, type Command } from './command.ts'
+
+type Finding = { readonly level: 'ok' | 'look' | 'bad'; readonly text: string }
+
+const LOW_SPACE = 2_000_000_000
+const LARGE_WAL = 128_000_000
+
+/** `priorbook-server doctor` */
+export const doctorCommand: Command = {
+  name: 'doctor',
+  usage: 'doctor [--data DIR]',
+  about: 'Looks at a data folder and says what is wrong with it and what to do.',
+  examples: ['priorbook-server doctor --data data'],
+  async run(args) {
+    const { data, json } = parseArguments(args)
+    const findings: Finding[] = []
+    for await (const finding of examine(data)) findings.push(finding)
+    print(
+      json,
+      findings,
+      findings.map(({ level, text }) => `${level.padEnd(4)}  ${text}`),
+    )
+    return findings.some(({ level }) => level === 'bad') ? 1 : 0
+  },
+}
+
+async function* examine(data: DataFolder): AsyncGenerator<Finding> {
+  yield { level: 'ok', text: `Node ${process.versions.node}, SQLite ${process.versions.sqlite}` }
+  if (!existsSync(data.path)) {
+    yield { level: 'look', text: `${data.path} does not exist yet: import or record something` }
+    return
+  }
+  yield* examineFolder(data)
+  if (!existsSync(data.tape)) {
+    yield { level: 'look', text: `no tape in ${data.path}: if there is a journal, run rebuild` }
+    return
+  }
+  const wal = statSync(`${data.tape}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  yield wal > LARGE_WAL
+    ? { level: 'look', text: `the write-ahead log has ${size(wal)}: a reader holds it back` }
+    : { level: 'ok', text: `tape ${size(statSync(data.tape).size)}, write-ahead log ${size(wal)}` }
+  try {
+    yield* examineTape(data)
+  } catch (error) {
+    if (!(error instanceof PriorbookError)) throw error
+    const advice =
+      error.code === 'corrupt_database'
+        ? ': restore a backup, or move the tape aside and run rebuild'
+        : ''
+    yield { level: 'bad', text: `${error.code}: ${error.message}${advice}` }
+  }
+}
+
+function* examineFolder(data: DataFolder): Generator<Finding> {
+  try {
+    accessSync(data.path, constants.W_OK)
+    yield { level: 'ok', text: `${data.path} can be written` }
+  } catch {
+    yield { level: 'bad', text: `${data.path} cannot be written: check owner and mount` }
+  }
+  const { bavail, bsize } = statfsSync(data.path)
+  const free = bavail * bsize
+  yield free < LOW_SPACE
+    ? { level: 'bad', text: `only ${size(free)} of disk are free` }
+    : { level: 'ok', text: `${size(free)} of disk are free` }
+  try {
+    openWriterLock(`${data.tape}.lock`).close()
+    yield { level: 'ok', text: 'no process writes here now' }
+  } catch (error) {
+    if (!(error instanceof PriorbookError)) throw error
+    yield { level: 'ok', text: `a process writes here now (${error.code})` }
+  }
+}
+
+async function* examineTape(data: DataFolder): AsyncGenerator<Finding> {
+  const store = openEmbeddedStore({ file: data.tape, readOnly: true })
+  try {
+    for (const venue of VENUE_IDS) {
+      const { files, bytes, last = 0 } = journalStats(data.journal, venue)
+      if (files === 0) continue
+      const applied = await store.appliedPosition(venue)
+      yield applied < last
+        ? {
+            level: 'look',
+            text: `${venue}: ${count(last - applied)} journal records are not in the tape yet: the next import or serve applies them`,
+          }
+        : {
+            level: 'ok',
+            text: `${venue}: journal ${size(bytes)}, all ${count(last)} records applied`,
+          }
+    }
+    const { problems, observations, chunks } = await store.verify()
+    yield problems.length === 0
+      ? {
+          level: 'ok',
+          text: `${count(observations)} observations in ${count(chunks)} chunks are sound`,
+        }
+      : {
+          level: 'bad',
+          text: `${problems.length} problems: run verify to see them, rebuild --adopt to mend them from the journal`,
+        }
+    const open = (await store.gaps({})).filter(({ end }) => end === undefined)
+    if (open.length > 0) yield { level: 'look', text: `${open.length} gaps are open` }
+    const quarantined = await store.quarantine({ limit: 1 })
+    if (quarantined.length > 0) {
+      yield {
+        level: 'look',
+        text: `messages are in quarantine, the first: ${quarantined[0]!.detail}`,
+      }
+    }
+  } finally {
+    await store.close()
+  }
+}

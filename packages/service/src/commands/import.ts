@@ -1,0 +1,59 @@
+import { PriorbookError } from '@priorbook/sdk/domain'
+import { createProgressBar } from '../lib/progress-bar.ts'
+import { importRecordings } from '../recorder/import.ts'
+import { findRecordings } from '../recorder/recording.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { count, parseArguments, print, type Command } from './command.ts'
+
+const SHOWN = 20
+
+/** `priorbook-server import venueb FILES…` */
+export const importCommand: Command = {
+  name: 'import',
+  usage: 'import venueb [--data DIR] FILES…',
+  about:
+    'Imports recorded messages (.ndjson, .jsonl, .json; plain, .gz or .zst) into a data folder.',
+  examples: ['priorbook-server import venueb --data data recordings/'],
+  async run(args) {
+    const { data, json, rest } = parseArguments(args)
+    const [venue, ...paths] = rest
+    if (venue !== 'venueb') {
+      throw new PriorbookError('invalid_argument', 'say which venue: import venueb FILES…')
+    }
+    if (paths.length === 0) throw new PriorbookError('invalid_argument', 'name files or folders')
+    const { files, skipped } = findRecordings(paths)
+    const started = performance.now()
+    const store = openEmbeddedStore({ file: data.tape })
+    const bar = createProgressBar('import')
+    try {
+      const report = await importRecordings({
+        store,
+        journalDir: data.journal,
+        files,
+        onProgress: (done, total, lines) => bar.update(done, total, `${count(lines)} lines`),
+      })
+      bar.end()
+      const seconds = (performance.now() - started) / 1000
+      const { known, problems } = report
+      const lines = [
+        ...skipped.map(({ path, why }) => `skipped ${path}: ${why}`),
+        ...known.map((path) => `skipped ${path}: imported before`),
+        ...problems
+          .slice(0, SHOWN)
+          .map(({ where, code, detail }) => `problem ${where}: ${code}: ${detail}`),
+        ...(problems.length > SHOWN ? [`… and ${problems.length - SHOWN} more problems`] : []),
+        `${count(report.lines)} lines, ${count(report.observations)} observations, ${count(report.trades)} trades, ${count(report.revisions)} market revisions, ${count(report.quarantined)} quarantined in ${seconds.toFixed(1)} s`,
+      ]
+      if (report.skippedLines > 0)
+        lines.push(`${count(report.skippedLines)} lines were known already`)
+      if (report.unapplied > 0) {
+        lines.push(`${count(report.unapplied)} changes came without a full book and are gaps`)
+      }
+      print(json, { ...report, skipped, seconds }, lines)
+      return problems.length === 0 ? 0 : 1
+    } finally {
+      bar.end()
+      await store.close()
+    }
+  },
+}

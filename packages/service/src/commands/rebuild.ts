@@ -1,0 +1,46 @@
+import { createProgressBar } from '../lib/progress-bar.ts'
+import { catchUp } from '../recorder/catch-up.ts'
+import { compareStores, withRebuilt } from '../recorder/rebuild.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { count, parseArguments, print, type Command } from './command.ts'
+
+/** `priorbook-server rebuild` */
+export const rebuildCommand: Command = {
+  name: 'rebuild',
+  usage: 'rebuild [--data DIR] [--adopt]',
+  about:
+    'Derives the tape again from the journal and compares chunk hashes; --adopt takes over what differs and keeps the old rows for known_at.',
+  examples: ['priorbook-server rebuild --data data', 'priorbook-server rebuild --adopt'],
+  async run(args) {
+    const { data, json, flags } = parseArguments(args, { flags: ['adopt'] })
+    const store = openEmbeddedStore({ file: data.tape })
+    const bar = createProgressBar('rebuild')
+    try {
+      await catchUp(store, data.journal, 'venueb')
+      await store.seal()
+      const progress = (done: number, total: number): void =>
+        bar.update(done, total, `${count(done)} records`)
+      return await withRebuilt(data, progress, async (rebuilt, { records, damage }, file) => {
+        const { chunks, differences } = await compareStores(store, rebuilt)
+        const adopted = flags.has('adopt') ? await store.adopt(file, Date.now() * 1000) : []
+        bar.end()
+        const verdict =
+          differences.length === 0
+            ? `${count(chunks)} chunks of ${count(records)} records derived again: all hashes equal`
+            : `${differences.length} differences${flags.has('adopt') ? '' : ': look at them, then run rebuild --adopt to take over the new rows'}`
+        print(json, { records, chunks, differences, damage, adopted }, [
+          ...damage.map(
+            ({ file, reason, offset }) => `journal damage ${file} at ${offset}: ${reason}`,
+          ),
+          ...differences.map(({ where, detail }) => `differs ${where}: ${detail}`),
+          ...adopted.map((name) => `adopted ${name}`),
+          verdict,
+        ])
+        return differences.length === adopted.length ? 0 : 1
+      })
+    } finally {
+      bar.end()
+      await store.close()
+    }
+  },
+}

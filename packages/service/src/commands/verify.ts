@@ -1,0 +1,53 @@
+import { VENUE_IDS } from '@priorbook/sdk/domain'
+import { journalStats, readJournal } from '../journal/index.ts'
+import { createProgressBar } from '../lib/progress-bar.ts'
+import { compareWithJournal } from '../recorder/rebuild.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { count, parseArguments, print, type Command } from './command.ts'
+
+/** `priorbook-server verify` */
+export const verifyCommand: Command = {
+  name: 'verify',
+  usage: 'verify [--data DIR] [--journal]',
+  about:
+    'Checks every checksum, chain, order and book of the tape and every block of the journal; with --journal also derives the tape again and compares.',
+  examples: ['priorbook-server verify --data data', 'priorbook-server verify --journal'],
+  async run(args) {
+    const { data, json, flags } = parseArguments(args, { flags: ['journal'] })
+    const store = openEmbeddedStore({ file: data.tape, readOnly: true })
+    const bar = createProgressBar('verify')
+    try {
+      const report = await store.verify((done, total, what) => bar.update(done, total, what))
+      const problems = [...report.problems]
+      let records = 0
+      for (const venue of VENUE_IDS) {
+        const { files } = journalStats(data.journal, venue)
+        if (files === 0) continue
+        for (const item of readJournal({ dir: data.journal, venue })) {
+          if (item.kind === 'block') records += item.count
+          else if (item.reason !== 'torn_tail') {
+            const detail = `${item.reason}: records from ${item.firstMissing} at byte ${item.offset}`
+            problems.push({ code: 'corrupt_journal', where: item.file, detail })
+          }
+        }
+      }
+      if (flags.has('journal')) {
+        const { differences } = await compareWithJournal(store, data, (done, total) =>
+          bar.update(done, total, 'records derived again'),
+        )
+        for (const { where, detail } of differences) {
+          problems.push({ code: 'corrupt_chunk', where, detail })
+        }
+      }
+      bar.end()
+      print(json, { ...report, records, problems }, [
+        ...problems.map(({ code, where, detail }) => `problem ${where}: ${code}: ${detail}`),
+        `${count(report.chunks)} chunks, ${count(report.observations)} observations, ${count(report.trades)} trades, ${count(report.samples)} samples, ${count(records)} journal records: ${problems.length === 0 ? 'all sound' : `${problems.length} problems`}`,
+      ])
+      return problems.length === 0 ? 0 : 1
+    } finally {
+      bar.end()
+      await store.close()
+    }
+  },
+}

@@ -1,0 +1,82 @@
+import type { TapePlatform } from '@priorbook/sdk/tape'
+import { nameOf } from './bodies.ts'
+import { Database } from './database.ts'
+import { writePlace } from './directory.ts'
+import { listGaps, removeGaps, saveGap } from './gaps.ts'
+import { readState, STATE, writeState } from './state.ts'
+import { createStream, listStreams, saveStream, type Stream } from './streams.ts'
+import { View } from './view.ts'
+
+/**
+ * Takes over streams of a rebuilt tape that came out different. The old rows stay: they are what was
+ * known before `knownFrom`, and reads with an earlier `knownAt` still get them. Both tapes must be
+ * sealed. Returns the names of what was replaced.
+ */
+export function adoptStreams(
+  view: View,
+  rebuiltFile: string,
+  platform: TapePlatform,
+  knownFrom: number,
+): string[] {
+  const other = new Database(rebuiltFile, true)
+  try {
+    const rebuilt = new View(other, platform)
+    const adopted: string[] = []
+    for (const { id } of listStreams(other)) {
+      const stream = rebuilt.streamById(id)
+      const own = view.stream(stream, stream.kind, stream.metric)
+      if (own !== undefined && sameRows(view, own, rebuilt, stream)) continue
+      view.database.write(() => adoptStream(view, own, rebuilt, stream, knownFrom))
+      if (own !== undefined) view.forgetStream(own)
+      adopted.push(nameOf(stream, { first: 1, count: stream.next - 1 }))
+    }
+    return adopted
+  } finally {
+    other.close()
+  }
+}
+
+// Rows are equal when their chunks start alike and have equal bytes; a damaged own chunk never is.
+function sameRows(view: View, own: Stream, rebuilt: View, stream: Stream): boolean {
+  const places = view.directory(own).places
+  const again = rebuilt.directory(stream).places
+  if (own.removed > 0 || places.length !== again.length) return false
+  return places.every((place, index) => {
+    const other = again[index]!
+    if ('lost' in place || 'lost' in other) return false
+    const bytes = view.bodies.bytes(place)
+    const fresh = rebuilt.bodies.bytes(other)
+    return bytes !== undefined && fresh !== undefined && Buffer.compare(bytes, fresh) === 0
+  })
+}
+
+function adoptStream(
+  view: View,
+  own: Stream | undefined,
+  rebuilt: View,
+  stream: Stream,
+  knownFrom: number,
+): void {
+  const { database } = view
+  const version = readState(database, STATE.version) + 1
+  if (own !== undefined) saveStream(database, { ...own, knownTo: knownFrom, version })
+  const generation = (own?.generation ?? 0) + 1
+  const created = createStream(database, stream, stream.maker, { generation, knownFrom, next: 1 })
+  for (const place of rebuilt.directory(stream).places) {
+    if ('lost' in place) continue
+    const body = database.run(
+      'INSERT INTO body (bytes) VALUES (?)',
+      rebuilt.bodies.bytes(place) ?? new Uint8Array(0),
+    )
+    writePlace(database, { ...place, stream: created.id, body })
+  }
+  const { next, changes, head } = stream
+  saveStream(database, { ...created, next, changes, head, version })
+  if (stream.kind === 'book') {
+    removeGaps(database, stream)
+    for (const gap of listGaps(rebuilt.database, { venue: stream.venue, key: stream.key })) {
+      saveGap(database, gap)
+    }
+  }
+  writeState(database, STATE.version, version)
+}
