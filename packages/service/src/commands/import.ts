@@ -38,6 +38,7 @@ export const importCommand: Command = {
       const lines = [
         ...skipped.map(({ path, why }) => `skipped ${path}: ${why}`),
         ...known.map((path) => `skipped ${path}: imported before`),
+        ...report.foreign.map((path) => `skipped ${path}: JSON, but no recorded answer`),
         ...problems
           .slice(0, SHOWN)
           .map(({ where, code, detail }) => `problem ${where}: ${code}: ${detail}`),

@@ -21,6 +21,8 @@ export type ImportReport = ApplyCounts & {
   readonly skippedLines: number
   /** Files that were imported before, byte for byte. */
   readonly known: readonly string[]
+  /** JSON files that are no recorded answer. */
+  readonly foreign: readonly string[]
   /** Everything that needs a look: broken lines, refused messages, truncated files, late data. */
   readonly problems: readonly ImportProblem[]
 }
@@ -60,6 +62,7 @@ class ImportRun {
   private readonly writer: JournalWriter
   private readonly applier: Applier
   private readonly known: string[] = []
+  private readonly foreign: string[] = []
   private readonly problems: ImportProblem[] = []
   private readonly read = new Map<RecordingFile, number>()
   private readonly stored = new Map<string, number>()
@@ -103,13 +106,13 @@ class ImportRun {
     }
     for (const [file, sha256] of hashes) {
       // A truncated file may come again whole: it is not noted as imported.
-      if (cut.has(file)) continue
+      if (cut.has(file) || this.foreign.includes(file.path)) continue
       await this.note({ note: 'file_imported', sha256, lines: lineCounts.get(file) ?? 0 })
     }
     await this.flush()
     await this.options.store.seal()
-    const { known, problems, lines, skipped: skippedLines } = this
-    return { ...this.applier.counts, lines, skippedLines, known, problems }
+    const { known, foreign, problems, lines, skipped: skippedLines } = this
+    return { ...this.applier.counts, lines, skippedLines, known, foreign, problems }
   }
 
   // Nearly every line is done at once; a promise comes back where store or journal had to be asked.
@@ -140,6 +143,11 @@ class ImportRun {
   }
 
   private async takeBroken(line: RecordedLine, reason: string): Promise<void> {
+    if (line.file.form === 'answer') {
+      this.lines--
+      this.foreign.push(line.file.path)
+      return
+    }
     if (this.isEarlier(line.bytes)) {
       this.skipped++
       return
