@@ -1,0 +1,77 @@
+import type { JsonText } from './peer.ts'
+
+/** Times of one kind of read, in milliseconds. */
+export type ReadTimes = {
+  readonly medianMs: number
+  readonly p99Ms: number
+  /** How many different reads were measured. */
+  readonly measured: number
+  /** Mean bytes of JSON text a read gave. */
+  readonly bytes: number
+}
+
+/** Runs distinct reads one after another, warm, and stops early when the budget is used up. */
+export async function measureReads<Item>(
+  items: readonly Item[],
+  budgetMs: number,
+  read: (item: Item) => Promise<JsonText>,
+): Promise<ReadTimes> {
+  // The warm-up reads are other items than the first measured ones, so no answer is kept ready.
+  const warmUp = Math.min(50, Math.floor(items.length / 4))
+  const warmUpEnd = performance.now() + budgetMs / 5
+  for (const item of items.slice(items.length - warmUp)) {
+    await read(item)
+    if (performance.now() > warmUpEnd) break
+  }
+
+  const times: number[] = []
+  let bytes = 0
+  const end = performance.now() + budgetMs
+  for (const item of items) {
+    const start = performance.now()
+    const text = await read(item)
+    times.push(performance.now() - start)
+    bytes += typeof text === 'string' ? Buffer.byteLength(text) : text.byteLength
+    if (performance.now() > end) break
+  }
+  return {
+    medianMs: quantile(times, 0.5),
+    p99Ms: quantile(times, 0.99),
+    measured: times.length,
+    bytes: bytes / times.length,
+  }
+}
+
+/** Repeats one thing at least twice and gives the median of its milliseconds. */
+export async function measureRepeated(
+  repeats: number,
+  budgetMs: number,
+  run: () => Promise<unknown>,
+): Promise<number> {
+  await run()
+  const times: number[] = []
+  const end = performance.now() + budgetMs
+  for (let round = 0; round < repeats; round++) {
+    const start = performance.now()
+    await run()
+    times.push(performance.now() - start)
+    if (round > 0 && performance.now() > end) break
+  }
+  return quantile(times, 0.5)
+}
+
+/** The value below which a part of the numbers lies, by the nearest-rank rule. */
+export function quantile(numbers: readonly number[], part: number): number {
+  const sorted = numbers.toSorted((left, right) => left - right)
+  return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN
+}
+
+/** Resident memory of this process in megabytes of 10^6 bytes. */
+export function rssMb(): number {
+  return process.memoryUsage.rss() / 1e6
+}
+
+/** Rounds to three significant decimals, enough for a report. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(value >= 1000 ? 6 : 4))
+}
