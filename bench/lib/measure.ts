@@ -1,4 +1,4 @@
-/** JSON text as an engine gives it. */
+/** JSON text as an engine gives it: bytes where it has them, else a string. */
 export type JsonText = string | Uint8Array
 
 /** Times of one kind of read, in milliseconds. */

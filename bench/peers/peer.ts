@@ -1,8 +1,6 @@
 import type { FoldedObservation } from '../lib/naive-fold.ts'
+import type { JsonText } from '../lib/measure.ts'
 import type { PlannedPage, PlannedPoint } from '../lib/plan.ts'
-
-/** JSON text as an engine gives it: bytes where it has them, else a string. */
-export type JsonText = string | Uint8Array
 
 /** A page with all four ladders, or the same rows without them. */
 export type RowShape = 'full' | 'without_ladders'

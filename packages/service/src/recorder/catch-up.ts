@@ -13,13 +13,15 @@ const BATCH_RECORDS = 4096
 
 /**
  * Applies journal records that the store does not have yet: after a crash between the journal's
- * commit and the store's, after a damaged log was cut off, and for a rebuild from nothing.
+ * commit and the store's, after a damaged log was cut off, and for a rebuild from nothing. `to` stops
+ * after a record.
  */
 export async function catchUp(
   store: Store,
   journalDir: string,
   venue: VenueId,
   onProgress?: (record: number) => void,
+  to?: number,
 ): Promise<CatchUpReport> {
   if (venue !== 'venueb') {
     throw new PriorbookError('invalid_argument', `no normalizer for journals of ${venue}`)
@@ -37,7 +39,8 @@ export async function catchUp(
     pending = 0
     onProgress?.(batch.position)
   }
-  for (const block of readJournal({ dir: journalDir, venue, from })) {
+  const range = to === undefined ? { from } : { from, to }
+  for (const block of readJournal({ dir: journalDir, venue, ...range })) {
     if (block.kind === 'damage') {
       damage.push(block)
       if (block.lastMissing === undefined || block.lastMissing >= block.firstMissing) {

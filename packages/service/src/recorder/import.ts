@@ -67,7 +67,7 @@ class ImportRun {
   private readonly read = new Map<RecordingFile, number>()
   private readonly stored = new Map<string, number>()
   private pending = 0
-  private places = new Map<number, string>()
+  private places = new Map<number, RecordedLine>()
   private earlier: Set<string> | undefined
   private lines = 0
   private skipped = 0
@@ -152,7 +152,7 @@ class ImportRun {
       this.skipped++
       return
     }
-    await this.note({ note: 'broken_line', reason: `${line.file.path}:${line.line}: ${reason}` })
+    await this.note({ note: 'broken_line', reason: `${placeOf(line)}: ${reason}` })
     await this.journal(line)
   }
 
@@ -164,15 +164,15 @@ class ImportRun {
     if (this.isEarlier(line.bytes)) this.skipped++
     else if (!late) await this.journal(line, message)
     else {
-      const where = `${line.file.path}:${line.line}`
-      this.problem(where, 'late_data', 'older than what is stored for its market; not imported')
+      const detail = 'older than what is stored for its market; not imported'
+      this.problem(placeOf(line), 'late_data', detail)
     }
   }
 
   private journal(line: RecordedLine, parsed?: Record<string, unknown>): Promise<void> | undefined {
     const { received, bytes } = line
     const number = this.writer.append(received, 'message', bytes)
-    this.places.set(number, `${line.file.path}:${line.line}`)
+    this.places.set(number, line)
     this.pending++
     const record: ApplyRecord = { number, received, kind: 'message', bytes }
     return this.applier.take(parsed === undefined ? record : { ...record, parsed })
@@ -192,7 +192,8 @@ class ImportRun {
     const batch = this.applier.drain({ origin: 'import', recorder: RECORDER })
     if (batch === undefined) return
     for (const { journal, code, detail } of batch.quarantine ?? []) {
-      this.problem(this.places.get(journal) ?? `record ${journal}`, code, detail)
+      const line = this.places.get(journal)
+      this.problem(line === undefined ? `record ${journal}` : placeOf(line), code, detail)
     }
     await this.options.store.append(batch)
     this.pending = 0
@@ -231,6 +232,10 @@ class ImportRun {
   private problem(where: string, code: string, detail: string): void {
     if (this.problems.length < MAX_PROBLEMS) this.problems.push({ where, code, detail })
   }
+}
+
+function placeOf({ file, line }: RecordedLine): string {
+  return `${file.path}:${line}`
 }
 
 function tickerOf(message: Record<string, unknown>): string | undefined {

@@ -59,7 +59,6 @@ export class Track {
   private lastFrame: number
   private lastTrade: number
   private gap: Gap | undefined
-  private missed = 0
 
   constructor(instrument: Instrument, start: TrackStart) {
     this.instrument = instrument
@@ -87,7 +86,6 @@ export class Track {
     this.lastFrame = Math.max(this.lastFrame, event.received)
     if (event.kind === 'change' && !this.assembler.open) {
       if (this.gap === undefined) this.openGap('book_reset', event, gaps)
-      this.missed++
       return { gaps }
     }
     if (this.gap !== undefined) this.assembler.markGap()
@@ -140,7 +138,6 @@ export class Track {
     this.assembler.close()
     if (this.gap !== undefined) return
     this.gap = this.gapFrom(reason, event)
-    this.missed = 0
     gaps.push(this.gap)
   }
 
@@ -160,12 +157,8 @@ export class Track {
 
   private closeGap(first: Observation, gaps: Gap[]): void {
     if (this.gap === undefined) return
-    const closed = endGap(this.gap, first.received, first.source, first.journal)
-    const detail =
-      this.missed === 0 ? {} : { detail: `${this.missed} changes could not be applied` }
-    gaps.push({ ...closed, ...detail })
+    gaps.push(endGap(this.gap, first.received, first.source, first.journal))
     this.gap = undefined
-    this.missed = 0
   }
 }
 
