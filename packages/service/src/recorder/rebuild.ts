@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { chunkHash, openChunk } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { journalStats, type JournalDamage } from '../journal/index.ts'
@@ -111,10 +111,19 @@ export async function compareStores(
 async function hashesOf(store: Store, ref: InstrumentRef): Promise<string[]> {
   const hashes: string[] = []
   for await (const { kind, metric, first, count, bytes } of store.chunks(ref)) {
-    const hash = Buffer.from(chunkHash(openChunk(bytes, platform), platform)).toString('hex')
-    hashes.push(`${kind} ${metric} rows ${first}–${first + count - 1} ${hash.slice(0, 16)}`)
+    hashes.push(`${kind} ${metric} rows ${first}–${first + count - 1} ${hashOf(bytes)}`)
   }
   return hashes
+}
+
+function hashOf(bytes: Uint8Array): string {
+  try {
+    const hash = chunkHash(openChunk(bytes, platform), platform)
+    return Buffer.from(hash).toString('hex').slice(0, 16)
+  } catch (error) {
+    if (!(error instanceof PriorbookError)) throw error
+    return 'damaged'
+  }
 }
 
 function journaledVenues(data: DataFolder): VenueId[] {

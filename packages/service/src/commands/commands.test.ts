@@ -1,0 +1,196 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createLines, START_MS } from '../recorder/lines.testing.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/priorbook-server.mjs', import.meta.url))
+const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))
+
+type Result = { readonly code: number; readonly out: string; readonly err: string }
+
+/** Runs the program as a user does. */
+function run(...args: string[]): Promise<Result> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [BIN, ...args], { cwd: scratch }, (error, out, err) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 99
+      resolve({ code, out, err })
+    })
+  })
+}
+
+const scratch = mkdtempSync(join(tmpdir(), 'priorbook-commands-'))
+const data = join(scratch, 'data')
+const json = async <T>(...args: string[]): Promise<T> => {
+  const { out, err } = await run(...args, '--json')
+  if (out === '') throw new Error(err)
+  return JSON.parse(out) as T
+}
+
+beforeAll(async () => {
+  const { code, out } = await run('import', 'venueb', '--data', data, SAMPLE)
+  expect(out).toContain('observations')
+  expect(code).toBe(0)
+})
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+describe('calls', () => {
+  it('shows help, and help for one command', async () => {
+    const all = await run('--help')
+    expect(all.code).toBe(0)
+    for (const name of [
+      'demo',
+      'import',
+      'verify',
+      'seal',
+      'rebuild',
+      'backup',
+      'restore',
+      'doctor',
+    ]) {
+      expect(all.out).toContain(name)
+    }
+    expect((await run('verify', '--help')).out).toContain('usage: priorbook-server verify')
+  })
+
+  it('says what is wrong with a wrong call and ends with 2', async () => {
+    for (const args of [
+      ['nonsense'],
+      ['import', 'venueb'],
+      ['import', 'venuez', 'x'],
+      ['verify', '--nonsense'],
+      ['backup', '--data', data],
+      ['import', 'venueb', '--data', data, join(scratch, 'nowhere')],
+    ]) {
+      const { code, err } = await run(...args)
+      expect([args, code]).toEqual([args, 2])
+      expect(err).not.toContain('    at ')
+      expect(err).toMatch(/no command|invalid_argument/)
+    }
+  })
+
+  it('ends with 1 and a listed code where there is nothing to read', async () => {
+    const { code, err } = await run('verify', '--data', join(scratch, 'empty'))
+    expect(code).toBe(1)
+    expect(err).toContain('store_unavailable')
+    expect(err).not.toContain('    at ')
+  })
+
+  it('runs the demo with a book on the screen', async () => {
+    const { code, out } = await run('demo')
+    expect(code).toBe(0)
+    expect(out).toMatch(/full-depth books/)
+    expect(out).toMatch(/ask {2}0\.\d+/)
+    expect(out).toMatch(/bid {2}0\.\d+/)
+    expect(out).toContain('disconnected')
+    expect((await run('demo')).code).toBe(0)
+  })
+})
+
+describe('a data folder', () => {
+  it('is proved sound, journal included', async () => {
+    type Report = { problems: unknown[]; observations: number; records: number }
+    const report = await json<Report>('verify', '--data', data, '--journal')
+    expect(report.problems).toEqual([])
+    expect(report.observations).toBeGreaterThan(5000)
+    expect(report.records).toBeGreaterThan(report.observations)
+  })
+
+  it('is sealed twice without a change', async () => {
+    const before = readFileSync(join(data, 'tape.db'))
+    expect((await run('seal', '--data', data)).code).toBe(0)
+    expect(readFileSync(join(data, 'tape.db')).equals(before)).toBe(true)
+  })
+
+  it('is derived again with equal hashes', async () => {
+    type Report = { differences: unknown[]; chunks: number }
+    const report = await json<Report>('rebuild', '--data', data)
+    expect(report.differences).toEqual([])
+    expect(report.chunks).toBeGreaterThan(3)
+    expect(readdirSync(data).filter((name) => name.startsWith('rebuild-'))).toEqual([])
+  })
+
+  it('is backed up and restored', async () => {
+    const backup = join(scratch, 'backup')
+    expect((await run('backup', '--data', data, backup)).code).toBe(0)
+    expect((await run('backup', '--data', data, backup)).code).toBe(2)
+    const restored = join(scratch, 'restored')
+    expect((await run('restore', '--data', restored, backup)).code).toBe(0)
+    expect((await run('restore', '--data', restored, backup)).code).toBe(2)
+    type Report = { problems: unknown[]; observations: number }
+    const own = await json<Report>('verify', '--data', data)
+    expect(await json<Report>('verify', '--data', restored)).toEqual(own)
+    expect(
+      (await json<{ differences: unknown[] }>('rebuild', '--data', restored)).differences,
+    ).toEqual([])
+  })
+
+  it('is found healthy by the doctor, and ill when it is', async () => {
+    const healthy = await run('doctor', '--data', data)
+    expect(healthy.out).toContain('are sound')
+    expect(healthy.code).toBe(0)
+    expect((await run('doctor', '--data', join(scratch, 'none'))).out).toContain(
+      'does not exist yet',
+    )
+
+    const ill = join(scratch, 'ill')
+    await run('import', 'venueb', '--data', ill, SAMPLE)
+    const database = new DatabaseSync(join(ill, 'tape.db'))
+    database.exec('UPDATE body SET bytes = substr(bytes, 1, 100) WHERE id = 2')
+    database.close()
+    const sick = await run('doctor', '--data', ill)
+    expect(sick.code).toBe(1)
+    expect(sick.out).toContain('rebuild --adopt')
+    expect((await run('verify', '--data', ill)).out).toContain('corrupt_chunk')
+    // The journal mends it, and what was known before stays readable.
+    const mended = await run('rebuild', '--data', ill, '--adopt')
+    expect(mended.out).toContain('adopted')
+    expect((await run('verify', '--data', ill)).code).toBe(0)
+    expect((await json<{ differences: unknown[] }>('rebuild', '--data', ill)).differences).toEqual(
+      [],
+    )
+    const store = openEmbeddedStore({ file: join(ill, 'tape.db'), readOnly: true })
+    try {
+      const [facts] = await store.instruments()
+      const query = { ...facts!.instrument, order: 'asc', limit: 1_000_000 } as const
+      const whole = await store.books(query)
+      const before = await store.books({ ...query, knownAt: facts!.lastReceived })
+      expect(whole.corrupt).toEqual([])
+      expect(whole.count).toBe(facts!.lastSequence)
+      expect(before.corrupt).toHaveLength(1)
+      expect(before.count).toBeLessThan(whole.count)
+    } finally {
+      await store.close()
+    }
+  })
+
+  it('reports problems of an import line by line and ends with 1', async () => {
+    const lines = createLines()
+    lines.snapshot(START_MS, 1, [['0.4000', '5.00']], [])
+    lines.raw('{"recv_ms":')
+    const file = join(scratch, 'bad.ndjson')
+    writeFileSync(file, lines.text())
+    const folder = join(scratch, 'bad')
+    const { code, out } = await run('import', 'venueb', '--data', folder, file, BIN)
+    expect(code).toBe(1)
+    expect(out).toContain(`problem ${file}:2: invalid_line`)
+    expect(out).toContain(`skipped ${BIN}`)
+    expect(existsSync(join(folder, 'tape.db'))).toBe(true)
+  })
+
+  it('is kept to one writer', async () => {
+    const store = openEmbeddedStore({ file: join(data, 'tape.db') })
+    try {
+      const { code, err } = await run('seal', '--data', data)
+      expect(code).toBe(1)
+      expect(err).toContain('store_locked')
+      expect((await run('verify', '--data', data)).code).toBe(0)
+    } finally {
+      await store.close()
+    }
+  })
+})
