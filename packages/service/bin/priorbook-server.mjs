@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 import '../../../scripts/check-node.mjs'
 
+const { boundYoungGeneration } = await import('../src/lib/memory.ts')
+boundYoungGeneration()
 const { main } = await import('../src/main.ts')
 process.exitCode = await main(process.argv.slice(2))

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer'
 import {
   PriorbookError,
   showValue,
@@ -29,7 +30,7 @@ export type ApplyRecord = {
   readonly received: Micros
   readonly kind: RecordKind
   readonly bytes: Uint8Array
-  readonly parsed?: Record<string, unknown>
+  readonly parsed?: Record<string, unknown> | undefined
 }
 
 /** What the recorder writes into the journal about itself; everything that decides about rows is there. */
@@ -242,7 +243,11 @@ function noRows(): Rows {
 export function parseJson(bytes: Uint8Array): Record<string, unknown> {
   let value: unknown
   try {
-    value = JSON.parse(decoder.decode(bytes))
+    // Messages are ASCII but for titles; Latin-1 is then the same text, made in half the time.
+    const text = isAscii(bytes)
+      ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+      : decoder.decode(bytes)
+    value = JSON.parse(text)
   } catch (cause) {
     throw new PriorbookError('invalid_line', 'it is not JSON', { cause })
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
 import { openJournalWriter, readJournal, type JournalWriter } from '../journal/index.ts'
 import type { Store } from '../store/store.ts'
-import { Applier, type ApplyCounts, type ApplyRecord, type Note } from './apply.ts'
+import { Applier, type ApplyCounts, type Note } from './apply.ts'
 import { catchUp } from './catch-up.ts'
 import { mergeRecordings, parseLine, type RecordedLine } from './merge.ts'
 import { hashFile, type RecordingFile } from './recording.ts'
@@ -174,8 +174,7 @@ class ImportRun {
     const number = this.writer.append(received, 'message', bytes)
     this.places.set(number, line)
     this.pending++
-    const record: ApplyRecord = { number, received, kind: 'message', bytes }
-    return this.applier.take(parsed === undefined ? record : { ...record, parsed })
+    return this.applier.take({ number, received, kind: 'message', bytes, parsed })
   }
 
   private note(note: Note): Promise<void> | undefined {
