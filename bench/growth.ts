@@ -7,8 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { createBookRenderer } from '@priorbook/sdk/wire'
 import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.ts'
 import { measureReads, rounded, type ReadTimes } from './lib/measure.ts'
-import { makePlan, planSeed } from './lib/plan.ts'
+import { planSeed } from './lib/plan.ts'
 import { withScratch } from './lib/scratch.ts'
+import { planStore } from './lib/store-plan.ts'
 import { prepareTape } from './lib/tape.ts'
 
 const SMALL = 1_000_000
@@ -60,15 +61,7 @@ async function measure(folder: string, recordings: string, total: number): Promi
 
   const store = openEmbeddedStore({ file, readOnly: true })
   const facts = await store.instruments()
-  const plan = makePlan(
-    planSeed,
-    facts.map(({ instrument, lastSequence, firstReceived, lastReceived }) => ({
-      ticker: instrument.key,
-      count: lastSequence,
-      firstReceived,
-      lastReceived,
-    })),
-  )
+  const plan = await planStore(store)
   const renderer = createBookRenderer()
   const full = { ladders: true }
   const page = (): Promise<ReadTimes> =>
@@ -133,5 +126,7 @@ async function build(
 }
 
 function prefixed(prefix: string, figures: Figures): Record<string, number> {
-  return Object.fromEntries(Object.entries(figures).map(([key, value]) => [`${prefix}_${key}`, value]))
+  return Object.fromEntries(
+    Object.entries(figures).map(([key, value]) => [`${prefix}_${key}`, value]),
+  )
 }

@@ -12,8 +12,9 @@ import type { InstrumentRef, Store } from '../packages/service/src/store/store.t
 import { measureAppend } from './append.ts'
 import { readFeeds } from './lib/feed.ts'
 import { measureReads, measureRepeated, rounded } from './lib/measure.ts'
-import { makePlan, planSeed } from './lib/plan.ts'
+import { planSeed } from './lib/plan.ts'
 import { syncMs, withScratch } from './lib/scratch.ts'
+import { planStore } from './lib/store-plan.ts'
 import { prepareTape } from './lib/tape.ts'
 
 const READ_BUDGET_MS = 20_000
@@ -75,16 +76,7 @@ async function measureStore(
   file: string,
 ): Promise<{ figures: Record<string, number>; densest: InstrumentRef; rssMb: number }> {
   const store = openEmbeddedStore({ file, readOnly: true })
-  const facts = await store.instruments()
-  const plan = makePlan(
-    planSeed,
-    facts.map(({ instrument, lastSequence, firstReceived, lastReceived }) => ({
-      ticker: instrument.key,
-      count: lastSequence,
-      firstReceived,
-      lastReceived,
-    })),
-  )
+  const plan = await planStore(store)
   const renderer = createBookRenderer()
   const contextOf = (key: string): BookContext => ({ venue: 'venueb', key, marketId: key })
   const page = async (key: string, from: number, rows: number, ladders: boolean) => {
