@@ -25,6 +25,7 @@ export function parseScaled(text: string, decimals: number): number {
   let units = 0
   let digits = 0
   let fraction = -1
+  let fits = true
   let index = text.charCodeAt(0) === MINUS ? 1 : 0
   const negative = index === 1
   for (; index < text.length; index++) {
@@ -37,14 +38,14 @@ export function parseScaled(text: string, decimals: number): number {
     if (digit < 0 || digit > 9) return parseExponent(text, decimals)
     digits++
     if (fraction >= decimals) {
-      if (digit !== 0) throw tooFine(text, decimals)
+      if (digit !== 0) fits = false
       continue
     }
     units = units * 10 + digit
     if (fraction >= 0) fraction++
-    if (units > Number.MAX_SAFE_INTEGER) throw tooLarge(text)
   }
-  if (digits === 0) throw notDecimal(text)
+  if (digits === 0 || text.endsWith('.')) throw notDecimal(text)
+  if (!fits) throw tooFine(text, decimals)
   const missing = decimals - Math.max(fraction, 0)
   if (missing > 0) units *= POW10[missing]!
   if (units > Number.MAX_SAFE_INTEGER) throw tooLarge(text)
@@ -88,7 +89,7 @@ export function canonicalDecimal(text: string): string {
     const digit = text.charCodeAt(index) - ZERO
     if ((digit < 0 || digit > 9) && index !== point) throw notDecimal(text)
   }
-  if (end - start - (point < 0 ? 0 : 1) < 1) throw notDecimal(text)
+  if (start === end || point === end - 1) throw notDecimal(text)
   const wholeEnd = point < 0 ? end : point
   while (start < wholeEnd - 1 && text.charCodeAt(start) === ZERO) start++
   if (point >= 0) while (end > point + 1 && text.charCodeAt(end - 1) === ZERO) end--
@@ -117,7 +118,7 @@ function parseExponent(text: string, decimals: number): number {
   const plain =
     point <= 0
       ? `0.${'0'.repeat(-point)}${digits}`
-      : `${digits.slice(0, point).padEnd(point, '0')}.${digits.slice(point)}`
+      : `${digits.slice(0, point).padEnd(point, '0')}.${digits.slice(point)}0`
   return parseScaled(`${sign}${plain}`, decimals)
 }
 

@@ -15,11 +15,14 @@ export function toMicros(value: number): Micros {
 
 /** Takes whole milliseconds, the resolution of most venue clocks. */
 export function fromMillis(value: number): Micros {
+  if (!Number.isInteger(value)) {
+    throw new PriorbookError('invalid_time', `${value} is not a time in whole milliseconds`)
+  }
   return toMicros(value * 1000)
 }
 
 const RFC3339 =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,12}))?([Zz]|[+-]\d{2}:\d{2})$/
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,12}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 /** Reads an RFC 3339 time; digits finer than a microsecond are cut (the raw text stays in the journal). */
 export function parseMicros(text: unknown): Micros {

@@ -51,6 +51,9 @@ export class BookAssembler {
     this.instrument = instrument
     this.ladder = ladder
     this.venue = VENUES[instrument.venue]
+    if (ladder.decimals > this.venue.priceDecimals) {
+      throw new PriorbookError('unrepresentable', `${instrument.venue} has no such fine prices`)
+    }
   }
 
   /** Forgets the book: nothing is known until the next full one. */
@@ -87,7 +90,7 @@ export class BookAssembler {
       } else sizes[seen] = size
     }
     if (this.isCrossed()) return this.refuse('crossed_book')
-    return this.observe(event, keys, sizes, 0)
+    return this.observe(event, keys, sizes, event.flags ?? 0)
   }
 
   private takeFull(event: BookSnapshot): Observation | Refusal {

@@ -4,6 +4,7 @@ import {
   columnOf,
   corrupt,
   encodeChunk,
+  expectKind,
   type Chunk,
   type ChunkHeader,
   type EncodedChunk,
@@ -32,6 +33,10 @@ const MOVED = 2
 const FIRST_LISTED = 3
 const IN_FULL = 255
 const LISTED_MAX = 126
+
+// From so many ticks in 1.0 on, a level key needs a second and a third byte.
+const MIDDLE_FROM = 128
+const HIGH_FROM = 32_768
 
 /** What the caller knows about a chunk that its rows do not say. */
 export type ChunkIdentity = Pick<
@@ -75,16 +80,18 @@ export class BookEncoder {
     }
 
     const count = end - start
+    const keys =
+      divisor === 1 ? rows.key.subarray(start, end) : rows.key.slice(start, end).map(scaled)
     const low = new Uint8Array(count)
-    const middle = new Uint8Array(POW10[priceDecimals]! >= 128 ? count : 0)
-    const high = new Uint8Array(POW10[priceDecimals]! >= 32_768 ? count : 0)
+    const middle = new Uint8Array(POW10[priceDecimals]! >= MIDDLE_FROM ? count : 0)
+    const high = new Uint8Array(POW10[priceDecimals]! >= HIGH_FROM ? count : 0)
     for (let index = 0; index < count; index++) {
-      const key = scaled(rows.key[start + index]!)
+      const key = keys[index]!
       low[index] = key & 0xff
       if (middle.length > 0) middle[index] = (key >>> 8) & 0xff
       if (high.length > 0) high[index] = key >>> 16
     }
-    const sizes = this.encodeSizes(rows, start, end, scaled)
+    const sizes = this.encodeSizes(keys, rows.size.subarray(start, end))
     const heads = encodeHeads(rows, from, to)
     const header: ChunkHeader = {
       ...identity,
@@ -121,26 +128,24 @@ export class BookEncoder {
   }
 
   private encodeSizes(
-    rows: BookColumns,
-    start: number,
-    end: number,
-    scaled: (key: number) => number,
+    keys: Uint32Array,
+    sizes: Float64Array,
   ): { tokens: Uint8Array; values: Uint8Array } {
     const { state, last } = this
-    const tokens = new Uint8Array(end - start)
-    const changes = new Float64Array(end - start)
+    const tokens = new Uint8Array(keys.length)
+    const changes = new Float64Array(keys.length)
     const seen = new Map<number, number>()
     let taken = 0
-    for (let index = start; index < end; index++) {
-      const key = scaled(rows.key[index]!)
-      const size = rows.size[index]!
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index]!
+      const size = sizes[index]!
       const change = size - state[key]!
-      changes[index - start] = change
-      if (size === 0) tokens[index - start] = REMOVED
-      else if (last[key] === -change && change !== 0) tokens[index - start] = UNDONE
-      else if (change === taken && change !== 0) tokens[index - start] = MOVED
+      changes[index] = change
+      if (size === 0) tokens[index] = REMOVED
+      else if (last[key] === -change && change !== 0) tokens[index] = UNDONE
+      else if (change === taken && change !== 0) tokens[index] = MOVED
       else {
-        tokens[index - start] = IN_FULL
+        tokens[index] = IN_FULL
         const amount = Math.abs(change)
         seen.set(amount, (seen.get(amount) ?? 0) + 1)
       }
@@ -183,10 +188,9 @@ export class BookDecoder {
   /** Fills `into` with the rows of a book chunk and the book before them. */
   decode(chunk: Chunk, platform: TapePlatform, into: BookColumns, wish: HeadWish): void {
     const { header } = chunk
-    if (header.kind !== 'book') throw corrupt(`it holds ${header.kind} rows, not books`)
+    expectKind(chunk, 'book', HEAD_COLUMN_COUNT + 7)
     this.heads.decode(chunk, platform, into, wish)
     into.priceDecimals = header.priceDecimals
-    into.reserveChanges(header.changes)
     this.readKeyframe(chunk, platform, into)
     readCounts(columnOf(chunk, BOOK_COLUMNS.counts, platform), into, header)
     readKeys(chunk, platform, into)
@@ -194,7 +198,8 @@ export class BookDecoder {
   }
 
   private readKeyframe(chunk: Chunk, platform: TapePlatform, into: BookColumns): void {
-    const slots = 2 * POW10[chunk.header.priceDecimals]! + 2
+    const one = POW10[chunk.header.priceDecimals]!
+    const slots = 2 * one + 2
     if (this.state.length < slots) {
       this.state = new Float64Array(slots)
       this.last = new Float64Array(slots)
@@ -208,13 +213,17 @@ export class BookDecoder {
     into.baseSize = []
     let key = 0
     for (let index = 0; index < count; index++) {
-      key += reader.varint()
+      const step = reader.varint()
       const size = reader.varint()
-      if (key >= slots) throw corrupt('a price is out of bounds')
+      key += step
+      if (step === 0 || size === 0)
+        throw corrupt('its first book has a level twice or without size')
+      if (key < 2 || key >= 2 * one) throw corrupt('a price is out of bounds')
       this.state[key] = size
       into.baseKey.push(key)
       into.baseSize.push(size)
     }
+    reader.finish()
   }
 
   private readSizes(chunk: Chunk, platform: TapePlatform, into: BookColumns): void {
@@ -222,7 +231,7 @@ export class BookDecoder {
     const tokens = columnOf(chunk, BOOK_COLUMNS.sizeTokens, platform)
     const values = new ByteReader(columnOf(chunk, BOOK_COLUMNS.sizeValues, platform))
     if (tokens.length !== count) throw corrupt('its changes and its sizes differ in number')
-    const listed = count === 0 ? 0 : values.varint()
+    const listed = values.varint()
     if (listed > LISTED_MAX) throw corrupt('its list of amounts is too long')
     const { amounts, state, last } = this
     let amount = 0
@@ -230,8 +239,12 @@ export class BookDecoder {
       amount += values.varint()
       amounts[place] = amount
     }
+    // A token beyond the list must not find an amount of another chunk.
+    amounts.fill(NaN, listed)
     const keys = into.key
     const sizes = into.size
+    // Prices lie strictly between 0 and 1; one comparison of unsigned numbers tests both ends.
+    const span = 2 * POW10[chunk.header.priceDecimals]! - 2
     let taken = 0
     let sound = true
     for (let index = 0; index < count; index++) {
@@ -249,14 +262,14 @@ export class BookDecoder {
       else if (token === UNDONE) change = -last[key]!
       else change = taken
       const size = before + change
-      // Also false for a key beyond the scratch space, where `before` is not a number.
-      if (!(size >= 0)) sound = false
+      if (!(size >= 0 && size <= Number.MAX_SAFE_INTEGER) || (key - 2) >>> 0 >= span) sound = false
       state[key] = size
       last[key] = change
       sizes[index] = size
       if (change < 0) taken = -change
     }
-    if (!sound) throw corrupt('a size falls below zero or a price is out of bounds')
+    values.finish()
+    if (!sound) throw corrupt('a size or a price is out of bounds')
   }
 }
 
@@ -282,6 +295,7 @@ function readCounts(bytes: Uint8Array, into: BookColumns, header: ChunkHeader): 
       end += bytes[reader.position]! < 0x80 ? bytes[reader.position++]! : reader.varint()
       ends[row] = end
     }
+    reader.finish()
   }
   if (end !== header.changes) throw corrupt('its rows and its changes differ in number')
 }
@@ -291,7 +305,12 @@ function readKeys(chunk: Chunk, platform: TapePlatform, into: BookColumns): void
   const low = columnOf(chunk, BOOK_COLUMNS.keyLow, platform)
   const middle = columnOf(chunk, BOOK_COLUMNS.keyMiddle, platform)
   const high = columnOf(chunk, BOOK_COLUMNS.keyHigh, platform)
-  if (low.length !== count) throw corrupt('its changes and its prices differ in number')
+  const one = POW10[chunk.header.priceDecimals]!
+  const lengths = [count, one >= MIDDLE_FROM ? count : 0, one >= HIGH_FROM ? count : 0]
+  if ([low, middle, high].some(({ length }, index) => length !== lengths[index])) {
+    throw corrupt('its changes and its prices differ in number')
+  }
+  into.reserveChanges(count)
   const keys = into.key
   keys.set(low)
   for (let index = 0; index < middle.length; index++) keys[index]! |= middle[index]! << 8
@@ -306,10 +325,13 @@ function shrinkOf(
   baseKeys: ArrayLike<number>,
 ): number {
   let shrink = Math.max(0, rows.priceDecimals - 2)
-  const limit = (key: number): void => {
-    while (shrink > 0 && (key >>> 1) % POW10[shrink]! !== 0) shrink--
-  }
-  for (let index = start; index < end && shrink > 0; index++) limit(rows.key[index]!)
-  for (let index = 0; index < baseKeys.length && shrink > 0; index++) limit(baseKeys[index]!)
+  for (let index = start; index < end; index++) shrink = wholeIn(rows.key[index]!, shrink)
+  for (let index = 0; index < baseKeys.length; index++) shrink = wholeIn(baseKeys[index]!, shrink)
+  return shrink
+}
+
+function wholeIn(key: number, most: number): number {
+  let shrink = most
+  while (shrink > 0 && (key >>> 1) % POW10[shrink]! !== 0) shrink--
   return shrink
 }

@@ -1,7 +1,7 @@
 import { PriorbookError } from '../domain/index.ts'
 
 const encoder = new TextEncoder()
-const decoder = new TextDecoder('utf-8', { fatal: true })
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** A growing buffer with the few primitives that the tape and the store write. */
 export class ByteWriter {
@@ -28,6 +28,7 @@ export class ByteWriter {
 
   /** Writes a whole number from 0 to 2^53 − 1, seven bits a byte, low bits first. */
   varint(value: number): void {
+    if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) throw unrepresentable(value)
     this.reserve(8)
     let rest = value
     while (rest >= 0x80) {
@@ -41,6 +42,7 @@ export class ByteWriter {
   /** Writes a signed whole number up to ±(2^53 − 1): the sign is bit 6 of the first byte. */
   signed(value: number): void {
     const magnitude = Math.abs(value)
+    if (!(magnitude <= Number.MAX_SAFE_INTEGER)) throw unrepresentable(value)
     const low = (magnitude % 0x40) + (value < 0 ? 0x40 : 0)
     if (magnitude < 0x40) this.byte(low)
     else {
@@ -110,12 +112,13 @@ export class ByteReader {
       }
       factor *= 0x80
     }
-    throw new PriorbookError('corrupt_chunk', 'a number is longer than 53 bits')
+    throw tooLong()
   }
 
   signed(): number {
     const first = this.byte()
     const magnitude = (first & 0x3f) + (first < 0x80 ? 0 : this.varint() * 0x40)
+    if (magnitude > Number.MAX_SAFE_INTEGER) throw tooLong()
     return (first & 0x40) === 0 ? magnitude : -magnitude
   }
 
@@ -137,6 +140,13 @@ export class ByteReader {
       throw new PriorbookError('corrupt_chunk', 'a text is not UTF-8', { cause })
     }
   }
+
+  /** Refuses bytes that nobody asked for. */
+  finish(): void {
+    if (this.position !== this.end) {
+      throw new PriorbookError('corrupt_chunk', 'bytes are left over')
+    }
+  }
 }
 
 /** Folds the sign into the lowest place: 0, −1, 1, −2 … become 0, 1, 2, 3 …; magnitudes below 2^52. */
@@ -153,4 +163,13 @@ export function unzigzag(value: number): number {
 
 function pastEnd(): PriorbookError {
   return new PriorbookError('corrupt_chunk', 'the bytes end too early')
+}
+
+function tooLong(): PriorbookError {
+  return new PriorbookError('corrupt_chunk', 'a number is longer than 53 bits')
+}
+
+/** The error for a number that the formats cannot hold: writing it would give another one back. */
+export function unrepresentable(value: number): PriorbookError {
+  return new PriorbookError('unrepresentable', `${value} does not fit into 53 bits`)
 }

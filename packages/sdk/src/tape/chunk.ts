@@ -1,5 +1,6 @@
 import { isVenueId, ORIGINS, PriorbookError, type Origin, type VenueId } from '../domain/index.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
+import { ABSENT } from './columns.ts'
 import type { TapePlatform } from './platform.ts'
 
 /** The version of the chunk format that this build writes; docs/tape-format.md describes it. */
@@ -54,7 +55,11 @@ type Section = { readonly rawLength: number; readonly stored: Uint8Array; readon
 export type EncodedChunk = { readonly bytes: Uint8Array; readonly hash: Uint8Array }
 
 const MAGIC = 0x31544250 // "PBT1", little-endian
+// Bounds of what a reader is made to allocate: far above what is written (2,048 rows).
+const MAX_ROWS = 1 << 20
 const MAX_RAW = 1 << 28
+// A zstd block of 4 bytes gives 128 KiB, and nothing gives more: no small blob unpacks to gigabytes.
+const MAX_RATIO = 1 << 15
 
 /** Packs a header and its columns into one checksummed blob. Columns that zstd cannot shrink stay raw. */
 export function encodeChunk(
@@ -62,6 +67,9 @@ export function encodeChunk(
   columns: readonly Uint8Array[],
   platform: TapePlatform,
 ): EncodedChunk {
+  if (header.count > MAX_ROWS || columns.some(({ length }) => length > MAX_RAW)) {
+    throw new PriorbookError('unrepresentable', `${header.count} rows are too much for one chunk`)
+  }
   const head = new ByteWriter(256)
   writeHeader(head, header)
   const out = new ByteWriter(16_384)
@@ -99,12 +107,23 @@ export function openChunk(bytes: Uint8Array, platform: TapePlatform): Chunk {
   for (let index = 0; index < count; index++) {
     const rawLength = reader.varint()
     const packedLength = reader.varint()
-    if (rawLength > MAX_RAW) throw corrupt('a column is too long')
     const packed = packedLength > 0
+    if (rawLength > (packed ? Math.min(MAX_RAW, packedLength * MAX_RATIO) : MAX_RAW)) {
+      throw corrupt('a column is too long')
+    }
+    if (packed && packedLength >= rawLength) throw corrupt('a column was packed for nothing')
     sections.push({ rawLength, packed, stored: reader.raw(packed ? packedLength : rawLength) })
   }
-  if (reader.position !== end) throw corrupt('bytes are left over')
+  reader.finish()
   return { header, headerBytes, sections }
+}
+
+/** Refuses a chunk of another kind, or with another number of columns than its kind has. */
+export function expectKind(chunk: Chunk, kind: ChunkKind, columns: number): void {
+  if (chunk.header.kind !== kind) throw corrupt(`it holds ${chunk.header.kind} rows, not ${kind}s`)
+  if (chunk.sections.length !== columns) {
+    throw corrupt(`it has ${chunk.sections.length} columns, not ${columns}`)
+  }
 }
 
 /** The bytes of one column; a column beyond the last is empty. */
@@ -201,9 +220,17 @@ function readHeader(reader: ByteReader): ChunkHeader {
   const firstJournal = reader.varint()
   const lastJournal = firstJournal + reader.signed()
   const previousHash = reader.raw(32)
-  if (count === 0 || first === 0 || priceDecimals > 6 || sizeDecimals > 15) {
-    throw corrupt('its header is out of range')
-  }
+  reader.finish()
+  const sound =
+    first > 0 &&
+    count > 0 &&
+    count <= MAX_ROWS &&
+    priceDecimals <= 6 &&
+    sizeDecimals <= 15 &&
+    lastJournal >= 0 &&
+    (firstSource === ABSENT) === (lastSource === ABSENT) &&
+    [first + count, changesBefore + changes, lastReceived, lastJournal].every(Number.isSafeInteger)
+  if (!sound) throw corrupt('its header is out of range')
   return {
     kind,
     origin,

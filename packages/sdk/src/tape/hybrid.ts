@@ -1,5 +1,5 @@
 import { PriorbookError } from '../domain/index.ts'
-import { ByteWriter } from './bytes.ts'
+import { ByteWriter, unrepresentable } from './bytes.ts'
 
 /**
  * Hybrid numbers: a value below 16 is its own token; a larger one gives its magnitude and the bit
@@ -14,8 +14,8 @@ export const MAX_TOKEN = DIRECT + (52 - DIRECT_BITS) * 2 + 1
 
 /** How many extra bits a token carries. */
 export const EXTRA_BITS = new Uint8Array(256)
-/** The value of a token whose extra bits are all zero. */
-export const TOKEN_BASE = new Float64Array(256)
+/** The value of a token whose extra bits are all zero; NaN for bytes that are no token, so that it shows. */
+export const TOKEN_BASE = new Float64Array(256).fill(NaN)
 for (let token = 0; token <= MAX_TOKEN; token++) {
   if (token < DIRECT) {
     TOKEN_BASE[token] = token
@@ -29,6 +29,7 @@ for (let token = 0; token <= MAX_TOKEN; token++) {
 /** The token of a whole number from 0 to 2^53 − 1. */
 export function tokenOf(value: number): number {
   if (value < DIRECT) return value
+  if (!(value <= Number.MAX_SAFE_INTEGER)) throw unrepresentable(value)
   const exponent =
     value < 0x100000000 ? 31 - Math.clz32(value) : 63 - Math.clz32(Math.floor(value / 0x100000000))
   const token = DIRECT + (exponent - DIRECT_BITS) * 2
@@ -83,7 +84,7 @@ export class BitReader {
   bytes: Uint8Array = new Uint8Array(8)
   /** The place of the next bit. */
   position = 0
-  private limit = 0
+  private length = 0
 
   /** Starts over on new bytes; they are copied, because a read looks up to four bytes ahead. */
   reset(bytes: Uint8Array): void {
@@ -91,7 +92,7 @@ export class BitReader {
     this.bytes.set(bytes)
     this.bytes.fill(0, bytes.length, bytes.length + 8)
     this.position = 0
-    this.limit = bytes.length * 8
+    this.length = bytes.length
   }
 
   read(bits: number): number {
@@ -105,10 +106,10 @@ export class BitReader {
     return value
   }
 
-  /** Refuses a column whose bits were fewer than its tokens asked for. */
-  check(): void {
-    if (this.position > this.limit) {
-      throw new PriorbookError('corrupt_chunk', 'a bit column ends too early')
+  /** Refuses a column that has fewer or more bytes of bits than its tokens asked for. */
+  finish(): void {
+    if ((this.position + 7) >> 3 !== this.length) {
+      throw new PriorbookError('corrupt_chunk', 'a bit column is too long or too short')
     }
   }
 }

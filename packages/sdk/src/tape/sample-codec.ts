@@ -1,6 +1,13 @@
 import type { ChunkIdentity } from './book-codec.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
-import { columnOf, corrupt, encodeChunk, type Chunk, type EncodedChunk } from './chunk.ts'
+import {
+  columnOf,
+  corrupt,
+  encodeChunk,
+  expectKind,
+  type Chunk,
+  type EncodedChunk,
+} from './chunk.ts'
 import type { SampleColumns } from './columns.ts'
 import { encodeHeads, HEAD_COLUMN_COUNT, HeadDecoder } from './head-codec.ts'
 import type { TapePlatform } from './platform.ts'
@@ -43,12 +50,14 @@ const heads = new HeadDecoder()
 /** Appends the rows of a sample chunk to `into`, which must be empty. */
 export function decodeSamples(chunk: Chunk, platform: TapePlatform, into: SampleColumns): void {
   const { header } = chunk
-  if (header.kind !== 'sample') throw corrupt(`it holds ${header.kind} rows, not samples`)
+  expectKind(chunk, 'sample', HEAD_COLUMN_COUNT + 1)
   heads.decode(chunk, platform, into, { numbers: true })
   const values = new ByteReader(columnOf(chunk, SAMPLE_COLUMNS.values, platform))
   let value = 0
   for (let row = 0; row < header.count; row++) {
     value += values.signed()
+    if (!Number.isSafeInteger(value)) throw corrupt('a value is longer than 53 bits')
     into.value.push(value)
   }
+  values.finish()
 }

@@ -1,7 +1,14 @@
 import { POW10, VENUES } from '../domain/index.ts'
 import type { ChunkIdentity } from './book-codec.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
-import { columnOf, corrupt, encodeChunk, type Chunk, type EncodedChunk } from './chunk.ts'
+import {
+  columnOf,
+  corrupt,
+  encodeChunk,
+  expectKind,
+  type Chunk,
+  type EncodedChunk,
+} from './chunk.ts'
 import { TAKERS, type TradeColumns } from './columns.ts'
 import { encodeHeads, HEAD_COLUMN_COUNT, HeadDecoder } from './head-codec.ts'
 import type { TapePlatform } from './platform.ts'
@@ -56,21 +63,27 @@ const heads = new HeadDecoder()
 /** Appends the rows of a trade chunk to `into`, which must be empty; prices come back in venue ticks. */
 export function decodeTrades(chunk: Chunk, platform: TapePlatform, into: TradeColumns): void {
   const { header } = chunk
-  if (header.kind !== 'trade') throw corrupt(`it holds ${header.kind} rows, not trades`)
+  expectKind(chunk, 'trade', HEAD_COLUMN_COUNT + 3)
   heads.decode(chunk, platform, into, { numbers: true })
   const prices = new ByteReader(columnOf(chunk, TRADE_COLUMNS.prices, platform))
   const sizes = new ByteReader(columnOf(chunk, TRADE_COLUMNS.sizes, platform))
   const ids = new ByteReader(columnOf(chunk, TRADE_COLUMNS.ids, platform))
-  const factor = POW10[VENUES[header.venue].priceDecimals - header.priceDecimals]
+  const { priceDecimals } = VENUES[header.venue]
+  const factor = POW10[priceDecimals - header.priceDecimals]
   if (factor === undefined) throw corrupt('its prices are finer than its venue')
   const form = ids.byte()
+  if (form !== IDS_AS_TEXT && form !== IDS_AS_UUID)
+    throw corrupt('the form of its ids is not known')
   for (let row = 0; row < header.count; row++) {
-    const price = prices.varint()
-    into.taker.push(price % TAKERS.length)
-    into.price.push(Math.floor(price / TAKERS.length) * factor)
+    const joint = prices.varint()
+    const price = Math.floor(joint / TAKERS.length) * factor
+    if (price > POW10[priceDecimals]!) throw corrupt('a price is out of bounds')
+    into.taker.push(joint % TAKERS.length)
+    into.price.push(price)
     into.size.push(sizes.varint())
     into.tradeId.push(form === IDS_AS_UUID ? printUuid(ids.raw(16)) : ids.text())
   }
+  for (const column of [prices, sizes, ids]) column.finish()
 }
 
 function encodeIds(rows: TradeColumns, from: number, to: number): Uint8Array {

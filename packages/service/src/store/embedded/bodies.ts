@@ -31,11 +31,11 @@ export class Bodies {
 
   /** The checked chunk at a place; `corrupt_chunk` where it is damaged or not what it should be. */
   open(stream: Stream, place: ChunkPlace): Chunk {
-    const row = this.database.get('SELECT bytes FROM body WHERE id = ?', place.body)
-    if (row === undefined) {
+    const bytes = this.bytes(place)
+    if (bytes === undefined) {
       throw new PriorbookError('corrupt_chunk', `chunk ${nameOf(stream, place)} is missing`)
     }
-    const chunk = openChunk(row['bytes'] as Uint8Array, this.platform)
+    const chunk = openChunk(bytes, this.platform)
     const { header } = chunk
     const fits =
       header.venue === stream.venue &&
@@ -55,9 +55,9 @@ export class Bodies {
 
   /** The bytes at a place as they are stored. */
   bytes(place: ChunkPlace): Uint8Array | undefined {
-    return this.database.get('SELECT bytes FROM body WHERE id = ?', place.body)?.['bytes'] as
-      | Uint8Array
-      | undefined
+    const row = this.database.get('SELECT bytes FROM body WHERE id = ?', place.body)
+    // One flipped bit makes SQLite take bytes for text.
+    return row?.['bytes'] instanceof Uint8Array ? row['bytes'] : undefined
   }
 
   /** The observations at a place; shared, never to be written to. */

@@ -11,7 +11,13 @@ import {
 import type { AsOf, BookPage, BookQuery, InstrumentRef, SamplePage, SampleQuery } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { corruptGap, missingRows } from './corrupt-gap.ts'
-import { lastAtMost, placeOfOrdinal, placeOfTime } from './directory.ts'
+import {
+  lastAtMost,
+  placeOfOrdinal,
+  placeOfTime,
+  type Directory,
+  type LostPlace,
+} from './directory.ts'
 import { listGaps } from './gaps.ts'
 import type { Stream } from './streams.ts'
 import type { View } from './view.ts'
@@ -49,6 +55,8 @@ export class BookReader {
   latest(ref: InstrumentRef): BookRun | undefined {
     const stream = this.view.stream(ref, 'book')
     if (stream === undefined) return undefined
+    // Newer rows may be lost: the newest one known is not the latest.
+    if (this.view.damagedLog !== undefined) throw this.view.damagedLog.error
     const last = this.view.lastOrdinal(stream)
     if (last <= stream.removed) return undefined
     const stretch = this.stretchAt(stream, last, true)
@@ -70,12 +78,15 @@ export class BookReader {
     const stream = this.view.stream(query, 'book', '', query.knownAt)
     if (stream === undefined) return {}
     const at = Math.min(query.at, query.knownAt ?? query.at)
-    const gap = this.gapAt(stream, at)
+    const lost = this.view.lostTail(stream)
+    if (lost !== undefined && lost.firstReceived <= at) return { gap: corruptGap(stream, lost) }
     const tail = this.view.tailOf(stream)
     const fromTail = tail !== undefined && tail.columns.received[0]! <= at
     const { places } = this.view.directory(stream)
     const index = placeOfTime(places, at)
-    if (!fromTail && index < 0) return gap === undefined ? {} : { gap }
+    const seen = fromTail || index >= 0
+    const gap = this.gapAt(stream, at, seen)
+    if (!seen) return gap === undefined ? {} : { gap }
     try {
       const place = places[index]
       const ordinal = fromTail ? tail.first : place!.first
@@ -88,8 +99,17 @@ export class BookReader {
       return { run: toRun(stretch, row, row + 1) }
     } catch (error) {
       if (!isDamage(error)) throw error
-      return { gap: corruptGap(stream, places[index]!) }
+      return { gap: corruptGap(stream, this.unknownFrom(stream, index)) }
     }
+  }
+
+  // Without the rows of a damaged chunk the book is unknown until the next row that can be read.
+  private unknownFrom(stream: Stream, index: number): LostPlace {
+    const { places } = this.view.directory(stream)
+    const { first, count, firstReceived } = places[index]!
+    const next = places[index + 1]
+    const lastReceived = next === undefined ? Number.MAX_SAFE_INTEGER : next.firstReceived - 1
+    return { lost: true, first, count, firstReceived, lastReceived }
   }
 
   /** The last observation of every bucket that has one; touches one chunk a bucket. */
@@ -120,10 +140,13 @@ export class BookReader {
     const corrupt: Gap[] = []
     const runs: BookRun[] = []
     let count = 0
-    let ordinal =
-      query.after === undefined
-        ? this.firstAtOrAfter(stream, query.start ?? 0, corrupt)
-        : Math.max(query.after + 1, stream.removed + 1)
+    const start = query.start ?? 0
+    let ordinal = Math.max(query.after ?? 0, stream.removed) + 1
+    // A position before the range does not widen it.
+    const within =
+      query.after !== undefined &&
+      (ordinal > last || this.receivedAt(stream, ordinal, query.numbers) >= start)
+    if (!within) ordinal = this.firstAtOrAfter(stream, start, corrupt)
     while (ordinal <= last && count < query.limit) {
       const stretch = this.readOrSkip(stream, ordinal, query, corrupt)
       if ('next' in stretch) {
@@ -141,7 +164,10 @@ export class BookReader {
       if (to <= from) break
     }
     const hasMore =
-      count === query.limit && ordinal <= last && this.receivedAt(stream, ordinal) < end
+      count === query.limit &&
+      ordinal <= last &&
+      this.receivedAt(stream, ordinal, query.numbers) < end
+    if (ordinal > last) this.nameLostTail(stream, end, corrupt)
     return { runs, count, hasMore, corrupt }
   }
 
@@ -151,10 +177,12 @@ export class BookReader {
     const start = query.start ?? 0
     let count = 0
     const last = this.view.lastOrdinal(stream)
-    let ordinal =
-      query.after === undefined
-        ? Math.min(last, this.firstAtOrAfter(stream, end, corrupt) - 1)
-        : query.after - 1
+    let ordinal = Math.min(last, (query.after ?? Infinity) - 1)
+    const within =
+      query.after !== undefined &&
+      (ordinal <= stream.removed || this.receivedAt(stream, ordinal, query.numbers) < end)
+    if (!within) ordinal = Math.min(last, this.firstAtOrAfter(stream, end, corrupt) - 1)
+    if (query.after === undefined) this.nameLostTail(stream, end, corrupt)
     while (ordinal > stream.removed && count < query.limit) {
       const stretch = this.readOrSkip(stream, ordinal, query, corrupt)
       if ('next' in stretch) {
@@ -172,8 +200,15 @@ export class BookReader {
       if (to <= from) break
     }
     const hasMore =
-      count === query.limit && ordinal > stream.removed && this.receivedAt(stream, ordinal) >= start
+      count === query.limit &&
+      ordinal > stream.removed &&
+      this.receivedAt(stream, ordinal, query.numbers) >= start
     return { runs, count, hasMore, corrupt }
+  }
+
+  private nameLostTail(stream: Stream, end: number, corrupt: Gap[]): void {
+    const lost = this.view.lostTail(stream)
+    if (lost !== undefined && lost.firstReceived < end) corrupt.push(corruptGap(stream, lost))
   }
 
   // Damaged rows are passed over and named; everything else stays readable.
@@ -195,7 +230,7 @@ export class BookReader {
         ? {
             first: stream.next,
             count: last - stream.next + 1,
-            firstReceived: places.at(-1)?.lastReceived ?? 0,
+            firstReceived: lastKnownOf(places.at(-1)),
             lastReceived: this.view.lastReceived(stream),
           }
         : place
@@ -225,14 +260,14 @@ export class BookReader {
     }
   }
 
-  private receivedAt(stream: Stream, ordinal: number): number {
+  private receivedAt(stream: Stream, ordinal: number, numbers = true): number {
     const { places } = this.view.directory(stream)
     const place = places[placeOfOrdinal(places, ordinal)]
     if (ordinal < stream.next && place !== undefined && place.first === ordinal) {
       return place.firstReceived
     }
     try {
-      const stretch = this.stretchAt(stream, ordinal, true)
+      const stretch = this.stretchAt(stream, ordinal, numbers)
       return stretch.columns.received[ordinal - stretch.first]!
     } catch (error) {
       if (!isDamage(error)) throw error
@@ -240,18 +275,21 @@ export class BookReader {
     }
   }
 
-  private gapAt(stream: Stream, at: number): Gap | undefined {
+  private gapAt(stream: Stream, at: number, seen: boolean): Gap | undefined {
     // The instant of a real observation is not in the gap that starts with it.
-    const inside = (gap: Gap): boolean => gap.start < at && (gap.end === undefined || at < gap.end)
+    const inside = (gap: Gap): boolean =>
+      (seen ? gap.start < at : gap.start <= at) && (gap.end === undefined || at < gap.end)
     const of = (key: string): Gap[] =>
-      listGaps(this.view.database, { venue: stream.venue, key, start: at, end: at })
+      listGaps(this.view.database, { venue: stream.venue, key, start: at, end: at + 1 })
     const keys = [...new Set([stream.key, stream.market, ''])]
     return keys.flatMap(of).find(inside)
   }
 
   private bookAt(stream: Stream, stretch: Stretch, last: number): Ladder {
     let kept = this.kept.get(stream.id)
-    const reachable = kept !== undefined && kept.ordinal >= stretch.first - 1
+    // A reader's log can be cut behind it when the writer mends damage.
+    const reachable =
+      kept !== undefined && kept.ordinal >= stretch.first - 1 && kept.ordinal <= last
     if (kept === undefined || !reachable || kept.ladder.decimals < stretch.columns.priceDecimals) {
       const ladder = new Ladder()
       loadBase(ladder, stretch.columns)
@@ -280,6 +318,7 @@ class BucketWalk {
   private readonly stream: Stream
   private readonly query: SampleQuery
   private readonly corrupt: Gap[] = []
+  private readonly damaged = new Set<number>()
 
   constructor(reader: BookReader, view: View, stream: Stream, query: SampleQuery) {
     this.reader = reader
@@ -291,6 +330,10 @@ class BucketWalk {
   run(): SamplePage {
     const { query } = this
     const end = endOf(query)
+    const lost = this.view.lostTail(this.stream)
+    if (lost !== undefined && lost.firstReceived < end) {
+      this.corrupt.push(corruptGap(this.stream, lost))
+    }
     const wanted = query.limit + 1
     if (query.order === 'asc') {
       const picks = this.ascend(query.start, end, wanted)
@@ -349,10 +392,17 @@ class BucketWalk {
         end,
         ageMs: (end - columns.received[last.row]!) / 1000,
         observations: last.ordinal - (before?.ordinal ?? this.stream.removed),
-        changes: last.changes - (before?.changes ?? 0),
-        partial: start < this.query.start || end > this.query.end,
+        changes: last.changes - (before?.changes ?? this.changesRemoved()),
+        partial: start < this.query.start || end > endOf(this.query),
       },
     }
+  }
+
+  // Level changes of the rows that retention removed.
+  private changesRemoved(): number {
+    const first = this.view.directory(this.stream).places[0]
+    if (first === undefined) return this.stream.changes
+    return 'lost' in first ? 0 : first.changesBefore
   }
 
   private lastBefore(time: number): Found | undefined {
@@ -362,14 +412,14 @@ class BucketWalk {
     if (tail !== undefined && tail.columns.received[0]! < time) return this.find(tail.first, time)
     for (let index = placeOfTime(places, time - 1); index >= 0; index--) {
       const place = places[index]!
+      if (this.damaged.has(place.first)) continue
       try {
         if (!('lost' in place)) return this.find(place.first, time)
       } catch (error) {
         if (!isDamage(error)) throw error
       }
-      if (!this.corrupt.some((gap) => gap.afterSequence === place.first - 1)) {
-        this.corrupt.push(corruptGap(stream, place))
-      }
+      this.damaged.add(place.first)
+      this.corrupt.push(corruptGap(stream, place))
     }
     return undefined
   }
@@ -401,6 +451,12 @@ type Found = {
   readonly row: number
   readonly ordinal: number
   readonly changes: number
+}
+
+// Of a lost place only the row before it is known.
+function lastKnownOf(place: Directory['places'][number] | undefined): number {
+  if (place === undefined) return 0
+  return 'lost' in place ? place.firstReceived : place.lastReceived
 }
 
 function endOf(query: { end?: number; knownAt?: number }): number {

@@ -70,8 +70,15 @@ export function readMarket(
     id,
     knownAt,
   )
-  const ordinal = row?.['ordinal'] as number | null
-  return ordinal === null ? undefined : toState(readRevision(database, id, ordinal))
+  const ordinal = (row?.['ordinal'] as number | null) ?? 0
+  // The time that was looked for is not checked by looking: the next revision must be a later one.
+  if (ordinal < (market['revisions'] as number)) {
+    const next = revisionRow(database, id, ordinal + 1)
+    if ((next['known_at'] as number) <= knownAt) {
+      throw new PriorbookError('corrupt_row', `revision ${ordinal + 1} of ${marketId} is misplaced`)
+    }
+  }
+  return ordinal === 0 ? undefined : toState(readRevision(database, id, ordinal))
 }
 
 /** The history of a market record, oldest first. */
@@ -94,6 +101,7 @@ export function listRevisions(
 
 /** Markets that match, by (open time, venue, id). */
 export function listMarkets(database: Database, query: MarketQuery): MarketPage {
+  database.ensureWhole('market')
   const where: string[] = []
   const values: Column[] = []
   const add = (condition: string, ...more: Column[]): void => {
@@ -199,7 +207,10 @@ function findMarket(database: Database, venue: string, market: string): Row | un
     venue,
     market,
   )
-  if (row === undefined) return undefined
+  if (row === undefined) {
+    database.ensureWhole('market')
+    return undefined
+  }
   checkRow('market', MARKET_COLUMNS, row)
   if (row['venue'] !== venue || row['market'] !== market) {
     throw new PriorbookError('corrupt_row', `the index of markets is damaged at ${market}`)

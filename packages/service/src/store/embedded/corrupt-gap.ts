@@ -15,7 +15,7 @@ export function corruptGap(
     start: place.firstReceived as Micros,
     ...(open ? {} : { end: (place.lastReceived + 1) as Micros }),
     afterSequence: place.first - 1,
-    detail: `${place.count} ${stream.kind} rows`,
+    detail: `${place.count === 0 ? 'an unknown number of' : place.count} ${stream.kind} rows`,
     journal: 0,
   }
 }

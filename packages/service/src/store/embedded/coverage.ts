@@ -43,8 +43,10 @@ export function readCoverage(view: View, ref: InstrumentRef): Coverage | undefin
   const stream = view.stream(ref, 'book')
   const facts = stream === undefined ? undefined : factsOf(view, stream)
   if (stream === undefined || facts === undefined) return undefined
+  // What the whole market or the whole venue missed, the instrument missed too.
+  const keys = [...new Set([stream.key, stream.market, ''])]
   const gaps = [
-    ...listGaps(view.database, { venue: stream.venue, key: stream.key }),
+    ...keys.flatMap((key) => listGaps(view.database, { venue: stream.venue, key })),
     ...damagedSpans(view, stream),
   ].sort((a, b) => a.start - b.start)
   const days: DayCoverage[] = []
@@ -75,7 +77,7 @@ function coverDay(
     covered = end
   }
   const observedMicros = Math.max(0, to - from - gapMicros)
-  const holes = gaps.some((gap) => gap.start < day + DAY && (gap.end ?? to) > from)
+  const holes = gaps.some((gap) => gap.start < day + DAY && (gap.end ?? Infinity) > from)
   const condition = observations === 0 ? 'missing' : holes ? 'degraded' : 'available'
   return {
     day,
@@ -108,5 +110,6 @@ function rowsBefore(view: View, stream: Stream, time: number): number {
 // Damage is looked for by the directory alone here; `verify` opens every chunk.
 function damagedSpans(view: View, stream: Stream): Gap[] {
   const { places } = view.directory(stream)
-  return places.filter((place) => 'lost' in place).map((place) => corruptGap(stream, place))
+  const lost = [...places.filter((place) => 'lost' in place), view.lostTail(stream)]
+  return lost.filter((place) => place !== undefined).map((place) => corruptGap(stream, place))
 }

@@ -1,6 +1,8 @@
+import { statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { migrate, SCHEMA_VERSION } from './schema.ts'
+import { findWalDamage } from './wal-check.ts'
 
 /** A value of a SQLite column as Priorbook uses them. */
 export type Column = number | string | Uint8Array | null
@@ -20,6 +22,7 @@ export class Database {
   readonly readOnly: boolean
   private readonly connection: DatabaseSync
   private readonly statements = new Map<string, StatementSync>()
+  private readonly whole = new Set<string>()
 
   constructor(file: string, readOnly: boolean) {
     this.file = file
@@ -64,7 +67,25 @@ export class Database {
   /** Runs `work` on one consistent view of the database. */
   read<T>(work: () => T): T {
     if (this.connection.isTransaction) return work()
-    return this.transaction('BEGIN', work)
+    this.run('BEGIN')
+    try {
+      return work()
+    } finally {
+      this.endRead()
+    }
+  }
+
+  /**
+   * Throws `corrupt_database` unless a table and its indexes agree. For tables whose rows are found by
+   * name: nobody would miss a row that its index has lost. Looked at once for each connection.
+   */
+  ensureWhole(table: string): void {
+    if (this.whole.has(table)) return
+    const text = this.get(`PRAGMA integrity_check('${table}')`)!['integrity_check']
+    if (text !== 'ok') {
+      throw new PriorbookError('corrupt_database', `${this.file}: table ${table}: ${text}`)
+    }
+    this.whole.add(table)
   }
 
   /** Changes when another connection has committed. */
@@ -90,8 +111,20 @@ export class Database {
     }
   }
 
+  // Nothing was written, so nothing is lost; SQLite repeats here what it found damaged while reading.
+  private endRead(): void {
+    try {
+      this.run('COMMIT')
+    } catch {
+      if (this.connection.isTransaction) this.run('ROLLBACK')
+    }
+  }
+
   private configure(): void {
     this.connection.exec('PRAGMA busy_timeout = 5000')
+    // First of all: nothing is written to a file that is not ours, or newer than this build.
+    const version = this.checkIdentity()
+    this.checkWal()
     if (!this.readOnly) {
       // Small pages waste least around chunks of 4 to 8 KB; see docs/benchmarks.md.
       this.connection.exec('PRAGMA page_size = 1024')
@@ -105,6 +138,27 @@ export class Database {
     this.connection.exec('PRAGMA cache_size = -16384')
     this.connection.exec('PRAGMA mmap_size = 268435456')
     this.connection.exec('PRAGMA temp_store = MEMORY')
+    if (version === SCHEMA_VERSION) return
+    this.write(() => {
+      migrate(this, version)
+      this.script(`PRAGMA application_id = ${APPLICATION_ID}`)
+      this.script(`PRAGMA user_version = ${SCHEMA_VERSION}`)
+    })
+  }
+
+  // A database that lost the mark of its mode would be read without the commits in its log.
+  private checkWal(): void {
+    const wal = `${this.file}-wal`
+    const waits = (statSync(wal, { throwIfNoEntry: false })?.size ?? 0) > 0
+    const mode = this.get('PRAGMA journal_mode')!['journal_mode']
+    const damage =
+      waits && mode !== 'wal' ? 'the header does not know of the log' : findWalDamage(wal)
+    if (damage !== undefined) {
+      throw new PriorbookError('corrupt_database', `${this.file}: ${damage}`)
+    }
+  }
+
+  private checkIdentity(): number {
     const version = this.get('PRAGMA user_version')!['user_version'] as number
     if (version > SCHEMA_VERSION) {
       throw new PriorbookError(
@@ -112,23 +166,19 @@ export class Database {
         `${this.file} has schema ${version}, this build reads up to ${SCHEMA_VERSION}: upgrade Priorbook to open it`,
       )
     }
-    if (version === SCHEMA_VERSION) return
+    const id = this.get('PRAGMA application_id')!['application_id'] as number
+    const tables = this.get('SELECT count(*) AS n FROM sqlite_schema')!['n'] as number
+    if (id !== APPLICATION_ID && tables > 0) {
+      throw new PriorbookError('store_unavailable', `${this.file} is not a Priorbook tape`)
+    }
+    if (version === SCHEMA_VERSION) return version
     if (this.readOnly) {
       throw new PriorbookError(
         'store_unavailable',
         `${this.file} has schema ${version}, not ${SCHEMA_VERSION}: open it once for writing to migrate it`,
       )
     }
-    const id = this.get('PRAGMA application_id')!['application_id'] as number
-    const tables = this.get('SELECT count(*) AS n FROM sqlite_schema')!['n'] as number
-    if (id !== APPLICATION_ID && tables > 0) {
-      throw new PriorbookError('store_unavailable', `${this.file} is not a Priorbook tape`)
-    }
-    this.write(() => {
-      migrate(this, version)
-      this.script(`PRAGMA application_id = ${APPLICATION_ID}`)
-      this.script(`PRAGMA user_version = ${SCHEMA_VERSION}`)
-    })
+    return version
   }
 
   private prepare(sql: string): StatementSync {
@@ -149,6 +199,8 @@ const CORRUPT = 11
 const FULL = 13
 const CANTOPEN = 14
 const NOTADB = 26
+// Extended: the file ends before a page that it should have.
+const SHORT_READ = 522
 
 function guard<T>(file: string, work: () => T): T {
   try {
@@ -160,10 +212,19 @@ function guard<T>(file: string, work: () => T): T {
 
 function toStoreError(file: string, cause: unknown): unknown {
   if (cause instanceof PriorbookError || !(cause instanceof Error)) return cause
-  const extended = (cause as { errcode?: unknown }).errcode
+  const { errcode: extended, code } = cause as { errcode?: unknown; code?: unknown }
+  // Priorbook writes no number that JavaScript cannot hold.
+  if (code === 'ERR_OUT_OF_RANGE') {
+    return new PriorbookError('corrupt_row', `${file}: ${cause.message}`, { cause })
+  }
   if (typeof extended !== 'number') return cause
   const say = (code: ConstructorParameters<typeof PriorbookError>[0], text: string): Error =>
     new PriorbookError(code, `${file}: ${text} (${cause.message})`, { cause })
+  // Every statement fits the schema of its version: then the schema's own text is damaged.
+  if (/no such (table|column)/.test(cause.message)) {
+    return say('corrupt_database', 'the schema is damaged')
+  }
+  if (extended === SHORT_READ) return say('corrupt_database', 'the database file is cut short')
   switch (extended & 0xff) {
     case FULL:
       return say('disk_full', 'no space is left; nothing of this write was kept')

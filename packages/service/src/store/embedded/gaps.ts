@@ -1,7 +1,14 @@
-import type { Gap, GapReason, GapScope, Micros, VenueId } from '@priorbook/sdk/domain'
+import {
+  PriorbookError,
+  type Gap,
+  type GapReason,
+  type GapScope,
+  type Micros,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import type { GapQuery } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
-import { checkRow, rowSum } from './row-sum.ts'
+import { checkRow, holds, rowSum } from './row-sum.ts'
 
 const COLUMNS = [
   'venue',
@@ -50,6 +57,7 @@ export function removeGaps(database: Database, ref: { venue: VenueId; key: strin
 
 /** Lists gaps by start; those that touch [start, end) where a range is given. */
 export function listGaps(database: Database, query: GapQuery): Gap[] {
+  refuseDamaged(database, query)
   const where: string[] = []
   const values: Column[] = []
   const add = (condition: string, ...more: Column[]): void => {
@@ -72,6 +80,26 @@ export function listGaps(database: Database, query: GapQuery): Gap[] {
     query.limit ?? -1,
   )
   return rows.map(toGap)
+}
+
+const damaged = new WeakMap<Database, readonly { venue: Column; key: Column }[]>()
+
+// A damaged end would keep a gap out of the very question that it answers. All gaps are looked at once
+// for each connection; the index vouches for the names of those that fail.
+function refuseDamaged(database: Database, query: GapQuery): void {
+  let names = damaged.get(database)
+  if (names === undefined) {
+    database.ensureWhole('gap')
+    names = database
+      .all(`SELECT ${COLUMNS.join(', ')}, sum FROM gap`)
+      .filter((row) => !holds('gap', COLUMNS, row))
+      .map((row) => ({ venue: row['venue']!, key: row['key']! }))
+    damaged.set(database, names)
+  }
+  const touches = names.some(
+    ({ venue, key }) => (query.venue ?? venue) === venue && (query.key ?? key) === key,
+  )
+  if (touches) throw new PriorbookError('corrupt_row', 'a row of table gap fails its checksum')
 }
 
 function toGap(row: Row): Gap {

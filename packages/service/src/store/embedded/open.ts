@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { TapePlatform } from '@priorbook/sdk/tape'
@@ -9,16 +9,17 @@ import { BookReader } from './books.ts'
 import { listMarkets, listRevisions, readMarket } from './catalog.ts'
 import { factsOf, listFacts, readCoverage } from './coverage.ts'
 import { Database } from './database.ts'
+import { placeOfOrdinal } from './directory.ts'
 import { listGaps } from './gaps.ts'
 import { listQuarantine } from './quarantine.ts'
 import { removeOlder } from './retention.ts'
 import { readSamples, readTrades } from './rows.ts'
-import { readState, STATE } from './state.ts'
+import { findState, readState, STATE } from './state.ts'
 import { listStreams } from './streams.ts'
 import { Verifier } from './verify.ts'
 import { View } from './view.ts'
 import { openWriterLock } from './writer-lock.ts'
-import { Writer, type SealLimits } from './writer.ts'
+import { isOutOfSpace, Writer, type SealLimits } from './writer.ts'
 
 /** How to open the embedded store. */
 export type EmbeddedOptions = {
@@ -49,6 +50,7 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   let lock: { close(): void } | undefined
   if (!readOnly) {
     makeFolder(dirname(file))
+    for (const own of [file, `${file}.lock`]) ensureWritable(own)
     lock = openWriterLock(`${file}.lock`)
   }
   try {
@@ -95,15 +97,17 @@ function createStore(
   const flush = (): void => {
     const group = waiting
     waiting = []
+    if (group.length === 0) return
     try {
       writer!.commit(group.map(({ batch }) => batch))
       for (const { resolve } of group) resolve()
     } catch (error) {
-      if (group.length === 1) group[0]!.reject(error)
+      // One bad batch must not take its neighbours along. But without space none is tried any more: a
+      // smaller one that still fits would move the position past those that did not.
+      if (group.length === 1 || isOutOfSpace(error)) for (const { reject } of group) reject(error)
       else for (const one of group) commitAlone(one)
     }
   }
-  // One bad batch must not take its neighbours along.
   const commitAlone = ({ batch, resolve, reject }: Waiting): void => {
     try {
       writer!.commit([batch])
@@ -136,7 +140,7 @@ function createStore(
         ? read(() => readState(database, STATE.applied(venue)))
         : write((own) => own.appliedPosition(venue)),
 
-    fact: (name) => read(() => readState(database, STATE.fact(name)) || undefined),
+    fact: (name) => read(() => findState(database, STATE.fact(name))),
 
     instrument: (ref) =>
       read(() => {
@@ -155,16 +159,13 @@ function createStore(
         listStreams(database).filter(({ venue, key }) => venue === ref.venue && key === ref.key),
       )
       for (const { id } of streams) {
-        const stream = view.streamById(id)
-        const places = await read(() => view.directory(stream).places)
-        for (const place of places) {
-          if ('lost' in place) continue
-          const bytes = await read(() => view.bodies.bytes(place))
-          if (bytes === undefined) continue
-          const { kind, metric } = stream
-          const { first, count } = place
-          const sealed = place.form === 'sealed'
-          yield { kind, metric, first, count, sealed, bytes } satisfies StoredChunk
+        // Each step looks anew: between two of them a part can be packed again, under any body number.
+        for (let next = 1; ;) {
+          const chunk = await read(() => chunkFrom(view, id, next))
+          if (chunk === undefined) break
+          yield chunk
+          if (!chunk.sealed) break
+          next = chunk.first + chunk.count
         }
       }
     },
@@ -186,10 +187,37 @@ function createStore(
     },
     async close() {
       if (closed) return
+      flush()
       closed = true
       database.close()
       unlock()
     },
+  }
+}
+
+// The first readable chunk that starts at an ordinal or after it.
+function chunkFrom(view: View, id: number, ordinal: number): StoredChunk | undefined {
+  const stream = view.streamById(id)
+  const { places } = view.directory(stream)
+  for (let index = Math.max(0, placeOfOrdinal(places, ordinal)); index < places.length; index++) {
+    const place = places[index]!
+    if ('lost' in place || place.first < ordinal) continue
+    const bytes = view.bodies.bytes(place)
+    if (bytes === undefined) continue
+    const { kind, metric } = stream
+    const { first, count } = place
+    return { kind, metric, first, count, sealed: place.form === 'sealed', bytes }
+  }
+  return undefined
+}
+
+// SQLite opens a file that it may not write for reading, without a word.
+function ensureWritable(file: string): void {
+  if (!existsSync(file)) return
+  try {
+    accessSync(file, constants.W_OK)
+  } catch (cause) {
+    throw new PriorbookError('store_read_only', `${file} cannot be written`, { cause })
   }
 }
 

@@ -8,7 +8,10 @@ import { readState, STATE, writeState } from './state.ts'
 import { listStreams, saveStream, type Stream } from './streams.ts'
 import type { View } from './view.ts'
 
-/** Removes whole sealed chunks whose newest row is older than a time, and says so with a gap. */
+/**
+ * Removes whole sealed chunks whose newest row is older than a time, and says so with a gap. The
+ * newest chunk of a stream stays: what comes next builds on its book and may not run before its time.
+ */
 export function removeOlder(view: View, platform: TapePlatform, before: number): RetentionReport {
   let chunks = 0
   let rows = 0
@@ -29,7 +32,7 @@ function removeFrom(
 ): RetentionReport {
   const { places } = view.directory(stream)
   const old: ChunkPlace[] = []
-  for (const place of places) {
+  for (const place of places.slice(0, -1)) {
     if ('lost' in place || place.form !== 'sealed' || place.lastReceived >= before) break
     old.push(place)
   }

@@ -17,13 +17,15 @@ export function rowSum(table: string, values: readonly Column[]): number {
   return sum
 }
 
+/** True when the row's `sum` fits the named columns. */
+export function holds(table: string, columns: readonly string[], row: Row): boolean {
+  const values = columns.map((name) => row[name] ?? null)
+  return rowSum(table, values) === row['sum']
+}
+
 /** Throws `corrupt_row` unless the row's `sum` fits the named columns. */
 export function checkRow(table: string, columns: readonly string[], row: Row): void {
-  const sum = rowSum(
-    table,
-    columns.map((name) => row[name] ?? null),
-  )
-  if (sum !== row['sum']) {
+  if (!holds(table, columns, row)) {
     throw new PriorbookError('corrupt_row', `a row of table ${table} fails its checksum`)
   }
 }

@@ -77,6 +77,11 @@ function readRows<Columns extends HeadColumns>(
     }
   }
   const hasMore = wanted === 0
+  const lost = view.lostTail(stream)
+  const reached = down ? query.after === undefined : !hasMore
+  if (lost !== undefined && reached && lost.firstReceived < end) {
+    corrupt.push(corruptGap(stream, lost))
+  }
   if (down) pieces.reverse()
   for (const { columns, first, from, to } of pieces) {
     kind.push(rows, columns, from, to)

@@ -22,7 +22,7 @@ import { saveStream, type Stream } from './streams.ts'
 import { pushSamples, pushTrades, sameMaker, type TailRows } from './tail.ts'
 
 /** Rows of a full chunk. A function of the data alone decides boundaries, so a rebuild repeats them. */
-export const CHUNK_ROWS = 2048
+export const CHUNK_ROWS = 1024
 
 /** How rows are packed: sealed chunks tightly, parts by the pass's own choice. */
 export type Packing = {

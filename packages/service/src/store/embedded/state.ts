@@ -3,8 +3,13 @@ import { checkRow, rowSum } from './row-sum.ts'
 
 /** Reads one of the store's own numbers; 0 where it was never written. */
 export function readState(database: Database, name: string): number {
+  return findState(database, name) ?? 0
+}
+
+/** Reads a number that may never have been written. */
+export function findState(database: Database, name: string): number | undefined {
   const row = database.get('SELECT name, value, sum FROM state WHERE name = ?', name)
-  if (row === undefined) return 0
+  if (row === undefined) return undefined
   checkRow('state', ['name', 'value'], row)
   return row['value'] as number
 }
@@ -19,6 +24,14 @@ export function writeState(database: Database, name: string, value: number): voi
   )
 }
 
+/** Looks at every number: one whose name is damaged would not be missed, it would be 0. */
+export function checkStates(database: Database): void {
+  database.ensureWhole('state')
+  for (const row of database.all('SELECT name, value, sum FROM state')) {
+    checkRow('state', ['name', 'value'], row)
+  }
+}
+
 /** The names of the store's numbers. */
 export const STATE = {
   /** Every log batch up to this one is packed into chunks and removed. */
@@ -29,4 +42,6 @@ export const STATE = {
   applied: (venue: string): string => `applied:${venue}`,
   fact: (name: string): string => `fact:${name}`,
   packed: (venue: string): string => `packed:${venue}`,
+  /** How far `applied` had come when a damaged log was cut off. */
+  mended: (venue: string): string => `mended:${venue}`,
 } as const

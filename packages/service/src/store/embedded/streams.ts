@@ -1,4 +1,4 @@
-import { ORIGINS, type VenueId } from '@priorbook/sdk/domain'
+import { ORIGINS, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { CHUNK_KINDS, NO_HASH, type ChunkKind } from '@priorbook/sdk/tape'
 import type { Column, Database, Row } from './database.ts'
 import type { Maker } from './log.ts'
@@ -79,7 +79,9 @@ export function findStream(
 
 /** Reads a stream again by its number. */
 export function readStream(database: Database, id: number): Stream {
-  return toStream(database.get(`${SELECT} WHERE id = ?`, id)!)
+  const row = database.get(`${SELECT} WHERE id = ?`, id)
+  if (row === undefined) throw new PriorbookError('corrupt_row', `stream ${id} is missing`)
+  return toStream(row)
 }
 
 /** All streams of a kind in their newest generation, by venue and key. */

@@ -13,6 +13,7 @@ import { listMarkets, listRevisions } from './catalog.ts'
 import type { ChunkPlace } from './directory.ts'
 import { listGaps } from './gaps.ts'
 import { listQuarantine } from './quarantine.ts'
+import { checkStates } from './state.ts'
 import { listStreams, type Stream } from './streams.ts'
 import type { View } from './view.ts'
 
@@ -30,6 +31,7 @@ export class Verifier {
 
   run(progress?: Progress): VerifyReport {
     this.attempt('database file', () => this.checkFile())
+    this.attempt('state', () => checkStates(this.view.database))
     this.attempt('log', () => {
       const { damagedLog } = this.view
       if (damagedLog !== undefined)

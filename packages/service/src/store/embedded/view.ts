@@ -1,11 +1,11 @@
-import { PriorbookError } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
 import { applyRows, Ladder, loadBase, type ChunkKind, type TapePlatform } from '@priorbook/sdk/tape'
 import type { InstrumentRef } from '../store.ts'
 import { Bodies, isDamage, nameOf } from './bodies.ts'
 import type { Database } from './database.ts'
-import { readDirectory, type Directory } from './directory.ts'
+import { readDirectory, type Directory, type LostPlace } from './directory.ts'
 import { readLog } from './log.ts'
-import { readState, STATE } from './state.ts'
+import { checkStates, readState, STATE } from './state.ts'
 import { findStream, readStream, type Stream, type StreamName } from './streams.ts'
 import { Tail, type TailRows } from './tail.ts'
 
@@ -42,8 +42,9 @@ export class View {
   refresh(): void {
     const dataVersion = this.database.dataVersion()
     if (dataVersion === this.seen) return
+    const first = this.seen === -1
+    this.reload(first)
     this.seen = dataVersion
-    this.reload()
   }
 
   /** The newest log batch taken over. */
@@ -167,6 +168,14 @@ export class View {
     return 'lost' in place ? place.firstReceived : place.lastReceived
   }
 
+  /** What a damaged log may have held of a stream: how many rows nobody knows. */
+  lostTail(stream: Stream): LostPlace | undefined {
+    if (this.damagedLog === undefined) return undefined
+    const first = this.lastOrdinal(stream) + 1
+    const firstReceived = this.lastReceived(stream)
+    return { lost: true, first, count: 0, firstReceived, lastReceived: Number.MAX_SAFE_INTEGER }
+  }
+
   /** The book after the last chunk of a stream. */
   endOf(stream: Stream): Ladder {
     const ladder = new Ladder()
@@ -181,7 +190,11 @@ export class View {
     return ladder
   }
 
-  private reload(): void {
+  private reload(first: boolean): void {
+    if (first) {
+      checkStates(this.database)
+      this.database.ensureWhole('stream')
+    }
     const sealedThrough = readState(this.database, STATE.sealedThrough)
     this.version = readState(this.database, STATE.version)
     if (sealedThrough !== this.sealedThrough) {
@@ -202,7 +215,11 @@ export class View {
         if (id !== this.lastLog + 1) {
           throw new PriorbookError('corrupt_row', `log batch ${this.lastLog + 1} is missing`)
         }
-        const header = readLog(id, row['bytes'] as Uint8Array, this.tail)
+        const bytes = row['bytes']
+        if (!(bytes instanceof Uint8Array)) {
+          throw new PriorbookError('corrupt_row', `log batch ${id} is text`)
+        }
+        const header = readLog(id, bytes, this.tail)
         this.positions.set(header.venue, header.position)
       } catch (error) {
         if (!isDamage(error)) throw error
@@ -210,6 +227,18 @@ export class View {
         return
       }
       this.lastLog = id
+    }
+    if (first || this.database.readOnly) this.checkLogEnd()
+  }
+
+  // Batches that vanished from the end of the log are missed by the positions that they brought.
+  private checkLogEnd(): void {
+    for (const venue of VENUE_IDS) {
+      const packed = readState(this.database, STATE.packed(venue))
+      const known = Math.max(packed, this.positions.get(venue) ?? 0)
+      if (readState(this.database, STATE.applied(venue)) <= known) continue
+      const error = new PriorbookError('corrupt_row', `log batches of ${venue} are missing`)
+      this.damagedLog = { id: this.lastLog + 1, error }
     }
   }
 }

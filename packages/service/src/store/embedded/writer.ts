@@ -24,7 +24,7 @@ import { LogWriter, type Maker } from './log.ts'
 import { saveQuarantine } from './quarantine.ts'
 import { Sealer, type Packing } from './seal.ts'
 import { readState, STATE, writeState } from './state.ts'
-import { createStream, type Stream } from './streams.ts'
+import { createStream, listStreams, type Stream } from './streams.ts'
 import type { View } from './view.ts'
 
 /** When the log is packed: bounded memory for every process and a bounded time to open after a kill. */
@@ -36,6 +36,8 @@ export type SealLimits = {
 }
 
 const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192 }
+// An explicit seal has nobody to wait for it: fewer, larger transactions.
+const SEAL_STEP = 65_536
 
 /** The one writer of a database: appends batches as log bodies and packs the log into chunks. */
 export class Writer {
@@ -49,6 +51,8 @@ export class Writer {
   // Observations of one instrument share its object: no name is built and looked up for each row.
   private bookStreams = new WeakMap<Instrument, Stream>()
   private pass: Pass | undefined
+  // Journal records up to which a stream is packed, where that is beyond the applied position.
+  private readonly floors = new Map<number, number>()
   /** What was found damaged in the log and cut off when the store was opened. */
   repaired: string | undefined
 
@@ -59,6 +63,7 @@ export class Writer {
     this.packing = { sealed: platform, part: withoutCompression(platform), partForm: 'loose' }
     this.limits = { ...DEFAULT_LIMITS, ...limits }
     this.repairLog()
+    this.readFloors()
   }
 
   appliedPosition(venue: string): number {
@@ -93,7 +98,12 @@ export class Writer {
     for (const [venue, position] of positions) this.applied.set(venue, position)
     for (const push of group.rows) push()
     this.view.advance(group.id)
-    this.packSome()
+    try {
+      this.packSome()
+    } catch (error) {
+      // The batches are durable all the same; packing is tried again after the next commit.
+      if (!isOutOfSpace(error)) throw error
+    }
   }
 
   /** Packs everything that is in the log, and loose parts tightly. */
@@ -105,10 +115,11 @@ export class Writer {
     for (const row of loose) ids.add(row['stream'] as number)
     let chunks = 0
     let rows = 0
-    for (const id of ids) {
-      const stream = this.view.streamById(id)
-      rows += this.view.tailOf(stream)?.columns.count ?? 0
-      chunks += this.packStream(stream, tight)
+    const waiting = [...ids]
+    while (waiting.length > 0) {
+      const packed = this.packGroup(waiting, SEAL_STEP, tight)
+      chunks += packed.chunks
+      rows += packed.rows
     }
     this.endPass(pass)
     this.pass = undefined
@@ -125,13 +136,16 @@ export class Writer {
     const { log } = this
     const { tail } = this.view
     log.begin({ id: group.id, venue: batch.venue, position: batch.position, maker })
-    const claim = (row: Arrival, kind: ChunkKind, metric = ''): { id: number; ordinal: number } => {
+    const claim = (row: Arrival, kind: ChunkKind, metric = ''): Claim | undefined => {
       const stream = this.streamOf(group, row.instrument, kind, metric, maker, row.received)
+      if (row.journal <= (this.floors.get(stream.id) ?? 0)) return undefined
       return { id: stream.id, ordinal: this.claim(group, stream, row.received) }
     }
     for (const row of batch.observations ?? []) {
       if (row.journal <= applied) continue
-      const { id, ordinal } = claim(row, 'book')
+      const claimed = claim(row, 'book')
+      if (claimed === undefined) continue
+      const { id, ordinal } = claimed
       log.book(id, ordinal, row, row.priceDecimals, row.keys, row.sizes)
       group.rows.push(() =>
         tail.book(id, ordinal, maker, row, row.priceDecimals, row.keys, row.sizes),
@@ -139,7 +153,9 @@ export class Writer {
     }
     for (const row of batch.trades ?? []) {
       if (row.journal <= applied) continue
-      const { id, ordinal } = claim(row, 'trade')
+      const claimed = claim(row, 'trade')
+      if (claimed === undefined) continue
+      const { id, ordinal } = claimed
       const head = headOf(row)
       const taker = TAKERS.indexOf(row.taker)
       log.trade(id, ordinal, head, row.tradeId, row.price, row.size, taker)
@@ -149,7 +165,9 @@ export class Writer {
     }
     for (const row of batch.samples ?? []) {
       if (row.journal <= applied) continue
-      const { id, ordinal } = claim(row, 'sample', row.metric)
+      const claimed = claim(row, 'sample', row.metric)
+      if (claimed === undefined) continue
+      const { id, ordinal } = claimed
       const head = headOf(row)
       const value = parseScaled(row.value, SAMPLE_DECIMALS)
       log.sample(id, ordinal, head, value)
@@ -213,18 +231,10 @@ export class Writer {
   private packSome(): void {
     if (this.pass === undefined && this.view.tail.rows < this.limits.rows) return
     this.pass ??= this.beginPass()
-    let rows = 0
-    while (rows < this.limits.step) {
-      const id = this.pass.streams.pop()
-      if (id === undefined) {
-        this.endPass(this.pass)
-        this.pass = undefined
-        return
-      }
-      const stream = this.view.streamById(id)
-      rows += this.view.tailOf(stream)?.columns.count ?? 0
-      this.packStream(stream, this.packing)
-    }
+    this.packGroup(this.pass.streams, this.limits.step, this.packing)
+    if (this.pass.streams.length > 0) return
+    this.endPass(this.pass)
+    this.pass = undefined
   }
 
   private beginPass(): Pass {
@@ -247,21 +257,34 @@ export class Writer {
     this.view.truncated(pass.through)
   }
 
-  private packStream(stream: Stream, packing: Packing): number {
-    const before = { ...stream }
+  // Packs streams off the end of a list until enough rows were packed, in one transaction.
+  private packGroup(ids: number[], enough: number, packing: Packing): SealReport {
     const version = readState(this.database, STATE.version) + 1
-    let sealed = 0
+    const before: { stream: Stream; row: Stream }[] = []
+    let chunks = 0
+    let rows = 0
     try {
       this.database.write(() => {
-        sealed = this.pack(stream, version, packing)
+        while (rows < enough) {
+          const id = ids.at(-1)
+          if (id === undefined) break
+          const stream = this.view.streamById(id)
+          ids.pop()
+          before.push({ stream, row: { ...stream } })
+          rows += this.view.tailOf(stream)?.columns.count ?? 0
+          chunks += this.pack(stream, version, packing)
+        }
         writeState(this.database, STATE.version, version)
       })
     } catch (error) {
-      Object.assign(stream, before)
+      for (const { stream, row } of before) {
+        Object.assign(stream, row)
+        ids.push(stream.id)
+      }
       throw error
     }
-    this.view.packed(version, stream)
-    return sealed
+    for (const { stream } of before) this.view.packed(version, stream)
+    return { chunks, rows }
   }
 
   private pack(stream: Stream, version: number, packing: Packing): number {
@@ -299,13 +322,16 @@ export class Writer {
   private repairLog(): void {
     const { damagedLog } = this.view
     if (damagedLog === undefined) return
-    const last = this.database.get('SELECT max(id) AS id FROM log')!['id'] as number
+    const newest = this.database.get('SELECT max(id) AS id FROM log')!['id'] as number | null
+    const last = Math.max(newest ?? 0, damagedLog.id)
     this.database.write(() => {
       this.database.run('DELETE FROM log WHERE id >= ?', damagedLog.id)
       for (const venue of VENUE_IDS) {
         const good = this.view.positions.get(venue) ?? readState(this.database, STATE.packed(venue))
-        if (readState(this.database, STATE.applied(venue)) > good) {
+        const applied = readState(this.database, STATE.applied(venue))
+        if (applied > good) {
           writeState(this.database, STATE.applied(venue), good)
+          writeState(this.database, STATE.mended(venue), applied)
         }
       }
     })
@@ -317,6 +343,24 @@ export class Writer {
     this.view.advance(last)
     this.repaired = damagedLog.error.message
   }
+
+  // A pass may have packed rows of batches that were cut off with the log: when the journal brings
+  // them again, they are there already.
+  private readFloors(): void {
+    for (const venue of VENUE_IDS) {
+      if (readState(this.database, STATE.mended(venue)) <= this.appliedPosition(venue)) continue
+      for (const { id } of listStreams(this.database, undefined, venue)) {
+        const stream = this.view.streamById(id)
+        const place = this.view.directory(stream).places.at(-1)
+        if (place === undefined || 'lost' in place) continue
+        try {
+          this.floors.set(id, this.view.bodies.open(stream, place).header.lastJournal)
+        } catch (error) {
+          if (!isDamage(error)) throw error
+        }
+      }
+    }
+  }
 }
 
 /** One round of packing: everything that was in the log when it began. */
@@ -326,7 +370,14 @@ type Pass = {
   readonly positions: readonly (readonly [string, number])[]
 }
 
-type Arrival = { readonly instrument: Instrument; readonly received: number }
+type Arrival = {
+  readonly instrument: Instrument
+  readonly received: number
+  readonly journal: number
+}
+
+/** The place that a row gets in its stream. */
+type Claim = { readonly id: number; readonly ordinal: number }
 
 /** What one commit has done so far. */
 type Group = {
@@ -334,6 +385,12 @@ type Group = {
   readonly rows: (() => void)[]
   readonly ends: Map<number, { ordinal: number; received: number }>
   readonly created: Stream[]
+}
+
+/** True when the disk, not the batch, is why a write failed. */
+export function isOutOfSpace(error: unknown): boolean {
+  if (!(error instanceof PriorbookError)) return false
+  return error.code === 'disk_full' || error.code === 'store_unavailable'
 }
 
 function headOf(row: Provenance): RowHead {

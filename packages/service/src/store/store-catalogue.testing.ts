@@ -1,0 +1,263 @@
+import type { Gap, MarketRecord, Micros } from '@priorbook/sdk/domain'
+import { expect, test } from 'vitest'
+import { expectAsOf, expectLines, expectStore } from './store-answers.testing.ts'
+import { ModelStore } from './store-model.testing.ts'
+import { ORDERS, write, type Open, type OpenWritten } from './store-opened.testing.ts'
+import { BEGIN, createRandom, createRecord, INSTRUMENTS } from './store-script.testing.ts'
+import type { MarketQuery, Store } from './store.ts'
+
+/** The catalogue: revisions, what was known when, filters and cursors. */
+export function marketTests(open: Open): void {
+  const MARKET = { venue: 'venueb', market: 'KXBTC-26AUG05-T1.5' } as const
+  const made = { origin: 'live', recorder: 'r1', normalizer: 1 } as const
+
+  test('every revision of a market, and the one known at any time', async () => {
+    const { store, reopen } = await open()
+    const model = new ModelStore(new WeakMap())
+    // More than two dictionary bases, and a text that changes as a whole in between.
+    for (let index = 1; index <= 80; index++) {
+      const title = index > 40 ? 'x'.repeat(index * 50) : 'Will it be higher?'
+      const record = createRecord(MARKET, String(index), { title, participantCount: index % 3 })
+      const revision = {
+        kind: 'market',
+        journal: index,
+        received: (BEGIN + index * 10) as Micros,
+      } as const
+      const batch = {
+        ...made,
+        venue: 'venueb',
+        position: index,
+        revisions: [{ ...revision, record }],
+      } as const
+      await write(store, model, [batch])
+      await store.append(batch)
+    }
+    // Nothing new, except in the journal.
+    const same = createRecord(MARKET, '80', { title: 'x'.repeat(4000), participantCount: 2 })
+    const journal = { kind: 'market', journal: 81, received: (BEGIN + 810) as Micros } as const
+    await write(store, model, [
+      { ...made, venue: 'venueb', position: 81, revisions: [{ ...journal, record: same }] },
+    ])
+    const states = model.markets.get(`${MARKET.venue}:${MARKET.market}`)!
+    expect(states.length).toBe(80)
+    const { venue, market } = MARKET
+    const expectStates = async (each: Store): Promise<void> => {
+      expect(await each.revisions(venue, market, { limit: 1000 })).toEqual(states)
+      expect(await each.revisions(venue, market, { after: 31, limit: 3 })).toEqual(
+        states.slice(31, 34),
+      )
+      expect(await each.revisions(venue, market, { after: 80, limit: 3 })).toEqual([])
+      expect(await each.revisions(venue, 'NEVER', { limit: 3 })).toEqual([])
+      expect(await each.market(venue, market)).toEqual(states.at(-1))
+      expect(await each.market(venue, 'NEVER')).toBeUndefined()
+      expect(await each.market('venuea', market)).toBeUndefined()
+      for (let at = BEGIN; at <= BEGIN + 900; at += 5) {
+        const wanted = states.findLast(({ knownAt }) => knownAt <= at)
+        expect(await each.market(venue, market, at)).toEqual(wanted)
+      }
+    }
+    await expectStates(store)
+    await expectStates(await reopen())
+  })
+
+  test('filters, both orders and cursors of the catalogue', async () => {
+    const { store } = await open()
+    const model = new ModelStore(new WeakMap())
+    const random = createRandom(31)
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
+    const values = {
+      seriesTicker: [undefined, 'KXBTC', 'KXETH'],
+      asset: [undefined, 'btc', 'eth'],
+      window: [undefined, '15m', '1h'],
+      status: [undefined, 'open', 'closed', 'resolved'],
+      eventTicker: [undefined, 'KXBTC-26AUG05', 'KXETH-26AUG05'],
+    } as const
+    const positions = { venuea: 0, venueb: 0, venuec: 0 }
+    for (let index = 0; index < 90; index++) {
+      const venue = pick(['venuea', 'venueb', 'venuec'] as const)
+      // Some markets are heard of again with other values.
+      const market = `M-${Math.floor(random() * 60)}`
+      const opens = pick([undefined, BEGIN, BEGIN + 10, BEGIN + 20, BEGIN + 30]) as
+        | Micros
+        | undefined
+      const closes = pick([undefined, BEGIN + 15, BEGIN + 30, BEGIN + 60]) as Micros | undefined
+      const {
+        openTime: _open,
+        closeTime: _close,
+        status: _status,
+        ...plain
+      } = createRecord({ venue, market }, '1')
+      const words = Object.entries(values).map(([name, list]) => [
+        name,
+        pick<string | undefined>(list),
+      ])
+      const record = Object.fromEntries(
+        [
+          ...Object.entries({ ...plain, title: pick(['Bitcoin up?', 'ETHER down?', 'Wetter']) }),
+          ...words,
+          ['openTime', opens],
+          ['closeTime', closes],
+        ].filter(([, value]) => value !== undefined),
+      ) as unknown as MarketRecord
+      const position = ++positions[venue]
+      const received = (BEGIN + index) as Micros
+      const revision = { kind: 'market', journal: position, received, record } as const
+      await write(store, model, [{ ...made, venue, position, revisions: [revision] }])
+    }
+    const queries: Omit<MarketQuery, 'limit'>[] = [{}]
+    for (const text of ['bitcoin', 'DOWN', 'm-1', 'nothing of it', 'kxeth']) queries.push({ text })
+    for (let index = 0; index < 60; index++) {
+      const time = (): number => BEGIN + Math.floor(random() * 80) - 5
+      const [a, b] = [time(), time()]
+      queries.push({
+        ...(random() < 0.3 ? { venue: pick(['venuea', 'venueb', 'venuec'] as const) } : {}),
+        ...(random() < 0.2 ? { series: 'KXBTC' } : {}),
+        ...(random() < 0.2 ? { event: 'KXETH-26AUG05' } : {}),
+        ...(random() < 0.2 ? { asset: 'btc' } : {}),
+        ...(random() < 0.2 ? { window: '1h' } : {}),
+        ...(random() < 0.2 ? { status: pick(['open', 'closed'] as const) } : {}),
+        ...(random() < 0.3 ? { text: pick(['bit', 'er', 'M-2']) } : {}),
+        ...(random() < 0.4 ? { start: Math.min(a, b) } : {}),
+        ...(random() < 0.4 ? { end: Math.max(a, b) } : {}),
+      })
+    }
+    let matched = 0
+    for (const query of queries) {
+      for (const order of ORDERS) {
+        const limit = pick([1, 2, 7, 100])
+        const wanted = model.listMarkets({ ...query, order })
+        const found: string[] = []
+        let after: MarketQuery['after']
+        for (let more = true; more;) {
+          const page = await store.markets({ ...query, order, limit, ...(after ? { after } : {}) })
+          for (const { record, sortTime } of page.markets) {
+            found.push(JSON.stringify([sortTime, record]))
+            after = { openTime: sortTime, venue: record.venue, marketId: record.marketId }
+          }
+          expect(page.hasMore).toBe(found.length < wanted.length)
+          more = page.hasMore
+        }
+        expectLines(
+          found,
+          wanted.map(({ record, sortTime }) => JSON.stringify([sortTime, record])),
+        )
+        matched += found.length
+      }
+    }
+    expect(matched).toBeGreaterThan(300)
+    expect((await store.verify()).problems).toEqual([])
+  })
+}
+
+/** Gaps, and what days they leave covered. */
+export function gapTests(open: Open, openWritten: OpenWritten): void {
+  const made = { origin: 'live', recorder: 'r1', normalizer: 1 } as const
+  const at = (offset: number): Micros => (BEGIN + offset) as Micros
+  const gap = (more: Partial<Gap>): Gap => ({
+    venue: 'venuec',
+    scope: 'instrument',
+    key: INSTRUMENTS[3]!.key,
+    reason: 'disconnected',
+    start: at(0),
+    afterSequence: 0,
+    journal: 1,
+    ...more,
+  })
+
+  test('a gap opens and is closed later; filters; ranges that touch', async () => {
+    const { store, reopen } = await open()
+    const model = new ModelStore(new WeakMap())
+    const key = INSTRUMENTS[4]!.key
+    const opened = [
+      gap({ start: at(10), afterSequence: 4, sourceStart: at(9) }),
+      gap({ start: at(10), afterSequence: 4, reason: 'rejected' }),
+      gap({ key, start: at(20), end: at(30), afterSequence: 2 }),
+      gap({ key, start: at(30), end: at(40), afterSequence: 3, detail: '7 changes' }),
+      gap({ scope: 'market', key: '0xc0ffee', reason: 'quota', start: at(5), end: at(50) }),
+      gap({ scope: 'venue', key: '', reason: 'recorder_down', start: at(45) }),
+    ]
+    await write(store, model, [{ ...made, venue: 'venuec', position: 1, gaps: opened }])
+    await expectStore(store, model)
+    const closed = { ...opened[0]!, end: at(60), sourceEnd: at(58), detail: 'ended', journal: 2 }
+    await write(store, model, [{ ...made, venue: 'venuec', position: 2, gaps: [closed] }])
+    const other = gap({ venue: 'venuea', key: '5001', start: at(12), reason: 'quota' })
+    await write(store, model, [{ ...made, venue: 'venuea', position: 1, gaps: [other] }])
+    const each = await reopen()
+    await expectStore(each, model)
+    for (const query of [
+      { venue: 'venuea' as const },
+      { venue: 'venuec' as const, key },
+      { key: '' },
+      { reason: 'quota' as const },
+      { sequence: { from: 3, to: 4 } },
+      { sequence: { from: 4, to: 4 }, key },
+      { limit: 2 },
+      ...[0, 5, 10, 20, 29, 30, 31, 40, 45, 60, 61].flatMap((offset) => [
+        { start: at(offset) },
+        { end: at(offset) },
+        { start: at(offset), end: at(offset + 1) },
+        { start: at(offset), end: at(offset + 12) },
+      ]),
+    ]) {
+      expect(await each.gaps(query)).toEqual(model.listGaps(query))
+    }
+    expect((await each.verify()).problems).toEqual([])
+  })
+
+  test('a gap of the market or of the whole venue is a gap of the instrument', async () => {
+    const { store, model } = await openWritten(41, 40)
+    const { venue, key, market } = INSTRUMENTS[3]!
+    const rows = model.rows({ venue, key })
+    const [early, late] = [rows[5]!.received, rows[rows.length >> 1]!.received]
+    const position = model.applied.get('venuec')! + 1
+    const gaps = [
+      gap({
+        scope: 'market',
+        key: market,
+        reason: 'quota',
+        start: (early + 1) as Micros,
+        end: (early + 9) as Micros,
+        journal: position,
+      }),
+      gap({
+        scope: 'venue',
+        key: '',
+        reason: 'recorder_down',
+        start: (late + 1) as Micros,
+        end: (late + 3) as Micros,
+        journal: position,
+      }),
+    ]
+    await write(store, model, [{ ...made, venue: 'venuec', position, gaps }])
+    for (const time of [early, early + 1, early + 2, early + 9, late + 1, late + 2, late + 3]) {
+      for (const ref of INSTRUMENTS) await expectAsOf(store, model, ref, time)
+    }
+    for (const ref of INSTRUMENTS) {
+      const coverage = await store.coverage(ref)
+      expect(coverage?.days).toEqual(model.days(ref, ref.market))
+    }
+  })
+
+  test('coverage of days with, without and full of holes', async () => {
+    const { store, model } = await openWritten(42, 400)
+    await store.seal()
+    const conditions = new Set<string>()
+    for (const { venue, key, market } of INSTRUMENTS) {
+      const ref = { venue, key }
+      const rows = model.rows(ref)
+      const coverage = await store.coverage(ref)
+      expect(coverage?.facts).toMatchObject({
+        instrument: { venue, key, market },
+        firstSequence: 1,
+        lastSequence: rows.length,
+        firstReceived: rows[0]!.received,
+        lastReceived: rows.at(-1)!.received,
+      })
+      const days = model.days(ref, market)
+      expect(coverage?.days).toEqual(days)
+      expect(coverage?.gaps).toEqual(model.listGaps(ref))
+      for (const { condition } of days) conditions.add(condition)
+    }
+    expect([...conditions].sort()).toEqual(['available', 'degraded', 'missing'])
+  })
+}
