@@ -53,6 +53,6 @@ export function showValue(value: unknown): string {
       if (value === null) return 'null'
       return Array.isArray(value) ? 'a list' : 'an object'
     default:
-      return `${typeof value}`
+      return typeof value
   }
 }

@@ -55,7 +55,7 @@ type Section = { readonly rawLength: number; readonly stored: Uint8Array; readon
 export type EncodedChunk = { readonly bytes: Uint8Array; readonly hash: Uint8Array }
 
 const MAGIC = 0x31544250 // "PBT1", little-endian
-// Bounds of what a reader is made to allocate: far above what is written (2,048 rows).
+// Bounds of what a reader is made to allocate: far above what a store writes (1,024 rows).
 const MAX_ROWS = 1 << 20
 const MAX_RAW = 1 << 28
 // A zstd block of 4 bytes gives 128 KiB, and nothing gives more: no small blob unpacks to gigabytes.

@@ -249,6 +249,23 @@ describe('book columns', () => {
     expect(readBook({ ...book, columns: grown })).toBe('corrupt_chunk')
   })
 
+  it('read the same whatever was read before', () => {
+    const tokens = Uint8Array.from(book.columns[BOOK_COLUMNS.sizeTokens]!.with(1, 1))
+    const parts = { ...book, columns: book.columns.with(BOOK_COLUMNS.sizeTokens, tokens) }
+    const sizesOf = (on: BookDecoder): number[] => {
+      const into = new BookColumns()
+      on.decode(reopened(parts), raw, into, { numbers: true })
+      return [...into.size.subarray(0, into.changeCount)]
+    }
+    // The second change undoes a change that its level never had, in this chunk.
+    const fresh = sizesOf(new BookDecoder())
+    const used = new BookDecoder()
+    for (const before of [fineBook, book]) {
+      used.decode(reopened(before), raw, new BookColumns(), { numbers: true })
+    }
+    expect(sizesOf(used)).toStrictEqual(fresh)
+  })
+
   it('too few or too many are refused', () => {
     expect(readBook({ ...book, columns: book.columns.slice(0, -1) })).toBe('corrupt_chunk')
     expect(readBook({ ...book, columns: [...book.columns, new Uint8Array(0)] })).toBe(

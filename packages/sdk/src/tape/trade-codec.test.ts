@@ -79,6 +79,7 @@ describe('a trade chunk', () => {
     }
     expect(lengthOf(uuid, uuid)).toBe(1 + 2 * 16)
     expect(lengthOf(uuid, uuid.toUpperCase())).toBe(1 + 2 * 37)
+    expect(lengthOf(uuid, uuid.replace('a', 'A'))).toBe(1 + 2 * 37)
     expect(lengthOf(uuid.replaceAll('-', ''))).toBe(1 + 33)
     expect(lengthOf('', 'x')).toBe(1 + 1 + 2)
   })
