@@ -56,7 +56,8 @@ function targetOf(file: string, specifier: string): string | undefined {
   return match === null ? undefined : `sdk/${match[1]}`
 }
 
-const isTest = (file: string): boolean => /\.(test|contract|testing|bench|reference)\.ts$/.test(file)
+const isTest = (file: string): boolean =>
+  /\.(test|contract|testing|bench|reference)\.ts$/.test(file)
 const files = globSync('packages/*/src/**/*.ts', { cwd: root }).filter((file) => !isTest(file))
 
 describe('the direction of imports', () => {

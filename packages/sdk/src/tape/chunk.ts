@@ -54,6 +54,8 @@ type Section = { readonly rawLength: number; readonly stored: Uint8Array; readon
 /** An encoded chunk and the hash that the next one chains to. */
 export type EncodedChunk = { readonly bytes: Uint8Array; readonly hash: Uint8Array }
 
+// Unpacking costs 10 µs a column whatever its size: a handful of bytes is not worth it.
+const WORTH_PACKING = 32
 const MAGIC = 0x31544250 // "PBT1", little-endian
 // Bounds of what a reader is made to allocate: far above what a store writes (1,024 rows).
 const MAX_ROWS = 1 << 20
@@ -79,8 +81,8 @@ export function encodeChunk(
   out.raw(head.view())
   out.varint(columns.length)
   for (const column of columns) {
-    const packed = column.length > 24 ? platform.compress(column) : column
-    const smaller = packed.length < column.length
+    const packed = column.length > WORTH_PACKING ? platform.compress(column) : column
+    const smaller = packed.length + WORTH_PACKING <= column.length
     out.varint(column.length)
     out.varint(smaller ? packed.length : 0)
     out.raw(smaller ? packed : column)

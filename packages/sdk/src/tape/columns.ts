@@ -1,6 +1,9 @@
 /** Marks a source time, venue number or channel that the venue did not give. */
 export const ABSENT = -1
 
+/** Source times, venue numbers and journal places must be below this: their steps are kept with a sign. */
+export const HEAD_LIMIT = 2 ** 52
+
 /** The head of a tape row: when it was seen, how the venue numbers it, where it is in the journal. */
 export type RowHead = {
   readonly received: number

@@ -11,9 +11,17 @@ import {
   type Instrument,
   type MarketRevision,
   type Micros,
+  type Provenance,
   type Trade,
 } from '@priorbook/sdk/domain'
-import { applyRows, Ladder, loadBase, type BookRun, type Observation } from '@priorbook/sdk/tape'
+import {
+  applyRows,
+  HEAD_LIMIT,
+  Ladder,
+  loadBase,
+  type BookRun,
+  type Observation,
+} from '@priorbook/sdk/tape'
 import type { RecordKind } from '../journal/index.ts'
 import type { AppendBatch, Quarantined, Store } from '../store/store.ts'
 import {
@@ -140,6 +148,7 @@ export class Applier {
       if (event.kind !== 'snapshot' && event.kind !== 'change' && event.kind !== 'trade') {
         throw new PriorbookError('invalid_message', `a socket message gave a ${event.kind} event`)
       }
+      checkNumbers(event)
       const track = this.tracks.get(event.instrument.key)
       // A message of venue B is about one market, so nothing was taken before this.
       if (track === undefined) return this.openTrack(event.instrument, message, record)
@@ -255,6 +264,13 @@ export function parseJson(bytes: Uint8Array): Record<string, unknown> {
     throw new PriorbookError('invalid_line', `it is ${showValue(value)}, not an object`)
   }
   return value as Record<string, unknown>
+}
+
+// A number that the tape cannot hold is refused here, before it could stop the packing of a stream.
+function checkNumbers({ source, venueSeq, channel }: Provenance): void {
+  if (Math.max(source ?? 0, venueSeq ?? 0, channel ?? 0) >= HEAD_LIMIT) {
+    throw new PriorbookError('unrepresentable', 'a time or number of the message is beyond 2^52')
+  }
 }
 
 function parseNote(bytes: Uint8Array): Note {

@@ -281,6 +281,11 @@ describe('bad messages', () => {
       ],
       ['a price of 1', 'price_out_of_bounds', (l) => l.delta(T + 300, 14, 'yes', '1.0000', '1.00')],
       ['a price of 0', 'price_out_of_bounds', (l) => l.delta(T + 300, 14, 'no', '0.0000', '1.00')],
+      [
+        'a number beyond the tape',
+        'unrepresentable',
+        (l) => l.delta(T + 300, 2 ** 53 - 1, 'yes', '0.4000', '1.00'),
+      ],
       ['a crossed book', 'crossed_book', (l) => l.delta(T + 300, 14, 'no', '0.9000', '1.00')],
       [
         'a price twice',

@@ -116,7 +116,8 @@ export class Track {
       return trade
     }
     this.lastTrade++
-    return { ...trade, received: this.lastTrade as Micros, flags: FLAGS.clock_step }
+    const flags = (trade.flags ?? 0) | FLAGS.clock_step
+    return { ...trade, received: this.lastTrade as Micros, flags }
   }
 
   private keep(mark: Mark): void {

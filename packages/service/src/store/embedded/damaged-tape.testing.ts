@@ -60,7 +60,7 @@ export function writeDamaged(
   random: () => number,
 ): Damage & { readonly file: string } {
   const inWal = files.wal !== undefined && random() < 0.6
-  const good = inWal ? files.wal! : files.db
+  const good = inWal ? files.wal : files.db
   const pick = (below: number): number => Math.floor(random() * below)
   let bad: Buffer
   let what: string

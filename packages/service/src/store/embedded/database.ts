@@ -81,7 +81,7 @@ export class Database {
    */
   ensureWhole(table: string): void {
     if (this.whole.has(table)) return
-    const text = this.get(`PRAGMA integrity_check('${table}')`)!['integrity_check']
+    const text = String(this.get(`PRAGMA integrity_check('${table}')`)!['integrity_check'])
     if (text !== 'ok') {
       throw new PriorbookError('corrupt_database', `${this.file}: table ${table}: ${text}`)
     }

@@ -299,7 +299,7 @@ class Inspector {
       lastReceived: rows.received.at(-1)!,
     }
     const differs = (facts: object | undefined): boolean => {
-      const { head, ...rest } = { head: undefined, ...facts }
+      const { head: _, ...rest } = { head: undefined, ...facts }
       return !isDeepStrictEqual(rest, { instrument, ...ends })
     }
     await this.attempt(`facts of ${instrument.key}`, async () => {
@@ -366,7 +366,7 @@ class Inspector {
     await this.attempt('markets', async () => {
       const { markets } = await store.markets({ limit: 1000 })
       const newest = [...oracle.revisions.values()].map((states) => states.at(-1)!)
-      for (const { sortTime, ...state } of markets) {
+      for (const { sortTime: _, ...state } of markets) {
         if (!this.isTrue(state)) findings.wrong.push(`market ${state.record.marketId}`)
         if (!newest.some((one) => isDeepStrictEqual(one, state))) findings.silent.push('markets')
       }
@@ -438,7 +438,8 @@ class Inspector {
     } catch (error) {
       if (error instanceof PriorbookError && error.code in ERROR_CODES) {
         this.findings.errors.push(`${what}: ${error.code}`)
-      } else this.findings.wrong.push(`${what}: ${error instanceof Error ? error.stack : error}`)
+      } else
+        this.findings.wrong.push(`${what}: ${error instanceof Error ? error.stack : String(error)}`)
       return false
     }
   }

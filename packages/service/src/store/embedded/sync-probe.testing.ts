@@ -13,7 +13,8 @@ registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context)
     if (!url.endsWith('/embedded/database.ts')) return loaded
-    const parts = String(loaded.source).split('PRAGMA synchronous = FULL')
+    const source = Buffer.from(loaded.source as Uint8Array).toString()
+    const parts = source.split('PRAGMA synchronous = FULL')
     if (parts.length !== 2) throw new Error('database.ts does not set synchronous = FULL once')
     return { ...loaded, source: parts.join(`PRAGMA synchronous = ${mode}`) }
   },

@@ -61,7 +61,7 @@ const BLOCK = 240
 export function* makeBatches(
   seed: number,
   from = 1,
-  maxRows = 80,
+  maxRows = 50,
 ): Generator<AppendBatch, never, undefined> {
   let makers = new Map<string, BookMaker>()
   for (let batch = from - ((from - 1) % BLOCK); ; batch++) {

@@ -20,7 +20,8 @@ export function findWalDamage(file: string): string | undefined {
   if (hidden < 2) return undefined
   // A writer may have begun a new log while this one was read.
   const again = readWhole(file, HEADER)
-  if (again === undefined || Buffer.compare(again, bytes.subarray(0, HEADER)) !== 0) return undefined
+  if (again === undefined || Buffer.compare(again, bytes.subarray(0, HEADER)) !== 0)
+    return undefined
   return `the write-ahead log is damaged in frame ${good + 1}; ${hidden} commits behind it cannot be read`
 }
 
