@@ -32,7 +32,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 
 // Runtime-neutral code: a browser must be able to run it.
 const NEUTRAL = ['sdk/domain', 'sdk/tape', 'sdk/wire']
-const NODE_ONLY = ['packages/sdk/src/tape/platform-node.ts']
+const NODE_ONLY = [
+  'packages/sdk/src/tape/platform-node.ts',
+  'packages/sdk/src/tape/zstd-node.ts',
+]
 
 const root = join(import.meta.dirname, '..')
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)/g

@@ -18,7 +18,7 @@ export async function measureReads<Item>(
   read: (item: Item) => Promise<JsonText>,
 ): Promise<ReadTimes> {
   // The warm-up reads are other items than the first measured ones, so no answer is kept ready.
-  const warmUp = Math.min(50, Math.floor(items.length / 4))
+  const warmUp = Math.min(200, Math.floor(items.length / 4))
   const warmUpEnd = performance.now() + budgetMs / 5
   for (const item of items.slice(items.length - warmUp)) {
     await read(item)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { constants, crc32, zstdCompressSync } from 'node:zlib'
 import type { TapePlatform } from './platform.ts'
+import { createZstdDecoder } from './zstd-node.ts'
 
 /** Level 12 costs twice level 9 and saves 3 %; see docs/benchmarks.md. */
 export const DEFAULT_LEVEL = 12
@@ -10,15 +11,7 @@ export function createNodePlatform(level: number = DEFAULT_LEVEL): TapePlatform 
   const options = { params: { [constants.ZSTD_c_compressionLevel]: level } }
   return {
     compress: (raw) => zstdCompressSync(raw, options),
-    decompress(stored, rawLength) {
-      // chunkSize one above the result keeps Node from growing and copying its output buffer.
-      const raw = zstdDecompressSync(stored, {
-        chunkSize: Math.max(64, rawLength + 1),
-        maxOutputLength: Math.max(1, rawLength),
-      })
-      if (raw.length !== rawLength) throw new RangeError(`${raw.length} bytes, not ${rawLength}`)
-      return raw
-    },
+    decompress: createZstdDecoder(),
     sha256(parts) {
       const hash = createHash('sha256')
       for (const part of parts) hash.update(part)

@@ -2,8 +2,8 @@ import type { Gap, MarketRecord, Micros } from '@priorbook/sdk/domain'
 import { expect, test } from 'vitest'
 import { expectAsOf, expectLines, expectStore } from './store-answers.testing.ts'
 import { ModelStore } from './store-model.testing.ts'
-import { ORDERS, write, type Open, type OpenWritten } from './store-opened.testing.ts'
-import { BEGIN, createRandom, createRecord, INSTRUMENTS } from './store-script.testing.ts'
+import { CALM, DAY, ORDERS, write, type Open, type OpenWritten } from './store-opened.testing.ts'
+import { BEGIN, createRandom, createRecord, INSTRUMENTS, Script } from './store-script.testing.ts'
 import type { MarketQuery, Store } from './store.ts'
 
 /** The catalogue: revisions, what was known when, filters and cursors. */
@@ -235,6 +235,35 @@ export function gapTests(open: Open, openWritten: OpenWritten): void {
     for (const ref of INSTRUMENTS) {
       const coverage = await store.coverage(ref)
       expect(coverage?.days).toEqual(model.days(ref, ref.market))
+    }
+  })
+
+  test('a day begins with its first microsecond and ends before the next one', async () => {
+    const { store } = await open()
+    const script = new Script(43, { instruments: [CALM], calm: CALM.key })
+    const model = new ModelStore(script.books)
+    const midnight = Math.ceil(BEGIN / DAY) * DAY
+    const times = [-1, -1, 0, 0, 1, DAY - 1, DAY, 3 * DAY].map((offset) => midnight + offset)
+    const days = {
+      [midnight - DAY]: 2,
+      [midnight]: 4,
+      [midnight + DAY]: 1,
+      [midnight + 3 * DAY]: 1,
+    }
+    for (const [index, batch] of script.take(times.length, 1).entries()) {
+      const [row] = batch.observations!
+      const moved = { ...row!, received: times[index]! }
+      script.books.set(moved, script.books.get(row!)!)
+      const { venue, position, origin, recorder, normalizer } = batch
+      const plain = { venue, position, origin, recorder, normalizer }
+      await write(store, model, [{ ...plain, observations: [moved] }])
+    }
+    for (let round = 0; round < 2; round++) {
+      const coverage = await store.coverage(CALM)
+      expect(coverage?.days).toEqual(model.days(CALM, CALM.market))
+      const seen = coverage!.days.filter(({ observations }) => observations > 0)
+      expect(Object.fromEntries(seen.map((day) => [day.day, day.observations]))).toEqual(days)
+      await store.seal()
     }
   })
 

@@ -16,6 +16,8 @@ import type { Stream } from './streams.ts'
 
 // A walk reads a chunk once and pages through it; beyond a few chunks a cache would only hide the cost.
 const CACHED = 16
+// Room that is made before the decoder has proved how many changes there are.
+const MOST_CHANGES = 65_536
 
 /** Fetches chunks and decodes them, trusting nothing: what a chunk says must fit where it was found. */
 export class Bodies {
@@ -70,8 +72,10 @@ export class Bodies {
       this.books.set(name, cached)
       return cached
     }
-    const columns = new BookColumns()
-    this.decoder.decode(this.open(stream, place), this.platform, columns, { numbers })
+    const chunk = this.open(stream, place)
+    const { priceDecimals, count, changes } = chunk.header
+    const columns = new BookColumns(priceDecimals, count, Math.min(changes, MOST_CHANGES))
+    this.decoder.decode(chunk, this.platform, columns, { numbers })
     this.books.set(name, columns)
     if (this.books.size > CACHED) this.books.delete(this.books.keys().next().value!)
     return columns

@@ -36,6 +36,7 @@ const KEPT_BOOKS = 4096
 export class BookReader {
   private readonly view: View
   private readonly kept = new Map<number, { ladder: Ladder; ordinal: number }>()
+  private readonly keptGaps = new Map<number, { stamp: string; gaps: readonly Gap[] }>()
 
   constructor(view: View) {
     this.view = view
@@ -279,10 +280,20 @@ export class BookReader {
     // The instant of a real observation is not in the gap that starts with it.
     const inside = (gap: Gap): boolean =>
       (seen ? gap.start < at : gap.start <= at) && (gap.end === undefined || at < gap.end)
-    const of = (key: string): Gap[] =>
-      listGaps(this.view.database, { venue: stream.venue, key, start: at, end: at + 1 })
+    return this.gapsOf(stream).find(inside)
+  }
+
+  // What the instrument, its market or its venue missed, kept until something is committed.
+  private gapsOf(stream: Stream): readonly Gap[] {
+    const { stamp } = this.view
+    const kept = this.keptGaps.get(stream.id)
+    if (kept?.stamp === stamp) return kept.gaps
+    const { venue } = stream
     const keys = [...new Set([stream.key, stream.market, ''])]
-    return keys.flatMap(of).find(inside)
+    const gaps = keys.flatMap((key) => listGaps(this.view.database, { venue, key }))
+    this.keptGaps.set(stream.id, { stamp, gaps })
+    if (this.keptGaps.size > KEPT_BOOKS) this.keptGaps.delete(this.keptGaps.keys().next().value!)
+    return gaps
   }
 
   private bookAt(stream: Stream, stretch: Stretch, last: number): Ladder {

@@ -47,6 +47,11 @@ export class View {
     this.seen = dataVersion
   }
 
+  /** Changes with every commit of this process or another. */
+  get stamp(): string {
+    return `${this.seen}/${this.lastLog}/${this.version}`
+  }
+
   /** The newest log batch taken over. */
   get logEnd(): number {
     return this.lastLog
