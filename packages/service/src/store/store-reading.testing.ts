@@ -222,7 +222,7 @@ export function readStateTests(
   test('interval sampling: the last row of each bucket, what it counts, and where it is cut', async () => {
     expect.hasAssertions()
     const intervals = [1, 5, 10, 30, 60, 300, 900, 3600, 86_400].map((each) => each * 1_000_000)
-    for (let index = 0; index < (FULL ? 1500 : 120); index++) {
+    for (let index = 0; index < (FULL ? 800 : 120); index++) {
       const ref = pick(INSTRUMENTS)
       const [a, b] = [anyTime(ref), anyTime(ref)]
       await expectBuckets(current(), model, ref, {
