@@ -43,5 +43,7 @@ export type Gap = {
   readonly afterSequence: number
   /** Counts or a sentence that help a reader, such as how many changes could not be applied. */
   readonly detail?: string
+  /** The journal record that opened the gap, and the one that closed it. */
   readonly journal: number
+  readonly endJournal?: number
 }

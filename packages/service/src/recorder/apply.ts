@@ -152,10 +152,16 @@ export class Applier {
       const track = this.tracks.get(event.instrument.key)
       // A message of venue B is about one market, so nothing was taken before this.
       if (track === undefined) return this.openTrack(event.instrument, message, record)
-      if (event.kind === 'trade') this.rows.trades.push(track.takeTrade(event))
+      if (event.kind === 'trade') this.takeTrade(track, event)
       else this.takeBook(track, event, record)
     }
     return undefined
+  }
+
+  private takeTrade(track: Track, event: Trade): void {
+    const trade = track.takeTrade(event)
+    if (trade === undefined) this.counts.duplicates++
+    else this.rows.trades.push(trade)
   }
 
   private takeBook(track: Track, event: BookSnapshot | BookChange, record: ApplyRecord): void {
@@ -217,6 +223,8 @@ export class Applier {
       sequence: facts?.lastSequence ?? 0,
       marks,
       lastTrade: trades.rows.received[trades.rows.count - 1] ?? 0,
+      journal: newestJournal(newest.runs),
+      tradeJournal: trades.rows.journal[trades.rows.count - 1] ?? 0,
       ...(gap === undefined ? {} : { gap }),
     })
     this.tracks.set(instrument.key, track)
@@ -316,6 +324,11 @@ function bareMarket(
       native: typeof id === 'string' ? { market_id: id } : {},
     },
   }
+}
+
+function newestJournal(runs: readonly BookRun[]): number {
+  const run = runs.at(-1)
+  return run === undefined ? 0 : run.columns.journal[run.to - 1]!
 }
 
 function bookAfter(runs: readonly BookRun[]): Ladder | undefined {

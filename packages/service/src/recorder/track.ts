@@ -25,6 +25,9 @@ export type TrackStart = {
   /** The newest stored observations, oldest first. */
   readonly marks: readonly Mark[]
   readonly lastTrade: number
+  /** The journal records of the newest stored observation and trade; earlier ones are known. */
+  readonly journal: number
+  readonly tradeJournal: number
   /** An open gap: the book is closed until the next full one. */
   readonly gap?: Gap
 }
@@ -59,6 +62,8 @@ export class Track {
   private lastFrame: number
   private lastTrade: number
   private gap: Gap | undefined
+  private readonly journal: number
+  private readonly tradeJournal: number
 
   constructor(instrument: Instrument, start: TrackStart) {
     this.instrument = instrument
@@ -70,11 +75,15 @@ export class Track {
     this.lastTrade = start.lastTrade
     this.lastFrame = Math.max(this.last?.received ?? 0, start.lastTrade)
     this.gap = start.gap
+    this.journal = start.journal
+    this.tradeJournal = start.tradeJournal
   }
 
   /** Takes a full book or a change. */
   takeBook(event: BookSnapshot | BookChange): Taken {
     const gaps: Gap[] = []
+    // After a damaged log was cut off, the journal is read again from before what is stored.
+    if (event.journal <= this.journal) return { gaps, duplicate: true }
     const seq = event.venueSeq ?? ABSENT
     const before = this.last
     if (before !== undefined && seq !== ABSENT && before.venueSeq !== ABSENT) {
@@ -108,8 +117,9 @@ export class Track {
     return gaps
   }
 
-  /** Takes a trade; its received time never runs against the one before. */
-  takeTrade(trade: Trade): Trade {
+  /** Takes a trade, unless it is stored; its received time never runs against the one before. */
+  takeTrade(trade: Trade): Trade | undefined {
+    if (trade.journal <= this.tradeJournal) return undefined
     this.lastFrame = Math.max(this.lastFrame, trade.received)
     if (trade.received >= this.lastTrade) {
       this.lastTrade = trade.received
@@ -168,6 +178,6 @@ function endGap(gap: Gap, received: number, source: number, journal: number): Ga
     ...gap,
     end: received as Micros,
     ...(source === ABSENT ? {} : { sourceEnd: source as Micros }),
-    journal,
+    endJournal: journal,
   }
 }

@@ -22,6 +22,7 @@ const COLUMNS = [
   'after_sequence',
   'detail',
   'journal',
+  'end_journal',
 ]
 
 /** Writes a gap, or closes the open one with the same start; the caller is in a write transaction. */
@@ -38,12 +39,13 @@ export function saveGap(database: Database, gap: Gap): void {
     gap.afterSequence,
     gap.detail ?? null,
     gap.journal,
+    gap.endJournal ?? null,
   ]
   database.run(
     `INSERT INTO gap (${COLUMNS.join(', ')}, sum) VALUES (${'?, '.repeat(COLUMNS.length)}?)
-     ON CONFLICT (venue, key, start, reason, scope) DO UPDATE SET
+     ON CONFLICT (venue, key, start, after_sequence, reason, scope) DO UPDATE SET
      finish = excluded.finish, source_start = excluded.source_start, source_end = excluded.source_end,
-     after_sequence = excluded.after_sequence, detail = excluded.detail, journal = excluded.journal,
+     detail = excluded.detail, journal = excluded.journal, end_journal = excluded.end_journal,
      sum = excluded.sum`,
     ...values,
     rowSum('gap', values),
@@ -53,6 +55,35 @@ export function saveGap(database: Database, gap: Gap): void {
 /** Removes the gaps that the journal told of an instrument; those of retention stay. */
 export function removeGaps(database: Database, ref: { venue: VenueId; key: string }): void {
   database.run('DELETE FROM gap WHERE venue = ? AND key = ? AND journal > 0', ref.venue, ref.key)
+}
+
+/**
+ * Takes the gaps of a venue back to what was known at a journal record, which may differ by
+ * instrument: later gaps go, gaps that were closed later are open again.
+ */
+export function rollBackGaps(
+  database: Database,
+  venue: VenueId,
+  positionOf: (gap: Gap) => number,
+): void {
+  for (const gap of listGaps(database, { venue })) {
+    const position = positionOf(gap)
+    if (gap.journal <= position && (gap.endJournal ?? 0) <= position) continue
+    const { start, reason, scope, key, afterSequence } = gap
+    database.run(
+      `DELETE FROM gap WHERE venue = ? AND key = ? AND start = ? AND after_sequence = ?
+       AND reason = ? AND scope = ?`,
+      venue,
+      key,
+      start,
+      afterSequence,
+      reason,
+      scope,
+    )
+    if (gap.journal > position) continue
+    const { end: _end, sourceEnd: _sourceEnd, endJournal: _endJournal, ...open } = gap
+    saveGap(database, open)
+  }
 }
 
 /** Lists gaps by start; those that touch [start, end) where a range is given. */
@@ -120,5 +151,6 @@ function toGap(row: Row): Gap {
     afterSequence: row['after_sequence'] as number,
     ...(row['detail'] === null ? {} : { detail: row['detail'] as string }),
     journal: row['journal'] as number,
+    ...(row['end_journal'] === null ? {} : { endJournal: row['end_journal'] as number }),
   }
 }

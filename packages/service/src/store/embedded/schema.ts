@@ -89,9 +89,10 @@ CREATE TABLE gap (
   after_sequence INTEGER NOT NULL,
   detail TEXT,
   journal INTEGER NOT NULL,
+  end_journal INTEGER,
   sum INTEGER NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX gap_by_name ON gap (venue, key, start, reason, scope);
+CREATE UNIQUE INDEX gap_by_name ON gap (venue, key, start, after_sequence, reason, scope);
 CREATE TABLE quarantine (
   id INTEGER PRIMARY KEY,
   venue TEXT NOT NULL,

@@ -3,6 +3,7 @@ import {
   parseScaled,
   PriorbookError,
   VENUE_IDS,
+  type Gap,
   type Instrument,
   type Provenance,
 } from '@priorbook/sdk/domain'
@@ -19,7 +20,7 @@ import type { AppendBatch, SealReport } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { appendRevision } from './catalog.ts'
 import type { Database } from './database.ts'
-import { saveGap } from './gaps.ts'
+import { rollBackGaps, saveGap } from './gaps.ts'
 import { LogWriter, type Maker } from './log.ts'
 import { saveQuarantine } from './quarantine.ts'
 import { Sealer, type Packing } from './seal.ts'
@@ -177,7 +178,9 @@ export class Writer {
     for (const revision of batch.revisions ?? []) {
       if (revision.journal > applied) appendRevision(this.database, revision)
     }
-    for (const gap of batch.gaps ?? []) if (gap.journal > applied) saveGap(this.database, gap)
+    for (const gap of batch.gaps ?? []) {
+      if ((gap.endJournal ?? gap.journal) > applied) saveGap(this.database, gap)
+    }
     for (const [name, value] of Object.entries(batch.facts ?? {})) {
       writeState(this.database, STATE.fact(name), value)
     }
@@ -359,7 +362,15 @@ export class Writer {
           if (!isDamage(error)) throw error
         }
       }
+      // Gaps of what was cut off would be taken for the present by whoever reads the journal again.
+      this.database.write(() => rollBackGaps(this.database, venue, (gap) => this.knownUntil(gap)))
     }
+  }
+
+  private knownUntil(gap: Gap): number {
+    const stream = this.view.stream(gap, 'book')
+    const floor = stream === undefined ? 0 : (this.floors.get(stream.id) ?? 0)
+    return Math.max(this.appliedPosition(gap.venue), gap.scope === 'instrument' ? floor : 0)
   }
 }
 
