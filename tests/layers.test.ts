@@ -32,10 +32,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 
 // Runtime-neutral code: a browser must be able to run it.
 const NEUTRAL = ['sdk/domain', 'sdk/tape', 'sdk/wire']
-const NODE_ONLY = [
-  'packages/sdk/src/tape/platform-node.ts',
-  'packages/sdk/src/tape/zstd-node.ts',
-]
+const NODE_ONLY = ['packages/sdk/src/tape/platform-node.ts', 'packages/sdk/src/tape/zstd-node.ts']
 
 const root = join(import.meta.dirname, '..')
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)/g
@@ -67,7 +64,7 @@ describe('the direction of imports', () => {
   it('knows every folder of the packages', () => {
     expect(files.length).toBeGreaterThan(40)
     const layers = new Set(files.map(layerOf))
-    expect([...layers].sort()).toEqual(Object.keys(ALLOWED).sort())
+    expect(layers).toEqual(new Set(Object.keys(ALLOWED)))
   })
 
   it('is the one of the table', () => {

@@ -3,8 +3,8 @@ import { constants, crc32, zstdCompressSync } from 'node:zlib'
 import type { TapePlatform } from './platform.ts'
 import { createZstdDecoder } from './zstd-node.ts'
 
-/** Level 12 costs twice level 9 and saves 3 %; see docs/benchmarks.md. */
-export const DEFAULT_LEVEL = 12
+/** Level 11 and above save 3 % and take three times as long; 6 to 10 give the same bytes. */
+export const DEFAULT_LEVEL = 6
 
 /** The codec's needs served by Node's own zlib and crypto. */
 export function createNodePlatform(level: number = DEFAULT_LEVEL): TapePlatform {

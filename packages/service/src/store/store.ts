@@ -109,7 +109,6 @@ export type SampleQuery = InstrumentRef & {
   readonly interval: number
   readonly limit: number
   readonly order: Order
-  readonly numbers?: boolean
   readonly knownAt?: number
 }
 

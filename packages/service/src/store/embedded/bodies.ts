@@ -81,6 +81,11 @@ export class Bodies {
     return columns
   }
 
+  /** The observations at a place, into columns of the caller's own. */
+  bookInto(into: BookColumns, stream: Stream, place: ChunkPlace): void {
+    this.decoder.decode(this.open(stream, place), this.platform, into, { numbers: true })
+  }
+
   /** The trades at a place. */
   trades(stream: Stream, place: ChunkPlace): TradeColumns {
     const columns = new TradeColumns()

@@ -1,33 +1,14 @@
 import type { Gap } from '@priorbook/sdk/domain'
-import {
-  applyRow,
-  applyRows,
-  BookColumns,
-  Ladder,
-  loadBase,
-  type BookPick,
-  type BookRun,
-} from '@priorbook/sdk/tape'
+import { applyRow, applyRows, Ladder, loadBase, type BookRun } from '@priorbook/sdk/tape'
 import type { AsOf, BookPage, BookQuery, InstrumentRef, SamplePage, SampleQuery } from '../store.ts'
 import { isDamage } from './bodies.ts'
+import { BucketWalk } from './bucket-walk.ts'
 import { corruptGap, missingRows } from './corrupt-gap.ts'
-import {
-  lastAtMost,
-  placeOfOrdinal,
-  placeOfTime,
-  type Directory,
-  type LostPlace,
-} from './directory.ts'
+import { placeOfOrdinal, placeOfTime, type Directory, type LostPlace } from './directory.ts'
 import { listGaps } from './gaps.ts'
 import type { Stream } from './streams.ts'
+import { endOf, lastReceivedAtMost, toSingleRow, type Stretch } from './stretch.ts'
 import type { View } from './view.ts'
-
-/** A decoded stretch of a stream: a chunk or the tail. */
-type Stretch = {
-  readonly columns: BookColumns
-  readonly first: number
-  readonly changesBefore: number
-}
 
 // Books of recently asked instruments, kept up to date row by row for `latest`.
 const KEPT_BOOKS = 4096
@@ -63,14 +44,7 @@ export class BookReader {
     const stretch = this.stretchAt(stream, last, true)
     const row = last - stretch.first
     const book = this.bookAt(stream, stretch, last)
-    // One row that stands on its own: the book it made, and its changes, which change nothing again.
-    const columns = new BookColumns(book.decimals)
-    columns.baseKey = book.keys()
-    columns.baseSize = columns.baseKey.map((key) => book.size[key]!)
-    const own = new BookColumns(stretch.columns.priceDecimals)
-    own.pushRows(stretch.columns, row, row + 1)
-    own.rescale(book.decimals)
-    columns.pushRows(own, 0, 1)
+    const columns = toSingleRow(book, stretch.columns, row)
     return { columns, firstSequence: last, from: 0, to: 1 }
   }
 
@@ -117,8 +91,7 @@ export class BookReader {
   sample(query: SampleQuery): SamplePage {
     const stream = this.view.stream(query, 'book', '', query.knownAt)
     if (stream === undefined) return { picks: [], hasMore: false, corrupt: [] }
-    const walk = new BucketWalk(this, this.view, stream, query)
-    return walk.run()
+    return new BucketWalk(this.view, stream, query).run()
   }
 
   /** The decoded chunk or tail that holds a row; damage throws. */
@@ -322,167 +295,12 @@ export class BookReader {
   }
 }
 
-/** Goes from bucket to bucket, deciding each by the directory and one chunk. */
-class BucketWalk {
-  private readonly reader: BookReader
-  private readonly view: View
-  private readonly stream: Stream
-  private readonly query: SampleQuery
-  private readonly corrupt: Gap[] = []
-  private readonly damaged = new Set<number>()
-
-  constructor(reader: BookReader, view: View, stream: Stream, query: SampleQuery) {
-    this.reader = reader
-    this.view = view
-    this.stream = stream
-    this.query = query
-  }
-
-  run(): SamplePage {
-    const { query } = this
-    const end = endOf(query)
-    const lost = this.view.lostTail(this.stream)
-    if (lost !== undefined && lost.firstReceived < end) {
-      this.corrupt.push(corruptGap(this.stream, lost))
-    }
-    const wanted = query.limit + 1
-    if (query.order === 'asc') {
-      const picks = this.ascend(query.start, end, wanted)
-      const hasMore = picks.length > query.limit
-      return { picks: picks.slice(0, query.limit), hasMore, corrupt: this.corrupt }
-    }
-    // From the newest back, a window of buckets at a time; empty stretches are jumped over.
-    let picks: BookPick[] = []
-    let until = end
-    while (until > query.start && picks.length < wanted) {
-      const last = this.lastBefore(until)
-      if (last === undefined) break
-      const newest = this.bucketOf(last.stretch.columns.received[last.row]!) + query.interval
-      const from = Math.max(query.start, newest - wanted * query.interval)
-      picks = [...this.ascend(from, Math.min(until, newest), wanted), ...picks]
-      until = from
-    }
-    const hasMore = picks.length > query.limit
-    return { picks: picks.slice(-query.limit), hasMore, corrupt: this.corrupt }
-  }
-
-  private ascend(start: number, end: number, wanted: number): BookPick[] {
-    const { interval } = this.query
-    const picks: BookPick[] = []
-    let bucket = this.bucketOf(start)
-    let before = this.lastBefore(start)
-    while (bucket < end && picks.length < wanted) {
-      const bucketEnd = bucket + interval
-      const last = this.lastBefore(Math.min(bucketEnd, end))
-      if (last !== undefined && last.ordinal > (before?.ordinal ?? this.stream.removed)) {
-        picks.push(this.pick(last, before, bucket, bucketEnd))
-        before = last
-        bucket = bucketEnd
-        continue
-      }
-      // Nothing in this bucket: go on with the bucket of the next row.
-      const next = this.receivedAfter(last)
-      if (next === undefined) break
-      bucket = Math.max(bucketEnd, this.bucketOf(next))
-    }
-    return picks
-  }
-
-  private bucketOf(time: number): number {
-    return Math.floor(time / this.query.interval) * this.query.interval
-  }
-
-  private pick(last: Found, before: Found | undefined, start: number, end: number): BookPick {
-    const { columns } = last.stretch
-    return {
-      columns,
-      row: last.row,
-      sequence: last.ordinal,
-      bucket: {
-        start,
-        end,
-        ageMs: (end - columns.received[last.row]!) / 1000,
-        observations: last.ordinal - (before?.ordinal ?? this.stream.removed),
-        changes: last.changes - (before?.changes ?? this.changesRemoved()),
-        partial: start < this.query.start || end > endOf(this.query),
-      },
-    }
-  }
-
-  // Level changes of the rows that retention removed.
-  private changesRemoved(): number {
-    const first = this.view.directory(this.stream).places[0]
-    if (first === undefined) return this.stream.changes
-    return 'lost' in first ? 0 : first.changesBefore
-  }
-
-  private lastBefore(time: number): Found | undefined {
-    const { stream, view } = this
-    const { places } = view.directory(stream)
-    const tail = view.tailOf(stream)
-    if (tail !== undefined && tail.columns.received[0]! < time) return this.find(tail.first, time)
-    for (let index = placeOfTime(places, time - 1); index >= 0; index--) {
-      const place = places[index]!
-      if (this.damaged.has(place.first)) continue
-      try {
-        if (!('lost' in place)) return this.find(place.first, time)
-      } catch (error) {
-        if (!isDamage(error)) throw error
-      }
-      this.damaged.add(place.first)
-      this.corrupt.push(corruptGap(stream, place))
-    }
-    return undefined
-  }
-
-  private find(ordinal: number, time: number): Found {
-    const stretch = this.reader.stretchAt(this.stream, ordinal, this.query.numbers ?? true)
-    const row = lastReceivedAtMost(stretch.columns, time - 1)
-    const changes = stretch.changesBefore + stretch.columns.changeEnd[row]!
-    return { stretch, row, ordinal: stretch.first + row, changes }
-  }
-
-  private receivedAfter(last: Found | undefined): number | undefined {
-    const ordinal = (last?.ordinal ?? this.stream.removed) + 1
-    if (ordinal > this.view.lastOrdinal(this.stream)) return undefined
-    if (last !== undefined && last.row + 1 < last.stretch.columns.count) {
-      return last.stretch.columns.received[last.row + 1]!
-    }
-    const { places } = this.view.directory(this.stream)
-    const place = places[placeOfOrdinal(places, ordinal)]
-    if (place !== undefined && place.first === ordinal && ordinal < this.stream.next) {
-      return place.firstReceived
-    }
-    return this.view.tailOf(this.stream)?.columns.received[0]
-  }
-}
-
-type Found = {
-  readonly stretch: Stretch
-  readonly row: number
-  readonly ordinal: number
-  readonly changes: number
-}
-
 // Of a lost place only the row before it is known.
 function lastKnownOf(place: Directory['places'][number] | undefined): number {
   if (place === undefined) return 0
   return 'lost' in place ? place.firstReceived : place.lastReceived
 }
 
-function endOf(query: { end?: number; knownAt?: number }): number {
-  const end = query.end ?? Number.MAX_SAFE_INTEGER
-  return query.knownAt === undefined ? end : Math.min(end, query.knownAt + 1)
-}
-
 function toRun(stretch: Stretch, from: number, to: number): BookRun {
   return { columns: stretch.columns, firstSequence: stretch.first, from, to }
-}
-
-/** The last row received at or before a time, −1 when all came later. */
-export function lastReceivedAtMost(
-  columns: { readonly count: number; readonly received: Float64Array },
-  time: number,
-): number {
-  return lastAtMost(columns.count, (row) => columns.received[row]!, time)
 }

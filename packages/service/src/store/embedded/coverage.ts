@@ -1,7 +1,7 @@
 import type { Gap } from '@priorbook/sdk/domain'
 import type { Coverage, DayCoverage, InstrumentFacts, InstrumentRef } from '../store.ts'
 import { isDamage } from './bodies.ts'
-import { lastReceivedAtMost } from './books.ts'
+import { lastReceivedAtMost } from './stretch.ts'
 import { corruptGap } from './corrupt-gap.ts'
 import { placeOfTime } from './directory.ts'
 import { listGaps } from './gaps.ts'

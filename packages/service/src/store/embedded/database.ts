@@ -140,7 +140,7 @@ export class Database {
     this.connection.exec('PRAGMA temp_store = MEMORY')
     if (version === SCHEMA_VERSION) return
     this.write(() => {
-      migrate(this, version)
+      migrate(version, (sql) => this.script(sql))
       this.script(`PRAGMA application_id = ${APPLICATION_ID}`)
       this.script(`PRAGMA user_version = ${SCHEMA_VERSION}`)
     })

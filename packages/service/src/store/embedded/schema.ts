@@ -1,5 +1,3 @@
-import type { Database } from './database.ts'
-
 /** The schema that this build writes; older ones are migrated on opening for writing. */
 export const SCHEMA_VERSION = 1
 
@@ -108,9 +106,9 @@ CREATE UNIQUE INDEX quarantine_by_place ON quarantine (venue, journal, code, key
 `
 
 // Step n brings a database of version n to n + 1; a released step is never edited.
-const STEPS: readonly ((database: Database) => void)[] = [(database) => database.script(VERSION_1)]
+const STEPS: readonly string[] = [VERSION_1]
 
-/** Brings a database from a version to the newest; runs inside the opening transaction. */
-export function migrate(database: Database, from: number): void {
-  for (const step of STEPS.slice(from)) step(database)
+/** Runs the steps that bring a database from a version to the newest, inside the opening transaction. */
+export function migrate(from: number, run: (sql: string) => void): void {
+  for (const step of STEPS.slice(from)) run(step)
 }

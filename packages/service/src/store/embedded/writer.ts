@@ -78,7 +78,7 @@ export class Writer {
 
   /** Makes batches durable in one transaction, then shows their rows to this process's readers. */
   commit(batches: readonly AppendBatch[]): void {
-    const group: Group = { id: this.view.logEnd, rows: [], ends: new Map(), created: [] }
+    const group: Group = { id: this.view.logEnd, batches: [], ends: new Map(), created: [] }
     const positions = new Map<string, number>()
     try {
       this.database.write(() => {
@@ -97,7 +97,7 @@ export class Writer {
       throw error
     }
     for (const [venue, position] of positions) this.applied.set(venue, position)
-    for (const push of group.rows) push()
+    for (const written of group.batches) this.show(written)
     this.view.advance(group.id)
     try {
       this.packSome()
@@ -135,44 +135,36 @@ export class Writer {
       normalizer: batch.normalizer,
     }
     const { log } = this
-    const { tail } = this.view
+    const claims: number[] = []
+    group.batches.push({ batch, maker, claims })
     log.begin({ id: group.id, venue: batch.venue, position: batch.position, maker })
     const claim = (row: Arrival, kind: ChunkKind, metric = ''): Claim | undefined => {
-      const stream = this.streamOf(group, row.instrument, kind, metric, maker, row.received)
-      if (row.journal <= (this.floors.get(stream.id) ?? 0)) return undefined
-      return { id: stream.id, ordinal: this.claim(group, stream, row.received) }
+      if (row.journal > applied) {
+        const stream = this.streamOf(group, row.instrument, kind, metric, maker, row.received)
+        if (row.journal > (this.floors.get(stream.id) ?? 0)) {
+          const ordinal = this.claim(group, stream, row.received)
+          claims.push(stream.id, ordinal)
+          return { id: stream.id, ordinal }
+        }
+      }
+      claims.push(KNOWN, KNOWN)
+      return undefined
     }
     for (const row of batch.observations ?? []) {
-      if (row.journal <= applied) continue
-      const claimed = claim(row, 'book')
-      if (claimed === undefined) continue
-      const { id, ordinal } = claimed
-      log.book(id, ordinal, row, row.priceDecimals, row.keys, row.sizes)
-      group.rows.push(() =>
-        tail.book(id, ordinal, maker, row, row.priceDecimals, row.keys, row.sizes),
-      )
+      const place = claim(row, 'book')
+      if (place === undefined) continue
+      log.book(place.id, place.ordinal, row, row.priceDecimals, row.keys, row.sizes)
     }
     for (const row of batch.trades ?? []) {
-      if (row.journal <= applied) continue
-      const claimed = claim(row, 'trade')
-      if (claimed === undefined) continue
-      const { id, ordinal } = claimed
-      const head = headOf(row)
-      const taker = TAKERS.indexOf(row.taker)
-      log.trade(id, ordinal, head, row.tradeId, row.price, row.size, taker)
-      group.rows.push(() =>
-        tail.trade(id, ordinal, maker, head, row.tradeId, row.price, row.size, taker),
-      )
+      const place = claim(row, 'trade')
+      if (place === undefined) continue
+      const { tradeId, price, size, taker } = row
+      log.trade(place.id, place.ordinal, headOf(row), tradeId, price, size, TAKERS.indexOf(taker))
     }
     for (const row of batch.samples ?? []) {
-      if (row.journal <= applied) continue
-      const claimed = claim(row, 'sample', row.metric)
-      if (claimed === undefined) continue
-      const { id, ordinal } = claimed
-      const head = headOf(row)
-      const value = parseScaled(row.value, SAMPLE_DECIMALS)
-      log.sample(id, ordinal, head, value)
-      group.rows.push(() => tail.sample(id, ordinal, maker, head, value))
+      const place = claim(row, 'sample', row.metric)
+      if (place === undefined) continue
+      log.sample(place.id, place.ordinal, headOf(row), parseScaled(row.value, SAMPLE_DECIMALS))
     }
     this.database.run('INSERT INTO log (id, bytes) VALUES (?, ?)', group.id, log.finish())
     for (const revision of batch.revisions ?? []) {
@@ -186,6 +178,31 @@ export class Writer {
     }
     for (const message of batch.quarantine ?? []) {
       if (message.journal > applied) saveQuarantine(this.database, message)
+    }
+  }
+
+  // Shows committed rows to readers, in the order in which they were given their places.
+  private show({ batch, maker, claims }: Written): void {
+    const { tail } = this.view
+    let at = 0
+    for (const row of batch.observations ?? []) {
+      const id = claims[at++]!
+      const ordinal = claims[at++]!
+      if (id === KNOWN) continue
+      tail.book(id, ordinal, maker, row, row.priceDecimals, row.keys, row.sizes)
+    }
+    for (const row of batch.trades ?? []) {
+      const id = claims[at++]!
+      const ordinal = claims[at++]!
+      if (id === KNOWN) continue
+      const { tradeId, price, size, taker } = row
+      tail.trade(id, ordinal, maker, headOf(row), tradeId, price, size, TAKERS.indexOf(taker))
+    }
+    for (const row of batch.samples ?? []) {
+      const id = claims[at++]!
+      const ordinal = claims[at++]!
+      if (id === KNOWN) continue
+      tail.sample(id, ordinal, maker, headOf(row), parseScaled(row.value, SAMPLE_DECIMALS))
     }
   }
 
@@ -390,10 +407,20 @@ type Arrival = {
 /** The place that a row gets in its stream. */
 type Claim = { readonly id: number; readonly ordinal: number }
 
+/** A batch in the log, and stream and ordinal of each of its rows in turn. */
+type Written = {
+  readonly batch: AppendBatch
+  readonly maker: Maker
+  readonly claims: readonly number[]
+}
+
+// Stands for the place of a row that was stored before.
+const KNOWN = -1
+
 /** What one commit has done so far. */
 type Group = {
   id: number
-  readonly rows: (() => void)[]
+  readonly batches: Written[]
   readonly ends: Map<number, { ordinal: number; received: number }>
   readonly created: Stream[]
 }

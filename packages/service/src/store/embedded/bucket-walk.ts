@@ -1,0 +1,191 @@
+import type { Gap } from '@priorbook/sdk/domain'
+import { applyRow, BookColumns, Ladder, loadBase, type BookPick } from '@priorbook/sdk/tape'
+import type { SamplePage, SampleQuery } from '../store.ts'
+import { isDamage } from './bodies.ts'
+import { corruptGap } from './corrupt-gap.ts'
+import { placeOfOrdinal, placeOfTime, type ChunkPlace } from './directory.ts'
+import type { Stream } from './streams.ts'
+import { endOf, lastReceivedAtMost, toSingleRow, type Stretch } from './stretch.ts'
+import type { View } from './view.ts'
+
+/**
+ * Interval sampling: goes from bucket to bucket and decides each by the directory and one chunk. Chunks
+ * are decoded into one set of columns and folded by one ladder; a pick is a row that stands on its own.
+ */
+export class BucketWalk {
+  private readonly view: View
+  private readonly stream: Stream
+  private readonly query: SampleQuery
+  private readonly corrupt: Gap[] = []
+  private readonly damaged = new Set<number>()
+  private readonly scratch = new BookColumns()
+  private readonly ladder = new Ladder()
+  private stretch: Stretch | undefined
+  /** The last row of the stretch that the ladder has taken, −1 for the book before it. */
+  private folded = -1
+
+  constructor(view: View, stream: Stream, query: SampleQuery) {
+    this.view = view
+    this.stream = stream
+    this.query = query
+  }
+
+  run(): SamplePage {
+    const { query } = this
+    const end = endOf(query)
+    const lost = this.view.lostTail(this.stream)
+    if (lost !== undefined && lost.firstReceived < end) {
+      this.corrupt.push(corruptGap(this.stream, lost))
+    }
+    const wanted = query.limit + 1
+    if (query.order === 'asc') {
+      const picks = this.ascend(query.start, end, wanted)
+      const hasMore = picks.length > query.limit
+      return { picks: picks.slice(0, query.limit), hasMore, corrupt: this.corrupt }
+    }
+    // From the newest back, a window of buckets at a time; empty stretches are jumped over.
+    let picks: BookPick[] = []
+    let until = end
+    while (until > query.start && picks.length < wanted) {
+      const last = this.lastBefore(until)
+      if (last === undefined) break
+      const newest = this.bucketOf(last.received) + query.interval
+      const from = Math.max(query.start, newest - wanted * query.interval)
+      picks = [...this.ascend(from, Math.min(until, newest), wanted), ...picks]
+      until = from
+    }
+    const hasMore = picks.length > query.limit
+    return { picks: picks.slice(-query.limit), hasMore, corrupt: this.corrupt }
+  }
+
+  private ascend(start: number, end: number, wanted: number): BookPick[] {
+    const { interval } = this.query
+    const picks: BookPick[] = []
+    let bucket = this.bucketOf(start)
+    let before = this.lastBefore(start)
+    while (bucket < end && picks.length < wanted) {
+      const bucketEnd = bucket + interval
+      const last = this.lastBefore(Math.min(bucketEnd, end))
+      if (last !== undefined && last.ordinal > (before?.ordinal ?? this.stream.removed)) {
+        picks.push(this.pick(last, before, bucket, bucketEnd))
+        before = last
+        bucket = bucketEnd
+        continue
+      }
+      // Nothing in this bucket: go on with the bucket of the next row.
+      const next = last === undefined ? this.receivedAt(this.stream.removed + 1) : last.next
+      if (next === undefined) break
+      bucket = Math.max(bucketEnd, this.bucketOf(next))
+    }
+    return picks
+  }
+
+  private bucketOf(time: number): number {
+    return Math.floor(time / this.query.interval) * this.query.interval
+  }
+
+  private pick(last: Found, before: Found | undefined, start: number, end: number): BookPick {
+    return {
+      columns: this.rowOf(last),
+      row: 0,
+      sequence: last.ordinal,
+      bucket: {
+        start,
+        end,
+        ageMs: (end - last.received) / 1000,
+        observations: last.ordinal - (before?.ordinal ?? this.stream.removed),
+        changes: last.changes - (before?.changes ?? this.changesRemoved()),
+        partial: start < this.query.start || end > endOf(this.query),
+      },
+    }
+  }
+
+  // The found row is in the stretch that was decoded last; the ladder goes on from where it is.
+  private rowOf({ ordinal }: Found): BookColumns {
+    const { columns, first } = this.stretch!
+    const row = ordinal - first
+    if (this.folded < 0 || this.folded > row) {
+      loadBase(this.ladder, columns)
+      this.folded = -1
+    }
+    while (this.folded < row) applyRow(this.ladder, columns, ++this.folded)
+    return toSingleRow(this.ladder, columns, row)
+  }
+
+  // Level changes of the rows that retention removed.
+  private changesRemoved(): number {
+    const first = this.view.directory(this.stream).places[0]
+    if (first === undefined) return this.stream.changes
+    return 'lost' in first ? 0 : first.changesBefore
+  }
+
+  private lastBefore(time: number): Found | undefined {
+    const { stream, view } = this
+    const { places } = view.directory(stream)
+    const tail = view.tailOf(stream)
+    if (tail !== undefined && tail.columns.received[0]! < time) {
+      const { columns, first } = view.bookTail(stream)!
+      this.enter({ columns, first, changesBefore: stream.changes })
+      return this.find(time)
+    }
+    for (let index = placeOfTime(places, time - 1); index >= 0; index--) {
+      const place = places[index]!
+      if (this.damaged.has(place.first)) continue
+      try {
+        if (!('lost' in place)) {
+          this.decode(place)
+          return this.find(time)
+        }
+      } catch (error) {
+        if (!isDamage(error)) throw error
+        this.stretch = undefined
+      }
+      this.damaged.add(place.first)
+      this.corrupt.push(corruptGap(stream, place))
+    }
+    return undefined
+  }
+
+  private decode(place: ChunkPlace): void {
+    if (this.stretch?.first === place.first) return
+    this.view.bodies.bookInto(this.scratch, this.stream, place)
+    const { first, changesBefore } = place
+    this.enter({ columns: this.scratch, first, changesBefore })
+  }
+
+  private enter(stretch: Stretch): void {
+    if (this.stretch?.first === stretch.first && this.stretch.columns === stretch.columns) return
+    this.stretch = stretch
+    this.folded = -1
+  }
+
+  private find(time: number): Found {
+    const { columns, first, changesBefore } = this.stretch!
+    const row = lastReceivedAtMost(columns, time - 1)
+    const ordinal = first + row
+    return {
+      ordinal,
+      received: columns.received[row]!,
+      changes: changesBefore + columns.changeEnd[row]!,
+      next: row + 1 < columns.count ? columns.received[row + 1]! : this.receivedAt(ordinal + 1),
+    }
+  }
+
+  // When a row was received that starts a chunk or the tail; absent after the last row.
+  private receivedAt(ordinal: number): number | undefined {
+    const { places } = this.view.directory(this.stream)
+    const place = places[placeOfOrdinal(places, ordinal)]
+    if (ordinal < this.stream.next && place?.first === ordinal) return place.firstReceived
+    return this.view.tailOf(this.stream)?.columns.received[0]
+  }
+}
+
+/** The last row before some time. */
+type Found = {
+  readonly ordinal: number
+  readonly received: number
+  /** Level changes of all rows up to it. */
+  readonly changes: number
+  /** When the row after it was received. */
+  readonly next: number | undefined
+}

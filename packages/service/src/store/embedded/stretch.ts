@@ -1,0 +1,33 @@
+import { BookColumns, type Ladder } from '@priorbook/sdk/tape'
+import { lastAtMost } from './directory.ts'
+
+/** A decoded stretch of a stream: a chunk or the tail. */
+export type Stretch = {
+  readonly columns: BookColumns
+  readonly first: number
+  readonly changesBefore: number
+}
+
+/** One row that stands on its own: the book it made, and its changes, which change nothing again. */
+export function toSingleRow(book: Ladder, from: BookColumns, row: number): BookColumns {
+  const columns = new BookColumns(from.priceDecimals, 1, 1)
+  columns.pushRows(from, row, row + 1)
+  columns.rescale(book.decimals)
+  columns.baseKey = book.keys()
+  columns.baseSize = columns.baseKey.map((key) => book.size[key]!)
+  return columns
+}
+
+/** The exclusive end of a query: what came after `knownAt` was not known. */
+export function endOf(query: { end?: number; knownAt?: number }): number {
+  const end = query.end ?? Number.MAX_SAFE_INTEGER
+  return query.knownAt === undefined ? end : Math.min(end, query.knownAt + 1)
+}
+
+/** The last row received at or before a time, −1 when all came later. */
+export function lastReceivedAtMost(
+  columns: { readonly count: number; readonly received: Float64Array },
+  time: number,
+): number {
+  return lastAtMost(columns.count, (row) => columns.received[row]!, time)
+}
