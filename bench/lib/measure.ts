@@ -1,6 +1,8 @@
 /** JSON text as an engine gives it: bytes where it has them, else a string. */
 export type JsonText = string | Uint8Array
 
+const WARM_UP_MS = 1500
+
 /** Times of one kind of read, in milliseconds. */
 export type ReadTimes = {
   readonly medianMs: number
@@ -17,12 +19,11 @@ export async function measureReads<Item>(
   budgetMs: number,
   read: (item: Item) => Promise<JsonText>,
 ): Promise<ReadTimes> {
-  // The warm-up reads are other items than the first measured ones, so no answer is kept ready.
-  const warmUp = Math.min(200, Math.floor(items.length / 4))
-  const warmUpEnd = performance.now() + budgetMs / 5
-  for (const item of items.slice(items.length - warmUp)) {
-    await read(item)
-    if (performance.now() > warmUpEnd) break
+  // Warm for every engine alike: the same time, with reads from the end of the list.
+  const others = items.slice(-Math.ceil(items.length / 4))
+  const warmUpEnd = performance.now() + WARM_UP_MS
+  for (let index = 0; performance.now() < warmUpEnd; index++) {
+    await read(others[index % others.length]!)
   }
 
   const times: number[] = []

@@ -2,7 +2,7 @@ import { PriorbookError } from '../domain/index.ts'
 import { ByteReader, ByteWriter, unzigzag, zigzag } from './bytes.ts'
 import { columnOf, corrupt, type Chunk, type ChunkHeader } from './chunk.ts'
 import { ABSENT, type HeadColumns } from './columns.ts'
-import { BitReader, BitWriter, EXTRA_BITS, TOKEN_BASE, tokenOf } from './hybrid.ts'
+import { BitReader, BitWriter, DIRECT, EXTRA_BITS, TOKEN_BASE, tokenOf } from './hybrid.ts'
 import type { TapePlatform } from './platform.ts'
 
 /**
@@ -277,33 +277,33 @@ export class HeadDecoder {
     const { venueSeq, journal } = into
     const signed = (modes & ZIGZAG_SEQ) !== 0
     const follows = (modes & JOURNAL_FOLLOWS_SEQ) !== 0
-    let seq = firstSeq - 1
-    let place = chunk.header.firstJournal - 1
     let at = 0
     let sound = true
+    let seq = firstSeq - 1
     for (let row = 0; row < time.length; row++) {
       let step = 0
       if (time[row] !== 0 && seqs.length > 0) {
         const token = seqs[at++]!
-        const extra = EXTRA_BITS[token]!
-        step = TOKEN_BASE[token]!
-        if (extra !== 0) step += seqBits.read(extra)
+        step = token < DIRECT ? token : TOKEN_BASE[token]! + seqBits.read(EXTRA_BITS[token]!)
       }
-      let moved = 0
       if (!someMissing || (this.absent[row]! & MISSING_SEQ) === 0) {
-        moved = (signed ? unzigzag(step) : step) + 1
-        seq += moved
+        seq += (signed ? unzigzag(step) : step) + 1
         if (!(seq >= 0 && seq <= Number.MAX_SAFE_INTEGER)) sound = false
       }
       venueSeq[row] = seq
+    }
+    // Its own loop: in most chunks the journal just counts along.
+    let place = chunk.header.firstJournal - 1
+    let before = firstSeq - 1
+    for (let row = 0; row < time.length; row++) {
       let drift = 0
       if (journals.length > 0) {
         const token = journals[row]!
-        const extra = EXTRA_BITS[token]!
-        drift = TOKEN_BASE[token]!
-        if (extra !== 0) drift += journalBits.read(extra)
+        drift = token < DIRECT ? token : TOKEN_BASE[token]! + journalBits.read(EXTRA_BITS[token]!)
       }
-      place += unzigzag(drift) + (follows ? moved : 1)
+      const now = venueSeq[row]!
+      place += unzigzag(drift) + (follows ? now - before : 1)
+      before = now
       journal[row] = place
       if (!(place >= 0 && place <= Number.MAX_SAFE_INTEGER)) sound = false
     }

@@ -33,7 +33,6 @@ const ARENA_BYTES = 131_072
 
 type Handle = {
   onerror: (message: string) => void
-  reset(): void
   writeSync(
     flush: number,
     input: Uint8Array,
@@ -45,13 +44,20 @@ type Handle = {
   ): void
 }
 
-function createHandleDecoder(): ZstdDecoder {
+type Context = { readonly handle: Handle; readonly state: Uint32Array; failure: string | undefined }
+
+function createContext(): Context {
   const stream = createZstdDecompress() as unknown as { _handle: Handle; _writeState: Uint32Array }
   const { _handle: handle, _writeState: state } = stream
-  let failure: string | undefined
+  const context: Context = { handle, state, failure: undefined }
   handle.onerror = (message) => {
-    failure = message
+    context.failure = message
   }
+  return context
+}
+
+function createHandleDecoder(): ZstdDecoder {
+  let context = createContext()
   // Results are cut from one larger buffer after another: fewer, cheaper allocations.
   let arena = new Uint8Array(0)
   let used = 0
@@ -62,11 +68,13 @@ function createHandleDecoder(): ZstdDecoder {
       arena = new Uint8Array(Math.max(ARENA_BYTES, room))
       used = 0
     }
-    failure = undefined
+    const { handle, state } = context
     handle.writeSync(constants.ZSTD_e_end, stored, 0, stored.length, arena, used, room)
     const [unused, unread] = state
-    if (failure !== undefined || unused !== 1 || unread !== 0) {
-      handle.reset()
+    if (context.failure !== undefined || unused !== 1 || unread !== 0) {
+      const { failure } = context
+      // A context that met an error never forgets it.
+      context = createContext()
       throw new RangeError(failure ?? `the frame does not hold ${rawLength} bytes`)
     }
     used += rawLength
