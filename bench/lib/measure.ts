@@ -44,13 +44,15 @@ export async function measureReads<Item>(
   }
 }
 
-/** Repeats one thing at least twice and gives the median of its milliseconds. */
+/** Repeats one thing at least twice, warm, and gives the median of its milliseconds. */
 export async function measureRepeated(
   repeats: number,
   budgetMs: number,
   run: () => Promise<unknown>,
 ): Promise<number> {
-  await run()
+  const warmUpEnd = performance.now() + WARM_UP_MS
+  do await run()
+  while (performance.now() < warmUpEnd)
   const times: number[] = []
   const end = performance.now() + budgetMs
   for (let round = 0; round < repeats; round++) {
