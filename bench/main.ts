@@ -1,3 +1,4 @@
+import { boundYoungGeneration } from '../packages/service/src/lib/memory.ts'
 import { benchGrowth } from './growth.ts'
 import { benchTape } from './tape.ts'
 
@@ -5,6 +6,9 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   tape: benchTape,
   growth: benchGrowth,
 }
+
+// As the program itself does.
+boundYoungGeneration()
 
 /** `npm run bench -- NAME`: prints a table and, as its last line, one JSON object. */
 const name = process.argv[2] ?? ''
