@@ -11,19 +11,12 @@ import {
   type VenueFacts,
   type Violation,
 } from '../domain/index.ts'
-import { ABSENT } from './columns.ts'
+import { ABSENT, type RowHead } from './columns.ts'
 import { Ladder } from './ladder.ts'
 
 /** One checked observation: which levels changed, to what, and everything else a tape row keeps. */
-export type Observation = {
+export type Observation = RowHead & {
   readonly instrument: Instrument
-  readonly received: number
-  /** `ABSENT` where the venue gave none; so for `venueSeq` and `channel`. */
-  readonly source: number
-  readonly venueSeq: number
-  readonly channel: number
-  readonly journal: number
-  readonly flags: number
   readonly priceDecimals: number
   readonly keys: readonly number[]
   readonly sizes: readonly number[]

@@ -46,8 +46,7 @@ export type ChunkIdentity = Pick<
 
 /** Encodes observations with their keyframe, and leaves in `size` state what the next chunk starts from. */
 export class BookEncoder {
-  private state = new Float64Array(0)
-  private last = new Float64Array(0)
+  private readonly levels = new LevelMemory()
 
   /** Encodes rows [from, to) of `rows`; `base` is the book before row `from`. */
   encode(
@@ -63,7 +62,7 @@ export class BookEncoder {
     const shrink = shrinkOf(rows, start, end, base.key)
     const divisor = POW10[shrink]!
     const priceDecimals = rows.priceDecimals - shrink
-    this.reset(POW10[priceDecimals]!)
+    this.levels.reset(POW10[priceDecimals]!)
     const scaled = (key: number): number => ((key >>> 1) / divisor) * 2 + (key & 1)
 
     const keyframe = new ByteWriter(256)
@@ -76,7 +75,7 @@ export class BookEncoder {
       keyframe.varint(key - previous)
       keyframe.varint(base.size[index]!)
       previous = key
-      this.state[key] = base.size[index]!
+      this.levels.state[key] = base.size[index]!
     }
 
     const count = end - start
@@ -116,22 +115,11 @@ export class BookEncoder {
     return encodeChunk(header, columns, platform)
   }
 
-  private reset(one: number): void {
-    const slots = 2 * one + 2
-    if (this.state.length < slots) {
-      this.state = new Float64Array(slots)
-      this.last = new Float64Array(slots)
-    } else {
-      this.state.fill(0, 0, slots)
-      this.last.fill(0, 0, slots)
-    }
-  }
-
   private encodeSizes(
     keys: Uint32Array,
     sizes: Float64Array,
   ): { tokens: Uint8Array; values: Uint8Array } {
-    const { state, last } = this
+    const { state, last } = this.levels
     const tokens = new Uint8Array(keys.length)
     const changes = new Float64Array(keys.length)
     const seen = new Map<number, number>()
@@ -181,8 +169,7 @@ export class BookEncoder {
 /** Decodes observations; one instance a thread keeps its scratch space. */
 export class BookDecoder {
   private readonly heads = new HeadDecoder()
-  private state = new Float64Array(0)
-  private last = new Float64Array(0)
+  private readonly levels = new LevelMemory()
   private readonly amounts = new Float64Array(LISTED_MAX)
 
   /** Fills `into` with the rows of a book chunk and the book before them. */
@@ -199,14 +186,7 @@ export class BookDecoder {
 
   private readKeyframe(chunk: Chunk, platform: TapePlatform, into: BookColumns): void {
     const one = POW10[chunk.header.priceDecimals]!
-    const slots = 2 * one + 2
-    if (this.state.length < slots) {
-      this.state = new Float64Array(slots)
-      this.last = new Float64Array(slots)
-    } else {
-      this.state.fill(0, 0, slots)
-      this.last.fill(0, 0, slots)
-    }
+    this.levels.reset(one)
     const reader = new ByteReader(columnOf(chunk, BOOK_COLUMNS.keyframe, platform))
     const count = reader.varint()
     into.baseKey = []
@@ -219,7 +199,7 @@ export class BookDecoder {
       if (step === 0 || size === 0)
         throw corrupt('its first book has a level twice or without size')
       if (key < 2 || key >= 2 * one) throw corrupt('a price is out of bounds')
-      this.state[key] = size
+      this.levels.state[key] = size
       into.baseKey.push(key)
       into.baseSize.push(size)
     }
@@ -233,7 +213,8 @@ export class BookDecoder {
     if (tokens.length !== count) throw corrupt('its changes and its sizes differ in number')
     const listed = values.varint()
     if (listed > LISTED_MAX) throw corrupt('its list of amounts is too long')
-    const { amounts, state, last } = this
+    const { amounts } = this
+    const { state, last } = this.levels
     let amount = 0
     for (let place = 0; place < listed; place++) {
       amount += values.varint()
@@ -270,6 +251,23 @@ export class BookDecoder {
     }
     values.finish()
     if (!sound) throw corrupt('a size or a price is out of bounds')
+  }
+}
+
+/** Size and last change of every level, by key; encoder and decoder go through the same states. */
+class LevelMemory {
+  state = new Float64Array(0)
+  last = new Float64Array(0)
+
+  reset(one: number): void {
+    const slots = 2 * one + 2
+    if (this.state.length < slots) {
+      this.state = new Float64Array(slots)
+      this.last = new Float64Array(slots)
+    } else {
+      this.state.fill(0, 0, slots)
+      this.last.fill(0, 0, slots)
+    }
   }
 }
 

@@ -7,6 +7,7 @@ export const HEAD_LIMIT = 2 ** 52
 /** The head of a tape row: when it was seen, how the venue numbers it, where it is in the journal. */
 export type RowHead = {
   readonly received: number
+  /** `ABSENT` where the venue gave none; so for `venueSeq` and `channel`. */
   readonly source: number
   readonly venueSeq: number
   readonly channel: number
