@@ -48,7 +48,21 @@ const ZIGZAG_SEQ = 2
 const JOURNAL_FOLLOWS_SEQ = 4
 const ALL_MODES = ZIGZAG_SOURCE | ZIGZAG_SEQ | JOURNAL_FOLLOWS_SEQ
 
-/** Encodes rows [from, to) and returns what the chunk header must say about them. */
+// Kept between calls, so that a chunk does not leave seven buffers to the garbage collector.
+const scratch = {
+  received: new ByteWriter(2048),
+  seq: new ByteWriter(2048),
+  journal: new ByteWriter(2048),
+  sourceBits: new BitWriter(),
+  receivedBits: new BitWriter(),
+  seqBits: new BitWriter(),
+  journalBits: new BitWriter(),
+}
+
+/**
+ * Encodes rows [from, to) and returns what the chunk header must say about them. The columns are views
+ * into buffers that the next call writes again: pack them first.
+ */
 export function encodeHeads(
   rows: HeadColumns,
   from: number,
@@ -61,13 +75,8 @@ export function encodeHeads(
   const modes = modesOf(rows, from, to)
 
   const time = new Uint8Array(to - from)
-  const received = new ByteWriter(to - from)
-  const seq = new ByteWriter(to - from)
-  const journal = new ByteWriter(to - from)
-  const sourceBits = new BitWriter()
-  const receivedBits = new BitWriter()
-  const seqBits = new BitWriter()
-  const journalBits = new BitWriter()
+  const { received, seq, journal, sourceBits, receivedBits, seqBits, journalBits } = scratch
+  for (const writer of Object.values(scratch)) writer.clear()
   const hasSource = facts.firstSource !== ABSENT
   let carrySource = facts.firstSource
   let carrySeq = firstSeq - 1
@@ -124,11 +133,11 @@ export function encodeHeads(
       frame.copy(),
       time,
       sourceBits.finish(),
-      received.copy(),
+      received.view(),
       receivedBits.finish(),
-      isZero(seq.view()) ? new Uint8Array(0) : seq.copy(),
+      isZero(seq.view()) ? new Uint8Array(0) : seq.view(),
       seqBits.finish(),
-      isZero(journal.view()) ? new Uint8Array(0) : journal.copy(),
+      isZero(journal.view()) ? new Uint8Array(0) : journal.view(),
       journalBits.finish(),
     ],
   }
