@@ -7,7 +7,7 @@ import {
 } from '@priorbook/sdk/domain'
 import type { MarketPage, MarketQuery, MarketState } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
-import { checkRow, rowSum } from './row-sum.ts'
+import { checkRow, insertRow } from './row-sum.ts'
 
 // Revisions of a market differ in a few numbers: each is packed with the last whole one as its
 // dictionary (60 bytes instead of 700), and every 32nd is whole again.
@@ -45,11 +45,7 @@ export function appendRevision(database: Database, revision: MarketRevision): vo
   const options = base === ordinal ? {} : { dictionary: wholeOf(database, id, base) }
   const body = zstdCompressSync(text, options)
   const values: Column[] = [id, ordinal, revision.received, revision.journal, body]
-  database.run(
-    'INSERT INTO revision (market, ordinal, known_at, journal, body, sum) VALUES (?, ?, ?, ?, ?, ?)',
-    ...values,
-    rowSum('revision', values),
-  )
+  insertRow(database, 'INSERT INTO revision', REVISION_COLUMNS, values)
   saveMarket(database, id, record, ordinal, revision.received, market)
 }
 
@@ -245,11 +241,7 @@ function saveMarket(
     record.status ?? null,
     revisions,
   ]
-  database.run(
-    `INSERT OR REPLACE INTO market (${MARKET_COLUMNS.join(', ')}, sum) VALUES (${'?, '.repeat(MARKET_COLUMNS.length)}?)`,
-    ...values,
-    rowSum('market', values),
-  )
+  insertRow(database, 'INSERT OR REPLACE INTO market', MARKET_COLUMNS, values)
 }
 
 function matches(record: MarketRecord, text: string): boolean {

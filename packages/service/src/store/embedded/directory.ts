@@ -1,6 +1,6 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { Column, Database, Row } from './database.ts'
-import { checkRow, rowSum } from './row-sum.ts'
+import { checkRow, insertRow } from './row-sum.ts'
 import type { Stream } from './streams.ts'
 
 /** A loose part is written fast and packed again soon; a tight one is small; a sealed chunk is final. */
@@ -91,11 +91,7 @@ export function writePlace(database: Database, place: ChunkPlace): void {
     CHUNK_FORMS.indexOf(place.form),
     place.body,
   ]
-  database.run(
-    `INSERT INTO chunk (${COLUMNS.join(', ')}, sum) VALUES (${'?, '.repeat(COLUMNS.length)}?)`,
-    ...values,
-    rowSum('chunk', values),
-  )
+  insertRow(database, 'INSERT INTO chunk', COLUMNS, values)
 }
 
 /** Removes a chunk and its directory entry; the caller is in a write transaction. */

@@ -8,7 +8,7 @@ import {
 } from '@priorbook/sdk/domain'
 import type { GapQuery } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
-import { checkRow, holds, rowSum } from './row-sum.ts'
+import { checkRow, holds, insertRow } from './row-sum.ts'
 
 const COLUMNS = [
   'venue',
@@ -41,14 +41,15 @@ export function saveGap(database: Database, gap: Gap): void {
     gap.journal,
     gap.endJournal ?? null,
   ]
-  database.run(
-    `INSERT INTO gap (${COLUMNS.join(', ')}, sum) VALUES (${'?, '.repeat(COLUMNS.length)}?)
-     ON CONFLICT (venue, key, start, after_sequence, reason, scope) DO UPDATE SET
+  insertRow(
+    database,
+    'INSERT INTO gap',
+    COLUMNS,
+    values,
+    `ON CONFLICT (venue, key, start, after_sequence, reason, scope) DO UPDATE SET
      finish = excluded.finish, source_start = excluded.source_start, source_end = excluded.source_end,
      detail = excluded.detail, journal = excluded.journal, end_journal = excluded.end_journal,
      sum = excluded.sum`,
-    ...values,
-    rowSum('gap', values),
   )
 }
 

@@ -1,7 +1,7 @@
 import type { ErrorCode, VenueId, Violation } from '@priorbook/sdk/domain'
 import type { Quarantined } from '../store.ts'
 import type { Column, Database } from './database.ts'
-import { checkRow, rowSum } from './row-sum.ts'
+import { checkRow, insertRow } from './row-sum.ts'
 
 // The journal keeps every message whole; a row shows enough of it to see what was wrong.
 const RAW_LIMIT = 65_536
@@ -18,11 +18,7 @@ export function saveQuarantine(database: Database, message: Quarantined): void {
     message.detail,
     message.raw.subarray(0, RAW_LIMIT),
   ]
-  database.run(
-    `INSERT OR IGNORE INTO quarantine (${COLUMNS.join(', ')}, sum) VALUES (${'?, '.repeat(COLUMNS.length)}?)`,
-    ...values,
-    rowSum('quarantine', values),
-  )
+  insertRow(database, 'INSERT OR IGNORE INTO quarantine', COLUMNS, values)
 }
 
 /** Lists quarantined messages in the order they came. */

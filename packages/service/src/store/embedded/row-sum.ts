@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import type { Column, Row } from './database.ts'
+import type { Column, Database, Row } from './database.ts'
 
 const SEPARATOR = new Uint8Array([0x1f])
 
@@ -21,6 +21,23 @@ export function rowSum(table: string, values: readonly Column[]): number {
 export function holds(table: string, columns: readonly string[], row: Row): boolean {
   const values = columns.map((name) => row[name] ?? null)
   return rowSum(table, values) === row['sum']
+}
+
+/** Writes a row with its checksum; `tail` says what to do about one that is there. */
+export function insertRow(
+  database: Database,
+  into: string,
+  columns: readonly string[],
+  values: readonly Column[],
+  tail = '',
+): void {
+  const table = into.slice(into.lastIndexOf(' ') + 1)
+  const places = '?, '.repeat(columns.length)
+  database.run(
+    `${into} (${columns.join(', ')}, sum) VALUES (${places}?) ${tail}`,
+    ...values,
+    rowSum(table, values),
+  )
 }
 
 /** Throws `corrupt_row` unless the row's `sum` fits the named columns. */

@@ -1,5 +1,5 @@
 import type { Database } from './database.ts'
-import { checkRow, rowSum } from './row-sum.ts'
+import { checkRow, insertRow } from './row-sum.ts'
 
 /** Reads one of the store's own numbers; 0 where it was never written. */
 export function readState(database: Database, name: string): number {
@@ -16,12 +16,7 @@ export function findState(database: Database, name: string): number | undefined 
 
 /** Writes one of the store's own numbers. */
 export function writeState(database: Database, name: string, value: number): void {
-  database.run(
-    'INSERT OR REPLACE INTO state (name, value, sum) VALUES (?, ?, ?)',
-    name,
-    value,
-    rowSum('state', [name, value]),
-  )
+  insertRow(database, 'INSERT OR REPLACE INTO state', ['name', 'value'], [name, value])
 }
 
 /** Looks at every number: one whose name is damaged would not be missed, it would be 0. */

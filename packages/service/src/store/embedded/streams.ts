@@ -2,7 +2,7 @@ import { ORIGINS, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { CHUNK_KINDS, NO_HASH, type ChunkKind } from '@priorbook/sdk/tape'
 import type { Column, Database, Row } from './database.ts'
 import type { Maker } from './log.ts'
-import { checkRow, rowSum } from './row-sum.ts'
+import { checkRow, insertRow } from './row-sum.ts'
 
 /** Names one sequence of rows. */
 export type StreamName = {
@@ -141,11 +141,7 @@ export function saveStream(database: Database, stream: Stream): void {
     stream.anchor,
     stream.version,
   ]
-  database.run(
-    `INSERT OR REPLACE INTO stream (${COLUMNS.join(', ')}, sum) VALUES (${'?, '.repeat(COLUMNS.length)}?)`,
-    ...values,
-    rowSum('stream', values),
-  )
+  insertRow(database, 'INSERT OR REPLACE INTO stream', COLUMNS, values)
 }
 
 function toStream(row: Row): Stream {
