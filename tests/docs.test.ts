@@ -9,6 +9,7 @@ import {
   VIOLATIONS,
 } from '../packages/sdk/src/domain/index.ts'
 import { COMMANDS } from '../packages/service/src/main.ts'
+import { CHUNK_ROWS } from '../packages/service/src/store/embedded/seal.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -40,6 +41,12 @@ describe('the docs say what the code says', () => {
     expect(pairs('docs/errors.md', 'Row checks')).toEqual(VIOLATIONS)
     expect(pairs('docs/gaps.md', 'Reasons')).toEqual(GAP_REASONS)
     expect(cells('docs/gaps.md', 'Flags')).toEqual(Object.keys(FLAGS))
+  })
+
+  it('says how many rows a chunk has', () => {
+    const rows = `${CHUNK_ROWS.toLocaleString('en-US')} rows`
+    for (const file of ['docs/tape-format.md', 'ARCHITECTURE.md'])
+      expect(read(file)).toContain(rows)
   })
 
   it('names every venue', () => {
