@@ -1,5 +1,5 @@
 import type { PriceTicks, SizeUnits } from './decimal.ts'
-import type { Gap } from './gap.ts'
+import type { Gap, GapReason } from './gap.ts'
 import type { Instrument } from './identity.ts'
 import type { MarketRecord } from './market.ts'
 import type { Micros } from './micros.ts'
@@ -38,6 +38,18 @@ export type BookChange = Provenance & {
   readonly instrument: Instrument
   readonly changes: readonly (Level & { readonly side: Side })[]
   readonly signed: boolean
+  /** What the venue says the best prices are after the change; undefined means an empty side. */
+  readonly claims?: {
+    readonly bestBid: PriceTicks | undefined
+    readonly bestAsk: PriceTicks | undefined
+  }
+}
+
+/** The venue's book of an instrument starts anew: what was known of it holds no more. */
+export type BookReset = Provenance & {
+  readonly kind: 'reset'
+  readonly instrument: Instrument
+  readonly reason: GapReason
 }
 
 /** One execution print. `taker` says what the taker did with the market's first outcome. */
@@ -68,4 +80,11 @@ export type MarketRevision = Provenance & {
 export type GapEvent = { readonly kind: 'gap'; readonly gap: Gap }
 
 /** Everything a normalizer can say. */
-export type TapeEvent = BookSnapshot | BookChange | Trade | Sample | MarketRevision | GapEvent
+export type TapeEvent =
+  | BookSnapshot
+  | BookChange
+  | BookReset
+  | Trade
+  | Sample
+  | MarketRevision
+  | GapEvent

@@ -1,0 +1,136 @@
+import type {
+  GapReason,
+  Instrument,
+  Json,
+  Micros,
+  PriorbookError,
+  TapeEvent,
+  VenueId,
+} from '@priorbook/sdk/domain'
+
+/** When a message was received and which journal record holds it. */
+export type Arrival = { readonly received: Micros; readonly journal: number }
+
+/** One part of a message that could not be used; the rest of the message stands. */
+export type MessageProblem = {
+  /** The place in the message, such as `markets[3]`, or the instrument where it was understood. */
+  readonly where: string
+  readonly error: PriorbookError
+}
+
+/** What a message says, and what of it was malformed. */
+export type Normalized = {
+  readonly events: readonly TapeEvent[]
+  readonly problems: readonly MessageProblem[]
+}
+
+/** The pure, versioned part of a venue: from its own JSON to the words of Priorbook. */
+export interface Normalizer {
+  /** Counts changes of what the normalizer says of the same bytes; stored with every chunk. */
+  readonly version: number
+  /** One frame of a socket, parsed from JSON. A frame that is malformed as a whole throws PriorbookError. */
+  frame(value: unknown, at: Arrival): Normalized
+  /** The answer to a request that the venue's connector made. */
+  answer(request: CaptureRequest, value: unknown, at: Arrival): Normalized
+}
+
+/**
+ * What was asked, kept in the journal in front of the answer: `kind` is a word of the venue's
+ * connector, the rest what its normalizer needs to read the answer. Never a secret.
+ */
+export type CaptureRequest = { readonly kind: string; readonly [field: string]: Json }
+
+/**
+ * What a connector knows and the venue did not say. It stands in the journal among the messages, so
+ * that everything that decides about rows and gaps can be derived again.
+ */
+export type CaptureNote =
+  /** A socket is open; `slot` now stands for it. */
+  | { readonly note: 'connected'; readonly slot: number; readonly url: string }
+  /**
+   * Something was or may have been lost from here on: books of the named instruments, or of all that
+   * the socket (`slot`, and of it the subscription `sid`) fed, are closed until the next full one.
+   */
+  | {
+      readonly note: 'loss'
+      readonly reason: GapReason
+      readonly why: string
+      readonly slot?: number
+      readonly sid?: number
+      readonly keys?: readonly string[]
+    }
+  /** A request that brought no answer to keep. */
+  | {
+      readonly note: 'failed'
+      readonly request: CaptureRequest
+      readonly status?: number
+      readonly why: string
+    }
+  /** The venue's clock minus ours, by one exchange; good to about half the round trip plus `step_us`. */
+  | {
+      readonly note: 'clock'
+      readonly offset_us: number
+      readonly round_trip_us: number
+      readonly step_us: number
+    }
+
+/** Sockets are numbered 1 … 253: one byte of a journal record says which one brought it. */
+export const MAX_SLOT = 253
+
+/** Where a connector puts what it hears, in the order in which it happened. */
+export interface CaptureSink {
+  /** Our wall clock. */
+  now(): Micros
+  /** A data frame exactly as received; `parsed` is its JSON, undefined where it is none. */
+  frame(slot: number, received: Micros, bytes: Uint8Array, parsed: unknown): void
+  /** An answer exactly as received. */
+  answer(request: CaptureRequest, received: Micros, bytes: Uint8Array, parsed: unknown): void
+  note(note: CaptureNote): void
+}
+
+/** The part of a logger that connectors use (pino's shape). */
+export interface CaptureLog {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** How a connector is doing, for the status line and the metrics. */
+export type ConnectorStatus = {
+  readonly venue: VenueId
+  readonly state: 'starting' | 'recording' | 'degraded' | 'no_credentials' | 'stopped'
+  /** One sentence for people, such as why it is degraded. */
+  readonly detail: string
+  readonly markets: number
+  readonly sockets: readonly {
+    readonly slot: number
+    readonly connected: boolean
+    readonly subscriptions: number
+    readonly lastFrame?: Micros
+  }[]
+  /** Upstream quota: what it allows per window, what was used of the current one, and refusals (429). */
+  readonly quota?: {
+    readonly limit: number
+    readonly windowMs: number
+    readonly used: number
+    readonly refused: number
+  }
+}
+
+/** The live part of a venue: discovers markets and keeps their books coming. */
+export interface Connector {
+  readonly venue: VenueId
+  /** Runs until the signal aborts. Upstream failures are noted and retried, never thrown. */
+  run(signal: AbortSignal): Promise<void>
+  /** The books of these instruments were closed: get full ones soon. Called synchronously, often. */
+  recover(instruments: readonly Instrument[], reason: GapReason): void
+  status(): ConnectorStatus
+}
+
+/** What every connector gets beside its own options. */
+export type ConnectorContext = {
+  readonly sink: CaptureSink
+  readonly log: CaptureLog
+  /** Markets that earlier runs recorded and that have not resolved; they are followed to their end. */
+  readonly unresolved: readonly { readonly marketId: string; readonly native: Json }[]
+}

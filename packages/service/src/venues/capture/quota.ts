@@ -1,0 +1,117 @@
+/** An upstream limit: so much cost in any window of this length. */
+export type QuotaOptions = {
+  readonly limit: number
+  readonly windowMs: number
+  /**
+   * The window is kept this much longer, because requests can reach the venue closer together than
+   * they left; 5 % of the window by default.
+   */
+  readonly slackMs?: number
+}
+
+/** Spends an upstream quota. Counted as a sliding window: a full bucket plus its refill would exceed it. */
+export interface Quota {
+  /** Resolves when the cost may be spent now, urgent ones first; rejects when the signal aborts. */
+  take(cost: number, urgent: boolean, signal: AbortSignal): Promise<void>
+  /** The venue refused: nothing is sent for a while, longer with every refusal in a row. */
+  refused(): void
+  /** The venue answered: refusals in a row end. */
+  answered(): void
+  /** What was spent in the current window. */
+  readonly used: number
+  readonly refusals: number
+  readonly limit: number
+  readonly windowMs: number
+}
+
+type Waiter = { readonly cost: number; readonly start: () => void }
+
+/** Creates a quota with an empty window. */
+export function createQuota(options: QuotaOptions): Quota {
+  const { limit, windowMs } = options
+  const span = windowMs + (options.slackMs ?? windowMs * 0.05)
+  const spent: { readonly at: number; readonly cost: number }[] = []
+  const urgentWaiters: Waiter[] = []
+  const waiters: Waiter[] = []
+  let used = 0
+  let refusals = 0
+  let inRow = 0
+  let closedUntil = 0
+  let timer: NodeJS.Timeout | undefined
+
+  function forget(now: number): void {
+    while (spent.length > 0 && spent[0]!.at <= now - span) used -= spent.shift()!.cost
+  }
+
+  function pump(): void {
+    timer = undefined
+    for (;;) {
+      const now = performance.now()
+      const queue = urgentWaiters.length > 0 ? urgentWaiters : waiters
+      const first = queue[0]
+      if (first === undefined) return
+      forget(now)
+      const cost = Math.min(first.cost, limit)
+      if (now < closedUntil || used + cost > limit) {
+        const freeAt = Math.max(closedUntil, used + cost > limit ? spent[0]!.at + span : 0)
+        timer = setTimeout(pump, Math.max(1, freeAt - now))
+        return
+      }
+      queue.shift()
+      spent.push({ at: now, cost })
+      used += cost
+      first.start()
+    }
+  }
+
+  return {
+    limit,
+    windowMs,
+    get used() {
+      forget(performance.now())
+      return used
+    },
+    get refusals() {
+      return refusals
+    },
+    take(cost, urgent, signal) {
+      return new Promise((resolve, reject) => {
+        if (signal.aborted) {
+          reject(signal.reason as Error)
+          return
+        }
+        const queue = urgent ? urgentWaiters : waiters
+        const onAbort = (): void => {
+          const index = queue.indexOf(waiter)
+          if (index >= 0) queue.splice(index, 1)
+          reject(signal.reason as Error)
+        }
+        const waiter: Waiter = {
+          cost,
+          start: () => {
+            signal.removeEventListener('abort', onAbort)
+            resolve()
+          },
+        }
+        signal.addEventListener('abort', onAbort, { once: true })
+        queue.push(waiter)
+        if (timer === undefined || urgent) {
+          clearTimeout(timer)
+          pump()
+        }
+      })
+    },
+    refused() {
+      refusals++
+      inRow++
+      const pause = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, span / 2) * 2 ** (inRow - 1))
+      closedUntil = Math.max(closedUntil, performance.now() + pause)
+    },
+    answered() {
+      inRow = 0
+    },
+  }
+}
+
+const MIN_PAUSE_MS = 250
+const MAX_PAUSE_MS = 30_000
