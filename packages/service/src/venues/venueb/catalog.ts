@@ -13,6 +13,7 @@ import {
   type Resolution,
 } from '@priorbook/sdk/domain'
 import {
+  compact,
   decimalOf,
   isNoTime,
   readArray,
@@ -22,8 +23,8 @@ import {
   readText,
   readTime,
   type NativeObject,
-} from './fields.ts'
-import type { Arrival } from './normalize.ts'
+} from '../capture/fields.ts'
+import type { Arrival } from '../capture/contract.ts'
 
 /** One market or event of an answer that could not be read; the rest of the answer stands. */
 export type CatalogProblem = {
@@ -278,11 +279,4 @@ function nativeOf(market: NativeObject, event: NativeEvent | undefined): MarketR
   return event === undefined
     ? { market: market as Json }
     : { market: market as Json, event: event.own as Json }
-}
-
-/** Drops what is undefined, so that an absent field is absent. */
-function compact<T extends object>(fields: {
-  [Key in keyof T]: object extends Pick<T, Key> ? T[Key] | undefined : T[Key]
-}): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
 }

@@ -2,7 +2,8 @@ import { fromMillis, parseMicros, printMicros, toMicros } from '@priorbook/sdk/d
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { codeOf } from './fixtures.ts'
-import { readInstrument, readTime } from './fields.ts'
+import { readTime } from '../capture/fields.ts'
+import { readInstrument } from './fields.ts'
 
 it('reads times as the domain does, whatever was read before', () => {
   // Few seconds and many fractions, so that the remembered second is hit and missed.

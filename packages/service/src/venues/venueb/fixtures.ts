@@ -1,5 +1,5 @@
 import { toMicros, type ErrorCode, PriorbookError } from '@priorbook/sdk/domain'
-import type { Arrival } from './normalize.ts'
+import type { Arrival } from '../capture/contract.ts'
 
 /**
  * Messages and answers of our own making in the shapes that venue B documents; for tests.

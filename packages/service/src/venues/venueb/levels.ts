@@ -1,13 +1,6 @@
 import { PriorbookError, type Level } from '@priorbook/sdk/domain'
-import {
-  ONE_DOLLAR,
-  readArray,
-  readCents,
-  readContracts,
-  readDollars,
-  show,
-  type NativeObject,
-} from './fields.ts'
+import { readArray, show, type NativeObject } from '../capture/fields.ts'
+import { ONE_DOLLAR, readCents, readContracts, readDollars } from './fields.ts'
 
 /** The two ladders of a market as venue B sends them: bids only, no prices being prices of no. */
 export type NativeBook = { readonly yes: readonly Level[]; readonly no: readonly Level[] }

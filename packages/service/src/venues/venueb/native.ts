@@ -7,20 +7,16 @@ import {
 } from '@priorbook/sdk/domain'
 import {
   isNoTime,
-  ONE_DOLLAR,
-  readCents,
-  readContracts,
   readCounter,
-  readDollars,
   readId,
-  readInstrument,
   readObject,
   readTime,
   readUnixTime,
   show,
   wrong,
   type NativeObject,
-} from './fields.ts'
+} from '../capture/fields.ts'
+import { ONE_DOLLAR, readCents, readContracts, readDollars, readInstrument } from './fields.ts'
 import { parseBook, type NativeBook } from './levels.ts'
 
 /** The whole book of one market; venue B gives it no time. */

@@ -1,12 +1,10 @@
-import type { BookChange, BookSnapshot, Micros, TapeEvent, Trade } from '@priorbook/sdk/domain'
+import type { BookChange, BookSnapshot, TapeEvent, Trade } from '@priorbook/sdk/domain'
+import type { Arrival } from '../capture/contract.ts'
 import { complement, toAsks } from './levels.ts'
 import { parseMessage, type NativeDelta, type NativeSnapshot, type NativeTrade } from './native.ts'
 
 /** Counts changes of what venue B's normalizer says of the same bytes; stored with every chunk. */
 export const VENUEB_NORMALIZER_VERSION = 1
-
-/** When a message was received and which journal record holds it. */
-export type Arrival = { readonly received: Micros; readonly journal: number }
 
 const NOTHING: readonly TapeEvent[] = []
 

@@ -1,7 +1,8 @@
 import { FLAGS, type BookSnapshot } from '@priorbook/sdk/domain'
-import { readInstrument, readObject, wrong, type NativeObject } from './fields.ts'
+import { readObject, wrong, type NativeObject } from '../capture/fields.ts'
+import { readInstrument } from './fields.ts'
 import { parseBook, toAsks } from './levels.ts'
-import type { Arrival } from './normalize.ts'
+import type { Arrival } from '../capture/contract.ts'
 
 /**
  * Turns an answer of GET /markets/{ticker}/orderbook, or one item of GET /markets/orderbooks, into
