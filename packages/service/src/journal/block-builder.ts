@@ -20,7 +20,7 @@ export interface BlockBuilder {
   readonly pendingBytes: number
   /** Finished blocks in order of their numbers, until they are dropped. */
   readonly sealed: readonly SealedBlock[]
-  append(received: Micros, kind: RecordKind, bytes: Uint8Array): number
+  append(received: Micros, kind: RecordKind, bytes: Uint8Array, slot: number): number
   /** Closes the records gathered so far into a block. */
   seal(): void
   /** Forgets the first finished blocks: they are durable. */
@@ -113,7 +113,7 @@ export function createBlockBuilder(options: {
       return sealed
     },
     seal,
-    append(time, kind, record) {
+    append(time, kind, record, slot) {
       if (isFullWith(record.length)) seal()
       if (count === lengths.length) growColumns()
       if (used + record.length > bytes.length) {
@@ -124,7 +124,7 @@ export function createBlockBuilder(options: {
       minReceived = count === 0 ? time : Math.min(minReceived, time)
       maxReceived = count === 0 ? time : Math.max(maxReceived, time)
       received[count] = time
-      kinds[count] = toKindCode(kind)
+      kinds[count] = toKindCode(kind, slot)
       lengths[count] = record.length
       count++
       return first + count - 1

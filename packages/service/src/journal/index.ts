@@ -1,6 +1,6 @@
 /** The journal: raw upstream messages exactly as received, synced, from which all else is derived again. */
 export { readJournal, readRecord, type JournalRange } from './reader.ts'
-export { MAX_RECORD_BYTES } from './record.ts'
+export { MAX_RECORD_BYTES, MAX_SLOT } from './record.ts'
 export type {
   DamageReason,
   JournalBlock,

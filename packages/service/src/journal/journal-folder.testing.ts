@@ -14,7 +14,7 @@ import {
 } from './index.ts'
 
 /** What the tests say of a record: its content without origin and recorder. */
-export type Content = Pick<JournalRecord, 'number' | 'received' | 'kind' | 'bytes'>
+export type Content = Pick<JournalRecord, 'number' | 'received' | 'kind' | 'slot' | 'bytes'>
 
 /** A folder that is gone when the test ends. */
 export function createFolder(): string {
@@ -55,6 +55,7 @@ export function readAll(
         number: item.first + i,
         received: item.received[i]!,
         kind: item.kinds[i]!,
+        slot: item.slots[i]!,
         bytes: item.bytes[i]!,
       })
     }
@@ -76,14 +77,15 @@ function createContent(number: number): Content {
   const bytes = new Uint8Array(number % 7 === 0 ? 0 : Math.floor(random() * 60))
   for (let i = 0; i < bytes.length; i++) bytes[i] = Math.floor(random() * 256)
   const received = toMicros(1_786_410_975_904_000 + number * 250 - Math.floor(random() * 900))
-  return { number, received, kind: number % 5 === 0 ? 'note' : 'message', bytes }
+  const kind = number % 5 === 0 ? 'note' : 'message'
+  return { number, received, kind, slot: kind === 'note' ? 0 : number % 254, bytes }
 }
 
 /** Appends the next records of `contentOf`, committing after every `group`. */
 export function fill(writer: JournalWriter, count: number, group: number): void {
   for (let i = 1; i <= count; i++) {
-    const { received, kind, bytes } = contentOf(writer.nextNumber)
-    writer.append(received, kind, bytes)
+    const { received, kind, slot, bytes } = contentOf(writer.nextNumber)
+    writer.append(received, kind, bytes, slot)
     if (i % group === 0) writer.commit()
   }
   writer.commit()

@@ -54,10 +54,12 @@ describe('what goes in comes out', () => {
               case 'append': {
                 const { kind, bytes } = action
                 const received = toMicros(action.received)
+                const slot = kind === 'note' ? 0 : bytes.length % 254
                 expected.push({
-                  number: writer.append(received, kind, bytes),
+                  number: writer.append(received, kind, bytes, slot),
                   received,
                   kind,
+                  slot,
                   bytes,
                 })
                 break

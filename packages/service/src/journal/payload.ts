@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
 import type { BlockCodec, BlockHeader } from './format.ts'
-import { MAX_RECORD_BYTES, type JournalBlock, type RecordKind } from './record.ts'
+import { MAX_RECORD_BYTES, MAX_SLOT, type JournalBlock, type RecordKind } from './record.ts'
 
 // The payload of a block, column by column: recorder, kinds, received times, lengths, bytes joined.
 
@@ -12,7 +12,6 @@ export const RECORD_OVERHEAD_BYTES = 13
 export const PAYLOAD_OVERHEAD_BYTES = 65
 
 const MAX_RAW_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES + PAYLOAD_OVERHEAD_BYTES
-const KINDS: readonly RecordKind[] = ['message', 'note']
 
 /** The records of one block while they are gathered: columns of `count` entries, bytes of `used`. */
 export type Columns = {
@@ -25,9 +24,12 @@ export type Columns = {
   readonly bytes: Uint8Array
 }
 
-/** The number that stands for a kind in the column of kinds. */
-export function toKindCode(kind: RecordKind): number {
-  return KINDS.indexOf(kind)
+// 0 is a message of no socket and 1 a note; n from 2 on is a message of socket n − 1.
+const NOTE = 1
+
+/** The number that stands for a kind and a socket in the column of kinds. */
+export function toKindCode(kind: RecordKind, slot: number): number {
+  return kind === 'note' ? NOTE : slot === 0 ? 0 : slot + 1
 }
 
 /** The payload of gathered records, not yet compressed. */
@@ -75,9 +77,15 @@ export function parsePayload(header: BlockHeader, stored: Uint8Array): JournalBl
   if (at + count > raw.length) throw contradiction(header)
   const recorder = Buffer.from(raw.buffer, raw.byteOffset + 1, recorderBytes).toString('latin1')
   const kinds: RecordKind[] = []
+  const slots: number[] = []
   const received: Micros[] = []
   const bytes: Uint8Array[] = []
-  for (let i = 0; i < count; i++) kinds.push(KINDS[raw[at++]!] ?? fail(header))
+  for (let i = 0; i < count; i++) {
+    const code = raw[at++]!
+    if (code > MAX_SLOT + 1) throw contradiction(header)
+    kinds.push(code === NOTE ? 'note' : 'message')
+    slots.push(code <= NOTE ? 0 : code - 1)
+  }
   let time: number = header.firstReceived
   for (let i = 0; i < count; i++) {
     let byte = raw[at++] ?? fail(header)
@@ -108,7 +116,7 @@ export function parsePayload(header: BlockHeader, stored: Uint8Array): JournalBl
   }
   if (at !== raw.length || time !== header.lastReceived) throw contradiction(header)
   const { first, origin } = header
-  return { kind: 'block', first, count, origin, recorder, received, kinds, bytes }
+  return { kind: 'block', first, count, origin, recorder, received, kinds, slots, bytes }
 }
 
 function decompress(header: BlockHeader, stored: Uint8Array): Uint8Array {

@@ -40,11 +40,12 @@ export function readRecord(
 ): JournalRecord | undefined {
   for (const item of readJournal({ ...journal, from: number, to: number })) {
     if (item.kind === 'block') {
-      const { origin, recorder, received, kinds, bytes } = item
+      const { origin, recorder, received, kinds, slots, bytes } = item
       return {
         number,
         received: received[0]!,
         kind: kinds[0]!,
+        slot: slots[0]!,
         bytes: bytes[0]!,
         origin,
         recorder,
@@ -154,6 +155,7 @@ function cut(block: JournalBlock, from: number, to: number): JournalBlock {
     count: end - start,
     received: block.received.slice(start, end),
     kinds: block.kinds.slice(start, end),
+    slots: block.slots.slice(start, end),
     bytes: block.bytes.slice(start, end),
   }
 }

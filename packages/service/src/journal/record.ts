@@ -9,6 +9,8 @@ export type JournalRecord = {
   readonly number: number
   readonly received: Micros
   readonly kind: RecordKind
+  /** The socket that brought a message, 1 … 253; 0 for an answer, an imported line or a note. */
+  readonly slot: number
   readonly bytes: Uint8Array
   readonly origin: Origin
   readonly recorder: string
@@ -23,6 +25,7 @@ export type JournalBlock = {
   readonly recorder: string
   readonly received: readonly Micros[]
   readonly kinds: readonly RecordKind[]
+  readonly slots: readonly number[]
   readonly bytes: readonly Uint8Array[]
 }
 
@@ -44,6 +47,9 @@ export type JournalDamage = {
   readonly lastMissing: number | undefined
   readonly reason: DamageReason
 }
+
+/** The highest number of a socket. */
+export const MAX_SLOT = 253
 
 /** The largest message that is kept, in bytes. */
 export const MAX_RECORD_BYTES = 32 * 1024 * 1024

@@ -12,7 +12,7 @@ import {
 import { createBlockBuilder, toClosingMark, type SealedBlock } from './block-builder.ts'
 import { syncFolder, toDiskError } from './disk.ts'
 import { FILE_HEADER_BYTES, parseRecorder, printSegmentName } from './format.ts'
-import { MAX_RECORD_BYTES, type RecordKind } from './record.ts'
+import { MAX_RECORD_BYTES, MAX_SLOT, type RecordKind } from './record.ts'
 import { createSegmentFile, openSegmentFile, type SegmentFile } from './segment-file.ts'
 import { listSegments, openSegment } from './segments.ts'
 import { MAX_SEGMENT_RECORDS, repairTail, type JournalRepair } from './tail.ts'
@@ -43,8 +43,8 @@ export interface JournalWriter {
   readonly committed: number
   /** Memory held by records that are not yet durable. */
   readonly pendingBytes: number
-  /** Takes a copy of one record into memory and gives its number. */
-  append(received: Micros, kind: RecordKind, bytes: Uint8Array): number
+  /** Takes a copy of one record into memory and gives its number; `slot` is the socket of a message. */
+  append(received: Micros, kind: RecordKind, bytes: Uint8Array, slot?: number): number
   /** Makes all appended records durable and gives the last number; after a failure it can be tried again. */
   commit(): number
   /** Commits, marks the file as closed and releases it, also when the commit fails. */
@@ -134,15 +134,18 @@ export function openJournalWriter(options: JournalWriterOptions): JournalWriter 
     get pendingBytes() {
       return builder.pendingBytes
     },
-    append(received, kind, bytes) {
+    append(received, kind, bytes, slot = 0) {
       refuseClosed()
+      if (!(slot >= 0 && slot <= MAX_SLOT)) {
+        throw new PriorbookError('invalid_argument', `there is no socket ${slot}`)
+      }
       if (bytes.length > MAX_RECORD_BYTES) {
         throw new PriorbookError(
           'message_too_large',
           `a message of ${bytes.length} bytes is larger than ${MAX_RECORD_BYTES}`,
         )
       }
-      return builder.append(toMicros(received), kind, bytes)
+      return builder.append(toMicros(received), kind, bytes, slot)
     },
     commit,
     close() {
