@@ -1,7 +1,4 @@
 import {
-  canonicalDecimal,
-  decimalText,
-  parseScaled,
   printScaled,
   PriorbookError,
   VENUES,
@@ -14,7 +11,6 @@ import {
 } from '@priorbook/sdk/domain'
 import {
   compact,
-  decimalOf,
   isNoTime,
   readArray,
   readCounter,
@@ -25,6 +21,7 @@ import {
   type NativeObject,
 } from '../capture/fields.ts'
 import type { Arrival } from '../capture/contract.ts'
+import { decimal, field, isObject, OUTCOMES, payouts } from './market-fields.ts'
 
 /** One market or event of an answer that could not be read; the rest of the answer stands. */
 export type CatalogProblem = {
@@ -205,26 +202,8 @@ const LIVES: ReadonlyMap<string, { status: MarketStatus; resolution: Resolution[
     ['finalized', { status: 'resolved', resolution: 'final' }],
   ])
 
-const OUTCOMES = [
-  { label: 'Yes', index: 0 },
-  { label: 'No', index: 1 },
-] as const
-
-// Longer decimal text than any venue sends; canonicalDecimal's patterns are not made for megabytes.
-const DECIMAL_CHARS = 64
-const PAYOUT_DECIMALS = 8
-
-function isObject(value: unknown): value is NativeObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function isEmptyList(value: unknown): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0)
-}
-
-/** A field by its name, or by the name with a leading underscore of the demo exchange of 2024. */
-function field(object: NativeObject, name: string): unknown {
-  return object[name] ?? object[`_${name}`]
 }
 
 function optionalId(object: NativeObject, name: string): string | undefined {
@@ -240,29 +219,11 @@ function time(object: NativeObject, name: string): Micros | undefined {
   return year < 1970 || year > 2254 ? undefined : readTime(value, name)
 }
 
-function decimal(object: NativeObject, name: string): string | undefined {
-  const value = field(object, name)
-  if (value === undefined || value === null || value === '') return undefined
-  const text = decimalText(decimalOf(value, name))
-  if (text.length > DECIMAL_CHARS) {
-    throw new PriorbookError('unrepresentable', `${name} has ${text.length} characters`)
-  }
-  return canonicalDecimal(text)
-}
-
 // The old form of an amount of money: whole cents.
 function centsAsDollars(object: NativeObject, name: string): string | undefined {
   const value = field(object, name)
   if (value === undefined || value === null) return undefined
   return printScaled(readCounter(value, name), 2)
-}
-
-// One contract pays 1 dollar in all: yes gets the settlement value, no the rest.
-function payouts(value: string): readonly string[] | undefined {
-  const one = 10 ** PAYOUT_DECIMALS
-  const yes = parseScaled(value, PAYOUT_DECIMALS)
-  if (yes < 0 || yes > one) return undefined
-  return [printScaled(yes, PAYOUT_DECIMALS), printScaled(one - yes, PAYOUT_DECIMALS)]
 }
 
 function sourceNames(value: unknown): string | undefined {

@@ -162,3 +162,47 @@ export function codeOf(call: () => unknown): ErrorCode | 'none' {
   }
   return 'none'
 }
+
+/** `market_lifecycle_v2` of a market that is being created. */
+export function lifecycleMessage(changes: Draft = {}): Draft {
+  return {
+    type: 'market_lifecycle_v2',
+    sid: 5,
+    seq: 17,
+    msg: {
+      market_ticker: TICKER,
+      event_type: 'created',
+      exchange_index: 0,
+      open_ts: 1_790_005_500,
+      close_ts: 1_790_006_400,
+      price_level_structure: 'linear_cent',
+      price_ranges: [{ start: '0.0000', end: '1.0000', step: '0.0100' }],
+      additional_metadata: {
+        name: 'Test',
+        title: 'Test price up in next 15 mins?',
+        yes_sub_title: 'Up',
+        no_sub_title: 'Down',
+        can_close_early: true,
+        event_ticker: EVENT_TICKER,
+        expected_expiration_ts: 1_790_006_700,
+        strike_type: 'greater',
+        floor_strike: 10.5,
+      },
+      ...changes,
+    },
+  }
+}
+
+/** A trade as GET /markets/trades gives it. */
+export function tradeObject(changes: Draft = {}): Draft {
+  return {
+    trade_id: '00000000-0000-4000-8000-0000000000ab',
+    ticker: TICKER,
+    count_fp: '3.25',
+    yes_price_dollars: '0.4150',
+    no_price_dollars: '0.5850',
+    taker_side: 'yes',
+    created_time: '2026-09-21T14:13:20.5Z',
+    ...changes,
+  }
+}

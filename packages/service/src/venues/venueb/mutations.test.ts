@@ -9,12 +9,15 @@ import {
   deltaMessage,
   eventObject,
   legacyMarketObject,
+  lifecycleMessage,
   marketObject,
   snapshotMessage,
   TICKER,
   tradeMessage,
+  tradeObject,
 } from './fixtures.ts'
 import { normalizeVenueB } from './normalize.ts'
+import { createVenueBNormalizer } from './normalizer.ts'
 import { normalizeOrderbookAnswer } from './orderbook.ts'
 
 /** Whatever an upstream sends: an answer or a PriorbookError, never another error. */
@@ -60,6 +63,52 @@ it('holds for mutated catalogue answers', () => {
   expect(assertOnlyListedErrors(catalogs, read)).toContain('invalid_message')
 })
 
+const normalizer = createVenueBNormalizer()
+
+const lifecycles = [
+  () => lifecycleMessage(),
+  () =>
+    lifecycleMessage({
+      event_type: 'determined',
+      result: 'yes',
+      settlement_value: '1.0000',
+      determination_ts: 1_790_006_403,
+    }),
+  () => lifecycleMessage({ event_type: 'settled', settled_ts: 1_790_006_405 }),
+  () => lifecycleMessage({ event_type: 'metadata_updated', yes_sub_title: 'above 5' }),
+]
+
+it('holds for mutated lifecycle messages', () => {
+  const read = (value: unknown) => normalizer.frame(value, AT)
+  const codes = assertOnlyListedErrors(lifecycles, read, 20_000)
+  for (const code of ['none', 'invalid_message', 'invalid_id', 'invalid_time', 'invalid_decimal']) {
+    expect(codes).toContain(code)
+  }
+})
+
+const answers = [
+  () => ['series', { series: { ticker: 'KXTEST15M', fee_multiplier: 1 } }],
+  () => ['events', { events: [{ ...eventObject(), markets: [marketObject()] }], cursor: 'x' }],
+  () => ['event', { event: eventObject(), markets: [marketObject(), legacyMarketObject()] }],
+  () => ['markets', { markets: [marketObject(), marketObject()], cursor: '' }],
+  () => ['market', { market: marketObject() }],
+  () => ['orderbook', { orderbook_fp: currentSides() }],
+  () => ['orderbooks', { orderbooks: [{ ticker: TICKER, orderbook_fp: currentSides() }] }],
+  () => ['trades', { trades: [tradeObject(), tradeObject({ count_fp: undefined, count: 3 })] }],
+]
+
+it('holds for mutated answers to every request', () => {
+  const read = (value: unknown) => {
+    // The word of the request is mutated with the answer; its other fields are ours.
+    const [kind, said] = Array.isArray(value) ? (value as unknown[]) : []
+    if (typeof kind !== 'string') return undefined
+    const { problems } = normalizer.answer({ kind, ticker: TICKER, depth: 100 }, said, AT)
+    return problems.length
+  }
+  const codes = assertOnlyListedErrors(answers, read, 20_000)
+  for (const code of ['none', 'invalid_message', 'unknown_event']) expect(codes).toContain(code)
+})
+
 const DEEP = deepValue()
 
 // Values that have broken parsers before, beside any JSON.
@@ -101,6 +150,7 @@ const mutation = fc.record({
 function assertOnlyListedErrors(
   originals: readonly (() => unknown)[],
   read: (value: unknown) => unknown,
+  numRuns = 4000,
 ): Set<string> {
   const codes = new Set<string>()
   const cases = fc.tuple(
@@ -120,7 +170,7 @@ function assertOnlyListedErrors(
         codes.add(error.code)
       }
     }),
-    { seed: 20_260_921, numRuns: 4000 },
+    { seed: 20_260_921, numRuns },
   )
   return codes
 }

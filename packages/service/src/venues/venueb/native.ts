@@ -146,6 +146,20 @@ function parseSnapshot(message: NativeObject, msg: NativeObject): NativeSnapshot
 }
 
 function parseTrade(message: NativeObject, msg: NativeObject): NativeTrade {
+  return {
+    type: 'trade',
+    sid: optionalCounter(message['sid'], 'sid'),
+    seq: optionalCounter(message['seq'], 'seq'),
+    ...parsePrint(msg, msg['market_ticker']),
+    time: tradeTime(msg),
+  }
+}
+
+/** Reads what a trade says in the same names on the socket and on REST; both clocks differ. */
+export function parsePrint(
+  msg: NativeObject,
+  ticker: unknown,
+): Omit<NativeTrade, 'type' | 'sid' | 'seq' | 'time'> {
   const yesPrice = readPrice(msg, 'yes_price_dollars', 'yes_price')
   const noPrice = readPrice(msg, 'no_price_dollars', 'no_price')
   if (yesPrice + noPrice !== ONE_DOLLAR) {
@@ -160,16 +174,12 @@ function parseTrade(message: NativeObject, msg: NativeObject): NativeTrade {
     throw wrong('is_block_trade', isBlockTrade, 'true or false')
   }
   return {
-    type: 'trade',
-    sid: optionalCounter(message['sid'], 'sid'),
-    seq: optionalCounter(message['seq'], 'seq'),
-    instrument: readInstrument(msg['market_ticker']),
+    instrument: readInstrument(ticker),
     tradeId: readId(msg['trade_id'], 'trade_id'),
     yesPrice,
     count,
     takerSide: takerSide(msg),
     isBlockTrade,
-    time: tradeTime(msg),
   }
 }
 

@@ -19,7 +19,7 @@ const normalize = (message: unknown) => normalizeVenueB(message, AT)
 const codeFor = (message: unknown) => codeOf(() => normalize(message))
 
 it('has a version', () => {
-  expect(VENUEB_NORMALIZER_VERSION).toBe(1)
+  expect(VENUEB_NORMALIZER_VERSION).toBe(2)
 })
 
 describe('orderbook_snapshot', () => {

@@ -3,8 +3,11 @@ import type { Arrival } from '../capture/contract.ts'
 import { complement, toAsks } from './levels.ts'
 import { parseMessage, type NativeDelta, type NativeSnapshot, type NativeTrade } from './native.ts'
 
-/** Counts changes of what venue B's normalizer says of the same bytes; stored with every chunk. */
-export const VENUEB_NORMALIZER_VERSION = 1
+/**
+ * Counts changes of what venue B's normalizer says of the same bytes; stored with every chunk.
+ * 2: lifecycle messages are market revisions.
+ */
+export const VENUEB_NORMALIZER_VERSION = 2
 
 const NOTHING: readonly TapeEvent[] = []
 
@@ -73,7 +76,8 @@ function toSnapshot(message: NativeSnapshot, at: Arrival): BookSnapshot {
   }
 }
 
-function toTrade(message: NativeTrade, at: Arrival): Trade {
+/** A trade of the socket or of REST in the words of Priorbook. */
+export function toTrade(message: NativeTrade, at: Arrival): Trade {
   const trade: { -readonly [Key in keyof Trade]: Trade[Key] } = {
     kind: 'trade',
     instrument: message.instrument,
