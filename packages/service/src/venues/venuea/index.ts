@@ -1,0 +1,2 @@
+/** Venue A (Binance Wallet Prediction, vendor Predict.fun): its normalizer, connector and backfill. */
+export * from './normalize.ts'

@@ -1,0 +1,111 @@
+import { PriorbookError, type BookSnapshot, type Micros, type Sample } from '@priorbook/sdk/domain'
+import type { Arrival, CaptureRequest, Normalized, Normalizer } from '../capture/contract.ts'
+import { readArray, readObject, show, wrong } from '../capture/fields.ts'
+import {
+  normalizePredictCatalog,
+  normalizeSearch,
+  normalizeTopic,
+  normalizeTopics,
+} from './catalog.ts'
+import { bookInstrument, optionalMetric, optionalVenueId, readVenueId } from './fields.ts'
+import { parseLadder, type NativeLadder } from './levels.ts'
+import { parseFrame, parsePredictBook, readBookTime } from './native.ts'
+
+/** Counts changes of what venue A's normalizer says of the same bytes; stored with every chunk. */
+export const VENUEA_NORMALIZER_VERSION = 1
+
+const NOTHING: Normalized = { events: [], problems: [] }
+
+/**
+ * Creates the normalizer of venue A. Books are the ladder of outcome 0 (Up, Yes), as the socket and
+ * Predict.fun send it; the other outcome is its complement and is not asked for.
+ */
+export function createVenueANormalizer(): Normalizer {
+  return {
+    version: VENUEA_NORMALIZER_VERSION,
+    frame(value, at) {
+      const frame = parseFrame(value)
+      if (frame.type === 'control') return NOTHING
+      return one(toSnapshot(frame.marketId, frame, frame.time, at))
+    },
+    answer(request, value, at) {
+      switch (request.kind) {
+        case 'topics':
+          return normalizeTopics(value, at)
+        case 'topic':
+          return normalizeTopic(value, at)
+        case 'search':
+          return normalizeSearch(value, at)
+        case 'categories':
+          readArray(readObject(value, 'the answer')['categories'], 'categories')
+          return NOTHING
+        case 'book':
+          return one(toBook(request, value, at))
+        case 'last_trade':
+          return toLastTrade(request, value, at)
+        case 'predict_market':
+          return normalizePredictCatalog(value, at)
+        case 'predict_book':
+          return one(toPredictBook(request, value, at))
+        default:
+          throw new PriorbookError(
+            'unknown_event',
+            `venue A has no request of kind ${show(request.kind)}`,
+          )
+      }
+    },
+  }
+}
+
+function one(event: BookSnapshot | Sample): Normalized {
+  return { events: [event], problems: [] }
+}
+
+function toSnapshot(
+  marketId: string,
+  { bids, asks }: NativeLadder,
+  source: Micros | undefined,
+  { received, journal }: Arrival,
+): BookSnapshot {
+  const instrument = bookInstrument(marketId)
+  // Two literals, not one and an assignment: this is the hot path, and each is one allocation.
+  return source === undefined
+    ? { kind: 'snapshot', instrument, bids, asks, received, journal }
+    : { kind: 'snapshot', instrument, bids, asks, received, source, journal }
+}
+
+// {outcome, tokenId, timestamp, bids, asks}; the answer does not name its market.
+function toBook(request: CaptureRequest, value: unknown, at: Arrival): BookSnapshot {
+  const marketId = readVenueId(request['market_id'], 'market_id')
+  const outcome = request['outcome_index']
+  if (outcome !== 0) throw wrong('outcome_index', outcome, '0, the outcome that books are kept of')
+  const book = readObject(value, 'the order book')
+  const asked = optionalVenueId(request['token_id'], 'token_id')
+  const said = optionalVenueId(book['tokenId'], 'tokenId')
+  if (asked !== undefined && said !== undefined && said !== asked) {
+    throw wrong('tokenId', said, `the token asked for, ${asked}`)
+  }
+  const source = readBookTime(book['timestamp'], 'timestamp')
+  return toSnapshot(marketId, parseLadder(book), source, at)
+}
+
+// {success, data: {marketId, updateTimestampMs, asks, bids, …}}
+function toPredictBook(request: CaptureRequest, value: unknown, at: Arrival): BookSnapshot {
+  const data = readObject(readObject(value, 'the answer')['data'], 'data')
+  const book = parsePredictBook(data, readVenueId(request['market_id'], 'market_id'))
+  return toSnapshot(book.marketId, book, book.time, at)
+}
+
+// {marketId, lastTradePrice}, of outcome 0 and without a time; no price before the first trade.
+function toLastTrade(request: CaptureRequest, value: unknown, at: Arrival): Normalized {
+  const market = readVenueId(request['market_id'], 'market_id')
+  const key = readVenueId(request['token_id'], 'token_id')
+  const answer = readObject(value, 'the last trade')
+  const said = readVenueId(answer['marketId'], 'marketId')
+  if (said !== market) throw wrong('marketId', said, `the market asked for, ${market}`)
+  const price = optionalMetric(answer['lastTradePrice'], 'lastTradePrice')
+  if (price === undefined) return NOTHING
+  const { received, journal } = at
+  const instrument = { venue: 'venuea' as const, market, key }
+  return one({ kind: 'sample', instrument, metric: 'last_trade', value: price, received, journal })
+}
