@@ -60,12 +60,17 @@ export class BookAssembler {
     this.afterGap = true
   }
 
-  /** Takes a book event, or says why it cannot. A change may only come while the book is open. */
-  take(event: BookSnapshot | BookChange): Observation | Refusal {
-    return event.kind === 'snapshot' ? this.takeFull(event) : this.takeChange(event)
+  /**
+   * Takes a book event, or says why it cannot. A change may only come while the book is open.
+   * `channel` is what the row keeps as its channel: the venue's own one, unless the caller knows better.
+   */
+  take(event: BookSnapshot | BookChange, channel = event.channel ?? ABSENT): Observation | Refusal {
+    return event.kind === 'snapshot'
+      ? this.takeFull(event, channel)
+      : this.takeChange(event, channel)
   }
 
-  private takeChange(event: BookChange): Observation | Refusal {
+  private takeChange(event: BookChange, channel: number): Observation | Refusal {
     if (!this.open) throw new PriorbookError('invalid_message', 'a change without a book')
     const keys: number[] = []
     const sizes: number[] = []
@@ -83,10 +88,10 @@ export class BookAssembler {
       } else sizes[seen] = size
     }
     if (this.isCrossed()) return this.refuse('crossed_book')
-    return this.observe(event, keys, sizes, event.flags ?? 0)
+    return this.observe(event, channel, keys, sizes, event.flags ?? 0)
   }
 
-  private takeFull(event: BookSnapshot): Observation | Refusal {
+  private takeFull(event: BookSnapshot, channel: number): Observation | Refusal {
     const wanted = new Map<number, number>()
     for (const side of [0, 1] as const) {
       for (const level of side === 0 ? event.bids : event.asks) {
@@ -120,11 +125,12 @@ export class BookAssembler {
     if (this.isCrossed()) return this.refuse('crossed_book')
     this.open = true
     const flags = FLAGS.full_book | (restarts ? FLAGS.restart : 0) | (event.flags ?? 0)
-    return this.observe(event, keys, sizes, flags)
+    return this.observe(event, channel, keys, sizes, flags)
   }
 
   private observe(
     event: BookSnapshot | BookChange,
+    channel: number,
     keys: readonly number[],
     sizes: readonly number[],
     baseFlags: number,
@@ -146,7 +152,7 @@ export class BookAssembler {
       received,
       source,
       venueSeq: event.venueSeq ?? ABSENT,
-      channel: event.channel ?? ABSENT,
+      channel,
       journal: event.journal,
       flags,
       priceDecimals: this.ladder.decimals,

@@ -1,87 +1,111 @@
-import { isAscii } from 'node:buffer'
 import {
   PriorbookError,
-  showValue,
-  toMicros,
-  VENUES,
   type BookChange,
   type BookSnapshot,
   type Gap,
   type GapReason,
   type Instrument,
   type MarketRevision,
+  type MarketStatus,
   type Micros,
   type Provenance,
+  type Sample,
+  type TapeEvent,
   type Trade,
+  type VenueId,
 } from '@priorbook/sdk/domain'
-import {
-  applyRows,
-  HEAD_LIMIT,
-  Ladder,
-  loadBase,
-  type BookRun,
-  type Observation,
-} from '@priorbook/sdk/tape'
+import { ABSENT, HEAD_LIMIT, type Observation } from '@priorbook/sdk/tape'
 import type { RecordKind } from '../journal/index.ts'
 import type { AppendBatch, Quarantined, Store } from '../store/store.ts'
-import {
-  normalizeCatalogAnswer,
-  normalizeVenueB,
-  VENUEB_NORMALIZER_VERSION,
-} from '../venues/venueb/index.ts'
-import { HABIT_ROWS } from './silence.ts'
-import { Track, type Mark } from './track.ts'
+import type { CaptureRequest, Normalized, Normalizer } from '../venues/capture/contract.ts'
+import { NORMALIZERS } from '../venues/registry.ts'
+import { toBareMarket } from './bare-market.ts'
+import { toChannel, toEpoch, toSubscription } from './channel.ts'
+import { parseJson, parseValue } from './json.ts'
+import { MarketMemory } from './market-memory.ts'
+import { parseNote, type Note } from './note.ts'
+import { openTrack, readSampleEnd, type SampleEnd } from './track-start.ts'
+import type { Track } from './track.ts'
 
 /** One journal record on its way into the store; `parsed` spares reading its JSON twice. */
 export type ApplyRecord = {
   readonly number: number
   readonly received: Micros
   readonly kind: RecordKind
+  readonly slot: number
   readonly bytes: Uint8Array
-  readonly parsed?: Record<string, unknown> | undefined
+  readonly parsed?: unknown
 }
-
-/** What the recorder writes into the journal about itself; everything that decides about rows is there. */
-export type Note =
-  | { readonly note: 'file_imported'; readonly sha256: string; readonly lines: number }
-  | { readonly note: 'broken_line'; readonly reason: string }
 
 /** How many messages of which kind were applied. */
 export type ApplyCounts = {
   observations: number
   trades: number
+  samples: number
   revisions: number
   gaps: number
   quarantined: number
   duplicates: number
   unapplied: number
+  failed: number
 }
 
-const decoder = new TextDecoder('utf-8', { fatal: true })
+/** Told when a message closed books: full ones are needed. */
+export type OnClosed = (instruments: readonly Instrument[], reason: GapReason) => void
+
+const ENDED: ReadonlySet<MarketStatus> = new Set([
+  'closed',
+  'determined',
+  'disputed',
+  'resolved',
+  'voided',
+])
 
 /**
- * Derives rows from journal records of venue B: normalizer, row checks, gaps. Deterministic: the same
- * records give the same rows, however they are cut into calls and wherever it was stopped between.
+ * Derives rows from journal records of one venue: normalizer, row checks, gaps. Deterministic: the
+ * same records give the same rows, however they are cut into calls and wherever it was stopped between.
  */
 export class Applier {
   readonly counts: ApplyCounts = {
     observations: 0,
     trades: 0,
+    samples: 0,
     revisions: 0,
     gaps: 0,
     quarantined: 0,
     duplicates: 0,
     unapplied: 0,
+    failed: 0,
   }
   private readonly store: Store
+  private readonly venue: VenueId
+  private readonly normalizer: Normalizer
+  private readonly onClosed: OnClosed
   private readonly tracks = new Map<string, Track>()
+  private readonly markets: MarketMemory
+  private readonly sampleEnds = new Map<string, SampleEnd>()
+  private readonly epochs = new Map<number, number>()
+  private isLiveLoaded = false
+  private captureStarted: number | undefined
   private broken: string | undefined
+  private request: CaptureRequest | undefined
   private interrupted: { readonly reason: GapReason; readonly journal: number } | undefined
   private rows = noRows()
   private position: number | undefined
 
-  constructor(store: Store) {
+  constructor(store: Store, venue: VenueId, onClosed: OnClosed = () => undefined) {
     this.store = store
+    this.venue = venue
+    this.normalizer = NORMALIZERS[venue]
+    this.onClosed = onClosed
+    this.markets = new MarketMemory(store, venue)
+  }
+
+  /** Instruments whose book is held, and how many of them miss nothing now. */
+  get held(): { readonly tracks: number; readonly open: number } {
+    let open = 0
+    for (const track of this.tracks.values()) if (track.isOpen) open++
+    return { tracks: this.tracks.size, open }
   }
 
   /**
@@ -91,8 +115,8 @@ export class Applier {
   take(record: ApplyRecord): Promise<void> | undefined {
     this.position = record.number
     try {
-      if (record.kind === 'note') this.takeNote(record)
-      else return this.takeMessage(record)?.catch((error: unknown) => this.refuse(record, error))
+      const wait = record.kind === 'note' ? this.takeNote(record) : this.takeMessage(record)
+      return wait?.catch((error: unknown) => this.refuse(record, error))
     } catch (error) {
       this.refuse(record, error)
     }
@@ -106,146 +130,337 @@ export class Applier {
     this.count(rows)
     this.rows = noRows()
     this.position = undefined
-    const normalizer = VENUEB_NORMALIZER_VERSION
-    return { ...rows, ...maker, venue: 'venueb', position, normalizer }
+    const { venue, normalizer } = this
+    return { ...rows, ...maker, venue, position, normalizer: normalizer.version }
+  }
+
+  /** Lets go of ended instruments; only after what was drained is stored, for they are read from there. */
+  forgetEnded(): void {
+    if (this.position !== undefined) return
+    for (const [key, track] of this.tracks) if (track.hasEnded) this.tracks.delete(key)
+    if (this.sampleEnds.size > SAMPLE_ENDS_KEPT) this.sampleEnds.clear()
   }
 
   /** Closes every book: journal records up to `journal` are missing. */
   interrupt(reason: GapReason, journal: number): void {
     this.interrupted = { reason, journal }
-    for (const track of this.tracks.values()) {
-      this.rows.gaps.push(...track.interrupt(reason, journal))
-    }
+    this.closeTracks([...this.tracks.values()], reason, journal)
   }
 
   private refuse(record: ApplyRecord, error: unknown): void {
     if (!(error instanceof PriorbookError)) throw error
-    this.rows.quarantine.push(toQuarantined(record, '', error.code, error.message))
+    this.rows.quarantine.push(toQuarantined(this.venue, record, '', error.code, error.message))
+    if (record.kind === 'message') this.closeSuspects(record)
   }
 
-  private takeNote(record: ApplyRecord): void {
+  // A frame that could not be read may have held a change: books that it may concern are closed.
+  private closeSuspects(record: ApplyRecord): void {
+    const value = frameOf(record)
+    const suspects = this.normalizer.suspects?.(value) ?? 'all'
+    if (suspects === 'none') return
+    const epoch = this.epochs.get(record.slot) ?? 0
+    const tracks =
+      suspects === 'all'
+        ? [...this.tracks.values()].filter(({ channel }) => toEpoch(channel) === epoch)
+        : suspects.flatMap((key) => this.tracks.get(key) ?? [])
+    // An answer concerns no book that a socket feeds.
+    if (record.slot === 0 && suspects === 'all') return
+    this.closeTracks(tracks, 'rejected', record.number)
+  }
+
+  private takeNote(record: ApplyRecord): Promise<void> | undefined {
     const note = parseNote(record.bytes)
     switch (note.note) {
       case 'broken_line':
         this.broken = note.reason
-        return
+        return undefined
       case 'file_imported':
         this.rows.facts[`imported:${note.sha256}`] = note.lines
-        return
+        return undefined
+      case 'request':
+        this.request = note.request
+        return undefined
+      case 'failed':
+        this.counts.failed++
+        return undefined
+      case 'connected':
+        this.epochs.set(note.slot, record.number)
+        this.rows.facts[epochFact(this.venue, note.slot)] = record.number
+        return undefined
+      case 'clock':
+        return this.takeClock(note, record)
+      case 'loss':
+        return this.takeLoss(note, record)
+      case 'disk_full':
+        return this.interruptLive('disk_full', record, `${note.refused} messages were not kept`)
+      case 'stopped':
+        return this.interruptLive('recorder_down', record)
+      case 'started':
+        return this.takeStart(record)
     }
+  }
+
+  private async takeStart(record: ApplyRecord): Promise<void> {
+    await this.interruptLive('recorder_down', record)
+    this.epochs.clear()
+    const name = captureFact(this.venue)
+    if ((await this.store.fact(name)) === undefined) this.rows.facts[name] = record.received
+    this.captureStarted ??= record.received
+  }
+
+  private async takeLoss(note: Note & { note: 'loss' }, record: ApplyRecord): Promise<void> {
+    await this.loadLive()
+    const { reason, why, slot, sid, keys } = note
+    if (keys !== undefined) {
+      const tracks = keys.flatMap((key) => this.tracks.get(key) ?? [])
+      this.closeTracks(tracks, reason, record.number, why)
+      return
+    }
+    const epoch = slot === undefined ? undefined : this.epochs.get(slot)
+    const tracks = [...this.tracks.values()].filter(
+      ({ channel }) =>
+        epoch !== undefined &&
+        toEpoch(channel) === epoch &&
+        (sid === undefined || toSubscription(channel) === sid),
+    )
+    this.closeTracks(tracks, reason, record.number, why)
+  }
+
+  private async takeClock(note: Note & { note: 'clock' }, record: ApplyRecord): Promise<void> {
+    const instrument = { venue: this.venue, market: 'clock', key: 'clock' }
+    const { received, number: journal } = record
+    const value = String(note.offset_us)
+    await this.takeEvents(record, [
+      { kind: 'sample', instrument, metric: 'clock_offset_us', value, received, journal },
+    ])
+  }
+
+  private async interruptLive(
+    reason: GapReason,
+    record: ApplyRecord,
+    detail?: string,
+  ): Promise<void> {
+    await this.loadLive()
+    this.closeTracks([...this.tracks.values()], reason, record.number, detail)
+  }
+
+  private closeTracks(
+    tracks: readonly Track[],
+    reason: GapReason,
+    journal: number,
+    detail?: string,
+  ): void {
+    const closed: Instrument[] = []
+    for (const track of tracks) {
+      const gaps = track.interrupt(reason, journal, detail)
+      if (gaps.length === 0) continue
+      this.rows.gaps.push(...gaps)
+      closed.push(track.instrument)
+    }
+    if (closed.length > 0) this.onClosed(closed, reason)
   }
 
   private takeMessage(record: ApplyRecord): Promise<void> | undefined {
-    const { broken } = this
-    if (broken !== undefined) {
-      this.broken = undefined
-      throw new PriorbookError('invalid_line', broken)
+    const { events, problems } = this.normalize(record)
+    for (const { where, error } of problems) {
+      this.rows.quarantine.push(toQuarantined(this.venue, record, where, error.code, error.message))
     }
-    const message = record.parsed ?? parseJson(record.bytes)
-    if ('response' in message) return this.takeAnswer(message['response'], record)
+    return this.takeEvents(record, events)
+  }
+
+  private normalize(record: ApplyRecord): Normalized {
     const at = { received: record.received, journal: record.number }
-    for (const event of normalizeVenueB(message['event'], at)) {
-      if (event.kind !== 'snapshot' && event.kind !== 'change' && event.kind !== 'trade') {
-        throw new PriorbookError('invalid_message', `a socket message gave a ${event.kind} event`)
-      }
-      checkNumbers(event)
-      const track = this.tracks.get(event.instrument.key)
-      // A message of venue B is about one market, so nothing was taken before this.
-      if (track === undefined) return this.openTrack(event.instrument, message, record)
-      if (event.kind === 'trade') this.takeTrade(track, event)
-      else this.takeBook(track, event, record)
+    const { broken, request, normalizer } = this
+    this.broken = undefined
+    this.request = undefined
+    if (broken !== undefined) throw new PriorbookError('invalid_line', broken)
+    if (record.slot > 0) return normalizer.frame(record.parsed ?? parseValue(record.bytes), at)
+    if (request !== undefined) {
+      return normalizer.answer(request, record.parsed ?? parseValue(record.bytes), at)
     }
+    const line = (record.parsed as Record<string, unknown>) ?? parseJson(record.bytes)
+    return 'response' in line
+      ? normalizer.answer({ kind: 'event' }, line['response'], at)
+      : normalizer.frame(line['event'], at)
+  }
+
+  private takeEvents(record: ApplyRecord, events: readonly TapeEvent[]): Promise<void> | undefined {
+    for (const event of events) {
+      if (!this.isReady(event)) {
+        return this.makeReady(record, events).then(() => this.applyEvents(record, events))
+      }
+    }
+    this.applyEvents(record, events)
     return undefined
   }
 
-  private takeTrade(track: Track, event: Trade): void {
-    const trade = track.takeTrade(event)
+  private isReady(event: TapeEvent): boolean {
+    switch (event.kind) {
+      case 'gap':
+        return true
+      case 'market':
+        return this.markets.knows(event.record.marketId)
+      case 'sample':
+        return this.sampleEnds.has(sampleName(event))
+      default:
+        return this.tracks.has(event.instrument.key)
+    }
+  }
+
+  // Takes up what the events name where the store left it.
+  private async makeReady(record: ApplyRecord, events: readonly TapeEvent[]): Promise<void> {
+    for (const event of events) {
+      if (this.isReady(event)) continue
+      switch (event.kind) {
+        case 'gap':
+          break
+        case 'market':
+          await this.markets.load(event.record.marketId)
+          break
+        case 'sample':
+          this.sampleEnds.set(sampleName(event), await readSampleEnd(this.store, event))
+          break
+        default:
+          await this.addTrack(event.instrument, record)
+      }
+    }
+  }
+
+  private async addTrack(instrument: Instrument, record?: ApplyRecord): Promise<void> {
+    const { market } = instrument
+    if (!this.markets.knows(market)) await this.markets.load(market)
+    if (this.markets.get(market) === undefined && record !== undefined) {
+      // A market that was never heard of gets a first, bare record with what the message says of it.
+      const bare = this.markets.merge(toBareMarket(instrument, frameOf(record)))
+      const { received, number: journal } = record
+      this.rows.revisions.push({ kind: 'market', received, journal, record: bare })
+    }
+    this.captureStarted ??= await this.store.fact(captureFact(this.venue))
+    const openTime = this.markets.get(market)?.openTime
+    const track = await openTrack(this.store, instrument, openTime, this.captureStarted)
+    this.tracks.set(instrument.key, track)
+    if (this.interrupted !== undefined) {
+      const { reason, journal } = this.interrupted
+      this.rows.gaps.push(...track.interrupt(reason, journal))
+    }
+  }
+
+  // All instruments that miss nothing: whatever ends them must find them, also after a restart.
+  private async loadLive(): Promise<void> {
+    if (this.isLiveLoaded) return
+    this.isLiveLoaded = true
+    for (let slot = 1; slot < SLOTS; slot++) {
+      if (this.epochs.has(slot)) continue
+      const epoch = await this.store.fact(epochFact(this.venue, slot))
+      if (epoch !== undefined) this.epochs.set(slot, epoch)
+    }
+    const gaps = await this.store.gaps({ venue: this.venue, open: true })
+    const closed = new Set(gaps.map(({ key }) => key))
+    for (const { instrument } of await this.store.instruments(this.venue)) {
+      if (closed.has(instrument.key) || this.tracks.has(instrument.key)) continue
+      await this.addTrack(instrument)
+    }
+  }
+
+  private applyEvents(record: ApplyRecord, events: readonly TapeEvent[]): void {
+    for (const event of events) {
+      switch (event.kind) {
+        case 'snapshot':
+        case 'change':
+          this.takeBook(event, record)
+          break
+        case 'trade':
+          this.takeTrade(event, record)
+          break
+        case 'reset': {
+          const gaps = this.tracks.get(event.instrument.key)!.reset(event)
+          this.rows.gaps.push(...gaps)
+          if (gaps.length > 0) this.onClosed([event.instrument], event.reason)
+          break
+        }
+        case 'sample':
+          this.takeSample(event)
+          break
+        case 'market':
+          this.takeMarket(event)
+          break
+        case 'gap':
+          this.rows.gaps.push(event.gap)
+      }
+    }
+  }
+
+  private channelOf(event: Provenance, record: ApplyRecord): number {
+    if (record.slot === 0) return event.channel ?? ABSENT
+    return toChannel(this.epochs.get(record.slot) ?? 0, event.channel)
+  }
+
+  private takeBook(event: BookSnapshot | BookChange, record: ApplyRecord): void {
+    checkNumbers(event)
+    const { rows } = this
+    const taken = this.tracks
+      .get(event.instrument.key)!
+      .takeBook(event, this.channelOf(event, record))
+    if (taken.gaps.length > 0) rows.gaps.push(...taken.gaps)
+    if (taken.observation !== undefined) rows.observations.push(taken.observation)
+    else if (taken.stale === true) this.counts.duplicates++
+    else if (taken.refusal === undefined) this.counts.unapplied++
+    else {
+      const { violation, detail } = taken.refusal
+      const { key } = event.instrument
+      rows.quarantine.push(toQuarantined(this.venue, record, key, violation, detail))
+    }
+    if (taken.closed !== undefined) this.onClosed([event.instrument], taken.closed)
+  }
+
+  private takeTrade(event: Trade, record: ApplyRecord): void {
+    checkNumbers(event)
+    const channel = this.channelOf(event, record)
+    const trade = this.tracks
+      .get(event.instrument.key)!
+      .takeTrade(channel === ABSENT ? event : { ...event, channel })
     if (trade === undefined) this.counts.duplicates++
     else this.rows.trades.push(trade)
   }
 
-  private takeBook(track: Track, event: BookSnapshot | BookChange, record: ApplyRecord): void {
-    const { rows } = this
-    const taken = track.takeBook(event)
-    if (taken.gaps.length > 0) rows.gaps.push(...taken.gaps)
-    if (taken.observation !== undefined) rows.observations.push(taken.observation)
-    else if (taken.duplicate === true) this.counts.duplicates++
-    else if (taken.refusal === undefined) this.counts.unapplied++
-    else {
-      const { violation, detail } = taken.refusal
-      rows.quarantine.push(toQuarantined(record, event.instrument.key, violation, detail))
-    }
+  private takeSample(event: Sample): void {
+    checkNumbers(event)
+    const end = this.sampleEnds.get(sampleName(event))!
+    if (event.journal <= end.journal) return
+    const sample = end.next(event)
+    this.rows.samples.push(sample)
   }
 
-  private async takeAnswer(answer: unknown, record: ApplyRecord): Promise<void> {
-    const { rows } = this
-    const at = { received: record.received, journal: record.number }
-    const { events, problems } = normalizeCatalogAnswer(answer, at)
-    for (const revision of events) {
-      // What only the socket says (the market's UUID) is carried along.
-      const { record: market } = revision
-      const before = await this.store.market(market.venue, market.marketId)
-      const native = { ...before?.record.native, ...market.native }
-      rows.revisions.push({ ...revision, record: { ...market, native } })
+  private takeMarket(event: MarketRevision): void {
+    const record = this.markets.merge(event.record)
+    this.rows.revisions.push({ ...event, record })
+    // A recording that is imported ends where it ends; only a recorder that runs expects more.
+    if (this.captureStarted === undefined) return
+    if (record.status === undefined || !ENDED.has(record.status)) return
+    for (const track of this.tracks.values()) {
+      if (track.instrument.market === record.marketId) {
+        this.rows.gaps.push(...track.endMarket(event))
+      }
     }
-    for (const { where, error } of problems) {
-      rows.quarantine.push(toQuarantined(record, where, error.code, error.message))
-    }
-  }
-
-  // Takes up an instrument where the store left it, then takes the message again; a market that was
-  // never heard of gets a first, bare record with what the socket says of it.
-  private async openTrack(
-    instrument: Instrument,
-    message: Record<string, unknown>,
-    record: ApplyRecord,
-  ): Promise<void> {
-    const { rows } = this
-    const ref = { venue: instrument.venue, key: instrument.key }
-    if ((await this.store.market(instrument.venue, instrument.market)) === undefined) {
-      rows.revisions.push(bareMarket(instrument, message, record))
-    }
-    const newest = await this.store.books({ ...ref, order: 'desc', limit: HABIT_ROWS + 1 })
-    const marks: Mark[] = newest.runs.flatMap(({ columns, from, to }) =>
-      Array.from({ length: to - from }, (_, index) => ({
-        received: columns.received[from + index]!,
-        source: columns.source[from + index]!,
-        venueSeq: columns.venueSeq[from + index]!,
-      })),
-    )
-    const facts = await this.store.instrument(ref)
-    const gaps = await this.store.gaps(ref)
-    const gap = gaps.find(({ end }) => end === undefined)
-    const trades = await this.store.trades({ ...ref, order: 'desc', limit: 1 })
-    const ladder = newest.corrupt.length === 0 ? bookAfter(newest.runs) : undefined
-    const track = new Track(instrument, {
-      ...(ladder === undefined ? {} : { ladder }),
-      sequence: facts?.lastSequence ?? 0,
-      marks,
-      lastTrade: trades.rows.received[trades.rows.count - 1] ?? 0,
-      journal: newestJournal(newest.runs),
-      tradeJournal: trades.rows.journal[trades.rows.count - 1] ?? 0,
-      ...(gap === undefined ? {} : { gap }),
-    })
-    this.tracks.set(instrument.key, track)
-    if (this.interrupted !== undefined) {
-      rows.gaps.push(...track.interrupt(this.interrupted.reason, this.interrupted.journal))
-    }
-    await this.take(record)
   }
 
   private count(rows: Rows): void {
     this.counts.observations += rows.observations.length
     this.counts.trades += rows.trades.length
+    this.counts.samples += rows.samples.length
     this.counts.revisions += rows.revisions.length
     this.counts.gaps += rows.gaps.filter(({ end }) => end === undefined).length
     this.counts.quarantined += rows.quarantine.length
   }
 }
 
+const SLOTS = 254
+const SAMPLE_ENDS_KEPT = 50_000
+
 type Rows = {
   readonly observations: Observation[]
   readonly trades: Trade[]
+  readonly samples: Sample[]
   readonly revisions: MarketRevision[]
   readonly gaps: Gap[]
   readonly quarantine: Quarantined[]
@@ -253,25 +468,39 @@ type Rows = {
 }
 
 function noRows(): Rows {
-  return { observations: [], trades: [], revisions: [], gaps: [], quarantine: [], facts: {} }
+  return {
+    observations: [],
+    trades: [],
+    samples: [],
+    revisions: [],
+    gaps: [],
+    quarantine: [],
+    facts: {},
+  }
 }
 
-/** Reads the JSON of a message; anything but an object is refused. */
-export function parseJson(bytes: Uint8Array): Record<string, unknown> {
-  let value: unknown
+// The frame of a record as JSON, without the line that an import wraps it in; undefined where it is none.
+function frameOf(record: ApplyRecord): unknown {
+  let value = record.parsed
   try {
-    // Messages are ASCII but for titles; Latin-1 is then the same text, made in half the time.
-    const text = isAscii(bytes)
-      ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
-      : decoder.decode(bytes)
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw new PriorbookError('invalid_line', 'it is not JSON', { cause })
+    value ??= parseValue(record.bytes)
+  } catch {
+    return undefined
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new PriorbookError('invalid_line', `it is ${showValue(value)}, not an object`)
-  }
-  return value as Record<string, unknown>
+  if (record.slot > 0 || typeof value !== 'object' || value === null) return value
+  return 'event' in value ? value.event : value
+}
+
+function sampleName({ instrument, metric }: Sample): string {
+  return `${instrument.key} ${metric}`
+}
+
+function epochFact(venue: VenueId, slot: number): string {
+  return `epoch:${venue}:${slot}`
+}
+
+function captureFact(venue: VenueId): string {
+  return `capture_started:${venue}`
 }
 
 // A number that the tape cannot hold is refused here, before it could stop the packing of a stream.
@@ -281,61 +510,13 @@ function checkNumbers({ source, venueSeq, channel }: Provenance): void {
   }
 }
 
-function parseNote(bytes: Uint8Array): Note {
-  return parseJson(bytes) as Note
-}
-
 function toQuarantined(
+  venue: VenueId,
   record: ApplyRecord,
   key: string,
   code: Quarantined['code'],
   detail: string,
 ): Quarantined {
-  return {
-    venue: 'venueb',
-    key,
-    journal: record.number,
-    received: record.received,
-    code,
-    detail,
-    raw: record.bytes,
-  }
-}
-
-function bareMarket(
-  instrument: Instrument,
-  message: Record<string, unknown>,
-  record: ApplyRecord,
-): MarketRevision {
-  const event = message['event'] as { msg?: { market_id?: unknown } }
-  const id = event.msg?.market_id
-  return {
-    kind: 'market',
-    received: toMicros(record.received),
-    journal: record.number,
-    record: {
-      venue: instrument.venue,
-      marketId: instrument.market,
-      outcomes: [
-        { label: 'Yes', index: 0 },
-        { label: 'No', index: 1 },
-      ],
-      units: VENUES[instrument.venue].units,
-      native: typeof id === 'string' ? { market_id: id } : {},
-    },
-  }
-}
-
-function newestJournal(runs: readonly BookRun[]): number {
-  const run = runs.at(-1)
-  return run === undefined ? 0 : run.columns.journal[run.to - 1]!
-}
-
-function bookAfter(runs: readonly BookRun[]): Ladder | undefined {
-  const run = runs.at(-1)
-  if (run === undefined) return undefined
-  const ladder = new Ladder()
-  loadBase(ladder, run.columns)
-  applyRows(ladder, run.columns, 0, run.to)
-  return ladder
+  const { number: journal, received, bytes: raw } = record
+  return { venue, key, journal, received, code, detail, raw }
 }

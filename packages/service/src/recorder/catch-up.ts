@@ -1,4 +1,4 @@
-import { PriorbookError, type Origin, type VenueId } from '@priorbook/sdk/domain'
+import type { Origin, VenueId } from '@priorbook/sdk/domain'
 import { readJournal, type JournalDamage } from '../journal/index.ts'
 import type { Store } from '../store/store.ts'
 import { Applier } from './apply.ts'
@@ -23,11 +23,8 @@ export async function catchUp(
   onProgress?: (record: number) => void,
   to?: number,
 ): Promise<CatchUpReport> {
-  if (venue !== 'venueb') {
-    throw new PriorbookError('invalid_argument', `no normalizer for journals of ${venue}`)
-  }
   const from = (await store.appliedPosition(venue)) + 1
-  const applier = new Applier(store)
+  const applier = new Applier(store, venue)
   const damage: JournalDamage[] = []
   let records = 0
   let pending = 0
@@ -36,6 +33,7 @@ export async function catchUp(
     const batch = maker === undefined ? undefined : applier.drain(maker)
     if (batch === undefined) return
     await store.append(batch)
+    applier.forgetEnded()
     pending = 0
     onProgress?.(batch.position)
   }
@@ -58,6 +56,7 @@ export async function catchUp(
         number: block.first + index,
         received: block.received[index]!,
         kind: block.kinds[index]!,
+        slot: block.slots[index]!,
         bytes: block.bytes[index]!,
       })
       if (wait !== undefined) await wait

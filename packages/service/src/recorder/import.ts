@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
 import { openJournalWriter, readJournal, type JournalWriter } from '../journal/index.ts'
 import type { Store } from '../store/store.ts'
-import { Applier, type ApplyCounts, type Note } from './apply.ts'
+import { Applier, type ApplyCounts } from './apply.ts'
 import { catchUp } from './catch-up.ts'
 import { mergeRecordings, parseLine, type RecordedLine } from './merge.ts'
+import { toNoteBytes, type Note } from './note.ts'
 import { hashFile, type RecordingFile } from './recording.ts'
 
 /** What an import needs. */
@@ -75,7 +76,7 @@ class ImportRun {
   constructor(options: ImportOptions, writer: JournalWriter) {
     this.options = options
     this.writer = writer
-    this.applier = new Applier(options.store)
+    this.applier = new Applier(options.store, 'venueb')
   }
 
   async run(): Promise<ImportReport> {
@@ -174,15 +175,15 @@ class ImportRun {
     const number = this.writer.append(received, 'message', bytes)
     this.places.set(number, line)
     this.pending++
-    return this.applier.take({ number, received, kind: 'message', bytes, parsed })
+    return this.applier.take({ number, received, kind: 'message', slot: 0, bytes, parsed })
   }
 
   private note(note: Note): Promise<void> | undefined {
-    const bytes = Buffer.from(JSON.stringify(note))
+    const bytes = toNoteBytes(note)
     const received = 0 as Micros
     const number = this.writer.append(received, 'note', bytes)
     this.pending++
-    return this.applier.take({ number, received, kind: 'note', bytes })
+    return this.applier.take({ number, received, kind: 'note', slot: 0, bytes })
   }
 
   private async flush(): Promise<void> {

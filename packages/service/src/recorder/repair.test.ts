@@ -55,7 +55,7 @@ function makeRecords(): ApplyRecord[] {
   const take = (line: string): void => {
     const number = records.length + 1
     const received = ((START_MS + number) * 1000) as Micros
-    records.push({ number, received, kind: 'message', bytes: Buffer.from(line) })
+    records.push({ number, received, kind: 'message', slot: 0, bytes: Buffer.from(line) })
   }
   for (let count = 0; count < 600; count++) {
     const market = random.pick(markets)
@@ -79,7 +79,7 @@ async function feed(
   after: number,
   to: number,
 ): Promise<void> {
-  const applier = new Applier(store)
+  const applier = new Applier(store, 'venueb')
   for (const record of records) {
     if (record.number <= after || record.number > to) continue
     await applier.take(record)

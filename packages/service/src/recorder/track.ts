@@ -1,6 +1,9 @@
 import {
   FLAGS,
+  POW10,
+  VENUES,
   type BookChange,
+  type BookReset,
   type BookSnapshot,
   type Gap,
   type GapReason,
@@ -16,7 +19,16 @@ import {
   type Observation,
   type Refusal,
 } from '@priorbook/sdk/tape'
+import { toEpoch } from './channel.ts'
 import { SilenceWatch } from './silence.ts'
+
+/** What a track remembers of a stored observation. */
+export type Mark = {
+  readonly received: number
+  readonly source: number
+  readonly venueSeq: number
+  readonly channel: number
+}
 
 /** Where a track starts: what the store holds of the instrument. */
 export type TrackStart = {
@@ -24,19 +36,18 @@ export type TrackStart = {
   readonly sequence: number
   /** The newest stored observations, oldest first. */
   readonly marks: readonly Mark[]
+  /** The newest full book among all stored observations, and its sequence. */
+  readonly full?: Mark & { readonly sequence: number }
   readonly lastTrade: number
+  /** The newest stored trades by id, so that one that is delivered again is known. */
+  readonly tradeIds: readonly string[]
   /** The journal records of the newest stored observation and trade; earlier ones are known. */
   readonly journal: number
   readonly tradeJournal: number
-  /** An open gap: the book is closed until the next full one. */
+  /** The gap that is still open. */
   readonly gap?: Gap
-}
-
-/** One good observation as far as gaps care. */
-export type Mark = {
-  readonly received: number
-  readonly source: number
-  readonly venueSeq: number
+  /** The span before the first observation that is known to be missing. */
+  readonly before?: { readonly openTime: Micros; readonly reason: GapReason }
 }
 
 /** What a book event led to. */
@@ -44,9 +55,15 @@ export type Taken = {
   readonly observation?: Observation
   readonly gaps: readonly Gap[]
   readonly refusal?: Refusal
-  /** The message repeats the number of the one before and was passed over. */
-  readonly duplicate?: true
+  /** The message is older than what is known, or was delivered before, and was passed over. */
+  readonly stale?: true
+  /** The book was closed by this message: a full one is needed. */
+  readonly closed?: GapReason
 }
+
+/** An older message than the newest is passed over for this long; then the venue's clock has stepped. */
+const REORDER_MICROS = 2_000_000
+const TRADE_IDS_KEPT = 256
 
 /**
  * The recorder's knowledge of one instrument: its book, its last good observation and its open gap.
@@ -55,15 +72,21 @@ export type Taken = {
  */
 export class Track {
   readonly assembler: BookAssembler
-  private readonly instrument: Instrument
+  readonly instrument: Instrument
   private readonly silence = new SilenceWatch()
   private sequence: number
   private last: Mark | undefined
+  private numbered: Mark | undefined
+  private full: (Mark & { readonly sequence: number }) | undefined
   private lastFrame: number
   private lastTrade: number
+  private readonly tradeIds: Set<string>
   private gap: Gap | undefined
+  private before: TrackStart['before']
   private readonly journal: number
   private readonly tradeJournal: number
+  /** The channel that feeds the book now. */
+  channel = ABSENT
 
   constructor(instrument: Instrument, start: TrackStart) {
     this.instrument = instrument
@@ -71,55 +94,81 @@ export class Track {
     this.assembler.open = start.ladder !== undefined && start.gap === undefined
     this.sequence = start.sequence
     for (const mark of start.marks) this.keep(mark)
+    this.full = start.full
     this.assembler.lastReceived = this.last?.received ?? 0
     this.lastTrade = start.lastTrade
+    this.tradeIds = new Set(start.tradeIds)
     this.lastFrame = Math.max(this.last?.received ?? 0, start.lastTrade)
     this.gap = start.gap
+    this.before = start.before
     this.journal = start.journal
     this.tradeJournal = start.tradeJournal
   }
 
-  /** Takes a full book or a change. */
-  takeBook(event: BookSnapshot | BookChange): Taken {
-    const gaps: Gap[] = []
-    // After a damaged log was cut off, the journal is read again from before what is stored.
-    if (event.journal <= this.journal) return { gaps, duplicate: true }
-    const seq = event.venueSeq ?? ABSENT
-    const before = this.last
-    if (before !== undefined && seq !== ABSENT && before.venueSeq !== ABSENT) {
-      if (seq === before.venueSeq) return { gaps, duplicate: true }
-      // A subscription counts up for as long as it lives: a lower number is a new connection.
-      if (seq < before.venueSeq) this.openGap('disconnected', event, gaps)
-      else this.watchSilence(event, before, seq - before.venueSeq, gaps)
-    }
-    this.lastFrame = Math.max(this.lastFrame, event.received)
-    if (event.kind === 'change' && !this.assembler.open) {
-      if (this.gap === undefined) this.openGap('book_reset', event, gaps)
-      return { gaps }
-    }
-    if (this.gap !== undefined) this.assembler.markGap()
-    const taken = this.assembler.take(event)
-    if ('violation' in taken) {
-      this.openGap('rejected', event, gaps)
-      return { gaps, refusal: taken }
-    }
-    this.closeGap(taken, gaps)
-    this.sequence++
-    this.keep({ received: taken.received, source: taken.source, venueSeq: seq })
-    return { gaps, observation: taken }
+  /** True while nothing is missing. */
+  get isOpen(): boolean {
+    return this.gap === undefined && this.sequence > 0
   }
 
-  /** Records may be missing from here on: the book is closed until the next full one. */
-  interrupt(reason: GapReason, journal: number): Gap[] {
+  /** True when the market was seen closed and nothing more is expected. */
+  get hasEnded(): boolean {
+    return this.gap?.reason === 'market_closed'
+  }
+
+  /** Takes a full book or a change that came over a channel (ABSENT: an answer). */
+  takeBook(event: BookSnapshot | BookChange, channel: number): Taken {
+    // After a damaged log was cut off, the journal is read again from before what is stored.
+    if (event.journal <= this.journal) return STALE
     const gaps: Gap[] = []
+    if (this.passOver(event, channel, gaps))
+      return gaps.length === 0 ? STALE : { gaps, stale: true }
+    this.lastFrame = Math.max(this.lastFrame, event.received)
+    return event.kind === 'change'
+      ? this.takeChange(event, channel, gaps)
+      : this.takeFull(event, channel, gaps)
+  }
+
+  /** The venue says that the book starts anew, or a message about it could not be read. */
+  reset(event: BookReset): Gap[] {
+    const gaps: Gap[] = []
+    if (event.journal > this.journal) this.openGap(event.reason, event, gaps)
+    return gaps
+  }
+
+  /** Messages may be missing from here on: the book is closed until the next full one. */
+  interrupt(reason: GapReason, journal: number, detail?: string): Gap[] {
+    const gaps: Gap[] = []
+    if (journal <= this.journal) return gaps
     if (this.last === undefined) this.assembler.close()
-    else this.openGap(reason, { received: this.last.received as Micros, journal }, gaps)
+    else this.openGap(reason, { received: this.last.received as Micros, journal }, gaps, detail)
+    return gaps
+  }
+
+  /** The market was seen closed: whatever was missing until now ends here, and nothing more is expected. */
+  endMarket(at: Provenance): Gap[] {
+    const gaps: Gap[] = []
+    if (this.last === undefined || at.journal <= this.journal) return gaps
+    if (this.gap?.reason === 'market_closed') return gaps
+    if (this.gap !== undefined) {
+      const end = Math.max(at.received, this.gap.start)
+      gaps.push(endGap(this.gap, end, ABSENT, at.journal))
+      this.gap = { ...this.gapFrom('market_closed', at), start: end as Micros }
+      gaps.push(this.gap)
+    } else this.openGap('market_closed', at, gaps)
     return gaps
   }
 
   /** Takes a trade, unless it is stored; its received time never runs against the one before. */
   takeTrade(trade: Trade): Trade | undefined {
     if (trade.journal <= this.tradeJournal) return undefined
+    if (this.tradeIds.has(trade.tradeId)) return undefined
+    this.tradeIds.add(trade.tradeId)
+    if (this.tradeIds.size > TRADE_IDS_KEPT) {
+      for (const oldest of this.tradeIds) {
+        this.tradeIds.delete(oldest)
+        break
+      }
+    }
     this.lastFrame = Math.max(this.lastFrame, trade.received)
     if (trade.received >= this.lastTrade) {
       this.lastTrade = trade.received
@@ -130,9 +179,152 @@ export class Track {
     return { ...trade, received: this.lastTrade as Micros, flags }
   }
 
+  private takeChange(event: BookChange, channel: number, gaps: Gap[]): Taken {
+    // A signed change belongs to the full book of its own channel and to no other.
+    const isForeign =
+      event.signed &&
+      toEpoch(channel) !== 0 &&
+      this.full !== undefined &&
+      channel !== this.full.channel
+    if (!this.assembler.open || isForeign) {
+      if (this.gap !== undefined) return { gaps }
+      this.openGap('book_reset', event, gaps)
+      return { gaps, closed: 'book_reset' }
+    }
+    const taken = this.assembler.take(event, channel)
+    if ('violation' in taken) return this.refuse(taken, event, gaps)
+    if (event.claims !== undefined && !this.agrees(event.claims)) {
+      // The book is not what the venue says: a message is missing, somewhere since the last full book.
+      this.openGap('sequence_break', event, gaps, 'the best prices disagree with the venue’s', true)
+      return { gaps, closed: 'sequence_break' }
+    }
+    return this.accept(taken, channel, gaps)
+  }
+
+  private takeFull(event: BookSnapshot, channel: number, gaps: Gap[]): Taken {
+    const wasOpen = this.assembler.open
+    const before = this.last
+    if (this.gap !== undefined) this.assembler.markGap()
+    const taken = this.assembler.take(event, channel)
+    if ('violation' in taken) return this.refuse(taken, event, gaps)
+    if (wasOpen && before !== undefined && taken.keys.length > 0) {
+      this.judgeHealed(event, taken, channel, before, gaps)
+    }
+    return this.accept(taken, channel, gaps)
+  }
+
+  private accept(taken: Observation, channel: number, gaps: Gap[]): Taken {
+    this.closeGap(taken, gaps)
+    if (this.before !== undefined) {
+      const { openTime, reason } = this.before
+      if (openTime < taken.received) {
+        const gap = { ...this.gapFrom(reason, taken as unknown as Provenance), start: openTime }
+        gaps.push(endGap(gap, taken.received, taken.source, taken.journal))
+      }
+      this.before = undefined
+    }
+    this.sequence++
+    const { received, source, venueSeq } = taken
+    const mark: Mark = { received, source, venueSeq, channel }
+    this.keep(mark)
+    if ((taken.flags & FLAGS.full_book) !== 0) this.full = { ...mark, sequence: this.sequence }
+    return { gaps, observation: taken }
+  }
+
+  private refuse(refusal: Refusal, event: Provenance, gaps: Gap[]): Taken {
+    this.openGap('rejected', event, gaps)
+    return { gaps, refusal, closed: 'rejected' }
+  }
+
+  // True when a message is older than what is known; may find that numbers or clocks tell of a loss.
+  private passOver(event: BookSnapshot | BookChange, channel: number, gaps: Gap[]): boolean {
+    const seq = event.venueSeq ?? ABSENT
+    if (seq !== ABSENT) return this.passOverNumbered(event, seq, channel, gaps)
+    if (this.instrument.venue === 'venueb') {
+      // An answer has no place among numbered changes: it counts only where no channel feeds the book.
+      return this.assembler.open && this.channel !== ABSENT
+    }
+    const before = this.last
+    if (before === undefined || !this.assembler.open) return false
+    const source = event.source ?? ABSENT
+    if (source === ABSENT || before.source === ABSENT || source >= before.source) {
+      return channel === ABSENT && this.isInFlight(event, source, before)
+    }
+    if (event.received - before.received > REORDER_MICROS) return false
+    // Full books may come in any order; a change that comes after a newer one spoils the book.
+    if (event.kind === 'change') {
+      this.openGap('sequence_break', event, gaps, 'changes came out of order', true)
+    }
+    return true
+  }
+
+  private passOverNumbered(
+    event: BookSnapshot | BookChange,
+    seq: number,
+    channel: number,
+    gaps: Gap[],
+  ): boolean {
+    const before = this.numbered
+    if (before === undefined) return false
+    if (toEpoch(channel) === 0) {
+      if (seq === before.venueSeq) return true
+      // A subscription counts up for as long as it lives: a lower number is a new connection.
+      if (seq < before.venueSeq) this.openGap('disconnected', event, gaps)
+      else this.watchSilence(event, before, seq - before.venueSeq, gaps)
+      return false
+    }
+    if (channel !== before.channel) return false
+    if (seq <= before.venueSeq) return true
+    this.watchSilence(event, before, seq - before.venueSeq, gaps)
+    return false
+  }
+
+  // An answer that is a little newer than the socket's last message: what lies between is on its way.
+  private isInFlight(event: BookSnapshot | BookChange, source: number, before: Mark): boolean {
+    if (this.instrument.venue !== 'venuec' || event.kind !== 'snapshot') return false
+    if (source === ABSENT || source === before.source || this.channel === ABSENT) return false
+    return source - before.source <= REORDER_MICROS
+  }
+
+  // A full book that differs from ours. A trade takes the best levels, so differences up to the new
+  // best prices are its work; any deeper one, and any in an answer, means that messages were lost.
+  private judgeHealed(
+    event: BookSnapshot,
+    taken: Observation,
+    channel: number,
+    before: Mark,
+    gaps: Gap[],
+  ): void {
+    if (this.instrument.venue !== 'venuec') return
+    const isNewer = taken.source !== ABSENT && taken.source > before.source
+    let reason: GapReason | undefined
+    if (channel === ABSENT) reason = isNewer ? 'venue_silent' : 'sequence_break'
+    else if (taken.keys.some((key) => this.isDeep(key))) reason = 'sequence_break'
+    if (reason === undefined) return
+    const gap = this.gapFrom(reason, event, undefined, reason === 'sequence_break')
+    gaps.push(endGap(gap, taken.received, taken.source, taken.journal))
+  }
+
+  private isDeep(key: number): boolean {
+    const { ladder } = this.assembler
+    const ticks = key >>> 1
+    return (key & 1) === 0 ? ticks < ladder.bestBid : ticks > ladder.bestAsk
+  }
+
+  private agrees(claims: NonNullable<BookChange['claims']>): boolean {
+    const { ladder } = this.assembler
+    const scale = POW10[VENUES[this.instrument.venue].priceDecimals - ladder.decimals]!
+    const bid = ladder.bidLevels === 0 ? undefined : ladder.bestBid * scale
+    const ask = ladder.askLevels === 0 ? undefined : ladder.bestAsk * scale
+    return bid === claims.bestBid && ask === claims.bestAsk
+  }
+
   private keep(mark: Mark): void {
     if (this.last !== undefined) this.silence.note(this.last, mark)
     this.last = mark
+    if (mark.venueSeq !== ABSENT) this.numbered = mark
+    // Of venue B an answer and a channel cannot share a book; the others' answers stand among frames.
+    if (mark.channel !== ABSENT || this.instrument.venue === 'venueb') this.channel = mark.channel
   }
 
   private watchSilence(event: Provenance, before: Mark, advance: number, gaps: Gap[]): void {
@@ -145,23 +337,31 @@ export class Track {
   }
 
   // The book is closed from the last good observation on, or from this message if there is none.
-  private openGap(reason: GapReason, event: Provenance, gaps: Gap[]): void {
+  private openGap(
+    reason: GapReason,
+    event: Provenance,
+    gaps: Gap[],
+    detail?: string,
+    sinceFull = false,
+  ): void {
     this.assembler.close()
     if (this.gap !== undefined) return
-    this.gap = this.gapFrom(reason, event)
+    this.gap = this.gapFrom(reason, event, detail, sinceFull)
     gaps.push(this.gap)
   }
 
-  private gapFrom(reason: GapReason, event: Provenance): Gap {
-    const source = this.last?.source ?? ABSENT
+  private gapFrom(reason: GapReason, event: Provenance, detail?: string, sinceFull = false): Gap {
+    const good = sinceFull ? (this.full ?? this.last) : this.last
+    const source = good?.source ?? ABSENT
     return {
       venue: this.instrument.venue,
       scope: 'instrument',
       key: this.instrument.key,
       reason,
-      start: (this.last?.received ?? event.received) as Micros,
+      start: (good?.received ?? event.received) as Micros,
       ...(source === ABSENT ? {} : { sourceStart: source as Micros }),
-      afterSequence: this.sequence,
+      afterSequence: sinceFull ? (this.full?.sequence ?? this.sequence) : this.sequence,
+      ...(detail === undefined ? {} : { detail }),
       journal: event.journal,
     }
   }
@@ -172,6 +372,8 @@ export class Track {
     this.gap = undefined
   }
 }
+
+const STALE: Taken = { gaps: [], stale: true }
 
 function endGap(gap: Gap, received: number, source: number, journal: number): Gap {
   return {

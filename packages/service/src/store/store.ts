@@ -173,6 +173,8 @@ export type GapQuery = {
   readonly venue?: VenueId
   readonly key?: string
   readonly reason?: GapReason
+  /** Only gaps that have not ended. */
+  readonly open?: boolean
   readonly start?: number
   readonly end?: number
   /** Only gaps whose last good sequence lies in [from, to]; for pages. */

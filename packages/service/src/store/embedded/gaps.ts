@@ -99,6 +99,7 @@ export function listGaps(database: Database, query: GapQuery): Gap[] {
   if (query.venue !== undefined) add('venue = ?', query.venue)
   if (query.key !== undefined) add('key = ?', query.key)
   if (query.reason !== undefined) add('reason = ?', query.reason)
+  if (query.open === true) add('finish IS NULL')
   if (query.start !== undefined) add('(finish IS NULL OR finish > ?)', query.start)
   if (query.end !== undefined) add('start < ?', query.end)
   if (query.sequence !== undefined) {

@@ -32,6 +32,11 @@ export interface Normalizer {
   frame(value: unknown, at: Arrival): Normalized
   /** The answer to a request that the venue's connector made. */
   answer(request: CaptureRequest, value: unknown, at: Arrival): Normalized
+  /**
+   * Which books a frame that could not be read may have concerned: keys of instruments, or all that
+   * its socket feeds, which is also meant where this is absent. `value` is undefined for what is no JSON.
+   */
+  suspects?(value: unknown): 'all' | 'none' | readonly string[]
 }
 
 /**

@@ -1,0 +1,43 @@
+import { PriorbookError } from '@priorbook/sdk/domain'
+import type { CaptureNote, CaptureRequest } from '../venues/capture/contract.ts'
+import { parseJson } from './json.ts'
+
+/** What the recorder writes into the journal about itself; everything that decides about rows is there. */
+export type Note =
+  | CaptureNote
+  | { readonly note: 'file_imported'; readonly sha256: string; readonly lines: number }
+  | { readonly note: 'broken_line'; readonly reason: string }
+  /** The next record is the answer to this. */
+  | { readonly note: 'request'; readonly request: CaptureRequest }
+  /** The recorder runs from here on, or ended in order; all connections before are dead. */
+  | { readonly note: 'started'; readonly version: string }
+  | { readonly note: 'stopped' }
+  /** Nothing could be written for a while. */
+  | { readonly note: 'disk_full'; readonly refused: number }
+
+const NOTES: ReadonlySet<string> = new Set([
+  'connected',
+  'loss',
+  'failed',
+  'clock',
+  'file_imported',
+  'broken_line',
+  'request',
+  'started',
+  'stopped',
+  'disk_full',
+] satisfies Note['note'][])
+
+/** The bytes of a note. */
+export function toNoteBytes(note: Note): Uint8Array {
+  return Buffer.from(JSON.stringify(note))
+}
+
+/** Reads a note; the journal's checksum vouches for what it holds. */
+export function parseNote(bytes: Uint8Array): Note {
+  const note = parseJson(bytes)
+  if (typeof note['note'] !== 'string' || !NOTES.has(note['note'])) {
+    throw new PriorbookError('unsupported_format', 'the journal holds a note of a newer Priorbook')
+  }
+  return note as Note
+}
