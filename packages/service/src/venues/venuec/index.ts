@@ -1,0 +1,2 @@
+/** Venue C (Polymarket): from its own JSON to the words of Priorbook, and the connection to it. */
+export * from './normalize.ts'

@@ -1,0 +1,34 @@
+import { PriorbookError } from '@priorbook/sdk/domain'
+import type { Arrival, CaptureRequest, Normalized, Normalizer } from '../capture/contract.ts'
+import { show } from '../capture/fields.ts'
+import { normalizeClobMarkets, normalizeGammaEvents, normalizeGammaMarkets } from './catalog.ts'
+import { normalizeFrame } from './frame.ts'
+import { normalizeBookAnswer, normalizeBooksAnswer } from './orderbook.ts'
+
+/** Counts changes of what venue C's normalizer says of the same bytes; stored with every chunk. */
+export const VENUEC_NORMALIZER_VERSION = 1
+
+/** Creates venue C's normalizer; it has no memory, so one serves everybody. */
+export function createVenueCNormalizer(): Normalizer {
+  return { version: VENUEC_NORMALIZER_VERSION, frame: normalizeFrame, answer: normalizeAnswer }
+}
+
+function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): Normalized {
+  switch (request.kind) {
+    case 'gamma_markets':
+    case 'gamma_market':
+      return normalizeGammaMarkets(value, at)
+    case 'gamma_events':
+    case 'gamma_event':
+      return normalizeGammaEvents(value, at)
+    case 'clob_markets':
+    case 'clob_market':
+      return normalizeClobMarkets(value, at)
+    case 'clob_book':
+      return { events: [normalizeBookAnswer(request, value, at)], problems: [] }
+    case 'clob_books':
+      return normalizeBooksAnswer(value, at)
+    default:
+      throw new PriorbookError('unknown_event', `venue C has no request ${show(request.kind)}`)
+  }
+}
