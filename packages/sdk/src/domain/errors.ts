@@ -24,6 +24,8 @@ export const ERROR_CODES = {
   origin_mismatch: 'Emulated data must not share a data folder with recorded data.',
   message_too_large: 'An upstream message is larger than the journal takes.',
   invalid_argument: 'A command-line argument or option is wrong.',
+  invalid_config: 'The configuration holds a value that cannot be used.',
+  upstream_failed: 'An upstream could not be started or reached at all.',
 } as const
 
 /** The name of one listed failure. */

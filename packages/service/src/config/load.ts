@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs'
+import { Value } from 'typebox/value'
+import { PriorbookError } from '@priorbook/sdk/domain'
+import { CONFIG_SCHEMA, configKeys, type Config, type ConfigKey } from './schema.ts'
+
+type Draft = { [name: string]: unknown }
+
+/**
+ * The configuration: defaults, then the file, then the environment, then what the command line says.
+ * Whatever is wrong is named with its place and what would be right.
+ */
+export function loadConfig(options: {
+  readonly file?: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Values by path, such as `upstream` or `ops.port`, as text. */
+  readonly given?: ReadonlyMap<string, string>
+}): Config {
+  const keys = configKeys()
+  const config: Draft = {}
+  for (const key of keys) put(config, key.path, structuredClone(key.default))
+  if (options.file !== undefined) overlay(config, readFile(options.file), [], options.file)
+  for (const key of keys) {
+    const text = options.env[key.variable]
+    if (text !== undefined) put(config, key.path, fromText(key, text, key.variable))
+    const given = options.given?.get(key.path.join('.'))
+    if (given !== undefined) put(config, key.path, fromText(key, given, `--${key.path.join('-')}`))
+  }
+  for (const problem of Value.Errors(CONFIG_SCHEMA, config)) {
+    const path = problem.instancePath.slice(1).split('/')
+    const key = keys.find((one) => one.path.join('.') === path.slice(0, one.path.length).join('.'))
+    if (key === undefined) continue
+    throw new PriorbookError(
+      'invalid_config',
+      `${key.path.join('.')} ${problem.message} (${key.description} It is ${show(config, key.path)}.)`,
+    )
+  }
+  return config as Config
+}
+
+function readFile(file: string): unknown {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new PriorbookError('invalid_config', `${file} cannot be read`, { cause })
+  }
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : ''
+    throw new PriorbookError('invalid_config', `${file} is not JSON: ${why}`, { cause })
+  }
+}
+
+function overlay(config: Draft, said: unknown, path: string[], file: string): void {
+  if (typeof said !== 'object' || said === null || Array.isArray(said)) {
+    throw new PriorbookError('invalid_config', `${file}: ${path.join('.') || 'it'} is no object`)
+  }
+  for (const [name, value] of Object.entries(said)) {
+    if (!Object.hasOwn(config, name)) {
+      const known = Object.keys(config).join(', ')
+      const where = [...path, name].join('.')
+      throw new PriorbookError('invalid_config', `${file}: there is no ${where}; known: ${known}`)
+    }
+    const part = config[name]
+    if (typeof part === 'object' && part !== null && !Array.isArray(part)) {
+      overlay(part as Draft, value, [...path, name], file)
+    } else config[name] = value
+  }
+}
+
+function fromText(key: ConfigKey, text: string, where: string): unknown {
+  if (key.isList) {
+    const items = text.split(',').map((item) => item.trim())
+    return items.filter((item) => item !== '')
+  }
+  switch (key.type) {
+    case 'number': {
+      const value = Number(text)
+      if (text.trim() === '' || Number.isNaN(value)) {
+        throw new PriorbookError('invalid_config', `${where} is ${JSON.stringify(text)}, no number`)
+      }
+      return value
+    }
+    case 'boolean':
+      if (text !== 'true' && text !== 'false') {
+        throw new PriorbookError('invalid_config', `${where} must be true or false`)
+      }
+      return text === 'true'
+    case 'string':
+      return text
+  }
+}
+
+function put(config: Draft, path: readonly string[], value: unknown): void {
+  let at = config
+  for (const name of path.slice(0, -1)) at = (at[name] ??= {}) as Draft
+  at[path.at(-1)!] = value
+}
+
+function show(config: Draft, path: readonly string[]): string {
+  let at: unknown = config
+  for (const name of path) at = (at as Draft)[name]
+  return JSON.stringify(at)?.slice(0, 80) ?? 'absent'
+}
