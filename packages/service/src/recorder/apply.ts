@@ -85,6 +85,7 @@ export class Applier {
   private readonly markets: MarketMemory
   private readonly sampleEnds = new Map<string, SampleEnd>()
   private readonly epochs = new Map<number, number>()
+  private isReadyToTake = false
   private isLiveLoaded = false
   private captureStarted: number | undefined
   private broken: string | undefined
@@ -113,20 +114,23 @@ export class Applier {
    * asked, and must be awaited before the next record.
    */
   take(record: ApplyRecord): Promise<void> | undefined {
+    if (!this.isReadyToTake) return this.readEpochs().then(() => this.take(record))
     this.position = record.number
     try {
       const wait = record.kind === 'note' ? this.takeNote(record) : this.takeMessage(record)
       return wait?.catch((error: unknown) => this.refuse(record, error))
     } catch (error) {
-      this.refuse(record, error)
+      return this.refuse(record, error)
     }
-    return undefined
   }
 
   /** Everything derived since the last call, as one batch ready to append; absent if no record came. */
   drain(maker: Pick<AppendBatch, 'origin' | 'recorder'>): AppendBatch | undefined {
-    const { rows, position } = this
-    if (position === undefined) return undefined
+    const { rows } = this
+    if (this.position === undefined) return undefined
+    // A note that speaks of the next record is taken again with it, should the process end between.
+    const isHalf = this.request !== undefined || this.broken !== undefined
+    const position = isHalf ? this.position - 1 : this.position
     this.count(rows)
     this.rows = noRows()
     this.position = undefined
@@ -147,24 +151,23 @@ export class Applier {
     this.closeTracks([...this.tracks.values()], reason, journal)
   }
 
-  private refuse(record: ApplyRecord, error: unknown): void {
+  private async refuse(record: ApplyRecord, error: unknown): Promise<void> {
     if (!(error instanceof PriorbookError)) throw error
     this.rows.quarantine.push(toQuarantined(this.venue, record, '', error.code, error.message))
-    if (record.kind === 'message') this.closeSuspects(record)
+    if (record.kind === 'message') await this.closeSuspects(record)
   }
 
   // A frame that could not be read may have held a change: books that it may concern are closed.
-  private closeSuspects(record: ApplyRecord): void {
-    const value = frameOf(record)
-    const suspects = this.normalizer.suspects?.(value) ?? 'all'
-    if (suspects === 'none') return
+  private async closeSuspects(record: ApplyRecord): Promise<void> {
+    const suspects = this.normalizer.suspects?.(frameOf(record)) ?? 'all'
+    // An answer concerns no book that a socket feeds.
+    if (suspects === 'none' || (record.slot === 0 && suspects === 'all')) return
+    await this.loadLive()
     const epoch = this.epochs.get(record.slot) ?? 0
     const tracks =
       suspects === 'all'
         ? [...this.tracks.values()].filter(({ channel }) => toEpoch(channel) === epoch)
         : suspects.flatMap((key) => this.tracks.get(key) ?? [])
-    // An answer concerns no book that a socket feeds.
-    if (record.slot === 0 && suspects === 'all') return
     this.closeTracks(tracks, 'rejected', record.number)
   }
 
@@ -345,15 +348,19 @@ export class Applier {
     }
   }
 
+  // Which connection every socket is, where a process before this one left it.
+  private async readEpochs(): Promise<void> {
+    this.isReadyToTake = true
+    for (let slot = 1; slot < SLOTS; slot++) {
+      const epoch = await this.store.fact(epochFact(this.venue, slot))
+      if (epoch !== undefined) this.epochs.set(slot, epoch)
+    }
+  }
+
   // All instruments that miss nothing: whatever ends them must find them, also after a restart.
   private async loadLive(): Promise<void> {
     if (this.isLiveLoaded) return
     this.isLiveLoaded = true
-    for (let slot = 1; slot < SLOTS; slot++) {
-      if (this.epochs.has(slot)) continue
-      const epoch = await this.store.fact(epochFact(this.venue, slot))
-      if (epoch !== undefined) this.epochs.set(slot, epoch)
-    }
     const gaps = await this.store.gaps({ venue: this.venue, open: true })
     const closed = new Set(gaps.map(({ key }) => key))
     for (const { instrument } of await this.store.instruments(this.venue)) {

@@ -5,6 +5,7 @@ import {
   type Origin,
   type VenueId,
 } from '@priorbook/sdk/domain'
+import { untilAborted } from '../lib/wait.ts'
 import type { AppendBatch, Store } from '../store/store.ts'
 import type {
   CaptureLog,
@@ -147,7 +148,7 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
         Promise.all(intakes.map(({ connector }) => connector.run(signal))),
         failed,
       ])
-      if (!signal.aborted) await Promise.race([aborted(signal), failed])
+      if (!signal.aborted) await Promise.race([untilAborted(signal), failed])
     } finally {
       stop.abort()
       await loop.catch(() => undefined)
@@ -165,13 +166,6 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
       return { since, venues, lag: lag.summary(), diskFull, refused }
     },
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 // The wall clock with microseconds: the millisecond clock, refined by the monotonic one between its steps.

@@ -1,7 +1,10 @@
 import { WebSocket, type ClientOptions } from 'ws'
 import type { Micros } from '@priorbook/sdk/domain'
+import { sleep } from '../../lib/wait.ts'
 import { createBackoff } from './backoff.ts'
 import type { CaptureLog, CaptureSink } from './contract.ts'
+
+export { sleep }
 
 /** How one supervised socket behaves. */
 export type LinkOptions = {
@@ -169,23 +172,6 @@ export function createLink(options: LinkOptions): Link {
       return lastFrame
     },
   }
-}
-
-/** Waits, or until the signal aborts, whichever is first; never rejects. */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve()
-      return
-    }
-    const done = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-  })
 }
 
 // The habit of a socket: the median of its last 64 spacings; sorted only when somebody asks.

@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { PriorbookError } from '@priorbook/sdk/domain'
+
+/** Where the emulated venues listen, and what they accept as credentials. */
+export type EmulatedAddresses = {
+  readonly venuea: { rest: string; ws: string; apiKey: string; apiSecret: string }
+  readonly venueb: { rest: string; ws: string; keyId: string; privateKey: string }
+  readonly venuec: { gamma: string; clob: string; ws: string }
+}
+
+/** A running emulator, in a process of its own: it must not share a core with the recorder. */
+export type Emulated = {
+  readonly addresses: EmulatedAddresses
+  /** Resolves when it ended by itself, which it should not. */
+  readonly ended: Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts the emulator; it ends with this process, however this one ends. */
+export async function startEmulated(options: { seed: number; speed: number }): Promise<Emulated> {
+  const { resolve } = createRequire(import.meta.url)
+  const bin = join(
+    dirname(resolve('@priorbook/emulator/package.json')),
+    'bin/priorbook-emulator.mjs',
+  )
+  const args = ['--json', '--until-stdin-ends']
+  args.push('--seed', String(options.seed), '--speed', String(options.speed))
+  const child = spawn(process.execPath, [bin, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = new Promise<void>((done) => {
+    child.once('exit', () => done())
+  })
+  const lines = createInterface({ input: child.stdout })
+  const first = await Promise.race([
+    new Promise<string>((done) => {
+      lines.once('line', done)
+    }),
+    ended.then(() => undefined),
+  ])
+  if (first === undefined) {
+    throw new PriorbookError('upstream_failed', 'the emulator ended before it listened')
+  }
+  const { addresses } = JSON.parse(first) as { addresses: EmulatedAddresses }
+  return {
+    addresses,
+    ended,
+    async stop() {
+      child.stdin.end()
+      await ended
+    },
+  }
+}

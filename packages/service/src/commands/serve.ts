@@ -1,0 +1,157 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino, type Logger } from 'pino'
+import { loadConfig, type Config } from '../config/index.ts'
+import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
+import { untilAborted } from '../lib/wait.ts'
+import { createDiskForecast } from '../ops/disk-forecast.ts'
+import { createMetrics } from '../ops/metrics.ts'
+import { openOpsServer } from '../ops/server.ts'
+import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
+import { openRecorder, type Recorder } from '../recorder/recorder.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { parseArguments, type Command } from './command.ts'
+import { toConnectors } from './connectors.ts'
+import { startEmulated, type Emulated } from './emulated.ts'
+
+const CONFIG_FILE = 'priorbook.json'
+const LINE_MS = 1000
+const QUIET_LINE_MS = 10_000
+/** Options of the command line by the key of the configuration that they set. */
+const OPTIONS = new Map([
+  ['upstream', 'upstream'],
+  ['role', 'role'],
+  ['recorder', 'recorder'],
+  ['ops-port', 'ops.port'],
+  ['seed', 'emulator.seed'],
+  ['speed', 'emulator.speed'],
+])
+
+/** `priorbook-server serve`, which `npm start` runs. */
+export const serveCommand: Command = {
+  name: 'serve',
+  usage:
+    'serve [--upstream emulator|live|none] [--role capture|api|all] [--config FILE] [--recorder ID] [--ops-port N] [--speed N] [--seed N]',
+  about: 'Records the venues (or their emulator) until it is stopped, and shows what it does.',
+  examples: [
+    'npm start',
+    'priorbook-server serve --upstream live --config priorbook.json',
+    'priorbook-server serve --upstream emulator --speed 20 --data /tmp/fast',
+  ],
+  async run(args) {
+    const { texts, data: named } = parseArguments(args, { texts: ['config', ...OPTIONS.keys()] })
+    const given = new Map<string, string>()
+    for (const [option, key] of OPTIONS) {
+      const text = texts.get(option)
+      if (text !== undefined) given.set(key, text)
+    }
+    const file = texts.get('config') ?? (existsSync(CONFIG_FILE) ? CONFIG_FILE : undefined)
+    const env = process.env
+    const config = loadConfig({ env, given, ...(file === undefined ? {} : { file }) })
+    const isDataGiven = args.some((arg) => arg === '--data' || arg.startsWith('--data='))
+    return serve(config, isDataGiven ? named : toDataFolder(dataOf(config)))
+  },
+}
+
+// Emulated data never shares a folder with real data.
+function dataOf(config: Config): string {
+  return config.upstream === 'emulator' && config.data === 'data' ? 'data/emulator' : config.data
+}
+
+async function serve(config: Config, data: DataFolder): Promise<number> {
+  mkdirSync(data.path, { recursive: true })
+  const isTerminal = process.stdout.isTTY
+  const log = createLog(config, isTerminal ? join(data.path, 'priorbook.log') : undefined)
+  const stop = new AbortController()
+  const onSignal = (): void => stop.abort()
+  process.once('SIGTERM', onSignal)
+  process.once('SIGINT', onSignal)
+  const isRecording = config.role !== 'api' && config.upstream !== 'none'
+  const closers: (() => Promise<void>)[] = []
+  try {
+    let emulated: Emulated | undefined
+    if (isRecording && config.upstream === 'emulator') {
+      emulated = await startEmulated(config.emulator)
+      closers.push(() => emulated!.stop())
+      void emulated.ended.then(() => {
+        if (stop.signal.aborted) return
+        log.error({}, 'the emulator ended by itself')
+        stop.abort()
+      })
+    }
+    const store = openEmbeddedStore({ file: data.tape, ...(isRecording ? {} : { readOnly: true }) })
+    closers.push(() => store.close())
+    let recorder: Recorder | undefined
+    if (isRecording) {
+      recorder = await openRecorder({
+        store,
+        journalDir: data.journal,
+        origin: config.upstream === 'emulator' ? 'emulator' : 'live',
+        recorder: config.recorder,
+        log,
+        connectors: toConnectors(config, emulated?.addresses),
+      })
+    }
+    const forecast = createDiskForecast(data.path)
+    const status = (): ServiceStatus => ({
+      role: config.role,
+      upstream: config.upstream,
+      disk: forecast(),
+      ...(recorder === undefined ? {} : { recorder: recorder.status() }),
+    })
+    const ops = await openOpsServer(config.ops, status, createMetrics(status))
+    closers.push(() => ops.close())
+    console.log(
+      `Priorbook ${isRecording ? `records ${config.upstream}` : 'does not record'}: ${data.path}`,
+    )
+    console.log(`status ${ops.url}/  metrics ${ops.url}/metrics`)
+    log.info({ url: ops.url, data: data.path, upstream: config.upstream }, 'started')
+    const line = showLine(status, isTerminal)
+    try {
+      await (recorder === undefined ? untilAborted(stop.signal) : recorder.run(stop.signal))
+    } finally {
+      line.end()
+    }
+    log.info({}, 'stopped')
+    return 0
+  } finally {
+    stop.abort()
+    for (const close of closers.toReversed()) await close()
+    process.off('SIGTERM', onSignal)
+    process.off('SIGINT', onSignal)
+  }
+}
+
+function createLog(config: Config, file: string | undefined): Logger {
+  const options = {
+    level: config.log.level,
+    // Credentials never reach a log, whatever a field is called.
+    redact: ['*.apiKey', '*.apiSecret', '*.privateKey', '*.signature', 'url.search'],
+  }
+  return pino(options, pino.destination({ dest: file ?? 2, sync: true }))
+}
+
+function showLine(status: () => ServiceStatus, isTerminal: boolean): { end(): void } {
+  let before = 0
+  let beforeAt = performance.now()
+  const print = (): void => {
+    const state = status()
+    const venues = Object.values(state.recorder?.venues ?? {})
+    const messages = venues.reduce((sum, venue) => sum + venue.messages, 0)
+    const now = performance.now()
+    const perSecond = ((messages - before) * 1000) / (now - beforeAt)
+    before = messages
+    beforeAt = now
+    const line = toStatusLine(state, perSecond)
+    if (isTerminal) process.stdout.write(`\r\u001b[2K${line.slice(0, process.stdout.columns - 1)}`)
+    else console.log(line)
+  }
+  const timer = setInterval(print, isTerminal ? LINE_MS : QUIET_LINE_MS)
+  return {
+    end() {
+      clearInterval(timer)
+      print()
+      if (isTerminal) process.stdout.write('\n')
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Registry } from 'prom-client'
+import { toStatusPage, type ServiceStatus } from './status.ts'
+
+/** The operators' own port: `/metrics` for Prometheus, `/status` as JSON, `/` as a page. */
+export async function openOpsServer(
+  listen: { readonly host: string; readonly port: number },
+  status: () => ServiceStatus,
+  metrics: Registry,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    const send = (type: string, body: string, code = 200): void => {
+      response.writeHead(code, { 'content-type': type, 'cache-control': 'no-store' })
+      response.end(request.method === 'HEAD' ? '' : body)
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      send('text/plain', 'only GET\n', 405)
+      return
+    }
+    switch (request.url) {
+      case '/':
+        send('text/html; charset=utf-8', toStatusPage(status()))
+        return
+      case '/status':
+        send('application/json', JSON.stringify(status()))
+        return
+      case '/metrics':
+        metrics.metrics().then(
+          (text) => send(metrics.contentType, text),
+          () => send('text/plain', 'the metrics could not be read\n', 500),
+        )
+        return
+      default:
+        send('text/plain', 'there are /, /status and /metrics\n', 404)
+    }
+  })
+  await listening(server, listen)
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://${listen.host}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function listening(server: Server, at: { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(at.port, at.host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}

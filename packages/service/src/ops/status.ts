@@ -1,0 +1,93 @@
+import type { VenueId } from '@priorbook/sdk/domain'
+import type { RecorderStatus } from '../recorder/recorder.ts'
+import type { DiskState } from './disk-forecast.ts'
+
+/** What the service does right now. */
+export type ServiceStatus = {
+  readonly role: string
+  readonly upstream: string
+  readonly disk: DiskState
+  /** Absent where this process does not record. */
+  readonly recorder?: RecorderStatus
+}
+
+const NAMES: Readonly<Record<VenueId, string>> = { venuea: 'A', venueb: 'B', venuec: 'C' }
+
+/** One line for a terminal: what is being recorded right now. */
+export function toStatusLine(status: ServiceStatus, perSecond: number): string {
+  const { recorder } = status
+  if (recorder === undefined) return 'not recording'
+  const parts = Object.entries(recorder.venues).map(([venue, { connector, books, counts }]) => {
+    const name = NAMES[venue as VenueId]
+    if (connector.state === 'no_credentials') return `${name} no credentials`
+    const trouble = connector.state === 'recording' ? '' : ` ${connector.state}`
+    return `${name}${trouble} ${books.open} books ${short(counts.observations)} rows`
+  })
+  const lag = `${perSecond.toFixed(0)} msg/s, lag p99 ${recorder.lag.p99Ms.toFixed(0)} ms`
+  const full = recorder.diskFull ? ' DISK FULL' : ''
+  return `${parts.join(' · ')} · ${lag}${full}`
+}
+
+function short(count: number): string {
+  if (count < 10_000) return String(count)
+  return count < 10_000_000 ? `${Math.round(count / 1000)}k` : `${Math.round(count / 1e6)}M`
+}
+
+/** The status as a page that reloads itself. */
+export function toStatusPage(status: ServiceStatus): string {
+  const { recorder, disk } = status
+  const rows = Object.entries(recorder?.venues ?? {}).map(([venue, state]) => {
+    const { connector, books, counts, messages } = state
+    const { quota } = connector
+    const used =
+      quota === undefined ? '' : `${quota.used} of ${quota.limit} (${quota.refused} refused)`
+    const cells = [
+      venue,
+      connector.state,
+      connector.detail,
+      `${books.open} of ${books.tracks}`,
+      connector.sockets.filter(({ connected }) => connected).length,
+      messages,
+      counts.observations,
+      counts.trades,
+      counts.samples,
+      counts.gaps,
+      counts.quarantined,
+      used,
+    ]
+    return `<tr>${cells.map((cell) => `<td>${escape(String(cell))}</td>`).join('')}</tr>`
+  })
+  const heads = [
+    'venue',
+    'state',
+    '',
+    'books open',
+    'sockets',
+    'messages',
+    'observations',
+    'trades',
+    'samples',
+    'gaps',
+    'quarantined',
+    'quota',
+  ]
+  const lag = recorder === undefined ? '' : `lag p99 ${recorder.lag.p99Ms.toFixed(1)} ms · `
+  const left =
+    disk.fullInSeconds === undefined
+      ? ''
+      : ` · full in ${(disk.fullInSeconds / 86_400).toFixed(1)} days`
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="2">
+<title>Priorbook recorder</title>
+<style>body{font:14px/1.5 system-ui,sans-serif;margin:2rem;color:#222;background:#fff}
+table{border-collapse:collapse}td,th{padding:.3rem .8rem;border-bottom:1px solid #ddd;text-align:right}
+td:nth-child(-n+3),th:nth-child(-n+3){text-align:left}
+@media(prefers-color-scheme:dark){body{color:#ddd;background:#111}td,th{border-color:#333}}</style>
+<h1>Priorbook recorder</h1>
+<p>${escape(status.role)} · upstream ${escape(status.upstream)} · ${lag}${(disk.usedBytes / 1e6).toFixed(1)} MB kept · ${(disk.freeBytes / 1e9).toFixed(1)} GB free${left}</p>
+<table><thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
+<tbody>${rows.join('')}</tbody></table></html>`
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+}

@@ -1,0 +1,486 @@
+import { join } from 'node:path'
+import type { VenueId } from '@priorbook/sdk/domain'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { journalStats } from '../journal/index.ts'
+import type { DataFolder } from '../lib/data-folder.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { catchUp } from './catch-up.ts'
+import { compareStores } from './rebuild.ts'
+import {
+  booksOf,
+  createDataFolder,
+  differences,
+  gapsOf,
+  read,
+  record,
+  START_MS,
+  type Script,
+} from './scripted.testing.ts'
+
+const TICKER = 'KXTEST15M-26SEP211200-15'
+const OTHER = 'KXTEST15M-26SEP211200-30'
+const CONDITION = `0x${'ab'.repeat(32)}`
+const UP = `1${'0'.repeat(75)}1`
+let used: DataFolder | undefined
+
+function folder(): DataFolder {
+  used = createDataFolder()
+  return used
+}
+
+// Whatever a test recorded, the journal gives the same rows and gaps again.
+afterEach(async () => {
+  if (used !== undefined) expect(await differences(used)).toEqual([])
+  used = undefined
+})
+
+/** Messages of venue B on one subscription. */
+function venueB(script: Script, slot = 1, sid = 1) {
+  let seq = 0
+  const send = (type: string, msg: object, number = ++seq): void =>
+    script.frame(slot, { type, sid, seq: number, msg })
+  return {
+    skip: () => void seq++,
+    connect: () => script.note({ note: 'connected', slot, url: 'ws://b' }),
+    full: (ticker = TICKER, yes = '0.4000', no = '0.5000') =>
+      send('orderbook_snapshot', {
+        market_ticker: ticker,
+        yes_dollars_fp: [[yes, '10.00']],
+        no_dollars_fp: [[no, '20.00']],
+      }),
+    delta: (price: string, delta: string, ticker = TICKER, number?: number) =>
+      send(
+        'orderbook_delta',
+        { market_ticker: ticker, price_dollars: price, delta_fp: delta, side: 'yes' },
+        number,
+      ),
+    trade: (id: string) =>
+      send('trade', {
+        market_ticker: TICKER,
+        trade_id: id,
+        yes_price_dollars: '0.4500',
+        no_price_dollars: '0.5500',
+        count_fp: '1.00',
+        taker_side: 'yes',
+      }),
+  }
+}
+
+/** Messages of venue C about one token; times of the venue are ours. */
+function venueC(script: Script, slot = 1) {
+  let ms = START_MS
+  const wait = (by: number): void => {
+    ms += by
+    script.wait(by)
+  }
+  const level = (text: string) => ({ price: text.split('×')[0], size: text.split('×')[1] })
+  const book = (bids: readonly string[], asks: readonly string[], at = ms) => ({
+    event_type: 'book',
+    asset_id: UP,
+    market: CONDITION,
+    timestamp: String(at),
+    hash: 'a'.repeat(40),
+    bids: bids.map(level),
+    asks: asks.map(level),
+  })
+  return {
+    wait,
+    now: () => ms,
+    connect: () => script.note({ note: 'connected', slot, url: 'ws://c' }),
+    book: (bids: readonly string[], asks: readonly string[]) =>
+      script.frame(slot, book(bids, asks)),
+    rest: (bids: readonly string[], asks: readonly string[], at = ms) =>
+      script.answer(
+        { kind: 'clob_book', token_id: UP, condition_id: CONDITION },
+        book(bids, asks, at),
+      ),
+    change: (side: 'BUY' | 'SELL', text: string, best: readonly [string, string], at = ms) =>
+      script.frame(slot, {
+        event_type: 'price_change',
+        market: CONDITION,
+        timestamp: String(at),
+        price_changes: [
+          { asset_id: UP, ...level(text), side, hash: 'b', best_bid: best[0], best_ask: best[1] },
+        ],
+      }),
+  }
+}
+
+describe('a recorder of venue B', () => {
+  it('stores frames in order, and a stop and a start leave one gap', async () => {
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      b.connect()
+      b.full()
+      script.wait(10)
+      b.delta('0.4100', '5.00')
+      b.trade('t1')
+      b.trade('t1')
+    })
+    await record(
+      data,
+      'venueb',
+      (script) => {
+        script.wait(500)
+        const b = venueB(script)
+        b.connect()
+        b.full(TICKER, '0.3000')
+      },
+      { fresh: false },
+    )
+    expect(await booksOf(data, 'venueb', TICKER)).toEqual([
+      '0: 0.4×10 | 0.5×20',
+      '10: 0.41×5 0.4×10 | 0.5×20',
+      '510: 0.3×10 | 0.5×20',
+    ])
+    expect(await gapsOf(data, 'venueb', TICKER)).toEqual([
+      'recorder_down 10–510',
+      'recorder_down 510–',
+    ])
+    const trades = await read(data, (store) =>
+      store.trades({ venue: 'venueb', key: TICKER, order: 'asc', limit: 10 }),
+    )
+    expect(trades.rows.tradeId).toEqual(['t1'])
+  })
+
+  it('closes the books of a socket when it is lost, and asks for full ones', async () => {
+    const data = folder()
+    const recoveries = await record(data, 'venueb', (script) => {
+      const [one, two] = [venueB(script, 1), venueB(script, 2)]
+      one.connect()
+      two.connect()
+      one.full(TICKER)
+      two.full(OTHER)
+      script.wait(10)
+      script.note({ note: 'loss', reason: 'disconnected', why: 'closed', slot: 1 })
+      script.wait(10)
+      two.delta('0.4100', '5.00', OTHER)
+      const again = venueB(script, 1)
+      again.connect()
+      script.wait(10)
+      again.full(TICKER)
+    })
+    expect(recoveries[0]).toEqual({ keys: [TICKER], reason: 'disconnected' })
+    expect(await gapsOf(data, 'venueb', TICKER)).toEqual(['disconnected 0–30', 'recorder_down 30–'])
+    expect(await gapsOf(data, 'venueb', OTHER)).toEqual(['recorder_down 20–'])
+  })
+
+  it('passes over what was delivered before and never bridges a noted break', async () => {
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      b.connect()
+      b.full()
+      b.delta('0.4100', '5.00')
+      b.delta('0.4100', '5.00', TICKER, 2)
+      b.skip()
+      script.wait(5)
+      script.note({ note: 'loss', reason: 'sequence_break', why: '3 is missing', slot: 1, sid: 1 })
+      b.delta('0.4200', '5.00')
+      script.wait(5)
+      b.full()
+    })
+    expect(await booksOf(data, 'venueb', TICKER)).toEqual([
+      '0: 0.4×10 | 0.5×20',
+      '0: 0.41×5 0.4×10 | 0.5×20',
+      '10: 0.4×10 | 0.5×20',
+    ])
+    expect(await gapsOf(data, 'venueb', TICKER)).toEqual([
+      'sequence_break 0–10',
+      'recorder_down 10–',
+    ])
+  })
+
+  it('takes answers for markets without a socket, and not between numbered changes', async () => {
+    const data = folder()
+    const book = (yes: string) => ({
+      orderbook_fp: { yes_dollars: [[yes, '1.00']], no_dollars: [] },
+    })
+    await record(data, 'venueb', (script) => {
+      script.answer({ kind: 'orderbook', ticker: OTHER, depth: 0 }, book('0.1000'))
+      script.wait(10)
+      script.answer({ kind: 'orderbook', ticker: OTHER, depth: 0 }, book('0.1000'))
+      const b = venueB(script)
+      b.connect()
+      b.full()
+      script.answer({ kind: 'orderbook', ticker: TICKER, depth: 0 }, book('0.1000'))
+      b.delta('0.4100', '5.00')
+    })
+    expect(await booksOf(data, 'venueb', OTHER)).toEqual(['0: 0.1×1 | ', '10: 0.1×1 | '])
+    expect((await booksOf(data, 'venueb', TICKER)).at(-1)).toBe('10: 0.41×5 0.4×10 | 0.5×20')
+  })
+
+  it('closes what an unreadable frame may have concerned', async () => {
+    const data = folder()
+    const recoveries = await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      b.connect()
+      b.full(TICKER)
+      b.full(OTHER)
+      script.wait(10)
+      b.delta('NaN', '5.00', OTHER)
+      script.wait(10)
+      script.text(1, '{"type":"orderbook_delta","sid":1,"seq":4,"msg":{"market_ti')
+    })
+    expect(recoveries.slice(0, 2)).toEqual([
+      { keys: [OTHER], reason: 'rejected' },
+      { keys: [TICKER], reason: 'rejected' },
+    ])
+    expect(await gapsOf(data, 'venueb', TICKER)).toEqual(['rejected 0–'])
+    const kept = await read(data, (store) => store.quarantine({ limit: 10 }))
+    expect(kept).toHaveLength(2)
+  })
+
+  it('says what is missing before the first book of a market', async () => {
+    const data = folder()
+    const iso = (ms: number) => new Date(START_MS + ms).toISOString()
+    const market = (ticker: string, open: number) => ({
+      market: { ticker, event_ticker: 'E', status: 'active', open_time: iso(open) },
+    })
+    await record(data, 'venueb', (script) => {
+      script.wait(1000)
+      script.answer({ kind: 'market' }, market(TICKER, -5000))
+      script.answer({ kind: 'market' }, market(OTHER, 500))
+      const b = venueB(script)
+      b.connect()
+      b.full(TICKER)
+      b.full(OTHER)
+      script.wait(1000)
+      script.answer(
+        { kind: 'market' },
+        { market: { ticker: OTHER, event_ticker: 'E', status: 'closed', open_time: iso(500) } },
+      )
+    })
+    expect(await gapsOf(data, 'venueb', TICKER)).toEqual([
+      'before_capture -5000–1000',
+      'recorder_down 1000–',
+    ])
+    expect(await gapsOf(data, 'venueb', OTHER)).toEqual([
+      'late_discovery 500–1000',
+      'market_closed 1000–',
+    ])
+  })
+
+  it('keeps received time from going back when our clock does', async () => {
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      b.connect()
+      b.full()
+      script.wait(-60_000)
+      b.delta('0.4100', '5.00')
+      script.wait(1)
+      b.delta('0.4200', '5.00')
+    })
+    const rows = await booksOf(data, 'venueb', TICKER)
+    expect(rows.map((row) => row.split(':')[0])).toEqual(['0', '0.001', '0.002'])
+  })
+})
+
+describe('a recorder of venue C', () => {
+  it('finds a lost message by the best prices, back to the last full book', async () => {
+    const data = folder()
+    const recoveries = await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.connect()
+      c.book(['0.40×1'], ['0.60×1'])
+      c.wait(10)
+      c.change('BUY', '0.41×1', ['0.41', '0.6'])
+      c.wait(10)
+      // 0.45 came and was lost.
+      c.change('BUY', '0.42×1', ['0.45', '0.6'])
+      c.wait(10)
+      c.rest(['0.45×1', '0.42×1', '0.41×1', '0.40×1'], ['0.60×1'])
+      c.wait(10)
+      c.change('BUY', '0.45×0', ['0.42', '0.6'])
+    })
+    expect(recoveries[0]).toEqual({ keys: [UP], reason: 'sequence_break' })
+    expect(await gapsOf(data, 'venuec', UP)).toEqual(['sequence_break 0–30', 'recorder_down 40–'])
+    expect((await booksOf(data, 'venuec', UP)).at(-1)).toBe('40: 0.42×1 0.41×1 0.4×1 | 0.6×1')
+  })
+
+  it('finds a lost message by a full book that no trade explains', async () => {
+    const data = folder()
+    await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.connect()
+      c.book(['0.40×1', '0.30×5'], ['0.60×1', '0.70×2'])
+      c.wait(10)
+      // A trade took the best ask: nothing is missing.
+      c.book(['0.40×1', '0.30×5'], ['0.70×2'])
+      c.wait(10)
+      // The deep bid changed, and nobody said so.
+      c.book(['0.40×1', '0.30×9'], ['0.70×2'])
+    })
+    expect(await gapsOf(data, 'venuec', UP)).toEqual(['sequence_break 10–20', 'recorder_down 20–'])
+  })
+
+  it('compares answers with the socket: equal, on its way, older, and missed for long', async () => {
+    const data = folder()
+    await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.connect()
+      c.book(['0.40×1'], ['0.60×1'])
+      const first = c.now()
+      c.wait(100)
+      c.rest(['0.40×1'], ['0.60×1'], first)
+      c.wait(100)
+      c.rest(['0.41×1'], ['0.60×1'])
+      c.change('BUY', '0.41×1', ['0.41', '0.6'])
+      c.wait(100)
+      c.rest(['0.40×1'], ['0.60×1'], first)
+      c.wait(5000)
+      c.rest(['0.45×1'], ['0.60×1'])
+    })
+    expect(await booksOf(data, 'venuec', UP)).toEqual([
+      '0: 0.4×1 | 0.6×1',
+      '100: 0.4×1 | 0.6×1',
+      '200: 0.41×1 0.4×1 | 0.6×1',
+      '5300: 0.45×1 | 0.6×1',
+    ])
+    expect(await gapsOf(data, 'venuec', UP)).toEqual([
+      'venue_silent 200–5300',
+      'recorder_down 5300–',
+    ])
+  })
+
+  it('takes changes out of order for a loss', async () => {
+    const data = folder()
+    await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.connect()
+      c.book(['0.40×1'], ['0.60×1'])
+      c.wait(10)
+      const early = c.now()
+      c.wait(10)
+      c.change('BUY', '0.41×2', ['0.41', '0.6'])
+      c.change('BUY', '0.41×1', ['0.41', '0.6'], early)
+      c.wait(10)
+      c.book(['0.41×2', '0.40×1'], ['0.60×1'])
+    })
+    expect(await gapsOf(data, 'venuec', UP)).toEqual(['sequence_break 0–30', 'recorder_down 30–'])
+  })
+})
+
+describe('a recorder of venue A', () => {
+  const frame = (bid: string, ms: number) => ({
+    type: 'TOPIC',
+    topic: 'web3_prediction_orderbook_77',
+    data: JSON.stringify({
+      msgType: 'orderbook',
+      marketId: 77,
+      updateTimestampMs: ms,
+      bids: [[bid, '1']],
+      asks: [['0.9', '2.5']],
+    }),
+  })
+
+  it('drops older books, keeps unchanged ones, and outlives a venue clock that steps back', async () => {
+    const data = folder()
+    await record(data, 'venuea', (script) => {
+      script.note({ note: 'connected', slot: 1, url: 'ws://a' })
+      script.frame(1, frame('0.40', START_MS))
+      script.wait(100)
+      script.frame(1, frame('0.42', START_MS + 100))
+      script.wait(10)
+      script.frame(1, frame('0.41', START_MS + 50))
+      script.wait(10)
+      script.frame(1, frame('0.42', START_MS + 100))
+      for (let step = 0; step < 5; step++) {
+        script.wait(1000)
+        script.frame(1, frame('0.43', START_MS - 60_000 + step * 1000))
+      }
+    })
+    expect(await booksOf(data, 'venuea', '77')).toEqual([
+      '0: 0.4×1 | 0.9×2.5',
+      '100: 0.42×1 | 0.9×2.5',
+      '120: 0.42×1 | 0.9×2.5',
+      '3120: 0.43×1 | 0.9×2.5',
+      '4120: 0.43×1 | 0.9×2.5',
+      '5120: 0.43×1 | 0.9×2.5',
+    ])
+  })
+})
+
+describe('a journal that was applied in two parts', () => {
+  /** Applies the journal up to a record, opens the store again, applies the rest, compares. */
+  async function judge(data: DataFolder, venue: VenueId): Promise<void> {
+    const last = journalStats(data.journal, venue).last!
+    expect(last).toBeGreaterThan(19)
+    const whole = openEmbeddedStore({ file: data.tape })
+    onTestFinished(() => whole.close())
+    await whole.seal()
+    for (let cut = 1; cut < last; cut++) {
+      const file = join(data.path, `cut-${cut}.db`)
+      let store = openEmbeddedStore({ file })
+      await catchUp(store, data.journal, venue, undefined, cut)
+      await store.close()
+      store = openEmbeddedStore({ file })
+      await catchUp(store, data.journal, venue)
+      await store.seal()
+      const { differences: found } = await compareStores(whole, store)
+      await store.close()
+      expect({ cut, found }).toEqual({ cut, found: [] })
+    }
+    used = undefined
+  }
+
+  it('gives the same rows and gaps of venue B wherever the cut was', async () => {
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      b.connect()
+      b.full(TICKER)
+      b.full(OTHER)
+      b.delta('0.4100', '5.00')
+      b.trade('t1')
+      script.wait(10)
+      b.delta('0.4100', '5.00', TICKER, 3)
+      b.trade('t1')
+      script.note({ note: 'clock', offset_us: -1500, round_trip_us: 300, step_us: 1000 })
+      script.note({ note: 'loss', reason: 'sequence_break', why: 'x', slot: 1, sid: 1 })
+      b.delta('0.4200', '5.00')
+      script.wait(10)
+      b.full(TICKER)
+      script.text(1, '{')
+      script.wait(10)
+      b.full(OTHER)
+      script.note({ note: 'loss', reason: 'venue_silent', why: 'x', slot: 1 })
+      const again = venueB(script)
+      again.connect()
+      script.wait(10)
+      again.full(TICKER)
+      again.full(OTHER)
+      again.delta('0.4100', '5.00', OTHER)
+    })
+    await judge(data, 'venueb')
+  })
+
+  it('gives the same rows and gaps of venue C wherever the cut was', async () => {
+    const data = folder()
+    await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.connect()
+      c.book(['0.40×1'], ['0.60×1'])
+      for (let step = 0; step < 6; step++) {
+        c.wait(10)
+        c.change('BUY', `0.3${step}×1`, ['0.4', '0.6'])
+      }
+      c.change('BUY', '0.42×1', ['0.45', '0.6'])
+      c.wait(10)
+      c.rest(['0.45×1'], ['0.60×1'])
+      c.wait(10)
+      c.change('SELL', '0.62×1', ['0.45', '0.6'])
+      c.rest(['0.45×1'], ['0.60×1', '0.62×1'])
+      c.wait(10)
+      c.book(['0.45×1', '0.2×1'], ['0.60×1', '0.62×1'])
+      c.wait(10)
+      c.change('SELL', '0.63×1', ['0.45', '0.6'], c.now() - 15)
+      c.wait(3000)
+      c.rest(['0.45×1'], ['0.60×1', '0.62×1'])
+      c.change('SELL', '0.64×1', ['0.45', '0.6'])
+    })
+    await judge(data, 'venuec')
+  })
+})

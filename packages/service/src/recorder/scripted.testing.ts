@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { printScaled, toMicros, VENUES, type Instrument, type VenueId } from '@priorbook/sdk/domain'
+import { applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
+import { onTestFinished } from 'vitest'
+import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
+import { untilAborted } from '../lib/wait.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import type { Store } from '../store/store.ts'
+import type { CaptureNote, CaptureRequest, CaptureSink } from '../venues/capture/contract.ts'
+import { compareWithJournal } from './rebuild.ts'
+import { openRecorder } from './recorder.ts'
+
+/** What a test puts into the recorder, one call a message, at a time of the test's own clock. */
+export type Script = {
+  /** Moves the clock by milliseconds; a step back is allowed. */
+  wait(ms: number): void
+  frame(slot: number, value: unknown): void
+  text(slot: number, text: string): void
+  answer(request: CaptureRequest, value: unknown): void
+  note(note: CaptureNote): void
+  /** Lets what was put in be stored. */
+  stored(): Promise<void>
+}
+
+/** Instruments that the recorder asked full books for, with why. */
+export type Recovery = { readonly keys: readonly string[]; readonly reason: string }
+
+/** The first received time of a test, in milliseconds. */
+export const START_MS = 1_790_000_000_000
+
+/** A data folder that is gone when the test ends. */
+export function createDataFolder(): DataFolder {
+  const path = mkdtempSync(join(tmpdir(), 'priorbook-recorder-'))
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  return toDataFolder(join(path, 'data'))
+}
+
+let clock = START_MS * 1000
+
+/** Runs a recorder of one venue over a script, from its start to its end in order. */
+export async function record(
+  data: DataFolder,
+  venue: VenueId,
+  play: (script: Script) => Promise<void> | void,
+  options: { readonly fresh?: boolean } = {},
+): Promise<readonly Recovery[]> {
+  if (options.fresh !== false) clock = START_MS * 1000
+  const store = openEmbeddedStore({ file: data.tape })
+  const recoveries: Recovery[] = []
+  const stop = new AbortController()
+  let sink: CaptureSink | undefined
+  const recorder = await openRecorder({
+    store,
+    journalDir: data.journal,
+    origin: 'emulator',
+    recorder: 'r1',
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    now: () => toMicros(clock),
+    connectors: {
+      [venue]: (context: { sink: CaptureSink }) => {
+        sink = context.sink
+        return {
+          venue,
+          run: untilAborted,
+          recover(instruments: readonly Instrument[], reason: string) {
+            recoveries.push({ keys: instruments.map(({ key }) => key), reason })
+          },
+          status: () =>
+            ({ venue, state: 'recording', detail: '', markets: 0, sockets: [] }) as const,
+        }
+      },
+    },
+  })
+  const running = recorder.run(stop.signal)
+  const script: Script = {
+    wait: (ms) => {
+      clock += ms * 1000
+    },
+    frame: (slot, value) =>
+      sink!.frame(slot, toMicros(clock), Buffer.from(JSON.stringify(value)), value),
+    text: (slot, text) => sink!.frame(slot, toMicros(clock), Buffer.from(text), undefined),
+    answer: (request, value) =>
+      sink!.answer(request, toMicros(clock), Buffer.from(JSON.stringify(value)), value),
+    note: (note) => sink!.note(note),
+    stored: () => new Promise((resolve) => setTimeout(resolve, 60)),
+  }
+  await play(script)
+  stop.abort()
+  await running
+  await store.close()
+  return recoveries
+}
+
+/** Reads a data folder. */
+export async function read<T>(data: DataFolder, use: (store: Store) => Promise<T>): Promise<T> {
+  const store = openEmbeddedStore({ file: data.tape, readOnly: true })
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** The gaps of an instrument as text: reason, start and end in ms after the start of the test. */
+export async function gapsOf(data: DataFolder, venue: VenueId, key: string): Promise<string[]> {
+  const gaps = await read(data, (store) => store.gaps({ venue, key }))
+  const at = (time: number): string => String((time - START_MS * 1000) / 1000)
+  return gaps.map(
+    ({ reason, start, end }) => `${reason} ${at(start)}–${end === undefined ? '' : at(end)}`,
+  )
+}
+
+/** The books of an instrument as text: time, bids and asks best first. */
+export async function booksOf(data: DataFolder, venue: VenueId, key: string): Promise<string[]> {
+  return read(data, async (store) => {
+    const { runs } = await store.books({ venue, key, order: 'asc', limit: 10_000 })
+    const { sizeDecimals } = VENUES[venue]
+    const rows: string[] = []
+    for (const { columns, from, to } of runs) {
+      const ladder = new Ladder()
+      loadBase(ladder, columns)
+      for (let row = 0; row < to; row++) {
+        applyRow(ladder, columns, row)
+        if (row < from) continue
+        const side = ({ price, size }: { price: number[]; size: number[] }): string =>
+          price
+            .map(
+              (p, i) => `${printScaled(p, ladder.decimals)}×${printScaled(size[i]!, sizeDecimals)}`,
+            )
+            .join(' ')
+        const at = (columns.received[row]! - START_MS * 1000) / 1000
+        rows.push(`${at}: ${side(ladder.bids())} | ${side(ladder.asks())}`)
+      }
+    }
+    return rows
+  })
+}
+
+/** What a rebuild from the journal finds different; nothing, if all is well. */
+export async function differences(data: DataFolder): Promise<readonly unknown[]> {
+  const store = openEmbeddedStore({ file: data.tape })
+  try {
+    await store.seal()
+    const report = await compareWithJournal(store, data)
+    return [...report.differences, ...report.damage]
+  } finally {
+    await store.close()
+  }
+}
