@@ -1,0 +1,151 @@
+import type { Payload, Session, Wire, WorldEvent } from '../core/upstream.ts'
+import { toPairs } from './ladder.ts'
+import type { Memory } from './memory.ts'
+import type { Round, Rounds } from './rounds.ts'
+
+/** The socket side of the venue: whole books of the markets that trade. */
+export interface Channel {
+  /** Admits a client with the topics of its url, joined by `|`. */
+  open(wire: Wire, topics: string): Session
+  onEvent(event: WorldEvent): void
+}
+
+/** The topic that carries every market that trades. */
+export const AGGREGATED_TOPIC = 'web3_prediction_orderbook_data'
+
+/** The topic of one market; one of a wrong id is taken and stays silent. */
+export function topicOf(marketId: number): string {
+  return `web3_prediction_orderbook_${marketId}`
+}
+
+/** Books pushed per second and market at speed 1: the upper end of what was measured. */
+export const PUSHES_PER_SECOND = 8
+
+type Client = { readonly wire: Wire; readonly topics: Set<string> }
+
+/** Creates the socket side. Time is that of the events, so that nothing here runs by itself. */
+export function createChannel(rounds: Rounds, memory: Memory, speed: number): Channel {
+  const clients = new Set<Client>()
+  const waiting = new Set<Round>()
+  const pushedAt = new WeakMap<Round, number>()
+  const spacingMs = 1000 / (PUSHES_PER_SECOND * speed)
+
+  // A market may speak again after its spacing, and at once when the clock was set back.
+  function mayPush(round: Round, at: number): boolean {
+    const last = pushedAt.get(round)
+    return last === undefined || at < last || at - last >= spacingMs
+  }
+
+  function flush(at: number): void {
+    for (const round of waiting) {
+      if (round.proposition.phase !== 'open') waiting.delete(round)
+      else if (mayPush(round, at)) {
+        waiting.delete(round)
+        pushedAt.set(round, at)
+        push(round)
+      }
+    }
+  }
+
+  function push(round: Round): void {
+    let data: string | undefined
+    const own = topicOf(round.marketId)
+    for (const { wire, topics } of clients) {
+      for (const topic of [own, AGGREGATED_TOPIC]) {
+        if (!topics.has(topic)) continue
+        data ??= dataOf(round, memory)
+        wire.send(JSON.stringify({ type: 'TOPIC', topic, data }), claim(round))
+      }
+    }
+  }
+
+  function roundsOf(topic: string): readonly Round[] {
+    if (topic === AGGREGATED_TOPIC) return rounds.all()
+    const marketId = /^web3_prediction_orderbook_(\d{1,15})$/.exec(topic)?.[1]
+    const round = marketId === undefined ? undefined : rounds.byMarket(Number(marketId))
+    return round === undefined ? [] : [round]
+  }
+
+  /** The first push of a subscription; the venue never pushes empty ladders unasked. */
+  function greet({ wire }: Client, topic: string): void {
+    for (const round of roundsOf(topic)) {
+      const { phase, book } = round.proposition
+      if (phase !== 'open' || book.bids.length + book.asks.length === 0) continue
+      const frame = { type: 'TOPIC', topic, data: dataOf(round, memory) }
+      wire.send(JSON.stringify(frame), claim(round))
+    }
+  }
+
+  function subscribe(client: Client, value: string): void {
+    for (const topic of split(value)) {
+      if (client.topics.has(topic)) continue
+      client.topics.add(topic)
+      greet(client, topic)
+    }
+  }
+
+  function obey(client: Client, text: string): void {
+    const { command, value } = parseCommand(text)
+    if (command === undefined || value === undefined) {
+      client.wire.send(ack('FAIL', command ?? '', '-1'))
+      return
+    }
+    client.wire.send(ack('SUCCESS', command, '00000000'))
+    if (command === 'SUBSCRIBE') subscribe(client, value)
+    else for (const topic of split(value)) client.topics.delete(topic)
+  }
+
+  return {
+    open(wire, topics) {
+      const client: Client = { wire, topics: new Set() }
+      clients.add(client)
+      subscribe(client, topics)
+      return {
+        onText: (text) => obey(client, text),
+        onClose: () => void clients.delete(client),
+      }
+    },
+    onEvent({ kind, at, proposition }) {
+      if (kind === 'book') waiting.add(rounds.of(proposition))
+      flush(at)
+    },
+  }
+}
+
+function dataOf({ marketId, proposition }: Round, memory: Memory): string {
+  const { book } = proposition
+  return JSON.stringify({
+    msgType: 'orderbook',
+    marketId,
+    updateTimestampMs: memory.changedAt(proposition),
+    asks: toPairs(book.asks),
+    bids: toPairs(book.bids),
+  })
+}
+
+function claim({ marketId, proposition }: Round): Payload[] {
+  return [{ kind: 'full', key: String(marketId), book: proposition.book }]
+}
+
+function ack(data: 'SUCCESS' | 'FAIL', subType: string, code: string): string {
+  return JSON.stringify({ type: 'COMMAND', data, subType, code })
+}
+
+function split(topics: string): string[] {
+  return topics.split('|').filter((topic) => topic !== '')
+}
+
+type Command = { readonly command?: 'SUBSCRIBE' | 'UNSUBSCRIBE'; readonly value?: string }
+
+function parseCommand(text: string): Command {
+  let said: unknown
+  try {
+    said = JSON.parse(text)
+  } catch {
+    return {}
+  }
+  if (typeof said !== 'object' || said === null) return {}
+  const { command, value } = said as { command?: unknown; value?: unknown }
+  if (command !== 'SUBSCRIBE' && command !== 'UNSUBSCRIBE') return {}
+  return typeof value === 'string' ? { command, value } : { command }
+}

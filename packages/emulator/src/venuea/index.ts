@@ -1,0 +1,44 @@
+import type { CreateUpstream } from '../core/upstream.ts'
+import { createAuth } from './auth.ts'
+import { createChannel } from './channel.ts'
+import { createMemory } from './memory.ts'
+import { refusalOf } from './refusal.ts'
+import { BASE, createRest } from './rest.ts'
+import { createRounds } from './rounds.ts'
+import { createTopics } from './topic.ts'
+
+export { tooManyRequests } from './refusal.ts'
+
+/** The path of the signed socket. */
+const SOCKET = '/sapi/wss'
+
+/** Binance Wallet Prediction: signed REST under a small quota, and a socket of whole books. */
+export const createVenueAUpstream: CreateUpstream = (world, { speed, credentials }) => {
+  const rounds = createRounds(world)
+  const memory = createMemory()
+  const auth = createAuth(world, credentials)
+  const topics = createTopics(rounds, memory)
+  const channel = createChannel(rounds, memory, speed)
+  const answer = createRest({ world, auth, rounds, topics, memory })
+
+  return {
+    venue: 'venuea',
+    quotas: { default: { limit: 60, windowMs: 60_000 } },
+    answer,
+    accept(request, wire) {
+      if (request.path !== SOCKET) return answer(request)
+      return auth(request, 'sorted') ?? channel.open(wire, request.query.get('topic') ?? '')
+    },
+    onEvent(event) {
+      if (event.proposition.venue !== 'venuea') return
+      memory.note(event)
+      channel.onEvent(event)
+    },
+    addresses: (origin) => ({
+      rest: `${origin}${BASE}`,
+      ws: `${origin.replace(/^http/, 'ws')}${SOCKET}`,
+    }),
+    keys: (proposition) => [String(rounds.of(proposition).marketId)],
+    refusal: refusalOf,
+  }
+}

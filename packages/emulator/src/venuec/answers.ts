@@ -1,0 +1,41 @@
+import type { Payload, Refusal, UpstreamAnswer } from '../core/upstream.ts'
+
+/** An answer with data, billed to a quota. */
+export function good(
+  value: unknown,
+  bucket: string,
+  payloads: readonly Payload[] = [],
+): UpstreamAnswer {
+  return { status: 200, body: JSON.stringify(value), headers: JSON_TYPE, bucket, payloads }
+}
+
+/** A refusal with a body of the part that refuses. */
+export function failed(status: number, body: object, bucket: string): UpstreamAnswer {
+  return { status, body: JSON.stringify(body), headers: JSON_TYPE, bucket }
+}
+
+/** The venue's words for what is done to it from outside; it knows no signatures. */
+export function refusalOf(why: Refusal): UpstreamAnswer {
+  switch (why) {
+    case 'quota':
+      return failed(429, { error: 'Too Many Requests' }, 'default')
+    case 'outage':
+      return failed(503, { error: 'Service Unavailable' }, 'default')
+    case 'signature':
+      return failed(403, { error: 'Forbidden' }, 'default')
+  }
+}
+
+/** The venue's limits: calls in sliding 10 s, throttled there rather than refused. */
+export const QUOTAS = {
+  default: { limit: 15_000, windowMs: 10_000 },
+  gamma: { limit: 4_000, windowMs: 10_000 },
+  gamma_markets: { limit: 300, windowMs: 10_000 },
+  gamma_events: { limit: 500, windowMs: 10_000 },
+  clob: { limit: 9_000, windowMs: 10_000 },
+  book: { limit: 1_500, windowMs: 10_000 },
+  books: { limit: 500, windowMs: 10_000 },
+  tick_size: { limit: 200, windowMs: 10_000 },
+} as const
+
+const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' } as const

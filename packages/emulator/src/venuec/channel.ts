@@ -1,0 +1,223 @@
+import type { Fill, Payload, Session, Wire, World, WorldEvent } from '../core/upstream.ts'
+import type { Condition, Conditions } from './conditions.ts'
+import {
+  toBestFrame,
+  toBookFrame,
+  toNewMarketFrame,
+  toPriceChangeFrame,
+  toResolvedFrame,
+  toTickFrame,
+  toTradeFrame,
+} from './frames.ts'
+import type { Memory } from './memory.ts'
+import { claimOf, winnerOf } from './standing.ts'
+import { complementOf, type ReadBooks, type TokenBook } from './token-book.ts'
+import { parseWish } from './wish.ts'
+
+/** The market channel: changes of the subscribed tokens, without any number to count them by. */
+export interface Channel {
+  open(wire: Wire): Session
+  onEvent(event: WorldEvent): void
+}
+
+/** A connection with more tokens than this gets no books to start from (undocumented). */
+export const MAX_ASSETS = 500
+
+/** What the channel is made of. */
+export type ChannelParts = {
+  readonly world: World
+  readonly conditions: Conditions
+  readonly memory: Memory
+  readonly readBooks: ReadBooks
+}
+
+type Client = { readonly wire: Wire; readonly assets: Set<string>; custom: boolean }
+type BookEvent = Extract<WorldEvent, { kind: 'book' }>
+type TickEvent = Extract<WorldEvent, { kind: 'tick' }>
+
+const BOTH = [0, 1] as const
+
+/** Creates the market channel. */
+export function createChannel({ world, conditions, memory, readBooks }: ChannelParts): Channel {
+  const clients = new Set<Client>()
+  const bests = new WeakMap<Condition, readonly [string, string]>()
+
+  function full(condition: Condition, index: 0 | 1): Payload {
+    return { kind: 'full', key: condition.tokens[index], book: readBooks(condition)[index].book }
+  }
+
+  function sendBook({ wire }: Client, condition: Condition, index: 0 | 1, at: number): void {
+    const frame = toBookFrame(condition, index, readBooks, at)
+    wire.send(JSON.stringify(frame), [full(condition, index)])
+  }
+
+  /** All books to start from in one frame; what has no book is left out without a word. */
+  function dump({ wire }: Client, tokens: readonly string[]): void {
+    const frames: object[] = []
+    const payloads: Payload[] = []
+    for (const token of tokens) {
+      const found = conditions.byToken(token)
+      if (found === undefined || !memory.hasBook(found.condition.proposition)) continue
+      const { condition, index } = found
+      frames.push(toBookFrame(condition, index, readBooks, memory.changedAt(condition.proposition)))
+      payloads.push(full(condition, index))
+    }
+    wire.send(JSON.stringify(frames), payloads)
+  }
+
+  function obey(client: Client, text: string): void {
+    if (text === 'PING') {
+      client.wire.send('PONG')
+      return
+    }
+    const wish = parseWish(text)
+    if (wish === undefined) {
+      client.wire.send('INVALID OPERATION')
+      return
+    }
+    if (wish.custom !== undefined) client.custom = wish.custom
+    if (wish.operation === 'unsubscribe') {
+      for (const token of wish.assets) client.assets.delete(token)
+      return
+    }
+    const fresh = wish.assets.filter((token) => !client.assets.has(token))
+    for (const token of fresh) client.assets.add(token)
+    if (fresh.length === 0 && wish.assets.length > 0) client.wire.send('NO NEW ASSETS')
+    else if (fresh.length > 0 && wish.dump && client.assets.size <= MAX_ASSETS) dump(client, fresh)
+  }
+
+  function wants({ assets }: Client, { tokens }: Condition): readonly [boolean, boolean] {
+    return [assets.has(tokens[0]), assets.has(tokens[1])]
+  }
+
+  function onBook(condition: Condition, event: BookEvent): void {
+    const traded = event.fill === undefined ? undefined : tradeOf(condition, event.fill)
+    let heard = false
+    for (const client of clients) {
+      const wanted = wants(client, condition)
+      if (!wanted[0] && !wanted[1]) continue
+      heard = true
+      if (traded === undefined) sendChanges(client, condition, event, wanted)
+      else {
+        for (const index of BOTH) if (wanted[index]) sendBook(client, condition, index, event.at)
+        if (wanted[traded.index]) sendTrade(client, condition, traded, event.at)
+      }
+    }
+    if (heard) tellBests(condition, event.at)
+  }
+
+  function sendChanges(
+    { wire }: Client,
+    condition: Condition,
+    event: BookEvent,
+    wanted: readonly [boolean, boolean],
+  ): void {
+    if (event.levels.length === 0) return
+    const books = readBooks(condition)
+    const payloads = BOTH.filter((index) => wanted[index]).map((index): Payload => ({
+      kind: 'change',
+      key: condition.tokens[index],
+      book: books[index].book,
+    }))
+    wire.send(JSON.stringify(toPriceChangeFrame(condition, event, books, wanted)), payloads)
+  }
+
+  type Traded = { readonly index: 0 | 1; readonly fill: Fill; readonly hash: string }
+
+  /** Which token was traded is as good as random, and the trade is told in its terms. */
+  function tradeOf({ proposition }: Condition, fill: Fill): Traded {
+    const { index: market, version } = proposition
+    const hex = world.hex(`venuec/${market}/trade/${version}`, 64)
+    const hash = `0x${hex}`
+    if (Number.parseInt(hex.slice(-1), 16) < 8) return { index: 0, fill, hash }
+    const taker = fill.taker === 'buy' ? 'sell' : 'buy'
+    return { index: 1, fill: { price: complementOf(fill.price), size: fill.size, taker }, hash }
+  }
+
+  function sendTrade({ wire }: Client, condition: Condition, traded: Traded, at: number): void {
+    const { index, fill, hash } = traded
+    const payload: Payload = { kind: 'trade', key: condition.tokens[index], id: hash, fill }
+    wire.send(JSON.stringify(toTradeFrame(condition, index, fill, at, hash)), [payload])
+  }
+
+  function tellBests(condition: Condition, at: number): void {
+    const books = readBooks(condition)
+    const before = bests.get(condition)
+    const now = [bestsOf(books[0]), bestsOf(books[1])] as const
+    bests.set(condition, now)
+    for (const client of clients) {
+      if (!client.custom) continue
+      for (const index of BOTH) {
+        if (!client.assets.has(condition.tokens[index]) || before?.[index] === now[index]) continue
+        client.wire.send(JSON.stringify(toBestFrame(condition, index, books[index], at)))
+      }
+    }
+  }
+
+  function onTick(condition: Condition, event: TickEvent): void {
+    for (const client of clients) {
+      const wanted = wants(client, condition)
+      for (const index of BOTH) {
+        if (!wanted[index]) continue
+        client.wire.send(JSON.stringify(toTickFrame(condition, index, event)))
+        sendBook(client, condition, index, event.at)
+      }
+    }
+  }
+
+  // Whoever subscribed before the order books knew the market has nothing to apply changes to yet.
+  function onOpen(condition: Condition, at: number): void {
+    for (const client of clients) {
+      const wanted = wants(client, condition)
+      for (const index of BOTH) if (wanted[index]) sendBook(client, condition, index, at)
+    }
+  }
+
+  function onListed(condition: Condition, at: number): void {
+    const text = JSON.stringify(toNewMarketFrame(condition, at))
+    for (const { custom, wire } of clients) if (custom) wire.send(text, [claimOf(condition)])
+  }
+
+  // About half of the markets end without a word: clients have to ask as well.
+  function onResolved(condition: Condition, at: number): void {
+    const { proposition } = condition
+    const winner = winnerOf(proposition)
+    const told = Number.parseInt(world.hex(`venuec/${proposition.index}/told`, 1), 16) < 8
+    if (winner === undefined || !told) return
+    const text = JSON.stringify(toResolvedFrame(condition, winner, at))
+    for (const client of clients) {
+      const [up, down] = wants(client, condition)
+      if (client.custom && (up || down)) client.wire.send(text, [claimOf(condition)])
+    }
+  }
+
+  return {
+    open(wire) {
+      const client: Client = { wire, assets: new Set(), custom: false }
+      clients.add(client)
+      return {
+        onText: (text) => obey(client, text),
+        onClose: () => void clients.delete(client),
+      }
+    },
+    onEvent(event) {
+      if (clients.size === 0) return
+      const condition = conditions.of(event.proposition)
+      switch (event.kind) {
+        case 'book':
+          return onBook(condition, event)
+        case 'tick':
+          return onTick(condition, event)
+        case 'listed':
+          return onListed(condition, event.at)
+        case 'phase':
+          if (event.proposition.phase === 'open') onOpen(condition, event.at)
+          else if (event.proposition.phase === 'resolved') onResolved(condition, event.at)
+      }
+    },
+  }
+}
+
+function bestsOf({ bestBid, bestAsk }: TokenBook): string {
+  return `${bestBid}/${bestAsk}`
+}

@@ -1,0 +1,130 @@
+import type { Payload, UpstreamAnswer, UpstreamRequest, World } from '../core/upstream.ts'
+import { failed, good } from './answers.ts'
+import { clobClaimOf, toClobMarket, toCompactMarket } from './clob-market.ts'
+import type { Condition, Conditions, TokenPlace } from './conditions.ts'
+import { toRestBook } from './frames.ts'
+import type { Memory } from './memory.ts'
+import { toNumber } from './standing.ts'
+import type { ReadBooks } from './token-book.ts'
+
+/** Where the order books live on the one server. */
+export const CLOB = '/clob'
+
+/** Rows of a page of the catalogue. */
+const PAGE = 100
+/** The cursor behind the last page: -1. */
+const END = 'LTE='
+
+/** What the routes are made of. */
+export type ClobParts = {
+  readonly world: World
+  readonly conditions: Conditions
+  readonly memory: Memory
+  readonly readBooks: ReadBooks
+}
+
+/** Creates the answers of the order books. */
+export function createClob(parts: ClobParts): (request: UpstreamRequest) => UpstreamAnswer {
+  const { world, conditions, memory, readBooks } = parts
+
+  function place(token: string): TokenPlace | undefined {
+    const found = conditions.byToken(token)
+    return found !== undefined && memory.hasBook(found.condition.proposition) ? found : undefined
+  }
+
+  function bookOf({ condition, index }: TokenPlace): { body: object; payload: Payload } {
+    const { book } = readBooks(condition)[index]
+    const body = toRestBook(condition, index, readBooks, memory)
+    return { body, payload: { kind: 'full', key: condition.tokens[index], book } }
+  }
+
+  function book(query: URLSearchParams): UpstreamAnswer {
+    const token = query.get('token_id') ?? ''
+    if (token === '') return failed(400, { error: 'Invalid token id' }, 'book')
+    const found = place(token)
+    if (found === undefined) return failed(404, NO_BOOK, 'book')
+    const { body, payload } = bookOf(found)
+    return good(body, 'book', [payload])
+  }
+
+  function books(text: string): UpstreamAnswer {
+    const tokens = parseTokens(text)
+    if (tokens === undefined) return failed(400, { error: 'Invalid payload' }, 'books')
+    const all = tokens
+      .map((token) => place(token))
+      .filter((found) => found !== undefined)
+      .map(bookOf)
+    return good(
+      all.map(({ body }) => body),
+      'books',
+      all.map(({ payload }) => payload),
+    )
+  }
+
+  function markets(query: URLSearchParams): UpstreamAnswer {
+    const cursor = query.get('next_cursor') ?? ''
+    const offset = cursor === '' ? 0 : Number(Buffer.from(cursor, 'base64').toString('latin1'))
+    if (!Number.isSafeInteger(offset) || offset < 0) {
+      return failed(400, { error: 'Next item should be greater than or equal to 0' }, 'clob')
+    }
+    const known = conditions.all().filter(({ proposition }) => memory.traded(proposition))
+    const page = known.slice(offset, offset + PAGE)
+    const next = offset + page.length
+    const answer = {
+      data: page.map(toClobMarket),
+      next_cursor: next < known.length ? Buffer.from(String(next)).toString('base64') : END,
+      limit: PAGE,
+      count: page.length,
+    }
+    return good(answer, 'clob', page.map(clobClaimOf))
+  }
+
+  function market(conditionId: string): Condition | undefined {
+    const condition = conditions.byCondition(conditionId)
+    return condition !== undefined && memory.traded(condition.proposition) ? condition : undefined
+  }
+
+  function tickSize(query: URLSearchParams): UpstreamAnswer {
+    const found = place(query.get('token_id') ?? '')
+    if (found === undefined) return failed(404, NO_MARKET, 'tick_size')
+    const { tick } = found.condition.proposition
+    return good({ minimum_tick_size: toNumber(tick, 4) }, 'tick_size')
+  }
+
+  return ({ method, path, query, body }) => {
+    const [first, second, ...more] = path.slice(CLOB.length + 1).split('/')
+    if (first === 'books' && second === undefined) {
+      return method === 'POST' ? books(body) : failed(405, { error: 'Method not allowed' }, 'clob')
+    }
+    if (method !== 'GET') return failed(405, { error: 'Method not allowed' }, 'clob')
+    if (second === undefined) {
+      if (first === 'book') return book(query)
+      if (first === 'markets') return markets(query)
+      if (first === 'tick-size') return tickSize(query)
+      if (first === 'time') return good(Math.floor(world.now('venuec') / 1000), 'clob')
+    } else if (more.length === 0 && (first === 'markets' || first === 'clob-markets')) {
+      const condition = market(second)
+      if (condition === undefined) return failed(404, NO_MARKET, 'clob')
+      if (first === 'clob-markets') return good(toCompactMarket(condition), 'clob')
+      return good(toClobMarket(condition), 'clob', [clobClaimOf(condition)])
+    }
+    return failed(404, { error: 'not found' }, 'clob')
+  }
+}
+
+const NO_BOOK = { error: 'No orderbook exists for the requested token id' } as const
+const NO_MARKET = { error: 'market not found' } as const
+
+function parseTokens(text: string): string[] | undefined {
+  let said: unknown
+  try {
+    said = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!Array.isArray(said)) return undefined
+  const tokens = said.map((one: unknown) =>
+    typeof one === 'object' && one !== null && 'token_id' in one ? one.token_id : undefined,
+  )
+  return tokens.every((token) => typeof token === 'string') ? tokens : undefined
+}
