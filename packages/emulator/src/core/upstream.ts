@@ -25,14 +25,17 @@ export type Proposition = {
   readonly listTime: number
   readonly openTime: number
   readonly closeTime: number
-  /** The underlying's price at the start; known from `openTime` on. */
+  /** The underlying's price at the start; empty until `openTime`, when it becomes known. */
   readonly startPrice: string
+  /** The price that the end is compared with, known from listing on; absent: `startPrice`. */
+  readonly strike?: string
   /** The tick in ten-thousandths: 100 or 10. Venue C may make it finer near the ends. */
   tick: number
   phase: Phase
   outcome: Outcome | undefined
   book: Book
   lastTrade: number | undefined
+  /** Traded so far, in millionths of a share. */
   volume: number
   participants: number
   /** Counts changes of the book; the same number means the same book. */
@@ -42,7 +45,12 @@ export type Proposition = {
 /** One trade: price and size as in `Level`, what the taker did with the first outcome. */
 export type Fill = { readonly price: number; readonly size: number; readonly taker: 'buy' | 'sell' }
 
-/** Something that happened in the emulated world; the proposition already shows it. */
+/**
+ * Something that happened in the emulated world; the proposition already shows it. A book is exactly
+ * the fold of its `book` events from an empty one: opening brings one event with the whole ladder,
+ * a pause that ends and a close bring one that removes every level (before the `phase` event, with
+ * `phase` already `closed` in the case of a close).
+ */
 export type WorldEvent =
   | { readonly kind: 'listed' | 'phase'; readonly at: number; readonly proposition: Proposition }
   /** `levels` are the changed levels with their new sizes (0: gone) and how much each changed. */
@@ -137,7 +145,16 @@ export interface Upstream {
   accept(request: UpstreamRequest, wire: Wire): Session | UpstreamAnswer
   /** Told of everything that happens to the venue's markets; pushes to its sessions. */
   onEvent(event: WorldEvent): void
+  /** Where clients connect, by name, given `http://127.0.0.1:PORT`; absent: `rest` and `ws` at the root. */
+  addresses?(origin: string): Readonly<Record<string, string>>
+  /** The instrument keys of a market, for the log of the truth and for faults of one market. */
+  keys?(proposition: Proposition): readonly string[]
+  /** What the venue says when it refuses; absent: a plain answer in the manner of the venue. */
+  refusal?(why: Refusal): UpstreamAnswer
 }
+
+/** Why an emulated venue answers with an error of its own: quota spent, outage, credentials refused. */
+export type Refusal = 'quota' | 'outage' | 'signature'
 
 /** What a client needs to know to connect to an emulated venue. */
 export type UpstreamCredentials = Readonly<Record<string, string>>

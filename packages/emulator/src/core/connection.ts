@@ -1,0 +1,172 @@
+import { WebSocket } from 'ws'
+import type { VenueId } from '@priorbook/sdk/domain'
+import type { FaultBox } from '../faults/fault-box.ts'
+import { malform } from '../faults/malform.ts'
+import type { Random } from '../world/random.ts'
+import type { Delivery, Truth } from './truth.ts'
+import type { Payload, Wire } from './upstream.ts'
+
+/** One client's socket, with the faults between the upstream and the wire. */
+export interface Connection extends Wire {
+  readonly id: string
+  /** Takes the socket once it is open; what was said before goes out now. */
+  attach(socket: WebSocket): void
+  /** From now on it neither answers nor closes. */
+  freeze(): void
+  readonly frozen: boolean
+  /** Ends at once without a word. */
+  cut(): void
+  /** Puts this on the wire beside everything else. */
+  inject(text: string, delivered: Delivery): void
+  /** Gathers frames into one write until `uncork`. */
+  cork(): void
+  uncork(): void
+}
+
+/** What a connection works with. */
+export type ConnectionParts = {
+  readonly id: string
+  readonly venue: VenueId
+  readonly faults: FaultBox
+  readonly truth: Truth
+  readonly random: Random
+}
+
+type Frame = { readonly text: string; readonly payloads: readonly Payload[] | undefined }
+
+/** A client that is this far behind is cut, as the venues do. */
+const MAX_BEHIND_BYTES = 64 * 1024 * 1024
+/** A frame that waits for a successor waits no longer than this. */
+const HOLD_MS = 250
+
+/** Creates the near end of a socket that is about to open. */
+export function createConnection(parts: ConnectionParts): Connection {
+  const { id, venue, faults, truth, random } = parts
+  const early: Frame[] = []
+  const late: (Frame & { readonly due: number })[] = []
+  let socket: WebSocket | undefined
+  let frozen = false
+  let held: Frame | undefined
+  let holdTimer: NodeJS.Timeout | undefined
+  let lateTimer: NodeJS.Timeout | undefined
+
+  function put(frame: Frame, delivered: Delivery, text = frame.text, variant?: string): void {
+    if (socket?.readyState !== WebSocket.OPEN) return
+    if (socket.bufferedAmount > MAX_BEHIND_BYTES) {
+      socket.terminate()
+      return
+    }
+    socket.send(text)
+    note(frame, delivered, text, variant)
+  }
+
+  function note(frame: Frame, delivered: Delivery, text = frame.text, variant?: string): void {
+    const { payloads } = frame
+    if (!truth.wanted || (payloads === undefined && delivered === 'sent')) return
+    const bytes = Buffer.byteLength(text)
+    const event = { type: 'frame', venue, connection: id, delivered, bytes } as const
+    truth.note(
+      { ...event, ...(variant === undefined ? {} : { variant }), payloads: payloads ?? [] },
+      text,
+    )
+  }
+
+  function release(): void {
+    clearTimeout(holdTimer)
+    const frame = held
+    held = undefined
+    if (frame !== undefined) put(frame, 'reordered')
+  }
+
+  function queue(frame: Frame, delayMs: number): void {
+    // Never before one that already waits: slow keeps the order.
+    const due = Math.max(performance.now() + delayMs, late.at(-1)?.due ?? 0)
+    late.push({ ...frame, due })
+    lateTimer ??= setTimeout(drain, delayMs)
+  }
+
+  function drain(): void {
+    lateTimer = undefined
+    const now = performance.now()
+    while (late.length > 0 && late[0]!.due <= now) put(late.shift()!, 'delayed')
+    if (late.length > 0) lateTimer = setTimeout(drain, Math.max(1, late[0]!.due - now))
+  }
+
+  function throughFaults(frame: Frame): void {
+    const { payloads, text } = frame
+    const keys = payloads?.map((payload) => payload.key)
+    if (payloads !== undefined) {
+      if (faults.strike('stall', venue, id, keys)) return note(frame, 'stalled')
+      if (faults.strike('drop', venue, id, keys)) return note(frame, 'dropped')
+      const spoil = faults.strike('malformed', venue, id, keys)
+      if (spoil !== undefined) {
+        const spoiled = malform(text, random, spoil.variant)
+        return put(frame, 'malformed', spoiled.text, spoiled.variant)
+      }
+      if (held === undefined && faults.strike('reorder', venue, id, keys)) {
+        held = frame
+        holdTimer = setTimeout(release, HOLD_MS)
+        return
+      }
+    }
+    const slow = faults.strike('slow', venue, id, keys)
+    if (slow !== undefined || late.length > 0) return queue(frame, slow?.delayMs ?? 0)
+    put(frame, 'sent')
+    if (payloads === undefined) return
+    if (faults.strike('duplicate', venue, id, keys)) put(frame, 'duplicated')
+    release()
+  }
+
+  return {
+    id,
+    attach(opened) {
+      socket = opened
+      opened.on('close', () => {
+        clearTimeout(holdTimer)
+        clearTimeout(lateTimer)
+        late.length = 0
+        held = undefined
+      })
+      for (const { text, payloads } of early.splice(0)) this.send(text, payloads)
+    },
+    send(text, payloads) {
+      const frame = { text, payloads }
+      if (socket === undefined) early.push(frame)
+      else if (frozen) note(frame, 'stalled')
+      else if (faults.touches(venue) || late.length > 0 || held !== undefined) throughFaults(frame)
+      else put(frame, 'sent')
+    },
+    ping(body) {
+      if (socket?.readyState === WebSocket.OPEN && !frozen) socket.ping(body)
+    },
+    close(code, reason) {
+      if (!frozen) socket?.close(code, reason)
+    },
+    freeze() {
+      frozen = true
+      socket?.pause()
+    },
+    get frozen() {
+      return frozen
+    },
+    cut() {
+      socket?.terminate()
+    },
+    inject(text, delivered) {
+      if (!frozen) put({ text, payloads: [] }, delivered)
+    },
+    cork() {
+      rawOf(socket)?.cork()
+    },
+    uncork() {
+      rawOf(socket)?.uncork()
+    },
+  }
+}
+
+// ws writes header and body of each frame apart; corking its stream makes one write of a whole step.
+function rawOf(socket: WebSocket | undefined): (NodeJS.WritableStream & Corkable) | undefined {
+  return (socket as { _socket?: NodeJS.WritableStream & Corkable } | undefined)?._socket
+}
+
+type Corkable = { cork(): void; uncork(): void }

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto'
+import { closeSync, openSync, writeSync } from 'node:fs'
+import type { VenueId } from '@priorbook/sdk/domain'
+import type { ActiveFault } from '../faults/fault-box.ts'
+import type { FaultKind } from '../faults/fault.ts'
+import { wallMicros } from './clock.ts'
+import type { Book, Level, Payload, Phase } from './upstream.ts'
+
+/** What became of a frame. All but `dropped` and `stalled` were put on the wire. */
+export type Delivery =
+  | 'sent'
+  | 'dropped'
+  | 'stalled'
+  | 'duplicated'
+  | 'reordered'
+  | 'delayed'
+  | 'malformed'
+  | 'oversized'
+
+/** What happened upstream: `at` is our wall clock in microseconds. */
+export type TruthEvent =
+  | {
+      readonly type: 'frame'
+      readonly venue: VenueId
+      readonly connection: string
+      readonly delivered: Delivery
+      readonly bytes: number
+      /** The text, or the first 16 hex digits of its SHA-256, by option. */
+      readonly text?: string
+      readonly hash?: string
+      /** How a malformed frame was spoiled. */
+      readonly variant?: string
+      /** What the frame said, or would have said had no fault met it. */
+      readonly payloads: readonly Payload[]
+    }
+  | {
+      readonly type: 'answer'
+      readonly venue: VenueId
+      readonly request: string
+      readonly path: string
+      readonly status: number
+      readonly cost: number
+      readonly bucket: string
+      readonly fault?: FaultKind
+      readonly bytes: number
+      readonly text?: string
+      readonly hash?: string
+      readonly payloads: readonly Payload[]
+    }
+  | {
+      readonly type: 'connection'
+      readonly venue: VenueId
+      readonly connection: string
+      readonly state: 'opened' | 'closed' | 'refused'
+      /** The close code, or the HTTP status of a refusal. */
+      readonly code?: number
+    }
+  | {
+      readonly type: 'fault'
+      readonly venue: VenueId
+      readonly state: 'begun' | 'ended'
+      readonly fault: Omit<ActiveFault, 'struck'>
+      readonly struck: number
+    }
+  | {
+      readonly type: 'market'
+      readonly venue: VenueId
+      readonly index: number
+      readonly keys: readonly string[]
+      readonly phase: Phase
+      readonly winner?: string
+    }
+
+/** One line of the log. */
+export type TruthEntry = TruthEvent & { readonly at: number }
+
+/** How much the log keeps. */
+export type TruthOptions = {
+  /** Where the lines go, one JSON object each. */
+  readonly file?: string
+  /** Keeps the entries in memory, for tests of seconds, not of hours. */
+  readonly memory?: boolean
+  /** False leaves the books out, for benchmarks. */
+  readonly books?: boolean
+  /** What is kept of the bytes of a frame or an answer; `none` by default. */
+  readonly texts?: 'none' | 'hash' | 'full'
+}
+
+/** The log of what was put on the wire and what was not. */
+export interface Truth {
+  /** False when nobody reads it: then nothing needs to be gathered either. */
+  readonly wanted: boolean
+  /** `text` is the wire text, kept as the options say. */
+  note(event: TruthEvent, text?: string): void
+  /** The entries so far; empty unless kept in memory. */
+  readonly entries: readonly TruthEntry[]
+  /** Brings every line to the file. */
+  flush(): void
+  close(): void
+}
+
+// Written in the same turn once full: memory stays bounded and a slow disk slows the emulator down.
+const CHUNK_CHARS = 256 * 1024
+const FLUSH_MS = 200
+
+/** Opens the log; with neither file nor memory it keeps nothing. */
+export function openTruth(options: TruthOptions): Truth {
+  const { memory = false, books = true, texts = 'none' } = options
+  const file = options.file === undefined ? undefined : openSync(options.file, 'a')
+  const entries: TruthEntry[] = []
+  const lines: string[] = []
+  let chars = 0
+  let timer: NodeJS.Timeout | undefined
+
+  function flush(): void {
+    clearTimeout(timer)
+    timer = undefined
+    if (file === undefined || lines.length === 0) return
+    const bytes = Buffer.from(lines.join(''))
+    lines.length = 0
+    chars = 0
+    for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done)
+  }
+
+  return {
+    wanted: memory || file !== undefined,
+    entries,
+    flush,
+    note(event, text) {
+      if (!memory && file === undefined) return
+      const entry = withText({ at: wallMicros(), ...event }, text, texts)
+      if (memory) entries.push(entry)
+      if (file === undefined) return
+      const line = toLine(entry, books)
+      lines.push(line)
+      chars += line.length
+      if (chars > CHUNK_CHARS) flush()
+      else timer ??= setTimeout(flush, FLUSH_MS)
+    },
+    close() {
+      flush()
+      if (file !== undefined) closeSync(file)
+    },
+  }
+}
+
+function withText(
+  entry: TruthEntry,
+  text: string | undefined,
+  texts: 'none' | 'hash' | 'full',
+): TruthEntry {
+  if (text === undefined || texts === 'none') return entry
+  if (texts === 'full') return { ...entry, text } as TruthEntry
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16)
+  return { ...entry, hash } as TruthEntry
+}
+
+/** A line: levels are flat lists price, size, price, size … in ten-thousandths and millionths. */
+function toLine(entry: TruthEntry, books: boolean): string {
+  if (entry.type !== 'frame' && entry.type !== 'answer') return `${JSON.stringify(entry)}\n`
+  const { payloads, ...rest } = entry
+  const parts = payloads.map((payload) => {
+    if (payload.kind !== 'full' && payload.kind !== 'change') return JSON.stringify(payload)
+    const { book, ...own } = payload
+    const text = JSON.stringify(own)
+    return books ? `${text.slice(0, -1)},"book":${bookText(book)}}` : text
+  })
+  return `${JSON.stringify(rest).slice(0, -1)},"payloads":[${parts.join(',')}]}\n`
+}
+
+// One book goes to every subscriber: its text is made once.
+const texts = new WeakMap<Book, string>()
+
+function bookText(book: Book): string {
+  let text = texts.get(book)
+  if (text === undefined) {
+    text = `{"bids":[${flat(book.bids)}],"asks":[${flat(book.asks)}]}`
+    texts.set(book, text)
+  }
+  return text
+}
+
+function flat(levels: readonly Level[]): string {
+  let text = ''
+  for (const { price, size } of levels) text += `${text === '' ? '' : ','}${price},${size}`
+  return text
+}

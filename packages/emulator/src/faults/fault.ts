@@ -1,0 +1,140 @@
+import { PriorbookError, isVenueId, showValue, type VenueId } from '@priorbook/sdk/domain'
+import { MALFORMED_VARIANTS, type MalformedVariant } from './malform.ts'
+
+/** How often a fault of single frames strikes: every one by default, or a share, at most `count`. */
+type Strikes = { readonly share?: number; readonly count?: number }
+
+/** One thing that can go wrong upstream. */
+export type Fault =
+  /** The frame is never put on the wire. */
+  | ({ readonly kind: 'drop' } & Strikes)
+  | ({ readonly kind: 'duplicate' } & Strikes)
+  /** The frame comes after its successor. */
+  | ({ readonly kind: 'reorder' } & Strikes)
+  /** Instead of the frame comes something that is wrong in form or content. */
+  | ({ readonly kind: 'malformed'; readonly variant?: MalformedVariant } & Strikes)
+  /** The socket stays open and answers pings, and no data come. */
+  | { readonly kind: 'stall' }
+  /** Every frame comes `delayMs` later, in order. */
+  | { readonly kind: 'slow'; readonly delayMs: number }
+  /** Sockets end at once: cut, or closed with a code. */
+  | { readonly kind: 'disconnect'; readonly code?: number }
+  /** Sockets neither answer nor close; new ones are well. They are cut when the fault ends. */
+  | { readonly kind: 'half_open' }
+  /** One frame of so many bytes at once; 20 MB unless told otherwise. */
+  | { readonly kind: 'oversized'; readonly bytes?: number }
+  | ({ readonly kind: 'http_429' } & Strikes)
+  | ({ readonly kind: 'http_5xx'; readonly status?: number } & Strikes)
+  | ({ readonly kind: 'http_slow'; readonly delayMs: number } & Strikes)
+  /** Requests and sockets are refused as if their signature had expired. */
+  | { readonly kind: 'expired_signature' }
+  /** Nobody listens on the port. */
+  | { readonly kind: 'refuse' }
+  /** The venue's clock is wrong by so much. */
+  | { readonly kind: 'clock_skew'; readonly skewMs: number }
+
+/** The name of a fault. */
+export type FaultKind = Fault['kind']
+
+/** Whom a fault strikes: a venue, or of it one connection, or one market by its instrument key. */
+export type FaultTarget = {
+  readonly venue: VenueId
+  readonly connection?: string
+  readonly market?: string
+}
+
+/** A fault on command; without `forMs` it lasts until it is ended. */
+export type Injection = {
+  readonly fault: Fault
+  readonly target: FaultTarget
+  readonly forMs?: number
+}
+
+/** Faults, by kind, with the fields that each takes. */
+const FIELDS: Readonly<Record<FaultKind, readonly string[]>> = {
+  drop: ['share', 'count'],
+  duplicate: ['share', 'count'],
+  reorder: ['share', 'count'],
+  malformed: ['variant', 'share', 'count'],
+  stall: [],
+  slow: ['delayMs'],
+  disconnect: ['code'],
+  half_open: [],
+  oversized: ['bytes'],
+  http_429: ['share', 'count'],
+  http_5xx: ['status', 'share', 'count'],
+  http_slow: ['delayMs', 'share', 'count'],
+  expired_signature: [],
+  refuse: [],
+  clock_skew: ['skewMs'],
+}
+
+/** Every fault that can be injected. */
+export const FAULT_KINDS = Object.keys(FIELDS) as readonly FaultKind[]
+
+const REQUIRED: Partial<Record<FaultKind, string>> = {
+  slow: 'delayMs',
+  http_slow: 'delayMs',
+  clock_skew: 'skewMs',
+}
+
+/** Reads an injection from JSON; throws `invalid_argument` naming what is wrong. */
+export function parseInjection(value: unknown): Injection {
+  const { fault, target, forMs, ...more } = objectOf(value, 'the injection')
+  refuseMore(more, 'the injection')
+  if (forMs !== undefined && !(typeof forMs === 'number' && forMs >= 0)) {
+    throw wrong(`forMs is ${showValue(forMs)}`)
+  }
+  const parsed = { fault: parseFault(fault), target: parseTarget(target) }
+  return forMs === undefined ? parsed : { ...parsed, forMs }
+}
+
+function parseFault(value: unknown): Fault {
+  const fault = objectOf(value, 'fault')
+  const kind = FAULT_KINDS.find((known) => known === fault['kind'])
+  if (kind === undefined) throw wrong(`there is no fault ${showValue(fault['kind'])}`)
+  for (const [name, field] of Object.entries(fault)) {
+    if (name === 'kind') continue
+    if (!FIELDS[kind].includes(name)) throw wrong(`${kind} takes no ${showValue(name)}`)
+    const known = name === 'variant' && MALFORMED_VARIANTS.some((variant) => variant === field)
+    if (!known && (name === 'variant' || !Number.isFinite(field))) {
+      throw wrong(`${name} of ${kind} is ${showValue(field)}`)
+    }
+  }
+  const required = REQUIRED[kind]
+  if (required !== undefined && fault[required] === undefined) {
+    throw wrong(`${kind} needs ${required}`)
+  }
+  // Every field was compared with the table above.
+  return fault as Fault
+}
+
+function parseTarget(value: unknown): FaultTarget {
+  const { venue, connection, market, ...more } = objectOf(value, 'target')
+  refuseMore(more, 'target')
+  if (!isVenueId(venue)) throw wrong(`there is no venue ${showValue(venue)}`)
+  for (const text of [connection, market]) {
+    if (text !== undefined && typeof text !== 'string') throw wrong(`target ${showValue(text)}`)
+  }
+  return {
+    venue,
+    ...(typeof connection === 'string' ? { connection } : {}),
+    ...(typeof market === 'string' ? { market } : {}),
+  }
+}
+
+function objectOf(value: unknown, where: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw wrong(`${where} is ${showValue(value)}`)
+  }
+  return value as Record<string, unknown>
+}
+
+function refuseMore(more: object, where: string): void {
+  const [name] = Object.keys(more)
+  if (name !== undefined) throw wrong(`${where} takes no ${showValue(name)}`)
+}
+
+function wrong(detail: string): PriorbookError {
+  return new PriorbookError('invalid_argument', detail)
+}

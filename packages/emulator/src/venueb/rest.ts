@@ -1,0 +1,192 @@
+import type {
+  Payload,
+  Proposition,
+  UpstreamAnswer,
+  UpstreamRequest,
+  World,
+} from '../core/upstream.ts'
+import type { Markets } from './markets.ts'
+import { selectMarkets, selectPage, wholeOf } from './select.ts'
+import {
+  ALL_SERIES,
+  eventObject,
+  marketObject,
+  orderbookObject,
+  seriesObject,
+  tradeObject,
+  type NativeObject,
+} from './objects.ts'
+import { isSigned, type CheckSignature } from './signature.ts'
+import type { Trades } from './trades.ts'
+
+/** What the routes are made of. */
+export type RestParts = {
+  readonly world: World
+  readonly markets: Markets
+  readonly trades: Trades
+  readonly check: CheckSignature
+}
+
+/** Every request costs this many tokens, batches as many per item. */
+const COST = 10
+/** The basic tier: tokens a second. */
+export const READ_TOKENS = 200
+const BASE = '/trade-api/v2'
+const MAX_BATCH = 100
+
+/** Creates the answers of the REST interface. */
+export function createRest(parts: RestParts): (request: UpstreamRequest) => UpstreamAnswer {
+  const { world, markets, trades, check } = parts
+  const { names } = markets
+
+  const object = (market: Proposition): NativeObject =>
+    marketObject(market, names(market), markets.times(market))
+
+  function listMarkets({ query }: UpstreamRequest): UpstreamAnswer {
+    const chosen = selectMarkets(markets, query)
+    if (typeof chosen === 'string') return bad(chosen)
+    const page = selectPage(chosen, query, 100, 1000)
+    if (typeof page === 'string') return bad(page)
+    const { rows, cursor } = page
+    return good({ cursor, markets: rows.map(object) }, rows.map(claim))
+  }
+
+  function listEvents({ query }: UpstreamRequest): UpstreamAnswer {
+    const chosen = selectMarkets(markets, query)
+    if (typeof chosen === 'string') return bad(chosen)
+    const events = new Map<string, Proposition[]>()
+    for (const market of chosen) {
+      const { event } = names(market)
+      events.set(event, [...(events.get(event) ?? []), market])
+    }
+    const page = selectPage([...events.values()], query, 200, 200)
+    if (typeof page === 'string') return bad(page)
+    const nested = query.get('with_nested_markets') === 'true'
+    const rows = page.rows.map((group) => {
+      const event = eventObject(group[0]!, names(group[0]!))
+      return nested ? { ...event, markets: group.map(object) } : event
+    })
+    const shown = nested ? page.rows.flat().map(claim) : []
+    return good({ cursor: page.cursor, events: rows, milestones: [] }, shown)
+  }
+
+  function oneEvent(ticker: string, { query }: UpstreamRequest): UpstreamAnswer {
+    const group = markets.all().filter((market) => names(market).event === ticker)
+    if (group.length === 0) return missing('event')
+    const event = eventObject(group[0]!, names(group[0]!))
+    const objects = group.map(object)
+    return query.get('with_nested_markets') === 'true'
+      ? good({ event: { ...event, markets: objects } }, group.map(claim))
+      : good({ event, markets: objects }, group.map(claim))
+  }
+
+  function oneBook(ticker: string, request: UpstreamRequest): UpstreamAnswer {
+    const refused = isSigned(request) ? check(request) : undefined
+    if (refused !== undefined) return refused
+    const market = markets.find(ticker)
+    if (market === undefined) return missing('market')
+    const depth = wholeOf(request.query, 'depth') ?? 0
+    if (Number.isNaN(depth) || depth > 100) return bad('depth')
+    return good({ orderbook_fp: orderbookObject(market, depth) }, [shown(market)])
+  }
+
+  function manyBooks(request: UpstreamRequest): UpstreamAnswer {
+    const refused = isSigned(request) ? check(request) : undefined
+    if (refused !== undefined) return refused
+    const tickers = request.query.getAll('tickers')
+    if (tickers.length === 0 || tickers.length > MAX_BATCH) return bad('tickers')
+    const found = tickers.flatMap((ticker) => markets.find(ticker) ?? [])
+    const orderbooks = found.map((market) => ({
+      orderbook_fp: orderbookObject(market, 0),
+      ticker: names(market).ticker,
+    }))
+    return { ...good({ orderbooks }, found.map(shown)), cost: COST * tickers.length }
+  }
+
+  function listTrades({ query }: UpstreamRequest): UpstreamAnswer {
+    const ticker = query.get('ticker')
+    const from = (wholeOf(query, 'min_ts') ?? 0) * 1000
+    const to = (wholeOf(query, 'max_ts') ?? Infinity) * 1000
+    const chosen = trades
+      .list()
+      .filter((trade) => ticker === null || trade.ticker === ticker)
+      .filter(({ at }) => at >= from && at <= to)
+    const page = selectPage(chosen, query, 100, 1000)
+    if (typeof page === 'string') return bad(page)
+    const payloads = page.rows.map(({ id, ticker: key, price, size, taker }): Payload => {
+      return { kind: 'trade', key, id, fill: { price, size, taker } }
+    })
+    return good({ cursor: page.cursor, trades: page.rows.map(tradeObject) }, payloads)
+  }
+
+  const claim = (market: Proposition): Payload => {
+    const { winner } = market.outcome ?? {}
+    const key = names(market).ticker
+    const { phase } = market
+    return { kind: 'market', key, phase, ...(winner === undefined ? {} : { winner }) }
+  }
+
+  const shown = (market: Proposition): Payload => {
+    return { kind: 'full', key: names(market).ticker, book: market.book }
+  }
+
+  const fixed: Readonly<Record<string, (request: UpstreamRequest) => UpstreamAnswer>> = {
+    series: () => good({ series: ALL_SERIES.map(seriesObject) }),
+    events: listEvents,
+    markets: listMarkets,
+    'markets/orderbooks': manyBooks,
+    'markets/trades': listTrades,
+    'exchange/status': () => good({ exchange_active: true, trading_active: true }),
+    'account/limits': (request) =>
+      check(request) ?? good({ read_limit: READ_TOKENS, usage_tier: 'basic', write_limit: 100 }),
+    'historical/cutoff': () => {
+      const cutoff = new Date(world.now('venueb') - CUTOFF_MS).toISOString()
+      return good({
+        market_settled_ts: cutoff,
+        orders_updated_ts: cutoff,
+        trades_created_ts: cutoff,
+      })
+    },
+  }
+
+  return (request) => {
+    const { path, method } = request
+    if (!path.startsWith(`${BASE}/`)) return missing('route')
+    if (method !== 'GET') return error(405, 'method_not_allowed', 'method not allowed')
+    const route = path.slice(BASE.length + 1)
+    if (Object.hasOwn(fixed, route)) return fixed[route]!(request)
+    const [collection, id = '', part, ...more] = route.split('/')
+    if (more.length > 0 || (part !== undefined && part !== 'orderbook')) return missing('route')
+    if (part !== undefined)
+      return collection === 'markets' ? oneBook(id, request) : missing('route')
+    if (collection === 'series') {
+      const series = ALL_SERIES.find(({ ticker }) => ticker === id)
+      return series === undefined ? missing('series') : good({ series: seriesObject(series) })
+    }
+    if (collection === 'events') return oneEvent(id, request)
+    if (collection !== 'markets') return missing('route')
+    const market = markets.find(id)
+    return market === undefined
+      ? missing('market')
+      : good({ market: object(market) }, [claim(market)])
+  }
+}
+
+const CUTOFF_MS = 90 * 86_400_000
+
+function good(value: unknown, payloads: readonly Payload[] = []): UpstreamAnswer {
+  return { status: 200, body: JSON.stringify(value), cost: COST, payloads }
+}
+
+function error(status: number, code: string, message: string): UpstreamAnswer {
+  const body = JSON.stringify({ error: { code, message, service: 'emulator' } })
+  return { status, body, cost: COST }
+}
+
+function missing(what: string): UpstreamAnswer {
+  return error(404, 'not_found', `${what} not found`)
+}
+
+function bad(parameter: string): UpstreamAnswer {
+  return error(400, 'bad_request', `invalid ${parameter}`)
+}

@@ -1,0 +1,199 @@
+import type { VenueId } from '@priorbook/sdk/domain'
+import type { Book, Fill, Outcome, Phase, Proposition } from '../core/upstream.ts'
+import type { Family } from './families.ts'
+import { changeBook, openBook, trade, type FlowStep, type Place } from './flow.ts'
+import { createLadder, type Ladder, type LevelChange } from './ladder.ts'
+import { createRandom, type Random } from './random.ts'
+import { fairPrice, type Underlying } from './underlying.ts'
+
+/** What decides how lively and how eventful markets are; per market and second at speed 1. */
+export type MarketRates = {
+  /** Orders placed, changed and cancelled. */
+  readonly changes: number
+  readonly trades: number
+  /** Share of markets that pause once. */
+  readonly pauses: number
+  /** Share of markets whose result is disputed. */
+  readonly disputes: number
+  /** Share of rounds that end exactly where they began. */
+  readonly ties: number
+}
+
+/** When and what a market is. */
+export type MarketPlan = {
+  readonly family: Family
+  readonly index: number
+  readonly round: number
+  /** The strike's number within the round, from 0. */
+  readonly strikeNumber: number
+  readonly strike: string | undefined
+  readonly listTime: number
+  readonly openTime: number
+  readonly closeTime: number
+  /** Milliseconds of the wall clock per nominal second. */
+  readonly secondMs: number
+}
+
+const LOTS: Readonly<Record<VenueId, number>> = { venuea: 1, venueb: 10_000, venuec: 10_000 }
+
+/** One emulated market: what venues see of it, and how it moves. */
+export class Market implements Proposition {
+  readonly venue: VenueId
+  readonly index: number
+  readonly asset: Proposition['asset']
+  readonly window: Proposition['window']
+  readonly listTime: number
+  readonly openTime: number
+  readonly closeTime: number
+  readonly strike?: string
+  startPrice = ''
+  tick = 100
+  phase: Phase = 'listed'
+  outcome: Outcome | undefined
+  lastTrade: number | undefined
+  volume = 0
+  participants = 0
+  version = 0
+
+  /** How much livelier than the average market. */
+  readonly activity: number
+  /** The steps at which its next change and its next trade are due. */
+  nextChange = Infinity
+  nextTrade = Infinity
+  readonly random: Random
+  readonly ladder: Ladder = createLadder()
+  /** Phases still to come, by time. */
+  readonly schedule: readonly { readonly at: number; readonly phase: Phase }[]
+  scheduled = 0
+  readonly #ties: boolean
+  readonly #secondMs: number
+
+  constructor(plan: MarketPlan, seed: string, rates: MarketRates) {
+    const { family } = plan
+    this.venue = family.venue
+    this.index = plan.index
+    this.asset = family.asset
+    this.window = family.window
+    this.listTime = plan.listTime
+    this.openTime = plan.openTime
+    this.closeTime = plan.closeTime
+    if (plan.strike !== undefined) this.strike = plan.strike
+    const round = `${seed}/round/${family.asset}/${family.window}/${plan.round}`
+    this.random = createRandom(`${round}/${family.venue}/${plan.strikeNumber}`)
+    this.activity = Math.exp(0.4 * this.random.normal())
+    // Venues agree on where a round ended, so the round decides, not the market.
+    this.#ties = plan.strike === undefined && createRandom(`${round}/tie`).chance(rates.ties)
+    this.#secondMs = plan.secondMs
+    this.schedule = planPhases(plan, this.random, rates)
+  }
+
+  get book(): Book {
+    return this.ladder.book()
+  }
+
+  /** Takes the start price; a market that opens again keeps it. */
+  start(underlying: Underlying): void {
+    if (this.startPrice === '') this.startPrice = underlying.text(this.asset)
+  }
+
+  /** Places the first ladder. */
+  open(underlying: Underlying, at: number): readonly LevelChange[] {
+    return this.#apply(openBook(this.#place(underlying, at)))
+  }
+
+  /** One order; the trade that it made, if any. */
+  change(underlying: Underlying, at: number): FlowStep {
+    const step = changeBook(this.#place(underlying, at))
+    this.#apply(step)
+    return step
+  }
+
+  /** One trade. */
+  trade(underlying: Underlying, at: number): FlowStep {
+    const step = trade(this.#place(underlying, at))
+    this.#apply(step)
+    return step
+  }
+
+  /** Removes every level. */
+  clear(): readonly LevelChange[] {
+    return this.#apply({ levels: this.ladder.clear() })
+  }
+
+  /** One level grows and shrinks in turn: the cheapest real change, for floods. */
+  flip(): readonly LevelChange[] {
+    const side = this.version & 2 ? 'bid' : 'ask'
+    const level = this.ladder.side(side).at(-1) ?? this.ladder.side('bid').at(-1)
+    if (level === undefined) return []
+    const shrinks = (this.version & 1) === 1 && level.size > 1_000_000
+    const size = level.size + (shrinks ? -1_000_000 : 1_000_000)
+    const change = this.ladder.set(
+      this.ladder.sizeAt(side, level.price) === level.size ? side : 'bid',
+      level.price,
+      size,
+    )
+    return change === undefined ? [] : this.#apply({ levels: [change] })
+  }
+
+  /** Decides how it ended: A splits a tie, B pays `at least`, C pays Up. */
+  determine(underlying: Underlying): void {
+    const strike = this.strike ?? this.startPrice
+    const endPrice = this.#ties ? this.startPrice : underlying.text(this.asset)
+    const difference = Number(endPrice) - Number(strike)
+    const equal = this.venue === 'venuea' ? 'tie' : 'first'
+    this.outcome = {
+      winner: difference > 0 ? 'first' : difference < 0 ? 'second' : equal,
+      endPrice,
+    }
+  }
+
+  /** Whether the price is where venue C makes the tick finer. */
+  get nearEnd(): boolean {
+    const price = this.lastTrade ?? this.ladder.best('bid')?.price ?? 5_000
+    return price > 9_600 || price < 400
+  }
+
+  #place(underlying: Underlying, at: number): Place {
+    const strike = Number(this.strike ?? this.startPrice)
+    const secondsLeft = (this.closeTime - at) / this.#secondMs
+    const fair = fairPrice(underlying.price(this.asset), strike, secondsLeft)
+    const { ladder, random, tick, venue } = this
+    return { ladder, random, tick, lot: LOTS[venue], fair }
+  }
+
+  #apply(step: FlowStep): readonly LevelChange[] {
+    if (step.levels.length > 0) this.version++
+    if (step.fill !== undefined) this.#count(step.fill)
+    return step.levels
+  }
+
+  #count(fill: Fill): void {
+    this.lastTrade = fill.price
+    this.volume += fill.size
+    if (this.random.chance(0.3)) this.participants++
+  }
+}
+
+function planPhases(
+  plan: MarketPlan,
+  random: Random,
+  rates: MarketRates,
+): readonly { readonly at: number; readonly phase: Phase }[] {
+  const { openTime, closeTime, secondMs } = plan
+  const phases: { at: number; phase: Phase }[] = [{ at: openTime, phase: 'open' }]
+  if (random.chance(rates.pauses)) {
+    const length = closeTime - openTime
+    const at = openTime + Math.floor(length * (0.2 + 0.5 * random.next()))
+    phases.push({ at, phase: 'paused' }, { at: at + Math.ceil(length * 0.05), phase: 'open' })
+  }
+  phases.push({ at: closeTime, phase: 'closed' })
+  // Recorded settlements came 4 to 11 s after the close.
+  let at = closeTime + Math.ceil((2 + 5 * random.next()) * secondMs)
+  phases.push({ at, phase: 'determined' })
+  if (random.chance(rates.disputes)) {
+    phases.push({ at: (at += Math.ceil(2 * secondMs)), phase: 'disputed' })
+    phases.push({ at: (at += Math.ceil(20 * secondMs)), phase: 'determined' })
+  }
+  phases.push({ at: at + Math.ceil((2 + 3 * random.next()) * secondMs), phase: 'resolved' })
+  return phases
+}

@@ -1,0 +1,45 @@
+import type { Proposition } from '../core/upstream.ts'
+import { createRandom, type Random } from './random.ts'
+
+/** What a market is about. */
+export type Asset = Proposition['asset']
+
+/** The emulated prices of the assets, in dollars; all venues see the same. */
+export interface Underlying {
+  /** Moves every price by one step. */
+  step(): void
+  price(asset: Asset): number
+  /** With two decimals, as the venues print reference prices. */
+  text(asset: Asset): string
+}
+
+/** The assets and about where their prices begin. */
+export const ASSETS: Readonly<Record<Asset, number>> = { BTC: 64_000, ETH: 3_400, BNB: 610 }
+
+/** Standard deviation of the logarithm over one second: about 0.1 % in five minutes. */
+export const SIGMA_PER_SECOND = 6e-5
+
+/** Creates a seeded walk; `stepSeconds` is the nominal length of a step. */
+export function createUnderlying(seed: string, stepSeconds: number): Underlying {
+  const sigma = SIGMA_PER_SECOND * Math.sqrt(stepSeconds)
+  const walks = new Map<Asset, { readonly random: Random; price: number }>()
+  for (const asset of ['BTC', 'ETH', 'BNB'] as const) {
+    const random = createRandom(`${seed}/price/${asset}`)
+    walks.set(asset, { random, price: ASSETS[asset] * (1 + 0.02 * random.normal()) })
+  }
+  return {
+    step() {
+      for (const walk of walks.values()) walk.price *= 1 + sigma * walk.random.normal()
+    },
+    price: (asset) => Math.round(walks.get(asset)!.price * 100) / 100,
+    text: (asset) => walks.get(asset)!.price.toFixed(2),
+  }
+}
+
+/** The probability that a price ends at or above the strike, in ten-thousandths. */
+export function fairPrice(price: number, strike: number, secondsLeft: number): number {
+  const spread = SIGMA_PER_SECOND * Math.sqrt(Math.max(secondsLeft, 0.5))
+  const z = (price - strike) / strike / spread
+  // The logistic curve that stays within 0.01 of the normal distribution.
+  return 10_000 / (1 + Math.exp(-1.702 * z))
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import type { Proposition, WorldEvent } from '../core/upstream.ts'
+import type { MarketRates } from './market.ts'
+import { createWorld, type SteppedWorld } from './world.ts'
+
+const START = 1_790_000_000_123
+const RATES: MarketRates = { changes: 6, trades: 1, pauses: 0.2, disputes: 0.2, ties: 0.1 }
+
+function worldOf(seed: string, more: { speed?: number; rates?: MarketRates } = {}): SteppedWorld {
+  const rates = more.rates ?? RATES
+  return createWorld({
+    seed,
+    start: START,
+    speed: more.speed ?? 60,
+    markets: { venuea: 6, venueb: 12, venuec: 6 },
+    rounds: 2,
+    rates: { venuea: rates, venueb: rates, venuec: rates },
+    clock: () => START,
+  })
+}
+
+/** A digest of everything that happened, books included. */
+function digest(world: SteppedWorld, to: number, stride: number): string {
+  const hash = createHash('sha256')
+  for (let at = START; at <= to; at += stride) {
+    world.advance(at, ({ proposition, ...event }) => {
+      const { venue, index, phase, book, startPrice, strike, outcome } = proposition
+      hash.update(JSON.stringify({ ...event, venue, index, phase, startPrice, strike, outcome }))
+      hash.update(JSON.stringify(book))
+    })
+  }
+  return hash.digest('hex')
+}
+
+describe('the emulated world', () => {
+  it('is a function of seed, start and step, however often it is asked to move', () => {
+    const to = START + 3_000
+    const first = digest(worldOf('7'), to, 3_000)
+    expect(digest(worldOf('7'), to, 50)).toBe(first)
+    expect(digest(worldOf('8'), to, 50)).not.toBe(first)
+  })
+
+  it('folds: every book is exactly its events, never crossed, on the tick and in whole lots', () => {
+    for (const seed of ['a', 'b', 'c']) {
+      const folds = new Map<Proposition, { bid: Map<number, number>; ask: Map<number, number> }>()
+      let seen = 0
+      const wrong: string[] = []
+      worldOf(seed).advance(START + 6_000, (event) => {
+        const { proposition: market } = event
+        const fold = folds.get(market) ?? { bid: new Map(), ask: new Map() }
+        folds.set(market, fold)
+        const lot = market.venue === 'venuea' ? 1 : 10_000
+        const check = (holds: boolean, rule: string): void => {
+          if (!holds) wrong.push(`${market.venue} ${market.index} v${market.version}: ${rule}`)
+        }
+        if (event.kind === 'book') {
+          seen++
+          check(event.levels.length > 0, 'an event without levels')
+          for (const { side, price, size, delta } of event.levels) {
+            check(size === (fold[side].get(price) ?? 0) + delta, 'size is not before + delta')
+            check(size >= 0 && size % lot === 0, 'size is no whole number of lots')
+            check(price > 0 && price < 10_000 && price % market.tick === 0, 'off the tick')
+            if (size === 0) fold[side].delete(price)
+            else fold[side].set(price, size)
+          }
+        }
+        const { bids, asks } = market.book
+        const print = (levels: Iterable<readonly [number, number]>, sign: number): string =>
+          [...levels].sort((a, b) => sign * (a[0] - b[0])).join(' ')
+        check(print(fold.bid, -1) === bids.map((l) => [l.price, l.size]).join(' '), 'bids differ')
+        check(print(fold.ask, 1) === asks.map((l) => [l.price, l.size]).join(' '), 'asks differ')
+        check((bids[0]?.price ?? 0) < (asks[0]?.price ?? 10_000), 'crossed')
+      })
+      expect(wrong).toEqual([])
+      expect(seen).toBeGreaterThan(1_000)
+    }
+  })
+
+  it('leads every market through its life, with pauses, disputes and ties', () => {
+    const lives = new Map<Proposition, string[]>()
+    const ticks = new Set<VenueId>()
+    worldOf('life').advance(START + 120_000, (event: WorldEvent) => {
+      const life = lives.get(event.proposition) ?? []
+      lives.set(event.proposition, life)
+      if (event.kind === 'listed' || event.kind === 'phase') life.push(event.proposition.phase)
+      if (event.kind === 'tick') ticks.add(event.proposition.venue)
+    })
+    const whole = [...lives].filter(([market]) => market.phase === 'resolved')
+    expect(whole.length).toBeGreaterThan(200)
+    for (const [market, life] of whole) {
+      expect(life.join(' ')).toMatch(
+        /^listed open (paused open )?closed determined (disputed determined )?resolved$/,
+      )
+      expect(market.outcome).toBeDefined()
+      expect(market.book).toEqual({ bids: [], asks: [] })
+    }
+    expect(whole.some(([, life]) => life.includes('paused'))).toBe(true)
+    expect(whole.some(([, life]) => life.includes('disputed'))).toBe(true)
+    const winners = (venue: VenueId): Set<string> =>
+      new Set(whole.filter(([m]) => m.venue === venue).map(([m]) => m.outcome!.winner))
+    expect(winners('venuea')).toEqual(new Set(['first', 'second', 'tie']))
+    expect(winners('venueb')).toEqual(new Set(['first', 'second']))
+    expect(winners('venuec')).toEqual(new Set(['first', 'second']))
+    expect(ticks).toEqual(new Set(['venuec']))
+  })
+
+  it('keeps believable ladders: 20 to 60 levels a side while the outcome is open', () => {
+    const world = worldOf('depth', { speed: 10 })
+    const counts: number[] = []
+    world.advance(START + 20_000, ({ proposition }) => {
+      const { bids, asks } = proposition.book
+      const bid = bids[0]?.price ?? 0
+      if (proposition.phase === 'open' && bid > 3_500 && bid < 6_500) {
+        counts.push(bids.length, asks.length)
+      }
+    })
+    counts.sort((a, b) => a - b)
+    expect(counts[Math.floor(counts.length * 0.05)]).toBeGreaterThanOrEqual(15)
+    expect(counts.at(-1)).toBeLessThanOrEqual(61)
+  })
+
+  it('lists rounds ahead, and as many markets of venue B as asked for', () => {
+    const calm = { ...RATES, pauses: 0 }
+    const world = createWorld({
+      seed: 'many',
+      start: START,
+      speed: 1,
+      markets: { venueb: 300 },
+      rounds: 1,
+      rates: { venuea: calm, venueb: calm, venuec: calm },
+      clock: () => START,
+    })
+    world.advance(START + 1_000, () => {})
+    const all = world.propositions('venueb')
+    expect(all.filter(({ phase }) => phase === 'open').length).toBe(300)
+    expect(all.filter(({ phase }) => phase === 'listed').length).toBe(300)
+    expect(new Set(all.map((m) => `${m.asset}${m.window}${m.openTime}${m.strike}`)).size).toBe(600)
+    for (const venue of VENUE_IDS.filter((id) => id !== 'venueb')) {
+      expect(world.propositions(venue)).toEqual([])
+    }
+  })
+
+  it('makes the times of a skewed venue wrong and no others', () => {
+    const world = worldOf('skew')
+    world.skew('venueb', -5_000)
+    expect(world.now('venueb')).toBe(START - 5_000)
+    expect(world.now('venuec')).toBe(START)
+    world.advance(START + 100, ({ at, proposition }) => {
+      expect(at).toBeGreaterThanOrEqual(proposition.venue === 'venueb' ? START - 5_000 : START)
+      expect(at).toBeLessThanOrEqual(START + 100 - (proposition.venue === 'venueb' ? 5_000 : 0))
+    })
+  })
+})
