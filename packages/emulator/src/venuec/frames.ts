@@ -68,8 +68,9 @@ type PriceChange = {
 }
 
 /**
- * The changes of an event for the wanted tokens. Each level shows twice, first as the bid that it
- * is for one of the tokens, then as the offer of the other; hash and bests are those after all of it.
+ * The changes of an event for the wanted tokens. Each level shows twice, as a bid for one of the
+ * tokens and as an offer of the other, that of the order's own token first (either was recorded);
+ * hash and bests are those after all of it.
  */
 export function toPriceChangeFrame(
   condition: Condition,
@@ -79,16 +80,16 @@ export function toPriceChangeFrame(
 ): object {
   const { conditionId, tokens } = condition
   const changes: PriceChange[] = []
+  const order = condition.proposition.version % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)
   for (const { side, price, size } of event.levels) {
-    const bidder = side === 'bid' ? 0 : 1
-    for (const index of [bidder, 1 - bidder] as (0 | 1)[]) {
+    for (const index of order) {
       if (!wanted[index]) continue
       const { hash, bestBid, bestAsk } = books[index]
       changes.push({
         asset_id: tokens[index],
         price: priceText(index === 0 ? price : complementOf(price)),
         size: sizeText(size),
-        side: index === bidder ? 'BUY' : 'SELL',
+        side: (side === 'bid') === (index === 0) ? 'BUY' : 'SELL',
         hash,
         best_bid: bestBid,
         best_ask: bestAsk,
