@@ -1,0 +1,153 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { toMicros, type BookChange, type BookSnapshot } from '@priorbook/sdk/domain'
+import type {
+  CaptureLog,
+  CaptureNote,
+  CaptureRequest,
+  CaptureSink,
+  Normalized,
+} from '../capture/contract.ts'
+import { createVenueBNormalizer } from './normalizer.ts'
+import type { TestMarket } from './upstream.testing.ts'
+
+/** Everything that a connector put into the journal, in its order. */
+export type Captured =
+  | { readonly kind: 'frame'; readonly slot: number; readonly value: Record<string, unknown> }
+  | { readonly kind: 'answer'; readonly request: CaptureRequest }
+  | { readonly kind: 'note'; readonly note: CaptureNote }
+
+type Folded = {
+  sid: number | undefined
+  isOpen: boolean
+  bids: Map<number, number>
+  asks: Map<number, number>
+}
+
+/** A sink that keeps what comes and folds books from it as a recorder does: closed by a loss, opened by a full book. */
+export class TestSink implements CaptureSink {
+  readonly captured: Captured[] = []
+  readonly trades = new Set<string>()
+  /** Changes that a book could not take: proof that something was lost or applied twice. */
+  readonly faults: string[] = []
+  readonly books = new Map<string, Folded>()
+  /** Called for every note, at its place. */
+  onNote: ((note: CaptureNote) => void) | undefined
+  readonly #normalizer = createVenueBNormalizer()
+
+  now(): ReturnType<CaptureSink['now']> {
+    return toMicros(Math.round((performance.timeOrigin + performance.now()) * 1000))
+  }
+
+  frame(
+    slot: number,
+    received: ReturnType<CaptureSink['now']>,
+    bytes: Uint8Array,
+    parsed: unknown,
+  ): void {
+    if (Buffer.from(bytes).toString() !== JSON.stringify(parsed)) this.faults.push('other bytes')
+    this.captured.push({ kind: 'frame', slot, value: parsed as Record<string, unknown> })
+    this.#fold(this.#normalizer.frame(parsed, { received, journal: this.captured.length }))
+  }
+
+  answer(
+    request: CaptureRequest,
+    received: ReturnType<CaptureSink['now']>,
+    _bytes: Uint8Array,
+    parsed: unknown,
+  ): void {
+    this.captured.push({ kind: 'answer', request })
+    this.#fold(
+      this.#normalizer.answer(request, parsed, { received, journal: this.captured.length }),
+    )
+  }
+
+  note(note: CaptureNote): void {
+    this.captured.push({ kind: 'note', note })
+    if (note.note === 'loss') {
+      for (const [ticker, book] of this.books) {
+        const isNamed = note.keys?.includes(ticker) ?? book.sid !== undefined
+        if (isNamed && (note.sid === undefined || note.sid === book.sid)) book.isOpen = false
+      }
+    }
+    this.onNote?.(note)
+  }
+
+  get notes(): CaptureNote[] {
+    return this.captured.flatMap((one) => (one.kind === 'note' ? [one.note] : []))
+  }
+
+  get losses(): (CaptureNote & { readonly note: 'loss' })[] {
+    return this.notes.filter((note) => note.note === 'loss')
+  }
+
+  frames(type: string): Record<string, unknown>[] {
+    return this.captured.flatMap((one) =>
+      one.kind === 'frame' && one.value['type'] === type ? [one.value] : [],
+    )
+  }
+
+  /** True when the folded book is open and is the venue's. */
+  equals({ ticker, yes, no }: TestMarket): boolean {
+    const book = this.books.get(ticker)
+    if (book === undefined || !book.isOpen) return false
+    const asks = new Map([...no].map(([price, size]) => [10_000 - price, size]))
+    return isEqual(book.bids, yes) && isEqual(book.asks, asks)
+  }
+
+  #fold({ events, problems }: Normalized): void {
+    for (const { error } of problems) this.faults.push(error.message)
+    for (const event of events) {
+      if (event.kind === 'trade') this.trades.add(event.tradeId)
+      if (event.kind === 'snapshot') this.#open(event)
+      if (event.kind === 'change') this.#change(event)
+    }
+  }
+
+  #open({ instrument, bids, asks, channel }: BookSnapshot): void {
+    this.books.set(instrument.key, {
+      sid: channel,
+      isOpen: true,
+      bids: new Map(bids.map(({ price, size }) => [price, size])),
+      asks: new Map(asks.map(({ price, size }) => [price, size])),
+    })
+  }
+
+  #change({ instrument, changes, channel }: BookChange): void {
+    const book = this.books.get(instrument.key)
+    if (book === undefined || !book.isOpen) return
+    if (book.sid !== channel) this.faults.push(`change of ${channel} on a book of ${book.sid}`)
+    for (const { side, price, size } of changes) {
+      const levels = side === 'bid' ? book.bids : book.asks
+      const after = (levels.get(price) ?? 0) + size
+      if (after < 0) this.faults.push(`negative size at ${price}`)
+      if (after === 0) levels.delete(price)
+      else levels.set(price, after)
+    }
+  }
+}
+
+function isEqual(a: ReadonlyMap<number, number>, b: ReadonlyMap<number, number>): boolean {
+  return a.size === b.size && [...a].every(([price, size]) => b.get(price) === size)
+}
+
+/** A log that keeps its lines. */
+export class TestLog implements CaptureLog {
+  readonly lines: { readonly level: string; readonly fields: object; readonly message: string }[] =
+    []
+  info = (fields: object, message: string): void => this.#add('info', fields, message)
+  warn = (fields: object, message: string): void => this.#add('warn', fields, message)
+  error = (fields: object, message: string): void => this.#add('error', fields, message)
+
+  #add(level: string, fields: object, message: string): void {
+    this.lines.push({ level, fields, message })
+  }
+}
+
+/** Waits until something is so; the name tells what did not come. */
+export async function until(name: string, isSo: () => boolean): Promise<void> {
+  const end = performance.now() + 20_000
+  while (!isSo()) {
+    if (performance.now() > end) throw new Error(`never: ${name}`)
+    await wait(5)
+  }
+}

@@ -1,0 +1,384 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Connector } from '../capture/contract.ts'
+import { TestLog, TestSink, until } from './capture.testing.ts'
+import { createVenueBConnector, type VenueBOptions } from './connector.ts'
+import { KEYS, TestVenue } from './upstream.testing.ts'
+
+const A = 'KXTEST15M-26SEP211200-00'
+const B = 'KXTEST15M-26SEP211200-15'
+const SIGNED = { keyId: 'key-1', privateKey: KEYS.privateKey }
+
+let venue: TestVenue
+let sink: TestSink
+let log: TestLog
+let connector: Connector
+let stop: () => Promise<void>
+
+beforeEach(async () => {
+  venue = new TestVenue()
+  sink = new TestSink()
+  log = new TestLog()
+  stop = () => Promise.resolve()
+  await venue.open()
+})
+
+afterEach(async () => {
+  await stop()
+  await venue.close()
+  expect(sink.faults).toStrictEqual([])
+})
+
+function start(
+  options: Partial<VenueBOptions> = {},
+  unresolved: { marketId: string; native: object }[] = [],
+): void {
+  connector = createVenueBConnector(
+    {
+      restBase: venue.restBase,
+      wsUrl: venue.wsUrl,
+      series: ['KXTEST15M'],
+      quota: { tokensPerSecond: 1000, costPerRequest: 10 },
+      speed: 20,
+      ...options,
+    },
+    { sink, log, unresolved: unresolved as never },
+  )
+  const controller = new AbortController()
+  const running = connector.run(controller.signal)
+  stop = async () => {
+    controller.abort()
+    await running
+    expect(connector.status().state).toBe('stopped')
+  }
+}
+
+const same = (ticker: string): boolean => sink.equals(venue.markets.get(ticker)!)
+
+describe('with credentials', () => {
+  it('brings books, trades and lives of the markets of its series by socket', async () => {
+    venue.list(A)
+    venue.list('OTHER-1-1')
+    start(SIGNED)
+    await until('a book', () => same(A))
+    await until('a trade subscription', () => venue.subscribed('trade').includes(A))
+    await until('lifecycle', () => venue.subscriptions('market_lifecycle_v2') === 1)
+    venue.change(A, 'yes', 4100, 250)
+    venue.change(A, 'no', 5500, -700)
+    const trade = venue.trade(A)
+    venue.life({ market_ticker: 'OTHER-1-1', event_type: 'deactivated' })
+    venue.life({ market_ticker: A, event_type: 'metadata_updated', yes_sub_title: 'x' })
+    await until('changes', () => same(A))
+    await until('a trade', () => sink.trades.has(trade))
+    await until('a life', () => sink.frames('market_lifecycle_v2').length === 1)
+    expect(venue.subscribed('orderbook_delta')).toStrictEqual([A])
+    expect(venue.asked(/orderbook$/)).toHaveLength(0)
+    expect(venue.badSignatures).toBe(0)
+    expect(venue.commands.map(({ cmd, params }) => ({ cmd, params }))).toContainEqual({
+      cmd: 'subscribe',
+      params: { channels: ['orderbook_delta'], market_tickers: [A], use_yes_price: false },
+    })
+    expect(connector.status()).toMatchObject({
+      state: 'recording',
+      markets: 1,
+      sockets: [{ slot: 1, connected: true, subscriptions: 3 }],
+      quota: { limit: 1000, windowMs: 1000, refused: 0 },
+    })
+    expect(sink.losses).toStrictEqual([])
+    expect(JSON.stringify([sink.captured, log.lines])).not.toContain('PRIVATE')
+  })
+
+  it('notes a lost message before the frame that shows it, and recovers by snapshots', async () => {
+    venue.list(A)
+    venue.list(B)
+    start(SIGNED)
+    await until('books', () => same(A) && same(B))
+    venue.drops.orderbook_delta = 1
+    venue.change(A, 'yes', 4100, 250)
+    venue.change(B, 'yes', 4200, 300)
+    await until('books again', () => sink.losses.length === 1 && same(A) && same(B))
+    const [loss] = sink.losses
+    const frame = sink.frames('orderbook_delta')[0]!
+    expect(loss).toMatchObject({ reason: 'sequence_break', slot: 1, sid: frame['sid'] })
+    const places = sink.captured.map((one) =>
+      one.kind === 'note' ? one.note : one.kind === 'frame' ? one.value : undefined,
+    )
+    expect(places.indexOf(frame)).toBe(places.indexOf(loss!) + 1)
+    const asked = venue.commands.filter(({ params }) => params['action'] === 'get_snapshot')
+    expect(asked[0]!.params['market_tickers']).toStrictEqual([A, B])
+    expect(sink.notes.filter(({ note }) => note === 'connected')).toHaveLength(1)
+  })
+
+  it('makes a new connection when no snapshot comes after a loss', async () => {
+    venue.list(A)
+    start(SIGNED)
+    await until('a book', () => same(A))
+    venue.answersSnapshots = false
+    venue.drops.orderbook_delta = 1
+    venue.change(A, 'yes', 4100, 250)
+    venue.change(A, 'yes', 4200, 300)
+    await until('a book again', () => sink.losses.length === 2 && same(A))
+    expect(sink.losses.map(({ reason, sid }) => [reason, sid === undefined])).toStrictEqual([
+      ['sequence_break', false],
+      ['sequence_break', true],
+    ])
+    expect(sink.notes.filter(({ note }) => note === 'connected')).toHaveLength(2)
+    const asked = venue.commands.filter(({ params }) => params['action'] === 'get_snapshot')
+    expect(asked.length).toBeGreaterThan(1)
+  })
+
+  it('notes lost trades for their own subscription and asks for them by REST', async () => {
+    venue.list(A)
+    start(SIGNED)
+    await until('subscriptions', () => same(A) && venue.subscribed('trade').includes(A))
+    venue.trade(A)
+    await until('a trade', () => sink.trades.size === 1)
+    venue.drops.trade = 1
+    venue.trade(A)
+    venue.trade(A)
+    await until('all trades', () => sink.trades.size === 3)
+    const sid = sink.frames('trade')[0]!['sid']
+    expect(sink.losses).toMatchObject([{ reason: 'sequence_break', slot: 1, sid }])
+    expect(same(A)).toBe(true)
+    expect(venue.commands.some(({ params }) => params['action'] === 'get_snapshot')).toBe(false)
+  })
+
+  it.each([10, 25])('subscribes anew after error %i', async (code) => {
+    venue.list(A)
+    start(SIGNED)
+    await until('subscriptions', () => same(A) && venue.subscribed('trade').includes(A))
+    const before = sink.frames('orderbook_snapshot')[0]!['sid']
+    venue.end('orderbook_delta', code)
+    venue.end('trade', code)
+    venue.change(A, 'yes', 4100, 250)
+    const trade = venue.trade(A)
+    await until('a book again', () => sink.losses.length === 2 && same(A))
+    await until('the trade between', () => sink.trades.has(trade))
+    expect(sink.losses[0]).toMatchObject({ reason: 'sequence_break', slot: 1, sid: before })
+    expect(sink.frames('orderbook_snapshot').at(-1)!['sid']).not.toBe(before)
+    expect(sink.notes.filter(({ note }) => note === 'connected')).toHaveLength(1)
+    venue.change(A, 'yes', 4100, -250)
+    await until('changes', () => same(A))
+  })
+
+  it('connects again with a new signature, and asks for the trades between', async () => {
+    venue.list(A)
+    start(SIGNED)
+    await until('subscriptions', () => same(A) && venue.subscribed('trade').includes(A))
+    venue.closeSockets()
+    await until('a lost socket', () => sink.losses.length === 1)
+    venue.change(A, 'yes', 4100, 250)
+    const trade = venue.trade(A)
+    await until('a book again', () => same(A) && venue.sessions === 1)
+    await until('the trade between', () => sink.trades.has(trade))
+    expect(sink.losses).toMatchObject([{ reason: 'disconnected', slot: 1 }])
+    expect(venue.badSignatures).toBe(0)
+    venue.change(A, 'yes', 4100, -250)
+    await until('changes', () => same(A))
+  })
+
+  it('learns how many markets a subscription takes', async () => {
+    venue.marketLimit = 3
+    const tickers = Array.from({ length: 10 }, (_, index) => `KXTEST15M-26SEP211200-${index}`)
+    for (const ticker of tickers) venue.list(ticker)
+    start(SIGNED)
+    await until('all books', () => tickers.every(same))
+    await until('all trades', () => venue.subscribed('trade').length === 10)
+    expect(venue.subscribed('orderbook_delta')).toStrictEqual(tickers)
+    expect(venue.subscriptions('orderbook_delta')).toBeGreaterThanOrEqual(4)
+    for (const ticker of tickers) venue.change(ticker, 'yes', 4100, 250)
+    await until('changes', () => tickers.every(same))
+    expect(sink.losses).toStrictEqual([])
+  })
+
+  it('adds markets that are listed and deletes those that are over', async () => {
+    venue.list(A)
+    start(SIGNED)
+    await until('a book', () => same(A))
+    venue.list(B, {
+      status: 'initialized',
+      open_time: new Date(Date.now() + 2000).toISOString(),
+    })
+    venue.life({ market_ticker: B, event_type: 'created' })
+    await until('two books', () => same(A) && same(B))
+    const a = venue.markets.get(A)!
+    a.fields = { ...a.fields, status: 'closed', close_time: new Date().toISOString() }
+    await until('one subscription', () => venue.subscribed('orderbook_delta').join() === B)
+    await until('one trade subscription', () => venue.subscribed('trade').join() === B)
+    expect(venue.subscriptions('orderbook_delta')).toBe(1)
+    a.fields = {
+      ...a.fields,
+      status: 'active',
+      close_time: new Date(Date.now() + 60_000).toISOString(),
+    }
+    await until('a reopened market', () => venue.subscribed('orderbook_delta').length === 2)
+    a.fields = {
+      ...a.fields,
+      status: 'finalized',
+      result: 'yes',
+      close_time: new Date().toISOString(),
+    }
+    venue.life({ market_ticker: A, event_type: 'settled', settled_ts: 1_790_000_000 })
+    await until('an end', () => connector.status().markets === 1)
+  })
+
+  it('gets full books when the recorder closed them, ever more slowly while that repeats', async () => {
+    venue.list(A)
+    start(SIGNED)
+    await until('a book', () => same(A))
+    const instrument = { venue: 'venueb', market: A, key: A } as const
+    const snapshots = (): number => sink.frames('orderbook_snapshot').length
+    const before = snapshots()
+    for (let count = 0; count < 50; count++) connector.recover([instrument], 'rejected')
+    await until('a snapshot', () => snapshots() === before + 1)
+    for (let count = 0; count < 20; count++) {
+      connector.recover([instrument], 'rejected')
+      await wait(20)
+    }
+    expect(snapshots()).toBeLessThanOrEqual(before + 2)
+    expect(sink.losses).toStrictEqual([])
+  })
+
+  it('polls what is beyond the socket, and never a market that is on it', async () => {
+    venue.list(A, { close_time: new Date(Date.now() + 100_000).toISOString() })
+    venue.list(B)
+    start({ ...SIGNED, socketMarkets: 1 })
+    await until('both books', () => same(A) && same(B))
+    const trade = venue.trade(B)
+    venue.change(B, 'yes', 4100, 250)
+    await until('both books', () => same(A) && same(B) && sink.trades.has(trade))
+    expect(venue.subscribed('orderbook_delta')).toStrictEqual([A])
+    const asked = new Set(venue.asked(/orderbook$/).map(({ path }) => path))
+    expect([...asked]).toStrictEqual([`/markets/${B}/orderbook`])
+  })
+
+  it('finds a socket that fell silent, though it stays open', async () => {
+    venue.list(A)
+    start(SIGNED)
+    await until('a book', () => same(A))
+    venue.answersSnapshots = false
+    await until('silence', () => sink.losses.length === 1)
+    expect(sink.losses).toMatchObject([{ reason: 'venue_silent', slot: 1 }])
+    venue.answersSnapshots = true
+    await until('a book again', () => same(A))
+  })
+})
+
+describe('without valid credentials', () => {
+  it('polls books and trades and says so', async () => {
+    venue.list(A)
+    start()
+    await until('a book', () => same(A))
+    const trade = venue.trade(A)
+    venue.change(A, 'yes', 4100, 250)
+    await until('a change', () => same(A) && sink.trades.has(trade))
+    expect(venue.sessions).toBe(0)
+    await until('listing', () => connector.status().state !== 'starting')
+    expect(connector.status()).toMatchObject({ state: 'no_credentials', sockets: [] })
+    expect(log.lines.filter(({ message }) => message.includes('credentials'))).toHaveLength(1)
+  })
+
+  it.each([
+    ['a wrong key', { keyId: 'key-2', privateKey: KEYS.privateKey }],
+    ['no PEM', { keyId: 'key-1', privateKey: 'nonsense' }],
+  ])('goes on by polling with %s, in one clear line', async (_name, wrong) => {
+    venue.list(A)
+    start(wrong)
+    await until('a book', () => same(A))
+    await until('a state', () => connector.status().state === 'no_credentials')
+    await wait(300)
+    expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
+    expect(connector.status().detail).toContain('refused')
+    venue.change(A, 'yes', 4100, 250)
+    await until('a change', () => same(A))
+  })
+
+  it('never exceeds the quota in any second', async () => {
+    for (let index = 0; index < 60; index++) venue.list(`KXTEST15M-26SEP211200-${index}`)
+    start({ quota: { tokensPerSecond: 200, costPerRequest: 10 } })
+    await wait(3000)
+    expect(venue.most(1000)).toBeLessThanOrEqual(20)
+    expect(venue.most(1000)).toBeGreaterThan(10)
+    expect(sink.books.size).toBeGreaterThan(20)
+  })
+
+  it('polls urgently what the recorder closed', async () => {
+    venue.list(A)
+    start({ speed: 1 })
+    await until('a book', () => same(A))
+    await wait(600)
+    const before = venue.asked(/orderbook$/).length
+    connector.recover([{ venue: 'venueb', market: A, key: A }], 'rejected')
+    await until('a poll', () => venue.asked(/orderbook$/).length > before)
+    const times = venue.asked(/orderbook$/).map(({ atMs }) => atMs)
+    expect(times.at(-1)! - times.at(-2)!).toBeLessThan(1000)
+  })
+
+  it.each([
+    [429, 'quota'],
+    [500, 'disconnected'],
+    ['hang', 'venue_silent'],
+  ] as const)('notes an outage (%s) once', async (fault, reason) => {
+    venue.list(A)
+    start()
+    await until('books', () => venue.asked(/orderbook$/).length > 5 && same(A))
+    venue.fault = fault
+    await until('an outage', () => sink.losses.length === 1)
+    await wait(200)
+    expect(sink.losses).toMatchObject([{ reason, keys: [A] }])
+    venue.fault = undefined
+    // What hangs is under way until it times out; that is no business of this test.
+    if (fault === 'hang') return
+    venue.change(A, 'yes', 4100, 250)
+    await until('a book again', () => same(A))
+    expect(sink.losses).toHaveLength(1)
+  })
+
+  it.each(['repeatsCursor', 'neverEnds'] as const)('stops walking pages: %s', async (fault) => {
+    venue.list(A)
+    venue[fault] = true
+    start()
+    await until('a book', () => same(A))
+    await until('a stop', () => log.lines.some(({ message }) => message.includes('the walk stops')))
+    const pages = venue.asked(/^\/markets$/).filter(({ query }) => query.get('status') === 'open')
+    expect(pages.length).toBeLessThan(120)
+    expect(pages[0]!.query.get('mve_filter')).toBe('exclude')
+  })
+
+  it('follows a market to its end, through dispute and amendment', async () => {
+    const market = venue.list(A)
+    start()
+    await until('a book', () => same(A))
+    const statuses = ['closed', 'determined', 'disputed', 'amended']
+    market.fields = { ...market.fields, close_time: new Date().toISOString() }
+    for (const status of statuses) {
+      market.fields = { ...market.fields, status }
+      const asked = (): number => venue.requests.filter(({ query }) => query.has('tickers')).length
+      const before = asked()
+      await until(status, () => asked() > before + 1)
+    }
+    expect(connector.status().markets).toBe(1)
+    market.fields = { ...market.fields, status: 'finalized', result: 'no' }
+    await until('an end', () => connector.status().markets === 0)
+  })
+
+  it('takes up markets of an earlier run', async () => {
+    const gone = 'KXOLD-1-1'
+    venue.list(gone, { status: 'determined' })
+    start({}, [{ marketId: gone, native: { event: { series_ticker: 'KXOLD' } } }])
+    await until('a look', () => venue.requests.some(({ query }) => query.get('tickers') === gone))
+    venue.markets.get(gone)!.fields['status'] = 'finalized'
+    await until('an end', () => connector.status().markets === 0)
+    const answers = sink.captured.flatMap((one) => (one.kind === 'answer' ? [one.request] : []))
+    expect(answers).toContainEqual({ kind: 'markets', tickers: [gone], series: 'KXOLD' })
+  })
+
+  it('says that it is degraded when nothing can be listed', async () => {
+    venue.fault = 500
+    start()
+    await until('a state', () => connector.status().state === 'degraded')
+    venue.fault = undefined
+    venue.list(A)
+    await until('a book', () => same(A))
+  })
+})
