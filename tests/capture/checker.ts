@@ -1,0 +1,429 @@
+import { printScaled, VENUES, type Gap, type GapReason, type VenueId } from '@priorbook/sdk/domain'
+import { applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
+import type { TruthEntry } from '../../packages/emulator/src/core/truth.ts'
+import type { Book, Payload } from '../../packages/emulator/src/core/upstream.ts'
+import type { Store } from '../../packages/service/src/store/store.ts'
+
+/**
+ * Compares a tape with what the upstreams say they put on the wire. It knows nothing of connectors
+ * and normalizers: it reads the emulator's log and the store, and judges
+ *
+ * - every stored book equals the book behind a payload that was on the wire, in order;
+ * - every payload without a row, or whose delivery failed, lies inside a gap that begins with the
+ *   last row before it and ends with the first row after it;
+ * - every gap has a cause: a payload without a row, a lost connection, a fault;
+ * - every trade and sample that was on the wire outside gaps is stored once.
+ */
+export type Verdict = {
+  readonly instruments: number
+  readonly rows: number
+  readonly payloads: number
+  readonly lost: number
+  readonly gaps: Readonly<Partial<Record<GapReason, number>>>
+  readonly trades: number
+  readonly samples: number
+  readonly complaints: readonly string[]
+}
+
+/** Options of a comparison. */
+export type CheckOptions = {
+  /** Payloads after this wall time (µs) are not expected to be stored: the recorder was stopping. */
+  readonly until: number
+  /** What clocks and sockets may differ by, in µs. */
+  readonly tolerance?: number
+}
+
+type Expected = {
+  readonly at: number
+  readonly book: string
+  readonly isAnswer: boolean
+  readonly isFull: boolean
+  readonly delivered: boolean
+  readonly seq: number | undefined
+  readonly connection: string
+  matched: Row | undefined
+}
+
+type Row = {
+  readonly received: number
+  readonly sequence: number
+  readonly book: string
+  readonly seq: number
+}
+
+const ON_WIRE: ReadonlySet<string> = new Set(['sent', 'duplicated', 'reordered', 'delayed'])
+// Gaps that tell of no loss of what was subscribed.
+const QUIET: ReadonlySet<GapReason> = new Set([
+  'before_capture',
+  'late_discovery',
+  'market_closed',
+  'market_not_open',
+  'recorder_down',
+  'disk_full',
+  // A new tick size; the frame that says so carries no book.
+  'book_reset',
+])
+
+/** Judges a store by the log of the truth. */
+export async function check(
+  entries: readonly TruthEntry[],
+  store: Store,
+  options: CheckOptions,
+): Promise<Verdict> {
+  const { tolerance = 250_000 } = options
+  const truth = gather(entries)
+  const complaints: string[] = []
+  const complain = (text: string): void => {
+    if (complaints.length < 40) complaints.push(text)
+  }
+  const counts: Partial<Record<GapReason, number>> = {}
+  let rowCount = 0
+  let payloadCount = 0
+  let lostCount = 0
+  const known = new Set<string>()
+  for (const { instrument } of await store.instruments()) {
+    const { venue, key } = instrument
+    const name = `${venue}:${key}`
+    known.add(name)
+    const expected = truth.books.get(name) ?? []
+    const rows = await readRows(store, venue, key)
+    const gaps = await store.gaps({ venue, key })
+    for (const { reason } of gaps) counts[reason] = (counts[reason] ?? 0) + 1
+    match(name, venue, expected, rows, complain)
+    const first = rows[0]
+    const from =
+      first === undefined ? Infinity : (expected.find(({ matched }) => matched === first)?.at ?? 0)
+    payloadCount += expected.length
+    rowCount += rows.length
+    lostCount += judgeLosses(
+      name,
+      venue,
+      expected.filter(({ at }) => at >= from && at <= options.until),
+      rows,
+      gaps,
+      complain,
+    )
+    judgeGaps(name, expected, rows, gaps, truth.troubles.get(venue) ?? [], tolerance, complain)
+  }
+  for (const [name, expected] of truth.books) {
+    const delivered = expected.filter((one) => one.delivered && one.at <= options.until - 2_000_000)
+    if (!known.has(name) && delivered.length > 0) {
+      complain(`${name}: ${delivered.length} books on the wire, none stored`)
+    }
+  }
+  const trades = await judgeTrades(truth, store, options.until - tolerance, complain)
+  const samples = await judgeSamples(truth, store, options.until - tolerance, complain)
+  const report = await store.verify()
+  for (const { code, where, detail } of report.problems) complain(`${where}: ${code} ${detail}`)
+  return {
+    instruments: known.size,
+    rows: rowCount,
+    payloads: payloadCount,
+    lost: lostCount,
+    gaps: counts,
+    trades,
+    samples,
+    complaints,
+  }
+}
+
+type Truth = {
+  readonly books: Map<string, Expected[]>
+  readonly trades: Map<string, { id: string; at: number; isAnswer: boolean; delivered: boolean }[]>
+  readonly samples: Map<string, { value: string; at: number }[]>
+  /** Times at which a venue's wire was not well: faults, closed connections. */
+  readonly troubles: Map<VenueId, { readonly from: number; to: number }[]>
+}
+
+function gather(entries: readonly TruthEntry[]): Truth {
+  const truth: Truth = {
+    books: new Map(),
+    trades: new Map(),
+    samples: new Map(),
+    troubles: new Map(),
+  }
+  const faults = new Map<string, { from: number; to: number }>()
+  const push = <T>(map: Map<string, T[]>, name: string, value: T): void => {
+    const list = map.get(name)
+    if (list === undefined) map.set(name, [value])
+    else list.push(value)
+  }
+  for (const entry of entries) {
+    const { venue, at } = entry
+    if (entry.type === 'connection' && entry.state === 'closed') {
+      push(truth.troubles as Map<string, { from: number; to: number }[]>, venue, {
+        from: at,
+        to: at,
+      })
+    }
+    if (entry.type === 'fault') {
+      const id = `${venue} ${entry.fault.id}`
+      const span = faults.get(id) ?? { from: at, to: Infinity }
+      if (entry.state === 'ended') span.to = at
+      else push(truth.troubles as Map<string, { from: number; to: number }[]>, venue, span)
+      faults.set(id, span)
+    }
+    if (entry.type !== 'frame' && entry.type !== 'answer') continue
+    const isAnswer = entry.type === 'answer'
+    const delivered = isAnswer ? entry.status === 200 : ON_WIRE.has(entry.delivered)
+    const times = !isAnswer && entry.delivered === 'duplicated' ? 2 : 1
+    const connection = isAnswer ? '' : entry.connection
+    for (let copy = 0; copy < times; copy++) {
+      for (const payload of entry.payloads) {
+        const name = `${venue}:${payload.key}`
+        if (payload.kind === 'full' || payload.kind === 'change') {
+          push(truth.books, name, {
+            at,
+            book: printBook(payload.book),
+            isAnswer,
+            isFull: payload.kind === 'full',
+            delivered,
+            seq: seqOf(payload),
+            connection,
+            matched: undefined,
+          })
+        } else if (payload.kind === 'trade') {
+          push(truth.trades, name, { id: payload.id, at, isAnswer, delivered })
+        } else if (payload.kind === 'sample' && delivered) {
+          push(truth.samples, `${name} ${payload.metric}`, { value: payload.value, at })
+        }
+      }
+    }
+  }
+  return truth
+}
+
+function seqOf(payload: Payload & { kind: 'full' | 'change' }): number | undefined {
+  return payload.seq
+}
+
+// Prices in ten-thousandths and sizes in millionths, as decimals, best first.
+function printBook(book: Book): string {
+  const side = (levels: Book['bids']): string =>
+    levels.map(({ price, size }) => `${printScaled(price, 4)}×${printScaled(size, 6)}`).join(' ')
+  return `${side(book.bids)} | ${side(book.asks)}`
+}
+
+async function readRows(store: Store, venue: VenueId, key: string): Promise<Row[]> {
+  const { sizeDecimals } = VENUES[venue]
+  const rows: Row[] = []
+  let after: number | undefined
+  for (;;) {
+    const page = await store.books({
+      venue,
+      key,
+      order: 'asc',
+      limit: 5000,
+      numbers: true,
+      ...(after === undefined ? {} : { after }),
+    })
+    for (const { columns, firstSequence, from, to } of page.runs) {
+      const ladder = new Ladder()
+      loadBase(ladder, columns)
+      for (let row = 0; row < to; row++) {
+        applyRow(ladder, columns, row)
+        if (row < from) continue
+        const side = ({ price, size }: { price: number[]; size: number[] }): string =>
+          price
+            .map(
+              (p, at) =>
+                `${printScaled(p, ladder.decimals)}×${printScaled(size[at]!, sizeDecimals)}`,
+            )
+            .join(' ')
+        rows.push({
+          received: columns.received[row]!,
+          sequence: firstSequence + row,
+          book: `${side(ladder.bids())} | ${side(ladder.asks())}`,
+          seq: columns.venueSeq[row]!,
+        })
+      }
+    }
+    if (!page.hasMore) return rows
+    after = rows.at(-1)!.sequence
+  }
+}
+
+// Gives every row the payload it came from: the next one in the order of the wire with the same book
+// (and number). A row without one was invented.
+function match(
+  name: string,
+  venue: VenueId,
+  expected: readonly Expected[],
+  rows: readonly Row[],
+  complain: (text: string) => void,
+): void {
+  let at = 0
+  for (const row of rows) {
+    let found: number | undefined
+    // Frames and answers may overtake each other by a little, so a payload is looked for around.
+    for (let next = Math.max(0, at - 64); next < expected.length; next++) {
+      const one = expected[next]!
+      if (one.at > row.received + 50_000) break
+      if (one.matched !== undefined || !one.delivered || one.book !== row.book) continue
+      if (venue === 'venueb' && (one.seq ?? -1) !== row.seq) continue
+      found = next
+      break
+    }
+    if (found === undefined) {
+      complain(
+        `${name}: row ${row.sequence} at ${row.received} equals no book on the wire: ${row.book.slice(0, 80)}`,
+      )
+      continue
+    }
+    expected[found]!.matched = row
+    at = Math.max(at, found + 1)
+  }
+}
+
+function judgeLosses(
+  name: string,
+  venue: VenueId,
+  expected: readonly Expected[],
+  rows: readonly Row[],
+  gaps: readonly Gap[],
+  complain: (text: string) => void,
+): number {
+  let lost = 0
+  let before: Row | undefined
+  const nextRow = nextMatched(expected)
+  for (const [index, one] of expected.entries()) {
+    if (one.matched !== undefined) {
+      if (before === undefined || one.matched.sequence > before.sequence) before = one.matched
+      continue
+    }
+    // Full books of A may be passed over when a newer one is known, and no loss of one can be seen;
+    // answers of C and B are comparisons beside the socket.
+    if (one.isAnswer || venue === 'venuea') continue
+    lost++
+    const last = before?.received ?? rows[0]!.received
+    const next = nextRow[index]
+    const covering = gaps.find(
+      ({ start, end }) =>
+        start <= last && (end === undefined || end >= (next?.received ?? one.at - 1_000_000)),
+    )
+    if (covering === undefined) {
+      complain(
+        `${name}: a book at ${one.at} (${one.delivered ? 'on the wire' : 'lost'}) is in no gap; rows ${before?.sequence}@${last} … ${next?.sequence}@${next?.received}`,
+      )
+    }
+  }
+  return lost
+}
+
+function nextMatched(expected: readonly Expected[]): (Row | undefined)[] {
+  const next: (Row | undefined)[] = []
+  let row: Row | undefined
+  for (let index = expected.length - 1; index >= 0; index--) {
+    next[index] = row
+    row = expected[index]!.matched ?? row
+  }
+  return next
+}
+
+function judgeGaps(
+  name: string,
+  expected: readonly Expected[],
+  rows: readonly Row[],
+  gaps: readonly Gap[],
+  troubles: readonly { from: number; to: number }[],
+  tolerance: number,
+  complain: (text: string) => void,
+): void {
+  const bySequence = new Map(rows.map((row) => [row.sequence, row]))
+  const times = new Set(rows.map(({ received }) => received))
+  for (const { reason, start, end, afterSequence } of gaps) {
+    const where = `${name}: gap ${reason} [${start}, ${end})`
+    if (afterSequence > 0) {
+      if (bySequence.get(afterSequence)?.received !== start) {
+        if (reason !== 'market_closed') complain(`${where} does not start at its last good row`)
+      }
+      const next = bySequence.get(afterSequence + 1)
+      const isSinceFull = reason === 'sequence_break' && name.startsWith('venuec')
+      if (end !== undefined && reason !== 'market_closed' && !isSinceFull) {
+        if (next !== undefined && next.received !== end && next.received < end) {
+          complain(`${where} holds row ${next.sequence} at ${next.received}`)
+        }
+      }
+    }
+    if (end !== undefined && !times.has(end) && reason !== 'market_closed') {
+      const isClosing = gaps.some(
+        (other) => other.reason === 'market_closed' && other.start === end,
+      )
+      if (!isClosing) complain(`${where} does not end at a row`)
+    }
+    if (QUIET.has(reason)) continue
+    const till = (end ?? Infinity) + tolerance
+    const hasLoss = expected.some(
+      (one) =>
+        one.matched === undefined && !one.isAnswer && one.at >= start - tolerance && one.at <= till,
+    )
+    const hasTrouble = troubles.some(({ from, to }) => from <= till && to >= start - tolerance)
+    if (!hasLoss && !hasTrouble) complain(`${where} has no cause`)
+  }
+}
+
+async function judgeTrades(
+  truth: Truth,
+  store: Store,
+  until: number,
+  complain: (text: string) => void,
+): Promise<number> {
+  let count = 0
+  for (const [name, trades] of truth.trades) {
+    const [venue, key] = split(name)
+    const page = await store.trades({ venue, key, order: 'asc', limit: 1_000_000 })
+    const ids = [...page.rows.tradeId]
+    count += ids.length
+    const unique = new Set(ids)
+    if (unique.size !== ids.length) complain(`${name}: trades stored twice`)
+    const instrument = await store.instrument({ venue, key })
+    const gaps = await store.gaps({ venue, key })
+    for (const { id, at, delivered } of trades) {
+      if (!delivered || at > until || at < (instrument?.firstReceived ?? Infinity)) continue
+      const isIn = gaps.some(
+        ({ start, end }) => start - 300_000 <= at && at <= (end ?? Infinity) + 300_000,
+      )
+      const isKept = ids.some((stored) => stored === id || stored.includes(id))
+      if (!isKept && !isIn) complain(`${name}: trade ${id} at ${at} is not stored`)
+    }
+    const told = new Set(trades.filter(({ delivered }) => delivered).map(({ id }) => id))
+    for (const id of unique) {
+      if (![...told].some((one) => id === one || id.includes(one)))
+        complain(`${name}: trade ${id} was never told`)
+    }
+  }
+  return count
+}
+
+async function judgeSamples(
+  truth: Truth,
+  store: Store,
+  until: number,
+  complain: (text: string) => void,
+): Promise<number> {
+  let count = 0
+  for (const [name, samples] of truth.samples) {
+    const [rest, metric] = name.split(' ') as [string, string]
+    const [venue, key] = split(rest)
+    const page = await store.samples({ venue, key, metric, order: 'asc', limit: 1_000_000 })
+    const stored = Array.from({ length: page.rows.count }, (_, at) =>
+      printScaled(page.rows.value[at]!, 8),
+    )
+    const told = samples.filter(({ at }) => at <= until).map(({ value }) => canonical(value))
+    count += stored.length
+    const head = stored.slice(0, told.length)
+    if (stored.length < told.length || head.some((value, at) => value !== told[at])) {
+      complain(`${name}: ${stored.length} samples stored, ${told.length} told`)
+    }
+  }
+  return count
+}
+
+function canonical(value: string): string {
+  return value.includes('.') ? value.replace(/\.?0+$/, '') : value
+}
+
+function split(name: string): [VenueId, string] {
+  const at = name.indexOf(':')
+  return [name.slice(0, at) as VenueId, name.slice(at + 1)]
+}
