@@ -77,6 +77,14 @@ describe('the check of key, clock and signature', () => {
     expect([status, headers?.['retry-after']]).toEqual([429, '7'])
     expect(JSON.parse(body)).toMatchObject({ code: -1003 })
     expect(upstream.quotas).toEqual({ default: { limit: 60, windowMs: 60_000 } })
-    expect(upstream.refusal?.('quota').status).toBe(429)
+    const refusals = (['quota', 'outage', 'signature'] as const).map((why) => {
+      const answer = upstream.refusal!(why)
+      return [answer.status, (JSON.parse(answer.body) as { code: number }).code]
+    })
+    expect(refusals).toEqual([
+      [429, -1003],
+      [503, -1001],
+      [400, -1021],
+    ])
   })
 })

@@ -6,7 +6,7 @@ import type {
   UpstreamRequest,
   World,
 } from '../core/upstream.ts'
-import { missing, refusalOf, refuse } from './refusal.ts'
+import { missing, refuse, staleTimestamp } from './refusal.ts'
 
 /** Checks key, clock and signature of a request; answers undefined for a good one. */
 export type CheckAuth = (
@@ -50,12 +50,12 @@ export function createAuth(world: World, credentials: UpstreamCredentials): Chec
       return refuse(400, -1021, `Timestamp for this request ${words}`)
     }
     if (-ahead > Number(window)) {
-      return refuse(400, -1021, 'Timestamp for this request is outside of the recvWindow.')
+      return staleTimestamp()
     }
     const signature = (query.get('signature') ?? '').toLowerCase()
     if (signature === '') return missing('signature')
     const good = signedTexts(query, order).some((text) => sign(text, apiSecret) === signature)
-    return good ? undefined : refusalOf('signature')
+    return good ? undefined : refuse(400, -1022, 'Signature for this request is not valid.')
   }
 }
 

@@ -37,10 +37,8 @@ describe.skipIf(root === undefined)('the shapes of venue A', () => {
   const { marketTopics } = ask('market/list') as { marketTopics: Topic[] }
   const topic = marketTopics.find((one) => String(one.markets[0]!.marketId) === marketId)!
   const tokenId = topic.markets[0]!.outcomes[0]!.tokenId
-  const documented = read('doc_examples/market_detail.json') as {
-    variantData: { endPrice: string | null }
-    markets: unknown[]
-  }
+  type Documented = { variantData: { endPrice: string | null }; markets: unknown[] }
+  const readDetail = (): Documented => read('doc_examples/market_detail.json') as Documented
 
   it('lists categories as documented', () => {
     const shown = [ask('category/list')]
@@ -53,14 +51,15 @@ describe.skipIf(root === undefined)('the shapes of venue A', () => {
     )
     expect(topics).toHaveLength(2)
     // The end price is null until the round has one.
-    const running = structuredClone(documented)
+    const documented = readDetail()
+    const running = readDetail()
     running.variantData.endPrice = null
     const differences = shapeDifferences(topics, [documented, running], { anyText: true })
     expect(differences).toEqual([])
   })
 
   it('lists and finds topics with the documented fields, their markets as in the detail', () => {
-    const full = JSON.stringify(documented.markets[0])
+    const full = JSON.stringify(readDetail().markets[0])
     for (const [name, file, parameters] of [
       ['market/list', 'market_list', undefined],
       ['market/search', 'market_search', { query: 'bitcoin' }],

@@ -25,8 +25,13 @@ export function refusalOf(why: Refusal): UpstreamAnswer {
     case 'outage':
       return refuse(503, -1001, 'Internal error; unable to process your request. Please try again.')
     case 'signature':
-      return refuse(400, -1022, 'Signature for this request is not valid.')
+      return staleTimestamp()
   }
+}
+
+/** The answer to a signature that has expired. */
+export function staleTimestamp(): UpstreamAnswer {
+  return refuse(400, -1021, 'Timestamp for this request is outside of the recvWindow.')
 }
 
 /** A parameter that must be there and is not. */

@@ -126,7 +126,7 @@ export function createTopics(rounds: Rounds, memory: Memory): Topics {
         })),
       )
       const { phase, outcome: end } = round.proposition
-      const winner = phase === 'resolved' && end !== undefined ? LABEL[end.winner] : undefined
+      const winner = phase === 'resolved' ? end?.winner : undefined
       const seen = VISIBLE[phase]
       const key = String(round.marketId)
       return [
@@ -145,7 +145,6 @@ const TERMS = {
   slippageBps: 1200,
   isYieldBearing: false,
 } as const
-const LABEL = { first: OUTCOMES[0], second: OUTCOMES[1], tie: undefined } as const
 
 const TRADING: Readonly<Record<Phase, string>> = {
   listed: 'MATCHING_NOT_ENABLED',

@@ -1,4 +1,4 @@
-import type { Payload, Refusal, UpstreamAnswer } from '../core/upstream.ts'
+import type { Payload, UpstreamAnswer } from '../core/upstream.ts'
 
 /** An answer with data, billed to a quota. */
 export function good(
@@ -12,18 +12,6 @@ export function good(
 /** A refusal with a body of the part that refuses. */
 export function failed(status: number, body: object, bucket: string): UpstreamAnswer {
   return { status, body: JSON.stringify(body), headers: JSON_TYPE, bucket }
-}
-
-/** The venue's words for what is done to it from outside; it knows no signatures. */
-export function refusalOf(why: Refusal): UpstreamAnswer {
-  switch (why) {
-    case 'quota':
-      return failed(429, { error: 'Too Many Requests' }, 'default')
-    case 'outage':
-      return failed(503, { error: 'Service Unavailable' }, 'default')
-    case 'signature':
-      return failed(403, { error: 'Forbidden' }, 'default')
-  }
 }
 
 /** The venue's limits: calls in sliding 10 s, throttled there rather than refused. */

@@ -37,6 +37,9 @@ type TickEvent = Extract<WorldEvent, { kind: 'tick' }>
 
 const BOTH = [0, 1] as const
 
+/** Data that says nothing of a whole book: faults of the connection meet it all the same. */
+const NO_CLAIM: readonly Payload[] = []
+
 /** Creates the market channel. */
 export function createChannel({ world, conditions, memory, readBooks }: ChannelParts): Channel {
   const clients = new Set<Client>()
@@ -62,7 +65,7 @@ export function createChannel({ world, conditions, memory, readBooks }: ChannelP
       frames.push(toBookFrame(condition, index, readBooks, memory.changedAt(condition.proposition)))
       payloads.push(full(condition, index))
     }
-    wire.send(JSON.stringify(frames), payloads)
+    wire.send(JSON.stringify(frames), payloads.length === 0 ? undefined : payloads)
   }
 
   function obey(client: Client, text: string): void {
@@ -149,7 +152,7 @@ export function createChannel({ world, conditions, memory, readBooks }: ChannelP
       if (!client.custom) continue
       for (const index of BOTH) {
         if (!client.assets.has(condition.tokens[index]) || before?.[index] === now[index]) continue
-        client.wire.send(JSON.stringify(toBestFrame(condition, index, books[index], at)))
+        client.wire.send(JSON.stringify(toBestFrame(condition, index, books[index], at)), NO_CLAIM)
       }
     }
   }
@@ -159,7 +162,7 @@ export function createChannel({ world, conditions, memory, readBooks }: ChannelP
       const wanted = wants(client, condition)
       for (const index of BOTH) {
         if (!wanted[index]) continue
-        client.wire.send(JSON.stringify(toTickFrame(condition, index, event)))
+        client.wire.send(JSON.stringify(toTickFrame(condition, index, event)), NO_CLAIM)
         sendBook(client, condition, index, event.at)
       }
     }

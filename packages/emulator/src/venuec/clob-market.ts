@@ -1,7 +1,7 @@
 import type { Payload } from '../core/upstream.ts'
 import type { Condition } from './conditions.ts'
 import { isClosed } from './gamma-market.ts'
-import { pricesOf, toNumber, winnerOf } from './standing.ts'
+import { pricesOf, toNumber, winnerClaim, winnerOf } from './standing.ts'
 import { descriptionOf, imageOf, isoTime, OUTCOMES, questionOf } from './words.ts'
 
 /** A market as the order books' own catalogue shows it. */
@@ -69,6 +69,5 @@ export function toCompactMarket({ proposition: of, conditionId, tokens }: Condit
 export function clobClaimOf({ proposition: of, conditionId }: Condition): Payload {
   const winner = winnerOf(of)
   const phase = isClosed(of.phase) && winner === undefined ? 'closed' : of.phase
-  const label = winner === undefined ? {} : { winner: OUTCOMES[winner] }
-  return { kind: 'market', key: conditionId, phase, ...label }
+  return { kind: 'market', key: conditionId, phase, ...winnerClaim(winner) }
 }

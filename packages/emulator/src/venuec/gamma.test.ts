@@ -146,10 +146,10 @@ describe('Gamma', () => {
   })
 
   it.each([
-    ['first', '["1", "0"]', 'Up'],
-    ['second', '["0", "1"]', 'Down'],
-    ['tie', '["1", "0"]', 'Up'],
-  ] as const)('closes, proposes and resolves a market won by the %s', (winner, prices, label) => {
+    ['first', '["1", "0"]', 'first'],
+    ['second', '["0", "1"]', 'second'],
+    ['tie', '["1", "0"]', 'first'],
+  ] as const)('closes, proposes and resolves a market won by the %s', (winner, prices, shown) => {
     const market = venue.open()
     const [{ id }] = markets() as [Market]
     const show = () => {
@@ -180,7 +180,7 @@ describe('Gamma', () => {
       umaResolutionStatus: 'resolved',
       umaEndDate: '2026-08-25T12:05:16Z',
       outcomePrices: prices,
-      claim: { phase: 'resolved', winner: label },
+      claim: { phase: 'resolved', winner: shown },
     })
   })
 })

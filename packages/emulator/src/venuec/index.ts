@@ -1,5 +1,5 @@
 import type { CreateUpstream, UpstreamAnswer, UpstreamRequest } from '../core/upstream.ts'
-import { failed, QUOTAS, refusalOf } from './answers.ts'
+import { failed, QUOTAS } from './answers.ts'
 import { createChannel } from './channel.ts'
 import { CLOB, createClob } from './clob.ts'
 import { createConditions } from './conditions.ts'
@@ -42,6 +42,5 @@ export const createVenueCUpstream: CreateUpstream = (world, { speed }) => {
       ws: `${origin.replace(/^http/, 'ws')}${SOCKET}`,
     }),
     keys: (proposition) => conditions.of(proposition).tokens,
-    refusal: refusalOf,
   }
 }

@@ -2,7 +2,6 @@ import { printScaled } from '@priorbook/sdk/domain'
 import type { Payload, Proposition } from '../core/upstream.ts'
 import type { Condition } from './conditions.ts'
 import { complementOf } from './token-book.ts'
-import { OUTCOMES } from './words.ts'
 
 /** The number in JSON that an exact count of 10^-decimals is. */
 export function toNumber(units: number, decimals: number): number {
@@ -38,8 +37,13 @@ export function liquidityOf({ book }: Proposition): number {
 /** What Gamma says of a market, for the log of the truth. */
 export function claimOf({ conditionId, proposition }: Condition): Payload {
   const winner = winnerOf(proposition)
-  const label = winner === undefined ? {} : { winner: OUTCOMES[winner] }
-  return { kind: 'market', key: conditionId, phase: proposition.phase, ...label }
+  return { kind: 'market', key: conditionId, phase: proposition.phase, ...winnerClaim(winner) }
+}
+
+/** The winner in the words of the world, as a part of a claim. */
+export function winnerClaim(winner: 0 | 1 | undefined): { winner?: 'first' | 'second' } {
+  if (winner === undefined) return {}
+  return { winner: winner === 0 ? 'first' : 'second' }
 }
 
 const ONE = 10_000
