@@ -214,6 +214,7 @@ describe('the routes of venue A', () => {
     })
     world.phase(round, 'determined', { winner, endPrice: '63200.01' })
     const determined = detailOf(listed).topic
+    expect(detailOf(listed).payloads[0]).toMatchObject({ kind: 'market', phase: 'closed' })
     expect(determined.variantData.endPrice).toBe('63200.01')
     expect(determined.status).toBe('REGISTERED')
     expect(determined.markets[0].outcomes[0]).not.toHaveProperty('winner')

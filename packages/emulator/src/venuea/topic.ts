@@ -156,14 +156,14 @@ const TRADING: Readonly<Record<Phase, string>> = {
   resolved: 'CLOSED',
 }
 
-// The venue has no word for a dispute: its rounds are decided by a price feed.
+// Between the close and the resolution only the end price changes, and no word of the status.
 const VISIBLE: Readonly<Record<Phase, Phase>> = {
   listed: 'listed',
   open: 'open',
   paused: 'paused',
   closed: 'closed',
-  determined: 'determined',
-  disputed: 'determined',
+  determined: 'closed',
+  disputed: 'closed',
   resolved: 'resolved',
 }
 
