@@ -1,2 +1,3 @@
 /** Venue A (Binance Wallet Prediction, vendor Predict.fun): its normalizer, connector and backfill. */
 export * from './normalize.ts'
+export * from './connector.ts'
