@@ -103,7 +103,7 @@ describe('with credentials', () => {
     const places = sink.captured.map((one) =>
       one.kind === 'note' ? one.note : one.kind === 'frame' ? one.value : undefined,
     )
-    expect(places.indexOf(frame)).toBe(places.indexOf(loss!) + 1)
+    expect(places.indexOf(frame)).toBe(places.indexOf(loss) + 1)
     const asked = venue.commands.filter(({ params }) => params['action'] === 'get_snapshot')
     expect(asked[0]!.params['market_tickers']).toStrictEqual([A, B])
     expect(sink.notes.filter(({ note }) => note === 'connected')).toHaveLength(1)
@@ -377,6 +377,7 @@ describe('without valid credentials', () => {
     venue.fault = 500
     start()
     await until('a state', () => connector.status().state === 'degraded')
+    expect(connector.status().detail).toBe('markets cannot be listed')
     venue.fault = undefined
     venue.list(A)
     await until('a book', () => same(A))

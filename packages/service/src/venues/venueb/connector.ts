@@ -3,6 +3,7 @@ import type { Connector, ConnectorContext, ConnectorStatus } from '../capture/co
 import type { NativeObject } from '../capture/fields.ts'
 import { createQuota } from '../capture/quota.ts'
 import { createRest } from '../capture/rest.ts'
+import { toBudget } from './budget.ts'
 import { createDiscovery } from './discovery.ts'
 import { createEndings } from './endings.ts'
 import { createFollowed } from './followed.ts'
@@ -12,6 +13,7 @@ import { partition } from './partition.ts'
 import { createPoller } from './poller.ts'
 import { createSigner, type Signer } from './signing.ts'
 import { createStream, type Stream } from './stream.ts'
+import { supervise } from './supervise.ts'
 
 /** Where venue B is, who asks, and what to record. */
 export type VenueBOptions = {
@@ -55,12 +57,6 @@ const REFUSED_MS = 300_000
 const BOOKS = { minIntervalMs: 1_000, maxIntervalMs: 120_000, closingMs: 300_000 }
 const TRADES = { minIntervalMs: 5_000, maxIntervalMs: 600_000, closingMs: 300_000 }
 
-// Shares of the quota: what is left after listings, trades and endings goes to books.
-const USABLE = 0.9
-const TRADE_SHARE = 0.1
-const LISTING_SHARE = 0.2
-const ENDINGS_SHARE = 0.05
-
 /** Creates the live part of venue B: socket where credentials allow it, adaptive polling for the rest. */
 export function createVenueBConnector(
   options: VenueBOptions,
@@ -71,7 +67,6 @@ export function createVenueBConnector(
   const { tokensPerSecond, costPerRequest: cost } = options.quota
   const scaled = (ms: number): number => ms / speed
   const quota = createQuota({ limit: tokensPerSecond, windowMs: 1000 })
-  const perSecond = tokensPerSecond / cost
   const followed = createFollowed(scaled(LEAD_MS), scaled(FIRST_CHECK_MS))
   const inSeries = (ticker: unknown): boolean =>
     typeof ticker === 'string' && series.some((name) => ticker.startsWith(`${name}-`))
@@ -96,15 +91,8 @@ export function createVenueBConnector(
   })
   const asking = { rest, sink, log, cost }
 
-  // Listings of many series take longer rounds, so that books keep the larger part of the quota.
-  const listingMs = Math.max(
-    scaled(LISTING_MS),
-    (series.length * 2 * 1000) / (LISTING_SHARE * perSecond),
-  )
-  const listingRate = (series.length * 2 * 1000) / listingMs
-  const tradeRate = Math.max(0.2, TRADE_SHARE * perSecond)
-  const spent = listingRate + tradeRate + ENDINGS_SHARE * perSecond
-  const bookRate = Math.max(0.2 * perSecond, USABLE * perSecond - spent)
+  const perSecond = tokensPerSecond / cost
+  const { listingMs, bookRate, tradeRate } = toBudget(perSecond, series.length, scaled(LISTING_MS))
 
   const onMarkets = (records: readonly MarketRecord[], name: string | undefined): void => {
     const now = sink.now() / 1000
@@ -268,13 +256,12 @@ export function createVenueBConnector(
       share()
       const timer = setInterval(share, TICK_MS)
       try {
-        // Aborting rejects what is asked for at that moment; nothing else rejects.
-        await Promise.allSettled([
-          discovery.run(signal),
-          endings.run(signal),
-          poller.run(signal),
-          stream?.run(signal),
-        ])
+        const parts = { discovery, endings, poller, ...(stream !== undefined && { stream }) }
+        await Promise.all(
+          Object.entries(parts).map(([name, part]) =>
+            supervise(name, (until) => part.run(until), log, signal),
+          ),
+        )
       } finally {
         clearInterval(timer)
         state = 'stopped'

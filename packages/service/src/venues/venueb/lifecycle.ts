@@ -19,6 +19,7 @@ import {
 } from '../capture/fields.ts'
 import type { Arrival } from '../capture/contract.ts'
 import { decimal, isObject, OUTCOMES, payouts } from './market-fields.ts'
+import { isCounter } from './socket-words.ts'
 
 /** True for a message of the socket that tells of a market's life. */
 export function isLifecycle(value: unknown): value is NativeObject {
@@ -37,8 +38,8 @@ export function normalizeLifecycle(message: NativeObject, at: Arrival): MarketRe
     kind: 'market',
     record,
     received: at.received,
-    venueSeq: counter(seq),
-    channel: counter(sid),
+    venueSeq: isCounter(seq) ? seq : undefined,
+    channel: isCounter(sid) ? sid : undefined,
     journal: at.journal,
   })
 }
@@ -120,7 +121,3 @@ function time(msg: NativeObject, name: string): Micros | undefined {
 
 const ZERO_TIME = -62_135_596_800
 const LAST_SECOND = Math.floor(Number.MAX_SAFE_INTEGER / 1_000_000)
-
-function counter(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
-}

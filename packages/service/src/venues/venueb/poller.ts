@@ -4,6 +4,7 @@ import { sleep } from '../../lib/wait.ts'
 import type { RestAnswer } from '../capture/rest.ts'
 import { walk, type Asking } from './ask.ts'
 import { countChanges } from './book-changes.ts'
+import { isObject } from './market-fields.ts'
 import { normalizeOrderbookAnswer } from './orderbook.ts'
 import { createOutages } from './outages.ts'
 import {
@@ -61,14 +62,16 @@ export function createPoller(options: PollerOptions): Poller {
 
   async function pollBook(ticker: string, signal: AbortSignal): Promise<void> {
     busy.add(ticker)
+    let changes: number | undefined
     try {
       const request = { kind: 'orderbook', ticker, depth }
       const path = `/markets/${encodeURIComponent(ticker)}/orderbook`
       const query = { depth: String(depth) }
       const answer = await rest.ask({ request, path, query, cost, urgent: true }, signal)
-      bookPlan.done(ticker, performance.now(), readBook(ticker, answer))
+      changes = readBook(ticker, answer)
     } finally {
       busy.delete(ticker)
+      bookPlan.done(ticker, performance.now(), changes)
     }
   }
 
@@ -105,30 +108,41 @@ export function createPoller(options: PollerOptions): Poller {
     } else backoff.reset()
   }
 
-  async function pollTrades(ticker: string, sinceMs: number, signal: AbortSignal): Promise<void> {
+  /** Asks for the trades of a market since a wall time; false where the venue did not answer. */
+  async function askTrades(
+    ticker: string,
+    sinceMs: number,
+    signal: AbortSignal,
+  ): Promise<TradesSeen> {
     const min = Math.max(0, Math.floor(sinceMs / 1000))
     const query = { ticker, min_ts: String(min), limit: '1000' }
     const request = { kind: 'trades', ticker, min_ts: min }
     let count = 0
-    let newest = sinceMs
-    const end = await walk(
-      options,
-      { request, path: '/markets/trades', query },
-      signal,
-      (value) => {
-        const { trades } = (value ?? {}) as { readonly trades?: unknown }
-        if (!Array.isArray(trades)) return 0
-        for (const trade of trades as readonly unknown[]) {
-          const { created_time } = (trade ?? {}) as { readonly created_time?: unknown }
-          const time = typeof created_time === 'string' ? Date.parse(created_time) : NaN
-          if (time > sinceMs) count++
-          if (time > newest) newest = time
-        }
-        return trades.length
-      },
-    )
-    if (end !== 'failed' && polled.has(ticker)) tradesFrom.set(ticker, newest)
-    tradePlan.done(ticker, performance.now(), end === 'failed' ? undefined : count)
+    let newestMs = sinceMs
+    const take = (value: unknown): number => {
+      const times = tradeTimes(value)
+      for (const time of times) {
+        if (time > sinceMs) count++
+        // Not after now: a time by mistake must not hide the trades until then.
+        if (time > newestMs) newestMs = Math.min(time, sink.now() / 1000)
+      }
+      return times.length
+    }
+    const end = await walk(options, { request, path: '/markets/trades', query }, signal, take)
+    return { isAnswered: end !== 'failed', count, newestMs }
+  }
+
+  async function pollTrades(ticker: string, signal: AbortSignal): Promise<void> {
+    let changes: number | undefined
+    try {
+      const sinceMs = tradesFrom.get(ticker) ?? sink.now() / 1000
+      const { isAnswered, count, newestMs } = await askTrades(ticker, sinceMs, signal)
+      if (!isAnswered) return
+      changes = count
+      if (polled.has(ticker)) tradesFrom.set(ticker, newestMs)
+    } finally {
+      tradePlan.done(ticker, performance.now(), changes)
+    }
   }
 
   /** Starts polls in the plan's order, evenly spread: bursts would come to the venue as too many. */
@@ -147,13 +161,20 @@ export function createPoller(options: PollerOptions): Poller {
         await sleep(IDLE_MS, signal)
         continue
       }
-      const one = poll(ticker).finally(() => underWay.delete(one))
-      // Aborting rejects what is under way; that is no news.
-      one.catch(ignore)
+      const one = poll(ticker)
+        // Aborting rejects what is under way; anything else would be a fault of ours.
+        .catch((error: unknown) => {
+          if (!signal.aborted) log.error({ error, ticker }, 'a poll of venue B failed')
+        })
+        .finally(() => underWay.delete(one))
       underWay.add(one)
       await sleep(1000 / rate(), signal)
     }
-    await Promise.allSettled(underWay)
+    await Promise.all(underWay)
+  }
+
+  function backfill(ticker: string, sinceMs: number): void {
+    backfills.set(ticker, Math.min(sinceMs, backfills.get(ticker) ?? Infinity))
   }
 
   async function runBackfills(signal: AbortSignal): Promise<void> {
@@ -165,7 +186,9 @@ export function createPoller(options: PollerOptions): Poller {
       }
       const [ticker, sinceMs] = first
       backfills.delete(ticker)
-      await pollTrades(ticker, sinceMs, signal)
+      const { isAnswered } = await askTrades(ticker, sinceMs, signal)
+      // To the end of the line; whatever was asked for meanwhile counts too.
+      if (!isAnswered) backfill(ticker, sinceMs)
       await sleep(1000 / tradeRate, signal)
     }
   }
@@ -187,17 +210,20 @@ export function createPoller(options: PollerOptions): Poller {
   return {
     async run(signal) {
       const timer = setInterval(checkOutages, OUTAGE_CHECK_MS)
-      const trades = (ticker: string): Promise<void> =>
-        pollTrades(ticker, tradesFrom.get(ticker) ?? sink.now() / 1000, signal)
       try {
-        await Promise.allSettled([
+        await Promise.all([
           loop(
             bookPlan,
             () => bookRate,
             (ticker) => pollBook(ticker, signal),
             signal,
           ),
-          loop(tradePlan, () => tradeRate, trades, signal),
+          loop(
+            tradePlan,
+            () => tradeRate,
+            (ticker) => pollTrades(ticker, signal),
+            signal,
+          ),
           runBackfills(signal),
         ])
       } finally {
@@ -215,7 +241,7 @@ export function createPoller(options: PollerOptions): Poller {
         // What was traded since the last look.
         const from = tradesFrom.get(key)
         tradesFrom.delete(key)
-        if (from !== undefined) backfills.set(key, from)
+        if (from !== undefined) backfill(key, from)
       }
       for (const { key, sinceMs } of markets) {
         if (polled.has(key)) continue
@@ -233,13 +259,25 @@ export function createPoller(options: PollerOptions): Poller {
     },
     isBusy: (ticker) => busy.has(ticker),
     hurry: (ticker) => bookPlan.hurry(ticker),
-    backfill(ticker, sinceMs) {
-      backfills.set(ticker, Math.min(sinceMs, backfills.get(ticker) ?? Infinity))
-    },
+    backfill,
     get outages() {
       return outages.size
     },
   }
 }
 
-function ignore(): void {}
+type TradesSeen = {
+  readonly isAnswered: boolean
+  readonly count: number
+  readonly newestMs: number
+}
+
+// Milliseconds, or NaN for a trade without a time; the normalizer reads the rest.
+function tradeTimes(value: unknown): number[] {
+  const trades = isObject(value) ? value['trades'] : undefined
+  if (!Array.isArray(trades)) return []
+  return trades.map((trade: unknown) => {
+    const time = isObject(trade) ? trade['created_time'] : undefined
+    return typeof time === 'string' ? Date.parse(time) : NaN
+  })
+}

@@ -4,11 +4,13 @@ import type { NativeObject } from '../capture/fields.ts'
 import { sleep } from '../../lib/wait.ts'
 import { createLink } from '../capture/link.ts'
 import { isObject } from './market-fields.ts'
+import { createMissedTrades, TRADE_MARGIN_MS } from './missed-trades.ts'
 import { createPace } from './pace.ts'
 import { createProbe } from './probe.ts'
 import { createRecovery } from './recovery.ts'
 import { createSequences } from './sequence.ts'
 import type { Signer } from './signing.ts'
+import { CODES, ENDING_CODES, isCounter, LIFE_TYPES, parseFrame, textsOf } from './socket-words.ts'
 import { createSubscriptions, type Command } from './subscriptions.ts'
 
 /** What the socket of venue B needs to know and whom it tells. */
@@ -51,8 +53,6 @@ export interface Stream {
 const TICK_MS = 50
 const COMMAND_TIMEOUT_MS = 5_000
 const MUTE_MS = 60_000
-// A frame can be under way this long before it counts as missed; trades are told apart by their id.
-const TRADE_MARGIN_MS = 5_000
 
 /** Creates the socket; `run` connects it. */
 export function createStream(options: StreamOptions): Stream {
@@ -64,7 +64,7 @@ export function createStream(options: StreamOptions): Stream {
   const probe = createProbe()
   const pace = createPace()
   const mute = new Map<string, number>()
-  const missed = new Map<string, number>()
+  const missed = createMissedTrades()
   let canSnapshot = true
 
   const link = createLink({
@@ -77,7 +77,7 @@ export function createStream(options: StreamOptions): Stream {
     onOpen() {
       const sinceMs = (link.lastFrame ?? sink.now()) / 1000
       for (const { channel, tickers } of subscriptions.all) {
-        if (channel === 'trade') for (const ticker of tickers) missTrades(ticker, sinceMs)
+        if (channel === 'trade') missed.miss(tickers, sinceMs)
       }
       subscriptions.clear()
       sequences.clear()
@@ -95,22 +95,22 @@ export function createStream(options: StreamOptions): Stream {
   })
 
   function take(received: Micros, bytes: Uint8Array): boolean {
-    const value = parse(bytes)
+    const value = parseFrame(bytes)
     if (!isObject(value)) {
       sink.frame(slot, received, bytes, value)
       return false
     }
     const { type, sid, seq } = value
     const msg = isObject(value['msg']) ? value['msg'] : {}
-    const last = typeof sid === 'number' ? sequences.last(sid) : undefined
-    const isJump =
-      typeof sid === 'number' && typeof seq === 'number' && sequences.check(sid, seq) === 'jump'
+    const last = isCounter(sid) ? sequences.last(sid) : undefined
+    const step = isCounter(sid) && isCounter(seq) ? sequences.check(sid, seq) : 'next'
+    const isJump = step === 'jump' && isCounter(sid)
     const channel = typeof sid === 'number' ? subscriptions.bySid(sid)?.channel : undefined
     const isLife = channel === 'market_lifecycle_v2' || LIFE_TYPES.has(type)
     if (isJump && !isLife) {
-      noteLoss(sid, `seq ${seq} after ${last}`)
+      noteLoss(sid, `seq ${String(seq)} after ${last}`)
     }
-    const isEnd = type === 'error' && ENDS.has(msg['code'])
+    const isEnd = type === 'error' && ENDING_CODES.has(msg['code'])
     if (isEnd && !isLife) {
       const dead = sidOf(value)
       if (dead !== undefined) noteLoss(dead, `error ${String(msg['code'])}`)
@@ -118,7 +118,7 @@ export function createStream(options: StreamOptions): Stream {
     const isForeign = LIFE_TYPES.has(type) && !options.isOurs(msg)
     if (!isForeign) sink.frame(slot, received, bytes, value)
     const isBook = type === 'orderbook_delta' || type === 'orderbook_snapshot'
-    act(value, msg, isBook)
+    if (step !== 'old') act(value, msg, isBook)
     if (isJump) {
       if (isLife) options.onLife(undefined)
       else lose(sid)
@@ -159,9 +159,7 @@ export function createStream(options: StreamOptions): Stream {
       if (command === undefined) return
       const added = subscriptions.changed(command, textsOf(msg['market_tickers']))
       const { channel, sid: of } = command.subscription
-      if (command.action === 'delete_markets' && channel === 'orderbook_delta') {
-        for (const gone of command.tickers) leave(gone)
-      }
+      if (channel === 'orderbook_delta') settle(command, now)
       if (of !== undefined) begin(of, channel, added, now)
     } else if (type === 'unsubscribed') {
       if (typeof sid === 'number') end(sid, false)
@@ -170,17 +168,18 @@ export function createStream(options: StreamOptions): Stream {
     }
   }
 
+  function settle({ action, subscription, tickers }: Command, now: number): void {
+    for (const ticker of tickers) {
+      if (action === 'delete_markets') leave(ticker)
+      // Accepted and not in the venue's own list: asking again would bring the same.
+      if (action === 'add_markets' && !subscription.tickers.has(ticker)) silence(ticker, now)
+    }
+  }
+
   function begin(sid: number, channel: string, tickers: readonly string[], now: number): void {
     if (channel === 'orderbook_delta') recovery.expect(sid, tickers, now)
     if (channel !== 'trade') return
-    const groups = new Map<number, string[]>()
-    for (const ticker of tickers) {
-      const sinceMs = missed.get(ticker)
-      if (sinceMs === undefined) continue
-      missed.delete(ticker)
-      groups.set(sinceMs, [...(groups.get(sinceMs) ?? []), ticker])
-    }
-    for (const [sinceMs, group] of groups) options.onTradesMissed(group, sinceMs)
+    for (const [sinceMs, group] of missed.take(tickers)) options.onTradesMissed(group, sinceMs)
   }
 
   function leave(ticker: string): void {
@@ -192,14 +191,9 @@ export function createStream(options: StreamOptions): Stream {
     const subscription = subscriptions.ended(sid)
     probe.ended(sid)
     if (subscription === undefined) return
-    for (const ticker of subscription.tickers) {
-      if (subscription.channel === 'orderbook_delta') leave(ticker)
-      if (subscription.channel === 'trade' && isLoss) missTrades(ticker, sink.now() / 1000)
-    }
-  }
-
-  function missTrades(ticker: string, sinceMs: number): void {
-    if (!missed.has(ticker)) missed.set(ticker, sinceMs - TRADE_MARGIN_MS)
+    const { channel, tickers } = subscription
+    if (channel === 'orderbook_delta') for (const ticker of tickers) leave(ticker)
+    if (channel === 'trade' && isLoss) missed.miss(tickers, sink.now() / 1000)
   }
 
   /** Numbers jumped: books are asked for anew, trades by REST, because no snapshot brings them back. */
@@ -223,31 +217,34 @@ export function createStream(options: StreamOptions): Stream {
     const { code } = msg
     const command = subscriptions.commandOf(value['id'], value['sid'])
     const sid = sidOf(value)
-    const channel = command?.subscription.channel
     log.warn({ slot, sid, code, action: command?.action, why: msg['msg'] }, 'venue B refused')
     if (sid !== undefined) probe.answered(sid)
-    if (ENDS.has(code)) {
+    if (ENDING_CODES.has(code)) {
       pace.slower(now)
       if (sid !== undefined) end(sid, true)
       else if (command !== undefined) subscriptions.failed(command)
       else link.restart('sequence_break', `error ${String(code)} of a subscription not named`)
       return
     }
-    if (code === TOO_MANY_COMMANDS || code === TIMED_OUT) pace.slower(now)
+    const isBusy = code === CODES.tooManyCommands || code === CODES.commandTimeout
+    if (isBusy) pace.slower(now)
     if (command === undefined) return
-    if (code === TOO_MANY_MARKETS) subscriptions.tooMany(command)
+    if (code === CODES.marketLimit) subscriptions.tooMany(command)
     else subscriptions.failed(command)
-    if (code === TOO_MANY_MARKETS || code === TOO_MANY_COMMANDS || code === TIMED_OUT) return
-    if (code === UNSUPPORTED) {
-      if (command.action === 'get_snapshot') canSnapshot = false
-      else if (channel !== undefined) subscriptions.fixed(channel)
+    if (isBusy || code === CODES.marketLimit) return
+    const { action, subscription, tickers } = command
+    if (code === CODES.unsupportedAction) {
+      if (action === 'get_snapshot') canSnapshot = false
+      else subscriptions.fixed(subscription.channel)
       return
     }
     pace.slower(now)
-    if ((code === NO_CHANNEL || code === NO_AUTH) && channel !== undefined) {
-      subscriptions.off(channel)
+    if (code === CODES.unknownChannel || code === CODES.noAuthentication) {
+      subscriptions.off(subscription.channel)
     }
-    const named = textsOf(msg['market_tickers']) ?? textsOf([msg['market_ticker']]) ?? []
+    if (subscription.channel !== 'orderbook_delta' || action === 'get_snapshot') return
+    // Nobody knows which of them the venue minds, unless it says so: polled for a while.
+    const named = textsOf(msg['market_tickers']) ?? textsOf([msg['market_ticker']]) ?? tickers
     for (const ticker of named) silence(ticker, now)
   }
 
@@ -331,35 +328,5 @@ export function createStream(options: StreamOptions): Stream {
       if (!link.connected) return 0
       return subscriptions.all.filter(({ sid }) => sid !== undefined).length
     },
-  }
-}
-
-// Error codes of the AsyncAPI document.
-// The subscription is no more: not known, channel error, buffer overflow.
-const ENDS: ReadonlySet<unknown> = new Set([7, 10, 25])
-const NO_CHANNEL = 8
-const NO_AUTH = 9
-const UNSUPPORTED = 13
-const TIMED_OUT = 18
-const TOO_MANY_MARKETS = 26
-const TOO_MANY_COMMANDS = 27
-
-const LIFE_TYPES: ReadonlySet<unknown> = new Set([
-  'market_lifecycle_v2',
-  'event_lifecycle',
-  'event_fee_update',
-])
-
-function textsOf(value: unknown): string[] | undefined {
-  if (!Array.isArray(value)) return undefined
-  const texts = value.filter((one): one is string => typeof one === 'string')
-  return texts.length === value.length ? texts : undefined
-}
-
-function parse(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
-  } catch {
-    return undefined
   }
 }
