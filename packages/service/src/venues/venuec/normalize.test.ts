@@ -458,6 +458,21 @@ describe('other frames', () => {
   })
 })
 
+describe('suspects of a frame that could not be read', () => {
+  it.each([
+    ['all', undefined],
+    ['all', 5],
+    ['all', bookMessage({ asset_id: 5 })],
+    ['all', bookMessage({ event_type: 5 })],
+    ['all', changeMessage([])],
+    ['none', { event_type: 'sonnet' }],
+    ['none', tradeMessage({ price: 'x' })],
+    ['none', { gameId: 19439 }],
+  ])('are %s of frame %#', (suspects, value) => {
+    expect(normalizer.suspects?.(value)).toBe(suspects)
+  })
+})
+
 describe('clob_book', () => {
   const request = { kind: 'clob_book', token_id: UP, condition_id: MARKET }
   const answer = (value: unknown, asked: object = request) =>

@@ -1,6 +1,6 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { Arrival, CaptureRequest, Normalized, Normalizer } from '../capture/contract.ts'
-import { show } from '../capture/fields.ts'
+import { show, type NativeObject } from '../capture/fields.ts'
 import { normalizeClobMarkets, normalizeGammaEvents, normalizeGammaMarkets } from './catalog.ts'
 import { normalizeFrame } from './frame.ts'
 import { normalizeBookAnswer, normalizeBooksAnswer } from './orderbook.ts'
@@ -10,7 +10,12 @@ export const VENUEC_NORMALIZER_VERSION = 1
 
 /** Creates venue C's normalizer; it has no memory, so one serves everybody. */
 export function createVenueCNormalizer(): Normalizer {
-  return { version: VENUEC_NORMALIZER_VERSION, frame: normalizeFrame, answer: normalizeAnswer }
+  return {
+    version: VENUEC_NORMALIZER_VERSION,
+    frame: normalizeFrame,
+    answer: normalizeAnswer,
+    suspects: suspectsOf,
+  }
 }
 
 function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): Normalized {
@@ -32,3 +37,14 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
       throw new PriorbookError('unknown_event', `venue C has no request ${show(request.kind)}`)
   }
 }
+
+// What names a token closes its book by itself; here is only what names none. A type that is not
+// known concerns no book, but what has the fields of a book and cannot be placed concerns any.
+function suspectsOf(value: unknown): 'all' | 'none' {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'all'
+  const { event_type: type } = value as NativeObject
+  if (typeof type === 'string') return BOOK_TYPES.has(type) ? 'all' : 'none'
+  return ['bids', 'asks', 'price_changes', 'changes'].some((name) => name in value) ? 'all' : 'none'
+}
+
+const BOOK_TYPES: ReadonlySet<string> = new Set(['book', 'price_change', 'tick_size_change'])

@@ -1,0 +1,74 @@
+import { PriorbookError, type BookSnapshot } from '@priorbook/sdk/domain'
+import type { CaptureSink, Normalizer } from '../capture/contract.ts'
+import { sleep } from '../capture/link.ts'
+import type { Rest } from '../capture/rest.ts'
+import type { WatchedToken } from './token-watch.ts'
+
+/** How an answer of GET /book relates to the book that the socket tells. */
+export type Comparison =
+  /** The book was in this state lately: nothing is missing. */
+  | 'same'
+  /** The answer is older than the socket, as stale "ghost" books are; it says nothing. */
+  | 'older'
+  /** There was no book to compare with, and now there is. */
+  | 'first'
+  | 'differs'
+  | 'failed'
+
+/** Asks for full books and compares them with what the socket told. */
+export interface BookClient {
+  compare(token: WatchedToken, urgent: boolean, signal: AbortSignal): Promise<Comparison>
+}
+
+// What the answer already knows may still be under way on the socket.
+const SETTLE_MS = 400
+
+/** Creates the client of books. The answers go to the journal, whatever the comparison says. */
+export function createBookClient(
+  rest: Rest,
+  normalizer: Normalizer,
+  sink: CaptureSink,
+): BookClient {
+  async function ask(
+    token: WatchedToken,
+    urgent: boolean,
+    signal: AbortSignal,
+  ): Promise<BookSnapshot | undefined> {
+    const { key, market } = token.instrument
+    const request = { kind: 'clob_book', token_id: key, condition_id: market }
+    const query = { token_id: key }
+    const answer = await rest.ask({ request, path: '/book', query, urgent }, signal)
+    if (!answer.ok) return undefined
+    try {
+      const at = { received: sink.now(), journal: 0 }
+      const [book] = normalizer.answer(request, answer.value, at).events
+      return book?.kind === 'snapshot' ? book : undefined
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      return undefined
+    }
+  }
+
+  return {
+    async compare(token, urgent, signal) {
+      const book = await ask(token, urgent, signal)
+      if (book === undefined) return 'failed'
+      const ours = token.book
+      if (!ours.isKnown) {
+        ours.replace(book)
+        return 'first'
+      }
+      if (ours.wasLike(book)) return 'same'
+      if (isOlder(book, ours.source)) return 'older'
+      await sleep(SETTLE_MS, signal)
+      if (ours.wasLike(book)) return 'same'
+      if (isOlder(book, ours.source)) return 'older'
+      ours.replace(book)
+      return 'differs'
+    },
+  }
+}
+
+function isOlder(book: BookSnapshot, source: number | undefined): boolean {
+  return book.source !== undefined && source !== undefined && book.source < source
+}

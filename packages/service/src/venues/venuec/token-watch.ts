@@ -1,0 +1,111 @@
+import type { Instrument } from '@priorbook/sdk/domain'
+import type { Followed } from './roster.ts'
+import { TokenBook } from './token-book.ts'
+
+/** One subscribed token and what is known of its stream; times are monotonic milliseconds. */
+export type WatchedToken = {
+  readonly key: string
+  readonly instrument: Instrument
+  readonly market: Followed
+  readonly book: TokenBook
+  readonly spacing: Spacing
+  /** When a frame last named it. */
+  heardMs: number
+  /** Subscribed since then, and no full book came; undefined once one did. */
+  awaitingMs: number | undefined
+  /** No request for a missing book before this. */
+  askAfterMs: number
+  /** When a silence was last looked into. */
+  checkedMs: number
+  comparedMs: number
+  /** True while a request is under way. */
+  isBusy: boolean
+  /** Requests in a row for a first book that brought none. */
+  misses: number
+  /** Subscriptions in a row that were made anew and brought nothing. */
+  failures: number
+  /** Comparisons in a row that differed. */
+  doubts: number
+  /** The socket must bring something until then, or the token is silent. */
+  probationMs: number | undefined
+}
+
+/** Watches one token of a market. */
+export function watchToken(market: Followed, key: string, nowMs: number): WatchedToken {
+  return {
+    key,
+    instrument: { venue: 'venuec', market: market.conditionId, key },
+    market,
+    book: new TokenBook(),
+    spacing: createSpacing(),
+    heardMs: -Infinity,
+    awaitingMs: undefined,
+    askAfterMs: 0,
+    checkedMs: nowMs,
+    comparedMs: nowMs,
+    isBusy: false,
+    misses: 0,
+    failures: 0,
+    doubts: 0,
+    probationMs: undefined,
+  }
+}
+
+/** A subscription that brought no full book for this long is helped by REST; never scaled. */
+export const FIRST_BOOK_MS = 3_000
+/** A token of a trading market is silent after this, unless it is slow by habit; never scaled. */
+export const SILENT_TOKEN_MS = 6_000
+const HABIT_FACTOR = 20
+
+/** What a token needs now. */
+export type Need = 'nothing' | 'first_book' | 'silence' | 'lost' | 'comparison'
+
+/** Says what a token needs; `isLive` means that its market trades. */
+export function needOf(
+  token: WatchedToken,
+  nowMs: number,
+  isLive: boolean,
+  comparisonMs: number,
+): Need {
+  if (token.isBusy) return 'nothing'
+  if (token.probationMs !== undefined) return nowMs > token.probationMs ? 'lost' : 'nothing'
+  if (token.awaitingMs !== undefined) {
+    const isDue = nowMs - token.awaitingMs > FIRST_BOOK_MS && nowMs >= token.askAfterMs
+    return isDue ? 'first_book' : 'nothing'
+  }
+  const quietMs = nowMs - Math.max(token.heardMs, token.checkedMs)
+  const limitMs = Math.max(SILENT_TOKEN_MS, HABIT_FACTOR * token.spacing.median())
+  if (isLive && quietMs > limitMs) return 'silence'
+  return nowMs - token.comparedMs > comparisonMs ? 'comparison' : 'nothing'
+}
+
+/** A frame named the token. */
+export function noteHeard(token: WatchedToken, nowMs: number): void {
+  if (token.heardMs > -Infinity) token.spacing.note(nowMs - token.heardMs)
+  token.heardMs = nowMs
+  token.probationMs = undefined
+  token.failures = 0
+}
+
+/** A stream's habit: the median of its last 64 spacings. */
+export interface Spacing {
+  note(ms: number): void
+  median(): number
+}
+
+const SPACINGS_KEPT = 64
+
+function createSpacing(): Spacing {
+  const kept = new Float64Array(SPACINGS_KEPT)
+  let count = 0
+  return {
+    note(ms) {
+      kept[count++ % SPACINGS_KEPT] = ms
+    },
+    // Sorted only when somebody asks: four times a second, not at every frame.
+    median() {
+      const sorted = kept.slice(0, Math.min(count, SPACINGS_KEPT)).sort()
+      return sorted[sorted.length >> 1] ?? 0
+    },
+  }
+}
