@@ -1,3 +1,4 @@
 /** Venue A (Binance Wallet Prediction, vendor Predict.fun): its normalizer, connector and backfill. */
 export * from './normalize.ts'
 export * from './connector.ts'
+export * from './backfill.ts'

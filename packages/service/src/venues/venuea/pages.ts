@@ -50,6 +50,8 @@ export function readPage(value: unknown): Page {
 export interface PageWalk {
   readonly offset: number
   readonly pages: number
+  /** True while the ends have come latest first. */
+  readonly isOrdered: boolean
   /** Takes the page at `offset`; true when the walk is over. */
   take(page: Page): boolean
 }
@@ -64,7 +66,7 @@ const MAX_PAGES = 60
 export function createPageWalk(untilMs: number, offset = 0, maxPages = MAX_PAGES): PageWalk {
   const seen = new Set<string>()
   let pages = 0
-  let isDescending = true
+  let isOrdered = true
   let lowest = Infinity
   return {
     get offset() {
@@ -73,16 +75,19 @@ export function createPageWalk(untilMs: number, offset = 0, maxPages = MAX_PAGES
     get pages() {
       return pages
     },
+    get isOrdered() {
+      return isOrdered
+    },
     take(page) {
       pages++
       offset += page.count
       const known = seen.size
       for (const topicId of page.topicIds) seen.add(topicId)
       for (const end of page.endsMs) {
-        if (end > lowest) isDescending = false
+        if (end > lowest) isOrdered = false
         lowest = Math.min(lowest, end)
       }
-      const isPast = isDescending && page.endsMs.length > 0 && page.endsMs[0]! < untilMs
+      const isPast = isOrdered && page.endsMs.length > 0 && page.endsMs[0]! < untilMs
       return !page.hasMore || seen.size === known || pages >= maxPages || isPast
     },
   }
