@@ -152,7 +152,10 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
       recovery.attempts++
       const found = await books.compare(token, true, signal)
       recovery.lastMs = performance.now()
-      if (found === 'failed' && token.market.closeMs <= wallMs()) return
+      if (found === 'failed') {
+        if (token.market.closeMs <= wallMs()) return
+        recovery.isWanted = true
+      }
       if (recovery.isWanted && recovery.attempts % RESUBSCRIBE_AFTER === 0) resubscribe(token)
     }
   }

@@ -61,12 +61,12 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     },
     async refresh(signal) {
       const wallMs = options.now()
-      const due = [...roster.all].filter((market) => isDue(market, wallMs))
-      await client.byCondition(
-        due.map(({ conditionId }) => conditionId),
-        false,
-        signal,
-      )
+      const due = [...roster.all].filter((market) => isDue(market, wallMs, SOON_MS / speed))
+      const ids = due.map(({ conditionId }) => conditionId)
+      const named = await client.byCondition(ids, false, signal)
+      // Closed before its time: Gamma hides it.
+      const hidden = ids.filter((id) => !named.has(id))
+      await client.byCondition(hidden, true, signal)
     },
   }
 }
@@ -82,8 +82,8 @@ export function createCoverage(
   }
 }
 
-function isDue(market: Followed, wallMs: number): boolean {
+function isDue(market: Followed, wallMs: number, soonMs: number): boolean {
   if (market.closeMs <= wallMs) return false
   if (!market.isListed || market.tokens.length === 0) return true
-  return isLive(market, wallMs) || market.openMs - wallMs < SOON_MS
+  return isLive(market, wallMs) || market.openMs - wallMs < soonMs
 }
