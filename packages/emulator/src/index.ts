@@ -14,4 +14,5 @@ export {
 } from './faults/fault.ts'
 export { MALFORMED_VARIANTS, type MalformedVariant } from './faults/malform.ts'
 export { randomSchedule, type ScheduledFault, type ScheduleOptions } from './faults/schedule.ts'
+export { playRecording, type Playback, type PlaybackOptions } from './playback/index.ts'
 export type { MarketRates } from './world/index.ts'

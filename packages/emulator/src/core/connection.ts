@@ -142,6 +142,7 @@ export function createConnection(parts: ConnectionParts): Connection {
     close(code, reason) {
       if (!frozen) socket?.close(code, reason)
     },
+    pending: () => socket?.bufferedAmount ?? 0,
     freeze() {
       frozen = true
       socket?.pause()

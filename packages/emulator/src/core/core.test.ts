@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createQuotaMeter } from './quota-meter.ts'
 import { readTruth } from './truth-file.ts'
-import { openTruth, type TruthEvent } from './truth.ts'
+import { openTruth, type TruthEntry, type TruthEvent } from './truth.ts'
+
+async function all(file: string): Promise<TruthEntry[]> {
+  const entries: TruthEntry[] = []
+  for await (const entry of readTruth(file)) entries.push(entry)
+  return entries
+}
 
 describe('a quota meter', () => {
   it('counts in every window, not in fixed ones, and n times as much at speed n', () => {
@@ -59,7 +65,7 @@ describe('the log of the truth', () => {
     for (let i = 0; i < 5_000; i++) truth.note(event, 'text')
     truth.note({ type: 'market', venue: 'venueb', index: 1, keys: ['T'], phase: 'open' })
     truth.close()
-    const read = await Array.fromAsync(readTruth(file))
+    const read = await all(file)
     expect(read).toEqual(truth.entries)
     expect(read.length).toBe(5_001)
     expect(read[0]).toMatchObject({ ...event, text: 'text' })
@@ -70,7 +76,7 @@ describe('the log of the truth', () => {
     const truth = openTruth({ file, books: false, texts: 'hash' })
     truth.note(event, 'text')
     truth.close()
-    const [entry] = await Array.fromAsync(readTruth(file))
+    const [entry] = await all(file)
     expect(entry).toMatchObject({
       hash: '982d9e3eb996f559',
       payloads: [{ kind: 'full', seq: 7 }, {}],

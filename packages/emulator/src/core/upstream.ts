@@ -127,6 +127,8 @@ export interface Wire {
   send(text: string, payloads?: readonly Payload[]): void
   ping(body: string): void
   close(code: number, reason: string): void
+  /** Bytes that the client has not taken yet; whoever sends faster than the world asks. */
+  pending?(): number
 }
 
 /** One connected client. */

@@ -166,6 +166,7 @@ describe('faults of sockets', () => {
     inject({ kind: 'oversized' }, { connection: emulator.connections('venueb')[0]! })
     await until(() => client.texts.some((text) => text.length === 20_000_000))
     await later()
+    expect(frames('oversized').map(({ bytes }) => bytes)).toEqual([20_000_000])
   })
 
   it('refuses connections and takes them again on the same port', async () => {

@@ -46,7 +46,7 @@ describe('a malformed frame', () => {
     expect(of('crossed', objects)).toContain('"bids":[{"price":"0.9900","size":"5"}]')
     expect(of('crossed', delta)).toContain('"price_dollars":"0.9900"')
     expect(() => JSON.parse(of('wrong_types', book)) as unknown).not.toThrow()
-    expect(() => JSON.parse(of('truncated', book)) as unknown).toThrow()
+    expect(() => JSON.parse(of('truncated', book)) as unknown).toThrow('JSON')
     expect(malform(delta, createRandom('x'), 'duplicate_prices').variant).toBe('truncated')
   })
 })

@@ -48,10 +48,10 @@ export interface Client {
   close(): Promise<void>
 }
 
-/** Connects to the emulated venue B. */
-export async function connect(address: ClientAddress): Promise<Client> {
+/** Connects to the emulated venue B, whose clock is `skewMs` ahead of ours. */
+export async function connect(address: ClientAddress, skewMs = 0): Promise<Client> {
   const socket = new WebSocket(address.ws, {
-    headers: signedHeaders(address, '/trade-api/ws/v2'),
+    headers: signedHeaders(address, '/trade-api/ws/v2', skewMs),
     perMessageDeflate: false,
   })
   const texts: string[] = []

@@ -1,0 +1,97 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { startEmulator, type Emulator, type EmulatorOptions } from './emulator.ts'
+import { randomSchedule } from './faults/schedule.ts'
+import { connect, get, type Client } from './venueb/client.testing.ts'
+
+const running: Emulator[] = []
+const clients: Client[] = []
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close()
+  for (const emulator of running.splice(0)) await emulator.close()
+})
+
+async function start(options: EmulatorOptions): Promise<Emulator> {
+  const emulator = await startEmulator(options)
+  running.push(emulator)
+  return emulator
+}
+
+/** Frames of one market from its first opening on, as a client hears them. */
+async function listen(emulator: Emulator, count: number): Promise<string[]> {
+  const address = emulator.addresses.venueb!
+  const client = await connect(address, emulator.world.now('venueb') - Date.now())
+  clients.push(client)
+  const path = '/markets?status=unopened&series_ticker=KXBTC15M'
+  const { markets } = (await get(address, path)) as { markets: { ticker: string }[] }
+  // The last to open, so that the subscription is there first on a slow machine too.
+  const { ticker } = markets[0]!
+  const params = { channels: ['orderbook_delta', 'trade'], market_tickers: [ticker] }
+  client.send({ id: 1, cmd: 'subscribe', params })
+  await client.wait(({ sid, seq }) => sid === 1 && (seq ?? 0) >= count)
+  return client.texts.slice(0, count)
+}
+
+describe('the emulator', () => {
+  it('puts the same bytes on the wire for the same seed and start', async () => {
+    const options = { speed: 300, venues: ['venueb'], start: 1_790_000_000_000 } as const
+    const heard = await Promise.all(
+      ['s', 's', 't'].map(async (seed) => listen(await start({ ...options, seed }), 150)),
+    )
+    expect(heard[1]).toEqual(heard[0])
+    expect(heard[2]).not.toEqual(heard[0])
+  })
+
+  it('floods a venue with as many frames as asked for', async () => {
+    const emulator = await start({
+      venues: ['venueb'],
+      markets: { venueb: 20 },
+      flood: { venue: 'venueb', perSecond: 5_000 },
+    })
+    const address = emulator.addresses.venueb!
+    const client = await connect(address)
+    clients.push(client)
+    const { markets } = (await get(address, '/markets?status=open')) as {
+      markets: { ticker: string }[]
+    }
+    const tickers = markets.map(({ ticker }) => ticker)
+    client.send({
+      id: 1,
+      cmd: 'subscribe',
+      params: { channels: ['orderbook_delta'], market_tickers: tickers },
+    })
+    await client.wait(({ seq }) => (seq ?? 0) > 2_000)
+    const numbers = client.messages.filter(({ sid }) => sid === 1).map(({ seq }) => seq)
+    expect(numbers).toEqual(numbers.map((_, index) => index + 1))
+    const changed = new Set(client.messages.map(({ msg }) => msg['market_ticker']))
+    for (const ticker of tickers) expect(changed).toContain(ticker)
+  })
+
+  it('lives through a schedule of all faults on all venues', async () => {
+    const venues = ['venuea', 'venueb', 'venuec'] as const
+    const faults = randomSchedule(3, { durationMs: 3_000, venues, everyMs: 100 })
+    const emulator = await start({
+      speed: 60,
+      faults: faults.map((item) => ({ ...item, forMs: Math.min(item.forMs, 200) })),
+      log: { memory: true },
+    })
+    const last = faults.at(-1)!.at
+    const begun = performance.now()
+    while (performance.now() - begun < last + 500) {
+      const client = await connect(emulator.addresses.venueb!).catch(() => undefined)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      await client?.close()
+    }
+    const states = emulator.truth.entries.filter((entry) => entry.type === 'fault')
+    expect(states.filter(({ state }) => state === 'begun').length).toBe(faults.length)
+    expect(states.filter(({ state }) => state === 'ended').length).toBe(faults.length)
+    const client = await connect(emulator.addresses.venueb!)
+    await client.close()
+  })
+
+  it('refuses options that make no sense', async () => {
+    await expect(startEmulator({ speed: 0 })).rejects.toThrow('speed')
+    await expect(startEmulator({ markets: { venuec: 7 } })).rejects.toThrow('at most 6')
+    const credentials = { venueb: { keyId: 'k', privateKey: 'no key' } }
+    await expect(startEmulator({ credentials })).rejects.toThrow('PEM')
+  })
+})
