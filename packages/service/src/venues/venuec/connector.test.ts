@@ -50,8 +50,9 @@ class Rig {
     this.running = this.connector.run(this.stop.signal)
   }
 
+  /** True when every token was subscribed, and books came. */
   hasBooks(): boolean {
-    return this.connector.status().state === 'recording'
+    return this.connector.status().state === 'recording' && this.sink.frames.length > 0
   }
 
   /** What a connection was told beside PING. */
@@ -111,7 +112,7 @@ describe('subscriptions', () => {
   }) => {
     const rounds = [1, 2, 3].map((index) => rig.venue.addRound(index * MINUTE, 5 * MINUTE))
     rig.run({ assetsPerSocket: 4 })
-    await until(() => rig.venue.heard.length === 2 && rig.hasBooks())
+    await until(() => rig.venue.heard.flatMap(subscribed).length === 6)
     const tokens = rig.venue.heard.map(subscribed)
     expect(tokens.map(({ length }) => length).sort((a, b) => a - b)).toStrictEqual([2, 4])
     expect(tokens.flat().sort()).toStrictEqual(rounds.flatMap((round) => round.tokens).sort())
@@ -230,7 +231,7 @@ describe('books', () => {
     rig.venue.mute.add(round.tokens[1])
     rig.run()
     const since = performance.now()
-    await until(() => rig.bookRequests(round.tokens[1]) > 0)
+    await until(() => rig.sink.answers.some(({ request }) => request.kind === 'clob_book'))
     expect(performance.now() - since).toBeGreaterThan(3000)
     expect(rig.bookRequests(round.tokens[0])).toBe(0)
     const { request } = rig.sink.answers.find((answer) => answer.request.kind === 'clob_book')!
@@ -363,8 +364,10 @@ describe('resolution', () => {
       { marketId: round.id, native: { gamma: round.gamma as never } },
       { marketId: unknown.id, native: {} },
     ])
-    await until(() => rig.asksFor(round) > 0 && rig.asksFor(unknown) > 0)
-    expect(rig.lastGamma(round)['closed']).toBe(true)
+    const isSaid = (one: FakeRound): boolean => rig.lastGamma(one)['closed'] === true
+    await until(() => isSaid(round) && isSaid(unknown))
+    // Resolved, so that it is not asked for again, and never subscribed.
+    expect([rig.asksFor(round), rig.venue.heard]).toStrictEqual([1, []])
   })
 })
 
