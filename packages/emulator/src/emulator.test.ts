@@ -91,6 +91,8 @@ describe('the emulator', () => {
   it('refuses options that make no sense', async () => {
     await expect(startEmulator({ speed: 0 })).rejects.toThrow('speed')
     await expect(startEmulator({ markets: { venuec: 7 } })).rejects.toThrow('at most 6')
+    const ports = { venuec: Number(new URL((await start({})).control).port) }
+    await expect(startEmulator({ ports })).rejects.toThrow('venuec: listen EADDRINUSE')
     const credentials = { venueb: { keyId: 'k', privateKey: 'no key' } }
     await expect(startEmulator({ credentials })).rejects.toThrow('PEM')
   })

@@ -1,6 +1,6 @@
 import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { createClock } from './core/clock.ts'
-import { startControl } from './core/control.ts'
+import { startControl, type Control } from './core/control.ts'
 import type { QuotaUse } from './core/quota-meter.ts'
 import { startServer, type VenueServer } from './core/server.ts'
 import { openTruth, type Truth, type TruthOptions } from './core/truth.ts'
@@ -146,13 +146,27 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     truth.note({ type: 'market', venue, index, keys, phase, ...winner })
   }
 
-  for (const [venue, { keys, upstream }] of upstreams) {
-    const port = options.ports?.[venue] ?? 0
-    const server = await startServer({ upstream, world, speed, port, faults, truth, random })
-    servers.set(venue, server)
-    const places = upstream.addresses?.(server.origin) ?? EMULATED[venue].addresses(server.origin)
-    addresses[venue] = { ...places, ...keys.client }
+  async function openAll(): Promise<Control> {
+    for (const [venue, { keys, upstream }] of upstreams) {
+      const port = options.ports?.[venue] ?? 0
+      const server = await startServer({ upstream, world, speed, port, faults, truth, random })
+      servers.set(venue, server)
+      const places = upstream.addresses?.(server.origin) ?? EMULATED[venue].addresses(server.origin)
+      addresses[venue] = { ...places, ...keys.client }
+    }
+    const port = options.ports?.control ?? 0
+    return startControl({ port, faults, addresses, quotaPeaks })
   }
+
+  function quotaPeaks(): Partial<Record<VenueId, Readonly<Record<string, QuotaUse>>>> {
+    return Object.fromEntries([...servers].map(([venue, server]) => [venue, server.quotas()]))
+  }
+
+  const control = await openAll().catch(async (error: unknown) => {
+    await Promise.all([...servers.values()].map((server) => server.close()))
+    truth.close()
+    throw error
+  })
 
   let advanced = start
   let owed = 0
@@ -179,17 +193,6 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const scheduled = (options.faults ?? []).map((item) =>
     setTimeout(() => faults.begin(item), item.at),
   )
-
-  function quotaPeaks(): Partial<Record<VenueId, Readonly<Record<string, QuotaUse>>>> {
-    return Object.fromEntries([...servers].map(([venue, server]) => [venue, server.quotas()]))
-  }
-
-  const control = await startControl({
-    port: options.ports?.control ?? 0,
-    faults,
-    addresses,
-    quotaPeaks,
-  })
 
   return {
     addresses,

@@ -4,7 +4,8 @@ import { startEmulator, type Emulator, type EmulatorOptions } from './emulator.t
 import { randomSchedule } from './faults/schedule.ts'
 import { playRecording } from './playback/index.ts'
 
-const HELP = `priorbook-emulator: the three upstream venues on loopback, in their own wire formats
+/** What `--help` prints; the README names every flag of it. */
+export const HELP = `priorbook-emulator: the three upstream venues on loopback, in their own wire formats
 
 usage: priorbook-emulator [options]
        priorbook-emulator --play FILE… | --play-journal DIR --venues venueb   play a recording
@@ -18,6 +19,7 @@ usage: priorbook-emulator [options]
   --flood VENUE:N      so many changes a second on one venue, instead of its order flow
   --port-base N        venue A on N, B on N+1, C on N+2, control on N+3 (default: free ports)
   --log FILE           log of the truth: what was put on the wire and what was not
+  --log-without-books  leave the books out of the log, for benchmarks
   --faults SCHEDULE    none (default), or random:SEED for a day of faults
   --json               one line of JSON with addresses and keys instead of lines for people
   --until-stdin-ends   end when the parent process does
@@ -128,6 +130,7 @@ function parseFlags(args: readonly string[]): Flags {
         flood: { type: 'string' },
         'port-base': { type: 'string' },
         log: { type: 'string' },
+        'log-without-books': { type: 'boolean', default: false },
         faults: { type: 'string' },
         json: { type: 'boolean', default: false },
         'until-stdin-ends': { type: 'boolean', default: false },
@@ -153,6 +156,7 @@ function parseFlags(args: readonly string[]): Flags {
     ...optional('flood', floodOf(values.flood)),
     ...optional('ports', portsOf(values['port-base'])),
     ...optional('logFile', values.log),
+    log: { books: !values['log-without-books'] },
     faults: faultsOf(values.faults, venues),
   }
   return {

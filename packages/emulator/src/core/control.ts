@@ -54,7 +54,9 @@ export async function startControl(parts: ControlParts): Promise<Control> {
   }
 
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (cause) => {
+      reject(new PriorbookError('invalid_argument', `control port: ${cause.message}`, { cause }))
+    })
     server.listen(parts.port, '127.0.0.1', resolve)
   })
   return {

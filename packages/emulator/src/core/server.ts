@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
-import type { VenueId } from '@priorbook/sdk/domain'
+import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import type { ActiveFault, FaultBox } from '../faults/fault-box.ts'
 import type { FaultKind } from '../faults/fault.ts'
 import type { Random } from '../world/random.ts'
@@ -64,6 +64,8 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
   let requests = 0
   let opened = 0
   let refusing = 0
+  let onLast = (): void => {}
+  let isClosed = false
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, autoPong: false })
   const http = createServer({ keepAlive: true }, (request, response) => {
     void readBody(request).then((body) => serve(toRequest(request, body), response))
@@ -162,6 +164,7 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
         connections.delete(id)
         truth.note({ type: 'connection', venue, connection: id, state: 'closed', code })
         session.onClose()
+        if (connections.size === 0) onLast()
       })
       connection.attach(ws)
     })
@@ -169,12 +172,21 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
 
   function listen(port: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      http.once('error', reject)
+      const fail = (cause: Error): void => {
+        reject(new PriorbookError('invalid_argument', `${venue}: ${cause.message}`, { cause }))
+      }
+      http.once('error', fail)
       http.listen(port, HOST, () => {
-        http.off('error', reject)
+        http.off('error', fail)
         resolve((http.address() as AddressInfo).port)
       })
     })
+  }
+
+  // Another program may hold the port for a moment; it was ours and its address is given out.
+  function listenAgain(): void {
+    if (refusing > 0 || isClosed || http.listening) return
+    listen(port).catch(() => setTimeout(listenAgain, 50))
   }
 
   function targets({ target }: ActiveFault): readonly Connection[] {
@@ -211,9 +223,7 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
       if (fault.kind === 'half_open') {
         for (const connection of targets(active)) if (connection.frozen) connection.cut()
       } else if (fault.kind === 'refuse' && --refusing === 0) {
-        listen(port).catch((error: unknown) => {
-          throw error
-        })
+        listenAgain()
       }
     },
     connections: () => [...connections.keys()],
@@ -225,7 +235,12 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
       for (const connection of connections.values()) connection.uncork()
     },
     async close() {
+      isClosed = true
+      const gone = new Promise<void>((resolve) => (onLast = resolve))
+      const many = connections.size
       for (const connection of connections.values()) connection.cut()
+      // The log gets the last lines of every socket before it is closed.
+      if (many > 0) await gone
       http.closeAllConnections()
       sockets.close()
       if (http.listening) await new Promise((resolve) => http.close(resolve))

@@ -96,6 +96,7 @@ export interface Truth {
   readonly entries: readonly TruthEntry[]
   /** Brings every line to the file. */
   flush(): void
+  /** Writes what is left; what happens afterwards is not noted any more. */
   close(): void
 }
 
@@ -110,6 +111,7 @@ export function openTruth(options: TruthOptions): Truth {
   const entries: TruthEntry[] = []
   const lines: string[] = []
   let chars = 0
+  let isClosed = false
   let timer: NodeJS.Timeout | undefined
 
   function flush(): void {
@@ -127,7 +129,7 @@ export function openTruth(options: TruthOptions): Truth {
     entries,
     flush,
     note(event, text) {
-      if (!memory && file === undefined) return
+      if (isClosed || (!memory && file === undefined)) return
       const entry = withText({ at: wallMicros(), ...event }, text, texts)
       if (memory) entries.push(entry)
       if (file === undefined) return
@@ -138,7 +140,9 @@ export function openTruth(options: TruthOptions): Truth {
       else timer ??= setTimeout(flush, FLUSH_MS)
     },
     close() {
+      if (isClosed) return
       flush()
+      isClosed = true
       if (file !== undefined) closeSync(file)
     },
   }

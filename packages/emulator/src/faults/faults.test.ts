@@ -162,6 +162,14 @@ describe('faults of sockets', () => {
     await second.close()
   })
 
+  it('closes with frozen sockets still there', async () => {
+    inject({ kind: 'half_open' })
+    await until(() => frames('stalled').length > 0)
+    await emulator.close()
+    const last = emulator.truth.entries.at(-1)
+    expect(last).toMatchObject({ type: 'connection', state: 'closed' })
+  })
+
   it('sends a frame of 20 MB', async () => {
     inject({ kind: 'oversized' }, { connection: emulator.connections('venueb')[0]! })
     await until(() => client.texts.some((text) => text.length === 20_000_000))

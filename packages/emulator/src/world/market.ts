@@ -122,16 +122,14 @@ export class Market implements Proposition {
 
   /** One level grows and shrinks in turn: the cheapest real change, for floods. */
   flip(): readonly LevelChange[] {
-    const side = this.version & 2 ? 'bid' : 'ask'
-    const level = this.ladder.side(side).at(-1) ?? this.ladder.side('bid').at(-1)
+    const turn = this.version & 2 ? 'bid' : 'ask'
+    // Far from the strike one side has no room; then the other one moves alone.
+    const side = this.ladder.best(turn) === undefined ? (turn === 'bid' ? 'ask' : 'bid') : turn
+    const level = this.ladder.side(side).at(-1)
     if (level === undefined) return []
     const shrinks = (this.version & 1) === 1 && level.size > 1_000_000
     const size = level.size + (shrinks ? -1_000_000 : 1_000_000)
-    const change = this.ladder.set(
-      this.ladder.sizeAt(side, level.price) === level.size ? side : 'bid',
-      level.price,
-      size,
-    )
+    const change = this.ladder.set(side, level.price, size)
     return change === undefined ? [] : this.#apply({ levels: [change] })
   }
 
