@@ -103,9 +103,12 @@ export function createQuota(options: QuotaOptions): Quota {
     },
     refused() {
       refusals++
+      const now = performance.now()
+      // Calls that were under way together are refused together: that is one refusal, not a row.
+      if (now < closedUntil) return
       inRow++
       const pause = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, span / 2) * 2 ** (inRow - 1))
-      closedUntil = Math.max(closedUntil, performance.now() + pause)
+      closedUntil = now + pause
     },
     answered() {
       inRow = 0
