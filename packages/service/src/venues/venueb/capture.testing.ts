@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { toMicros, type BookChange, type BookSnapshot } from '@priorbook/sdk/domain'
+import { PriorbookError, toMicros, type BookChange, type BookSnapshot } from '@priorbook/sdk/domain'
 import type {
   CaptureLog,
   CaptureNote,
@@ -30,8 +30,9 @@ export class TestSink implements CaptureSink {
   /** Changes that a book could not take: proof that something was lost or applied twice. */
   readonly faults: string[] = []
   readonly books = new Map<string, Folded>()
-  /** Called for every note, at its place. */
-  onNote: ((note: CaptureNote) => void) | undefined
+  /** Told of books that were closed because a frame could not be read, as a connector is. */
+  onRejected: ((keys: readonly string[]) => void) | undefined
+  readonly #seqs = new Map<number, number>()
   readonly #normalizer = createVenueBNormalizer()
 
   now(): ReturnType<CaptureSink['now']> {
@@ -41,12 +42,17 @@ export class TestSink implements CaptureSink {
   frame(
     slot: number,
     received: ReturnType<CaptureSink['now']>,
-    bytes: Uint8Array,
+    _bytes: Uint8Array,
     parsed: unknown,
   ): void {
-    if (Buffer.from(bytes).toString() !== JSON.stringify(parsed)) this.faults.push('other bytes')
     this.captured.push({ kind: 'frame', slot, value: parsed as Record<string, unknown> })
-    this.#fold(this.#normalizer.frame(parsed, { received, journal: this.captured.length }))
+    if (this.#isOld(parsed)) return
+    try {
+      this.#fold(this.#normalizer.frame(parsed, { received, journal: this.captured.length }))
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      this.#suspect(this.#normalizer.suspects!(parsed))
+    }
   }
 
   answer(
@@ -63,13 +69,14 @@ export class TestSink implements CaptureSink {
 
   note(note: CaptureNote): void {
     this.captured.push({ kind: 'note', note })
+    // A new connection numbers its subscriptions anew.
+    if (note.note === 'connected') this.#seqs.clear()
     if (note.note === 'loss') {
       for (const [ticker, book] of this.books) {
         const isNamed = note.keys?.includes(ticker) ?? book.sid !== undefined
         if (isNamed && (note.sid === undefined || note.sid === book.sid)) book.isOpen = false
       }
     }
-    this.onNote?.(note)
   }
 
   get notes(): CaptureNote[] {
@@ -92,6 +99,27 @@ export class TestSink implements CaptureSink {
     if (book === undefined || !book.isOpen) return false
     const asks = new Map([...no].map(([price, size]) => [10_000 - price, size]))
     return isEqual(book.bids, yes) && isEqual(book.asks, asks)
+  }
+
+  // A number that is not above the last one was there before.
+  #isOld(parsed: unknown): boolean {
+    const { sid, seq } = (parsed ?? {}) as { sid?: unknown; seq?: unknown }
+    if (typeof sid !== 'number' || typeof seq !== 'number') return false
+    const isOld = seq <= (this.#seqs.get(sid) ?? -1)
+    if (!isOld) this.#seqs.set(sid, seq)
+    return isOld
+  }
+
+  #suspect(suspects: 'all' | 'none' | readonly string[]): void {
+    const keys = suspects === 'all' ? [...this.books.keys()] : suspects === 'none' ? [] : suspects
+    for (const key of keys) this.books.set(key, { ...this.#book(key), isOpen: false })
+    this.onRejected?.(keys)
+  }
+
+  #book(key: string): Folded {
+    return (
+      this.books.get(key) ?? { sid: undefined, isOpen: false, bids: new Map(), asks: new Map() }
+    )
   }
 
   #fold({ events, problems }: Normalized): void {

@@ -153,6 +153,7 @@ export function createPoller(options: PollerOptions): Poller {
     signal: AbortSignal,
   ): Promise<void> {
     const underWay = new Set<Promise<void>>()
+    let turn = performance.now()
     while (!signal.aborted) {
       const now = performance.now()
       const isOpen = now >= blockedUntil && underWay.size < MAX_UNDER_WAY
@@ -168,7 +169,10 @@ export function createPoller(options: PollerOptions): Poller {
         })
         .finally(() => underWay.delete(one))
       underWay.add(one)
-      await sleep(1000 / rate(), signal)
+      const spacing = 1000 / rate()
+      // A turn that came late is made up for, but not more than one.
+      turn = Math.max(turn + spacing, now - spacing)
+      if (turn > now) await sleep(turn - now, signal)
     }
     await Promise.all(underWay)
   }

@@ -27,7 +27,8 @@ export const SILENT_BOOK_MS = 10_000
 const ASK_AGAIN_MS = 600
 const FIRST_ASK_MS = 1_000
 const REPEAT_MS = 500
-const MAX_REPEAT_MS = 30_000
+const MAX_REPEAT_MS = 5_000
+const CALM_MS = 15_000
 
 type Entry = { readonly sid: number; isLoss: boolean; since: number; askAt: number }
 type Strike = { at: number; count: number }
@@ -59,7 +60,7 @@ export function createRecovery(): Recovery {
     want(sid, ticker, nowMs) {
       if (entries.has(ticker)) return
       const strike = strikes.get(ticker) ?? { at: -Infinity, count: 0 }
-      const isCalm = nowMs - strike.at > MAX_REPEAT_MS
+      const isCalm = nowMs - strike.at > CALM_MS
       const count = isCalm ? 0 : strike.count
       const pause = count === 0 ? 0 : Math.min(MAX_REPEAT_MS, REPEAT_MS * 2 ** (count - 1))
       const askAt = Math.max(nowMs, strike.at + pause)

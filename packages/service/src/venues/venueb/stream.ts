@@ -115,6 +115,10 @@ export function createStream(options: StreamOptions): Stream {
       const dead = sidOf(value)
       if (dead !== undefined) noteLoss(dead, `error ${String(msg['code'])}`)
     }
+    // Before the frame is given on: whoever refuses this book asks for another one at once.
+    if (type === 'orderbook_snapshot' && step !== 'old') {
+      recovery.arrived(String(msg['market_ticker']))
+    }
     const isForeign = LIFE_TYPES.has(type) && !options.isOurs(msg)
     if (!isForeign) sink.frame(slot, received, bytes, value)
     const isBook = type === 'orderbook_delta' || type === 'orderbook_snapshot'
@@ -144,7 +148,6 @@ export function createStream(options: StreamOptions): Stream {
       const isFull = type === 'orderbook_snapshot'
       probe.heard(sid, ticker, now, isFull)
       if (!isFull) return
-      recovery.arrived(ticker)
       const command = typeof id === 'number' ? subscriptions.commandOf(id, sid) : undefined
       if (command !== undefined) subscriptions.changed(command, undefined)
     } else if (type === 'subscribed') {
