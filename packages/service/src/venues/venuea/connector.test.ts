@@ -399,6 +399,23 @@ describe('credentials', () => {
   })
 })
 
+it.each([-90_000, 90_000])(
+  'signs by the clock of a venue that differs by %s ms',
+  async (skewMs) => {
+    listRounds(roundObject(1, -1000, HOUR))
+    upstream.script.skewMs = skewMs
+    upstream.script.refuse = ({ query }) => {
+      const ahead = Number(query.get('timestamp')) - (Date.now() + skewMs)
+      const isGood = ahead < 1000 && ahead > -Number(query.get('recvWindow'))
+      return isGood ? undefined : { status: 400, body: { code: -1021, msg: 'outside' } }
+    }
+    const connector = start()
+    await until(() => connector.status().state === 'recording')
+    expect(upstream.faults).toStrictEqual([])
+    expect(log.errors).toStrictEqual([])
+  },
+)
+
 it('answers that are no JSON or of another shape stop nothing', async () => {
   listRounds(roundObject(1, -1000, HOUR))
   const list = upstream.script.list.bind(upstream.script)

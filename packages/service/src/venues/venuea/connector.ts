@@ -75,10 +75,9 @@ export function createVenueAConnector(
     const now = nowMs()
     const carried = new Set<string>()
     for (const market of rounds.markets.values()) {
-      // A market that has just closed may still send; it is not taken up any more.
-      if (rounds.isOpen(market, now) || rounds.isOpen(market, now - periods.lingerMs)) {
-        carried.add(market.marketId)
-      }
+      // One that is about to open will send soon, one that has just closed may still do so.
+      const nearby = [now, now + periods.aheadMs, now - periods.lingerMs]
+      if (nearby.some((ms) => rounds.isOpen(market, ms))) carried.add(market.marketId)
     }
     if (standing.maySocket(now)) feeds.carry(carried, signal)
     noteSilence(rounds, sink, now)

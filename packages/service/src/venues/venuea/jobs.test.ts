@@ -120,6 +120,17 @@ describe('the details of a round', () => {
 })
 
 describe('silence', () => {
+  it('is none before a market trades, and counts from its opening', () => {
+    const sink = createTestSink()
+    const { rounds, market } = setUp({}, OPEN - 10 * MINUTE)
+    market.status = 'scheduled'
+    noteSilence(rounds, sink, OPEN - 1)
+    noteSilence(rounds, sink, OPEN + MINUTE - 1)
+    expect(sink.notes).toStrictEqual([])
+    noteSilence(rounds, sink, OPEN + MINUTE)
+    expect(sink.notes).toHaveLength(1)
+  })
+
   it('is the venue where a book was asked for in vain, and the quota where none was', () => {
     const sink = createTestSink()
     const { rounds, market } = setUp()

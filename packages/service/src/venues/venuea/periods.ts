@@ -21,6 +21,8 @@ export type Periods = {
   resolutionPollMs(polls: number): number
   /** Resolutions are not asked for any longer than this. */
   readonly giveUpMs: number
+  /** A market is subscribed so long before it opens, for its first frame. */
+  readonly aheadMs: number
   /** Frames of a closed market may still come. */
   readonly lingerMs: number
   /** Between attempts with credentials that were refused. */
@@ -48,6 +50,7 @@ export function createPeriods(speed: number): Periods {
     resolutionMs: at(2 * SECOND),
     resolutionPollMs: (polls) => at(Math.min(10 * MINUTE, 3 * SECOND * 2 ** Math.min(polls, 10))),
     giveUpMs: at(6 * 60 * MINUTE),
+    aheadMs: at(30 * SECOND),
     lingerMs: at(10 * SECOND),
     credentialsMs: at(MINUTE),
     lookMs: at(SECOND),

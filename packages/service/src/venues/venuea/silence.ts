@@ -11,7 +11,12 @@ export function noteSilence(rounds: Rounds, sink: CaptureSink, nowMs: number): v
   const silent: string[] = []
   const unasked: string[] = []
   for (const market of rounds.markets.values()) {
-    if (market.isSilent || !rounds.isOpen(market, nowMs)) continue
+    if (!rounds.isOpen(market, nowMs)) {
+      // Before it trades nothing is expected of it: its silence counts from its opening.
+      market.heardMs = nowMs
+      continue
+    }
+    if (market.isSilent) continue
     if (nowMs - market.heardMs <= SILENT_INTERVALS * rounds.expectedMs(market, nowMs)) continue
     market.isSilent = true
     const wasAsked = market.isAsking || market.askedMs > market.heardMs

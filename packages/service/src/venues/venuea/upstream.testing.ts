@@ -27,6 +27,8 @@ export type Script = {
   /** A status other than 200 is sent as it is. */
   refuse(seen: Seen): { readonly status: number; readonly body: unknown } | undefined
   refuseSocket(): number | undefined
+  /** How far the venue's clock is ahead of ours. */
+  skewMs: number
 }
 
 /** The upstream with everything that was asked of it. */
@@ -56,6 +58,7 @@ export async function openTestUpstream(script: Partial<Script> = {}): Promise<Te
     lastTrade: (marketId) => ({ marketId: Number(marketId), lastTradePrice: '0.5' }),
     refuse: () => undefined,
     refuseSocket: () => undefined,
+    skewMs: 0,
     ...script,
   }
   const seen: Seen[] = []
@@ -67,8 +70,13 @@ export async function openTestUpstream(script: Partial<Script> = {}): Promise<Te
     const one = { path, query, atMs: performance.now() }
     seen.push(one)
     const refusal = complete.refuse(one)
-    if (refusal === undefined) faults.push(...faultsOf(request, text, 'as sent'))
-    response.writeHead(refusal?.status ?? 200, { 'content-type': 'application/json' })
+    if (refusal === undefined) {
+      faults.push(...faultsOf(request, text, 'as sent', complete.skewMs))
+    }
+    response.writeHead(refusal?.status ?? 200, {
+      'content-type': 'application/json',
+      date: new Date(Date.now() + complete.skewMs).toUTCString(),
+    })
     response.end(JSON.stringify(refusal === undefined ? answer(complete, one) : refusal.body))
   })
   const sockets = new WebSocketServer({ noServer: true })
@@ -79,7 +87,7 @@ export async function openTestUpstream(script: Partial<Script> = {}): Promise<Te
       socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\n\r\n`)
       return
     }
-    faults.push(...faultsOf(request, text, 'sorted'))
+    faults.push(...faultsOf(request, text, 'sorted', complete.skewMs))
     sockets.handleUpgrade(request, socket, head, (client: WebSocket) => {
       opened.push((query.get('topic') ?? '').split('|'))
       client.on('message', (data: Buffer) => {
@@ -129,7 +137,12 @@ function parts(request: IncomingMessage): { path: string; text: string; query: U
 }
 
 // Written for itself, so that it does not repeat a mistake of the code under test.
-function faultsOf(request: IncomingMessage, text: string, order: 'as sent' | 'sorted'): string[] {
+function faultsOf(
+  request: IncomingMessage,
+  text: string,
+  order: 'as sent' | 'sorted',
+  skewMs: number,
+): string[] {
   const faults: string[] = []
   if (request.headers['x-mbx-apikey'] !== KEY.apiKey) faults.push('key')
   const [signed = '', signature] = text.split('&signature=')
@@ -138,7 +151,7 @@ function faultsOf(request: IncomingMessage, text: string, order: 'as sent' | 'so
   const names = signed.split('&').map((pair) => pair.split('=', 1)[0]!)
   if (order === 'sorted' && names.join() !== [...names].sort().join()) faults.push('order')
   const timestamp = Number(new URLSearchParams(text).get('timestamp'))
-  if (Math.abs(timestamp - Date.now()) > 10_000) faults.push(`timestamp ${timestamp}`)
+  if (Math.abs(timestamp - Date.now() - skewMs) > 10_000) faults.push(`timestamp ${timestamp}`)
   return faults
 }
 
