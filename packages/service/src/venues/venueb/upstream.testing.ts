@@ -41,6 +41,8 @@ export class TestVenue {
   neverEnds = false
   marketLimit = Infinity
   answersSnapshots = true
+  /** So many of the next snapshots cannot be read. */
+  spoils = 0
   /** Frames are numbered and not sent. */
   drops = { orderbook_delta: 0, trade: 0 }
   readonly #sessions = new Set<Session>()
@@ -314,7 +316,10 @@ export class TestVenue {
     const sub = subs.get(sid)!
     const yes = market.yes.size === 0 ? {} : { yes_dollars_fp: levels(market.yes) }
     const no = market.no.size === 0 ? {} : { no_dollars_fp: levels(market.no) }
-    const msg = { market_ticker: ticker, market_id: 'id', ...yes, ...no }
+    const isSpoiled = this.spoils > 0
+    if (isSpoiled) this.spoils--
+    const sides = isSpoiled ? { yes_dollars_fp: 'spoiled' } : { ...yes, ...no }
+    const msg = { market_ticker: ticker, market_id: 'id', ...sides }
     const seq = ++sub.seq
     socket.send(
       JSON.stringify({
