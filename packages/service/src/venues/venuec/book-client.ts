@@ -12,7 +12,10 @@ export type Comparison =
   | 'older'
   /** There was no book to compare with, and now there is. */
   | 'first'
+  /** The answer is from a time that the socket told of, and the socket told something else. */
   | 'differs'
+  /** The answer is newer than what the socket told, and the socket does not follow. */
+  | 'newer'
   | 'failed'
 
 /** Asks for full books and compares them with what the socket told. */
@@ -58,17 +61,13 @@ export function createBookClient(
         ours.replace(book)
         return 'first'
       }
-      if (ours.wasLike(book)) return 'same'
-      if (isOlder(book, ours.source)) return 'older'
+      const relation = ours.relate(book)
+      if (relation !== 'ahead') return relation
       await sleep(SETTLE_MS, signal)
-      if (ours.wasLike(book)) return 'same'
-      if (isOlder(book, ours.source)) return 'older'
+      const settled = ours.relate(book)
+      if (settled !== 'ahead') return settled
       ours.replace(book)
-      return 'differs'
+      return 'newer'
     },
   }
-}
-
-function isOlder(book: BookSnapshot, source: number | undefined): boolean {
-  return book.source !== undefined && source !== undefined && book.source < source
 }

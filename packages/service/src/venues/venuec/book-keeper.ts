@@ -9,6 +9,7 @@ import {
   FIRST_BOOK_MS,
   needOf,
   noteHeard,
+  noteTrading,
   watchToken,
   type Need,
   type WatchedToken,
@@ -37,7 +38,7 @@ export interface BookKeeper {
 /** What keeping books needs. */
 export type BookKeeperOptions = {
   readonly books: BookClient
-  readonly sockets: Pick<Sockets, 'resubscribe' | 'isConnected'>
+  readonly sockets: Pick<Sockets, 'resubscribe' | 'isConnected' | 'isAlive'>
   readonly quota: Quota
   readonly speed: number
   readonly sink: CaptureSink
@@ -81,10 +82,10 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
     underWay.add(settled)
   }
 
-  /** Subscribes anew; the second time in a row on another socket, because this one may be stuck. */
+  /** Subscribes anew; the second time in a row elsewhere, where the socket lives and only this is stuck. */
   function resubscribe(token: WatchedToken): boolean {
     token.failures++
-    return sockets.resubscribe(token.key, token.failures > 1)
+    return sockets.resubscribe(token.key, token.failures > 1 && sockets.isAlive(token.key))
   }
 
   async function serve(token: WatchedToken, need: Need, signal: AbortSignal): Promise<void> {
@@ -98,21 +99,29 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
         takeFirst(token, found, nowMs)
       } else if (need === 'silence') {
         token.checkedMs = nowMs
-        if (found === 'differs' || found === 'failed') {
+        if (found !== 'same' && found !== 'older' && sockets.isAlive(token.key)) {
           if (resubscribe(token)) token.probationMs = nowMs + FIRST_BOOK_MS
         }
-      } else if (found === 'differs') {
-        log.warn({ token: token.key }, 'venue C: the book of the socket was not the venue’s')
-        token.doubts++
-        if (token.doubts > 1) {
-          token.doubts = 0
-          resubscribe(token)
-        }
-      } else if (found === 'same') token.doubts = 0
+      } else takeComparison(token, found)
     } finally {
       token.isBusy = false
       if (need === 'comparison') comparisons--
     }
+  }
+
+  // Once can be the moment between two changes; twice in a row something is missing.
+  function takeComparison(token: WatchedToken, found: Comparison): void {
+    if (found === 'failed' || found === 'older') return
+    if (found === 'same' || found === 'first') {
+      token.doubts = 0
+      return
+    }
+    token.doubts++
+    if (token.doubts < 2) return
+    log.warn({ token: token.key, found }, 'venue C: the socket lost changes of a book')
+    token.doubts = 0
+    // A socket that is silent as a whole is replaced by its watchdog.
+    if (sockets.isAlive(token.key)) resubscribe(token)
   }
 
   function takeFirst(token: WatchedToken, found: Comparison, nowMs: number): void {
@@ -136,6 +145,8 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
   function declareSilent(token: WatchedToken): void {
     token.probationMs = undefined
     token.checkedMs = performance.now()
+    // Where nothing comes at all, the socket's watchdog says so of all its tokens.
+    if (!sockets.isAlive(token.key)) return
     const why = 'the token is silent, and subscribing anew brought nothing'
     sink.note({ note: 'loss', reason: 'venue_silent', why, keys: [token.key] })
   }
@@ -215,7 +226,8 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
         if (!sockets.isConnected(token.key)) continue
         const isTrading = isLive(token.market, wall)
         const comparisonMs = (isTrading ? COMPARISON_MS : QUIET_COMPARISON_MS) / speed
-        const need = needOf(token, nowMs, isTrading, comparisonMs)
+        noteTrading(token, isTrading, nowMs)
+        const need = needOf(token, nowMs, comparisonMs)
         if (need === 'nothing') continue
         if (need === 'lost') {
           declareSilent(token)

@@ -31,6 +31,8 @@ export interface Sockets {
   /** Subscribes a token anew, on another socket if told so; false where there is no connection. */
   resubscribe(token: string, elsewhere: boolean): boolean
   isConnected(token: string): boolean
+  /** True when the token's socket brought something lately, be it of other tokens. */
+  isAlive(token: string): boolean
   /** Tokens that no socket had room for. */
   readonly homeless: number
   readonly status: ConnectorStatus['sockets']
@@ -42,7 +44,12 @@ type Socket = {
   readonly tokens: Set<string>
   /** True once this connection got its first message, which has another form than the later ones. */
   isGreeted: boolean
+  /** When it last brought something of a subscribed token; monotonic. */
+  heardMs: number
 }
+
+/** A socket that brought nothing for this long is not known to live; its watchdog judges it later. */
+const ALIVE_MS = 2_000
 
 /** Creates the sockets; none connects before `run` and before there are tokens. */
 export function createSockets(options: SocketsOptions): Sockets {
@@ -63,19 +70,20 @@ export function createSockets(options: SocketsOptions): Sockets {
         socket.isGreeted = false
         subscribe(socket, [...tokens])
       },
-      onText: (received, bytes) => onText(slot, received, bytes),
+      onText: (received, bytes) => onText(socket, received, bytes),
       expectsData: () => options.expectsData(tokens),
       keepAlive: { text: 'PING', everyMs: options.pingMs },
       sink,
       log,
     })
-    const socket: Socket = { slot, link, tokens, isGreeted: false }
+    const socket: Socket = { slot, link, tokens, isGreeted: false, heardMs: -Infinity }
     sockets.push(socket)
     if (signal !== undefined) running.push(link.run(signal))
     return socket
   }
 
-  function onText(slot: number, received: Micros, bytes: Uint8Array): boolean {
+  function onText(socket: Socket, received: Micros, bytes: Uint8Array): boolean {
+    const { slot } = socket
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
     if (CONTROL.test(text)) {
       if (!KNOWN_WORDS.has(text)) log.warn({ slot, text }, 'venue C sent a word of its own')
@@ -83,7 +91,9 @@ export function createSockets(options: SocketsOptions): Sockets {
     }
     const parsed = parse(text)
     sink.frame(slot, received, bytes, parsed)
-    return parsed !== undefined && options.onFrame(received, parsed)
+    if (parsed === undefined || !options.onFrame(received, parsed)) return false
+    socket.heardMs = performance.now()
+    return true
   }
 
   function subscribe(socket: Socket, tokens: readonly string[]): void {
@@ -165,6 +175,10 @@ export function createSockets(options: SocketsOptions): Sockets {
       unsubscribe(socket, [token])
       subscribe(socket, [token])
       return true
+    },
+    isAlive(token) {
+      const socket = homes.get(token)
+      return socket !== undefined && performance.now() - socket.heardMs < ALIVE_MS
     },
     isConnected: (token) => homes.get(token)?.link.connected ?? false,
     get homeless() {

@@ -3,6 +3,17 @@ import type { BookChange, BookSnapshot, Micros } from '@priorbook/sdk/domain'
 /** How many states of a book are remembered: some seconds of a busy round. */
 const STATES_KEPT = 1024
 
+/** What a full book from elsewhere is to the one that the socket tells. */
+export type Relation =
+  /** The book was in this state lately. */
+  | 'same'
+  /** It is from before all states that are remembered. */
+  | 'older'
+  /** It is not from before the newest state: what leads to it may be under way. */
+  | 'ahead'
+  /** It is from between the states, and none of them is like it. */
+  | 'differs'
+
 /**
  * A token's book as the socket tells it, held to be compared with what REST tells. A state is one
  * number, so that an answer which is a little older or newer than the socket is found among the
@@ -15,6 +26,8 @@ export class TokenBook {
   source: Micros | undefined
   readonly #levels = new Map<number, number>()
   readonly #states: number[] = []
+  /** The venue's times of the states. */
+  readonly #sources: number[] = []
   #next = 0
   #low = 0
   #high = 0
@@ -46,14 +59,19 @@ export class TokenBook {
     this.isKnown = false
     this.source = undefined
     this.#states.length = 0
+    this.#sources.length = 0
     this.#next = 0
   }
 
-  /** True when the book was in this state lately. */
-  wasLike(book: BookSnapshot): boolean {
+  /** How a full book from elsewhere relates to the states that this one went through. */
+  relate(book: BookSnapshot): Relation {
     const other = new TokenBook()
     other.replace(book)
-    return this.#states.includes(other.#state())
+    if (this.#states.includes(other.#state())) return 'same'
+    const { source } = book
+    if (source === undefined || this.source === undefined || source >= this.source) return 'ahead'
+    const isFull = this.#states.length === STATES_KEPT
+    return source < this.#sources[isFull ? this.#next : 0]! ? 'older' : 'differs'
   }
 
   #set(key: number, size: number): void {
@@ -78,6 +96,7 @@ export class TokenBook {
 
   #remember(): void {
     this.#states[this.#next] = this.#state()
+    this.#sources[this.#next] = this.source ?? 0
     this.#next = (this.#next + 1) % STATES_KEPT
   }
 }

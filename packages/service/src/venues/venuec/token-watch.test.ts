@@ -10,7 +10,14 @@ import {
   UP,
 } from './fixtures.ts'
 import { createVenueCNormalizer } from './normalize.ts'
-import { needOf, noteHeard, watchToken, type Need, type WatchedToken } from './token-watch.ts'
+import {
+  needOf,
+  noteHeard,
+  noteTrading,
+  watchToken,
+  type Need,
+  type WatchedToken,
+} from './token-watch.ts'
 
 const normalizer = createVenueCNormalizer()
 const OPEN_MS = Date.parse('2026-09-21T14:10:00Z')
@@ -31,10 +38,20 @@ describe('what a token needs', () => {
     noteHeard(token, 0)
     expect(needAt(token, 6000)).toBe('nothing')
     expect(needAt(token, 6001)).toBe('silence')
-    expect(needAt(token, 6001, false)).toBe('nothing')
     token.checkedMs = 6001
     expect(needAt(token, 12_001)).toBe('nothing')
     expect(needAt(token, 12_002)).toBe('silence')
+  })
+
+  it('is nothing before its market trades, and silence is counted from then on', () => {
+    const token = watched()
+    noteHeard(token, 0)
+    noteTrading(token, false, 10_000)
+    expect(needAt(token, 10_000)).toBe('nothing')
+    noteTrading(token, true, 20_000)
+    noteTrading(token, true, 26_000)
+    expect(needAt(token, 26_000)).toBe('nothing')
+    expect(needAt(token, 26_001)).toBe('silence')
   })
 
   it('is nothing while a token is only slow by habit', () => {
@@ -55,18 +72,18 @@ describe('what a token needs', () => {
   it('is a comparison when one is due, and nothing while a request is under way', () => {
     const token = watched()
     noteHeard(token, 100_000)
-    expect(needOf(token, 100_001, true, 100_000)).toBe('comparison')
-    expect(needOf(token, 100_000, true, 100_000)).toBe('nothing')
+    expect(needOf(token, 100_001, 100_000)).toBe('comparison')
+    expect(needOf(token, 100_000, 100_000)).toBe('nothing')
     token.isBusy = true
-    expect(needOf(token, 999_999, true, 1)).toBe('nothing')
+    expect(needOf(token, 999_999, 1)).toBe('nothing')
   })
 
-  function needAt(token: WatchedToken, nowMs: number, live = true): Need {
-    return needOf(token, nowMs, live, Infinity)
+  function needAt(token: WatchedToken, nowMs: number): Need {
+    return needOf(token, nowMs, Infinity)
   }
 
   function watched(changes: Partial<WatchedToken> = {}): WatchedToken {
-    return { ...watchToken(followed(), UP, 0), ...changes }
+    return { ...watchToken(followed(), UP, 0), isTrading: true, ...changes }
   }
 })
 

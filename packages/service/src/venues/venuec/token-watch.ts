@@ -15,8 +15,10 @@ export type WatchedToken = {
   awaitingMs: number | undefined
   /** No request for a missing book before this. */
   askAfterMs: number
-  /** When a silence was last looked into. */
+  /** When a silence was last looked into, or could begin. */
   checkedMs: number
+  /** Whether its market traded when it was last looked at. */
+  isTrading: boolean
   comparedMs: number
   /** True while a request is under way. */
   isBusy: boolean
@@ -42,6 +44,7 @@ export function watchToken(market: Followed, key: string, nowMs: number): Watche
     awaitingMs: undefined,
     askAfterMs: 0,
     checkedMs: nowMs,
+    isTrading: false,
     comparedMs: nowMs,
     isBusy: false,
     misses: 0,
@@ -60,13 +63,8 @@ const HABIT_FACTOR = 20
 /** What a token needs now. */
 export type Need = 'nothing' | 'first_book' | 'silence' | 'lost' | 'comparison'
 
-/** Says what a token needs; `isLive` means that its market trades. */
-export function needOf(
-  token: WatchedToken,
-  nowMs: number,
-  isLive: boolean,
-  comparisonMs: number,
-): Need {
+/** Says what a token needs, with comparisons so far apart. */
+export function needOf(token: WatchedToken, nowMs: number, comparisonMs: number): Need {
   if (token.isBusy) return 'nothing'
   if (token.probationMs !== undefined) return nowMs > token.probationMs ? 'lost' : 'nothing'
   if (token.awaitingMs !== undefined) {
@@ -75,8 +73,14 @@ export function needOf(
   }
   const quietMs = nowMs - Math.max(token.heardMs, token.checkedMs)
   const limitMs = Math.max(SILENT_TOKEN_MS, HABIT_FACTOR * token.spacing.median())
-  if (isLive && quietMs > limitMs) return 'silence'
+  if (token.isTrading && quietMs > limitMs) return 'silence'
   return nowMs - token.comparedMs > comparisonMs ? 'comparison' : 'nothing'
+}
+
+/** Notes whether the market trades: before it does, silence means nothing. */
+export function noteTrading(token: WatchedToken, isTrading: boolean, nowMs: number): void {
+  if (isTrading && !token.isTrading) token.checkedMs = nowMs
+  token.isTrading = isTrading
 }
 
 /** A frame named the token. */
