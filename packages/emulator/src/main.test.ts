@@ -2,7 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { main } from './main.ts'
 
 const bin = join(import.meta.dirname, '../bin/priorbook-emulator.mjs')
 
@@ -16,7 +17,6 @@ type Run = {
   readonly child: ChildProcess
   readonly ended: Promise<number | null>
   readonly line: () => Promise<string>
-  readonly output: () => string
 }
 
 function run(...args: string[]): Run {
@@ -33,7 +33,7 @@ function run(...args: string[]): Run {
     child.once('close', () => reject(new Error(`ended with ${text}`)))
   })
   first.catch(() => {})
-  return { child, ended, line: () => first, output: () => text }
+  return { child, ended, line: () => first }
 }
 
 describe('priorbook-emulator', () => {
@@ -66,9 +66,14 @@ describe('priorbook-emulator', () => {
       ['--flood', 'venueb'],
       ['--nonsense'],
     ]) {
-      const { ended, output } = run(...args)
-      expect([args, await ended]).toEqual([args, 2])
-      expect(output()).toContain('invalid_argument')
+      const errors: string[] = []
+      const spy = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+        errors.push(String(text))
+        return true
+      })
+      expect([args, await main(args)]).toEqual([args, 2])
+      spy.mockRestore()
+      expect(errors.join('')).toContain('invalid_argument')
     }
   })
 })

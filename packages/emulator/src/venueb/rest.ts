@@ -87,7 +87,7 @@ export function createRest(parts: RestParts): (request: UpstreamRequest) => Upst
     if (market === undefined) return missing('market')
     const depth = wholeOf(request.query, 'depth') ?? 0
     if (Number.isNaN(depth) || depth > 100) return bad('depth')
-    return good({ orderbook_fp: orderbookObject(market, depth) }, [shown(market)])
+    return good({ orderbook_fp: orderbookObject(market, depth) }, [shown(market, depth)])
   }
 
   function manyBooks(request: UpstreamRequest): UpstreamAnswer {
@@ -100,7 +100,13 @@ export function createRest(parts: RestParts): (request: UpstreamRequest) => Upst
       orderbook_fp: orderbookObject(market, 0),
       ticker: names(market).ticker,
     }))
-    return { ...good({ orderbooks }, found.map(shown)), cost: COST * tickers.length }
+    return {
+      ...good(
+        { orderbooks },
+        found.map((market) => shown(market, 0)),
+      ),
+      cost: COST * tickers.length,
+    }
   }
 
   function listTrades({ query }: UpstreamRequest): UpstreamAnswer {
@@ -126,8 +132,10 @@ export function createRest(parts: RestParts): (request: UpstreamRequest) => Upst
     return { kind: 'market', key, phase, ...(winner === undefined ? {} : { winner }) }
   }
 
-  const shown = (market: Proposition): Payload => {
-    return { kind: 'full', key: names(market).ticker, book: market.book }
+  const shown = (market: Proposition, depth: number): Payload => {
+    const { bids, asks } = market.book
+    const cut = { bids: bids.slice(0, depth), asks: asks.slice(0, depth) }
+    return { kind: 'full', key: names(market).ticker, book: depth > 0 ? cut : market.book }
   }
 
   const fixed: Readonly<Record<string, (request: UpstreamRequest) => UpstreamAnswer>> = {
