@@ -84,6 +84,11 @@ export function createQuota(options: QuotaOptions): Quota {
         const onAbort = (): void => {
           const index = queue.indexOf(waiter)
           if (index >= 0) queue.splice(index, 1)
+          // Nobody waits: a long pause must not keep the process from ending.
+          if (urgentWaiters.length === 0 && waiters.length === 0) {
+            clearTimeout(timer)
+            timer = undefined
+          }
           reject(signal.reason as Error)
         }
         const waiter: Waiter = {
