@@ -101,9 +101,10 @@ export function createPoller(options: PollerOptions): Poller {
   function fail(ticker: string, answer: RestAnswer & { readonly ok: false }): void {
     const { status, why } = answer
     outages.bad(ticker, status === 429 ? 'quota' : 'disconnected', `${status ?? 'error'}: ${why}`)
-    if (status === 401 || status === 403) options.onUnauthorized()
-    // A venue that does not answer at all is left alone for a moment; 429 is the quota's business.
-    if (status === undefined || status >= 500) {
+    const isUnauthorized = status === 401 || status === 403
+    if (isUnauthorized) options.onUnauthorized()
+    // A venue that gives nothing to anybody is left alone for a moment; 429 is the quota's business.
+    if (isUnauthorized || status === undefined || status >= 500) {
       blockedUntil = performance.now() + backoff.next(performance.now())
     } else backoff.reset()
   }

@@ -30,7 +30,7 @@ export type StreamOptions = {
   onTradesMissed(tickers: readonly string[], sinceMs: number): void
   /** The credentials were refused. */
   onRefused(status: number): void
-  /** How long to wait before refused credentials are tried again. */
+  /** How long to wait at most before refused credentials are tried again. */
   readonly refusedMs: number
 }
 
@@ -66,6 +66,7 @@ export function createStream(options: StreamOptions): Stream {
   const mute = new Map<string, number>()
   const missed = createMissedTrades()
   let canSnapshot = true
+  let refusals = 0
 
   const link = createLink({
     slot,
@@ -75,6 +76,7 @@ export function createStream(options: StreamOptions): Stream {
     target: () => ({ url, headers: { ...signer.headers('GET', path, sink.now() / 1000) } }),
     expectsData: () => probe.size > 0,
     onOpen() {
+      refusals = 0
       const sinceMs = (link.lastFrame ?? sink.now()) / 1000
       for (const { channel, tickers } of subscriptions.all) {
         if (channel === 'trade') missed.miss(tickers, sinceMs)
@@ -296,7 +298,11 @@ export function createStream(options: StreamOptions): Stream {
       try {
         while (!signal.aborted) {
           await link.run(signal)
-          await sleep(options.refusedMs, signal)
+          // A clock that was wrong for a moment is refused like a wrong key.
+          await sleep(
+            Math.min(options.refusedMs, (options.refusedMs / 64) * 2 ** refusals++),
+            signal,
+          )
         }
       } finally {
         clearInterval(timer)
