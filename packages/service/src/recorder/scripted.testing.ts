@@ -1,7 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { printScaled, toMicros, VENUES, type Instrument, type VenueId } from '@priorbook/sdk/domain'
+import {
+  printScaled,
+  toMicros,
+  VENUES,
+  type Instrument,
+  type Origin,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import { applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
 import { onTestFinished } from 'vitest'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
@@ -44,7 +51,7 @@ export async function record(
   data: DataFolder,
   venue: VenueId,
   play: (script: Script) => Promise<void> | void,
-  options: { readonly fresh?: boolean } = {},
+  options: { readonly fresh?: boolean; readonly recorder?: string; readonly origin?: Origin } = {},
 ): Promise<readonly Recovery[]> {
   if (options.fresh !== false) clock = START_MS * 1000
   const store = openEmbeddedStore({ file: data.tape })
@@ -54,8 +61,8 @@ export async function record(
   const recorder = await openRecorder({
     store,
     journalDir: data.journal,
-    origin: 'emulator',
-    recorder: 'r1',
+    origin: options.origin ?? 'emulator',
+    recorder: options.recorder ?? 'r1',
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     now: () => toMicros(clock),
     connectors: {

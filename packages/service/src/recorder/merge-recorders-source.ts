@@ -1,0 +1,138 @@
+import { realpathSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { PriorbookError, VENUE_IDS, type Origin, type VenueId } from '@priorbook/sdk/domain'
+import { journalStats, readRecord, type JournalStats } from '../journal/index.ts'
+import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import type { Store } from '../store/store.ts'
+import type { Applied } from './merge-recorders-numbers.ts'
+import { openStreamList, type StreamList } from './merge-recorders-streams.ts'
+
+/** One recorder's data folder, open for reading. */
+export type Source = {
+  readonly data: DataFolder
+  readonly store: Store
+  readonly list: StreamList
+  /** Its recorder ids in text order: usually one, more where the name was changed. */
+  readonly recorders: readonly string[]
+  readonly origin: Origin
+  readonly applied: ReadonlyMap<VenueId, Applied & { readonly records: number }>
+  close(): Promise<void>
+}
+
+/**
+ * Opens the data folders of a merge in the order of their recorder ids, whatever the order they are
+ * named in; refuses what cannot be merged.
+ */
+export async function openSources(target: string, folders: readonly string[]): Promise<Source[]> {
+  if (folders.length < 2) {
+    throw new PriorbookError('invalid_argument', 'name the data folders of two or more recorders')
+  }
+  refuseOverlaps([target, ...folders])
+  const sources: Source[] = []
+  try {
+    for (const folder of folders) sources.push(await openSource(toDataFolder(folder)))
+    refuseMixed(sources)
+  } catch (error) {
+    await closeSources(sources)
+    throw error
+  }
+  return sources.sort((a, b) => (a.recorders[0]! < b.recorders[0]! ? -1 : 1))
+}
+
+/** Lets go of the data folders. */
+export async function closeSources(sources: readonly Source[]): Promise<void> {
+  for (const source of sources) await source.close()
+}
+
+async function openSource(data: DataFolder): Promise<Source> {
+  const store = openEmbeddedStore({ file: data.tape, readOnly: true })
+  let list: StreamList | undefined
+  try {
+    list = openStreamList(data.tape)
+    const applied: [VenueId, Applied & { records: number }][] = []
+    const makers: NamedMaker[] = list.streams.map(({ maker }) => maker)
+    for (const venue of VENUE_IDS) {
+      // First what is applied: whatever a running recorder adds from now on is left to the next merge.
+      const bound = await store.appliedPosition(venue)
+      const stats = journalStats(data.journal, venue)
+      makers.push(...readMakers(data, venue, stats))
+      if (bound > 0) applied.push([venue, { bound, first: stats.first, records: stats.records }])
+    }
+    const [maker] = makers
+    if (maker === undefined) {
+      throw new PriorbookError('store_unavailable', `nothing was recorded in ${data.path}`)
+    }
+    const recorders = [...new Set(makers.map(({ recorder }) => recorder))].sort()
+    const close = async (): Promise<void> => {
+      list!.close()
+      await store.close()
+    }
+    const { origin } = maker
+    return { data, store, list, recorders, origin, applied: new Map(applied), close }
+  } catch (error) {
+    list?.close()
+    await store.close()
+    throw error
+  }
+}
+
+type NamedMaker = { readonly origin: Origin; readonly recorder: string }
+
+// A file of the journal is of one recorder: its first readable record says which.
+function readMakers(data: DataFolder, venue: VenueId, { segments }: JournalStats): NamedMaker[] {
+  return segments.flatMap(({ first }) => {
+    try {
+      return readRecord({ dir: data.journal, venue }, first) ?? []
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      return []
+    }
+  })
+}
+
+function refuseMixed(sources: readonly Source[]): void {
+  const owners = new Map<string, string>()
+  for (const { data, recorders, origin } of sources) {
+    const [first] = sources
+    if ((origin === 'emulator') !== (first!.origin === 'emulator')) {
+      throw new PriorbookError(
+        'origin_mismatch',
+        `${first!.data.path} holds ${first!.origin} data and ${data.path} ${origin} data`,
+      )
+    }
+    for (const recorder of recorders) {
+      const owner = owners.get(recorder)
+      if (owner !== undefined) {
+        throw new PriorbookError(
+          'invalid_argument',
+          `${owner} and ${data.path} are both of recorder ${recorder}: merge recorders of different names`,
+        )
+      }
+      owners.set(recorder, data.path)
+    }
+  }
+}
+
+// The target is replaced as a whole: it may not be, hold or lie in a folder that is read.
+function refuseOverlaps(paths: readonly string[]): void {
+  const real = paths.map(toRealPath)
+  for (const [index, path] of real.entries()) {
+    for (const [other, inner] of real.entries()) {
+      if (index === other || /^\.\.([/\\]|$)/.test(relative(path, inner))) continue
+      throw new PriorbookError(
+        'invalid_argument',
+        `${paths[other]} lies in ${paths[index]}: every recorder and the merge need a folder of their own`,
+      )
+    }
+  }
+}
+
+function toRealPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    // What does not exist yet is only a name.
+    return resolve(path)
+  }
+}
