@@ -1,5 +1,5 @@
 import { printScaled, VENUES, type Gap, type GapReason, type VenueId } from '@priorbook/sdk/domain'
-import { applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
+import { ABSENT, applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
 import type { TruthEntry } from '../../packages/emulator/src/core/truth.ts'
 import type { Book, Payload } from '../../packages/emulator/src/core/upstream.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
@@ -19,6 +19,8 @@ export type Verdict = {
   readonly rows: number
   readonly payloads: number
   readonly lost: number
+  /** Losses of venue C that the book after a trade overwrote: nobody could see them. */
+  readonly unseen: number
   readonly gaps: Readonly<Partial<Record<GapReason, number>>>
   readonly trades: number
   readonly samples: number
@@ -37,18 +39,25 @@ type Expected = {
   readonly at: number
   readonly book: string
   readonly isAnswer: boolean
+  /** A frame that was sent once more; a recorder may pass it over. */
+  readonly isCopy: boolean
   readonly isFull: boolean
   readonly delivered: boolean
+  /** Spoiled on the way: what is left of it may or may not be a message. */
+  readonly isSpoiled: boolean
   readonly seq: number | undefined
   readonly connection: string
   matched: Row | undefined
 }
+
+type Span = { readonly from: number; readonly to: number }
 
 type Row = {
   readonly received: number
   readonly sequence: number
   readonly book: string
   readonly seq: number
+  readonly isAnswer: boolean
 }
 
 const ON_WIRE: ReadonlySet<string> = new Set(['sent', 'duplicated', 'reordered', 'delayed'])
@@ -80,22 +89,23 @@ export async function check(
   let rowCount = 0
   let payloadCount = 0
   let lostCount = 0
+  let unseenCount = 0
   const known = new Set<string>()
   for (const { instrument } of await store.instruments()) {
     const { venue, key } = instrument
     const name = `${venue}:${key}`
     known.add(name)
-    const expected = truth.books.get(name) ?? []
+    const expected = withoutAbandoned(truth.books.get(name) ?? [])
     const rows = await readRows(store, venue, key)
     const gaps = await store.gaps({ venue, key })
     for (const { reason } of gaps) counts[reason] = (counts[reason] ?? 0) + 1
-    match(name, venue, expected, rows, complain)
+    const strangers = match(venue, expected, rows)
     const first = rows[0]
     const from =
       first === undefined ? Infinity : (expected.find(({ matched }) => matched === first)?.at ?? 0)
     payloadCount += expected.length
     rowCount += rows.length
-    lostCount += judgeLosses(
+    const judged = judgeLosses(
       name,
       venue,
       expected.filter(({ at }) => at >= from && at <= options.until),
@@ -103,6 +113,9 @@ export async function check(
       gaps,
       complain,
     )
+    lostCount += judged.lost
+    unseenCount += judged.unseen.length
+    judgeStrangers(name, strangers, gaps, judged.unseen, complain)
     judgeGaps(name, expected, rows, gaps, truth.troubles.get(venue) ?? [], tolerance, complain)
   }
   for (const [name, expected] of truth.books) {
@@ -120,6 +133,7 @@ export async function check(
     rows: rowCount,
     payloads: payloadCount,
     lost: lostCount,
+    unseen: unseenCount,
     gaps: counts,
     trades,
     samples,
@@ -166,31 +180,42 @@ function gather(entries: readonly TruthEntry[]): Truth {
     if (entry.type !== 'frame' && entry.type !== 'answer') continue
     const isAnswer = entry.type === 'answer'
     const delivered = isAnswer ? entry.status === 200 : ON_WIRE.has(entry.delivered)
-    const times = !isAnswer && entry.delivered === 'duplicated' ? 2 : 1
+    const isCopy = !isAnswer && entry.delivered === 'duplicated'
     const connection = isAnswer ? '' : entry.connection
-    for (let copy = 0; copy < times; copy++) {
-      for (const payload of entry.payloads) {
-        const name = `${venue}:${payload.key}`
-        if (payload.kind === 'full' || payload.kind === 'change') {
-          push(truth.books, name, {
-            at,
-            book: printBook(payload.book),
-            isAnswer,
-            isFull: payload.kind === 'full',
-            delivered,
-            seq: seqOf(payload),
-            connection,
-            matched: undefined,
-          })
-        } else if (payload.kind === 'trade') {
-          push(truth.trades, name, { id: payload.id, at, isAnswer, delivered })
-        } else if (payload.kind === 'sample' && delivered) {
-          push(truth.samples, `${name} ${payload.metric}`, { value: payload.value, at })
-        }
+    for (const payload of entry.payloads) {
+      const name = `${venue}:${payload.key}`
+      if (payload.kind === 'full' || payload.kind === 'change') {
+        push(truth.books, name, {
+          at,
+          book: printBook(payload.book),
+          isAnswer,
+          isCopy,
+          isFull: payload.kind === 'full',
+          delivered,
+          isSpoiled: !isAnswer && entry.delivered === 'malformed',
+          seq: seqOf(payload),
+          connection,
+          matched: undefined,
+        })
+      } else if (payload.kind === 'trade') {
+        push(truth.trades, name, { id: payload.id, at, isAnswer, delivered })
+      } else if (payload.kind === 'sample' && delivered) {
+        push(truth.samples, `${name} ${payload.metric}`, { value: payload.value, at })
       }
     }
   }
   return truth
+}
+
+// Frames on a connection that the client has left for a newer one concern nobody.
+function withoutAbandoned(expected: readonly Expected[]): Expected[] {
+  const order: string[] = []
+  return expected.filter(({ isAnswer, delivered, connection }) => {
+    if (isAnswer) return true
+    const known = order.indexOf(connection)
+    if (known < 0 && delivered) order.push(connection)
+    return known < 0 || known === order.length - 1
+  })
 }
 
 function seqOf(payload: Payload & { kind: 'full' | 'change' }): number | undefined {
@@ -235,6 +260,7 @@ async function readRows(store: Store, venue: VenueId, key: string): Promise<Row[
           sequence: firstSequence + row,
           book: `${side(ladder.bids())} | ${side(ladder.asks())}`,
           seq: columns.venueSeq[row]!,
+          isAnswer: columns.channel[row] === ABSENT,
         })
       }
     }
@@ -245,13 +271,8 @@ async function readRows(store: Store, venue: VenueId, key: string): Promise<Row[
 
 // Gives every row the payload it came from: the next one in the order of the wire with the same book
 // (and number). A row without one was invented.
-function match(
-  name: string,
-  venue: VenueId,
-  expected: readonly Expected[],
-  rows: readonly Row[],
-  complain: (text: string) => void,
-): void {
+function match(venue: VenueId, expected: readonly Expected[], rows: readonly Row[]): Row[] {
+  const strangers: Row[] = []
   let at = 0
   for (const row of rows) {
     let found: number | undefined
@@ -259,20 +280,21 @@ function match(
     for (let next = Math.max(0, at - 64); next < expected.length; next++) {
       const one = expected[next]!
       if (one.at > row.received + 50_000) break
-      if (one.matched !== undefined || !one.delivered || one.book !== row.book) continue
+      if (one.matched !== undefined || one.book !== row.book) continue
+      if (one.isAnswer !== row.isAnswer) continue
+      if (!one.delivered && !one.isSpoiled) continue
       if (venue === 'venueb' && (one.seq ?? -1) !== row.seq) continue
       found = next
       break
     }
     if (found === undefined) {
-      complain(
-        `${name}: row ${row.sequence} at ${row.received} equals no book on the wire: ${row.book.slice(0, 80)}`,
-      )
+      strangers.push(row)
       continue
     }
     expected[found]!.matched = row
     at = Math.max(at, found + 1)
   }
+  return strangers
 }
 
 function judgeLosses(
@@ -282,8 +304,9 @@ function judgeLosses(
   rows: readonly Row[],
   gaps: readonly Gap[],
   complain: (text: string) => void,
-): number {
+): { lost: number; unseen: readonly Span[] } {
   let lost = 0
+  const unseen: Span[] = []
   let before: Row | undefined
   const nextRow = nextMatched(expected)
   for (const [index, one] of expected.entries()) {
@@ -293,21 +316,90 @@ function judgeLosses(
     }
     // Full books of A may be passed over when a newer one is known, and no loss of one can be seen;
     // answers of C and B are comparisons beside the socket.
-    if (one.isAnswer || venue === 'venuea') continue
+    if (one.isAnswer || one.isCopy || venue === 'venuea') continue
     lost++
     const last = before?.received ?? rows[0]!.received
     const next = nextRow[index]
     const covering = gaps.find(
       ({ start, end }) =>
-        start <= last && (end === undefined || end >= (next?.received ?? one.at - 1_000_000)),
+        (start <= last && (end === undefined || end >= (next?.received ?? one.at - 1_000_000))) ||
+        // It came after an answer that ended the gap and held it already.
+        (start <= one.at && one.at <= (end ?? Infinity)),
     )
-    if (covering === undefined) {
+    if (covering !== undefined) continue
+    const healed = overwrittenBy(venue, expected, index)
+    if (healed !== undefined) unseen.push({ from: last, to: healed.received })
+    else {
       complain(
         `${name}: a book at ${one.at} (${one.delivered ? 'on the wire' : 'lost'}) is in no gap; rows ${before?.sequence}@${last} … ${next?.sequence}@${next?.received}`,
       )
     }
   }
-  return lost
+  return { lost, unseen }
+}
+
+// Venue C numbers nothing: when a lost change concerns the best levels and the next full book is the
+// one after a trade, the two cannot be told apart. Nothing deeper may differ.
+function overwrittenBy(
+  venue: VenueId,
+  expected: readonly Expected[],
+  index: number,
+): Row | undefined {
+  if (venue !== 'venuec') return undefined
+  const after = expected
+    .slice(index + 1)
+    .find(({ isFull, matched }) => isFull && matched !== undefined)
+  const before = expected.slice(0, index).findLast(({ matched }) => matched !== undefined)
+  if (after === undefined || before === undefined) return undefined
+  const [ours, theirs] = [parseBook(before.book), parseBook(expected[index]!.book)]
+  const best = parseBook(after.book)
+  const isHidden = ([0, 1] as const).every((side) => {
+    const end = best[side][0]?.price ?? (side === 0 ? 0 : 1)
+    const isDeeper = (price: number): boolean => (side === 0 ? price < end : price > end)
+    const changed = [...ours[side], ...theirs[side]].filter(
+      ({ price, size }) =>
+        ![ours, theirs].every((book) =>
+          book[side].some((one) => one.price === price && one.size === size),
+        ),
+    )
+    return changed.every(({ price }) => !isDeeper(price))
+  })
+  return isHidden ? after.matched : undefined
+}
+
+// A row that equals no book on the wire is an invention, unless venue C's silence about a loss explains
+// it: a loss that shows late makes the rows since the last full book doubtful, and a gap says so.
+function judgeStrangers(
+  name: string,
+  strangers: readonly Row[],
+  gaps: readonly Gap[],
+  unseen: readonly Span[],
+  complain: (text: string) => void,
+): void {
+  for (const { sequence, received, book } of strangers) {
+    const isDoubtful = gaps.some(
+      ({ start, end, afterSequence }) =>
+        afterSequence < sequence && start <= received && received < (end ?? Infinity),
+    )
+    const isOverwritten = unseen.some(({ from, to }) => from <= received && received <= to)
+    if (name.startsWith('venuec') && (isDoubtful || isOverwritten)) continue
+    complain(
+      `${name}: row ${sequence} at ${received} equals no book on the wire: ${book.slice(0, 80)}`,
+    )
+  }
+}
+
+function parseBook(
+  text: string,
+): [{ price: number; size: string }[], { price: number; size: string }[]] {
+  const side = (part: string): { price: number; size: string }[] =>
+    part
+      .trim()
+      .split(' ')
+      .filter((level) => level !== '')
+      .map((level) => ({ price: Number(level.split('×')[0]), size: level.split('×')[1]! }))
+  const [bids, asks] = text.split('|')
+  return [side(bids!), side(asks!)]
 }
 
 function nextMatched(expected: readonly Expected[]): (Row | undefined)[] {
@@ -355,7 +447,11 @@ function judgeGaps(
     const till = (end ?? Infinity) + tolerance
     const hasLoss = expected.some(
       (one) =>
-        one.matched === undefined && !one.isAnswer && one.at >= start - tolerance && one.at <= till,
+        one.matched === undefined &&
+        !one.isAnswer &&
+        !one.isCopy &&
+        one.at >= start - tolerance &&
+        one.at <= till,
     )
     const hasTrouble = troubles.some(({ from, to }) => from <= till && to >= start - tolerance)
     if (!hasLoss && !hasTrouble) complain(`${where} has no cause`)

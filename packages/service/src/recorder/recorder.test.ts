@@ -331,7 +331,7 @@ describe('a recorder of venue C', () => {
       c.wait(100)
       c.rest(['0.40×1'], ['0.60×1'], first)
       c.wait(5000)
-      c.rest(['0.45×1'], ['0.60×1'])
+      c.rest(['0.45×1'], ['0.60×1'], c.now() - 2500)
     })
     expect(await booksOf(data, 'venuec', UP)).toEqual([
       '0: 0.4×1 | 0.6×1',

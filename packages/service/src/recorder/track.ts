@@ -279,11 +279,13 @@ export class Track {
     return false
   }
 
-  // An answer that is a little newer than the socket's last message: what lies between is on its way.
+  // An answer that is newer than the socket's last message, and young: what lies between may be on its
+  // way. How young it is follows from the two clocks, compared as they were at the last message.
   private isInFlight(event: BookSnapshot | BookChange, source: number, before: Mark): boolean {
     if (this.instrument.venue !== 'venuec' || event.kind !== 'snapshot') return false
     if (source === ABSENT || source === before.source || this.channel === ABSENT) return false
-    return source - before.source <= REORDER_MICROS
+    const age = event.received - source - (before.received - before.source)
+    return age <= REORDER_MICROS
   }
 
   // A full book that differs from ours. A trade takes the best levels, so differences up to the new
