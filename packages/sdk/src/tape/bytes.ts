@@ -134,8 +134,10 @@ export class ByteReader {
   }
 
   text(): string {
+    const length = this.varint()
+    if (length === 0) return ''
     try {
-      return decoder.decode(this.raw(this.varint()))
+      return decoder.decode(this.raw(length))
     } catch (cause) {
       throw new PriorbookError('corrupt_chunk', 'a text is not UTF-8', { cause })
     }
