@@ -325,6 +325,7 @@ function shrinkOf(
   baseKeys: ArrayLike<number>,
 ): number {
   let shrink = Math.max(0, rows.priceDecimals - 2)
+  if (shrink === 0) return 0
   for (let index = start; index < end; index++) shrink = wholeIn(rows.key[index]!, shrink)
   for (let index = 0; index < baseKeys.length; index++) shrink = wholeIn(baseKeys[index]!, shrink)
   return shrink

@@ -542,7 +542,8 @@ function backwards(now: number, before: number): PriorbookError {
 }
 
 function isZero(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0)
+  for (let index = 0; index < bytes.length; index++) if (bytes[index] !== 0) return false
+  return true
 }
 
 function writeRuns(out: ByteWriter, count: number, valueOf: (row: number) => number): void {
