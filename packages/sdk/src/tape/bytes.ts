@@ -70,6 +70,23 @@ export class ByteWriter {
   }
 
   text(value: string): void {
+    // Names are short and plain: written letter by letter they take a tenth of an encoder's call.
+    if (value.length < 0x80) {
+      this.reserve(1 + value.length)
+      const { bytes } = this
+      let at = this.length
+      bytes[at++] = value.length
+      let codes = 0
+      for (let index = 0; index < value.length; index++) {
+        const code = value.charCodeAt(index)
+        codes |= code
+        bytes[at++] = code
+      }
+      if (codes < 0x80) {
+        this.length = at
+        return
+      }
+    }
     const bytes = encoder.encode(value)
     this.varint(bytes.length)
     this.raw(bytes)
