@@ -226,7 +226,7 @@ export class BookDecoder {
     changes.fill(NaN, FIRST_LISTED + listed * 2)
     const keys = into.key
     const sizes = into.size
-    changes[MOVED] = 0
+    let taken = 0
     let sound = true
     // Which token comes next nobody can guess, least of all the processor: instead of asking for it,
     // the change of every token is laid ready and the right one taken.
@@ -236,6 +236,7 @@ export class BookDecoder {
       const before = state[key]!
       changes[REMOVED] = -before
       changes[UNDONE] = -last[key]!
+      changes[MOVED] = taken
       if (token === IN_FULL) changes[IN_FULL] = values.signed()
       const change = changes[token]!
       const size = before + change
@@ -243,8 +244,8 @@ export class BookDecoder {
       state[key] = size
       last[key] = change
       sizes[index] = size
-      // What was taken from a level may be put on another; an increase goes where it is overwritten.
-      changes[+(change < 0) * MOVED] = -change
+      // A decrease is what was taken last; an increase leaves it.
+      taken -= (taken + change) * +(change < 0)
     }
     values.finish()
     if (!sound) throw corrupt('a size or a price is out of bounds')
