@@ -183,7 +183,7 @@ export class BookAssembler {
   // already collected for this observation move along.
   private fit(price: number): void {
     let decimals = this.ladder.decimals
-    while (price % POW10[this.venue.priceDecimals - decimals]! !== 0) decimals++
+    while (!isWhole(price, POW10[this.venue.priceDecimals - decimals]!)) decimals++
     this.ladder.rescale(decimals)
   }
 
@@ -202,4 +202,9 @@ export class BookAssembler {
   private venueKey(key: number): number {
     return (key >>> 1) * POW10[this.venue.priceDecimals - this.ladder.decimals]! * 2 + (key & 1)
   }
+}
+
+// Not `%`: a remainder of doubles costs 20 ns.
+function isWhole(price: number, unit: number): boolean {
+  return Math.floor(price / unit) * unit === price
 }

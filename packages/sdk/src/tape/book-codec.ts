@@ -170,7 +170,8 @@ export class BookEncoder {
 export class BookDecoder {
   private readonly heads = new HeadDecoder()
   private readonly levels = new LevelMemory()
-  private readonly amounts = new Float64Array(LISTED_MAX)
+  /** The change that each token stands for. */
+  private readonly changes = new Float64Array(256)
 
   /** Fills `into` with the rows of a book chunk and the book before them. */
   decode(chunk: Chunk, platform: TapePlatform, into: BookColumns, wish: HeadWish): void {
@@ -213,41 +214,38 @@ export class BookDecoder {
     if (tokens.length !== count) throw corrupt('its changes and its sizes differ in number')
     const listed = values.varint()
     if (listed > LISTED_MAX) throw corrupt('its list of amounts is too long')
-    const { amounts } = this
+    const { changes } = this
     const { state, last } = this.levels
     let amount = 0
     for (let place = 0; place < listed; place++) {
       amount += values.varint()
-      amounts[place] = amount
+      changes[FIRST_LISTED + place * 2] = amount
+      changes[FIRST_LISTED + place * 2 + 1] = -amount
     }
     // A token beyond the list must not find an amount of another chunk.
-    amounts.fill(NaN, listed)
+    changes.fill(NaN, FIRST_LISTED + listed * 2)
     const keys = into.key
     const sizes = into.size
-    // Prices lie strictly between 0 and 1; one comparison of unsigned numbers tests both ends.
-    const span = 2 * POW10[chunk.header.priceDecimals]! - 2
     let taken = 0
     let sound = true
+    // Which token comes next nobody can guess, least of all the processor: instead of asking for it,
+    // the change of every token is laid ready and the right one taken.
     for (let index = 0; index < count; index++) {
       const key = keys[index]!
       const token = tokens[index]!
       const before = state[key]!
-      let change: number
-      if (token >= FIRST_LISTED) {
-        if (token === IN_FULL) change = values.signed()
-        else {
-          change = amounts[(token - FIRST_LISTED) >> 1]!
-          if (((token - FIRST_LISTED) & 1) === 1) change = -change
-        }
-      } else if (token === REMOVED) change = -before
-      else if (token === UNDONE) change = -last[key]!
-      else change = taken
+      changes[REMOVED] = -before
+      changes[UNDONE] = -last[key]!
+      changes[MOVED] = taken
+      if (token === IN_FULL) changes[IN_FULL] = values.signed()
+      const change = changes[token]!
       const size = before + change
-      if (!(size >= 0 && size <= Number.MAX_SAFE_INTEGER) || (key - 2) >>> 0 >= span) sound = false
+      if (!(size >= 0 && size <= Number.MAX_SAFE_INTEGER)) sound = false
       state[key] = size
       last[key] = change
       sizes[index] = size
-      if (change < 0) taken = -change
+      // A decrease is what was taken last; an increase leaves it.
+      taken -= (taken + change) * +(change < 0)
     }
     values.finish()
     if (!sound) throw corrupt('a size or a price is out of bounds')
@@ -310,9 +308,14 @@ function readKeys(chunk: Chunk, platform: TapePlatform, into: BookColumns): void
   }
   into.reserveChanges(count)
   const keys = into.key
-  keys.set(low)
+  for (let index = 0; index < count; index++) keys[index] = low[index]!
   for (let index = 0; index < middle.length; index++) keys[index]! |= middle[index]! << 8
   for (let index = 0; index < high.length; index++) keys[index]! |= high[index]! << 16
+  // Prices lie strictly between 0 and 1. A key out of bounds leaves its sign in one of the differences.
+  let out = 0
+  for (let index = 0; index < count; index++)
+    out |= (keys[index]! - 2) | (2 * one - 1 - keys[index]!)
+  if (out < 0) throw corrupt('a size or a price is out of bounds')
 }
 
 // Cents are kept as cents even at a venue that could quote 0.0001: fewer ticks, smaller ladders.
@@ -323,6 +326,7 @@ function shrinkOf(
   baseKeys: ArrayLike<number>,
 ): number {
   let shrink = Math.max(0, rows.priceDecimals - 2)
+  if (shrink === 0) return 0
   for (let index = start; index < end; index++) shrink = wholeIn(rows.key[index]!, shrink)
   for (let index = 0; index < baseKeys.length; index++) shrink = wholeIn(baseKeys[index]!, shrink)
   return shrink

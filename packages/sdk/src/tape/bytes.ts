@@ -31,23 +31,30 @@ export class ByteWriter {
     if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) throw unrepresentable(value)
     this.reserve(8)
     let rest = value
-    while (rest >= 0x80) {
-      // Above 2^31 the bit operators would cut the number: `%` and division stay exact.
-      this.bytes[this.length++] = rest < 0x80000000 ? (rest & 0x7f) | 0x80 : (rest % 0x80) + 0x80
-      rest = rest < 0x80000000 ? rest >>> 7 : Math.floor(rest / 0x80)
+    // Above 2^31 the bit operators would cut the number: `%` and division stay exact.
+    while (rest >= 0x80000000) {
+      this.bytes[this.length++] = (rest % 0x80) + 0x80
+      rest = Math.floor(rest / 0x80)
     }
-    this.bytes[this.length++] = rest
+    let small = rest | 0
+    while (small >= 0x80) {
+      this.bytes[this.length++] = (small & 0x7f) | 0x80
+      small >>>= 7
+    }
+    this.bytes[this.length++] = small
   }
 
   /** Writes a signed whole number up to ±(2^53 − 1): the sign is bit 6 of the first byte. */
   signed(value: number): void {
     const magnitude = Math.abs(value)
     if (!(magnitude <= Number.MAX_SAFE_INTEGER)) throw unrepresentable(value)
-    const low = (magnitude % 0x40) + (value < 0 ? 0x40 : 0)
+    // Not `%` where it can be helped: a remainder of doubles costs 20 ns.
+    const rest = magnitude < 0x80000000 ? magnitude & 0x3f : magnitude % 0x40
+    const low = value < 0 ? rest + 0x40 : rest
     if (magnitude < 0x40) this.byte(low)
     else {
       this.byte(low + 0x80)
-      this.varint(Math.floor(magnitude / 0x40))
+      this.varint(magnitude < 0x80000000 ? magnitude >>> 6 : Math.floor(magnitude / 0x40))
     }
   }
 
@@ -63,6 +70,23 @@ export class ByteWriter {
   }
 
   text(value: string): void {
+    // Names are short and plain: written letter by letter they take a tenth of an encoder's call.
+    if (value.length < 0x80) {
+      this.reserve(1 + value.length)
+      const { bytes } = this
+      let at = this.length
+      bytes[at++] = value.length
+      let codes = 0
+      for (let index = 0; index < value.length; index++) {
+        const code = value.charCodeAt(index)
+        codes |= code
+        bytes[at++] = code
+      }
+      if (codes < 0x80) {
+        this.length = at
+        return
+      }
+    }
     const bytes = encoder.encode(value)
     this.varint(bytes.length)
     this.raw(bytes)
@@ -134,8 +158,10 @@ export class ByteReader {
   }
 
   text(): string {
+    const length = this.varint()
+    if (length === 0) return ''
     try {
-      return decoder.decode(this.raw(this.varint()))
+      return decoder.decode(this.raw(length))
     } catch (cause) {
       throw new PriorbookError('corrupt_chunk', 'a text is not UTF-8', { cause })
     }

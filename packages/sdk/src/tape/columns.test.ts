@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FLAGS } from '../domain/index.ts'
 import { ABSENT, BookColumns, HeadColumns, type RowHead } from './columns.ts'
@@ -104,6 +105,29 @@ describe('a run', () => {
     expect([ladder.keys(), ladder.size[80]]).toStrictEqual([[80, 111], 9])
     applyRows(ladder, columns, 4, 4)
     expect(ladder.keys()).toStrictEqual([80, 111])
+  })
+
+  it('gives the same book at once and row by row, wherever a row restarts it', () => {
+    const aRow = fc.record({
+      keys: fc.array(fc.integer({ min: 2, max: 199 }), { maxLength: 3 }),
+      restarts: fc.integer({ min: 0, max: 19 }).map((chance) => chance === 0),
+    })
+    fc.assert(
+      fc.property(fc.array(aRow, { minLength: 1, maxLength: 80 }), fc.nat(), (rows, place) => {
+        const columns = new BookColumns()
+        for (const [index, { keys, restarts }] of rows.entries()) {
+          const sizes = keys.map((key) => (key + index) % 3)
+          columns.push(head(index, restarts ? FLAGS.restart : 0), keys, sizes)
+        }
+        const from = place % rows.length
+        const [whole, single] = [new Ladder(), new Ladder()]
+        for (const ladder of [whole, single]) applyRows(ladder, columns, 0, from)
+        applyRows(whole, columns, from, rows.length)
+        for (let row = from; row < rows.length; row++) applyRow(single, columns, row)
+        expect(whole).toStrictEqual(single)
+      }),
+      { seed: 5, numRuns: 200 },
+    )
   })
 })
 

@@ -2,7 +2,15 @@ import { PriorbookError } from '../domain/index.ts'
 import { ByteReader, ByteWriter, unzigzag, zigzag } from './bytes.ts'
 import { columnOf, corrupt, type Chunk, type ChunkHeader } from './chunk.ts'
 import { ABSENT, type HeadColumns } from './columns.ts'
-import { BitReader, BitWriter, DIRECT, EXTRA_BITS, TOKEN_BASE, tokenOf } from './hybrid.ts'
+import {
+  BitReader,
+  BitWriter,
+  DIRECT,
+  EXTRA_BITS,
+  MAX_TOKEN,
+  TOKEN_BASE,
+  tokenOf,
+} from './hybrid.ts'
 import type { TapePlatform } from './platform.ts'
 
 /**
@@ -47,6 +55,17 @@ const ZIGZAG_SOURCE = 1
 const ZIGZAG_SEQ = 2
 const JOURNAL_FOLLOWS_SEQ = 4
 const ALL_MODES = ZIGZAG_SOURCE | ZIGZAG_SEQ | JOURNAL_FOLLOWS_SEQ
+
+// By the symbol of the time column (0, or 1 + the token of the source step): bits and value of the step.
+const SYMBOL_BITS = new Uint8Array(256)
+SYMBOL_BITS.set(EXTRA_BITS.subarray(0, 255), 1)
+const SYMBOL_BASE = new Float64Array(256)
+SYMBOL_BASE.set(TOKEN_BASE.subarray(0, 255), 1)
+// Every token and symbol up to this one has at most 24 extra bits, which one read gives.
+const NARROW = EXTRA_BITS.lastIndexOf(24, MAX_TOKEN)
+const TOKEN_WORD = Int32Array.from(TOKEN_BASE, (base, token) => (token <= NARROW ? base : 0))
+// 1 for every byte but 0.
+const IS_SET = new Uint8Array(256).fill(1, 1)
 
 // Kept between calls, so that a chunk does not leave seven buffers to the garbage collector.
 const scratch = {
@@ -143,10 +162,16 @@ export function encodeHeads(
   }
 }
 
-/** Decodes heads; one instance a thread keeps its scratch space. */
+/**
+ * Decodes heads; one instance a thread keeps its scratch space. Whether a row moves a time or a number
+ * is close to a coin toss, and a branch that the processor guesses wrong costs more than all work on
+ * the row. So each column has a loop without branches, where a step of 0 is a step like any other and
+ * damage is noted in passing, and a plain one for the few chunks with signs or steps above 24 bits.
+ */
 export class HeadDecoder {
   private readonly bits = new BitReader()
-  private readonly moreBits = new BitReader()
+  private tokens = new Uint8Array(2049)
+  private rows = new Float64Array(0)
   // Per row: bit 0 no source time, bit 1 no venue number. Read only where the run list says so.
   private absent = new Uint8Array(2048)
 
@@ -169,9 +194,11 @@ export class HeadDecoder {
     readRuns(frame, count, (start, end, value) => into.channel.fill(value - 1, start, end))
     frame.finish()
 
-    this.readTimes(chunk, platform, into, time, modes, receivedUnit, sourceUnit)
+    this.readSources(chunk, platform, into, time, (modes & ZIGZAG_SOURCE) !== 0, sourceUnit)
+    this.readReceived(chunk, platform, into, time, receivedUnit)
     if (wish.numbers) {
       this.readNumbers(chunk, platform, into, time, modes, firstSeq, (missing & MISSING_SEQ) !== 0)
+      this.readJournal(chunk, platform, into, modes, firstSeq)
     }
     if (missing !== 0) this.blank(into, count, wish)
     into.count = count
@@ -194,74 +221,107 @@ export class HeadDecoder {
     return missing
   }
 
-  private readTimes(
+  private readSources(
     chunk: Chunk,
     platform: TapePlatform,
     into: HeadColumns,
     time: Uint8Array,
-    modes: number,
-    receivedUnit: number,
-    sourceUnit: number,
+    signed: boolean,
+    unit: number,
   ): void {
-    const { header } = chunk
-    const steps = columnOf(chunk, HEAD_COLUMNS.received, platform)
-    const sourceBits = this.bits
-    const receivedBits = this.moreBits
-    sourceBits.reset(columnOf(chunk, HEAD_COLUMNS.sourceBits, platform))
-    receivedBits.reset(columnOf(chunk, HEAD_COLUMNS.receivedBits, platform))
-    const { received, source } = into
-    const hasSource = header.firstSource !== ABSENT
-    const signed = (modes & ZIGZAG_SOURCE) !== 0
-    let now = header.firstReceived
-    let origin = hasSource ? header.firstSource : 0
-    let latency = latencyOf(now, origin, receivedUnit)
-    let at = 0
-    let sound = true
-    // Nearly every row reads source bits: here the reader's place is a local, not a field.
-    const bits = sourceBits.bytes
+    const { firstSource } = chunk.header
+    const { bits } = this
+    bits.reset(columnOf(chunk, HEAD_COLUMNS.sourceBits, platform))
+    const { view, wrap } = bits
+    const { source } = into
+    const first = firstSource === ABSENT ? 0 : firstSource
+    let origin = first
     let place = 0
+    let over = signed ? -1 : 0
     for (let row = 0; row < time.length; row++) {
       const symbol = time[row]!
-      if (symbol !== 0) {
-        if (symbol !== 1) {
-          const token = symbol - 1
-          const extra = EXTRA_BITS[token]!
-          let step = TOKEN_BASE[token]!
-          if (extra !== 0 && extra <= 24) {
-            const byte = place >> 3
-            const word =
-              bits[byte]! |
-              (bits[byte + 1]! << 8) |
-              (bits[byte + 2]! << 16) |
-              (bits[byte + 3]! << 24)
-            step += (word >>> (place & 7)) & ((1 << extra) - 1)
-            place += extra
-          } else if (extra !== 0) {
-            sourceBits.position = place
-            step += sourceBits.read(extra)
-            place += extra
-          }
-          origin += (signed ? unzigzag(step) : step) * sourceUnit
-          if (!(origin >= 0 && origin <= Number.MAX_SAFE_INTEGER)) sound = false
-        }
-        const token = steps[at++]!
-        if (token !== 0) {
-          const extra = EXTRA_BITS[token]!
-          let step = TOKEN_BASE[token]! - 1
-          if (extra !== 0) step += receivedBits.read(extra)
-          latency += unzigzag(step)
-          const before = now
-          now = (Math.floor(origin / receivedUnit) + latency) * receivedUnit
-          if (!(now > before)) sound = false
-        }
-      }
-      received[row] = now
+      const extra = SYMBOL_BITS[symbol]!
+      const word = view.getUint32((place >> 3) & wrap, true)
+      origin += (SYMBOL_BASE[symbol]! + ((word >>> (place & 7)) & ((1 << extra) - 1))) * unit
+      place += extra
+      over |= NARROW - symbol
       source[row] = origin
     }
+    let sound = origin <= Number.MAX_SAFE_INTEGER
+    bits.position = place
+    if (over < 0) {
+      // Steps with a sign, or of more than 24 bits.
+      sound = true
+      origin = first
+      bits.position = 0
+      for (let row = 0; row < time.length; row++) {
+        const step = time[row] === 0 ? 0 : numberOf(time[row]! - 1, bits)
+        origin += (signed ? unzigzag(step) : step) * unit
+        if (!(origin >= 0 && origin <= Number.MAX_SAFE_INTEGER)) sound = false
+        source[row] = origin
+      }
+    }
+    bits.finish()
+    if (!sound) throw corrupt('a time is out of range or runs back')
+  }
+
+  private readReceived(
+    chunk: Chunk,
+    platform: TapePlatform,
+    into: HeadColumns,
+    time: Uint8Array,
+    unit: number,
+  ): void {
+    const { firstReceived, firstSource } = chunk.header
+    const steps = columnOf(chunk, HEAD_COLUMNS.received, platform)
+    const tokens = this.padded(steps, time.length)
+    const { bits } = this
+    bits.reset(columnOf(chunk, HEAD_COLUMNS.receivedBits, platform))
+    const { view, wrap } = bits
+    const { received, source } = into
+    const first = latencyOf(firstReceived, firstSource === ABSENT ? 0 : firstSource, unit)
+    let latency = first
+    let now = firstReceived
+    let at = 0
+    let place = 0
+    let over = 0
+    let sound = true
+    for (let row = 0; row < time.length; row++) {
+      const spoken = IS_SET[time[row]!]!
+      const token = tokens[at]! & -spoken
+      at += spoken
+      over |= NARROW - token
+      const extra = EXTRA_BITS[token]!
+      const word = view.getUint32((place >> 3) & wrap, true)
+      const step = TOKEN_WORD[token]! - 1 + ((word >>> (place & 7)) & ((1 << extra) - 1))
+      place += extra
+      const moves = IS_SET[token]!
+      latency += ((step >>> 1) ^ -(step & 1)) & -moves
+      const moved = ((Math.floor(source[row]! / unit) + latency) * unit - now) * moves
+      if (!(moved >= moves)) sound = false
+      now += moved
+      received[row] = now
+    }
     if (at !== steps.length) throw corrupt('its received column is too long or too short')
-    sourceBits.position = place
-    sourceBits.finish()
-    receivedBits.finish()
+    bits.position = place
+    if (over < 0) {
+      sound = true
+      latency = first
+      now = firstReceived
+      at = 0
+      bits.position = 0
+      for (let row = 0; row < time.length; row++) {
+        const token = time[row] === 0 ? 0 : tokens[at++]!
+        if (token !== 0) {
+          latency += unzigzag(numberOf(token, bits) - 1)
+          const before = now
+          now = (Math.floor(source[row]! / unit) + latency) * unit
+          if (!(now > before)) sound = false
+        }
+        received[row] = now
+      }
+    }
+    bits.finish()
     if (!sound) throw corrupt('a time is out of range or runs back')
   }
 
@@ -275,51 +335,100 @@ export class HeadDecoder {
     someMissing: boolean,
   ): void {
     const seqs = columnOf(chunk, HEAD_COLUMNS.seq, platform)
-    const journals = columnOf(chunk, HEAD_COLUMNS.journal, platform)
-    const seqBits = this.bits
-    const journalBits = this.moreBits
-    seqBits.reset(columnOf(chunk, HEAD_COLUMNS.seqBits, platform))
-    journalBits.reset(columnOf(chunk, HEAD_COLUMNS.journalBits, platform))
-    if (journals.length !== 0 && journals.length !== time.length) {
-      throw corrupt('its rows and its journal column differ in number')
-    }
-    const { venueSeq, journal } = into
+    const tokens = this.padded(seqs, time.length)
+    const { bits, absent } = this
+    bits.reset(columnOf(chunk, HEAD_COLUMNS.seqBits, platform))
+    const { view, wrap } = bits
+    const { venueSeq } = into
     const signed = (modes & ZIGZAG_SEQ) !== 0
-    const follows = (modes & JOURNAL_FOLLOWS_SEQ) !== 0
-    let at = 0
-    let sound = true
     let seq = firstSeq - 1
+    let at = 0
+    let place = 0
+    let over = signed || someMissing ? -1 : 0
     for (let row = 0; row < time.length; row++) {
-      let step = 0
-      if (time[row] !== 0 && seqs.length > 0) {
-        const token = seqs[at++]!
-        step = token < DIRECT ? token : TOKEN_BASE[token]! + seqBits.read(EXTRA_BITS[token]!)
-      }
-      if (!someMissing || (this.absent[row]! & MISSING_SEQ) === 0) {
-        seq += (signed ? unzigzag(step) : step) + 1
-        if (!(seq >= 0 && seq <= Number.MAX_SAFE_INTEGER)) sound = false
-      }
+      const spoken = IS_SET[time[row]!]!
+      const token = tokens[at]! & -spoken
+      at += spoken
+      over |= NARROW - token
+      const extra = EXTRA_BITS[token]!
+      const word = view.getUint32((place >> 3) & wrap, true)
+      seq += TOKEN_WORD[token]! + ((word >>> (place & 7)) & ((1 << extra) - 1)) + 1
+      place += extra
       venueSeq[row] = seq
     }
-    // Its own loop: in most chunks the journal just counts along.
-    let place = chunk.header.firstJournal - 1
-    let before = firstSeq - 1
-    for (let row = 0; row < time.length; row++) {
-      let drift = 0
-      if (journals.length > 0) {
-        const token = journals[row]!
-        drift = token < DIRECT ? token : TOKEN_BASE[token]! + journalBits.read(EXTRA_BITS[token]!)
-      }
-      const now = venueSeq[row]!
-      place += unzigzag(drift) + (follows ? now - before : 1)
-      before = now
-      journal[row] = place
-      if (!(place >= 0 && place <= Number.MAX_SAFE_INTEGER)) sound = false
+    if (seqs.length > 0 && at !== seqs.length) {
+      throw corrupt('its number column is too long or too short')
     }
-    if (at !== seqs.length) throw corrupt('its number column is too long or too short')
-    seqBits.finish()
-    journalBits.finish()
+    let sound = seq <= Number.MAX_SAFE_INTEGER
+    bits.position = place
+    if (over < 0) {
+      sound = true
+      seq = firstSeq - 1
+      at = 0
+      bits.position = 0
+      for (let row = 0; row < time.length; row++) {
+        const step = time[row] === 0 ? 0 : numberOf(tokens[at++]!, bits)
+        if ((absent[row]! & MISSING_SEQ) === 0) {
+          seq += (signed ? unzigzag(step) : step) + 1
+          if (!(seq >= 0 && seq <= Number.MAX_SAFE_INTEGER)) sound = false
+        }
+        venueSeq[row] = seq
+      }
+    }
+    bits.finish()
     if (!sound) throw corrupt('a number is out of range')
+  }
+
+  // After the venue's numbers, while those of rows without one still repeat the last one.
+  private readJournal(
+    chunk: Chunk,
+    platform: TapePlatform,
+    into: HeadColumns,
+    modes: number,
+    firstSeq: number,
+  ): void {
+    const { count, firstJournal } = chunk.header
+    const stored = columnOf(chunk, HEAD_COLUMNS.journal, platform)
+    if (stored.length !== 0 && stored.length !== count) {
+      throw corrupt('its rows and its journal column differ in number')
+    }
+    const tokens = this.padded(stored, count)
+    const { bits } = this
+    bits.reset(columnOf(chunk, HEAD_COLUMNS.journalBits, platform))
+    const { journal } = into
+    const follows = (modes & JOURNAL_FOLLOWS_SEQ) !== 0
+    const signed = follows && (modes & ZIGZAG_SEQ) !== 0
+    const counter = follows ? into.venueSeq : this.rowNumbers(count)
+    let drift = follows ? firstJournal - firstSeq : firstJournal
+    let sound = true
+    let row = 0
+    while (row < count) {
+      // In most chunks the journal just counts along, with a step now and then.
+      if (tokens[row] !== 0) drift += unzigzag(numberOf(tokens[row]!, bits))
+      // Numbers with a sign may run back: then each row is looked at.
+      const most = signed ? row + 1 : count
+      let end = row + 1
+      while (end < most && tokens[end] === 0) end++
+      addAll(journal, counter, drift, row, end)
+      if (!(journal[row]! >= 0 && journal[end - 1]! <= Number.MAX_SAFE_INTEGER)) sound = false
+      row = end
+    }
+    bits.finish()
+    if (!sound) throw corrupt('a number is out of range')
+  }
+
+  private rowNumbers(count: number): Float64Array {
+    if (this.rows.length < count) this.rows = Float64Array.from({ length: count }, (_, row) => row)
+    return this.rows
+  }
+
+  // A column of at most one token a row, with zeros behind it: a loop may look at one more.
+  private padded(tokens: Uint8Array, count: number): Uint8Array {
+    if (tokens.length > count) throw corrupt('it has more steps than rows')
+    if (this.tokens.length <= count) this.tokens = new Uint8Array(count + 1)
+    this.tokens.set(tokens)
+    this.tokens.fill(0, tokens.length, count + 1)
+    return this.tokens
   }
 
   private blank(into: HeadColumns, count: number, wish: HeadWish): void {
@@ -414,12 +523,27 @@ function put(tokens: ByteWriter, bits: BitWriter, value: number): void {
   if (extra !== 0) bits.write(value - TOKEN_BASE[token]!, extra)
 }
 
+function numberOf(token: number, bits: BitReader): number {
+  return token < DIRECT ? token : TOKEN_BASE[token]! + bits.read(EXTRA_BITS[token]!)
+}
+
+function addAll(
+  into: Float64Array,
+  column: Float64Array,
+  more: number,
+  from: number,
+  to: number,
+): void {
+  for (let row = from; row < to; row++) into[row] = column[row]! + more
+}
+
 function backwards(now: number, before: number): PriorbookError {
   return new PriorbookError('invalid_time', `received ${now} comes after ${before}: time runs back`)
 }
 
 function isZero(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0)
+  for (let index = 0; index < bytes.length; index++) if (bytes[index] !== 0) return false
+  return true
 }
 
 function writeRuns(out: ByteWriter, count: number, valueOf: (row: number) => number): void {

@@ -78,29 +78,38 @@ export class BitWriter {
   }
 }
 
+// A power of two, and how far beyond its first byte a read looks.
+const ROOM = 4096
+const AHEAD = 8
+
 /** Reads numbers of any bit width, low bits first. */
 export class BitReader {
-  /** The bits with eight zero bytes behind them, for loops that read in place. */
-  bytes: Uint8Array = new Uint8Array(8)
+  /** The bits with zeros behind them, for loops that read in place. */
+  view = new DataView(new ArrayBuffer(ROOM + AHEAD))
+  /** Put over the number of a byte it keeps a damaged column's reads inside; `finish` refuses them. */
+  wrap = ROOM - 1
   /** The place of the next bit. */
   position = 0
+  private bytes = new Uint8Array(this.view.buffer)
   private length = 0
 
   /** Starts over on new bytes; they are copied, because a read looks up to four bytes ahead. */
   reset(bytes: Uint8Array): void {
-    if (this.bytes.length < bytes.length + 8) this.bytes = new Uint8Array(bytes.length * 2 + 8)
+    if (bytes.length > this.wrap) {
+      const room = 2 ** Math.ceil(Math.log2(bytes.length + 1))
+      this.bytes = new Uint8Array(room + AHEAD)
+      this.view = new DataView(this.bytes.buffer)
+      this.wrap = room - 1
+    }
     this.bytes.set(bytes)
-    this.bytes.fill(0, bytes.length, bytes.length + 8)
+    this.bytes.fill(0, bytes.length, bytes.length + AHEAD)
     this.position = 0
     this.length = bytes.length
   }
 
   read(bits: number): number {
     if (bits > 24) return this.read(24) + this.read(bits - 24) * 0x1000000
-    const at = this.position >> 3
-    const bytes = this.bytes
-    const word =
-      bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
+    const word = this.view.getUint32((this.position >> 3) & this.wrap, true)
     const value = (word >>> (this.position & 7)) & ((1 << bits) - 1)
     this.position += bits
     return value

@@ -24,6 +24,25 @@ describe.each([2, 3, 4])('a ladder of %i decimals', (decimals) => {
     )
   })
 
+  it('filled by put and settled equals one filled by apply', () => {
+    fc.assert(
+      fc.property(someChanges(one), someChanges(one), (before, changes) => {
+        const { ladder } = build(decimals, before)
+        const other = ladder.clone()
+        for (const [key, size] of changes) {
+          ladder.apply(key, size)
+          other.put(key, size)
+        }
+        other.settle()
+        expect(contentOf(other)).toStrictEqual(contentOf(ladder))
+        other.apply(2, 0)
+        ladder.apply(2, 0)
+        expect(contentOf(other)).toStrictEqual(contentOf(ladder))
+      }),
+      { numRuns: 150, seed: 15 + decimals },
+    )
+  })
+
   it('finds the next level from any price', () => {
     fc.assert(
       fc.property(someChanges(one), fc.integer({ min: 0, max: one }), (changes, from) => {

@@ -26,15 +26,16 @@ export class Ladder {
   bestBid = 0
   /** Best ask in ticks, `one` when there is none. */
   bestAsk: number
-  private bidBits: Uint32Array
-  private askBits: Uint32Array
+  /** Which levels are occupied, a bit a tick: bids from word 0 on, asks from word `words` on. */
+  private bits: Int32Array
+  private words: number
 
   constructor(decimals = 2) {
     this.decimals = decimals
     this.one = POW10[decimals]!
     this.size = new Float64Array(2 * this.one + 2)
-    this.bidBits = new Uint32Array((this.one >> 5) + 1)
-    this.askBits = new Uint32Array((this.one >> 5) + 1)
+    this.words = (this.one >> 5) + 1
+    this.bits = new Int32Array(2 * this.words)
     this.bestAsk = this.one
   }
 
@@ -48,28 +49,48 @@ export class Ladder {
     const bit = 1 << (ticks & 31)
     if ((key & 1) === 0) {
       if (size !== 0) {
-        this.bidBits[ticks >> 5]! |= bit
+        this.bits[ticks >> 5]! |= bit
         this.bidLevels++
         if (ticks > this.bestBid) this.bestBid = ticks
       } else {
-        this.bidBits[ticks >> 5]! &= ~bit
+        this.bits[ticks >> 5]! &= ~bit
         this.bidLevels--
         if (ticks === this.bestBid) this.bestBid = this.nextBid(ticks)
       }
     } else if (size !== 0) {
-      this.askBits[ticks >> 5]! |= bit
+      this.bits[this.words + (ticks >> 5)]! |= bit
       this.askLevels++
       if (ticks < this.bestAsk) this.bestAsk = ticks
     } else {
-      this.askBits[ticks >> 5]! &= ~bit
+      this.bits[this.words + (ticks >> 5)]! &= ~bit
       this.askLevels--
       if (ticks === this.bestAsk) this.bestAsk = this.nextAsk(ticks)
     }
   }
 
+  /**
+   * Sets one level of many, without a branch that depends on the data. Best prices and numbers of levels
+   * are wrong until `settle`: for loops over whole chunks, in a third of the time of `apply`.
+   */
+  put(key: number, size: number): void {
+    this.size[key] = size
+    const at = (key >> 6) + (key & 1) * this.words
+    const shift = (key >> 1) & 31
+    this.bits[at] = (this.bits[at]! & ~(1 << shift)) | (+(size !== 0) << shift)
+  }
+
+  /** Finds best prices and numbers of levels after calls of `put`. */
+  settle(): void {
+    const { bits, words } = this
+    this.bidLevels = countBits(bits, 0, words)
+    this.askLevels = countBits(bits, words, bits.length)
+    this.bestBid = this.nextBid(this.one)
+    this.bestAsk = this.nextAsk(0)
+  }
+
   /** The next occupied bid below a price, 0 at the end. */
   nextBid(ticks: number): number {
-    const bits = this.bidBits
+    const { bits } = this
     let index = ticks >> 5
     let word = bits[index]! & ((1 << (ticks & 31)) - 1)
     while (word === 0) {
@@ -81,15 +102,15 @@ export class Ladder {
 
   /** The next occupied ask above a price, `one` at the end. */
   nextAsk(ticks: number): number {
-    const bits = this.askBits
-    let index = ticks >> 5
+    const { bits, words } = this
+    let index = words + (ticks >> 5)
     // Two shifts: a shift by 32 would be a shift by 0.
     let word = bits[index]! & ((-1 << (ticks & 31)) << 1)
     while (word === 0) {
       if (++index === bits.length) return this.one
       word = bits[index]!
     }
-    return (index << 5) + 31 - Math.clz32(word & -word)
+    return ((index - words) << 5) + 31 - Math.clz32(word & -word)
   }
 
   /** The bids best first, at most `depth` of them. */
@@ -125,8 +146,7 @@ export class Ladder {
   /** Empties the book. */
   clear(): void {
     this.size.fill(0)
-    this.bidBits.fill(0)
-    this.askBits.fill(0)
+    this.bits.fill(0)
     this.bidLevels = 0
     this.askLevels = 0
     this.bestBid = 0
@@ -161,4 +181,16 @@ export class Ladder {
     for (const key of this.keys()) other.apply(key, this.size[key]!)
     return other
   }
+}
+
+function countBits(words: Int32Array, from: number, to: number): number {
+  let count = 0
+  for (let index = from; index < to; index++) {
+    // Pairs, then fours, then bytes, summed by a multiplication.
+    let word = words[index]!
+    word -= (word >>> 1) & 0x55555555
+    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
+    count += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
+  }
+  return count
 }

@@ -1,16 +1,20 @@
 import { createHash } from 'node:crypto'
-import { constants, crc32, zstdCompressSync } from 'node:zlib'
+import { crc32 } from 'node:zlib'
 import type { TapePlatform } from './platform.ts'
-import { createZstdDecoder } from './zstd-node.ts'
+import { createZstdDecoder, createZstdEncoder, type ZstdEncoder } from './zstd-node.ts'
 
 /** Level 11 and above save 3 % and take three times as long; 6 to 10 give the same bytes. */
 export const DEFAULT_LEVEL = 6
 
 /** The codec's needs served by Node's own zlib and crypto. */
 export function createNodePlatform(level: number = DEFAULT_LEVEL): TapePlatform {
-  const options = { params: { [constants.ZSTD_c_compressionLevel]: level } }
+  // Readers never need it.
+  let encode: ZstdEncoder | undefined
   return {
-    compress: (raw) => zstdCompressSync(raw, options),
+    compress(raw) {
+      encode ??= createZstdEncoder(level)
+      return encode(raw)
+    },
     decompress: createZstdDecoder(),
     sha256(parts) {
       const hash = createHash('sha256')

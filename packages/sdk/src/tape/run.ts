@@ -35,13 +35,16 @@ export type BookPick = {
   readonly bucket?: BucketFacts | undefined
 }
 
+// Below so many rows, counting the levels once costs more than keeping count.
+const WORTH_BULK = 16
+
 /** Sets a ladder to the book before row 0 of the columns. */
 export function loadBase(ladder: Ladder, columns: BookColumns): void {
   ladder.clear()
   ladder.rescale(columns.priceDecimals)
-  for (let index = 0; index < columns.baseKey.length; index++) {
-    ladder.apply(columns.baseKey[index]!, columns.baseSize[index]!)
-  }
+  const { baseKey, baseSize } = columns
+  for (let index = 0; index < baseKey.length; index++) ladder.put(baseKey[index]!, baseSize[index]!)
+  ladder.settle()
 }
 
 /** Applies one row's changes; a row that restarts the book starts from the empty one. */
@@ -55,5 +58,17 @@ export function applyRow(ladder: Ladder, columns: BookColumns, row: number): voi
 
 /** Applies rows [from, to). */
 export function applyRows(ladder: Ladder, columns: BookColumns, from: number, to: number): void {
-  for (let row = from; row < to; row++) applyRow(ladder, columns, row)
+  if (to - from < WORTH_BULK) {
+    for (let row = from; row < to; row++) applyRow(ladder, columns, row)
+    return
+  }
+  const { flags, key, size } = columns
+  let restart = to - 1
+  while (restart >= from && (flags[restart]! & FLAGS.restart) === 0) restart--
+  if (restart >= from) ladder.clear()
+  const end = columns.changeEnd[to - 1]!
+  for (let index = columns.changeStart(Math.max(from, restart)); index < end; index++) {
+    ladder.put(key[index]!, size[index]!)
+  }
+  ladder.settle()
 }

@@ -1,7 +1,7 @@
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createZstdDecoder } from './zstd-node.ts'
+import { createZstdDecoder, createZstdEncoder } from './zstd-node.ts'
 
 const decode = createZstdDecoder()
 
@@ -15,6 +15,20 @@ describe('the kept zstd context', () => {
         }
       }),
       { seed: 1, numRuns: 100 },
+    )
+  })
+
+  it('packs to the bytes of the public function, frame after frame', () => {
+    const encode = createZstdEncoder(6)
+    const options = { params: { [constants.ZSTD_c_compressionLevel]: 6 } }
+    const large = Uint8Array.from({ length: 300_000 }, (_, index) => (index * index) % 251)
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 5000 }), fc.nat(large.length), (part, length) => {
+        for (const raw of [part, large.subarray(0, length), part]) {
+          expect(Buffer.compare(encode(raw), zstdCompressSync(raw, options))).toBe(0)
+        }
+      }),
+      { seed: 3, numRuns: 100 },
     )
   })
 

@@ -1,4 +1,11 @@
-import { constants, createZstdDecompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import {
+  constants,
+  createZstdCompress,
+  createZstdDecompress,
+  zstdCompressSync,
+  zstdDecompressSync,
+  type ZstdOptions,
+} from 'node:zlib'
 
 /** Unpacks one zstd frame to exactly `rawLength` bytes, or throws. */
 export type ZstdDecoder = (stored: Uint8Array, rawLength: number) => Uint8Array
@@ -16,6 +23,24 @@ export function createZstdDecoder(): ZstdDecoder {
     return isRight(fast) ? fast : decodeByPublicApi
   } catch {
     return decodeByPublicApi
+  }
+}
+
+/** Packs bytes into one zstd frame. */
+export type ZstdEncoder = (raw: Uint8Array) => Uint8Array
+
+/**
+ * Makes an encoder that keeps one native context, for the same reason and with the same care: its frames
+ * are those of `zstdCompressSync`, byte for byte, or that function makes them.
+ */
+export function createZstdEncoder(level: number): ZstdEncoder {
+  const options: ZstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: level } }
+  const encodeByPublicApi: ZstdEncoder = (raw) => zstdCompressSync(raw, options)
+  try {
+    const fast = createHandleEncoder(options, encodeByPublicApi)
+    return isSame(fast, encodeByPublicApi) ? fast : encodeByPublicApi
+  } catch {
+    return encodeByPublicApi
   }
 }
 
@@ -46,9 +71,11 @@ type Handle = {
 
 type Context = { readonly handle: Handle; readonly state: Uint32Array; failure: string | undefined }
 
-function createContext(): Context {
-  const stream = createZstdDecompress() as unknown as { _handle: Handle; _writeState: Uint32Array }
-  const { _handle: handle, _writeState: state } = stream
+function createContext(stream: unknown): Context {
+  const { _handle: handle, _writeState: state } = stream as {
+    _handle: Handle
+    _writeState: Uint32Array
+  }
   const context: Context = { handle, state, failure: undefined }
   handle.onerror = (message) => {
     context.failure = message
@@ -57,7 +84,7 @@ function createContext(): Context {
 }
 
 function createHandleDecoder(): ZstdDecoder {
-  let context = createContext()
+  let context = createContext(createZstdDecompress())
   // Results are cut from one larger buffer after another: fewer, cheaper allocations.
   let arena = new Uint8Array(0)
   let used = 0
@@ -74,12 +101,38 @@ function createHandleDecoder(): ZstdDecoder {
     if (context.failure !== undefined || unused !== 1 || unread !== 0) {
       const { failure } = context
       // A context that met an error never forgets it.
-      context = createContext()
+      context = createContext(createZstdDecompress())
       throw new RangeError(failure ?? `the frame does not hold ${rawLength} bytes`)
     }
     used += rawLength
     return arena.subarray(used - rawLength, used)
   }
+}
+
+function createHandleEncoder(options: ZstdOptions, otherwise: ZstdEncoder): ZstdEncoder {
+  let context = createContext(createZstdCompress(options))
+  let room = new Uint8Array(4096)
+  return (raw) => {
+    // More than zstd ever needs, so that one call makes the whole frame.
+    const most = raw.length + (raw.length >> 7) + 1024
+    if (room.length < most) room = new Uint8Array(most)
+    const { handle, state } = context
+    handle.writeSync(constants.ZSTD_e_end, raw, 0, raw.length, room, 0, room.length)
+    const [unused, unread] = state
+    if (context.failure !== undefined || unused === 0 || unread !== 0) {
+      context = createContext(createZstdCompress(options))
+      return otherwise(raw)
+    }
+    return room.slice(0, room.length - unused!)
+  }
+}
+
+// Frames of several sizes and kinds, one after the other from the same context.
+function isSame(encode: ZstdEncoder, other: ZstdEncoder): boolean {
+  return [1000, 33, 0, 9000, 1000].every((length, kind) => {
+    const raw = Uint8Array.from({ length }, (_, index) => (index * index) % (7 + kind * 50))
+    return Buffer.compare(encode(raw), other(raw)) === 0
+  })
 }
 
 // A whole frame, a shortened one, one that is longer than said, and the whole one again.

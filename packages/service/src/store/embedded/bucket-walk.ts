@@ -1,5 +1,5 @@
 import type { Gap } from '@priorbook/sdk/domain'
-import { applyRow, BookColumns, Ladder, loadBase, type BookPick } from '@priorbook/sdk/tape'
+import { applyRows, BookColumns, Ladder, loadBase, type BookPick } from '@priorbook/sdk/tape'
 import type { SamplePage, SampleQuery } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { corruptGap } from './corrupt-gap.ts'
@@ -108,7 +108,8 @@ export class BucketWalk {
       loadBase(this.ladder, columns)
       this.folded = -1
     }
-    while (this.folded < row) applyRow(this.ladder, columns, ++this.folded)
+    applyRows(this.ladder, columns, this.folded + 1, row + 1)
+    this.folded = row
     return toSingleRow(this.ladder, columns, row)
   }
 

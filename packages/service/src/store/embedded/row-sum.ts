@@ -2,19 +2,24 @@ import { crc32 } from 'node:zlib'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { Column, Database, Row } from './database.ts'
 
-const SEPARATOR = new Uint8Array([0x1f])
+const SEPARATOR = '\u001f'
 
 /** The checksum of a row: CRC-32 over its table's name and its columns in order, each with its type. */
 export function rowSum(table: string, values: readonly Column[]): number {
-  let sum = crc32(table)
+  let sum = 0
+  // What is text goes into one call.
+  let text = table
   for (const value of values) {
-    sum = crc32(SEPARATOR, sum)
-    if (value === null) sum = crc32('n', sum)
-    else if (typeof value === 'number') sum = crc32(`i${value}`, sum)
-    else if (typeof value === 'string') sum = crc32(`t${value}`, sum)
-    else sum = crc32(value, crc32('b', sum))
+    text += SEPARATOR
+    if (value === null) text += 'n'
+    else if (typeof value === 'number') text += `i${value}`
+    else if (typeof value === 'string') text += `t${value}`
+    else {
+      sum = crc32(value, crc32(`${text}b`, sum))
+      text = ''
+    }
   }
-  return sum
+  return text === '' ? sum : crc32(text, sum)
 }
 
 /** True when the row's `sum` fits the named columns. */

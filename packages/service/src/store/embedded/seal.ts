@@ -1,6 +1,6 @@
 import { FLAGS } from '@priorbook/sdk/domain'
 import {
-  applyRow,
+  applyRows,
   BookColumns,
   BookEncoder,
   encodeSamples,
@@ -151,14 +151,15 @@ export class Sealer {
       from = to
     }
     if (gathered.kind === 'book') loadBase(this.ladder, gathered.rows)
+    let folded = 0
     for (let row = 0; row < rows.count; row++) {
       const flags = rows.flags[row]!
       if (starts.has(row) || (flags & (FLAGS.restart | FLAGS.after_gap)) !== 0) cut(row, true)
       let closes = false
-      if (gathered.kind === 'book') {
-        applyRow(this.ladder, gathered.rows, row)
-        const empty = this.ladder.bidLevels === 0 && this.ladder.askLevels === 0
-        closes = empty && (flags & FLAGS.full_book) !== 0
+      if (gathered.kind === 'book' && (flags & FLAGS.full_book) !== 0) {
+        applyRows(this.ladder, gathered.rows, folded, row + 1)
+        folded = row + 1
+        closes = this.ladder.bidLevels === 0 && this.ladder.askLevels === 0
       }
       if (closes || row + 1 - from === CHUNK_ROWS) cut(row + 1, true)
     }
@@ -185,7 +186,7 @@ export class Sealer {
         const { from, to } = cut
         const more = { ...identity, changesBefore }
         const encoded = this.encoder.encode(rows, from, to, base, more, platform)
-        for (let row = from; row < to; row++) applyRow(this.ladder, rows, row)
+        applyRows(this.ladder, rows, from, to)
         stream.changes += rows.changeEnd[to - 1]! - rows.changeStart(from)
         return encoded
       }

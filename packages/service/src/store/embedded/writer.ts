@@ -138,33 +138,35 @@ export class Writer {
     const claims: number[] = []
     group.batches.push({ batch, maker, claims })
     log.begin({ id: group.id, venue: batch.venue, position: batch.position, maker })
-    const claim = (row: Arrival, kind: ChunkKind, metric = ''): Claim | undefined => {
+    // Notes stream and ordinal of a row and returns the stream, `KNOWN` for a row stored before.
+    let ordinal = KNOWN
+    const claim = (row: Arrival, kind: ChunkKind, metric = ''): number => {
       if (row.journal > applied) {
         const stream = this.streamOf(group, row.instrument, kind, metric, maker, row.received)
         if (row.journal > (this.floors.get(stream.id) ?? 0)) {
-          const ordinal = this.claim(group, stream, row.received)
+          ordinal = this.claim(group, stream, row.received)
           claims.push(stream.id, ordinal)
-          return { id: stream.id, ordinal }
+          return stream.id
         }
       }
       claims.push(KNOWN, KNOWN)
-      return undefined
+      return KNOWN
     }
     for (const row of batch.observations ?? []) {
-      const place = claim(row, 'book')
-      if (place === undefined) continue
-      log.book(place.id, place.ordinal, row, row.priceDecimals, row.keys, row.sizes)
+      const id = claim(row, 'book')
+      if (id === KNOWN) continue
+      log.book(id, ordinal, row, row.priceDecimals, row.keys, row.sizes)
     }
     for (const row of batch.trades ?? []) {
-      const place = claim(row, 'trade')
-      if (place === undefined) continue
+      const id = claim(row, 'trade')
+      if (id === KNOWN) continue
       const { tradeId, price, size, taker } = row
-      log.trade(place.id, place.ordinal, headOf(row), tradeId, price, size, TAKERS.indexOf(taker))
+      log.trade(id, ordinal, headOf(row), tradeId, price, size, TAKERS.indexOf(taker))
     }
     for (const row of batch.samples ?? []) {
-      const place = claim(row, 'sample', row.metric)
-      if (place === undefined) continue
-      log.sample(place.id, place.ordinal, headOf(row), parseScaled(row.value, SAMPLE_DECIMALS))
+      const id = claim(row, 'sample', row.metric)
+      if (id === KNOWN) continue
+      log.sample(id, ordinal, headOf(row), parseScaled(row.value, SAMPLE_DECIMALS))
     }
     this.database.run('INSERT INTO log (id, bytes) VALUES (?, ?)', group.id, log.finish())
     for (const revision of batch.revisions ?? []) {
@@ -403,9 +405,6 @@ type Arrival = {
   readonly received: number
   readonly journal: number
 }
-
-/** The place that a row gets in its stream. */
-type Claim = { readonly id: number; readonly ordinal: number }
 
 /** A batch in the log, and stream and ordinal of each of its rows in turn. */
 type Written = {
