@@ -327,6 +327,8 @@ function judgeLosses(
         (start <= one.at && one.at <= (end ?? Infinity)),
     )
     if (covering !== undefined) continue
+    // What followed an unseen loss made rows of its own, on a book that was not the venue's.
+    if (one.delivered && unseen.some(({ from, to }) => from <= one.at && one.at <= to)) continue
     const healed = overwrittenBy(venue, expected, index)
     if (healed !== undefined) unseen.push({ from: last, to: healed.received })
     else {

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compareWithJournal } from '../../packages/service/src/recorder/rebuild.ts'
+import { check, type Verdict } from './checker.ts'
+import { pause, start, type Running } from './harness.ts'
+
+const SECONDS = process.env['PRIORBOOK_FULL'] === '1' ? 60 : 15
+
+describe('three emulated venues at twenty times the speed of life', () => {
+  let run: Running
+  let verdict: Verdict
+
+  beforeAll(async () => {
+    run = await start({ seed: 20, speed: 20 })
+    await pause(SECONDS * 1000)
+    const until = await run.stop()
+    verdict = await check(run.emulator.truth.entries, run.store, { until: until - 200_000 })
+  }, 180_000)
+
+  afterAll(async () => {
+    await run.destroy()
+  })
+
+  it('are recorded observation by observation, trade by trade, sample by sample', () => {
+    expect(verdict.complaints).toEqual([])
+    expect(verdict).toMatchObject({ lost: 0, unseen: 0 })
+    expect(verdict.instruments).toBeGreaterThan(20)
+    expect(verdict.rows).toBeGreaterThan(SECONDS * 500)
+    expect(verdict.trades).toBeGreaterThan(SECONDS * 20)
+    expect(verdict.samples).toBeGreaterThan(SECONDS * 10)
+  })
+
+  it('end with the outcomes that the venues decided', async () => {
+    // A market that resolved well before the end must be known as resolved, with its winner.
+    const early = Date.now() * 1000 - 5_000_000
+    let resolved = 0
+    for (const entry of run.emulator.truth.entries) {
+      if (entry.type !== 'market' || entry.phase !== 'resolved' || entry.at > early) continue
+      const [key] = entry.keys
+      const facts = await run.store.instrument({ venue: entry.venue, key: key! })
+      if (facts === undefined) continue
+      const state = await run.store.market(entry.venue, facts.instrument.market)
+      const record = state!.record
+      expect({ key, status: record.status }).toEqual({ key, status: 'resolved' })
+      const payouts = record.resolution?.payouts
+      const isTie = entry.winner === 'tie' && entry.venue !== 'venuec'
+      const first = isTie ? '0.5' : entry.winner === 'second' ? '0' : '1'
+      expect({ key, first: payouts?.[0] }).toEqual({ key, first })
+      resolved++
+    }
+    expect(resolved).toBeGreaterThan(3)
+  })
+
+  it('leave nothing in quarantine, and the journal gives the same tape again', async () => {
+    expect(await run.store.quarantine({ limit: 10 })).toEqual([])
+    await run.store.seal()
+    const report = await compareWithJournal(run.store, run.data)
+    expect(report.differences).toEqual([])
+    expect(report.records).toBeGreaterThan(verdict.rows)
+  })
+})

@@ -1,0 +1,101 @@
+import type { VenueId } from '@priorbook/sdk/domain'
+import { describe, expect, it } from 'vitest'
+import type { Fault, FaultKind } from '../../packages/emulator/src/faults/fault.ts'
+import { randomSchedule } from '../../packages/emulator/src/faults/schedule.ts'
+import { compareWithJournal } from '../../packages/service/src/recorder/rebuild.ts'
+import { check, type Verdict } from './checker.ts'
+import { pause, start, type Running } from './harness.ts'
+
+const FULL = process.env['PRIORBOOK_FULL'] === '1'
+const VENUES: readonly VenueId[] = ['venuea', 'venueb', 'venuec']
+const SPEED = 10
+
+/** Every fault, how it is injected, and how long it lasts. */
+const FAULTS: Readonly<Record<FaultKind, { readonly fault: Fault; readonly forMs: number }>> = {
+  drop: { fault: { kind: 'drop', share: 0.05, count: 10 }, forMs: 2000 },
+  duplicate: { fault: { kind: 'duplicate', share: 0.05, count: 20 }, forMs: 2000 },
+  reorder: { fault: { kind: 'reorder', share: 0.05, count: 10 }, forMs: 2000 },
+  malformed: { fault: { kind: 'malformed', share: 0.05, count: 10 }, forMs: 2000 },
+  stall: { fault: { kind: 'stall' }, forMs: 7000 },
+  slow: { fault: { kind: 'slow', delayMs: 700 }, forMs: 2500 },
+  disconnect: { fault: { kind: 'disconnect' }, forMs: 0 },
+  half_open: { fault: { kind: 'half_open' }, forMs: 7000 },
+  oversized: { fault: { kind: 'oversized' }, forMs: 0 },
+  http_429: { fault: { kind: 'http_429' }, forMs: 3000 },
+  http_5xx: { fault: { kind: 'http_5xx' }, forMs: 3000 },
+  http_slow: { fault: { kind: 'http_slow', delayMs: 2500 }, forMs: 3000 },
+  expired_signature: { fault: { kind: 'expired_signature' }, forMs: 2500 },
+  refuse: { fault: { kind: 'refuse' }, forMs: 2500 },
+  clock_skew: { fault: { kind: 'clock_skew', skewMs: -7000 }, forMs: 3000 },
+}
+
+/** The reasons that a fault may leave behind; beside them only those of a market's life. */
+const REASONS: Readonly<Record<FaultKind, readonly string[]>> = {
+  drop: ['sequence_break'],
+  duplicate: [],
+  reorder: ['sequence_break'],
+  malformed: ['rejected', 'sequence_break'],
+  stall: ['venue_silent', 'sequence_break'],
+  slow: ['venue_silent'],
+  disconnect: ['disconnected'],
+  half_open: ['venue_silent', 'disconnected', 'sequence_break'],
+  oversized: ['rejected'],
+  http_429: ['quota'],
+  http_5xx: ['disconnected'],
+  http_slow: ['disconnected'],
+  expired_signature: [],
+  refuse: [],
+  clock_skew: ['sequence_break'],
+}
+const LIFE = ['before_capture', 'late_discovery', 'market_closed', 'recorder_down', 'book_reset']
+
+async function judge(run: Running): Promise<Verdict> {
+  const until = await run.stop()
+  const verdict = await check(run.emulator.truth.entries, run.store, { until: until - 200_000 })
+  await run.store.seal()
+  const { differences, damage } = await compareWithJournal(run.store, run.data)
+  expect([...differences, ...damage]).toEqual([])
+  return verdict
+}
+
+describe.concurrent('one fault at a time, at all three venues', () => {
+  for (const [kind, { fault, forMs }] of Object.entries(FAULTS)) {
+    it(`${kind}: every loss is in a gap, no gap without a cause`, async () => {
+      const run = await start({ seed: kind, speed: SPEED })
+      try {
+        await pause(3000)
+        for (const venue of VENUES) run.emulator.inject({ fault, target: { venue }, forMs })
+        await pause(forMs + 3000)
+        const verdict = await judge(run)
+        expect(verdict.complaints).toEqual([])
+        expect(verdict.rows).toBeGreaterThan(500)
+        const allowed = [...REASONS[kind as FaultKind], ...LIFE]
+        const found = Object.keys(verdict.gaps)
+        expect(found.filter((reason) => !allowed.includes(reason))).toEqual([])
+      } finally {
+        await run.destroy()
+      }
+    })
+  }
+})
+
+describe('random schedules of overlapping faults', () => {
+  const seeds = Array.from({ length: FULL ? 200 : 3 }, (_, index) => `schedule ${index + 1}`)
+
+  it.concurrent.each(seeds)('%s', async (seed) => {
+    const durationMs = 14_000
+    const options = { durationMs: durationMs - 2000, venues: VENUES, everyMs: 2500 }
+    // Two draws laid over each other: at least five faults at a time somewhere.
+    const faults = [...randomSchedule(seed, options), ...randomSchedule(`${seed} again`, options)]
+    expect(faults.length).toBeGreaterThanOrEqual(5)
+    const run = await start({ seed, speed: SPEED, faults })
+    try {
+      await pause(durationMs + 4000)
+      const verdict = await judge(run)
+      expect(verdict.instruments).toBeGreaterThanOrEqual(20)
+      expect({ seed, complaints: verdict.complaints }).toEqual({ seed, complaints: [] })
+    } finally {
+      await run.destroy()
+    }
+  })
+})

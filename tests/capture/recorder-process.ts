@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { PriorbookError } from '@priorbook/sdk/domain'
+import type { Addresses } from '../../packages/emulator/src/emulator.ts'
+import type { ServiceStatus } from '../../packages/service/src/ops/status.ts'
+
+const BIN = join(import.meta.dirname, '../../packages/service/bin/priorbook-server.mjs')
+
+/** One line of a recorder's log; pino's levels: 40 warns, 50 is an error. */
+export type LogLine = { readonly level: number; readonly msg: string; readonly time: number }
+
+/** A recorder as an operator runs it: `priorbook-server serve` in a process of its own. */
+export interface RecorderProcess {
+  /** The log so far. */
+  readonly logs: readonly LogLine[]
+  /** What came on standard error and is no line of the log: nothing, if all is well. */
+  readonly noise: readonly string[]
+  /** The exit code; null after a signal, undefined while it runs. */
+  readonly code: number | null | undefined
+  status(): Promise<ServiceStatus>
+  /** Sends a signal and gives the exit code; null when the signal ended it. */
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
+  /** Resolves when it ended by itself. */
+  readonly ended: Promise<number | null>
+}
+
+/** Starts a recorder of the real venues' interfaces; resolves when it is about to record. */
+export async function startRecorderProcess(
+  home: string,
+  env: Readonly<Record<string, string>>,
+): Promise<RecorderProcess> {
+  mkdirSync(home, { recursive: true })
+  const args = [BIN, 'serve', '--upstream', 'live', '--data', join(home, 'data')]
+  // Not in the checkout, where a configuration file may lie, and with no variable of the caller's.
+  const child = spawn(process.execPath, args, {
+    cwd: home,
+    env: { ...cleanEnvironment(), PRIORBOOK_OPS_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const logs: LogLine[] = []
+  const noise: string[] = []
+  let printed = ''
+  let rest = ''
+  let code: number | null | undefined
+  child.stdout.on('data', (chunk) => (printed += chunk))
+  child.stderr.on('data', (chunk) => {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop()!
+    for (const line of lines) {
+      if (line.startsWith('{')) logs.push(JSON.parse(line) as LogLine)
+      else noise.push(line)
+    }
+  })
+  const ended = new Promise<number | null>((resolve) => {
+    child.on('close', (found) => {
+      code = found
+      resolve(found)
+    })
+  })
+  const urlOf = (): string | undefined => /^status (\S+)\/ /m.exec(printed)?.[1]
+  while (urlOf() === undefined && code === undefined) await pause(5)
+  return {
+    logs,
+    noise,
+    ended,
+    get code() {
+      return code
+    },
+    async status() {
+      const answer = await fetch(`${urlOf()}/status`)
+      return (await answer.json()) as ServiceStatus
+    },
+    end(signal) {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
+
+/** The variables that make a recorder of real venues record an emulator, with its credentials. */
+export function toLiveEnvironment(addresses: Addresses, home: string): Record<string, string> {
+  const { venuea, venueb, venuec } = addresses
+  const env: Record<string, string> = {}
+  const put = (venue: string, values: Readonly<Record<string, string>> | undefined): void => {
+    if (values === undefined) env[`PRIORBOOK_${venue}_ENABLED`] = 'false'
+    for (const [name, value] of Object.entries(values ?? {})) {
+      env[`PRIORBOOK_${venue}_${name}`] = value
+    }
+  }
+  mkdirSync(home, { recursive: true })
+  put(
+    'VENUEA',
+    venuea && {
+      REST: venuea.rest,
+      WS: venuea.ws,
+      API_KEY: venuea.apiKey,
+      API_SECRET: venuea.apiSecret,
+    },
+  )
+  put(
+    'VENUEB',
+    venueb && {
+      REST: venueb.rest,
+      WS: venueb.ws,
+      KEY_ID: venueb.keyId,
+      PRIVATE_KEY_FILE: writeKey(home, 'venueb.pem', venueb.privateKey),
+    },
+  )
+  put('VENUEC', venuec && { GAMMA: venuec.gamma, CLOB: venuec.clob, WS: venuec.ws })
+  return env
+}
+
+/** Writes a private key into a file and gives its path. */
+export function writeKey(home: string, name: string, privateKey: string): string {
+  const file = join(home, name)
+  writeFileSync(file, privateKey, { mode: 0o600 })
+  return file
+}
+
+/** Asks again and again until the answer is there; names what it waited for when it never comes. */
+export async function until<T>(
+  what: string,
+  withinMs: number,
+  ask: () => Promise<T | undefined> | T | undefined,
+): Promise<T> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined) return answer
+    if (performance.now() > deadline) {
+      throw new PriorbookError('invalid_argument', `never came: ${what}`)
+    }
+    await pause(20)
+  }
+}
+
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('PRIORBOOK_'))
+  return Object.fromEntries(kept)
+}
