@@ -158,7 +158,7 @@ class BookWeave {
   private enter(time: number): void {
     const side = this.sides.findIndex(({ sight }) => !sight.isBlindAfter(time))
     const { last } = this
-    if (side < 0 || last === undefined || last.side === side) return
+    if (side < 0 || last === undefined) return
     const { walk } = this.sides[side]!
     const { head } = walk
     if (head === undefined || walk.sequence === this.given[side]) return
