@@ -90,6 +90,7 @@ export class Applier {
   private captureStarted: number | undefined
   private broken: string | undefined
   private request: CaptureRequest | undefined
+  private isPast = false
   private interrupted: { readonly reason: GapReason; readonly journal: number } | undefined
   private rows = noRows()
   private position: number | undefined
@@ -200,6 +201,12 @@ export class Applier {
         return this.interruptLive('recorder_down', record)
       case 'started':
         return this.takeStart(record)
+      case 'backfill': {
+        const names = backfillFacts(this.venue, note.family)
+        this.rows.facts[names.reached] = note.reached
+        this.rows.facts[names.topic] = note.topic_id ?? 0
+        return undefined
+      }
     }
   }
 
@@ -276,6 +283,7 @@ export class Applier {
     const { broken, request, normalizer } = this
     this.broken = undefined
     this.request = undefined
+    this.isPast = request?.kind.startsWith(PAST) === true
     if (broken !== undefined) throw new PriorbookError('invalid_line', broken)
     if (record.slot > 0) return normalizer.frame(record.parsed ?? parseValue(record.bytes), at)
     if (request !== undefined) {
@@ -441,8 +449,9 @@ export class Applier {
   private takeMarket(event: MarketRevision): void {
     const record = this.markets.merge(event.record)
     this.rows.revisions.push({ ...event, record })
-    // A recording that is imported ends where it ends; only a recorder that runs expects more.
-    if (this.captureStarted === undefined) return
+    // A recording that is imported ends where it ends; only a recorder that runs expects more. What a
+    // backfill hears of the past says nothing about what is observed now.
+    if (this.captureStarted === undefined || this.isPast) return
     if (record.status === undefined || !ENDED.has(record.status)) return
     for (const track of this.tracks.values()) {
       if (track.instrument.market === record.marketId) {
@@ -461,6 +470,17 @@ export class Applier {
   }
 }
 
+/** The names of the numbers that tell how far a backfill of a family of rounds has come. */
+export function backfillFacts(
+  venue: VenueId,
+  family: string,
+): { readonly reached: string; readonly topic: string } {
+  const name = `backfill:${venue}:${family}`
+  return { reached: `${name}:reached`, topic: `${name}:topic` }
+}
+
+// Requests of a backfill: their answers are the catalogue of the past, such as `past_topic`.
+const PAST = 'past_'
 const SLOTS = 254
 const SAMPLE_ENDS_KEPT = 50_000
 

@@ -14,6 +14,16 @@ export type Note =
   | { readonly note: 'stopped' }
   /** Nothing could be written for a while. */
   | { readonly note: 'disk_full'; readonly refused: number }
+  /**
+   * A backfill walked one family of rounds (`BTC:5m`) back to `reached`, in microseconds. `topic_id` is
+   * the round that ends there, the next to ask for; absent where the venue named none.
+   */
+  | {
+      readonly note: 'backfill'
+      readonly family: string
+      readonly reached: number
+      readonly topic_id?: number
+    }
 
 const NOTES: ReadonlySet<string> = new Set([
   'connected',
@@ -26,6 +36,7 @@ const NOTES: ReadonlySet<string> = new Set([
   'started',
   'stopped',
   'disk_full',
+  'backfill',
 ] satisfies Note['note'][])
 
 /** The bytes of a note. */
