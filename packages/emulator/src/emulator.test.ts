@@ -88,7 +88,24 @@ describe('the emulator', () => {
     await client.close()
   })
 
+  it('shows what was resolved before its start', async () => {
+    const emulator = await start({ history: 5, venues: ['venueb'] })
+    const address = emulator.addresses.venueb!
+    const path = '/markets?status=settled&series_ticker=KXBTC15M'
+    const { markets } = (await get(address, path)) as {
+      markets: { ticker: string; result: string; settlement_ts?: string; close_time: string }[]
+    }
+    expect(markets).toHaveLength(5)
+    for (const { ticker, result, close_time } of markets) {
+      expect(['yes', 'no']).toContain(result)
+      expect(Date.parse(close_time)).toBeLessThanOrEqual(Date.now())
+      const { market } = (await get(address, `/markets/${ticker}`)) as { market: object }
+      expect(market).toMatchObject({ ticker, result })
+    }
+  })
+
   it('refuses options that make no sense', async () => {
+    await expect(startEmulator({ history: -1 })).rejects.toThrow('history')
     await expect(startEmulator({ speed: 0 })).rejects.toThrow('speed')
     await expect(startEmulator({ markets: { venuec: 7 } })).rejects.toThrow('at most 6')
     const ports = { venuec: Number(new URL((await start({})).control).port) }

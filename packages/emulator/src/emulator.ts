@@ -27,6 +27,8 @@ export type EmulatorOptions = {
   readonly venues?: readonly VenueId[]
   /** Rounds listed ahead of the open one; 2 by default. */
   readonly rounds?: number
+  /** Rounds of every family that were resolved before the start; 0 by default. */
+  readonly history?: number
   /** Markets open at a time: of A and C at most 6, of B 12 by default and up to 1,002. */
   readonly markets?: Readonly<Partial<Record<VenueId, number>>>
   /** How lively and eventful markets are, for all venues. */
@@ -83,11 +85,18 @@ export const DEFAULT_RATES: MarketRates = {
 /** After a stall of the process at most this much is made up for before clients are heard again. */
 const SLICE_MS = 50
 
+/** Half a year of five-minute rounds, and more than a test waits for. */
+const MAX_HISTORY = 100_000
+
 /** Starts the upstreams on loopback. */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
-  const { speed = 1, venues = VENUE_IDS, flood } = options
+  const { speed = 1, venues = VENUE_IDS, flood, history = 0 } = options
   if (!(speed >= 1 && speed <= 300)) {
     throw new PriorbookError('invalid_argument', `speed ${speed} is not between 1 and 300`)
+  }
+  if (!(Number.isInteger(history) && history >= 0 && history <= MAX_HISTORY)) {
+    const bounds = `a whole number from 0 to ${MAX_HISTORY}`
+    throw new PriorbookError('invalid_argument', `history ${history} is not ${bounds}`)
   }
   const seed = String(options.seed ?? 1)
   const start = Math.floor(options.start ?? Date.now())
@@ -97,6 +106,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     start,
     speed,
     rounds: options.rounds ?? 2,
+    history,
     markets: Object.fromEntries(
       venues.map((venue) => [venue, options.markets?.[venue] ?? DEFAULT_MARKETS[venue]]),
     ),

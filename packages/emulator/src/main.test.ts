@@ -62,6 +62,7 @@ describe('priorbook-emulator', () => {
       ['--speed', 'x'],
       ['--speed', '1000'],
       ['--venues', 'venued'],
+      ['--history', '1.5'],
       ['--faults', 'often'],
       ['--flood', 'venueb'],
       ['--nonsense'],

@@ -14,6 +14,7 @@ usage: priorbook-emulator [options]
   --speed N            windows N times shorter, everything N times as often, 1 to 300 (default 1)
   --venues LIST        such as venueb,venuec (default: all three)
   --markets N          open markets of venue B at a time (default 12)
+  --history N          rounds of every family that were resolved before the start (default 0)
   --changes N          order changes per market and second at speed 1 (default 5)
   --trades N           trades per market and second at speed 1 (default 0.3)
   --flood VENUE:N      so many changes a second on one venue, instead of its order flow
@@ -125,6 +126,7 @@ function parseFlags(args: readonly string[]): Flags {
         speed: { type: 'string' },
         venues: { type: 'string' },
         markets: { type: 'string' },
+        history: { type: 'string' },
         changes: { type: 'string' },
         trades: { type: 'string' },
         flood: { type: 'string' },
@@ -152,6 +154,7 @@ function parseFlags(args: readonly string[]): Flags {
     ...(values.markets === undefined
       ? {}
       : { markets: { venueb: numberOf('markets', values.markets)! } }),
+    ...optional('history', numberOf('history', values.history)),
     rates: { ...optional('changes', changes), ...optional('trades', trades) },
     ...optional('flood', floodOf(values.flood)),
     ...optional('ports', portsOf(values['port-base'])),

@@ -36,6 +36,9 @@ export type MarketPlan = {
 
 const LOTS: Readonly<Record<VenueId, number>> = { venuea: 1, venueb: 10_000, venuec: 10_000 }
 
+/** What a market of the past traded at most, in millionths of a share. */
+const MOST_TRADED = 50_000_000_000
+
 /** One emulated market: what venues see of it, and how it moves. */
 export class Market implements Proposition {
   readonly venue: VenueId
@@ -92,7 +95,7 @@ export class Market implements Proposition {
   }
 
   /** Takes the start price; a market that opens again keeps it. */
-  start(underlying: Underlying): void {
+  start(underlying: Pick<Underlying, 'text'>): void {
     if (this.startPrice === '') this.startPrice = underlying.text(this.asset)
   }
 
@@ -134,7 +137,7 @@ export class Market implements Proposition {
   }
 
   /** Decides how it ended: A splits a tie, B pays `at least`, C pays Up. */
-  determine(underlying: Underlying): void {
+  determine(underlying: Pick<Underlying, 'text'>): void {
     const strike = this.strike ?? this.startPrice
     const endPrice = this.#ties ? this.startPrice : underlying.text(this.asset)
     const difference = Number(endPrice) - Number(strike)
@@ -143,6 +146,20 @@ export class Market implements Proposition {
       winner: difference > 0 ? 'first' : difference < 0 ? 'second' : equal,
       endPrice,
     }
+  }
+
+  /** Makes it one that was resolved before the world began, from the prices at its start and its end. */
+  conclude(start: Pick<Underlying, 'text'>, end: Pick<Underlying, 'text'>): void {
+    const { random } = this
+    const lot = LOTS[this.venue]
+    this.start(start)
+    this.determine(end)
+    this.volume = (1 + random.int(MOST_TRADED / lot)) * lot
+    this.participants = 1 + random.int(400)
+    this.lastTrade =
+      (this.outcome!.winner === 'second' ? 1 + random.int(20) : 99 - random.int(20)) * 100
+    this.phase = 'resolved'
+    this.scheduled = this.schedule.length
   }
 
   /** Whether the price is where venue C makes the tick finer. */

@@ -8,7 +8,10 @@ import { createWorld, type SteppedWorld } from './world.ts'
 const START = 1_790_000_000_123
 const RATES: MarketRates = { changes: 6, trades: 1, pauses: 0.2, disputes: 0.2, ties: 0.1 }
 
-function worldOf(seed: string, more: { speed?: number; rates?: MarketRates } = {}): SteppedWorld {
+function worldOf(
+  seed: string,
+  more: { speed?: number; rates?: MarketRates; history?: number } = {},
+): SteppedWorld {
   const rates = more.rates ?? RATES
   return createWorld({
     seed,
@@ -16,6 +19,7 @@ function worldOf(seed: string, more: { speed?: number; rates?: MarketRates } = {
     speed: more.speed ?? 60,
     markets: { venuea: 6, venueb: 12, venuec: 6 },
     rounds: 2,
+    history: more.history ?? 0,
     rates: { venuea: rates, venueb: rates, venuec: rates },
     clock: () => START,
   })
@@ -140,6 +144,43 @@ describe('the emulated world', () => {
     for (const venue of VENUE_IDS.filter((id) => id !== 'venueb')) {
       expect(world.propositions(venue)).toEqual([])
     }
+  })
+
+  it('has a past: resolved rounds of every family without a hole up to the open one', () => {
+    const world = worldOf('past', { history: 60 })
+    const told: Proposition[] = []
+    world.advance(START, ({ kind, proposition }) => {
+      if (kind === 'phase' && proposition.phase === 'resolved') told.push(proposition)
+    })
+    const families = new Map<string, Proposition[]>()
+    for (const market of world.propositions('venuea')) {
+      expect(world.propositions('venuea')[market.index]).toBe(market)
+      const name = `${market.asset} ${market.window}`
+      families.set(name, [...(families.get(name) ?? []), market])
+    }
+    expect(families.size).toBe(6)
+    for (const markets of families.values()) {
+      for (const [index, market] of markets.slice(1).entries()) {
+        expect(market.openTime).toBe(markets[index]!.closeTime)
+      }
+      const past = markets.filter(({ phase }) => phase === 'resolved')
+      expect(past).toHaveLength(60)
+      expect(markets[60]).toMatchObject({ phase: 'open' })
+      expect(markets[60]!.openTime).toBeLessThanOrEqual(START)
+      for (const { startPrice, outcome, volume, participants, book } of past) {
+        const difference = Number(outcome!.endPrice) - Number(startPrice)
+        const winner = difference > 0 ? 'first' : difference < 0 ? 'second' : 'tie'
+        expect(outcome!.winner).toBe(winner)
+        expect(Math.min(volume, participants)).toBeGreaterThan(0)
+        expect(book).toEqual({ bids: [], asks: [] })
+      }
+    }
+    const winners = world.propositions('venuea').map(({ outcome }) => outcome?.winner)
+    expect(new Set(winners)).toEqual(new Set(['first', 'second', 'tie', undefined]))
+    expect(told).toHaveLength(60 * (6 + 12 + 6))
+    const again = worldOf('past', { history: 60 }).propositions('venueb')
+    const same = world.propositions('venueb').slice(0, again.length)
+    expect(JSON.stringify(again)).toBe(JSON.stringify(same))
   })
 
   it('makes the times of a skewed venue wrong and no others', () => {

@@ -1,9 +1,10 @@
 import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import type { Proposition, World, WorldEvent } from '../core/upstream.ts'
 import { WINDOW_MS, familiesOf, type Family } from './families.ts'
-import { Market, type MarketRates } from './market.ts'
+import { Market, type MarketPlan, type MarketRates } from './market.ts'
+import { createPast } from './past.ts'
 import { toHex } from './random.ts'
-import { ASSETS, createUnderlying } from './underlying.ts'
+import { ASSETS, createUnderlying, type Underlying } from './underlying.ts'
 
 /** The nominal length of a step; at speed n a step takes this / n. */
 export const STEP_MS = 20
@@ -18,6 +19,8 @@ export type WorldOptions = {
   readonly markets: Readonly<Partial<Record<VenueId, number>>>
   /** Rounds listed ahead of the open one. */
   readonly rounds: number
+  /** Rounds of every family that were resolved before the start. */
+  readonly history?: number
   readonly rates: Readonly<Record<VenueId, MarketRates>>
   /** The clock that `now` reads. */
   clock(): number
@@ -51,6 +54,7 @@ export function createWorld(options: WorldOptions): SteppedWorld {
   const skews = new Map<VenueId, number>()
   const secondMs = 1000 / speed
   let living: Market[] = []
+  let untold: Market[] = []
   let step = -1
   let flipped = 0
 
@@ -63,33 +67,67 @@ export function createWorld(options: WorldOptions): SteppedWorld {
     return { family, windowMs, round: Math.floor(start / windowMs), strikeStep }
   })
 
+  /** The markets of one round, around the prices given. */
+  function plansOf(line: Line, round: number, prices: Prices): Omit<MarketPlan, 'index'>[] {
+    const { family, windowMs } = line
+    const openTime = round * windowMs
+    return Array.from({ length: Math.max(1, family.strikes) }, (_, strikeNumber) => ({
+      family,
+      round,
+      strikeNumber,
+      strike: family.strikes === 0 ? undefined : strikeOf(line, strikeNumber, prices),
+      listTime: openTime - rounds * windowMs,
+      openTime,
+      closeTime: openTime + windowMs,
+      secondMs,
+    }))
+  }
+
+  function create(plan: Omit<MarketPlan, 'index'>): Market {
+    const { venue } = plan.family
+    const markets = listed.get(venue)!
+    const market = new Market({ ...plan, index: markets.length }, seed, rates[venue])
+    markets.push(market)
+    return market
+  }
+
   function list(line: Line, at: number, emit: (event: WorldEvent) => void): void {
-    const { family, windowMs, round } = line
-    const venue = listed.get(family.venue)!
-    for (let number = 0; number < Math.max(1, family.strikes); number++) {
-      const openTime = round * windowMs
-      const plan = {
-        family,
-        index: venue.length,
-        round,
-        strikeNumber: number,
-        strike: family.strikes === 0 ? undefined : strikeOf(line, number),
-        listTime: openTime - rounds * windowMs,
-        openTime,
-        closeTime: openTime + windowMs,
-        secondMs,
-      }
-      const market = new Market(plan, seed, rates[family.venue])
-      venue.push(market)
+    for (const plan of plansOf(line, line.round, underlying)) {
+      const market = create(plan)
       living.push(market)
       emit({ kind: 'listed', at, proposition: market })
     }
     line.round++
   }
 
+  // What was over before the start: in the catalogue from the beginning, in order of listing.
+  function listHistory(history: number): void {
+    const past = createPast(seed, start, speed, underlying)
+    const plans = lines.flatMap((line) =>
+      Array.from({ length: history }, (_, back) => line.round - history + back).flatMap((round) =>
+        plansOf(line, round, past((round - rounds) * line.windowMs)),
+      ),
+    )
+    plans.sort((a, b) => a.listTime - b.listTime)
+    untold = plans.map((plan) => {
+      const market = create(plan)
+      market.conclude(past(plan.openTime), past(plan.closeTime))
+      return market
+    })
+  }
+
+  function tellHistory(emit: (event: WorldEvent) => void): void {
+    for (const market of untold) {
+      const { at } = market.schedule.at(-1)!
+      emit({ kind: 'listed', at: market.listTime, proposition: market })
+      emit({ kind: 'phase', at: Math.min(at, start), proposition: market })
+    }
+    untold = []
+  }
+
   // Around the price of the listing, rounded, so that most strikes stay in play for the hour.
-  function strikeOf({ family, strikeStep }: Line, number: number): string {
-    const base = Math.round(underlying.price(family.asset) / strikeStep) * strikeStep
+  function strikeOf({ family, strikeStep }: Line, number: number, prices: Prices): string {
+    const base = Math.round(prices.price(family.asset) / strikeStep) * strikeStep
     const offset = (number - (family.strikes - 1) / 2) * spacing(family, strikeStep)
     return (base + offset - 0.01).toFixed(2)
   }
@@ -150,6 +188,7 @@ export function createWorld(options: WorldOptions): SteppedWorld {
       const skew = skews.get(event.proposition.venue) ?? 0
       onEvent(skew === 0 ? event : { ...event, at: event.at + skew })
     }
+    tellHistory(emit)
     for (const line of lines) {
       while ((line.round - rounds) * line.windowMs <= at) list(line, at, emit)
     }
@@ -165,6 +204,8 @@ export function createWorld(options: WorldOptions): SteppedWorld {
   function timeOf(number: number): number {
     return start + Math.floor((number * STEP_MS) / speed)
   }
+
+  listHistory(options.history ?? 0)
 
   return {
     now: (venue) => Math.floor(options.clock()) + (skews.get(venue) ?? 0),
@@ -191,6 +232,7 @@ export function createWorld(options: WorldOptions): SteppedWorld {
   }
 }
 
+type Prices = Pick<Underlying, 'price'>
 type Level = Extract<WorldEvent, { kind: 'book' }>['levels'][number]
 
 // Exponential: orders come independently of each other.
