@@ -9,7 +9,7 @@ import { openWriterLock } from '../store/embedded/writer-lock.ts'
 /** The named number of a merged tape: of how many recorders it is. Only such a folder is replaced. */
 export const MERGED_FACT = 'merged_recorders'
 
-const OWN_NAMES = /^(tape\.db(-wal|-shm|\.lock)?|journal)$/
+const OWN_NAMES = /^(tape\.db(-wal|-shm|\.lock(-journal)?)?|journal)$/
 
 /**
  * Lets `work` fill a folder beside the target and puts it in the target's place when it is whole. A

@@ -122,9 +122,10 @@ describe('recorders that hear the venue at different times', () => {
           })),
         )
         // Behind a gap that is left, the book may be the one before it.
-        for (const [at, { source, isAfterGap }] of rows.entries()) {
-          if (!isAfterGap) expect(source).toBeGreaterThan(rows[at - 1]?.source ?? 0)
-        }
+        const back = rows.filter(
+          ({ source, isAfterGap }, at) => !isAfterGap && source <= (rows[at - 1]?.source ?? 0),
+        )
+        expect(back).toEqual([])
         const given = rows.map(({ source }) => source)
         const books = await booksOf(target, 'venuec', UP)
         expect(books.map((book) => book.split(': ')[1])).toEqual(

@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { PriorbookError, VENUE_IDS, type Origin, type VenueId } from '@priorbook/sdk/domain'
 import { journalStats, readRecord, type JournalStats } from '../journal/index.ts'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
@@ -60,7 +60,7 @@ async function openSource(data: DataFolder): Promise<Source> {
       if (bound > 0) applied.push([venue, { bound, first: stats.first, records: stats.records }])
     }
     const [maker] = makers
-    if (maker === undefined) {
+    if (maker === undefined || applied.length === 0) {
       throw new PriorbookError('store_unavailable', `nothing was recorded in ${data.path}`)
     }
     const recorders = [...new Set(makers.map(({ recorder }) => recorder))].sort()
@@ -119,7 +119,8 @@ function refuseOverlaps(paths: readonly string[]): void {
   const real = paths.map(toRealPath)
   for (const [index, path] of real.entries()) {
     for (const [other, inner] of real.entries()) {
-      if (index === other || /^\.\.([/\\]|$)/.test(relative(path, inner))) continue
+      const way = relative(path, inner)
+      if (index === other || isAbsolute(way) || /^\.\.([/\\]|$)/.test(way)) continue
       throw new PriorbookError(
         'invalid_argument',
         `${paths[other]} lies in ${paths[index]}: every recorder and the merge need a folder of their own`,
@@ -128,11 +129,12 @@ function refuseOverlaps(paths: readonly string[]): void {
   }
 }
 
+// What does not exist yet is a name in a folder that does.
 function toRealPath(path: string): string {
   try {
     return realpathSync(path)
   } catch {
-    // What does not exist yet is only a name.
-    return resolve(path)
+    const parent = dirname(resolve(path))
+    return parent === resolve(path) ? parent : join(toRealPath(parent), basename(path))
   }
 }

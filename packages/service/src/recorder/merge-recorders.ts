@@ -1,18 +1,23 @@
-import { VENUE_IDS, type Gap, type Instrument, type VenueId } from '@priorbook/sdk/domain'
+import { VENUE_IDS, type Instrument, type VenueId } from '@priorbook/sdk/domain'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import type { Maker } from '../store/embedded/log.ts'
 import type { Stream } from '../store/embedded/streams.ts'
 import type { Progress } from '../store/store.ts'
-import { NORMALIZERS } from '../venues/registry.ts'
 import { weaveBooks, type BookCounts, type BookSide } from './merge-recorders-books.ts'
 import { copyQuarantine, weaveMarkets, type CatalogSide } from './merge-recorders-catalog.ts'
 import { MERGED_FACT, replaceFolder } from './merge-recorders-folder.ts'
-import { copyJournal, type Heard } from './merge-recorders-journal.ts'
-import { planNumbers, type Numbers } from './merge-recorders-numbers.ts'
+import { planNumbers } from './merge-recorders-numbers.ts'
+import {
+  isDown,
+  openPart,
+  readPartSight,
+  toStreamName,
+  type Part,
+  type PartSight,
+} from './merge-recorders-part.ts'
 import { weaveSamples, weaveTrades, type RowCounts, type RowSide } from './merge-recorders-rows.ts'
 import { MergeSink } from './merge-recorders-sink.ts'
 import { closeSources, openSources, type Source } from './merge-recorders-source.ts'
-import { Sight } from './merge-recorders-spans.ts'
+import type { Sight } from './merge-recorders-spans.ts'
 import { BookWalk, OwnGaps } from './merge-recorders-walk.ts'
 
 /** What to merge, and where to. */
@@ -80,15 +85,6 @@ export async function mergeRecorders(options: MergeOptions): Promise<MergeReport
   }
 }
 
-/** One recorder's part of a venue. */
-type Part = {
-  readonly source: Source
-  readonly numbers: Numbers
-  readonly heard: Heard
-  readonly streams: ReadonlyMap<string, Stream>
-  readonly maker: Maker
-}
-
 class Merge {
   private readonly sources: readonly Source[]
   private readonly sink: MergeSink
@@ -103,6 +99,7 @@ class Merge {
   private readonly books: BookCounts = { observations: 0, filled: 0, repeated: 0, gaps: 0 }
   private readonly trades: RowCounts = { rows: 0, filled: 0, repeated: 0 }
   private readonly samples: RowCounts = { rows: 0, filled: 0, repeated: 0 }
+  private readonly sights = new WeakMap<Part, PartSight>()
 
   constructor(
     sources: readonly Source[],
@@ -134,7 +131,12 @@ class Merge {
     const { all, last } = planNumbers(sources.map(({ applied }) => applied.get(venue)!))
     const parts: Part[] = []
     for (const [index, source] of sources.entries()) {
-      parts.push(await this.openPart(venue, source, all[index]!))
+      parts.push(
+        await openPart(venue, source, all[index]!, this.journalDir, (count) => {
+          this.records += count
+          this.move(count, 'records')
+        }),
+      )
     }
     const [first] = parts
     if (first === undefined) return
@@ -144,27 +146,6 @@ class Merge {
       [MERGED_FACT]: this.sources.length,
       ...(await readCaptureStart(venue, parts)),
     })
-  }
-
-  private async openPart(venue: VenueId, source: Source, numbers: Numbers): Promise<Part> {
-    const heard = copyJournal({
-      from: source.data.journal,
-      to: this.journalDir,
-      venue,
-      numbers,
-      onRecords: (count) => {
-        this.records += count
-        this.move(count, 'records')
-      },
-    })
-    const streams = new Map<string, Stream>()
-    for (const stream of source.list.streams) {
-      if (stream.venue === venue) streams.set(nameOf(stream), stream)
-    }
-    const { origin, recorders } = source
-    const maker = { origin, recorder: recorders[0]!, normalizer: NORMALIZERS[venue].version }
-    const part = { source, numbers, heard, streams, maker }
-    return heard.to === undefined ? { ...part, heard: await hearFromTape(venue, source) } : part
   }
 
   private async stream(name: string, stream: Stream, parts: readonly Part[]): Promise<void> {
@@ -209,27 +190,13 @@ class Merge {
     await weaveBooks({ instrument, sides, sights, maker }, this.sink, this.books)
   }
 
-  // What a recorder could see of an instrument; without a row of it, nothing at all.
-  private async sightOf(part: Part, instrument: Instrument) {
-    const { source, numbers, heard, streams } = part
-    const { venue, market, key } = instrument
-    const stream = streams.get(nameOf({ key, kind: 'book', metric: '' }))
-    const makers = stream === undefined ? undefined : source.list.makersOf(stream)
-    const facts = await source.store.instrument(instrument)
-    const found: Gap[] = [...(makers?.damaged ?? [])]
-    // What the whole market or the whole venue missed, an instrument that was seen missed too.
-    for (const name of new Set(stream === undefined ? [key] : [key, market, ''])) {
-      found.push(...(await source.store.gaps({ venue, key: name })))
-    }
-    const gaps = found
-      .map((gap) => numbers.gapOf(gap))
-      .filter((gap) => gap !== undefined)
-      .sort((a, b) => a.start - b.start)
-    const known =
-      facts === undefined
-        ? undefined
-        : { from: facts.firstReceived, to: Math.max(heard.to!, facts.lastReceived) }
-    return { sight: new Sight(gaps, known), gaps, makers }
+  // Books and trades of an instrument come one after the other and need the same.
+  private async sightOf(part: Part, instrument: Instrument): Promise<PartSight> {
+    const kept = this.sights.get(part)
+    if (kept?.key === instrument.key) return kept
+    const sight = await readPartSight(part, instrument)
+    this.sights.set(part, sight)
+    return sight
   }
 
   private async catalog(venue: VenueId, parts: readonly Part[]): Promise<void> {
@@ -250,7 +217,7 @@ class Merge {
       for (const key of new Set([record.marketId, ...tokens])) {
         if (hasBooks.has(key)) continue
         const instrument = { venue, market: record.marketId, key }
-        await this.book(nameOf({ key, kind: 'book', metric: '' }), instrument, parts)
+        await this.book(toStreamName({ key, kind: 'book', metric: '' }), instrument, parts)
       }
     }
     for (const side of sides) this.quarantined += await copyQuarantine(venue, side, this.sink)
@@ -260,10 +227,6 @@ class Merge {
     this.done += by
     this.onProgress?.(this.done, this.total, what)
   }
-}
-
-function nameOf({ key, kind, metric }: Pick<Stream, 'key' | 'kind' | 'metric'>): string {
-  return `${key} ${kind} ${metric}`
 }
 
 function rowsOf({ next, removed }: Stream): number {
@@ -286,22 +249,6 @@ function toRowSide(
 ): RowSide {
   const makers = source.list.makersOf(streams.get(name)!)
   return { store: source.store, numbers, makerAt: makers.at, isNeeded }
-}
-
-function isDown({ from, to, downs }: Heard, time: number): boolean {
-  if (from === undefined || to === undefined || time < from || time > to) return true
-  return downs.some(({ start, end }) => start < time && time < end)
-}
-
-// Without a journal the rows themselves say how long a recorder listened.
-async function hearFromTape(venue: VenueId, { store }: Source): Promise<Heard> {
-  let from = Infinity
-  let to = 0
-  for (const { firstReceived, lastReceived } of await store.instruments(venue)) {
-    from = Math.min(from, firstReceived)
-    to = Math.max(to, lastReceived)
-  }
-  return { from, to, downs: [] }
 }
 
 async function readCaptureStart(
