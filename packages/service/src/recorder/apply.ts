@@ -24,6 +24,7 @@ import { toChannel, toEpoch, toSubscription } from './channel.ts'
 import { parseJson, parseValue } from './json.ts'
 import { MarketMemory } from './market-memory.ts'
 import { parseNote, type Note } from './note.ts'
+import { PassedChanges } from './passed-changes.ts'
 import { openTrack, readSampleEnd, type SampleEnd } from './track-start.ts'
 import type { Track } from './track.ts'
 
@@ -84,6 +85,7 @@ export class Applier {
   private readonly tracks = new Map<string, Track>()
   private readonly markets: MarketMemory
   private readonly sampleEnds = new Map<string, SampleEnd>()
+  private readonly passed = new PassedChanges()
   private readonly epochs = new Map<number, number>()
   private isReadyToTake = false
   private isLiveLoaded = false
@@ -142,7 +144,11 @@ export class Applier {
   /** Lets go of ended instruments; only after what was drained is stored, for they are read from there. */
   forgetEnded(): void {
     if (this.position !== undefined) return
-    for (const [key, track] of this.tracks) if (track.hasEnded) this.tracks.delete(key)
+    for (const [key, track] of this.tracks) {
+      if (!track.hasEnded) continue
+      this.tracks.delete(key)
+      this.passed.forget(key)
+    }
     if (this.sampleEnds.size > SAMPLE_ENDS_KEPT) this.sampleEnds.clear()
   }
 
@@ -350,6 +356,10 @@ export class Applier {
     const openTime = this.markets.get(market)?.openTime
     const track = await openTrack(this.store, instrument, openTime, this.captureStarted)
     this.tracks.set(instrument.key, track)
+    if (!track.isOpen) {
+      const source = await this.store.fact(passedFact(this.venue, instrument.key))
+      this.passed.resume(instrument.key, source)
+    }
     if (this.interrupted !== undefined) {
       const { reason, journal } = this.interrupted
       this.rows.gaps.push(...track.interrupt(reason, journal))
@@ -413,16 +423,24 @@ export class Applier {
   private takeBook(event: BookSnapshot | BookChange, record: ApplyRecord): void {
     checkNumbers(event)
     const { rows } = this
-    const taken = this.tracks
-      .get(event.instrument.key)!
-      .takeBook(event, this.channelOf(event, record))
+    const { key } = event.instrument
+    const track = this.tracks.get(key)!
+    const channel = this.channelOf(event, record)
+    if (channel === ABSENT && !track.isOpen && this.passed.isAhead(event)) {
+      // It would open the book without the changes that came since: another one is needed.
+      this.counts.duplicates++
+      this.onClosed([event.instrument], 'book_reset')
+      return
+    }
+    const taken = track.takeBook(event, channel)
+    if (taken.observation !== undefined) this.passed.forget(key)
+    else if (this.passed.note(event)) rows.facts[passedFact(this.venue, key)] = event.source!
     if (taken.gaps.length > 0) rows.gaps.push(...taken.gaps)
     if (taken.observation !== undefined) rows.observations.push(taken.observation)
     else if (taken.stale === true) this.counts.duplicates++
     else if (taken.refusal === undefined) this.counts.unapplied++
     else {
       const { violation, detail } = taken.refusal
-      const { key } = event.instrument
       rows.quarantine.push(toQuarantined(this.venue, record, key, violation, detail))
     }
     if (taken.closed !== undefined) this.onClosed([event.instrument], taken.closed)
@@ -524,6 +542,10 @@ function sampleName({ instrument, metric }: Sample): string {
 
 function epochFact(venue: VenueId, slot: number): string {
   return `epoch:${venue}:${slot}`
+}
+
+function passedFact(venue: VenueId, key: string): string {
+  return `passed:${venue}:${key}`
 }
 
 function captureFact(venue: VenueId): string {

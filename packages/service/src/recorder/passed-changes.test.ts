@@ -1,0 +1,102 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { journalStats } from '../journal/index.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { catchUp } from './catch-up.ts'
+import { compareStores } from './rebuild.ts'
+import {
+  booksOf,
+  createDataFolder,
+  gapsOf,
+  record,
+  START_MS,
+  type Recovery,
+} from './scripted.testing.ts'
+
+const TOKEN = '7'.repeat(70)
+const CONDITION = `0x${'c'.repeat(64)}`
+const level = (text: string) => ({ price: text.split('×')[0], size: text.split('×')[1] })
+
+const book = (ms: number, bids: readonly string[]) => ({
+  event_type: 'book',
+  asset_id: TOKEN,
+  market: CONDITION,
+  timestamp: String(START_MS + ms),
+  hash: 'a'.repeat(40),
+  bids: bids.map(level),
+  asks: [level('0.60×1')],
+})
+
+const change = (ms: number, bid: string, best: string) => ({
+  event_type: 'price_change',
+  market: CONDITION,
+  timestamp: String(START_MS + ms),
+  price_changes: [
+    { asset_id: TOKEN, ...level(bid), side: 'BUY', hash: 'b', best_bid: best, best_ask: '0.6' },
+  ],
+})
+
+const REQUEST = { kind: 'clob_book', token_id: TOKEN, condition_id: CONDITION }
+
+/** Closes a book, passes a change over, and answers with books from before it, then from after it. */
+function play(data: ReturnType<typeof createDataFolder>): Promise<readonly Recovery[]> {
+  return record(data, 'venuec', (script) => {
+    script.note({ note: 'connected', slot: 1, url: 'ws://c' })
+    script.frame(1, book(0, ['0.40×1']))
+    script.wait(10)
+    script.note({ note: 'loss', reason: 'sequence_break', why: 'a test', keys: [TOKEN] })
+    script.wait(10)
+    script.frame(1, change(20, '0.30×5', '0.4'))
+    script.wait(10)
+    script.answer(REQUEST, book(15, ['0.40×1']))
+    script.wait(10)
+    script.frame(1, change(40, '0.20×2', '0.4'))
+    script.wait(10)
+    script.answer(REQUEST, book(20, ['0.40×1', '0.30×5']))
+    script.wait(10)
+    script.answer(REQUEST, book(40, ['0.40×1', '0.30×5', '0.20×2']))
+    script.wait(10)
+    script.frame(1, change(70, '0.40×3', '0.4'))
+  })
+}
+
+describe('an answer that was made before changes that came already', () => {
+  it('opens no book; another one is asked for', async () => {
+    const data = createDataFolder()
+    const recoveries = await play(data)
+    expect(recoveries.slice(0, 3)).toEqual([
+      { keys: [TOKEN], reason: 'sequence_break' },
+      { keys: [TOKEN], reason: 'book_reset' },
+      { keys: [TOKEN], reason: 'book_reset' },
+    ])
+    expect(await booksOf(data, 'venuec', TOKEN)).toEqual([
+      '0: 0.4×1 | 0.6×1',
+      '60: 0.4×1 0.3×5 0.2×2 | 0.6×1',
+      '70: 0.4×3 0.3×5 0.2×2 | 0.6×1',
+    ])
+    expect(await gapsOf(data, 'venuec', TOKEN)).toEqual([
+      'sequence_break 0–60',
+      'recorder_down 70–',
+    ])
+  })
+
+  it('is known as such by whoever goes on in the middle', async () => {
+    const data = createDataFolder()
+    await play(data)
+    const whole = openEmbeddedStore({ file: data.tape })
+    await whole.seal()
+    for (let cut = 1; cut < journalStats(data.journal, 'venuec').last!; cut++) {
+      const file = join(data.path, `cut-${cut}.db`)
+      const before = openEmbeddedStore({ file })
+      await catchUp(before, data.journal, 'venuec', undefined, cut)
+      await before.close()
+      const after = openEmbeddedStore({ file })
+      await catchUp(after, data.journal, 'venuec')
+      await after.seal()
+      const { differences } = await compareStores(whole, after)
+      await after.close()
+      expect({ cut, differences }).toEqual({ cut, differences: [] })
+    }
+    await whole.close()
+  })
+})
