@@ -1,10 +1,12 @@
 import { boundYoungGeneration } from '../packages/service/src/lib/memory.ts'
+import { benchCapture } from './capture.ts'
 import { benchGrowth } from './growth.ts'
 import { benchTape } from './tape.ts'
 
 const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> = {
   tape: benchTape,
   growth: benchGrowth,
+  capture: benchCapture,
 }
 
 // As the program itself does.

@@ -6,10 +6,12 @@ import { doctorCommand } from './commands/doctor.ts'
 import { importCommand } from './commands/import.ts'
 import { rebuildCommand } from './commands/rebuild.ts'
 import { sealCommand } from './commands/seal.ts'
+import { serveCommand } from './commands/serve.ts'
 import { verifyCommand } from './commands/verify.ts'
 
 /** The commands of `priorbook-server`, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
+  serveCommand,
   demoCommand,
   importCommand,
   verifyCommand,

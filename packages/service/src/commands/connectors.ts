@@ -12,7 +12,7 @@ const GAMMA_QUOTA = { limit: 300, windowMs: 10_000 }
 const CLOB_QUOTA = { limit: 1500, windowMs: 10_000 }
 const COST_PER_REQUEST = 10
 // The series that the emulator plays.
-const EMULATED_SERIES = ['KXBTC15M', 'KXETH15M', 'KXBTCD']
+const EMULATED_SERIES = ['KXBTC15M', 'KXETH15M', 'KXBTCD', 'KXETHD']
 
 /** The connectors that the configuration asks for, at the real venues or at the emulator's. */
 export function toConnectors(

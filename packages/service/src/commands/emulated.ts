@@ -28,7 +28,11 @@ export async function startEmulated(options: { seed: number; speed: number }): P
   )
   const args = ['--json', '--until-stdin-ends']
   args.push('--seed', String(options.seed), '--speed', String(options.speed))
-  const child = spawn(process.execPath, [bin, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
+  // In a group of its own: Ctrl-C of a terminal is for us, and the emulator ends when we let it.
+  const child = spawn(process.execPath, [bin, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+  })
   const ended = new Promise<void>((done) => {
     child.once('exit', () => done())
   })
@@ -42,9 +46,8 @@ export async function startEmulated(options: { seed: number; speed: number }): P
   if (first === undefined) {
     throw new PriorbookError('upstream_failed', 'the emulator ended before it listened')
   }
-  const { addresses } = JSON.parse(first) as { addresses: EmulatedAddresses }
   return {
-    addresses,
+    addresses: JSON.parse(first) as EmulatedAddresses,
     ended,
     async stop() {
       child.stdin.end()

@@ -9,7 +9,7 @@ import {
 } from './catalog.ts'
 import { bookInstrument, optionalMetric, optionalVenueId, readVenueId } from './fields.ts'
 import { parseLadder, type NativeLadder } from './levels.ts'
-import { parseFrame, parsePredictBook, readBookTime } from './native.ts'
+import { BOOK_TOPIC, parseFrame, parsePredictBook, readBookTime } from './native.ts'
 
 /** Counts changes of what venue A's normalizer says of the same bytes; stored with every chunk. */
 export const VENUEA_NORMALIZER_VERSION = 1
@@ -54,7 +54,15 @@ export function createVenueANormalizer(): Normalizer {
           )
       }
     },
+    suspects,
   }
+}
+
+// Every message is a whole book: one that cannot be read concerns its own market and spoils no other.
+function suspects(value: unknown): 'none' | readonly string[] {
+  const topic = (value as { topic?: unknown } | null | undefined)?.topic
+  if (typeof topic !== 'string' || !topic.startsWith(BOOK_TOPIC)) return 'none'
+  return [topic.slice(BOOK_TOPIC.length)]
 }
 
 function one(event: BookSnapshot | Sample): Normalized {

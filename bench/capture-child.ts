@@ -1,0 +1,91 @@
+import { sign, constants } from 'node:crypto'
+import { join } from 'node:path'
+import { WebSocket } from 'ws'
+import { toConnectors } from '../packages/service/src/commands/connectors.ts'
+import type { EmulatedAddresses } from '../packages/service/src/commands/emulated.ts'
+import { loadConfig } from '../packages/service/src/config/index.ts'
+import { boundYoungGeneration } from '../packages/service/src/lib/memory.ts'
+import { openRecorder } from '../packages/service/src/recorder/recorder.ts'
+import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.ts'
+import type { CaptureSecond } from './capture.ts'
+
+boundYoungGeneration()
+
+// Records venue B of the emulator, or only reads and parses the same socket, telling every second how
+// far it is, until standard input ends.
+const [mode, folder, json] = process.argv.slice(2)
+const addresses = JSON.parse(json!) as EmulatedAddresses
+const stop = new AbortController()
+process.stdin.resume()
+process.stdin.once('end', () => stop.abort())
+
+if (mode === 'recorder') await record()
+else await readOnly()
+process.exit(0)
+
+async function record(): Promise<void> {
+  const store = openEmbeddedStore({ file: join(folder!, 'tape.db') })
+  const env = { PRIORBOOK_VENUEA_ENABLED: 'false', PRIORBOOK_VENUEC_ENABLED: 'false' }
+  const recorder = await openRecorder({
+    store,
+    journalDir: join(folder!, 'journal'),
+    origin: 'emulator',
+    recorder: 'bench',
+    log: { info: () => undefined, warn: console.error, error: console.error },
+    connectors: toConnectors(loadConfig({ env }), addresses),
+  })
+  const timer = every(() => {
+    const { venues, lag } = recorder.status()
+    const messages = venues.venueb!.messages
+    return { messages, lagP99Ms: lag.p99Ms, lagMaxMs: lag.maxMs }
+  })
+  await recorder.run(stop.signal)
+  clearInterval(timer)
+  await store.close()
+}
+
+async function readOnly(): Promise<void> {
+  const { rest, ws: url, keyId, privateKey } = addresses.venueb
+  const answer = await fetch(`${rest}/markets?status=open&limit=1000`)
+  const { markets } = (await answer.json()) as { markets: { ticker: string }[] }
+  const timestamp = String(Date.now())
+  const signature = sign('sha256', Buffer.from(`${timestamp}GET/trade-api/ws/v2`), {
+    key: privateKey,
+    padding: constants.RSA_PKCS1_PSS_PADDING,
+    saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
+  })
+  const headers = {
+    'KALSHI-ACCESS-KEY': keyId,
+    'KALSHI-ACCESS-TIMESTAMP': timestamp,
+    'KALSHI-ACCESS-SIGNATURE': signature.toString('base64'),
+  }
+  const ws = new WebSocket(url, { headers, perMessageDeflate: false, skipUTF8Validation: true })
+  let messages = 0
+  let types = 0
+  ws.on('message', (data: Buffer) => {
+    const parsed = JSON.parse(data.toString('latin1')) as { type: string }
+    types += parsed.type.length
+    messages++
+  })
+  ws.on('open', () => {
+    const market_tickers = markets.map(({ ticker }) => ticker)
+    const params = { channels: ['orderbook_delta'], market_tickers, use_yes_price: false }
+    ws.send(JSON.stringify({ id: 1, cmd: 'subscribe', params }))
+  })
+  const timer = every(() => ({ messages, lagP99Ms: 0, lagMaxMs: types * 0 }))
+  await new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()))
+  clearInterval(timer)
+  ws.terminate()
+}
+
+function every(read: () => Omit<CaptureSecond, 'cpuSeconds' | 'rssMb'>): NodeJS.Timeout {
+  return setInterval(() => {
+    const { user, system } = process.cpuUsage()
+    const line: CaptureSecond = {
+      ...read(),
+      cpuSeconds: (user + system) / 1e6,
+      rssMb: process.memoryUsage.rss() / 1e6,
+    }
+    console.log(JSON.stringify(line))
+  }, 1000)
+}
