@@ -8,6 +8,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/tape': ['sdk/domain'],
   'sdk/wire': ['sdk/tape', 'sdk/domain'],
   'service/lib': [],
+  'service/config': ['sdk/domain'],
   'service/journal': ['sdk/domain'],
   'service/venues': ['sdk/domain', 'sdk/tape', 'service/lib'],
   'service/store': ['sdk/domain', 'sdk/tape', 'service/lib'],
@@ -19,15 +20,77 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/venues',
     'service/store',
   ],
+  'service/ops': ['sdk/domain', 'service/recorder'],
   'service/commands': [
     'sdk/domain',
     'sdk/tape',
     'service/lib',
+    'service/config',
     'service/journal',
+    'service/venues',
     'service/recorder',
     'service/store',
+    'service/ops',
   ],
   'service/main.ts': ['sdk/domain', 'service/commands'],
+  'emulator/world': ['sdk/domain', 'emulator/core'],
+  'emulator/faults': ['sdk/domain', 'emulator/world'],
+  'emulator/core': ['sdk/domain', 'emulator/world', 'emulator/faults'],
+  'emulator/venuea': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
+  'emulator/venueb': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
+  'emulator/venuec': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
+  // The one place outside the service that reads its journal.
+  'emulator/playback': [
+    'sdk/domain',
+    'service/journal',
+    'emulator/core',
+    'emulator/world',
+    'emulator/faults',
+  ],
+  'emulator/venues.ts': [
+    'sdk/domain',
+    'emulator/core',
+    'emulator/venuea',
+    'emulator/venueb',
+    'emulator/venuec',
+  ],
+  'emulator/emulator.ts': [
+    'sdk/domain',
+    'emulator/core',
+    'emulator/world',
+    'emulator/faults',
+    'emulator/venues.ts',
+  ],
+  'emulator/index.ts': [
+    'emulator/core',
+    'emulator/world',
+    'emulator/faults',
+    'emulator/playback',
+    'emulator/emulator.ts',
+  ],
+  'emulator/main.ts': [
+    'sdk/domain',
+    'emulator/faults',
+    'emulator/playback',
+    'emulator/emulator.ts',
+  ],
+}
+
+// Of these a folder may know the types, which are gone at run time, and nothing else.
+const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
+  'service/ops': ['service/recorder'],
+  'emulator/world': ['emulator/core'],
+  'emulator/core': ['emulator/world'],
+}
+
+// Packages of others, by the folders that may use them; the SDK uses none.
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  'service/config': ['typebox'],
+  'service/venues': ['ws'],
+  'service/ops': ['prom-client'],
+  'service/commands': ['pino'],
+  'emulator/core': ['ws'],
+  'emulator/playback': ['ws'],
 }
 
 // Runtime-neutral code: a browser must be able to run it.
@@ -35,7 +98,7 @@ const NEUTRAL = ['sdk/domain', 'sdk/tape', 'sdk/wire']
 const NODE_ONLY = ['packages/sdk/src/tape/platform-node.ts', 'packages/sdk/src/tape/zstd-node.ts']
 
 const root = join(import.meta.dirname, '..')
-const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)/g
+const IMPORT = /(?:^|\n)\s*(?:import|export)\s(type\s)?[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)/g
 
 /** The folder of the table that a file of the packages belongs to, such as `service/store`. */
 function layerOf(file: string): string | undefined {
@@ -43,17 +106,31 @@ function layerOf(file: string): string | undefined {
   return match === null ? undefined : `${match[1]}/${match[2]}`
 }
 
-function importsOf(file: string): string[] {
+type Import = { readonly specifier: string; readonly isType: boolean }
+
+function importsOf(file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8')
-  return [...text.matchAll(IMPORT)].map((match) => (match[1] ?? match[2])!)
+  return [...text.matchAll(IMPORT)].map(([, type, specifier, dynamic]) => ({
+    specifier: (specifier ?? dynamic)!,
+    isType: type !== undefined,
+  }))
+}
+
+/** The file that a relative import names, from the root of the checkout. */
+function pathOf(file: string, specifier: string): string {
+  return relative('.', normalize(join(dirname(file), specifier)))
 }
 
 function targetOf(file: string, specifier: string): string | undefined {
-  if (specifier.startsWith('.')) {
-    return layerOf(relative('.', normalize(join(dirname(file), specifier))))
-  }
+  if (specifier.startsWith('.')) return layerOf(pathOf(file, specifier))
   const match = /^@priorbook\/sdk\/(\w+)/.exec(specifier)
   return match === null ? undefined : `sdk/${match[1]}`
+}
+
+/** The package of somebody else that an import names. */
+function packageOf(specifier: string): string | undefined {
+  if (/^(\.|node:|@priorbook\/)/.test(specifier)) return undefined
+  return /^(@[^/]+\/)?[^/]+/.exec(specifier)![0]
 }
 
 const isTest = (file: string): boolean =>
@@ -71,7 +148,7 @@ describe('the direction of imports', () => {
     const wrong = files.flatMap((file) => {
       const own = layerOf(file)!
       return importsOf(file)
-        .map((specifier) => targetOf(file, specifier))
+        .map(({ specifier }) => targetOf(file, specifier))
         .filter((target) => target !== undefined && target !== own)
         .filter((target) => !ALLOWED[own]!.includes(target!))
         .map((target) => `${file} imports ${target}`)
@@ -79,10 +156,48 @@ describe('the direction of imports', () => {
     expect(wrong).toEqual([])
   })
 
+  it('takes only types where only types are allowed', () => {
+    const wrong = files.flatMap((file) => {
+      const bare = TYPES_ONLY[layerOf(file)!] ?? []
+      return importsOf(file)
+        .filter(
+          ({ isType, specifier }) => !isType && bare.includes(targetOf(file, specifier) ?? ''),
+        )
+        .map(({ specifier }) => `${file} imports more than types of ${specifier}`)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('keeps venues from knowing each other', () => {
+    const venueOf = (path: string): string | undefined =>
+      /^packages\/service\/src\/venues\/(\w+)\//.exec(path)?.[1]
+    const wrong = files.flatMap((file) => {
+      const own = venueOf(file)
+      if (own === undefined) return []
+      return importsOf(file)
+        .filter(({ specifier }) => specifier.startsWith('.'))
+        .map(({ specifier }) => pathOf(file, specifier))
+        .filter((path) => path.includes('/venues/') && ![own, 'capture'].includes(venueOf(path)!))
+        .map((path) => `${file} imports ${path}`)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('lets packages of others in only where the table says so', () => {
+    const wrong = files.flatMap((file) => {
+      const allowed = PACKAGES[layerOf(file)!] ?? []
+      return importsOf(file)
+        .flatMap(({ specifier }) => packageOf(specifier) ?? [])
+        .filter((name) => !allowed.includes(name))
+        .map((name) => `${file} imports ${name}`)
+    })
+    expect(wrong).toEqual([])
+  })
+
   it('keeps Node out of what a browser runs', () => {
     const wrong = files
       .filter((file) => NEUTRAL.includes(layerOf(file)!) && !NODE_ONLY.includes(file))
-      .filter((file) => importsOf(file).some((specifier) => specifier.startsWith('node:')))
+      .filter((file) => importsOf(file).some(({ specifier }) => specifier.startsWith('node:')))
     expect(wrong).toEqual([])
   })
 })
