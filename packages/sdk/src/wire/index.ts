@@ -2,5 +2,6 @@
 export { CSV_COLUMNS } from './dialect.ts'
 export * from './interleave.ts'
 export * from './page.ts'
+export * from './problems.ts'
 export * from './render.ts'
 export type { TimeFormat } from './time-text.ts'

@@ -1,0 +1,54 @@
+/** Every error that the REST interface answers with: status and one plain sentence. */
+export const PROBLEMS = {
+  invalid_parameter: { status: 400, title: 'A parameter has a value that cannot be used.' },
+  unknown_parameter: { status: 400, title: 'The route does not know this parameter.' },
+  invalid_cursor: { status: 400, title: 'The cursor was changed or belongs to another request.' },
+  invalid_range: { status: 400, title: 'The time range is empty or inverted.' },
+  missing_key: { status: 401, title: 'The request carries no API key.' },
+  invalid_key: { status: 401, title: 'The API key is not one of ours.' },
+  revoked_key: { status: 401, title: 'The API key was revoked.' },
+  expired_key: { status: 401, title: 'The API key has expired.' },
+  plan_required: { status: 403, title: 'The plan of the key does not include this.' },
+  unknown_market: { status: 404, title: 'No market with this identifier has been recorded.' },
+  unknown_asset: { status: 404, title: 'No markets of this asset are recorded.' },
+  unknown_row: { status: 404, title: 'No row with this identifier is stored.' },
+  unknown_route: { status: 404, title: 'There is no such route.' },
+  method_not_allowed: { status: 405, title: 'The route takes GET, HEAD and OPTIONS.' },
+  not_acceptable: { status: 406, title: 'The route cannot answer in the format asked for.' },
+  request_timeout: { status: 408, title: 'The request took too long to arrive.' },
+  body_too_large: { status: 413, title: 'The request has a body; no route takes one.' },
+  uri_too_long: { status: 414, title: 'The address is too long.' },
+  rate_limited: { status: 429, title: 'The rate limit of the key is used up.' },
+  headers_too_large: { status: 431, title: 'The header is too large.' },
+  internal_error: { status: 500, title: 'Something went wrong here; it has been logged.' },
+  store_unavailable: { status: 503, title: 'The store cannot be read right now.' },
+} as const
+
+/** The name of one problem. */
+export type ProblemCode = keyof typeof PROBLEMS
+
+/** What a problem may say beyond its sentence. */
+export type ProblemFields = {
+  /** The parameter that is wrong, what it may be, and what to do. */
+  readonly param?: string
+  readonly allowed?: readonly string[]
+  readonly hint?: string
+  /** The plan that would do. */
+  readonly plan?: string
+  /** Which limit, and when to come back, in seconds. */
+  readonly limit?: string
+  readonly retryAfter?: number
+}
+
+/** A request that cannot be answered as asked; the server turns it into `application/problem+json`. */
+export class Problem extends Error {
+  readonly code: ProblemCode
+  readonly fields: ProblemFields
+
+  constructor(code: ProblemCode, detail: string, fields: ProblemFields = {}) {
+    super(detail)
+    this.name = 'Problem'
+    this.code = code
+    this.fields = fields
+  }
+}

@@ -1,0 +1,6 @@
+/** What routes are made of. */
+export * from './addresses.ts'
+export * from './cursor.ts'
+export * from './param.ts'
+export * from './params.ts'
+export * from './route.ts'

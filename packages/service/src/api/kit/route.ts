@@ -1,0 +1,121 @@
+import type { TSchema } from 'typebox'
+import type { Micros, VenueId } from '@priorbook/sdk/domain'
+import type { Store } from '../../store/store.ts'
+import type { CursorCodec } from './cursor.ts'
+import type { Param, ParamValues } from './param.ts'
+
+/** Parameters by name. */
+export type ParamTable = Readonly<Record<string, Param<unknown>>>
+
+/** What a key allows; the demo and keyless routes have a grant of their own. */
+export interface Grant {
+  /** A name for logs and usage, never the key. */
+  readonly keyId: string
+  readonly plan: string
+  /** Throws `plan_required` when the plan does not include the venue, or the asset of venue C. */
+  requireVenue(venue: VenueId): void
+  requireAsset(venue: VenueId, asset: string | undefined): void
+  /** Throws `plan_required` naming the plan when a feature (`audit`, `bulk_beyond_31_days`) is missing. */
+  requireFeature(feature: 'audit' | 'bulk_beyond_31_days'): void
+  /** True when the venue and asset may be seen; for lists across venues. */
+  allows(venue: VenueId, asset: string | undefined): boolean
+  /** The earliest received time that may be read; 0 for all of history. */
+  windowStart(now: Micros): Micros
+}
+
+/** What a handler gets beside its parameters. */
+export type ApiContext = {
+  readonly store: Store
+  /** Absent where the journal is not on this machine: audit then says so. */
+  readonly journalDir?: string
+  readonly cursors: CursorCodec
+  readonly now: () => Micros
+  /** A sentence for `meta.notice` on every answer, such as that the data are emulated. */
+  readonly notice?: Notice
+}
+
+/** A request whose parameters were read and whose key was checked. */
+export type RouteRequest<Path extends ParamTable, Query extends ParamTable> = {
+  readonly path: ParamValues<Path>
+  readonly query: ParamValues<Query>
+  /** The id of the route, the same for all its addresses: cursors are bound to it. */
+  readonly route: string
+  readonly grant: Grant
+  /** What `Accept` or `format` asked for. */
+  readonly format: 'json' | 'ndjson' | 'csv' | 'arrow' | 'parquet' | 'tape'
+  readonly signal: AbortSignal
+}
+
+/** One thing a reader should know about an answer. */
+export type Notice = {
+  readonly code: string
+  readonly message: string
+  readonly [more: string]: unknown
+}
+
+/** The `meta` of an envelope; names are those of the wire. */
+export type Meta = {
+  readonly range?: { readonly start_time: string | null; readonly end_time: string | null }
+  readonly gaps?: readonly unknown[]
+  readonly market?: unknown
+  readonly notice?: Notice | readonly Notice[]
+  readonly receipt?: unknown
+  readonly [more: string]: unknown
+}
+
+/** What a handler answers; the server writes the envelope around `data`. */
+export type Answer =
+  | {
+      readonly kind: 'data'
+      /** A value, or the bytes of JSON rows joined by commas (`rows`), which are copied and never kept. */
+      readonly data?: unknown
+      readonly rows?: Uint8Array
+      readonly count: number
+      readonly meta: Meta
+      readonly nextCursor?: string | undefined
+      /** True when nothing of the answer can change any more: it may be cached for ever. */
+      readonly isFinal?: boolean
+    }
+  | {
+      readonly kind: 'text'
+      readonly contentType: string
+      readonly body: Uint8Array | string
+      readonly nextCursor?: string | undefined
+      readonly isFinal?: boolean
+    }
+  | {
+      readonly kind: 'stream'
+      readonly contentType: string
+      readonly headers?: Readonly<Record<string, string>>
+      /** Pulled as fast as the client reads. */
+      readonly body: AsyncIterable<Uint8Array>
+    }
+
+/** One route as a value: validation, OpenAPI, docs and the client read it. */
+export type Route<Path extends ParamTable = ParamTable, Query extends ParamTable = ParamTable> = {
+  /** Names the route in OpenAPI (`operationId`) and in cursors. */
+  readonly id: string
+  /** Such as `/v3/venueb/{market_ticker}/snapshots`. */
+  readonly address: string
+  /** Other addresses of the same route. */
+  readonly aliases?: readonly string[]
+  readonly tag: string
+  readonly summary: string
+  readonly description: string
+  readonly isKeyless?: boolean
+  readonly path: Path
+  readonly query: Query
+  /** Formats beside JSON. */
+  readonly formats?: readonly ('ndjson' | 'csv' | 'arrow' | 'parquet' | 'tape')[]
+  /** The schema of `data`; absent where the answer has no envelope. */
+  readonly data?: TSchema
+  handle(request: RouteRequest<Path, Query>, context: ApiContext): Promise<Answer>
+}
+
+/** Declares a route. */
+export function defineRoute<const Path extends ParamTable, const Query extends ParamTable>(
+  route: Route<Path, Query>,
+): Route {
+  // The server hands every handler the parameters that its own tables read.
+  return route as unknown as Route
+}
