@@ -1,5 +1,7 @@
 import {
+  POW10,
   PriorbookError,
+  VENUES,
   type BookChange,
   type BookSnapshot,
   type Gap,
@@ -448,6 +450,16 @@ export class Applier {
 
   private takeTrade(event: Trade, record: ApplyRecord): void {
     checkNumbers(event)
+    const { instrument, price, size } = event
+    const isInside = price >= 0 && price <= POW10[VENUES[this.venue].priceDecimals]!
+    if (!isInside || size < 0) {
+      // Only this one, for other events of the message stand; the store could not hold it.
+      const [code, detail] = isInside
+        ? (['bad_size', 'a trade of a negative size'] as const)
+        : (['price_out_of_bounds', 'a trade below 0 or above 1'] as const)
+      this.rows.quarantine.push(toQuarantined(this.venue, record, instrument.key, code, detail))
+      return
+    }
     const channel = this.channelOf(event, record)
     const trade = this.tracks
       .get(event.instrument.key)!
