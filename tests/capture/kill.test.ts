@@ -145,8 +145,8 @@ describe('a recorder under load', () => {
     for (const { venue, key, start, end } of gaps) {
       expect(start).toBe(open.get(instrumentName({ venue, key })))
       const { runs } = await reader.books({ venue, key, order: 'asc', start: start + 1, limit: 1 })
-      const run = runs[0]
-      if (run !== undefined) expect(end).toBe(run.columns.received[run.from])
+      // Without a row after it the market has closed meanwhile.
+      expect(runs[0]?.columns.received[runs[0].from] ?? end).toBe(end)
     }
     expect(await second.end('SIGTERM')).toBe(0)
     const store = await openFinished(place)

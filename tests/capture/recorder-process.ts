@@ -49,7 +49,13 @@ export async function startRecorderProcess(
   let printed = ''
   let rest = ''
   let code: number | null | undefined
-  child.stdout.on('data', (chunk) => (printed += chunk))
+  const urlOf = (): string | undefined => /^status (\S+)\/ /m.exec(printed)?.[1]
+  const listening = new Promise<void>((resolve) => {
+    child.stdout.on('data', (chunk) => {
+      printed += chunk
+      if (urlOf() !== undefined) resolve()
+    })
+  })
   child.stderr.on('data', (chunk) => {
     const lines = (rest + chunk).split('\n')
     rest = lines.pop()!
@@ -64,8 +70,7 @@ export async function startRecorderProcess(
       resolve(found)
     })
   })
-  const urlOf = (): string | undefined => /^status (\S+)\/ /m.exec(printed)?.[1]
-  while (urlOf() === undefined && code === undefined) await pause(5)
+  await Promise.race([listening, ended])
   return {
     logs,
     noise,

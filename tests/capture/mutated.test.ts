@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import { countOf } from './emulated-home.ts'
+import { feedMutated } from './feed-mutated.ts'
+import { gatherCorpus, type HeardMessage } from './message-corpus.ts'
+
+const COUNT = countOf(300_000, 6_000)
+const CORPUS_MS = 4_000
+const GROWTH_BYTES = 64 * 1024 * 1024
+
+let corpus: ReadonlyMap<VenueId, readonly HeardMessage[]>
+
+beforeAll(async () => {
+  corpus = await gatherCorpus(CORPUS_MS)
+})
+
+describe('mutated messages', () => {
+  test.each(VENUE_IDS)(`of %s, ${COUNT} of them, neither crash nor poison`, async (venue) => {
+    const folder = mkdtempSync(join(tmpdir(), 'priorbook-mutated-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
+    onTestFinished(() => store.close())
+    const report = await feedMutated(store, venue, corpus.get(venue)!, COUNT)
+    const { mutated, quarantined, codes, disagreements, memory } = report
+    expect(disagreements).toEqual([])
+    // Most kinds of refusal were met, and there were books to poison.
+    for (const code of ['invalid_line', 'invalid_message', 'invalid_decimal', 'invalid_time']) {
+      expect(codes).toContain(code)
+    }
+    expect(quarantined).toBeGreaterThan(mutated / 5)
+    const { problems, observations } = await store.verify()
+    expect(problems).toEqual([])
+    expect(observations).toBeGreaterThan(COUNT / 100)
+    const grown = memory.end - memory.quarter
+    expect(grown).toBeLessThan(GROWTH_BYTES)
+    console.log(
+      `${venue}: ${mutated} mutated messages, ${quarantined} in quarantine (${[...codes].sort().join(', ')}), ${observations} rows sound, memory grew by ${(grown / 1048576).toFixed(1)} MB`,
+    )
+  })
+})
