@@ -1,6 +1,11 @@
 /** The wire: what the service sends and the client reads. Pages of books as JSON, NDJSON and CSV. */
 export { CSV_COLUMNS } from './dialect.ts'
+export * from './gap.ts'
 export * from './interleave.ts'
+export * from './json-schema.ts'
+export * from './json-values.ts'
+export * from './market-schema.ts'
+export * from './market.ts'
 export * from './page.ts'
 export * from './problems.ts'
 export * from './render.ts'

@@ -1,0 +1,64 @@
+import { canonicalDecimal, printMicros, PriorbookError, type Micros } from '../domain/index.ts'
+import type { TimeFormat } from './time-text.ts'
+
+/** Text that `JSON.stringify` writes as it is: a number with more digits than a double holds. */
+export type RawJson = { readonly rawJSON: string }
+
+/** A decimal on the wire: a number, exact to its last digit, or text with `number_format=string`. */
+export type DecimalJson = number | string | RawJson
+
+/** A time on the wire: ISO 8601 with six decimals and Z, or whole microseconds. */
+export type TimeJson = string | number
+
+/** How the values of an answer are written. */
+export type ValueStyle = {
+  readonly numberFormat?: 'number' | 'string' | undefined
+  readonly timeFormat?: TimeFormat | undefined
+}
+
+/**
+ * A decimal in canonical form; absent is null. Text that is no plain decimal (a venue's `1e21`) is
+ * served as it is, in quotes: nothing is rounded and nothing is lost.
+ */
+export function decimalJson(text: string | undefined, style: ValueStyle): DecimalJson | null {
+  if (text === undefined) return null
+  const canonical = canonicalOrAbsent(text)
+  if (canonical === undefined) return text
+  if (style.numberFormat === 'string') return canonical
+  const value = Number(canonical)
+  return String(value) === canonical ? value : rawNumber(canonical)
+}
+
+/** A time; absent is null. */
+export function timeJson(time: number | undefined, style: ValueStyle): TimeJson | null {
+  if (time === undefined) return null
+  return style.timeFormat === 'epoch_us' ? time : printMicros(time as Micros)
+}
+
+/** The text of a value in a cell of CSV: null is empty, objects and lists are JSON. */
+export function cellText(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'string') return quoteCell(value)
+  return quoteCell(JSON.stringify(value))
+}
+
+function quoteCell(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+function canonicalOrAbsent(text: string): string | undefined {
+  try {
+    return canonicalDecimal(text)
+  } catch (error) {
+    if (error instanceof PriorbookError) return undefined
+    throw error
+  }
+}
+
+// Numbers that a double cannot hold are written digit by digit; a runtime without the means (before
+// Node 21) gets text instead of a wrong number.
+const { rawJSON } = JSON as typeof JSON & { rawJSON?: (text: string) => RawJson }
+
+function rawNumber(canonical: string): DecimalJson {
+  return rawJSON === undefined ? canonical : rawJSON(canonical)
+}
