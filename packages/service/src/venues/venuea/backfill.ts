@@ -1,13 +1,36 @@
-import { fromMillis, PriorbookError, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
-import { sleep } from '../../lib/wait.ts'
+import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import type { CaptureLog, CaptureSink } from '../capture/contract.ts'
+import { readObject, wrong } from '../capture/fields.ts'
 import type { Quota, QuotaOptions } from '../capture/quota.ts'
-import type { RestCall } from '../capture/rest.ts'
-import { createVenueAApi, detailCall, isRefusal, listCall, toQuota, type VenueAApi } from './api.ts'
-import { normalizeTopics } from './catalog.ts'
+import { toQuota } from './api.ts'
+import { createAsker } from './backfill-asker.ts'
+import {
+  createFamilyWalk,
+  type FamilyCounts,
+  type FamilyStep,
+  type FamilyWalk,
+  type NamedRound,
+  type RoundAnswer,
+} from './backfill-family.ts'
+import { normalizeTopic, normalizeTopics } from './catalog.ts'
 import { recordsOf } from './discovery.ts'
+import { optionalVenueId } from './fields.ts'
 import { createPageWalk, readPage, type Page } from './pages.ts'
+import { isComplete, pastDetailCall, pastListCall, readNeighbours } from './past.ts'
 import { findOffset } from './seek.ts'
+
+/** The windows whose rounds are filled in. */
+export const BACKFILL_WINDOWS = ['5m', '15m'] as const
+
+/** A round that is known before the walk begins: from the store, or as the place where one stopped. */
+export type KnownRound = {
+  readonly window: string
+  readonly topicId: string
+  readonly open: Micros
+  readonly close: Micros
+  /** Nothing is left to ask of it. */
+  readonly isComplete: boolean
+}
 
 /** What is filled in, and how the venue is reached. */
 export type BackfillOptions = {
@@ -16,134 +39,156 @@ export type BackfillOptions = {
   readonly apiSecret: string
   /** The coin: BTC, ETH or BNB. */
   readonly asset: string
-  /** Rounds that end in [start, end) are filled in; the floors are the caller's. */
+  /** Rounds that lie in [start, end] as a whole are filled in; the floors are the caller's. */
   readonly start: Micros
   readonly end: Micros
-  /** Where an earlier walk stopped: the oldest end that it reached. */
-  readonly from?: Micros
-  /** A quota instead of its limits is shared, with the connector for one. */
+  readonly known: readonly KnownRound[]
+  /** A quota instead of its limits is shared. */
   readonly quota: QuotaOptions | Quota
   readonly sink: CaptureSink
   readonly log: CaptureLog
-  /** Divides every wait; 1 in production. */
-  readonly speed?: number
+  /** How often a call is tried while the venue does not answer. */
+  readonly attempts?: number
 }
 
-/** How far a walk has come. */
+/** How far a walk has come; given after every round that was asked for. */
 export type BackfillProgress = {
-  /** Rounds of the coin that were put through the sink. */
-  readonly done: number
-  /** Topics of the venue in all, of every coin, where it says so. */
-  readonly total?: number
-  /** The oldest end reached: everything of the coin from here to `end` has been asked for. */
+  /** The family that went on: its window, how far back it has come, and the round that ends there. */
+  readonly window: string
   readonly reached: Micros
+  readonly next?: string
+} & BackfillEnd
+
+/** What a walk has found, and what it took. */
+export type BackfillEnd = {
+  /** Counts of all families together. */
+  readonly counts: FamilyCounts
+  readonly calls: number
 }
 
 /**
- * Walks the catalogue backwards, the latest end first, and puts every answer through the sink: the
- * pages of the list, and the details of each round that the list shows without its resolution.
- * Ends at `start`, where the list ends, where the venue refuses the credentials or does not answer
- * a page in ten attempts; the last `reached` is where to go on.
+ * Walks the rounds of a coin backwards, all windows side by side, and puts every answer through the
+ * sink. Each round's details name its neighbours; the list, which may not show what has ended, is
+ * looked at only where no known round names the next. A round that is complete is not asked for, so
+ * that a walk goes on where another stopped. Throws `upstream_failed` where the venue refuses the
+ * credentials or is away for long; returns early when the signal aborts.
  */
 export async function* backfillVenueA(
   options: BackfillOptions,
   signal: AbortSignal,
-): AsyncGenerator<BackfillProgress, void, void> {
-  const { start, asset, log } = options
-  const end = Math.min(options.end, options.from ?? options.end)
-  const asker = createAsker(options, signal)
-  const seen = new Set<string>()
-  let oldest = end
-  let reached = end
-  const first = await findOffset(end / 1000, (offset) => asker.page(offset))
-  if (first === undefined) return
-  const walk = createPageWalk(start / 1000, first, Infinity)
-  for (;;) {
-    const page = await asker.page(walk.offset)
-    if (page === undefined || signal.aborted) return
-    for (const record of page.records) {
-      const { marketId, topicId, closeTime, resolution } = record
-      const isWanted = record.asset === asset && closeTime !== undefined && !seen.has(marketId)
-      if (!isWanted || closeTime < start || closeTime >= options.end) continue
-      seen.add(marketId)
-      if (resolution?.state === 'final' || topicId === undefined) continue
-      if (!(await asker.detail(topicId))) {
-        if (asker.isRefused || signal.aborted) return
-        log.warn({ venue: 'venuea', topicId }, 'the details of a round could not be had')
-      }
+): AsyncGenerator<BackfillProgress, BackfillEnd, void> {
+  const { start } = options
+  const scope = { asset: options.asset, start }
+  const asker = createAsker({ ...options, quota: toQuota(options.quota, 1) })
+  const range = { startMs: start / 1000, endMs: options.end / 1000 }
+  const walks = BACKFILL_WINDOWS.map((window) => createFamilyWalk(window, range))
+  let firstPage: Page | undefined
+  for (const round of options.known) {
+    const walk = walks.find(({ window }) => window === round.window)
+    walk?.learn([toNamed(round.topicId, round.open, round.close)], round.isComplete)
+  }
+
+  function learnRecord(record: MarketRecord): void {
+    const { topicId, openTime, closeTime, window } = record
+    if (record.asset !== scope.asset || topicId === undefined) return
+    if (openTime === undefined || closeTime === undefined) return
+    const walk = walks.find((one) => one.window === window)
+    walk?.learn([toNamed(topicId, openTime, closeTime)], isComplete(record))
+  }
+
+  async function readList(offset: number): Promise<Page> {
+    // Every search in the list begins with its first page; it is asked for once.
+    if (offset === 0 && firstPage !== undefined) return firstPage
+    const page = await asker.ask(
+      pastListCall(scope, offset),
+      (value) => {
+        recordsOf(normalizeTopics(value, NOWHERE)).forEach(learnRecord)
+        return readPage(value)
+      },
+      signal,
+    )
+    if (page === undefined) {
+      throw new PriorbookError('upstream_failed', `venue A gives no list of markets: ${asker.why}`)
     }
-    const isOver = walk.take(page)
-    oldest = Math.min(oldest, ...page.endsMs.map((endMs) => fromMillis(Math.floor(endMs))))
-    // Where the venue does not keep to its order, newer rounds may still come on the next page.
-    if (walk.isOrdered || isOver) reached = oldest
-    yield {
-      done: seen.size,
-      ...(page.total === undefined ? {} : { total: page.total }),
-      reached: Math.max(reached, start) as Micros,
+    if (offset === 0) firstPage = page
+    return page
+  }
+
+  /** Reads the list where it shows what ends at a time, if it goes back that far. */
+  async function lookUp({ lengthMs }: FamilyWalk, beforeMs: number): Promise<void> {
+    const first = (await findOffset(beforeMs + 1, readList)) ?? 0
+    const pageWalk = createPageWalk(beforeMs - lengthMs, first)
+    for (;;) {
+      const page = await readList(pageWalk.offset)
+      const isBelow = page.endsMs.some((endMs) => endMs <= beforeMs - lengthMs)
+      if (pageWalk.take(page) || isBelow) return
     }
-    if (isOver) return
+  }
+
+  async function askRound(walk: FamilyWalk, topicId: string): Promise<void> {
+    const answer = await asker.ask(
+      pastDetailCall(scope, topicId),
+      (value): RoundAnswer => {
+        const records = recordsOf(normalizeTopic(value, NOWHERE))
+        const said = optionalVenueId(readObject(value, 'the topic')['marketTopicId'], 'topic')
+        if (said !== topicId) throw wrong('marketTopicId', said, `the topic asked for, ${topicId}`)
+        walk.learn(readNeighbours(value))
+        return records.length > 0 && records.every(isComplete) ? 'complete' : 'unresolved'
+      },
+      signal,
+    )
+    if (answer === undefined) {
+      options.log.warn({ venue: 'venuea', topicId }, 'the details of a round could not be had')
+    }
+    walk.answered(topicId, answer ?? 'gone')
+  }
+
+  function progressOf(walk: FamilyWalk, step: FamilyStep): BackfillProgress {
+    const isNamed = step.kind === 'ask' && step.isNext
+    return {
+      window: walk.window,
+      reached: toMicros(Math.round(walk.cursorMs * 1000)),
+      ...(isNamed ? { next: step.topicId } : {}),
+      ...end(),
+    }
+  }
+
+  function end(): BackfillEnd {
+    return { counts: sumOf(walks), calls: asker.calls }
+  }
+
+  const steps = new Map(walks.map((walk) => [walk, walk.next()]))
+  try {
+    for (;;) {
+      // Whichever family is behind goes on, so that all of them reach back equally far.
+      const open = walks.filter((walk) => steps.get(walk)!.kind !== 'over')
+      const walk = open.toSorted((a, b) => b.cursorMs - a.cursorMs)[0]
+      if (walk === undefined) return end()
+      const step = steps.get(walk)!
+      if (step.kind === 'list') {
+        await lookUp(walk, step.beforeMs)
+        walk.listed(step.beforeMs)
+      } else if (step.kind === 'ask') await askRound(walk, step.topicId)
+      for (const one of walks) steps.set(one, one.next())
+      if (step.kind === 'ask') yield progressOf(walk, steps.get(walk)!)
+    }
+  } catch (error) {
+    if (signal.aborted) return end()
+    throw error
   }
 }
 
-type ReadPage = Page & { readonly records: readonly MarketRecord[] }
+/** The walk only looks at what an answer says; the recorder reads the same answer from the journal. */
+const NOWHERE = { received: toMicros(0), journal: 0 }
 
-/** Asks until there is an answer, within reason. */
-interface Asker {
-  readonly isRefused: boolean
-  page(offset: number): Promise<ReadPage | undefined>
-  detail(topicId: string): Promise<boolean>
+function toNamed(topicId: string, open: Micros, close: Micros): NamedRound {
+  return { topicId, startMs: open / 1000, endMs: close / 1000 }
 }
 
-const PAGE_ATTEMPTS = 10
-const DETAIL_ATTEMPTS = 3
-const FIRST_WAIT_MS = 1000
-const MAX_WAIT_MS = 30_000
-
-function createAsker(options: BackfillOptions, signal: AbortSignal): Asker {
-  const { apiKey, apiSecret, sink, log, speed = 1 } = options
-  const quota = toQuota(options.quota, speed)
-  const credentials = { apiKey, apiSecret }
-  const api: VenueAApi = createVenueAApi({ ...options, credentials, quota, sink, log })
-  let isRefused = false
-
-  async function ask<T>(
-    call: RestCall,
-    attempts: number,
-    read: (value: unknown) => T,
-  ): Promise<T | undefined> {
-    for (let attempt = 0; attempt < attempts && !signal.aborted; attempt++) {
-      try {
-        const answer = await api.ask(call, signal)
-        if (isRefusal(answer)) {
-          isRefused = true
-          log.error({ venue: 'venuea' }, 'venue A refuses the credentials; the backfill stops')
-          return undefined
-        }
-        if (answer.ok) return read(answer.value)
-        log.warn({ venue: 'venuea', why: answer.why }, 'a call of the backfill failed')
-      } catch (error) {
-        if (signal.aborted) return undefined
-        if (!(error instanceof PriorbookError)) throw error
-        // What cannot be read is in the journal; another answer may be better.
-        log.warn({ venue: 'venuea', why: error.message }, 'an answer could not be read')
-      }
-      await sleep(Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt) / speed, signal)
-    }
-    return undefined
+function sumOf(walks: readonly FamilyWalk[]): FamilyCounts {
+  const sum = { expected: 0, complete: 0, unresolved: 0, missing: 0 }
+  for (const { counts } of walks) {
+    for (const name of Object.keys(sum) as (keyof FamilyCounts)[]) sum[name] += counts[name]
   }
-
-  return {
-    get isRefused() {
-      return isRefused
-    },
-    page: (offset) =>
-      ask(listCall(offset), PAGE_ATTEMPTS, (value) => {
-        const answer = normalizeTopics(value, { received: sink.now(), journal: 0 })
-        return { ...readPage(value), records: recordsOf(answer) }
-      }),
-    async detail(topicId) {
-      const answered = await ask(detailCall(topicId), DETAIL_ATTEMPTS, () => true)
-      return answered === true
-    },
-  }
+  return sum
 }

@@ -10,6 +10,7 @@ import {
 import { bookInstrument, optionalMetric, optionalVenueId, readVenueId } from './fields.ts'
 import { parseLadder, type NativeLadder } from './levels.ts'
 import { BOOK_TOPIC, parseFrame, parsePredictBook, readBookTime } from './native.ts'
+import { normalizePastTopic, normalizePastTopics } from './past.ts'
 
 /** Counts changes of what venue A's normalizer says of the same bytes; stored with every chunk. */
 export const VENUEA_NORMALIZER_VERSION = 1
@@ -36,6 +37,10 @@ export function createVenueANormalizer(): Normalizer {
           return normalizeTopic(value, at)
         case 'search':
           return normalizeSearch(value, at)
+        case 'past_topics':
+          return normalizePastTopics(request, value, at)
+        case 'past_topic':
+          return normalizePastTopic(request, value, at)
         case 'categories':
           readArray(readObject(value, 'the answer')['categories'], 'categories')
           return NOTHING

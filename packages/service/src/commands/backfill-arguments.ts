@@ -1,0 +1,72 @@
+import { parseMicros, printMicros, PriorbookError, type Micros } from '@priorbook/sdk/domain'
+import { catalogueFloor, VENUEA_COINS } from '../venues/venuea/index.ts'
+
+/** Takes the coin of a backfill, however it is written. */
+export function toCoin(coin: string | undefined): string {
+  const coins = VENUEA_COINS.join(', ')
+  if (coin === undefined) throw wrong(`say which coin: --coin with one of ${coins}`)
+  const known = VENUEA_COINS.find((one) => one === coin.toUpperCase())
+  if (known === undefined) throw wrong(`--coin ${coin} is unknown; venue A has ${coins}`)
+  return known
+}
+
+/** Takes the range of a backfill: from the coin's floor up to now, unless told otherwise. */
+export function toRange(
+  asset: string,
+  from: string | undefined,
+  to: string | undefined,
+  now: number,
+): { readonly start: Micros; readonly end: Micros } {
+  const floor = catalogueFloor(asset)!
+  const start = from === undefined ? floor : toTime('from', from)
+  const end = to === undefined ? (now as Micros) : toTime('to', to)
+  if (start < floor) {
+    const hint = 'leave it out to begin there'
+    throw wrong(
+      `--from ${from} lies before the capture floor of ${asset}, ${printMinute(floor)}; ${hint}`,
+    )
+  }
+  if (start >= now) throw wrong(`--from ${from} lies in the future; a backfill goes up to now`)
+  if (end > now) throw wrong(`--to ${to} lies in the future; leave it out to go up to now`)
+  if (start >= end) {
+    throw wrong(
+      `--from ${printMinute(start)} is not before --to ${printMinute(end)}; give the earlier time first`,
+    )
+  }
+  return { start, end }
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+const MILLIS = /^\d{13}$/
+const MICROS = /^\d{16}$/
+
+function toTime(option: string, value: string): Micros {
+  try {
+    if (MILLIS.test(value)) return (Number(value) * 1000) as Micros
+    if (MICROS.test(value)) return Number(value) as Micros
+    return parseMicros(DAY.test(value) ? `${value}T00:00:00Z` : value)
+  } catch (cause) {
+    if (!(cause instanceof PriorbookError)) throw cause
+    const forms = '2026-08-05, 2026-08-05T12:00:00Z, or milliseconds since 1970'
+    throw wrong(`--${option} ${value} is no time; write it like ${forms}`, cause)
+  }
+}
+
+/** Where the data come from: what listens on this machine is the emulator, unless it is said to be the venue. */
+export function toOrigin(said: string | undefined, rest: string): 'live' | 'emulator' {
+  if (said === 'live' || said === 'emulator') return said
+  if (said !== undefined) throw wrong(`--origin ${said} is neither live nor emulator`)
+  const host = URL.canParse(rest) ? new URL(rest).hostname : ''
+  return LOOPBACK.has(host) ? 'emulator' : 'live'
+}
+
+/** A time to the minute, for people. */
+export function printMinute(time: Micros): string {
+  return `${printMicros(time).slice(0, 16)}Z`
+}
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+function wrong(detail: string, cause?: unknown): PriorbookError {
+  return new PriorbookError('invalid_argument', detail, { cause })
+}
