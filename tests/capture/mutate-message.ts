@@ -6,6 +6,8 @@ export function mutateMessage(text: string, random: Random): Uint8Array {
   const times = 1 + random.int(3)
   for (let time = 0; time < times; time++) {
     spoiled = random.chance(0.25) ? mutateText(spoiled, random) : mutateJson(spoiled, random)
+    // What is as deep or as long as it gets now is enough.
+    if (spoiled.length > text.length + DEEP) break
   }
   return random.chance(0.02) ? spoilBytes(spoiled, random) : Buffer.from(spoiled)
 }

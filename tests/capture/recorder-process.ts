@@ -4,14 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { Addresses } from '../../packages/emulator/src/emulator.ts'
-import { COMMANDS } from '../../packages/service/src/main.ts'
 import type { ServiceStatus } from '../../packages/service/src/ops/status.ts'
 
 const BIN = join(import.meta.dirname, '../../packages/service/bin/priorbook-server.mjs')
-// The public door, once the program lists the command.
-const DOOR = COMMANDS.some(({ name }) => name === 'serve')
-  ? [BIN, 'serve']
-  : [join(import.meta.dirname, 'serve-door.ts')]
 
 /** One line of a recorder's log; pino's levels: 40 warns, 50 is an error. */
 export type LogLine = { readonly level: number; readonly msg: string; readonly time: number }
@@ -37,7 +32,7 @@ export async function startRecorderProcess(
   env: Readonly<Record<string, string>>,
 ): Promise<RecorderProcess> {
   mkdirSync(home, { recursive: true })
-  const args = [...DOOR, '--upstream', 'live', '--data', join(home, 'data')]
+  const args = [BIN, 'serve', '--upstream', 'live', '--data', join(home, 'data')]
   // Not in the checkout, where a configuration file may lie, and with no variable of the caller's.
   const child = spawn(process.execPath, args, {
     cwd: home,

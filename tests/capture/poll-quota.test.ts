@@ -1,0 +1,134 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { startEmulator, type Emulator } from '../../packages/emulator/src/emulator.ts'
+import { toConnectors } from '../../packages/service/src/commands/connectors.ts'
+import type { EmulatedAddresses } from '../../packages/service/src/commands/emulated.ts'
+import { loadConfig } from '../../packages/service/src/config/index.ts'
+import { openRecorder, type Recorder } from '../../packages/service/src/recorder/recorder.ts'
+import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import { countOf } from './emulated-home.ts'
+import { pause } from './harness.ts'
+import { until } from './recorder-process.ts'
+
+const MARKETS = 400
+const HOUR_MS = 3_600_000
+const LONGEST_MS = countOf(130_000, 80_000)
+// A round must not end in the middle of the count: of these speeds one has none that does.
+const SPEED = [8, 7.5, 8.5, 7, 9].find((speed) => {
+  const roundMs = HOUR_MS / speed
+  return roundMs - (Date.now() % roundMs) > LONGEST_MS
+})!
+/** Polls of the busiest tenth for one of the quietest. */
+const LEAST_RATIO = 5
+// Every market is polled at least once in two minutes: less would not count the quiet ones fairly.
+const MEASURED_MS = countOf(4, 1) * (120_000 / SPEED)
+const LEARNED_MS = 40_000
+
+// Emulated markets differ by about four in what happens in them; real ones by hundreds.
+function spreadActivity(emulator: Emulator): void {
+  for (const market of emulator.world.propositions('venueb')) {
+    const lively = market as unknown as { activity: number }
+    lively.activity **= 4
+  }
+}
+
+/** Records venue B without credentials; everything is stopped and gone when the test ends. */
+async function startPolling(emulator: Emulator): Promise<Recorder> {
+  const folder = mkdtempSync(join(tmpdir(), 'priorbook-polled-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
+  onTestFinished(() => store.close())
+  const { rest, ws } = emulator.addresses.venueb!
+  const addresses = { venueb: { rest, ws, keyId: '', privateKey: '' } }
+  const env = {
+    PRIORBOOK_EMULATOR_SPEED: String(SPEED),
+    PRIORBOOK_VENUEA_ENABLED: 'false',
+    PRIORBOOK_VENUEC_ENABLED: 'false',
+  }
+  const silent = (): void => undefined
+  const recorder = await openRecorder({
+    store,
+    journalDir: join(folder, 'journal'),
+    origin: 'emulator',
+    recorder: 'r1',
+    log: { info: silent, warn: silent, error: silent },
+    connectors: toConnectors(loadConfig({ env }), addresses as unknown as EmulatedAddresses),
+  })
+  const abort = new AbortController()
+  const running = recorder.run(abort.signal)
+  running.catch(silent)
+  onTestFinished(async () => {
+    abort.abort()
+    await running
+  })
+  return recorder
+}
+
+/** Polls of books by ticker, from the log of what was asked since one of its entries. */
+function countPolls(emulator: Emulator, since: number): Map<string, number> {
+  const polls = new Map<string, number>()
+  for (const entry of emulator.truth.entries.slice(since)) {
+    if (entry.type !== 'answer') continue
+    const ticker = /\/markets\/([^/]+)\/orderbook/.exec(entry.path)?.[1]
+    if (ticker !== undefined) polls.set(ticker, (polls.get(ticker) ?? 0) + 1)
+  }
+  return polls
+}
+
+/** Open markets of the hour with their tickers and how often their books have changed. */
+function listOpen(emulator: Emulator): { ticker: string; changes: number }[] {
+  const tickers = new Map<number, string>()
+  for (const entry of emulator.truth.entries) {
+    if (entry.type === 'market') tickers.set(entry.index, entry.keys[0]!)
+  }
+  return emulator.world
+    .propositions('venueb')
+    .filter(({ phase, window }) => phase === 'open' && window === '1h')
+    .map(({ index, version }) => ({ ticker: tickers.get(index)!, changes: version }))
+}
+
+test(`polls ${MARKETS} markets within the quota, the busiest most often`, async () => {
+  const emulator = await startEmulator({
+    seed: 41,
+    speed: SPEED,
+    venues: ['venueb'],
+    markets: { venueb: MARKETS },
+    rounds: 1,
+    rates: { changes: 0.05, trades: 0.02, pauses: 0 },
+    log: { memory: true, books: false },
+  })
+  onTestFinished(() => emulator.close())
+  spreadActivity(emulator)
+  const recorder = await startPolling(emulator)
+  await until('two polls of every market', LEARNED_MS, () => {
+    const polls = countPolls(emulator, 0)
+    const open = listOpen(emulator)
+    const isLearned = open.every(({ ticker }) => (polls.get(ticker) ?? 0) >= 2)
+    return isLearned && open.length > 0 ? true : undefined
+  })
+  const since = emulator.truth.entries.length
+  await pause(MEASURED_MS)
+
+  const polls = countPolls(emulator, since)
+  const open = listOpen(emulator).sort((a, b) => a.changes - b.changes)
+  expect(open.length).toBeGreaterThan(MARKETS / 2)
+  const tenth = Math.floor(open.length / 10)
+  const pollsOf = (markets: typeof open): number =>
+    markets.reduce((sum, { ticker }) => sum + (polls.get(ticker) ?? 0), 0)
+  const [quiet, busy, all] = [open.slice(0, tenth), open.slice(-tenth), open].map(pollsOf)
+  const { venues } = recorder.status()
+  const { books, counts, connector } = venues.venueb!
+  const use = emulator.quotaPeaks().venueb!['default']!
+  console.log(
+    `${open.length} markets, ${(all! / (MEASURED_MS / 1000)).toFixed(0)} polls a second: the busiest tenth ${busy}, the quietest ${quiet}; quota peak ${use.peak} of ${use.limit} a second, ${use.refused} of ${use.requests} requests refused`,
+  )
+  expect(use.peak).toBeLessThanOrEqual(use.limit)
+  expect(use.refused).toBe(0)
+  expect(connector.state).toBe('no_credentials')
+  expect(books.open).toBeGreaterThan(MARKETS / 2)
+  expect(counts.observations).toBeGreaterThan(2 * open.length - 1)
+  expect(quiet).toBeGreaterThan(0)
+  expect(busy! / quiet!).toBeGreaterThanOrEqual(LEAST_RATIO)
+})
