@@ -1,9 +1,11 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
+import { backfillCommand } from './commands/backfill.ts'
 import { backupCommand, restoreCommand } from './commands/backup.ts'
 import type { Command } from './commands/command.ts'
 import { demoCommand } from './commands/demo.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { importCommand } from './commands/import.ts'
+import { mergeCommand } from './commands/merge.ts'
 import { rebuildCommand } from './commands/rebuild.ts'
 import { sealCommand } from './commands/seal.ts'
 import { serveCommand } from './commands/serve.ts'
@@ -14,11 +16,13 @@ export const COMMANDS: readonly Command[] = [
   serveCommand,
   demoCommand,
   importCommand,
+  backfillCommand,
   verifyCommand,
   sealCommand,
   rebuildCommand,
   backupCommand,
   restoreCommand,
+  mergeCommand,
   doctorCommand,
 ]
 
