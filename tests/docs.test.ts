@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import {
   ERROR_CODES,
@@ -8,28 +9,54 @@ import {
   VENUE_IDS,
   VIOLATIONS,
 } from '../packages/sdk/src/domain/index.ts'
+import { configKeys } from '../packages/service/src/config/index.ts'
 import { COMMANDS } from '../packages/service/src/main.ts'
+import { createMetrics } from '../packages/service/src/ops/metrics.ts'
+import { parseNote } from '../packages/service/src/recorder/note.ts'
 import { CHUNK_ROWS } from '../packages/service/src/store/embedded/seal.ts'
+import { SILENT_MS } from '../packages/service/src/venues/capture/link.ts'
+import { QUIET_SHARE, SILENT_INTERVALS } from '../packages/service/src/venues/venuea/periods.ts'
+import { OUTAGE_INTERVALS } from '../packages/service/src/venues/venueb/outages.ts'
+import { QUIET_MS } from '../packages/service/src/venues/venueb/probe.ts'
+import { LOST_MS, SILENT_BOOK_MS } from '../packages/service/src/venues/venueb/recovery.ts'
+import {
+  FIRST_BOOK_MS,
+  SILENT_TOKEN_MS,
+} from '../packages/service/src/venues/venuec/token-watch.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 
-/** The first cells of the rows of the table under a heading. */
-function cells(file: string, heading: string): string[] {
+/** What stands under a heading. */
+function sectionOf(file: string, heading: string): string {
   const section = read(file)
     .split(/^## /m)
-    .find((part) => part.startsWith(heading))
+    .find((part) => part.startsWith(`${heading}\n`))
   if (section === undefined) throw new Error(`${file} has no heading ${heading}`)
-  return [...section.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1]!)
+  return section
 }
 
-/** Both cells of the rows of the table under a heading. */
+/** The words in the first cells of the table under a heading; a cell may hold several. */
+function cells(file: string, heading: string): string[] {
+  const rows = sectionOf(file, heading).matchAll(/^\| (`[^|]+`) \|/gm)
+  return [...rows].flatMap(([, cell]) => [...cell!.matchAll(/`([^`]+)`/g)].map(([, word]) => word!))
+}
+
+/** The rows of the table under a heading: what follows the first cell, by the first cell. */
 function pairs(file: string, heading: string): Record<string, string> {
-  const section = read(file)
-    .split(/^## /m)
-    .find((part) => part.startsWith(heading))!
-  const rows = section.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)
+  const rows = sectionOf(file, heading).matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)
   return Object.fromEntries([...rows].map((match) => [match[1]!, match[2]!]))
+}
+
+/** The names of a page's headings in links. */
+function placesOf(file: string): string[] {
+  const headings = read(file).matchAll(/^#+ (.+)$/gm)
+  return [...headings].map(([, text]) =>
+    text!
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  )
 }
 
 describe('the docs say what the code says', () => {
@@ -61,13 +88,82 @@ describe('the docs say what the code says', () => {
     }
   })
 
+  it('lists every key of the configuration with its variable, default and sentence', () => {
+    const keys = configKeys().map((key) => {
+      const fallback = JSON.stringify(key.default)
+      return [key.path.join('.'), `\`${key.variable}\` | \`${fallback}\` | ${key.description}`]
+    })
+    expect(keys.length).toBeGreaterThan(20)
+    expect(pairs('docs/configuration.md', 'Keys')).toEqual(Object.fromEntries(keys))
+  })
+
+  it('lists every metric with its labels and its sentence', () => {
+    const usual = new Registry()
+    collectDefaultMetrics({ register: usual, prefix: 'priorbook_' })
+    const names = new Set(usual.getMetricsAsArray().map(({ name }) => name))
+    const registry = createMetrics(() => {
+      throw new Error('nobody scrapes')
+    })
+    const metrics = registry.getMetricsAsArray().filter(({ name }) => !names.has(name))
+    const rows = metrics.map((metric) => {
+      const { labelNames } = metric as unknown as { readonly labelNames: readonly string[] }
+      const labels = labelNames.map((label) => `\`${label}\``).join(', ')
+      return [metric.name, `${labels === '' ? '–' : labels} | ${metric.help}`]
+    })
+    expect(rows.length).toBeGreaterThan(10)
+    expect(pairs('docs/operations.md', 'Metrics')).toEqual(Object.fromEntries(rows))
+  })
+
+  it('describes every note of the journal', () => {
+    const sources = ['recorder/note.ts', 'venues/capture/contract.ts'].map((file) =>
+      read(`packages/service/src/${file}`),
+    )
+    const notes = sources.flatMap((text) =>
+      [...text.matchAll(/readonly note: '(\w+)'/g)].map(([, note]) => note!),
+    )
+    expect(cells('docs/journal-format.md', 'Notes').sort()).toEqual(notes.sort())
+    for (const note of notes)
+      expect(parseNote(Buffer.from(JSON.stringify({ note })))).toEqual({ note })
+  })
+
+  it('describes every kind of request', () => {
+    const venues = { A: 'venuea/normalize.ts', B: 'venueb/normalizer.ts', C: 'venuec/normalize.ts' }
+    for (const [venue, file] of Object.entries(venues)) {
+      const [, cases] = read(`packages/service/src/venues/${file}`).split('switch (request.kind)')
+      const kinds = [...cases!.split('default:')[0]!.matchAll(/case '(\w+)':/g)].map(([, k]) => k!)
+      expect(cells('docs/capture.md', `Requests of venue ${venue}`).sort()).toEqual(kinds.sort())
+    }
+  })
+
+  it('gives the figures of the watchdogs', () => {
+    const seconds = (ms: number): string => `${ms / 1000} s`
+    const watchdogs = sectionOf('docs/capture.md', 'Watchdogs')
+    for (const figure of [
+      `${seconds(SILENT_MS)} without a data frame`,
+      `${seconds(QUIET_MS)}: one book is asked for`,
+      `${seconds(SILENT_BOOK_MS)} after its subscription`,
+      `${OUTAGE_INTERVALS} intervals`,
+      `${SILENT_INTERVALS} expected intervals`,
+      `${seconds(SILENT_TOKEN_MS)}, or 20 ×`,
+    ]) {
+      expect(watchdogs).toContain(figure)
+    }
+    expect(sectionOf('docs/capture.md', 'Venue A')).toContain(`quiet for ${QUIET_SHARE}`)
+    expect(sectionOf('docs/capture.md', 'Venue B')).toContain(`after ${seconds(LOST_MS)} without`)
+    expect(sectionOf('docs/capture.md', 'Venue C')).toContain(`within ${seconds(FIRST_BOOK_MS)} of`)
+  })
+
   it('has no link that leads nowhere', () => {
     const broken: string[] = []
     for (const file of globSync('{*.md,docs/*.md}', { cwd: root })) {
       // Code blocks may hold brackets that are no links.
       const prose = read(file).replaceAll(/^```[\s\S]*?^```/gm, '')
-      for (const [, link] of prose.matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
-        if (!existsSync(join(root, dirname(file), link!))) broken.push(`${file}: ${link}`)
+      for (const [, link, place] of prose.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
+        const target = link === '' ? file : join(dirname(file), link!)
+        const isThere = existsSync(join(root, target))
+        if (!isThere || (place !== undefined && !placesOf(target).includes(place))) {
+          broken.push(`${file}: ${link}${place === undefined ? '' : `#${place}`}`)
+        }
       }
     }
     expect(broken).toEqual([])
