@@ -20,6 +20,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/venues',
     'service/store',
   ],
+  // The recorder and the API do not know each other.
+  'service/api': ['sdk/domain', 'sdk/tape', 'sdk/wire', 'service/lib', 'service/store'],
   'service/ops': ['sdk/domain', 'service/recorder'],
   'service/commands': [
     'sdk/domain',
@@ -87,6 +89,7 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/config': ['typebox'],
   'service/venues': ['ws'],
+  'service/api': ['apache-arrow', 'fastify', 'hyparquet-writer', 'typebox'],
   'service/ops': ['prom-client'],
   'service/commands': ['pino'],
   'emulator/core': ['ws'],
