@@ -1,0 +1,122 @@
+import { flagNames, printScaled, type Flag, type VenueId } from '../domain/index.ts'
+import { ABSENT, SAMPLE_DECIMALS, type SampleColumns } from '../tape/index.ts'
+import {
+  DECIMAL,
+  described,
+  listOf,
+  objectOf,
+  TEXT,
+  TEXT_OR_NULL,
+  TIME,
+  TIME_OR_NULL,
+  type JsonSchema,
+} from './json-schema.ts'
+import {
+  decimalJson,
+  timeJson,
+  type DecimalJson,
+  type TimeJson,
+  type ValueStyle,
+} from './json-values.ts'
+
+/** The metrics of venue A, each a series of its own. */
+export const SAMPLE_METRICS = ['chance', 'price', 'last_trade'] as const
+
+/** The name of one metric. */
+export type SampleMetric = (typeof SAMPLE_METRICS)[number]
+
+/** What every sample of one outcome says about where it belongs. */
+export type SampleContext = {
+  readonly venue: VenueId
+  readonly key: string
+  readonly metric: SampleMetric
+  readonly marketId: string
+  readonly topicId?: string | undefined
+  readonly conditionId?: string | undefined
+  readonly outcome?: string | undefined
+  readonly tokenId?: string | undefined
+}
+
+/** One sample on the wire; its value stands under the name of its metric and under no other. */
+export type SampleJson = {
+  /** `venue:token/metric:sequence`. */
+  readonly id: string
+  readonly venue: VenueId
+  readonly topic_id: string | null
+  readonly market_id: string
+  readonly condition_id: string | null
+  readonly outcome: string | null
+  readonly token_id: string | null
+  readonly source_time: TimeJson | null
+  readonly received_time: TimeJson
+  readonly sequence: number
+  readonly chance?: DecimalJson
+  readonly price?: DecimalJson
+  readonly last_trade?: DecimalJson
+  readonly flags: readonly Flag[]
+}
+
+/** The columns of samples of one metric in CSV, in this order. */
+export function sampleCsvColumns(metric: SampleMetric): readonly (keyof SampleJson)[] {
+  return [
+    'id',
+    'venue',
+    'topic_id',
+    'market_id',
+    'condition_id',
+    'outcome',
+    'token_id',
+    'source_time',
+    'received_time',
+    'sequence',
+    metric,
+    'flags',
+  ]
+}
+
+/** Renders one row of samples; `ordinal` is its number within its series. */
+export function toSampleJson(
+  columns: SampleColumns,
+  row: number,
+  ordinal: number,
+  context: SampleContext,
+  style: ValueStyle = {},
+): SampleJson {
+  const { venue, key, metric } = context
+  const source = columns.source[row]!
+  return {
+    id: `${venue}:${key}/${metric}:${ordinal}`,
+    venue,
+    topic_id: context.topicId ?? null,
+    market_id: context.marketId,
+    condition_id: context.conditionId ?? null,
+    outcome: context.outcome ?? null,
+    token_id: context.tokenId ?? null,
+    source_time: timeJson(source === ABSENT ? undefined : source, style),
+    received_time: timeJson(columns.received[row]!, style)!,
+    sequence: ordinal,
+    [metric]: decimalJson(printScaled(columns.value[row]!, SAMPLE_DECIMALS), style)!,
+    flags: flagNames(columns.flags[row]!),
+  }
+}
+
+/** The schema of a sample; exactly one of the three values is there. */
+export const SAMPLE_SCHEMA: JsonSchema = objectOf(
+  {
+    id: TEXT,
+    venue: TEXT,
+    topic_id: TEXT_OR_NULL,
+    market_id: TEXT,
+    condition_id: TEXT_OR_NULL,
+    outcome: TEXT_OR_NULL,
+    token_id: TEXT_OR_NULL,
+    source_time: described(TIME_OR_NULL, 'The venue’s clock; null where it gave none.'),
+    received_time: described(TIME, 'Our clock.'),
+    sequence: { type: 'integer', minimum: 1 },
+    chance: described(DECIMAL, 'The displayed probability signal.'),
+    price: described(DECIMAL, 'The displayed quoted market value.'),
+    last_trade: described(DECIMAL, 'The newest execution sample.'),
+    flags: listOf(TEXT),
+  },
+  { optional: SAMPLE_METRICS },
+)
