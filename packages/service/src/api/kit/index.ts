@@ -1,6 +1,8 @@
 /** What routes are made of. */
 export * from './addresses.ts'
+export * from './auditor.ts'
 export * from './cursor.ts'
+export * from './instruments.ts'
 export * from './market-lookup.ts'
 export * from './market-path.ts'
 export * from './param.ts'

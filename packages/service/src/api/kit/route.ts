@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { Micros, VenueId } from '@priorbook/sdk/domain'
 import type { Store } from '../../store/store.ts'
+import type { Auditor } from './auditor.ts'
 import type { CursorCodec } from './cursor.ts'
 import type { Param, ParamValues } from './param.ts'
 
@@ -28,6 +29,8 @@ export type ApiContext = {
   readonly store: Store
   /** Absent where the journal is not on this machine: audit then says so. */
   readonly journalDir?: string
+  /** Reads the journal and derives a row again; absent where the journal is not on this machine. */
+  readonly auditor?: Auditor
   readonly cursors: CursorCodec
   readonly now: () => Micros
   /** A sentence for `meta.notice` on every answer, such as that the data are emulated. */
