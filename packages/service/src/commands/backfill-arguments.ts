@@ -26,7 +26,11 @@ export function toRange(
       `--from ${from} lies before the capture floor of ${asset}, ${printMinute(floor)}; ${hint}`,
     )
   }
-  if (start >= now) throw wrong(`--from ${from} lies in the future; a backfill goes up to now`)
+  if (start >= now) {
+    throw wrong(
+      `--from ${from ?? printMinute(floor)} lies in the future; a backfill goes up to now`,
+    )
+  }
   if (end > now) throw wrong(`--to ${to} lies in the future; leave it out to go up to now`)
   if (start >= end) {
     throw wrong(

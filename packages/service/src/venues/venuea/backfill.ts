@@ -77,10 +77,10 @@ export async function* backfillVenueA(
   options: BackfillOptions,
   signal: AbortSignal,
 ): AsyncGenerator<BackfillProgress, BackfillEnd, void> {
-  const { start } = options
-  const scope = { asset: options.asset, start }
+  const { asset, start, end } = options
+  const scope = { asset, start, end }
   const asker = createAsker({ ...options, quota: toQuota(options.quota, 1) })
-  const range = { startMs: start / 1000, endMs: options.end / 1000 }
+  const range = { startMs: start / 1000, endMs: end / 1000 }
   const walks = BACKFILL_WINDOWS.map((window) => createFamilyWalk(window, range))
   let firstPage: Page | undefined
   for (const round of options.known) {
@@ -149,11 +149,11 @@ export async function* backfillVenueA(
       window: walk.window,
       reached: toMicros(Math.round(walk.cursorMs * 1000)),
       ...(isNamed ? { next: step.topicId } : {}),
-      ...end(),
+      ...found(),
     }
   }
 
-  function end(): BackfillEnd {
+  function found(): BackfillEnd {
     return { counts: sumOf(walks), calls: asker.calls }
   }
 
@@ -163,7 +163,7 @@ export async function* backfillVenueA(
       // Whichever family is behind goes on, so that all of them reach back equally far.
       const open = walks.filter((walk) => steps.get(walk)!.kind !== 'over')
       const walk = open.toSorted((a, b) => b.cursorMs - a.cursorMs)[0]
-      if (walk === undefined) return end()
+      if (walk === undefined) return found()
       const step = steps.get(walk)!
       if (step.kind === 'list') {
         await lookUp(walk, step.beforeMs)
@@ -173,7 +173,7 @@ export async function* backfillVenueA(
       if (step.kind === 'ask') yield progressOf(walk, steps.get(walk)!)
     }
   } catch (error) {
-    if (signal.aborted) return end()
+    if (signal.aborted) return found()
     throw error
   }
 }

@@ -9,7 +9,7 @@ const MINUTE = 60_000
 const NOW = Date.now()
 const normalizer = createVenueANormalizer()
 const at = { received: fromMillis(NOW), journal: 7 }
-const scope = { asset: 'BTC', start: fromMillis(NOW - 60 * MINUTE) }
+const scope = { asset: 'BTC', start: fromMillis(NOW - 60 * MINUTE), end: fromMillis(NOW) }
 
 type Draft = { [key: string]: Json }
 
@@ -75,7 +75,7 @@ describe('the details of a past round', () => {
   it.each<[string, Draft]>([
     ['of another coin', { symbol: 'ETHUSDT' }],
     ['before the start', { startDate: NOW - 61 * MINUTE, endDate: NOW - 46 * MINUTE }],
-    ['that still runs', { startDate: NOW - MINUTE, endDate: NOW + MINUTE }],
+    ['after the end', { startDate: NOW - MINUTE, endDate: NOW + MINUTE }],
     ['without times', { startDate: null, endDate: null }],
   ])('are left out for a round %s', (_, topic) => {
     expect(detail(past(5, { topic }))).toEqual([])

@@ -10,22 +10,22 @@ import { pageQuery } from './pages.ts'
 /**
  * The calls of a backfill and what their answers say. Their request kinds are their own because an
  * answer about a round that is over is read differently: its chance and price are no samples (they
- * were observed now, of a market that ended long ago), and rounds that still run, other coins and
- * rounds before the start are left to the recorder.
+ * were observed now, of a market that ended long ago), and rounds of other coins or outside the range,
+ * which lead there, are none of its business.
  */
 
-/** What a backfill asks for: rounds of one coin that open at `start` or later. */
-export type PastScope = { readonly asset: string; readonly start: number }
+/** What a backfill asks for: rounds of one coin that lie in [start, end] as a whole, in microseconds. */
+export type PastScope = { readonly asset: string; readonly start: number; readonly end: number }
 
 /** One page of the list, which may show past rounds or not. */
-export function pastListCall({ asset, start }: PastScope, offset: number): RestCall {
-  const request = { kind: 'past_topics', asset, start, offset }
+export function pastListCall(scope: PastScope, offset: number): RestCall {
+  const request = { kind: 'past_topics', ...scope, offset }
   return { request, path: '/market/list', query: pageQuery(offset) }
 }
 
 /** The details of one round by its topic. */
-export function pastDetailCall({ asset, start }: PastScope, topicId: string): RestCall {
-  const request = { kind: 'past_topic', asset, start, topic_id: topicId }
+export function pastDetailCall(scope: PastScope, topicId: string): RestCall {
+  const request = { kind: 'past_topic', ...scope, topic_id: topicId }
   return { request, path: '/market/detail', query: { marketTopicId: topicId } }
 }
 
@@ -38,7 +38,7 @@ export function normalizePastTopics(
   answer: unknown,
   at: Arrival,
 ): Normalized {
-  return pastOf(request, normalizeTopics(answer, at), at, (record) => ({ ...record, native: {} }))
+  return pastOf(request, normalizeTopics(answer, at), (record) => ({ ...record, native: {} }))
 }
 
 /**
@@ -50,7 +50,7 @@ export function normalizePastTopic(
   answer: unknown,
   at: Arrival,
 ): Normalized {
-  return pastOf(request, normalizeTopic(answer, at), at, (record) => {
+  return pastOf(request, normalizeTopic(answer, at), (record) => {
     const { timeline: _, ...topic } = record.native['topic'] as { readonly [key: string]: never }
     return { ...record, native: { ...record.native, topic } }
   })
@@ -92,9 +92,8 @@ export function readNeighbours(value: unknown): NamedRound[] {
 const LENGTH_SHARE = 0.1
 
 function pastOf(
-  { asset, start }: CaptureRequest,
+  { asset, start, end }: CaptureRequest,
   { events, problems }: CatalogAnswer,
-  { received }: Arrival,
   shorten: (record: MarketRecord) => MarketRecord,
 ): Normalized {
   const isWanted = ({ asset: coin, openTime, closeTime }: MarketRecord): boolean =>
@@ -102,7 +101,7 @@ function pastOf(
     openTime !== undefined &&
     closeTime !== undefined &&
     openTime >= Number(start) &&
-    closeTime <= received
+    closeTime <= Number(end)
   const revisions = events.flatMap((event): MarketRevision[] =>
     event.kind === 'market' && isWanted(event.record)
       ? [{ ...event, record: shorten(event.record) }]
