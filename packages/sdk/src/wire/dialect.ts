@@ -39,9 +39,8 @@ export type Dialect = {
   readonly spread: Uint8Array
   readonly bidLevels: Uint8Array
   readonly askLevels: Uint8Array
-  readonly sid: Uint8Array
   readonly seq: Uint8Array
-  /** Instead of `seq` where there is no `sid` before it. */
+  /** Instead of `seq` where nothing stands before it. */
   readonly seqAlone: Uint8Array
   /** Instead of `seq` and its number where there is none. */
   readonly noSeq: Uint8Array
@@ -60,6 +59,8 @@ export type Dialect = {
   beforeSourceTime(context: BookContext): string
   /** The flags with all that stands between `ask_levels` and the native numbers. */
   flags(bits: number): string
+  /** The venue's number of the subscription and our number of the connection, each absent when 0. */
+  channel(sid: number, connection: number): string
 }
 
 /** The columns of a CSV file: one set for all venues and options, empty where not applicable. */
@@ -88,6 +89,7 @@ export const CSV_COLUMNS = [
   'ask_levels',
   'flags',
   'native_sid',
+  'native_connection',
   'native_seq',
   'bids_price',
   'bids_size',
@@ -128,7 +130,6 @@ export const CSV_DIALECT: Dialect = {
   spread: encodeText(','),
   bidLevels: encodeText(','),
   askLevels: encodeText(','),
-  sid: encodeText(''),
   seq: encodeText(','),
   seqAlone: encodeText(','),
   noSeq: encodeText(','),
@@ -147,6 +148,7 @@ export const CSV_DIALECT: Dialect = {
     return `${idEnd},${belongings(context).map(toCell).join(',')},`
   },
   flags: (bits) => `,${servedFlags(bits).join('|')},`,
+  channel: (sid, connection) => `${sid || ''},${connection || ''}`,
 }
 
 function jsonDialect(separator: string, isJoined: boolean, open: string): Dialect {
@@ -173,7 +175,6 @@ function jsonDialect(separator: string, isJoined: boolean, open: string): Dialec
     spread: key('spread'),
     bidLevels: key('bid_levels'),
     askLevels: key('ask_levels'),
-    sid: encodeText('"sid":'),
     seq: key('seq'),
     seqAlone: encodeText('"seq":'),
     noSeq: encodeText(''),
@@ -194,6 +195,11 @@ function jsonDialect(separator: string, isJoined: boolean, open: string): Dialec
       return `",${names.map((name, index) => `"${name}":${values[index]}`).join(',')},"source_time":`
     },
     flags: (bits) => `,"flags":${JSON.stringify(servedFlags(bits))},"native":{`,
+    channel: (sid, connection) =>
+      [
+        ...(sid === 0 ? [] : [`"sid":${sid}`]),
+        ...(connection === 0 ? [] : [`"connection":${connection}`]),
+      ].join(','),
   }
 }
 

@@ -13,6 +13,12 @@ const NINE = 57
 /** More than all values of a head together, bucket and flags included. */
 const VALUES_MAX = 1024
 
+// A channel of the tape is the connection's number (0 for imported rows) and the venue's own number of
+// the subscription on it (0 where the venue has none).
+const SUBSCRIPTIONS = 65_536
+
+const NOTHING = new Uint8Array(0)
+
 /**
  * The head of a row: all its text before the ladders. A new row starts as a copy of the one before,
  * and here the digits that differ are written over; only what changes its length is made again.
@@ -26,6 +32,8 @@ export class HeadText {
   private beforeSequence!: Uint8Array
   private beforeSourceTime!: Uint8Array
   private readonly flagTexts = new Map<number, Uint8Array>()
+  private channelText = NOTHING
+  private channelOfText = ABSENT
 
   // What the text says now.
   private sequence = 0
@@ -56,7 +64,11 @@ export class HeadText {
 
   /** Begins a page. */
   start(dialect: Dialect, context: BookContext, times: TimeText, isQuoted: boolean): void {
-    if (dialect !== this.dialect) this.flagTexts.clear()
+    if (dialect !== this.dialect) {
+      this.flagTexts.clear()
+      this.channelText = encodeText(dialect.channel(0, 0))
+      this.channelOfText = ABSENT
+    }
     this.dialect = dialect
     this.times = times
     this.quotes = isQuoted ? dialect.quotes : 0
@@ -250,11 +262,10 @@ export class HeadText {
     this.askLevelsAt = at - start
     at = writeInteger(bytes, at, this.askLevels)
     at = put(bytes, at, this.flagText())
-    if (this.channel !== ABSENT) {
-      at = writeInteger(bytes, put(bytes, at, dialect.sid), this.channel)
-    }
+    if (this.channel !== this.channelOfText) this.showChannel()
+    at = put(bytes, at, this.channelText)
     if (this.venueSeq !== ABSENT) {
-      at = put(bytes, at, this.channel === ABSENT ? dialect.seqAlone : dialect.seq)
+      at = put(bytes, at, this.channelText.length === 0 ? dialect.seqAlone : dialect.seq)
       this.venueSeqAt = at - start
       at = writeInteger(bytes, at, this.venueSeq)
     } else at = put(bytes, at, dialect.noSeq)
@@ -282,6 +293,14 @@ export class HeadText {
     at = writeScaled(bytes, at, Math.abs(whole), decimals)
     for (let index = 0; index < quotes; index++) bytes[at++] = QUOTE
     return at
+  }
+
+  private showChannel(): void {
+    const channel = Math.max(this.channel, 0)
+    const sid = channel % SUBSCRIPTIONS
+    const text = this.dialect.channel(sid, (channel - sid) / SUBSCRIPTIONS)
+    this.channelText = encodeText(text)
+    this.channelOfText = this.channel
   }
 
   private flagText(): Uint8Array {

@@ -119,6 +119,7 @@ function rowOf(
     size: list.slice(0, served).map(([, size]) => number(size, sizeDecimals)),
   })
   const sequence = run.firstSequence + row
+  const channel = columns.channel[row]!
   return {
     id: `${context.venue}:${context.key}:${sequence}`,
     venue: context.venue,
@@ -150,7 +151,8 @@ function rowOf(
       ...(bucket?.partial === true ? ['partial'] : []),
     ],
     native: {
-      ...(columns.channel[row] !== ABSENT && { sid: columns.channel[row]! }),
+      ...(channel % 65_536 > 0 && { sid: channel % 65_536 }),
+      ...(channel >= 65_536 && { connection: Math.floor(channel / 65_536) }),
       ...(columns.venueSeq[row] !== ABSENT && { seq: columns.venueSeq[row]! }),
     },
     ...(options.ladders && { bids: side(bids), asks: side(asks) }),

@@ -290,7 +290,7 @@ function aMarket(venue: VenueId, rowsMax: number): fc.Arbitrary<BookRun[]> {
     step: fc.constantFrom(0, 0, 1, 1000, 37, 999_999, 61_000_000, 86_400_000_000),
     lag: fc.option(fc.integer({ min: -2_000_000, max: 9_000_000 }), { freq: 4 }),
     seq: fc.option(fc.constantFrom(1, 1, 2, 90, 1_000_000_000), { freq: 6 }),
-    channel: fc.constantFrom(1, 1, 1, 1, 12, ABSENT),
+    channel: fc.constantFrom(1, 1, 1, 1, 12, 77 * 65_536, 77 * 65_536 + 3, ABSENT),
     flags: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, FLAGS.late, FLAGS.locked, 127, FLAGS.restart),
   })
   const run = fc.record({
