@@ -58,7 +58,10 @@ export type Notice = {
 
 /** The `meta` of an envelope; names are those of the wire. */
 export type Meta = {
-  readonly range?: { readonly start_time: string | null; readonly end_time: string | null }
+  readonly range?: {
+    readonly start_time: string | number | null
+    readonly end_time: string | number | null
+  }
   readonly gaps?: readonly unknown[]
   readonly market?: unknown
   readonly notice?: Notice | readonly Notice[]
@@ -73,6 +76,8 @@ export type Answer =
       /** A value, or the bytes of JSON rows joined by commas (`rows`), which are copied and never kept. */
       readonly data?: unknown
       readonly rows?: Uint8Array
+      /** True when `rows` is one JSON object and `data` is it, not a list of it. */
+      readonly isOne?: boolean
       readonly count: number
       readonly meta: Meta
       readonly nextCursor?: string | undefined
