@@ -148,9 +148,11 @@ describe('the docs say what the code says', () => {
     ]) {
       expect(watchdogs).toContain(figure)
     }
-    expect(sectionOf('docs/capture.md', 'Venue A')).toContain(`quiet for ${QUIET_SHARE}`)
-    expect(sectionOf('docs/capture.md', 'Venue B')).toContain(`after ${seconds(LOST_MS)} without`)
-    expect(sectionOf('docs/capture.md', 'Venue C')).toContain(`within ${seconds(FIRST_BOOK_MS)} of`)
+    const prose = (heading: string): string =>
+      sectionOf('docs/capture.md', heading).replaceAll(/\s+/g, ' ')
+    expect(prose('Venue A')).toContain(`quiet for ${QUIET_SHARE}`)
+    expect(prose('Venue B')).toContain(`after ${seconds(LOST_MS)} without`)
+    expect(prose('Venue C')).toContain(`within ${seconds(FIRST_BOOK_MS)} of`)
   })
 
   it('has no link that leads nowhere', () => {
