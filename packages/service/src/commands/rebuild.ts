@@ -1,6 +1,6 @@
 import { createProgressBar } from '../lib/progress-bar.ts'
 import { catchUp } from '../recorder/catch-up.ts'
-import { compareStores, withRebuilt } from '../recorder/rebuild.ts'
+import { compareStores, journaledVenues, refuseMerged, withRebuilt } from '../recorder/rebuild.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { count, parseArguments, print, type Command } from './command.ts'
 
@@ -16,7 +16,8 @@ export const rebuildCommand: Command = {
     const store = openEmbeddedStore({ file: data.tape })
     const bar = createProgressBar('rebuild')
     try {
-      await catchUp(store, data.journal, 'venueb')
+      await refuseMerged(store)
+      for (const venue of journaledVenues(data)) await catchUp(store, data.journal, venue)
       await store.seal()
       const progress = (done: number, total: number): void =>
         bar.update(done, total, `${count(done)} records`)

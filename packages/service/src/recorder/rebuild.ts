@@ -1,13 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
 import { chunkHash, openChunk } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { journalStats, type JournalDamage } from '../journal/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import type { InstrumentRef, Store } from '../store/store.ts'
+import type { InstrumentRef, MarketQuery, Store } from '../store/store.ts'
 import { catchUp } from './catch-up.ts'
+import { findDifferentRow } from './compare-rows.ts'
+import { MERGED_FACT } from './merge-recorders-folder.ts'
 
 /** One place where the tape and what the journal gives differ. */
 export type Difference = { readonly where: string; readonly detail: string }
@@ -28,6 +30,7 @@ export async function compareWithJournal(
   data: DataFolder,
   onProgress?: (done: number, total: number) => void,
 ): Promise<RebuildReport> {
+  await refuseMerged(store)
   return withRebuilt(data, onProgress, async (rebuilt, report) => ({
     ...report,
     ...(await compareStores(store, rebuilt)),
@@ -68,52 +71,102 @@ export async function withRebuilt<T>(
   }
 }
 
-/** Compares rows of two stores by the hashes of their chunks, then gaps and market records. */
+/** A merged tape was derived from several journals that its folder holds one behind the other. */
+export async function refuseMerged(store: Store): Promise<void> {
+  if ((await store.fact(MERGED_FACT)) === undefined) return
+  throw new PriorbookError(
+    'invalid_argument',
+    'this tape was merged from several recorders: check their folders, and merge again',
+  )
+}
+
+/**
+ * Compares rows of two stores by the hashes of their chunks, and row by row where one of them has not
+ * packed its newest rows yet; then gaps and market records.
+ */
 export async function compareStores(
   store: Store,
   other: Store,
 ): Promise<{ chunks: number; differences: Difference[] }> {
   const differences: Difference[] = []
-  const names = new Map<string, InstrumentRef>()
-  for (const side of [store, other]) {
-    for (const { instrument } of await side.instruments()) {
-      names.set(`${instrument.venue}:${instrument.key}`, instrument)
-    }
-  }
+  const markets = await marketsOf(store, other)
   let chunks = 0
-  for (const [where, ref] of names) {
-    const own = await hashesOf(store, ref)
-    const again = await hashesOf(other, ref)
+  for (const [where, ref] of await streamsOf(store, other, markets)) {
+    const own = await chunksOf(store, ref)
+    const again = await chunksOf(other, ref)
     chunks += own.length
-    const length = Math.max(own.length, again.length)
-    for (let index = 0; index < length; index++) {
-      if (own[index] === again[index]) continue
-      differences.push({
-        where,
-        detail: `${own[index] ?? 'nothing'} is ${again[index] ?? 'nothing'}`,
-      })
-      break
+    const isSame =
+      own.length === again.length && own.every((one, at) => one.text === again[at]!.text)
+    if (!isSame) {
+      const samples = [...own, ...again].filter(({ kind }) => kind === 'sample')
+      const metrics = [...new Set(samples.map(({ metric }) => metric))]
+      const row = await findDifferentRow(store, other, ref, metrics)
+      if (row !== undefined) differences.push({ where, detail: `${row} differs` })
     }
     const gaps = JSON.stringify(await store.gaps(ref))
     if (gaps !== JSON.stringify(await other.gaps(ref))) {
       differences.push({ where, detail: 'its gaps differ' })
     }
-    const market = { venue: ref.venue, id: (ref as { market?: string }).market ?? ref.key }
-    const page = { limit: Number.MAX_SAFE_INTEGER }
-    const revisions = JSON.stringify(await store.revisions(market.venue, market.id, page))
-    if (revisions !== JSON.stringify(await other.revisions(market.venue, market.id, page))) {
+  }
+  const page = { limit: Number.MAX_SAFE_INTEGER }
+  for (const [where, { venue, marketId }] of markets) {
+    const revisions = JSON.stringify(await store.revisions(venue, marketId, page))
+    if (revisions !== JSON.stringify(await other.revisions(venue, marketId, page))) {
       differences.push({ where, detail: 'its market record differs' })
     }
   }
   return { chunks, differences }
 }
 
-async function hashesOf(store: Store, ref: InstrumentRef): Promise<string[]> {
-  const hashes: string[] = []
-  for await (const { kind, metric, first, count, bytes } of store.chunks(ref)) {
-    hashes.push(`${kind} ${metric} rows ${first}–${first + count - 1} ${hashOf(bytes)}`)
+const MARKETS_PAGE = 1000
+
+async function marketsOf(...stores: readonly Store[]): Promise<Map<string, MarketRecord>> {
+  const markets = new Map<string, MarketRecord>()
+  for (const store of stores) {
+    let after: MarketQuery['after']
+    for (;;) {
+      const query = { limit: MARKETS_PAGE, ...(after === undefined ? {} : { after }) }
+      const page = await store.markets(query)
+      for (const { record, sortTime } of page.markets) {
+        const { venue, marketId } = record
+        markets.set(`${venue}:${marketId}`, record)
+        after = { openTime: sortTime, venue, marketId }
+      }
+      if (!page.hasMore) break
+    }
   }
-  return hashes
+  return markets
+}
+
+// Books by instrument, samples by the tokens of markets, and each venue's clock.
+async function streamsOf(
+  store: Store,
+  other: Store,
+  markets: ReadonlyMap<string, MarketRecord>,
+): Promise<Map<string, InstrumentRef>> {
+  const streams = new Map<string, InstrumentRef>()
+  const add = (venue: VenueId, key: string): void => {
+    streams.set(`${venue}:${key}`, { venue, key })
+  }
+  for (const side of [store, other]) {
+    for (const { instrument } of await side.instruments()) add(instrument.venue, instrument.key)
+  }
+  for (const { venue, outcomes } of markets.values()) {
+    for (const { tokenId } of outcomes) if (tokenId !== undefined) add(venue, tokenId)
+  }
+  for (const venue of VENUE_IDS) add(venue, 'clock')
+  return streams
+}
+
+type ChunkText = { readonly kind: string; readonly metric: string; readonly text: string }
+
+async function chunksOf(store: Store, ref: InstrumentRef): Promise<ChunkText[]> {
+  const chunks: ChunkText[] = []
+  for await (const { kind, metric, first, count, bytes } of store.chunks(ref)) {
+    const text = `${kind} ${metric} rows ${first}–${first + count - 1} ${hashOf(bytes)}`
+    chunks.push({ kind, metric, text })
+  }
+  return chunks
 }
 
 function hashOf(bytes: Uint8Array): string {
@@ -126,6 +179,7 @@ function hashOf(bytes: Uint8Array): string {
   }
 }
 
-function journaledVenues(data: DataFolder): VenueId[] {
+/** The venues that a data folder has a journal of. */
+export function journaledVenues(data: DataFolder): VenueId[] {
   return VENUE_IDS.filter((venue) => journalStats(data.journal, venue).files > 0)
 }
