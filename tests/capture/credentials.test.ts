@@ -2,19 +2,19 @@ import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { VenueId } from '@priorbook/sdk/domain'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test, type TestContext } from 'vitest'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
 import { createEmulatedHome, type EmulatedHome } from './emulated-home.ts'
 import { until, writeKey, type RecorderProcess } from './recorder-process.ts'
 
-const RATES = { changes: 10, trades: 1, pauses: 0 }
+const RATES = { changes: 5, trades: 1, pauses: 0 }
 const RECORDING_MS = 30_000
 
 /** Waits until these venues have rows and the recorder has said what it says of the others. */
 function untilRecording(recorder: RecorderProcess, venues: readonly VenueId[]): Promise<true> {
   return until(`rows of ${venues.join(' and ')}`, RECORDING_MS, async () => {
     const states = (await recorder.status()).recorder!.venues
-    return venues.every((venue) => states[venue]!.counts.observations > 30) ? true : undefined
+    return venues.every((venue) => states[venue]!.counts.observations > 15) ? true : undefined
   })
 }
 
@@ -34,13 +34,14 @@ async function statesOf(recorder: RecorderProcess): Promise<Record<VenueId, stri
 
 /** Ends the recorder in order and counts what it kept. */
 async function rowsAfter(
+  context: TestContext,
   { data }: EmulatedHome,
   recorder: RecorderProcess,
 ): Promise<Record<VenueId, number>> {
   expect(await recorder.end('SIGTERM')).toBe(0)
   expect(recorder.noise).toEqual([])
   const store = openEmbeddedStore({ file: data.tape, readOnly: true })
-  onTestFinished(() => store.close())
+  context.onTestFinished(() => store.close())
   const rows = { venuea: 0, venueb: 0, venuec: 0 }
   for (const { instrument, lastSequence } of await store.instruments()) {
     rows[instrument.venue] += lastSequence
@@ -49,9 +50,9 @@ async function rowsAfter(
   return rows
 }
 
-describe('credentials of venues A and B', () => {
-  test('that are missing are named once each; B is polled and C is recorded', async () => {
-    const place = await createEmulatedHome({ seed: 51, rates: RATES })
+describe.concurrent('credentials of venues A and B', () => {
+  test('that are missing are named once each; B is polled and C is recorded', async (context) => {
+    const place = await createEmulatedHome(context, { seed: 51, rates: RATES })
     const recorder = await place.startRecorder({
       PRIORBOOK_VENUEA_API_KEY: '',
       PRIORBOOK_VENUEA_API_SECRET: '',
@@ -72,11 +73,11 @@ describe('credentials of venues A and B', () => {
     ])
     // Nothing is asked of a venue that would refuse it.
     expect(place.emulator.quotaPeaks().venuea!['default']!.requests).toBe(0)
-    expect(await rowsAfter(place, recorder)).toMatchObject({ venuea: 0 })
+    expect(await rowsAfter(context, place, recorder)).toMatchObject({ venuea: 0 })
   })
 
-  test('that are refused are named once each, however often they are tried', async () => {
-    const place = await createEmulatedHome({ seed: 52, rates: RATES })
+  test('that are refused are named once each, however often they are tried', async (context) => {
+    const place = await createEmulatedHome(context, { seed: 52, rates: RATES })
     const { privateKey } = generateKeyPairSync('rsa', {
       modulusLength: 2048,
       publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -108,11 +109,11 @@ describe('credentials of venues A and B', () => {
     expect(logged).not.toContain(privateKey.split('\n')[1])
     // A little is asked now and then, to find out whether they are good again.
     expect(place.emulator.quotaPeaks().venuea!['default']!.requests).toBeLessThan(5)
-    expect(await rowsAfter(place, recorder)).toMatchObject({ venuea: 0 })
+    expect(await rowsAfter(context, place, recorder)).toMatchObject({ venuea: 0 })
   })
 
-  test('of B that are no key are named once; A and C are recorded, B is polled', async () => {
-    const place = await createEmulatedHome({ seed: 53, rates: RATES })
+  test('of B that are no key are named once; A and C are recorded, B is polled', async (context) => {
+    const place = await createEmulatedHome(context, { seed: 53, rates: RATES })
     const recorder = await place.startRecorder({
       PRIORBOOK_VENUEB_PRIVATE_KEY_FILE: writeKey(place.home, 'other.pem', 'no key at all'),
     })
@@ -126,12 +127,12 @@ describe('credentials of venues A and B', () => {
     expect(saidOf(recorder, 'B')).toEqual([
       'the private key of venue B is not PEM text: books and trades are polled under the quota',
     ])
-    const rows = await rowsAfter(place, recorder)
+    const rows = await rowsAfter(context, place, recorder)
     expect(Math.min(rows.venuea, rows.venueb, rows.venuec)).toBeGreaterThan(0)
   })
 
-  test('of B in a file that is not there are a mistake that is named at once', async () => {
-    const place = await createEmulatedHome({ seed: 54 })
+  test('of B in a file that is not there are a mistake that is named at once', async (context) => {
+    const place = await createEmulatedHome(context, { seed: 54 })
     const file = join(place.home, 'nowhere.pem')
     const recorder = await place.startRecorder({ PRIORBOOK_VENUEB_PRIVATE_KEY_FILE: file })
     expect(await recorder.ended).toBe(1)

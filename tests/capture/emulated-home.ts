@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import type { TestContext } from 'vitest'
 import {
   startEmulator,
   type Emulator,
@@ -25,7 +25,10 @@ export type EmulatedHome = {
 }
 
 /** Starts the emulator; its log of the truth stays in memory. */
-export async function createEmulatedHome(options: EmulatorOptions = {}): Promise<EmulatedHome> {
+export async function createEmulatedHome(
+  { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
+  options: EmulatorOptions = {},
+): Promise<EmulatedHome> {
   const emulator = await startEmulator({ log: { memory: true }, ...options })
   onTestFinished(() => emulator.close())
   const home = mkdtempSync(join(tmpdir(), 'priorbook-capture-'))
