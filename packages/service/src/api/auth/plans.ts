@@ -1,0 +1,139 @@
+import { readFileSync, statSync } from 'node:fs'
+import { Type, type Static } from 'typebox'
+import { Value } from 'typebox/value'
+import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+
+/** The name of the operators' own plans in a data folder. */
+export const PLANS_FILE = 'plans.json'
+
+const PLAN_SCHEMA = Type.Object(
+  {
+    /** Cheapest first: a refusal names the first plan that would do. */
+    rank: Type.Integer({ minimum: 0 }),
+    venues: Type.Array(
+      Type.Unsafe<VenueId>(Type.Union(VENUE_IDS.map((venue) => Type.Literal(venue)))),
+    ),
+    /** Underlying assets in lower case; null for all. */
+    assets: Type.Union([Type.Array(Type.String()), Type.Null()]),
+    /** Days of history that may be read; null for all. */
+    days: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
+    per_second: Type.Union([Type.Integer({ minimum: 1, maximum: 60_000 }), Type.Null()]),
+    per_minute: Type.Union([Type.Integer({ minimum: 1, maximum: 60_000 }), Type.Null()]),
+    features: Type.Array(
+      Type.Union([Type.Literal('audit'), Type.Literal('bulk_beyond_31_days')]),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+const FILE_SCHEMA = Type.Object(
+  { plans: Type.Record(Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$' }), PLAN_SCHEMA) },
+  { additionalProperties: false },
+)
+
+/** What a plan allows; the words are those of `plans.json`. */
+export type Plan = Static<typeof PLAN_SCHEMA> & { readonly name: string }
+
+/** The plans that come with the service. */
+export const DEFAULT_PLANS: readonly Plan[] = [
+  {
+    name: 'explorer',
+    rank: 0,
+    venues: ['venueb', 'venuec'],
+    assets: ['btc'],
+    days: 7,
+    per_second: 1,
+    per_minute: null,
+    features: [],
+  },
+  {
+    name: 'quant',
+    rank: 1,
+    venues: [...VENUE_IDS],
+    assets: null,
+    days: null,
+    per_second: 25,
+    per_minute: 1000,
+    features: [],
+  },
+  {
+    name: 'desk',
+    rank: 2,
+    venues: [...VENUE_IDS],
+    assets: null,
+    days: null,
+    per_second: 100,
+    per_minute: null,
+    features: ['audit', 'bulk_beyond_31_days'],
+  },
+  {
+    name: 'unlimited',
+    rank: 3,
+    venues: [...VENUE_IDS],
+    assets: null,
+    days: null,
+    per_second: null,
+    per_minute: null,
+    features: ['audit', 'bulk_beyond_31_days'],
+  },
+]
+
+/** The plans in force. */
+export interface PlanBook {
+  /** Cheapest first. */
+  all(): readonly Plan[]
+  find(name: string): Plan | undefined
+  /** Reads the file again if it changed; true when it did. A file that cannot be used changes nothing. */
+  refresh(): boolean
+}
+
+/** The plans of the service, with those of a file over them; the file may be absent. */
+export function openPlanBook(file: string, onTrouble: (why: string) => void = () => {}): PlanBook {
+  let seen = stampOf(file)
+  let plans = readPlans(file)
+  return {
+    all: () => plans,
+    find: (name) => plans.find((plan) => plan.name === name),
+    refresh() {
+      const stamp = stampOf(file)
+      if (stamp === seen) return false
+      seen = stamp
+      try {
+        plans = readPlans(file)
+        return true
+      } catch (error) {
+        onTrouble(error instanceof Error ? error.message : String(error))
+        return false
+      }
+    },
+  }
+}
+
+function stampOf(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false })
+  return stats === undefined ? '' : `${stats.mtimeMs} ${stats.size} ${stats.ino}`
+}
+
+function readPlans(file: string): readonly Plan[] {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return DEFAULT_PLANS
+    throw new PriorbookError('invalid_config', `${file} cannot be read`, { cause })
+  }
+  let said: unknown
+  try {
+    said = JSON.parse(text)
+  } catch (cause) {
+    throw new PriorbookError('invalid_config', `${file} is not JSON`, { cause })
+  }
+  for (const problem of Value.Errors(FILE_SCHEMA, said)) {
+    const where = problem.instancePath.slice(1).replaceAll('/', '.')
+    throw new PriorbookError('invalid_config', `${file}: ${where || 'it'} ${problem.message}`)
+  }
+  const own = (said as Static<typeof FILE_SCHEMA>).plans
+  const plans = new Map(DEFAULT_PLANS.map((plan) => [plan.name, plan]))
+  for (const [name, plan] of Object.entries(own)) plans.set(name, { name, ...plan })
+  return [...plans.values()].sort((a, b) => a.rank - b.rank)
+}
