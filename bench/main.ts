@@ -1,4 +1,5 @@
 import { boundYoungGeneration } from '../packages/service/src/lib/memory.ts'
+import { benchApi } from './api.ts'
 import { benchCapture } from './capture.ts'
 import { benchGrowth } from './growth.ts'
 import { benchTape } from './tape.ts'
@@ -7,6 +8,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   tape: benchTape,
   growth: benchGrowth,
   capture: benchCapture,
+  api: benchApi,
 }
 
 // As the program itself does.
