@@ -3,6 +3,7 @@ import type { MarketState } from '../../store/store.ts'
 import type { VenueAddress } from './addresses.ts'
 import { hintFor } from './market-hint.ts'
 import { marketPath } from './market-path.ts'
+import { planAsset } from './plan-asset.ts'
 import type { ApiContext, Grant } from './route.ts'
 
 /**
@@ -28,7 +29,7 @@ export async function findMarket(
       hint: await hintFor(context, address, id, (other) => grant?.allows(other, 'BTC') ?? true),
     })
   }
-  grant?.requireAsset(venue, state.record.asset)
+  grant?.requireAsset(venue, planAsset(state.record))
   const own = state.record.asset
   if (asset !== undefined && own !== undefined && own.toUpperCase() !== asset) {
     throw new Problem('unknown_market', `market ${show(id)} is not one of ${asset}`, {

@@ -1,0 +1,129 @@
+import type { MarketRecord, VenueId } from '@priorbook/sdk/domain'
+import {
+  listOf,
+  SAMPLE_METRICS,
+  SAMPLE_SCHEMA,
+  sampleCsvColumns,
+  toGapJson,
+  toMarketJson,
+  toSampleJson,
+  type SampleContext,
+  type SampleJson,
+  type SampleMetric,
+} from '@priorbook/sdk/wire'
+import { VENUE_ADDRESSES, type VenueAddress } from '../kit/addresses.ts'
+import { findMarket } from '../kit/market-lookup.ts'
+import { required, wordParam } from '../kit/param.ts'
+import { KNOWN_AT_PARAM, PAGE_PARAMS, RANGE_PARAMS, STYLE_PARAMS } from '../kit/params.ts'
+import { defineRoute, type Notice, type Route } from '../kit/route.ts'
+import { explainEmpty } from './empty.ts'
+import { readMerged } from './merged-rows.ts'
+import { chooseOutcomes, OUTCOME_PARAMS } from './outcome-filter.ts'
+import { gapsOfPage } from './page-gaps.ts'
+import { noticeMeta, openPage, rangeMeta, styleOf, windowNotice } from './page.ts'
+import { answerRows } from './row-answer.ts'
+import { aliasOf, TAGS } from './venue-words.ts'
+
+/** Samples of one metric of a market. */
+export const TIMESERIES_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(timeseriesRoute)
+
+const METRIC = required(
+  wordParam(
+    SAMPLE_METRICS,
+    'Exactly one of: chance (the displayed probability signal), price (the displayed quoted market value), last_trade (the newest execution sample).',
+  ),
+)
+
+function timeseriesRoute(address: VenueAddress): Route {
+  const { venue } = address
+  return defineRoute({
+    id: `${venue}_timeseries`,
+    address: `${address.market}/timeseries`,
+    ...aliasOf(address, '/timeseries'),
+    tag: TAGS[venue],
+    summary: 'Samples of one metric of a market',
+    description:
+      'One sample a poll, also when it is unchanged. Each row names its value after its metric; the three metrics are distinct series and never merged.',
+    path: address.path,
+    query: {
+      metric: METRIC,
+      ...OUTCOME_PARAMS,
+      ...RANGE_PARAMS,
+      ...KNOWN_AT_PARAM,
+      ...PAGE_PARAMS,
+      ...STYLE_PARAMS,
+    },
+    formats: ['ndjson', 'csv'],
+    data: listOf(SAMPLE_SCHEMA),
+    async handle(request, context) {
+      const { query } = request
+      const style = styleOf(query)
+      const state = await findMarket(context, address, request.path, request.grant)
+      const { record } = state
+      const { marketId: market } = record
+      const { metric, outcome, token_id: token, known_at: knownAt } = query
+      const page = openPage(request, context, { venue, market, metric, outcome, token, knownAt })
+      const columns = sampleCsvColumns(metric)
+      const range = rangeMeta(page.range, style)
+      if (venue !== 'venuea') {
+        const meta = { range, market: toMarketJson(state, style), ...noticeMeta(noSamples(venue)) }
+        return answerRows<SampleJson>(request, {
+          type: 'sample',
+          rows: [],
+          columns,
+          meta,
+          gaps: [],
+        })
+      }
+      const streams = chooseOutcomes(seriesOf(record, metric), query)
+      const { store } = context
+      const merged = await readMerged(
+        streams,
+        (rows) => store.samples({ ...rows, metric }),
+        page,
+        knownAt,
+      )
+      const { hasMore } = merged
+      const last = merged.rows.at(-1)?.received
+      const keys = [...streams.map(({ key }) => key), '']
+      const gaps = await gapsOfPage(store, { venue, keys }, page, { last, hasMore })
+      const isEmpty = merged.rows.length === 0 && page.isFirst
+      const notice = isEmpty
+        ? await explainEmpty(context, record, 'metrics', keys, page.range)
+        : windowNotice(page.range)
+      const known = last === undefined ? state : await store.market(venue, market, last)
+      return answerRows(request, {
+        type: 'sample',
+        rows: merged.rows.map((row) =>
+          toSampleJson(row.columns, row.row, row.ordinal, row.stream, style),
+        ),
+        columns,
+        meta: {
+          range,
+          market: known === undefined ? null : toMarketJson(known, style),
+          metric,
+          ...noticeMeta(notice),
+        },
+        gaps: [...gaps, ...merged.corrupt].map((gap) => toGapJson(gap, style)),
+        nextCursor: hasMore ? page.next(merged.state) : undefined,
+      })
+    },
+  })
+}
+
+/** The series of a metric, one an outcome; their keys are the outcomes' tokens. */
+function seriesOf(record: MarketRecord, metric: SampleMetric): readonly SampleContext[] {
+  const { venue, marketId, topicId, conditionId } = record
+  return record.outcomes.flatMap(({ label: outcome, tokenId }) =>
+    tokenId === undefined
+      ? []
+      : [{ venue, key: tokenId, metric, marketId, topicId, conditionId, outcome, tokenId }],
+  )
+}
+
+function noSamples(venue: VenueId): Notice {
+  return {
+    code: 'no_samples_of_venue',
+    message: `${TAGS[venue]} publishes no such samples; its books and trades are served instead.`,
+  }
+}

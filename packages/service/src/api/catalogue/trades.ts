@@ -1,0 +1,101 @@
+import {
+  listOf,
+  toGapJson,
+  toMarketJson,
+  toTradeJson,
+  TRADE_CSV_COLUMNS,
+  TRADE_SCHEMA,
+  type TradeJson,
+} from '@priorbook/sdk/wire'
+import { VENUE_ADDRESSES, type VenueAddress } from '../kit/addresses.ts'
+import { instrumentsOf } from '../kit/instruments.ts'
+import { findMarket } from '../kit/market-lookup.ts'
+import { KNOWN_AT_PARAM, PAGE_PARAMS, RANGE_PARAMS, STYLE_PARAMS } from '../kit/params.ts'
+import { defineRoute, type Notice, type Route } from '../kit/route.ts'
+import { explainEmpty } from './empty.ts'
+import { readMerged } from './merged-rows.ts'
+import { chooseOutcomes, OUTCOME_PARAMS } from './outcome-filter.ts'
+import { gapsOfPage } from './page-gaps.ts'
+import { noticeMeta, openPage, rangeMeta, styleOf, windowNotice } from './page.ts'
+import { answerRows } from './row-answer.ts'
+import { aliasOf, TAGS } from './venue-words.ts'
+
+/** The execution prints of a market. */
+export const TRADE_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(tradesRoute)
+
+/** The document's words on the reserved route of venue A. */
+export const TRADES_NOT_RECONSTRUCTED: Notice = {
+  code: 'trades_not_reconstructed',
+  message:
+    'No historical fills; BNB Smart Chain fills are being reconstructed; earlier off-chain resting orders cannot be recovered.',
+}
+
+function tradesRoute(address: VenueAddress): Route {
+  const { venue } = address
+  return defineRoute({
+    id: `${venue}_trades`,
+    address: `${address.market}/trades`,
+    ...aliasOf(address, '/trades'),
+    tag: TAGS[venue],
+    summary: 'Trades of a market',
+    description:
+      venue === 'venuea'
+        ? 'A reserved route: it currently returns an empty historical dataset, not an error, while fills are reconstructed.'
+        : 'Execution prints by (received_time, sequence), with the venue’s own trade id and side beside the normalized one.',
+    path: address.path,
+    query: {
+      ...OUTCOME_PARAMS,
+      ...RANGE_PARAMS,
+      ...KNOWN_AT_PARAM,
+      ...PAGE_PARAMS,
+      ...STYLE_PARAMS,
+    },
+    formats: ['ndjson', 'csv'],
+    data: listOf(TRADE_SCHEMA),
+    async handle(request, context) {
+      const { query } = request
+      const style = styleOf(query)
+      const state = await findMarket(context, address, request.path, request.grant)
+      const { record } = state
+      const { marketId: market } = record
+      const { outcome, token_id: token, known_at: knownAt } = query
+      const page = openPage(request, context, { venue, market, outcome, token, knownAt })
+      const columns = TRADE_CSV_COLUMNS
+      const range = rangeMeta(page.range, style)
+      if (venue === 'venuea') {
+        const meta = {
+          range,
+          market: toMarketJson(state, style),
+          ...noticeMeta(TRADES_NOT_RECONSTRUCTED),
+        }
+        return answerRows<TradeJson>(request, { type: 'trade', rows: [], columns, meta, gaps: [] })
+      }
+      const streams = chooseOutcomes(await instrumentsOf(context, record), query)
+      const { store } = context
+      const merged = await readMerged(streams, (rows) => store.trades(rows), page, knownAt)
+      const { hasMore } = merged
+      const last = merged.rows.at(-1)?.received
+      const keys = [...streams.map(({ key }) => key), market, '']
+      const gaps = await gapsOfPage(store, { venue, keys }, page, { last, hasMore })
+      const isEmpty = merged.rows.length === 0 && page.isFirst
+      const notice = isEmpty
+        ? await explainEmpty(context, record, 'trades', keys, page.range)
+        : windowNotice(page.range)
+      const known = last === undefined ? state : await store.market(venue, market, last)
+      return answerRows(request, {
+        type: 'trade',
+        rows: merged.rows.map((row) =>
+          toTradeJson(row.columns, row.row, row.ordinal, row.stream, style),
+        ),
+        columns,
+        meta: {
+          range,
+          market: known === undefined ? null : toMarketJson(known, style),
+          ...noticeMeta(notice),
+        },
+        gaps: [...gaps, ...merged.corrupt].map((gap) => toGapJson(gap, style)),
+        nextCursor: hasMore ? page.next(merged.state) : undefined,
+      })
+    },
+  })
+}
