@@ -8,7 +8,7 @@ export const GAP_REASONS = {
   market_closed: 'The market had closed.',
   venue_silent: 'The venue kept the connection open but sent nothing.',
   disconnected: 'The connection was lost and a new one was made.',
-  sequence_break: 'The venue numbers its messages, and at least one is missing.',
+  sequence_break: 'A message is missing: numbers, best prices or a full book tell of it.',
   book_reset: 'Changes arrived, but no full book to apply them to.',
   recorder_down: 'The recorder was not running.',
   late_discovery: 'The market was open before the recorder found it.',

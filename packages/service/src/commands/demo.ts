@@ -14,13 +14,13 @@ const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))
 const LEVELS = 8
 const BAR = 24
 
-/** `priorbook-server demo`, which `npm start` runs. */
+/** `priorbook-server demo`: what is stored, without recording anything. */
 export const demoCommand: Command = {
   name: 'demo',
   usage: 'demo [--data DIR]',
   about:
     'Imports the invented sample market data that comes with Priorbook and shows what it holds.',
-  examples: ['npm start'],
+  examples: ['priorbook-server demo'],
   async run(args) {
     const given = parseArguments(args)
     const data = args.includes('--data') ? given.data : toDataFolder('data/demo')

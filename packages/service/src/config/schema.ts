@@ -45,8 +45,8 @@ export const CONFIG_SCHEMA = strict({
     seed: Type.Integer({ default: 1, description: 'The same seed gives the same markets.' }),
     speed: Type.Number({
       default: 1,
-      minimum: 0.1,
-      maximum: 1000,
+      minimum: 1,
+      maximum: 300,
       description: 'How many times faster than life the emulated venues run.',
     }),
   }),

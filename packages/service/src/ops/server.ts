@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { PriorbookError } from '@priorbook/sdk/domain'
 import type { Registry } from 'prom-client'
 import { toStatusPage, type ServiceStatus } from './status.ts'
 
@@ -49,9 +50,14 @@ export async function openOpsServer(
 
 function listening(server: Server, at: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const where = `${at.host}:${at.port}`
+      const why = cause.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${cause.message})`
+      const hint = 'set ops.port (or --ops-port) to another one, 0 for any'
+      reject(new PriorbookError('invalid_config', `${where} ${why}: ${hint}`, { cause }))
+    })
     server.listen(at.port, at.host, () => {
-      server.off('error', reject)
+      server.removeAllListeners('error')
       resolve()
     })
   })

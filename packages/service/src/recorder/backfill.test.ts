@@ -206,6 +206,20 @@ describe('a backfill of the catalogue', () => {
     expect(calls).toBeLessThan(20)
   })
 
+  it.each([1, 2, 3, 4, 5])('goes on after it was stopped with call %i', async (calls) => {
+    const venue = await startPast()
+    const data = createDataFolder()
+    const stop = new AbortController()
+    const onProgress = (progress: { calls: number }): void => {
+      if (progress.calls >= calls) stop.abort()
+    }
+    expect(await run(venue, data, { onProgress }, stop.signal)).toMatchObject({ isStopped: true })
+    const report = await run(venue, data)
+    expect(report.complete).toBe(report.expected)
+    expect(await rounds(data)).toEqual(expectedRounds(venue, 'BTC'))
+    expect(venue.calls()).toBeLessThanOrEqual(report.expected + 8)
+  })
+
   it('keeps emulated rounds out of a folder with live data', async () => {
     const venue = await startPast()
     const data = createDataFolder()

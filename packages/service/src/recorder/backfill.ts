@@ -7,7 +7,6 @@ import {
   BACKFILL_WINDOWS,
   backfillVenueA,
   isComplete,
-  nominalMs,
   type BackfillProgress,
   type FamilyCounts,
   type KnownRound,
@@ -209,9 +208,10 @@ async function readPosition(
   const reached = await store.fact(names.reached)
   const topic = await store.fact(names.topic)
   if (reached === undefined || topic === undefined || topic === 0) return []
-  const length = like === undefined ? nominalMs(window) * 1000 : like.close - like.open
+  // Where it begins follows from how long rounds are; the first one that is stored tells.
+  if (like === undefined) return []
   const close = toMicros(reached)
-  const open = toMicros(reached - length)
+  const open = toMicros(reached - (like.close - like.open))
   return [{ window, topicId: String(topic), open, close, isComplete: false }]
 }
 

@@ -207,10 +207,13 @@ export class Track {
     if (this.gap !== undefined) this.assembler.markGap()
     const taken = this.assembler.take(event, channel)
     if ('violation' in taken) return this.refuse(taken, event, gaps)
-    if (wasOpen && before !== undefined && taken.keys.length > 0) {
+    const isHealing =
+      wasOpen &&
+      before !== undefined &&
+      taken.keys.length > 0 &&
       this.judgeHealed(event, taken, channel, before, gaps)
-    }
-    return this.accept(taken, channel, gaps)
+    const observed = isHealing ? { ...taken, flags: taken.flags | FLAGS.after_gap } : taken
+    return this.accept(observed, channel, gaps)
   }
 
   private accept(taken: Observation, channel: number, gaps: Gap[]): Taken {
@@ -296,15 +299,16 @@ export class Track {
     channel: number,
     before: Mark,
     gaps: Gap[],
-  ): void {
-    if (this.instrument.venue !== 'venuec') return
+  ): boolean {
+    if (this.instrument.venue !== 'venuec') return false
     const isNewer = taken.source !== ABSENT && taken.source > before.source
     let reason: GapReason | undefined
     if (channel === ABSENT) reason = isNewer ? 'venue_silent' : 'sequence_break'
     else if (taken.keys.some((key) => this.isDeep(key))) reason = 'sequence_break'
-    if (reason === undefined) return
+    if (reason === undefined) return false
     const gap = this.gapFrom(reason, event, undefined, reason === 'sequence_break')
     gaps.push(endGap(gap, taken.received, taken.source, taken.journal))
+    return true
   }
 
   private isDeep(key: number): boolean {

@@ -37,9 +37,6 @@ export interface Link {
   send(text: string): boolean
   /** Drops the connection and makes a new one; the loss is noted with this reason. */
   restart(reason: 'venue_silent' | 'disconnected' | 'sequence_break', why: string): void
-  /** Stops reading while the recorder is behind, so that memory stays bounded. */
-  pause(): void
-  resume(): void
   readonly connected: boolean
   readonly lastFrame: Micros | undefined
 }
@@ -58,7 +55,6 @@ export function createLink(options: LinkOptions): Link {
   const backoff = createBackoff()
   let socket: WebSocket | undefined
   let connected = false
-  let paused = false
   let lastFrame: Micros | undefined
   let noted = false
   const spacing = createSpacing()
@@ -96,11 +92,9 @@ export function createLink(options: LinkOptions): Link {
         noted = false
         lastData = performance.now()
         sink.note({ note: 'connected', slot, url: name })
-        if (paused) ws.pause()
         options.onOpen(send)
         watchdog = setInterval(() => {
-          // While reading is paused by us, silence says nothing of the venue.
-          if (paused || !options.expectsData()) lastData = performance.now()
+          if (!options.expectsData()) lastData = performance.now()
           const quiet = performance.now() - lastData
           if (quiet <= Math.max(SILENT_MS, HABIT_FACTOR * spacing.median())) return
           noteLoss('venue_silent', `no data frame for ${Math.round(quiet)} ms`)
@@ -156,14 +150,6 @@ export function createLink(options: LinkOptions): Link {
       if (socket === undefined || !connected) return
       noteLoss(reason, why)
       socket.terminate()
-    },
-    pause() {
-      paused = true
-      if (connected) socket?.pause()
-    },
-    resume() {
-      paused = false
-      if (connected) socket?.resume()
     },
     get connected() {
       return connected
