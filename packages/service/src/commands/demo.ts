@@ -14,7 +14,7 @@ const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))
 const LEVELS = 8
 const BAR = 24
 
-/** `priorbook-server demo`: what is stored, without recording anything. */
+/** `priorbook-server demo`: the sample that ships with Priorbook, imported and shown. */
 export const demoCommand: Command = {
   name: 'demo',
   usage: 'demo [--data DIR]',
