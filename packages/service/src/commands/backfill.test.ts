@@ -67,7 +67,7 @@ function run(venue: PastVenue, data: DataFolder, ...more: string[]): Run {
 
 describe('a backfill that is killed', () => {
   it('goes on where it was, to the same store with hardly a call more', async () => {
-    const venue = await startPast('killed', 90)
+    const venue = await startPast('killed', 60)
     const whole = createDataFolder()
     const straight = await run(venue, whole).ended
     expect(straight).toMatchObject({ code: 0, err: '' })
@@ -77,7 +77,7 @@ describe('a backfill that is killed', () => {
     expect(uninterrupted).toBeGreaterThanOrEqual(expected)
 
     const data = createDataFolder()
-    const kills = [3, 40, 41, 90]
+    const kills = [3, 25, 26, 60]
     for (const kill of kills) {
       const { child, ended } = run(venue, data)
       while (venue.calls() < uninterrupted + kill && child.exitCode === null) await delay(1)

@@ -206,7 +206,7 @@ describe('a backfill of the catalogue', () => {
     expect(calls).toBeLessThan(20)
   })
 
-  it.each([1, 2, 3, 4, 5])('goes on after it was stopped with call %i', async (calls) => {
+  it.each([2, 3, 5])('goes on after it was stopped with call %i', async (calls) => {
     const venue = await startPast()
     const data = createDataFolder()
     const stop = new AbortController()

@@ -2,6 +2,6 @@
 export * from './normalize.ts'
 export * from './connector.ts'
 export * from './backfill.ts'
-export { nominalMs, type FamilyCounts } from './backfill-family.ts'
+export type { FamilyCounts } from './backfill-family.ts'
 export * from './floors.ts'
 export { isComplete } from './past.ts'
