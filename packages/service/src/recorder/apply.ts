@@ -7,6 +7,7 @@ import {
   type Gap,
   type GapReason,
   type Instrument,
+  type MarketRecord,
   type MarketRevision,
   type MarketStatus,
   type Micros,
@@ -89,6 +90,8 @@ export class Applier {
   private readonly sampleEnds = new Map<string, SampleEnd>()
   private readonly passed = new PassedChanges()
   private readonly epochs = new Map<number, number>()
+  // Markets that were seen ended: their instruments were looked for.
+  private readonly endedMarkets = new Set<string>()
   private isReadyToTake = false
   private isLiveLoaded = false
   private captureStarted: number | undefined
@@ -318,7 +321,10 @@ export class Applier {
       case 'gap':
         return true
       case 'market':
-        return this.markets.knows(event.record.marketId)
+        return (
+          this.markets.knows(event.record.marketId) &&
+          (!isEnded(event.record.status) || this.endedMarkets.has(event.record.marketId))
+        )
       case 'sample':
         return this.sampleEnds.has(sampleName(event))
       default:
@@ -334,7 +340,10 @@ export class Applier {
         case 'gap':
           break
         case 'market':
-          await this.markets.load(event.record.marketId)
+          if (!this.markets.knows(event.record.marketId)) {
+            await this.markets.load(event.record.marketId)
+          }
+          if (isEnded(event.record.status)) await this.loadEnding(event.record)
           break
         case 'sample':
           this.sampleEnds.set(sampleName(event), await readSampleEnd(this.store, event))
@@ -354,7 +363,6 @@ export class Applier {
       const { received, number: journal } = record
       this.rows.revisions.push({ kind: 'market', received, journal, record: bare })
     }
-    this.captureStarted ??= await this.store.fact(captureFact(this.venue))
     const openTime = this.markets.get(market)?.openTime
     const track = await openTrack(this.store, instrument, openTime, this.captureStarted)
     this.tracks.set(instrument.key, track)
@@ -368,9 +376,26 @@ export class Applier {
     }
   }
 
+  // The instruments of a market that ends must be there to be ended, whatever gap they are in.
+  private async loadEnding({ marketId, outcomes }: MarketRecord): Promise<void> {
+    const known = this.markets.get(marketId)?.outcomes ?? []
+    const tokens = [...known, ...outcomes].flatMap(({ tokenId }) => tokenId ?? [])
+    for (const key of new Set([marketId, ...tokens])) {
+      if (this.tracks.has(key)) continue
+      const ref = { venue: this.venue, key }
+      const facts = await this.store.instrument(ref)
+      if (facts === undefined) continue
+      const [gap] = await this.store.gaps({ ...ref, open: true })
+      if (gap?.reason !== 'market_closed') await this.addTrack(facts.instrument)
+    }
+    if (this.endedMarkets.size > ENDED_KEPT) this.endedMarkets.clear()
+    this.endedMarkets.add(marketId)
+  }
+
   // Which connection every socket is, where a process before this one left it.
   private async readEpochs(): Promise<void> {
     this.isReadyToTake = true
+    this.captureStarted = await this.store.fact(captureFact(this.venue))
     for (let slot = 1; slot < SLOTS; slot++) {
       const epoch = await this.store.fact(epochFact(this.venue, slot))
       if (epoch !== undefined) this.epochs.set(slot, epoch)
@@ -482,7 +507,7 @@ export class Applier {
     // A recording that is imported ends where it ends; only a recorder that runs expects more. What a
     // backfill hears of the past says nothing about what is observed now.
     if (this.captureStarted === undefined || this.isPast) return
-    if (record.status === undefined || !ENDED.has(record.status)) return
+    if (!isEnded(record.status)) return
     for (const track of this.tracks.values()) {
       if (track.instrument.market === record.marketId) {
         this.rows.gaps.push(...track.endMarket(event))
@@ -512,6 +537,7 @@ export function backfillFacts(
 // Requests of a backfill: their answers are the catalogue of the past, such as `past_topic`.
 const PAST = 'past_'
 const SLOTS = 254
+const ENDED_KEPT = 50_000
 const SAMPLE_ENDS_KEPT = 50_000
 
 type Rows = {
@@ -546,6 +572,10 @@ function frameOf(record: ApplyRecord): unknown {
   }
   if (record.slot > 0 || typeof value !== 'object' || value === null) return value
   return 'event' in value ? value.event : value
+}
+
+function isEnded(status: MarketStatus | undefined): boolean {
+  return status !== undefined && ENDED.has(status)
 }
 
 function sampleName({ instrument, metric }: Sample): string {

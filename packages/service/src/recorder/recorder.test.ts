@@ -262,6 +262,32 @@ describe('a recorder of venue B', () => {
     ])
   })
 
+  it('ends a market that closed while the recorder was down', async () => {
+    const data = folder()
+    const market = (status: string) => ({
+      market: { ticker: TICKER, event_ticker: 'E', status, open_time: '2026-09-21T00:00:00Z' },
+    })
+    await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      b.connect()
+      script.answer({ kind: 'market' }, market('active'))
+      b.full()
+    })
+    await record(
+      data,
+      'venueb',
+      (script) => {
+        script.wait(1000)
+        script.answer({ kind: 'market' }, market('finalized'))
+      },
+      { fresh: false },
+    )
+    expect((await gapsOf(data, 'venueb', TICKER)).slice(1)).toEqual([
+      'recorder_down 0–1000',
+      'market_closed 1000–',
+    ])
+  })
+
   it('keeps received time from going back when our clock does', async () => {
     const data = folder()
     await record(data, 'venueb', (script) => {
