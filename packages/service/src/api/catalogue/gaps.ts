@@ -1,0 +1,120 @@
+import { GAP_REASONS, VENUE_IDS, type Gap, type GapReason } from '@priorbook/sdk/domain'
+import { GAP_COLUMNS, GAP_SCHEMA, listOf, toGapJson } from '@priorbook/sdk/wire'
+import type { GapQuery } from '../../store/store.ts'
+import { instrumentsOf } from '../kit/instruments.ts'
+import { textParam, timeParam, wordParam } from '../kit/param.ts'
+import { PAGE_PARAMS, STYLE_PARAMS } from '../kit/params.ts'
+import { defineRoute, type ApiContext, type Grant, type Route } from '../kit/route.ts'
+import {
+  compareGaps,
+  gapFilter,
+  gapsAfter,
+  gapState,
+  placeInState,
+  placeOfGap,
+  sorted,
+} from './gap-list.ts'
+import { findAnywhere } from './market-anywhere.ts'
+import { noticeMeta, openPage, rangeMeta, styleOf, windowNotice, type Page } from './page.ts'
+import { answerRows } from './row-answer.ts'
+
+const { limit, cursor } = PAGE_PARAMS
+const { format: _format, number_format: _numbers, ...style } = STYLE_PARAMS
+
+/** What was not observed. */
+export const GAPS_ROUTE: Route = defineRoute({
+  id: 'gaps',
+  address: '/v3/gaps',
+  tag: 'Across venues',
+  summary: 'Spans that were not observed',
+  description:
+    'Half-open spans [start_time, end_time) by received time, each with its reason, by start_time. The same bounds stand on every page of books and trades; nothing is filled.',
+  path: {},
+  query: {
+    venue: wordParam(VENUE_IDS, 'Only this venue.'),
+    market: textParam(200, 'Only what concerns this market: its instruments, itself, its venue.'),
+    key: textParam(200, 'Only this instrument or market id, exactly.'),
+    reason: wordParam(Object.keys(GAP_REASONS) as GapReason[], 'Only this reason.'),
+    start_time: timeParam('Only gaps that end after this time or are still open.'),
+    end_time: timeParam('Only gaps that begin before this time.'),
+    limit,
+    cursor,
+    format: STYLE_PARAMS.format,
+    ...style,
+  },
+  formats: ['ndjson', 'csv'],
+  data: listOf(GAP_SCHEMA),
+  async handle(request, context) {
+    const { query, grant } = request
+    const { venue, market, key, reason } = query
+    if (venue !== undefined) grant.requireVenue(venue)
+    const style = styleOf(query)
+    const page = openPage(request, context, { venue, market, key, reason })
+    const before = (page.state['before'] as number | undefined) ?? 0
+    const filters: GapQuery = {
+      ...(reason === undefined ? {} : { reason }),
+      ...(page.from === 0 ? {} : { start: page.from }),
+      end: page.end,
+    }
+    const found =
+      market === undefined
+        ? await gapsAfter(
+            context.store,
+            { ...filters, ...(venue && { venue }), ...(key === undefined ? {} : { key }) },
+            { place: placeInState(page.state), count: before },
+            page.limit,
+            gapFilter(context, grant),
+          )
+        : await gapsOfMarket(context, grant, { market, venue, key }, filters, page)
+    const gaps = found.slice(0, page.limit)
+    const last = gaps.at(-1)
+    const hasMore = found.length > gaps.length
+    const none = { code: 'no_gaps', message: 'No gap touches the range.' }
+    return answerRows(request, {
+      type: 'gap',
+      rows: gaps.map((gap) => toGapJson(gap, style)),
+      columns: GAP_COLUMNS,
+      meta: {
+        range: rangeMeta(page.range, style),
+        ...noticeMeta(windowNotice(page.range), gaps.length === 0 ? none : undefined),
+      },
+      nextCursor: hasMore ? page.next(gapState(last!, before + gaps.length)) : undefined,
+    })
+  },
+})
+
+// A market has few gaps: all of them are read, with those that the store finds when it reads.
+async function gapsOfMarket(
+  context: ApiContext,
+  grant: Grant,
+  named: {
+    readonly market: string
+    readonly venue: (typeof VENUE_IDS)[number] | undefined
+    readonly key: string | undefined
+  },
+  filters: GapQuery,
+  page: Page,
+): Promise<Gap[]> {
+  const { store } = context
+  const { record } = await findAnywhere(context, grant, named.market, named.venue)
+  const { venue, marketId } = record
+  const instruments = await instrumentsOf(context, record)
+  const keys = new Set([...instruments.map(({ key }) => key), marketId, ''])
+  const gaps: Gap[] = []
+  for (const key of keys) {
+    if (named.key !== undefined && named.key !== key) continue
+    gaps.push(...(await store.gaps({ ...filters, venue, key })))
+    const coverage = key === '' ? undefined : await store.coverage({ venue, key })
+    const damaged = (coverage?.gaps ?? []).filter(({ reason }) => reason === 'corrupt')
+    gaps.push(...damaged.filter((gap) => isAsked(gap, filters)))
+  }
+  const after = placeInState(page.state)
+  return sorted(gaps)
+    .filter((gap) => after === undefined || compareGaps(placeOfGap(gap), after) > 0)
+    .slice(0, page.limit + 1)
+}
+
+function isAsked(gap: Gap, { reason, start = 0, end = Infinity }: GapQuery): boolean {
+  const touches = gap.start < end && (gap.end ?? Infinity) > start
+  return touches && (reason === undefined || reason === gap.reason)
+}
