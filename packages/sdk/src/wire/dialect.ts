@@ -107,6 +107,9 @@ export const JSON_DIALECT: Dialect = jsonDialect(',', true, '{')
 /** A JSON object a line; each begins with its type. */
 export const NDJSON_DIALECT: Dialect = jsonDialect('\n', false, '{"type":"book",')
 
+/** The same for rows of changed levels. */
+export const CHANGES_NDJSON_DIALECT: Dialect = jsonDialect('\n', false, '{"type":"changes",')
+
 /** RFC 4180 cells; a line ends with a line feed alone, which shells and all CSV readers take. */
 export const CSV_DIALECT: Dialect = {
   header: encodeText(`${CSV_COLUMNS.join(',')}\n`),

@@ -1,4 +1,13 @@
-import type { Route } from '../kit/route.ts'
+import { VENUE_ADDRESSES, type Route } from '../kit/index.ts'
+import { asOfRoute } from './as-of.ts'
+import { changesRoute } from './changes.ts'
+import { latestRoute } from './latest.ts'
+import { snapshotsRoute } from './snapshots.ts'
 
-/** The routes of this folder. */
-export const BOOK_ROUTES: readonly Route[] = []
+/** Books: pages, samples by interval, the newest, that of an instant, and changed levels. */
+export const BOOK_ROUTES: readonly Route[] = VENUE_ADDRESSES.flatMap((address) => [
+  snapshotsRoute(address),
+  latestRoute(address),
+  asOfRoute(address),
+  changesRoute(address),
+])

@@ -1,0 +1,254 @@
+import type { Gap, MarketRecord, Micros, VenueId } from '@priorbook/sdk/domain'
+import { timeJson, toGapJson, toMarketJson, type ValueStyle } from '@priorbook/sdk/wire'
+import {
+  DEFAULT_LIMIT,
+  INTERVALS,
+  type Answer,
+  type ApiContext,
+  type CursorScope,
+  type Grant,
+  type Interval,
+  type Meta,
+  type Notice,
+  type RouteRequest,
+  type VenueAddress,
+} from '../kit/index.ts'
+import { findTarget, type BookTarget } from './book-target.ts'
+import { readBuckets } from './bucket-rows.ts'
+import { emptyRange, planWindow, SCAN_GOES_ON, withoutSourceTime } from './notices.ts'
+import { toLines } from './page-body.ts'
+import { gapsOfPage } from './page-gaps.ts'
+import { readRows, type PagePart, type PageRows } from './page-rows.ts'
+import { readRowsBySource, type SourceRows } from './source-rows.ts'
+import { openWalk, resumeWalk, type OpenedWalk } from './walk-start.ts'
+import { toCursorState, type Walk } from './walk.ts'
+
+/** The values that all paged book routes read. */
+export type PageQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+  readonly order?: 'asc' | 'desc' | undefined
+  readonly start_time?: Micros | undefined
+  readonly end_time?: Micros | undefined
+  readonly clock?: 'received' | 'source' | undefined
+  readonly interval?: Interval | undefined
+  readonly known_at?: Micros | undefined
+  readonly number_format?: 'number' | 'string' | undefined
+  readonly time_format?: 'iso' | 'epoch_us' | undefined
+  readonly outcome?: string | undefined
+  readonly token_id?: string | undefined
+}
+
+/** A request of a paged book route. */
+export type PageRequest = Pick<RouteRequest<{}, {}>, 'route' | 'format'> & {
+  readonly path: Readonly<Record<string, string | undefined>>
+  readonly query: PageQuery
+  readonly grant: Grant
+}
+
+/** What differs between the paged book routes. */
+export type PageKind = {
+  /** Whatever else the cursor is bound to. */
+  readonly scope: CursorScope
+  /** Renders rows in the order asked for; parts come oldest first, the bytes are borrowed. */
+  render(
+    format: 'json' | 'ndjson' | 'csv',
+    parts: readonly PagePart[],
+    target: BookTarget,
+  ): Uint8Array
+}
+
+/** Answers a page of books. */
+export async function answerPage(
+  context: ApiContext,
+  address: VenueAddress,
+  request: PageRequest,
+  kind: PageKind,
+): Promise<Answer> {
+  const { query, grant, route, format } = request
+  const { order = 'asc', cursor } = query
+  const target = await findTarget(context, address, request)
+  const { record, instruments } = target
+  const scope = scopeOf(route, address.venue, target, query, kind.scope)
+  const asked = {
+    startTime: query.start_time,
+    endTime: query.end_time,
+    clock: query.clock ?? 'received',
+    knownAt: query.known_at,
+  } as const
+  const opened =
+    cursor === undefined
+      ? await openWalk(context, grant, instruments, asked)
+      : resumeWalk(context, grant, instruments, asked, context.cursors.read(scope, cursor))
+  const { walk } = opened
+
+  const rows = await readPage(context, opened, query)
+  const gaps = await gapsOfPage(context.store, walk, rows, {
+    order,
+    knownAt: query.known_at,
+    source: opened.source,
+  })
+  addToReceipt(walk, rows, gaps, order)
+  const known = Math.min(query.known_at ?? Infinity, rows.received ?? walk.end - 1)
+  const market = await context.store.market(address.venue, record.marketId, known)
+  const isFinal = await isSettled(context, opened, request, rows, gaps)
+  const style = { numberFormat: query.number_format, timeFormat: query.time_format }
+  const notices = await noticesOf(context, opened, grant, record, rows, gaps, style)
+  const receipt = rows.hasMore ? undefined : walk.receipt.toJson()
+  const nextCursor = rows.hasMore
+    ? context.cursors.sign(scope, toCursorState({ ...walk, ...pick(rows) }))
+    : undefined
+
+  // From here on nothing is awaited: the rows are borrowed.
+  const next = { nextCursor, isFinal }
+  if (format === 'ndjson') {
+    const keys = instruments.map(({ key }) => key)
+    const body = toLines(rows.parts, keys, gaps, {
+      isDown: order === 'desc',
+      render: (parts) => kind.render('ndjson', parts, target),
+      toGapLine: (gap) => toGapJson(gap, style),
+      notices,
+      receipt,
+    })
+    return { kind: 'text', contentType: 'application/x-ndjson', body, ...next }
+  }
+  if (format === 'csv') {
+    const body = Uint8Array.from(kind.render('csv', rows.parts, target))
+    return { kind: 'text', contentType: 'text/csv; charset=utf-8', body, ...next }
+  }
+  const meta: Meta = {
+    range: {
+      start_time: walk.shownStart < 0 ? null : timeJson(shownStart(opened), style),
+      end_time: timeJson(walk.end, style),
+    },
+    gaps: gaps.map((gap) => toGapJson(gap, style)),
+    market: market === undefined ? null : toMarketJson(market, style),
+    ...(notices.length > 0 && { notice: notices.length === 1 ? notices[0]! : notices }),
+    ...('excluded' in rows && { rows_without_source_time: rows.excluded }),
+    ...(receipt !== undefined && { receipt }),
+  }
+  return {
+    kind: 'data',
+    rows: kind.render('json', rows.parts, target),
+    count: rows.count,
+    meta,
+    ...next,
+  }
+}
+
+// Everything that decides which rows a walk has and in which order, and what a page shows of them. The
+// size of pages and their format may change on the way.
+function scopeOf(
+  route: string,
+  venue: VenueId,
+  { record, instruments }: BookTarget,
+  query: PageQuery,
+  more: CursorScope,
+): CursorScope {
+  return {
+    route,
+    venue,
+    market: record.marketId,
+    books: instruments.map(({ key }) => key).join(' '),
+    order: query.order ?? 'asc',
+    start: query.start_time,
+    end: query.end_time,
+    clock: query.clock ?? 'received',
+    interval: query.interval,
+    known: query.known_at,
+    ...more,
+  }
+}
+
+function readPage(
+  { store }: ApiContext,
+  { walk, source }: OpenedWalk,
+  query: PageQuery,
+): Promise<PageRows | SourceRows> {
+  const { limit = DEFAULT_LIMIT, order = 'asc', known_at: knownAt, interval } = query
+  const asked = { limit, order, knownAt }
+  if (interval !== undefined) {
+    return readBuckets(store, walk, { ...asked, interval: INTERVALS[interval] })
+  }
+  return source === undefined
+    ? readRows(store, walk, asked)
+    : readRowsBySource(store, walk, { ...asked, ...source })
+}
+
+function addToReceipt(
+  walk: Walk,
+  rows: PageRows,
+  gaps: readonly Gap[],
+  order: 'asc' | 'desc',
+): void {
+  const step = order === 'asc' ? 1 : -1
+  for (const part of order === 'asc' ? rows.parts : rows.parts.toReversed()) {
+    const { venue, key } = walk.lanes[part.source]!.instrument
+    const prefix = `${venue}:${key}:`
+    if ('row' in part) walk.receipt.addRows(prefix, part.sequence, 1, step)
+    else {
+      const first = part.firstSequence + (step === 1 ? part.from : part.to - 1)
+      walk.receipt.addRows(prefix, first, part.to - part.from, step)
+    }
+  }
+  walk.receipt.addGaps(gaps.length)
+}
+
+function pick({ lanes, received }: PageRows): Pick<Walk, 'lanes' | 'received'> {
+  return { lanes, received }
+}
+
+function shownStart({ walk, cutAt }: OpenedWalk): number {
+  return Math.max(walk.shownStart, cutAt === undefined ? 0 : walk.start)
+}
+
+/** What came in the last minute may still be followed by something that belongs before it. */
+const SETTLED_MICROS = 60_000_000
+
+/**
+ * True when nothing of the page can change any more. Received times never decrease, so a later row of
+ * every instrument proves that no other row can come into the page; and no gap of it is open.
+ */
+async function isSettled(
+  { store, now }: ApiContext,
+  { walk, source, cutAt }: OpenedWalk,
+  { query }: PageRequest,
+  rows: PageRows,
+  gaps: readonly Gap[],
+): Promise<boolean> {
+  const isPinned = query.cursor !== undefined || query.end_time !== undefined
+  if (!isPinned || cutAt !== undefined || source !== undefined) return false
+  if (rows.count === 0 || gaps.some(({ end }) => end === undefined)) return false
+  if (rows.parts.some((part) => 'bucket' in part && part.bucket?.partial === true)) return false
+  const isDown = query.order === 'desc'
+  const reached = isDown ? walk.received : rows.hasMore ? rows.received : undefined
+  const edge = reached === undefined ? walk.end : reached + 1
+  if (edge > now() - SETTLED_MICROS) return false
+  for (const { instrument } of walk.lanes) {
+    const { venue, key } = instrument
+    const facts = await store.instrument({ venue, key })
+    if (facts === undefined || facts.lastReceived < edge) return false
+  }
+  return true
+}
+
+async function noticesOf(
+  { store }: ApiContext,
+  { walk, cutAt }: OpenedWalk,
+  grant: Grant,
+  record: MarketRecord,
+  rows: PageRows | SourceRows,
+  gaps: readonly Gap[],
+  style: ValueStyle,
+): Promise<Notice[]> {
+  const notices: Notice[] = []
+  if (cutAt !== undefined) notices.push(planWindow(grant.plan, cutAt, style))
+  if ('excluded' in rows && rows.excluded > 0) notices.push(withoutSourceTime(rows.excluded))
+  if ('isUnfinished' in rows && rows.isUnfinished) notices.push(SCAN_GOES_ON)
+  const isEmptyWalk = rows.count === 0 && !rows.hasMore && walk.receipt.toJson().rows === 0
+  if (!isEmptyWalk || (cutAt !== undefined && walk.start >= walk.end)) return notices
+  const { venue, key } = walk.lanes[0]?.instrument ?? { venue: record.venue, key: record.marketId }
+  const facts = await store.instrument({ venue, key })
+  notices.push(emptyRange(record, walk, facts, gaps))
+  return notices
+}

@@ -1,0 +1,38 @@
+import type { MarketRecord } from '@priorbook/sdk/domain'
+import { chooseOutcomes } from '../catalogue/outcome-filter.ts'
+import {
+  findMarket,
+  instrumentsOf,
+  type ApiContext,
+  type Grant,
+  type MarketInstrument,
+  type VenueAddress,
+} from '../kit/index.ts'
+
+/** The market that a request is about, and those of its books that it asks for. */
+export type BookTarget = {
+  readonly record: MarketRecord
+  readonly instruments: readonly MarketInstrument[]
+}
+
+/** Which tokens of a market of venue C are asked for. */
+export type TokenFilter = {
+  readonly outcome?: string | undefined
+  readonly token_id?: string | undefined
+}
+
+/** Finds the market of a path and the books that a filter leaves. */
+export async function findTarget(
+  context: ApiContext,
+  address: VenueAddress,
+  request: {
+    readonly path: Readonly<Record<string, string | undefined>>
+    readonly query: TokenFilter
+    readonly grant: Grant
+  },
+): Promise<BookTarget> {
+  const { record } = await findMarket(context, address, request.path, request.grant)
+  const all = await instrumentsOf(context, record)
+  const instruments = chooseOutcomes(all, request.query)
+  return { record, instruments }
+}

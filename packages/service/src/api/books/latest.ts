@@ -1,0 +1,111 @@
+import { PriorbookError, type Gap, type MarketRecord } from '@priorbook/sdk/domain'
+import type { BookRun } from '@priorbook/sdk/tape'
+import { BOOK_ROW_SCHEMA, listOf, type JsonSchema, type ValueStyle } from '@priorbook/sdk/wire'
+import { Type } from 'typebox'
+import type { Store } from '../../store/store.ts'
+import {
+  defineRoute,
+  type ApiContext,
+  type Grant,
+  type MarketInstrument,
+  type Route,
+  type VenueAddress,
+} from '../kit/index.ts'
+import { latestParams } from './book-params.ts'
+import { findTarget, type TokenFilter } from './book-target.ts'
+import { because, openGap, planWindow } from './notices.ts'
+import { answerBooks, type OneBook, type OneBookQuery } from './one-book.ts'
+
+/** The newest recorded book of a market. */
+export function latestRoute(address: VenueAddress): Route {
+  const { venue, alias } = address
+  return defineRoute({
+    id: `${venue}_orderbook_latest`,
+    address: `${address.market}/orderbook/latest`,
+    ...(alias !== undefined && { aliases: [`${alias.market}/orderbook/latest`] }),
+    tag: venue,
+    summary: 'The newest recorded book of a market',
+    description:
+      'The whole book of the newest observation, of venue C one a token. Where something is missing ' +
+      'since, the notice `open_gap` says so: it is the newest recorded book, not the present one.',
+    path: address.path,
+    query: latestParams(venue),
+    formats: ['ndjson', 'csv'],
+    data: Type.Unsafe(oneBookSchema(address)),
+    async handle(request, context) {
+      const { grant } = request
+      const query = request.query as OneBookQuery & TokenFilter
+      const target = await findTarget(context, address, {
+        path: request.path,
+        grant: request.grant,
+        query,
+      })
+      const style = { numberFormat: query.number_format, timeFormat: query.time_format }
+      const books: OneBook[] = []
+      for (const instrument of target.instruments) {
+        books.push(await readLatest(context, grant, target.record, instrument, style))
+      }
+      const more = { knownAt: Number.MAX_SAFE_INTEGER, isFinal: false }
+      return answerBooks(context, venue, target, books, { format: request.format, query }, more)
+    },
+  })
+}
+
+/** The schema of `data`: a book or null, of venue C a list with one book a token. */
+export function oneBookSchema({ venue }: VenueAddress): JsonSchema {
+  const data = venue === 'venuec' ? listOf(BOOK_ROW_SCHEMA) : BOOK_ROW_SCHEMA
+  return { anyOf: [data, { type: 'null' }] }
+}
+
+async function readLatest(
+  { store, now }: ApiContext,
+  grant: Grant,
+  record: MarketRecord,
+  instrument: MarketInstrument,
+  style: ValueStyle,
+): Promise<OneBook> {
+  const { venue, key, tokenId } = instrument
+  const run = await latestOrDamage(store, instrument)
+  if (run === 'damaged') {
+    // What was stored last cannot be read: which book is the newest nobody knows.
+    const { gap } = await store.asOf({ venue, key, at: Number.MAX_SAFE_INTEGER })
+    return { instrument, gap, notice: because('corrupt') }
+  }
+  if (run === undefined) {
+    const isEarly = record.openTime !== undefined && record.openTime > now()
+    const notice = because(isEarly ? 'market_not_open' : 'before_capture')
+    return { instrument, notice: { ...notice, token_id: tokenId } }
+  }
+  const window = grant.windowStart(now())
+  if (run.columns.received[run.from]! < window) {
+    return { instrument, notice: planWindow(grant.plan, window, style) }
+  }
+  const gap = await findOpenGap(store, instrument)
+  if (gap === undefined) return { instrument, run }
+  return { instrument, run, gap, notice: openGap(gap, tokenId, style) }
+}
+
+async function latestOrDamage(
+  store: Store,
+  { venue, key }: MarketInstrument,
+): Promise<BookRun | 'damaged' | undefined> {
+  try {
+    return await store.latest({ venue, key })
+  } catch (error) {
+    if (!(error instanceof PriorbookError) || !DAMAGE.has(error.code)) throw error
+    return 'damaged'
+  }
+}
+
+const DAMAGE = new Set<PriorbookError['code']>(['corrupt_chunk', 'corrupt_row'])
+
+async function findOpenGap(
+  store: Store,
+  { venue, key, marketId }: MarketInstrument,
+): Promise<Gap | undefined> {
+  for (const name of new Set([key, marketId, ''])) {
+    const [gap] = await store.gaps({ venue, key: name, open: true, limit: 1 })
+    if (gap !== undefined) return gap
+  }
+  return undefined
+}

@@ -1,0 +1,86 @@
+import type { BookRun } from '@priorbook/sdk/tape'
+import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
+import { timeJson, toGapJson, toMarketJson, type ValueStyle } from '@priorbook/sdk/wire'
+import type { Answer, ApiContext, MarketInstrument, Notice, RouteRequest } from '../kit/index.ts'
+import type { BookTarget } from './book-target.ts'
+import { renderBooks } from './renderers.ts'
+
+/** The book of one instrument, or why there is none. */
+export type OneBook = {
+  readonly instrument: MarketInstrument
+  readonly run?: BookRun | undefined
+  readonly notice?: Notice | undefined
+  /** The gap that keeps the book away, or the one that is open since. */
+  readonly gap?: Gap | undefined
+}
+
+/** The values that the routes of single books read. */
+export type OneBookQuery = {
+  readonly depth?: number | undefined
+  readonly number_format?: 'number' | 'string' | undefined
+  readonly time_format?: 'iso' | 'epoch_us' | undefined
+}
+
+/**
+ * Answers with one book of A or B, or with a list of one book a token of C. Books that are not there
+ * are left out and explained; without any, `data` is null.
+ */
+export async function answerBooks(
+  context: ApiContext,
+  venue: VenueId,
+  target: BookTarget,
+  books: readonly OneBook[],
+  request: Pick<RouteRequest<{}, {}>, 'format'> & { readonly query: OneBookQuery },
+  more: {
+    /** The instant that was asked for; absent for the newest book. */
+    readonly at?: Micros | undefined
+    readonly knownAt: number
+    readonly isFinal: boolean
+  },
+): Promise<Answer> {
+  const { query, format } = request
+  const style: ValueStyle = { numberFormat: query.number_format, timeFormat: query.time_format }
+  const parts = books.flatMap(({ run }, source) => (run === undefined ? [] : [{ ...run, source }]))
+  const instruments = books.map(({ instrument }) => instrument)
+  const notices = books.flatMap(({ notice }) => notice ?? [])
+  const newest = parts.reduce(
+    (last, { columns, from }) => Math.max(last, columns.received[from]!),
+    0,
+  )
+  const known = parts.length === 0 ? more.knownAt : Math.min(newest, more.knownAt)
+  const market = await context.store.market(venue, target.record.marketId, known)
+  const options = { ladders: true, depth: query.depth, ...style }
+  const { isFinal } = more
+
+  if (format === 'csv') {
+    const body = renderBooks((renderer) => renderer.renderCsv(parts, instruments, options))
+    return { kind: 'text', contentType: CSV, body: Uint8Array.from(body), isFinal }
+  }
+  if (format === 'ndjson') {
+    const body = renderBooks((renderer) => renderer.renderNdjson(parts, instruments, options))
+    const lines = notices.map((notice) => `${JSON.stringify({ type: 'notice', ...notice })}\n`)
+    const whole = Buffer.concat([body, Buffer.from(lines.join(''))])
+    return { kind: 'text', contentType: NDJSON, body: whole, isFinal }
+  }
+  const at = timeJson(more.at, style)
+  return {
+    kind: 'data',
+    ...(parts.length === 0
+      ? { data: null }
+      : {
+          rows: renderBooks((renderer) => renderer.renderJsonRows(parts, instruments, options)),
+          isOne: venue !== 'venuec',
+        }),
+    count: parts.length,
+    meta: {
+      range: { start_time: at, end_time: at },
+      gaps: books.flatMap(({ gap }) => (gap === undefined ? [] : [toGapJson(gap, style)])),
+      market: market === undefined ? null : toMarketJson(market, style),
+      ...(notices.length > 0 && { notice: notices.length === 1 ? notices[0]! : notices }),
+    },
+    isFinal,
+  }
+}
+
+const CSV = 'text/csv; charset=utf-8'
+const NDJSON = 'application/x-ndjson'

@@ -1,0 +1,106 @@
+import type { Micros } from '@priorbook/sdk/domain'
+import { Problem } from '@priorbook/sdk/wire'
+import type { ApiContext, CursorState, Grant, MarketInstrument } from '../kit/index.ts'
+import { Receipt } from './receipt.ts'
+import type { SourceRange } from './source-rows.ts'
+import { fromCursorState, type Lane, type Walk } from './walk.ts'
+
+/** What a paged request asks for. */
+export type WalkRequest = {
+  readonly startTime: Micros | undefined
+  readonly endTime: Micros | undefined
+  readonly clock: 'received' | 'source'
+  readonly knownAt: Micros | undefined
+}
+
+/** A walk with what the plan does to it. */
+export type OpenedWalk = {
+  readonly walk: Walk
+  readonly source?: SourceRange | undefined
+  /** Where the plan's window starts, if it leaves something of the range out. */
+  readonly cutAt?: Micros | undefined
+}
+
+// Larger than any sequence or time, and one more is still exact.
+const UNBOUNDED = Number.MAX_SAFE_INTEGER - 1
+
+// The start of a plan's window moves on: a walk keeps the one it began with for so long.
+const WINDOW_GRACE_MICROS = 3_600_000_000
+
+/** Begins a walk: pins its end and the rows that it goes over. */
+export async function openWalk(
+  context: ApiContext,
+  grant: Grant,
+  instruments: readonly MarketInstrument[],
+  request: WalkRequest,
+): Promise<OpenedWalk> {
+  const { startTime, endTime, clock, knownAt } = request
+  if (startTime !== undefined && endTime !== undefined && endTime <= startTime) {
+    throw new Problem('invalid_range', 'end_time is not after start_time', {
+      param: 'end_time',
+      hint: 'The range is from start_time up to, but without, end_time.',
+    })
+  }
+  const now = context.now()
+  const isPast = knownAt !== undefined && knownAt < now
+  const lanes: Lane[] = []
+  let firstReceived = Infinity
+  for (const instrument of instruments) {
+    const { venue, key } = instrument
+    const facts = await context.store.instrument({ venue, key })
+    firstReceived = Math.min(firstReceived, facts?.firstReceived ?? Infinity)
+    // What was known in the past may have other sequences; it is pinned by its time.
+    lanes.push(
+      isPast
+        ? { instrument, last: UNBOUNDED, lastReceived: UNBOUNDED }
+        : { instrument, last: facts?.lastSequence ?? 0, lastReceived: facts?.lastReceived ?? 0 },
+    )
+  }
+  // The recorder's clock may be ahead of ours: what is stored has been received.
+  const stored = isPast ? 0 : Math.max(...lanes.map((lane) => lane.lastReceived + 1), 0)
+  const present = Math.max(now, stored)
+  const known = Math.min(present, knownAt === undefined ? Infinity : knownAt + 1)
+  const asked = clock === 'received' ? { start: startTime ?? 0, end: endTime ?? Infinity } : ALL
+  const window = grant.windowStart(now)
+  const end = Math.min(asked.end, known)
+  const start = Math.min(Math.max(asked.start, window), Math.max(end, asked.start))
+  const shown = clock === 'received' ? start : (startTime ?? 0)
+  const walk: Walk = {
+    arrival: now,
+    start,
+    shownStart: shown > 0 ? shown : Number.isFinite(firstReceived) ? firstReceived : -1,
+    end,
+    lanes,
+    receipt: Receipt.create(),
+  }
+  const isCut = (asked.start > 0 ? asked.start : firstReceived) < window
+  return {
+    walk,
+    ...(clock === 'source' && { source: toSourceRange(request) }),
+    ...(isCut && { cutAt: window }),
+  }
+}
+
+/** Goes on with a walk where its cursor says. */
+export function resumeWalk(
+  context: ApiContext,
+  grant: Grant,
+  instruments: readonly MarketInstrument[],
+  request: WalkRequest,
+  state: CursorState,
+): OpenedWalk {
+  const walk = fromCursorState(state, instruments)
+  const window = grant.windowStart(context.now())
+  const isCut = walk.start < window - WINDOW_GRACE_MICROS
+  return {
+    walk: isCut ? { ...walk, start: window } : walk,
+    ...(request.clock === 'source' && { source: toSourceRange(request) }),
+    ...(isCut && { cutAt: window }),
+  }
+}
+
+const ALL = { start: 0, end: Infinity }
+
+function toSourceRange({ startTime, endTime }: WalkRequest): SourceRange {
+  return { sourceStart: startTime ?? 0, sourceEnd: endTime ?? Infinity }
+}
