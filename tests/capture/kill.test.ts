@@ -43,7 +43,7 @@ async function listOpen(store: Store): Promise<Instrument[]> {
   )
 }
 
-/** The ended gaps around the end of a recorder, one of each instrument; waits until all have ended. */
+/** The gaps around a time at which no recorder ran, one of each instrument; waits until all have ended. */
 function gapsAround(store: Store, at: number, instruments: readonly Instrument[]): Promise<Gap[]> {
   return until('an end of every gap', STARTED_MS, async () => {
     const gaps: Gap[] = []
@@ -68,7 +68,7 @@ const now = (): number => Date.now() * 1000
 
 const toSeconds = (micros: number): string => (micros / 1e6).toFixed(2)
 
-describe.concurrent('a recorder under load', () => {
+describe('a recorder under load', () => {
   test(`killed ${CYCLES} times, loses nothing it had kept and declares what it missed`, async (context) => {
     const place = await createEmulatedHome(context, { seed: 11, rates: RATES })
     const random = createRandom('kill')
@@ -84,11 +84,11 @@ describe.concurrent('a recorder under load', () => {
       const open = await listOpen(reader)
       expect(open.length).toBeGreaterThan(12)
       await seen.look(reader)
-      const killedAt = now()
       await recorder.end('SIGKILL')
+      const deadAt = now()
       expect(recorder.noise).toEqual([])
       recorder = await place.startRecorder()
-      const around = await gapsAround(reader, killedAt, open)
+      const around = await gapsAround(reader, deadAt, open)
       // A market may have closed in between; of no other one is anything else said.
       const down = around.filter(({ reason }) => reason !== 'market_closed')
       expect(new Set(down.map(({ reason }) => reason))).toEqual(new Set(['recorder_down']))
@@ -125,6 +125,7 @@ describe.concurrent('a recorder under load', () => {
     await pause(500)
     const stoppedAt = now()
     expect(await first.end('SIGTERM')).toBe(0)
+    const endedAt = now()
     expect(first.noise).toEqual([])
     const reader = openEmbeddedStore({ file: place.data.tape, readOnly: true })
     context.onTestFinished(() => reader.close())
@@ -144,7 +145,7 @@ describe.concurrent('a recorder under load', () => {
     const second = await place.startRecorder()
     const instruments = (await reader.instruments()).map(({ instrument }) => instrument)
     const stopped = instruments.filter(({ key }) => told.some((gap) => gap.key === key))
-    const gaps = await gapsAround(reader, stoppedAt, stopped)
+    const gaps = await gapsAround(reader, endedAt, stopped)
     for (const { venue, key, start, end } of gaps) {
       expect(start).toBe(open.get(instrumentName({ venue, key })))
       const { runs } = await reader.books({ venue, key, order: 'asc', start: start + 1, limit: 1 })

@@ -74,8 +74,15 @@ export async function startRecorderProcess(
       return code
     },
     async status() {
-      const answer = await fetch(`${urlOf()}/status`)
-      return (await answer.json()) as ServiceStatus
+      try {
+        const answer = await fetch(`${urlOf()}/status`)
+        return (await answer.json()) as ServiceStatus
+      } catch (cause) {
+        const last = [...logs.map(({ msg }) => msg), ...noise].slice(-20).join('\n')
+        throw new PriorbookError('upstream_failed', `the recorder does not answer:\n${last}`, {
+          cause,
+        })
+      }
     },
     end(signal) {
       child.kill(signal)
