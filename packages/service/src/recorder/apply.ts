@@ -406,11 +406,8 @@ export class Applier {
   private async loadLive(): Promise<void> {
     if (this.isLiveLoaded) return
     this.isLiveLoaded = true
-    const gaps = await this.store.gaps({ venue: this.venue, open: true })
-    const closed = new Set(gaps.map(({ key }) => key))
-    for (const { instrument } of await this.store.instruments(this.venue)) {
-      if (closed.has(instrument.key) || this.tracks.has(instrument.key)) continue
-      await this.addTrack(instrument)
+    for (const instrument of await this.store.unbroken(this.venue)) {
+      if (!this.tracks.has(instrument.key)) await this.addTrack(instrument)
     }
   }
 

@@ -115,6 +115,15 @@ export async function expectRows(store: Store, model: ModelStore): Promise<void>
       .map(({ key }) => key)
       .sort(),
   )
+  for (const venue of new Set(known.map(({ instrument }) => instrument.venue))) {
+    const unbroken: string[] = []
+    for (const { instrument } of known.filter((facts) => facts.instrument.venue === venue)) {
+      const open = await store.gaps({ venue, key: instrument.key, open: true })
+      if (open.length === 0) unbroken.push(instrument.key)
+    }
+    const found = await store.unbroken(venue)
+    expect(found.map(({ key }) => key).sort()).toEqual(unbroken.sort())
+  }
 }
 
 /** Everything that a store can be asked, against the model. */

@@ -254,6 +254,8 @@ export interface Store {
 
   instrument(ref: InstrumentRef): Promise<InstrumentFacts | undefined>
   instruments(venue?: VenueId): Promise<readonly InstrumentFacts[]>
+  /** The instruments of a venue that miss nothing now: no gap of theirs is open. */
+  unbroken(venue: VenueId): Promise<readonly Instrument[]>
   latest(ref: InstrumentRef): Promise<BookRun | undefined>
   books(query: BookQuery): Promise<BookPage>
   asOf(query: InstrumentRef & { at: number; knownAt?: number }): Promise<AsOf>

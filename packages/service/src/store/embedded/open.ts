@@ -15,7 +15,7 @@ import { listQuarantine } from './quarantine.ts'
 import { removeOlder } from './retention.ts'
 import { readSamples, readTrades } from './rows.ts'
 import { findState, readState, STATE } from './state.ts'
-import { listStreams } from './streams.ts'
+import { listStreams, listUnbroken } from './streams.ts'
 import { Verifier } from './verify.ts'
 import { View } from './view.ts'
 import { openWriterLock } from './writer-lock.ts'
@@ -148,6 +148,7 @@ function createStore(
         return stream === undefined ? undefined : factsOf(view, stream)
       }),
     instruments: (venue) => read(() => listFacts(view, venue)),
+    unbroken: (venue) => read(() => listUnbroken(database, venue)),
     latest: (ref) => read(() => books.latest(ref)),
     books: (query) => read(() => books.page(query)),
     asOf: (query) => read(() => books.asOf(query)),

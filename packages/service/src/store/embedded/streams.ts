@@ -1,4 +1,4 @@
-import { ORIGINS, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
+import { ORIGINS, PriorbookError, type Instrument, type VenueId } from '@priorbook/sdk/domain'
 import { CHUNK_KINDS, NO_HASH, type ChunkKind } from '@priorbook/sdk/tape'
 import type { Column, Database, Row } from './database.ts'
 import type { Maker } from './log.ts'
@@ -91,6 +91,17 @@ export function listStreams(database: Database, kind?: ChunkKind, venue?: VenueI
     .map(toStream)
     .filter((stream) => kind === undefined || stream.kind === kind)
     .filter((stream) => venue === undefined || stream.venue === venue)
+}
+
+/** The instruments of a venue whose books have no open gap; found by the indexes, few of very many. */
+export function listUnbroken(database: Database, venue: VenueId): Instrument[] {
+  const rows = database.all(
+    `${SELECT} WHERE known_to IS NULL AND venue = ? AND kind = ? AND NOT EXISTS (
+       SELECT 1 FROM gap WHERE gap.venue = stream.venue AND gap.key = stream.key AND finish IS NULL)`,
+    venue,
+    CHUNK_KINDS.indexOf('book'),
+  )
+  return rows.map(toStream).map(({ market, key }) => ({ venue, market, key }))
 }
 
 /** Adds a stream; the caller is in a write transaction. */
