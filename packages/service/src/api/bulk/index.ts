@@ -1,4 +1,106 @@
-import type { Route } from '../kit/route.ts'
+import { Type } from 'typebox'
+import { Problem } from '@priorbook/sdk/wire'
+import { defineRoute, type Route, type RouteRequest } from '../kit/index.ts'
+import { CONTENT_TYPES, fileNameOf } from './describe.ts'
+import { makeFile } from './file.ts'
+import { describeFiles, estimateFiles } from './manifest.ts'
+import { FORMAT_PARAM, MANIFEST_PARAMS, SCOPE_PARAMS, type BulkFormat } from './params.ts'
+import { MAX_DAYS, resolveScope, type ScopeQuery } from './scope.ts'
+import { walk } from './walk.ts'
+import type { WalkItem } from './walk-item.ts'
+
+const BULK = defineRoute({
+  id: 'bulk',
+  address: '/v3/bulk',
+  tag: 'Bulk',
+  summary: 'Download a market or a family',
+  description: `All books, trades or samples of one market, or of a family of markets, of a day or of up to ${MAX_DAYS} days as one file. Markets come one after another by open time and id, rows by received time. NDJSON has gaps as lines and ends with a receipt; of the other formats both are in the manifest.`,
+  path: {},
+  query: { ...SCOPE_PARAMS, ...FORMAT_PARAM },
+  formats: ['ndjson', 'csv', 'arrow', 'parquet', 'tape'],
+  async handle(request, context) {
+    const format = formatOf(request)
+    refuseUnfit(request.query, format)
+    const scope = await resolveScope(request.query, request.grant, context)
+    const { signal } = request
+    // The first step is taken here: what goes wrong in it is still answered as a problem.
+    const items = format === 'tape' ? undefined : await begin(walk(context, scope))
+    return {
+      kind: 'stream',
+      contentType: CONTENT_TYPES[format],
+      headers: { 'Content-Disposition': `attachment; filename="${fileNameOf(scope, format)}"` },
+      body: makeFile(context, scope, format, signal, {}, items),
+    }
+  },
+})
+
+const MANIFEST = defineRoute({
+  id: 'bulkManifest',
+  address: '/v3/bulk/manifest',
+  tag: 'Bulk',
+  summary: 'What a download holds',
+  description:
+    'Rows, bytes, SHA-256, time range, schema, order, gaps and receipt of the files that /v3/bulk gives with the same parameters. Each file is rendered once to be hashed; `estimate=true` answers quickly with rows and bytes alone.',
+  path: {},
+  query: { ...SCOPE_PARAMS, ...MANIFEST_PARAMS },
+  data: Type.Object({}, { additionalProperties: true }),
+  async handle(request, context) {
+    const { query, grant, signal } = request
+    const formats = query.formats ?? (['ndjson'] as const)
+    for (const format of formats) refuseUnfit(query, format)
+    const scope = await resolveScope(query, grant, context)
+    const describe = query.estimate === true ? estimateFiles : describeFiles
+    const { data, gaps, notices } = await describe(context, scope, formats, signal)
+    return {
+      kind: 'data',
+      data,
+      count: 1,
+      meta: {
+        range: data['range'] as { start_time: string; end_time: string },
+        gaps,
+        ...(notices.length === 0 ? {} : { notice: notices }),
+      },
+    }
+  },
+})
 
 /** The routes of this folder. */
-export const BULK_ROUTES: readonly Route[] = []
+export const BULK_ROUTES: readonly Route[] = [BULK, MANIFEST]
+
+function formatOf(request: {
+  readonly query: { readonly format: BulkFormat | undefined }
+  readonly format: RouteRequest<never, never>['format']
+}): BulkFormat {
+  if (request.query.format !== undefined) return request.query.format
+  // Who asks for JSON, or for nothing, gets it line by line.
+  return request.format === 'json' ? 'ndjson' : request.format
+}
+
+/** Chunks are stored as they are: what would change them is refused, not ignored. */
+function refuseUnfit(query: ScopeQuery, format: BulkFormat): void {
+  const styles = ['number_format', 'time_format'] as const
+  const cuts = ['include_orderbook', 'depth', 'known_at'] as const
+  const unfit =
+    format === 'tape'
+      ? [...cuts, ...styles]
+      : format === 'arrow' || format === 'parquet'
+        ? styles
+        : []
+  const param = unfit.find((name) => query[name] !== undefined)
+  if (param === undefined) return
+  throw new Problem('invalid_parameter', `${param} has no meaning for format=${format}`, { param })
+}
+
+async function begin(items: AsyncGenerator<WalkItem>): Promise<AsyncGenerator<WalkItem>> {
+  const first = await items.next()
+  async function* all(): AsyncGenerator<WalkItem> {
+    if (first.done === true) return
+    try {
+      yield first.value
+      yield* items
+    } finally {
+      await items.return(undefined)
+    }
+  }
+  return all()
+}

@@ -1,0 +1,199 @@
+import { printMicros, toMicros, type Micros, type VenueId } from '@priorbook/sdk/domain'
+import { Problem, type SampleMetric, type ValueStyle } from '@priorbook/sdk/wire'
+import type { MarketState } from '../../store/store.ts'
+import {
+  findMarket,
+  VENUE_ADDRESSES,
+  type ApiContext,
+  type Grant,
+  type Notice,
+  type ParamValues,
+} from '../kit/index.ts'
+import type { Dataset, SCOPE_PARAMS } from './params.ts'
+import { spanOf } from './sources.ts'
+
+/** A download of more days than this needs a plan that has them. */
+export const MAX_DAYS = 31
+
+const DAY = 86_400_000_000
+// Rows of a moment are stored within seconds of it; what is older than this gets no rows any more.
+const SETTLED = 60_000_000
+
+/** A family of markets: those of one venue that share asset or series, and window. */
+export type Family = {
+  readonly asset?: string
+  readonly series?: string
+  readonly window?: string
+}
+
+/** What a download holds: plan, range and parameters checked, nothing read yet. */
+export type BulkScope = {
+  readonly venue: VenueId
+  readonly market?: MarketState
+  readonly family: Family
+  readonly dataset: Dataset
+  readonly metric?: SampleMetric
+  /** Received times [start, end) that are served. */
+  readonly start: number
+  readonly end: number
+  readonly knownAt?: number
+  /** The start of the plan's window: nothing before it leaves the house, whole chunks or not. */
+  readonly windowStart: number
+  readonly ladders: boolean
+  readonly depth?: number
+  readonly style: ValueStyle
+  /** True when the range lies in the past: no row can be added to it any more. */
+  readonly isFinal: boolean
+  readonly notices: readonly Notice[]
+}
+
+/** The values of the parameters that say what is downloaded. */
+export type ScopeQuery = ParamValues<typeof SCOPE_PARAMS>
+
+/** Checks plan, family and range; throws `Problem` for everything that cannot be answered. */
+export async function resolveScope(
+  query: ScopeQuery,
+  grant: Grant,
+  context: ApiContext,
+): Promise<BulkScope> {
+  const { venue } = query
+  grant.requireVenue(venue)
+  const dataset = query.dataset ?? 'books'
+  const metric = metricOf(query, dataset)
+  const market =
+    query.market_id === undefined
+      ? undefined
+      : await findOne(context, venue, query.market_id, query, grant)
+  const family = market === undefined ? await checkFamily(context, query, grant) : {}
+  const range = await resolveRange(query, market, grant, context)
+  return {
+    venue,
+    family,
+    dataset,
+    ...range,
+    ladders: query.include_orderbook ?? true,
+    style: { numberFormat: query.number_format, timeFormat: query.time_format },
+    ...(market === undefined ? {} : { market }),
+    ...(metric === undefined ? {} : { metric }),
+    ...(query.depth === undefined ? {} : { depth: query.depth }),
+    ...(query.known_at === undefined ? {} : { knownAt: query.known_at }),
+  }
+}
+
+function metricOf(query: ScopeQuery, dataset: Dataset): SampleMetric | undefined {
+  if ((dataset === 'samples') === (query.metric !== undefined)) return query.metric
+  const detail =
+    dataset === 'samples'
+      ? 'samples are downloaded one metric at a time'
+      : `metric belongs to dataset=samples, not to ${dataset}`
+  throw new Problem('invalid_parameter', detail, { param: 'metric' })
+}
+
+async function findOne(
+  context: ApiContext,
+  venue: VenueId,
+  id: string,
+  query: ScopeQuery,
+  grant: Grant,
+): Promise<MarketState> {
+  for (const param of ['asset', 'series', 'window'] as const) {
+    if (query[param] === undefined) continue
+    const detail = `${param} names a family and market_id one market: give one of the two`
+    throw new Problem('invalid_parameter', detail, { param })
+  }
+  const address = VENUE_ADDRESSES.find((one) => one.venue === venue)!
+  try {
+    return await findMarket(context, address, { [address.marketParam]: id }, grant)
+  } catch (error) {
+    // The name of the path parameter is not the one that was sent here.
+    if (!(error instanceof Problem) || error.code !== 'unknown_market') throw error
+    throw new Problem(error.code, error.message, { ...error.fields, param: 'market_id' })
+  }
+}
+
+async function checkFamily(context: ApiContext, query: ScopeQuery, grant: Grant): Promise<Family> {
+  const { venue, series, window } = query
+  const asset = query.asset?.toUpperCase()
+  const needed = venue === 'venueb' ? (series ?? asset) : asset
+  if (needed === undefined) {
+    const param = venue === 'venueb' ? 'series' : 'asset'
+    throw new Problem('invalid_parameter', `neither market_id nor ${param} is given`, {
+      param,
+      hint: `One market: market_id. A family: ${param}, and window for one length of rounds.`,
+    })
+  }
+  if (asset !== undefined) grant.requireAsset(venue, asset)
+  const family = {
+    ...(asset === undefined ? {} : { asset }),
+    ...(series === undefined ? {} : { series }),
+    ...(window === undefined ? {} : { window }),
+  }
+  const { markets } = await context.store.markets({ venue, ...family, limit: 1 })
+  if (markets.length > 0) return family
+  const names = Object.entries(family).map(([name, value]) => `${name} ${value}`)
+  const code = asset === undefined || window !== undefined ? 'unknown_market' : 'unknown_asset'
+  throw new Problem(code, `no market of ${names.join(', ')} has been recorded`, {
+    param: asset === undefined ? 'series' : 'asset',
+    hint: 'What is recorded is listed by /v3/markets.',
+  })
+}
+
+type Range = Pick<BulkScope, 'start' | 'end' | 'windowStart' | 'isFinal' | 'notices'>
+
+async function resolveRange(
+  query: ScopeQuery,
+  market: MarketState | undefined,
+  grant: Grant,
+  context: ApiContext,
+): Promise<Range> {
+  const now = context.now()
+  const asked = askedRange(query)
+  if (asked.start === undefined && market === undefined) {
+    throw new Problem('invalid_parameter', 'a family needs a day or a start_time', {
+      param: 'day',
+      hint: 'Such as day=2026-08-11.',
+    })
+  }
+  const windowStart = grant.windowStart(now)
+  const notices: Notice[] = context.notice === undefined ? [] : [context.notice]
+  const span =
+    market === undefined
+      ? undefined
+      : await spanOf(context, market.record, query.dataset ?? 'books', query.metric)
+  const first = asked.start ?? span?.first ?? now
+  // Without a range a market's whole life is meant, which ends with its last row.
+  const last = asked.end ?? Math.min(now, span?.last ?? now)
+  const start = Math.max(first, windowStart)
+  if (Math.min(last, now) - start > MAX_DAYS * DAY) grant.requireFeature('bulk_beyond_31_days')
+  if (first < windowStart) {
+    notices.push({
+      code: 'plan_window',
+      message: `The plan ${grant.plan} reads from ${print(windowStart)} on; what is older is left out.`,
+      window_start: print(windowStart),
+    })
+  }
+  if (first >= now && asked.start !== undefined) {
+    notices.push({ code: 'future_range', message: 'The range has not begun yet.' })
+  }
+  const end = Math.max(start, Math.min(asked.end ?? now, now))
+  return { start, end, windowStart, isFinal: (asked.end ?? now) <= now - SETTLED, notices }
+}
+
+function askedRange(query: ScopeQuery): { start?: Micros; end?: Micros } {
+  const { day, start_time: start, end_time: end } = query
+  if (day !== undefined) {
+    if (start !== undefined || end !== undefined) {
+      const param = start === undefined ? 'end_time' : 'start_time'
+      throw new Problem('invalid_parameter', `day and ${param} are both given`, { param })
+    }
+    return { start: day, end: toMicros(day + DAY) }
+  }
+  if (start !== undefined && end !== undefined && start >= end) {
+    throw new Problem('invalid_range', 'end_time is not after start_time', { param: 'end_time' })
+  }
+  return { ...(start === undefined ? {} : { start }), ...(end === undefined ? {} : { end }) }
+}
+
+function print(time: number): string {
+  return printMicros(toMicros(time))
+}

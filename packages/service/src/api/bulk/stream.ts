@@ -1,0 +1,82 @@
+import type { Gap } from '@priorbook/sdk/domain'
+import type { BulkScope } from './scope.ts'
+import { Tally, type Receipt } from './tally.ts'
+import type { WalkItem } from './walk-item.ts'
+import type { BulkWriter } from './writer.ts'
+
+// What is sent at once: large enough for the socket, small enough to let others in between.
+const PIECE = 131_072
+
+/**
+ * The bytes of a download, made as fast as they are taken. After every step the event loop turns once,
+ * so that small requests are not starved; an abort ends the work at the next step.
+ */
+export async function* streamFile(
+  items: AsyncIterable<WalkItem>,
+  scope: BulkScope,
+  writer: BulkWriter,
+  signal: AbortSignal,
+  observer: FileObserver = {},
+): AsyncGenerator<Uint8Array> {
+  const tally = new Tally(scope)
+  const pieces = new Pieces()
+  for (const bytes of writer.begin()) yield* pieces.add(bytes)
+  for await (const item of items) {
+    tally.add(item)
+    if (item.kind === 'gap') observer.onGap?.(item.gap)
+    for (const bytes of writer.write(item)) {
+      yield* pieces.add(bytes)
+      await turn()
+      if (signal.aborted) return
+    }
+  }
+  const receipt = tally.finish()
+  for (const bytes of writer.end(receipt)) {
+    yield* pieces.add(bytes)
+    await turn()
+    if (signal.aborted) return
+  }
+  yield* pieces.rest()
+  observer.onReceipt?.(receipt)
+}
+
+/** Told what a file holds while it is made. */
+export type FileObserver = {
+  onGap?(gap: Gap): void
+  onReceipt?(receipt: Receipt): void
+}
+
+/** Lets the event loop turn once. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
+/** Copies borrowed bytes together until there is enough to send. */
+export class Pieces {
+  private bytes = Buffer.allocUnsafe(2 * PIECE)
+  private length = 0
+
+  /** Takes bytes over and gives what is to be sent now. */
+  add(bytes: Uint8Array): Uint8Array[] {
+    const full: Uint8Array[] = []
+    for (let at = 0; at < bytes.length;) {
+      const count = Math.min(bytes.length - at, this.bytes.length - this.length)
+      this.bytes.set(bytes.subarray(at, at + count), this.length)
+      this.length += count
+      at += count
+      if (this.length >= PIECE) full.push(...this.rest())
+    }
+    return full
+  }
+
+  /** What is left. */
+  rest(): Uint8Array[] {
+    if (this.length === 0) return []
+    const full = this.bytes.subarray(0, this.length)
+    this.bytes = Buffer.allocUnsafe(2 * PIECE)
+    this.length = 0
+    return [full]
+  }
+}

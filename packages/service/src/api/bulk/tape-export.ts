@@ -1,0 +1,81 @@
+import type { Gap } from '@priorbook/sdk/domain'
+import { createNodePlatform } from '@priorbook/sdk/tape/node'
+import { toGapJson, toMarketJson } from '@priorbook/sdk/wire'
+import type { MarketState } from '../../store/store.ts'
+import type { ApiContext } from '../kit/index.ts'
+import { describeScope } from './describe.ts'
+import type { BulkScope } from './scope.ts'
+import { keysOf } from './sources.ts'
+import { Pieces, turn, type FileObserver } from './stream.ts'
+import { Tally, type SeriesFacts } from './tally.ts'
+import { ContainerWriter } from './tape-container.ts'
+import { TapeStream, type TapePiece } from './tape-stream.ts'
+import { gapsOf, venueGapsOf, walkMarkets } from './walk.ts'
+
+/**
+ * A download as stored chunks in a container (docs/export-format.md). Chunks that meet the range come
+ * whole, so that their hashes and their chain hold; a reader leaves out the rows beyond the range.
+ */
+export async function* streamTape(
+  context: ApiContext,
+  scope: BulkScope,
+  signal: AbortSignal,
+  observer: FileObserver = {},
+): AsyncGenerator<Uint8Array> {
+  const container = new ContainerWriter()
+  const pieces = new Pieces()
+  const tally = new Tally(scope)
+  const send = (frames: readonly Uint8Array[]): Uint8Array[] =>
+    frames.flatMap((frame) => pieces.add(frame))
+  yield* send(container.begin(describeScope(scope)))
+  if (scope.start < scope.end) {
+    const venueGaps = await venueGapsOf(context, scope)
+    for await (const market of walkMarkets(context, scope)) {
+      let isNamed = false
+      for await (const piece of exportMarket(context, scope, market, venueGaps, tally)) {
+        if (!isNamed) {
+          tally.add({ kind: 'market', market })
+          yield* send(container.json('market', toMarketJson(market)))
+          isNamed = true
+        }
+        if (piece.kind === 'gap') {
+          tally.add(piece)
+          observer.onGap?.(piece.gap)
+          yield* send(container.json('gap', toGapJson(piece.gap)))
+        } else if (piece.kind === 'series') tally.addSeries(piece.series)
+        else yield* send(container.frame(piece.kind, piece.bytes))
+        await turn()
+        if (signal.aborted) return
+      }
+    }
+  }
+  const receipt = tally.finish()
+  yield* send(container.end(receipt))
+  yield* pieces.rest()
+  observer.onReceipt?.(receipt)
+}
+
+type MarketPiece =
+  | TapePiece
+  | { readonly kind: 'series'; readonly series: readonly (SeriesFacts & { name: string })[] }
+
+async function* exportMarket(
+  context: ApiContext,
+  scope: BulkScope,
+  market: MarketState,
+  venueGaps: readonly Gap[],
+  tally: Tally,
+): AsyncGenerator<MarketPiece> {
+  const { record } = market
+  for (const gap of await gapsOf(context, scope, market, venueGaps)) yield { kind: 'gap', gap }
+  const series: (SeriesFacts & { name: string })[] = []
+  for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
+    const stream = new TapeStream(context.store, scope, platform, { market: record.marketId, key })
+    yield* stream.pieces()
+    const name = tally.nameOf(key)
+    if (stream.facts !== undefined) series.push({ name, ...stream.facts })
+  }
+  if (series.length > 0) yield { kind: 'series', series }
+}
+
+const platform = createNodePlatform()

@@ -1,0 +1,100 @@
+import {
+  applyRows,
+  BookColumns,
+  BookDecoder,
+  BookEncoder,
+  decodeSamples,
+  decodeTrades,
+  encodeSamples,
+  encodeTrades,
+  Ladder,
+  loadBase,
+  NO_HASH,
+  SampleColumns,
+  TradeColumns,
+  type Chunk,
+  type ChunkHeader,
+  type ChunkIdentity,
+  type TapePlatform,
+} from '@priorbook/sdk/tape'
+
+/** Who made rows: what a chunk says that its rows do not. */
+export type Maker = Pick<ChunkHeader, 'origin' | 'recorder' | 'normalizer'>
+
+/** Rows of one stream as columns. */
+export type StreamRows =
+  | { readonly kind: 'book'; readonly columns: BookColumns }
+  | { readonly kind: 'trade'; readonly columns: TradeColumns }
+  | { readonly kind: 'sample'; readonly columns: SampleColumns; readonly metric: string }
+
+/** Unpacks a chunk. */
+export function decodeChunk(chunk: Chunk, platform: TapePlatform): StreamRows {
+  const { kind, metric, priceDecimals, count, changes } = chunk.header
+  switch (kind) {
+    case 'book': {
+      const columns = new BookColumns(priceDecimals, count, changes)
+      new BookDecoder().decode(chunk, platform, columns, { numbers: true })
+      return { kind, columns }
+    }
+    case 'trade': {
+      const columns = new TradeColumns()
+      decodeTrades(chunk, platform, columns)
+      return { kind, columns }
+    }
+    case 'sample': {
+      const columns = new SampleColumns()
+      decodeSamples(chunk, platform, columns)
+      return { kind, columns, metric }
+    }
+  }
+}
+
+/** Packs rows [from, to) as a part: a chunk on its own, outside the chain of its stream. */
+export function encodePart(
+  rows: StreamRows,
+  from: number,
+  to: number,
+  name: Pick<ChunkHeader, 'venue' | 'market' | 'key' | 'first'> & Maker,
+  changesBefore: number,
+  platform: TapePlatform,
+): Uint8Array {
+  const identity: ChunkIdentity = { ...name, previousHash: NO_HASH }
+  switch (rows.kind) {
+    case 'book': {
+      const { columns } = rows
+      const ladder = new Ladder(columns.priceDecimals)
+      loadBase(ladder, columns)
+      applyRows(ladder, columns, 0, from)
+      const key = ladder.keys()
+      const base = { key, size: key.map((level) => ladder.size[level]!) }
+      const before = changesBefore + columns.changeStart(from)
+      const encoder = new BookEncoder()
+      return encoder.encode(
+        columns,
+        from,
+        to,
+        base,
+        { ...identity, changesBefore: before },
+        platform,
+      ).bytes
+    }
+    case 'trade':
+      return encodeTrades(rows.columns, from, to, identity, platform).bytes
+    case 'sample':
+      return encodeSamples(rows.columns, from, to, { ...identity, metric: rows.metric }, platform)
+        .bytes
+  }
+}
+
+/** The rows received in [start, end): times do not decrease within a stream. */
+export function rowsBetween(
+  columns: { readonly count: number; readonly received: Float64Array },
+  start: number,
+  end: number,
+): { readonly from: number; readonly to: number } {
+  let from = 0
+  while (from < columns.count && columns.received[from]! < start) from++
+  let to = columns.count
+  while (to > from && columns.received[to - 1]! >= end) to--
+  return { from, to }
+}

@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto'
+import {
+  cellText,
+  createBookRenderer,
+  CSV_COLUMNS,
+  sampleCsvColumns,
+  toGapJson,
+  toSampleJson,
+  toTradeJson,
+  TRADE_CSV_COLUMNS,
+  type BookPageOptions,
+} from '@priorbook/sdk/wire'
+import { cutPieces } from './cut-pieces.ts'
+import type { BulkScope } from './scope.ts'
+import type { Receipt } from './tally.ts'
+import type { WalkItem } from './walk-item.ts'
+import { NOTHING, type BulkWriter } from './writer.ts'
+
+// Text made in one step; rows of deep books are ten times longer than those of thin ones.
+const STEP = 131_072
+const ROWS_MAX = 1024
+
+/** Lines of JSON typed book, trade, sample, gap, and a receipt at the end with a hash of all before. */
+export function createNdjsonWriter(scope: BulkScope): BulkWriter {
+  const renderer = createBookRenderer()
+  const hash = createHash('sha256')
+  const options = optionsOf(scope)
+  const rows = new StepSize()
+  const told = (bytes: Uint8Array): Uint8Array => {
+    hash.update(bytes)
+    return bytes
+  }
+  return {
+    begin: () => [],
+    *write(item) {
+      switch (item.kind) {
+        case 'book':
+          for (const pieces of cutPieces(item.pieces, () => rows.next)) {
+            const bytes = renderer.renderNdjson(pieces, item.contexts, options)
+            rows.learn(pieces, bytes.length)
+            yield told(bytes)
+          }
+          break
+        case 'gap':
+          yield told(encodeLine({ type: 'gap', ...toGapJson(item.gap, scope.style) }))
+          break
+        case 'trade':
+        case 'sample':
+          for (const values of rowValues(item, scope)) {
+            yield told(
+              Buffer.from(values.map((value) => lineOf({ type: item.kind, ...value })).join('')),
+            )
+          }
+          break
+        case 'market':
+          break
+      }
+    },
+    *end(receipt: Receipt) {
+      yield encodeLine({ type: 'receipt', ...receipt, sha256: hash.digest('hex') })
+    },
+  }
+}
+
+/** A header line and one line a row; gaps and receipt are in the manifest. */
+export function createCsvWriter(scope: BulkScope): BulkWriter {
+  const renderer = createBookRenderer()
+  const options = { ...optionsOf(scope), header: false }
+  const rows = new StepSize()
+  const columns = csvColumnsOf(scope)
+  return {
+    begin: () => [Buffer.from(`${columns.join(',')}\n`)],
+    *write(item) {
+      switch (item.kind) {
+        case 'book':
+          for (const pieces of cutPieces(item.pieces, () => rows.next)) {
+            const bytes = renderer.renderCsv(pieces, item.contexts, options)
+            rows.learn(pieces, bytes.length)
+            yield bytes
+          }
+          break
+        case 'trade':
+        case 'sample':
+          for (const values of rowValues(item, scope)) {
+            const lines = values.map(
+              (value) => `${columns.map((name) => cellText(value[name])).join(',')}\n`,
+            )
+            yield Buffer.from(lines.join(''))
+          }
+          break
+        case 'market':
+        case 'gap':
+          yield NOTHING
+          break
+      }
+    },
+    end: () => [],
+  }
+}
+
+/** The columns of the CSV file of a download. */
+export function csvColumnsOf(scope: BulkScope): readonly string[] {
+  if (scope.dataset === 'books') return CSV_COLUMNS
+  return scope.dataset === 'trades' ? TRADE_CSV_COLUMNS : sampleCsvColumns(scope.metric!)
+}
+
+function optionsOf({ ladders, depth, style }: BulkScope): BookPageOptions {
+  return { ladders, depth, numberFormat: style.numberFormat, timeFormat: style.timeFormat }
+}
+
+/** How many rows make one step of text, learned from the rows before. */
+class StepSize {
+  next = 64
+
+  learn(pieces: readonly { readonly from: number; readonly to: number }[], bytes: number): void {
+    let rows = 0
+    for (const { from, to } of pieces) rows += to - from
+    this.next = Math.max(1, Math.min(ROWS_MAX, Math.floor((STEP * rows) / bytes)))
+  }
+}
+
+type RowsItem = Extract<WalkItem, { readonly kind: 'trade' | 'sample' }>
+
+const ROWS_STEP = 256
+
+/** The rows of an item as JSON values, some at a time. */
+function* rowValues(item: RowsItem, scope: BulkScope): Generator<Record<string, unknown>[]> {
+  for (let from = 0; from < item.rows.length; from += ROWS_STEP) {
+    if (item.kind === 'trade') {
+      const { contexts } = item
+      yield item.rows
+        .slice(from, from + ROWS_STEP)
+        .map(({ columns, row, ordinal, source }) =>
+          toTradeJson(columns, row, ordinal, contexts[source]!, scope.style),
+        )
+    } else {
+      const { contexts } = item
+      yield item.rows
+        .slice(from, from + ROWS_STEP)
+        .map(({ columns, row, ordinal, source }) =>
+          toSampleJson(columns, row, ordinal, contexts[source]!, scope.style),
+        )
+    }
+  }
+}
+
+function lineOf(value: unknown): string {
+  return `${JSON.stringify(value)}\n`
+}
+
+function encodeLine(value: unknown): Uint8Array {
+  return Buffer.from(lineOf(value))
+}
