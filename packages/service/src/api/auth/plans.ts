@@ -19,9 +19,7 @@ const PLAN_SCHEMA = Type.Object(
     days: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
     per_second: Type.Union([Type.Integer({ minimum: 1, maximum: 60_000 }), Type.Null()]),
     per_minute: Type.Union([Type.Integer({ minimum: 1, maximum: 60_000 }), Type.Null()]),
-    features: Type.Array(
-      Type.Union([Type.Literal('audit'), Type.Literal('bulk_beyond_31_days')]),
-    ),
+    features: Type.Array(Type.Union([Type.Literal('audit'), Type.Literal('bulk_beyond_31_days')])),
   },
   { additionalProperties: false },
 )

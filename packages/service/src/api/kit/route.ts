@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { Micros, VenueId } from '@priorbook/sdk/domain'
 import type { Store } from '../../store/store.ts'
+import type { AccountDesk } from '../account/desk.ts'
 import type { Auditor } from './auditor.ts'
 import type { CursorCodec } from './cursor.ts'
 import type { Param, ParamValues } from './param.ts'
@@ -32,6 +33,8 @@ export type ApiContext = {
   /** Reads the journal and derives a row again; absent where the journal is not on this machine. */
   readonly auditor?: Auditor
   readonly cursors: CursorCodec
+  /** What account routes ask of the server; absent where a handler runs without one. */
+  readonly desk?: AccountDesk
   readonly now: () => Micros
   /** A sentence for `meta.notice` on every answer, such as that the data are emulated. */
   readonly notice?: Notice

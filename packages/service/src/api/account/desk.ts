@@ -1,0 +1,24 @@
+import type { LimitState } from '../auth/limiter.ts'
+import type { Plan } from '../auth/plans.ts'
+import type { UsageRow } from '../auth/usage.ts'
+
+/** What the recorder of this installation says of itself, where there is one. */
+export type RecorderPulse = {
+  readonly venues: Readonly<
+    Record<string, { readonly state: string; readonly detail: string; readonly booksOpen: number }>
+  >
+  /** From receiving a message to its rows being durable. */
+  readonly lagP50Ms: number
+  readonly lagP99Ms: number
+  readonly isDiskFull: boolean
+}
+
+/** What account routes ask of the server that they run in. */
+export interface AccountDesk {
+  limits(keyId: string, plan: Plan): readonly LimitState[]
+  usage(keyId: string, firstDay: number): readonly UsageRow[]
+  /** Undefined where nothing is recorded by this installation. */
+  recorder(): RecorderPulse | undefined
+  /** The OpenAPI document, llms.txt and the pages of the docs. */
+  document(name: 'openapi' | 'llms' | 'docs' | 'errors' | 'home'): string
+}

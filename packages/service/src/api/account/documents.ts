@@ -1,0 +1,28 @@
+import { toDocsPage } from '../docs-page.ts'
+import { toErrorsPage } from '../docs-errors.ts'
+import { toHomePage } from '../docs-home.ts'
+import { toLlmsText } from '../docs-llms.ts'
+import type { PlanBook } from '../auth/plans.ts'
+import type { Route } from '../kit/route.ts'
+import { toOpenApi } from '../openapi.ts'
+import type { AccountDesk } from './desk.ts'
+
+/** The documents of a server, each made when it is first asked for. */
+export function createDocuments(
+  routes: readonly Route[],
+  plans: PlanBook,
+): AccountDesk['document'] {
+  const made = new Map<string, string>()
+  const make = {
+    openapi: () => JSON.stringify(toOpenApi(routes)),
+    docs: () => toDocsPage(),
+    errors: () => toErrorsPage(),
+    llms: () => toLlmsText(routes, plans.all()),
+    home: () => toHomePage(),
+  }
+  return (name) => {
+    let text = made.get(name)
+    if (text === undefined) made.set(name, (text = make[name]()))
+    return text
+  }
+}

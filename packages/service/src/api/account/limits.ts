@@ -1,0 +1,71 @@
+import { Type } from 'typebox'
+import { DEFAULT_LIMIT, INTERVALS, MAX_LIMIT } from '../kit/params.ts'
+import { defineRoute } from '../kit/route.ts'
+import { callerOf, deskOf } from './caller.ts'
+
+const BULK_DAYS = 31
+const ADDRESS_BYTES = 8192
+const HEADER_BYTES = 16_384
+
+/** `/v3/limits`: every limit that a request of this key can meet, before it meets it. */
+export const limitsRoute = defineRoute({
+  id: 'limits',
+  address: '/v3/limits',
+  tag: 'Account',
+  summary: 'Every limit of the key, and what is left of it',
+  description:
+    'Rate limits hold over any span of a second or a minute, for all connections together. This request counts as well.',
+  path: {},
+  query: {},
+  data: Type.Object(
+    {
+      plan: Type.String(),
+      rates: Type.Array(
+        Type.Object(
+          {
+            limit: Type.String(),
+            quota: Type.Integer(),
+            window_seconds: Type.Integer(),
+            remaining: Type.Integer(),
+            reset_seconds: Type.Number(),
+          },
+          { additionalProperties: false },
+        ),
+      ),
+      page: Type.Object(
+        { default: Type.Integer(), max: Type.Integer() },
+        { additionalProperties: false },
+      ),
+      intervals: Type.Array(Type.String()),
+      bulk_days: Type.Union([Type.Integer(), Type.Null()]),
+      history_days: Type.Union([Type.Integer(), Type.Null()]),
+      address_bytes: Type.Integer(),
+      header_bytes: Type.Integer(),
+    },
+    { additionalProperties: false },
+  ),
+  async handle({ grant }, context) {
+    const { terms, keyId } = callerOf(grant)
+    const nowMs = context.now() / 1000
+    const rates = deskOf(context)
+      .limits(keyId, terms)
+      .map(({ name, quota, seconds, remaining, resetMs }) => ({
+        limit: name,
+        quota,
+        window_seconds: seconds,
+        remaining,
+        reset_seconds: Math.max(0, Math.round(resetMs - nowMs)) / 1000,
+      }))
+    const data = {
+      plan: terms.name,
+      rates,
+      page: { default: DEFAULT_LIMIT, max: MAX_LIMIT },
+      intervals: Object.keys(INTERVALS),
+      bulk_days: terms.features.includes('bulk_beyond_31_days') ? null : BULK_DAYS,
+      history_days: terms.days,
+      address_bytes: ADDRESS_BYTES,
+      header_bytes: HEADER_BYTES,
+    }
+    return { kind: 'data', data, count: 1, meta: {} }
+  },
+})

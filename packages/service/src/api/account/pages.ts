@@ -1,0 +1,51 @@
+import { defineRoute, type Answer, type ApiContext, type Route } from '../kit/route.ts'
+import { deskOf } from './caller.ts'
+import type { AccountDesk } from './desk.ts'
+
+const HTML = 'text/html; charset=utf-8'
+
+/** The pages and documents that need no key. */
+export const PAGE_ROUTES: readonly Route[] = [
+  page('home', '/', 'home', HTML, 'The door', 'What this is, and where to go.'),
+  page('docs', '/docs', 'docs', HTML, 'The docs', 'Every route, with a way to try it.'),
+  page('docs_errors', '/docs/errors', 'errors', HTML, 'Errors', 'Every error code and what to do.'),
+  page(
+    'llms',
+    '/llms.txt',
+    'llms',
+    'text/plain; charset=utf-8',
+    'The docs for language models',
+    'The whole interface in plain text.',
+  ),
+  page(
+    'openapi',
+    '/v3/openapi.json',
+    'openapi',
+    'application/json; charset=utf-8',
+    'The OpenAPI document',
+    'OpenAPI 3.1, made from the routes that this server serves.',
+  ),
+]
+
+function page(
+  id: string,
+  address: string,
+  name: Parameters<AccountDesk['document']>[0],
+  contentType: string,
+  summary: string,
+  description: string,
+): Route {
+  return defineRoute({
+    id,
+    address,
+    tag: 'Service',
+    summary,
+    description: `Keyless. ${description}`,
+    isKeyless: true,
+    path: {},
+    query: {},
+    async handle(_request: unknown, context: ApiContext): Promise<Answer> {
+      return { kind: 'text', contentType, body: deskOf(context).document(name) }
+    },
+  })
+}

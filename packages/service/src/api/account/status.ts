@@ -1,0 +1,173 @@
+import { Type } from 'typebox'
+import { GAP_REASONS, printMicros, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import type { Store } from '../../store/store.ts'
+import { defineRoute } from '../kit/route.ts'
+import { callerOf } from './caller.ts'
+import type { RecorderPulse } from './desk.ts'
+
+const DAYS = 7
+const DAY = 86_400_000_000
+const MAX_INCIDENTS = 200
+// Status is asked for often and all of it is found by looking at every instrument of a venue.
+const REMEMBER_MS = 2000
+
+const TEXT_OR_NULL = Type.Union([Type.String(), Type.Null()])
+const INCIDENT = Type.Object(
+  {
+    venue: Type.String(),
+    state: Type.Union([Type.Literal('open'), Type.Literal('resolved')]),
+    reason: Type.String(),
+    summary: Type.String(),
+    start_time: Type.String(),
+    end_time: TEXT_OR_NULL,
+    detail: TEXT_OR_NULL,
+  },
+  { additionalProperties: false },
+)
+const VENUE = Type.Object(
+  {
+    venue: Type.String(),
+    state: Type.Union([
+      Type.Literal('recording'),
+      Type.Literal('interrupted'),
+      Type.Literal('not_recording'),
+    ]),
+    detail: TEXT_OR_NULL,
+    instruments: Type.Integer(),
+    last_received_time: TEXT_OR_NULL,
+    open_gaps: Type.Integer(),
+  },
+  { additionalProperties: false },
+)
+
+/** `/v3/status`: how the service is doing, with the incidents of whole venues. */
+export const statusRoute = defineRoute({
+  id: 'status',
+  address: '/v3/status',
+  tag: 'Service',
+  summary: 'How the service is doing, with incidents',
+  description: `Per venue: whether it is being recorded and when something last arrived. Incidents are gaps of whole venues, open ones and those of the last ${DAYS} days. Gaps of single markets: /v3/gaps.`,
+  path: {},
+  query: {},
+  data: Type.Object(
+    {
+      state: Type.Union([
+        Type.Literal('operational'),
+        Type.Literal('degraded'),
+        Type.Literal('not_recording'),
+      ]),
+      recorder: Type.Union([
+        Type.Object(
+          {
+            lag_p50_ms: Type.Number(),
+            lag_p99_ms: Type.Number(),
+            disk_full: Type.Boolean(),
+          },
+          { additionalProperties: false },
+        ),
+        Type.Null(),
+      ]),
+      venues: Type.Array(VENUE),
+      incidents: Type.Array(INCIDENT),
+    },
+    { additionalProperties: false },
+  ),
+  async handle({ grant }, context) {
+    const { store, now, desk } = context
+    const caller = callerOf(grant)
+    const recorder = desk?.recorder()
+    const seen = caller.terms.venues.filter((venue) => caller.allowsVenue(venue))
+    const states = await Promise.all(seen.map((venue) => look(store, venue, now())))
+    const venues = states.map((state) => venueRow(state, recorder))
+    const incidents = states.flatMap(({ incidents }) => incidents.map(incidentRow))
+    incidents.sort((a, b) => (a.start_time < b.start_time ? 1 : -1))
+    const isWell = venues.every(({ state }) => state === 'recording')
+    const data = {
+      state: recorder === undefined ? 'not_recording' : isWell ? 'operational' : 'degraded',
+      recorder:
+        recorder === undefined
+          ? null
+          : {
+              lag_p50_ms: round(recorder.lagP50Ms),
+              lag_p99_ms: round(recorder.lagP99Ms),
+              disk_full: recorder.isDiskFull,
+            },
+      venues,
+      incidents,
+    }
+    return { kind: 'data', data, count: 1, meta: {} }
+  },
+})
+
+type VenueState = {
+  readonly venue: VenueId
+  readonly instruments: number
+  readonly lastReceived: number
+  readonly openGaps: number
+  readonly incidents: readonly Gap[]
+}
+
+const remembered = new WeakMap<Store, Map<VenueId, { at: number; state: VenueState }>>()
+
+async function look(store: Store, venue: VenueId, now: number): Promise<VenueState> {
+  let known = remembered.get(store)
+  if (known === undefined) remembered.set(store, (known = new Map()))
+  const before = known.get(venue)
+  if (before !== undefined && Math.abs(now - before.at) < REMEMBER_MS * 1000) return before.state
+  const facts = await store.instruments(venue)
+  const open = (await store.gaps({ venue, open: true })).filter(({ reason }) => !isOver(reason))
+  const lately = await store.gaps({ venue, key: '', start: now - DAYS * DAY, end: now })
+  const whole = [...lately, ...open].filter(({ scope }) => scope === 'venue')
+  const state: VenueState = {
+    venue,
+    instruments: facts.length,
+    lastReceived: facts.reduce((last, { lastReceived }) => Math.max(last, lastReceived), 0),
+    openGaps: open.length,
+    incidents: [...new Map(whole.map((gap) => [`${gap.start} ${gap.reason}`, gap])).values()].slice(
+      -MAX_INCIDENTS,
+    ),
+  }
+  known.set(venue, { at: now, state })
+  return state
+}
+
+// Open ends of what was never or will never be observed are no trouble of the recorder.
+function isOver(reason: Gap['reason']): boolean {
+  return ['before_capture', 'market_not_open', 'market_closed', 'retention'].includes(reason)
+}
+
+function venueRow(state: VenueState, recorder: RecorderPulse | undefined) {
+  const { venue, instruments, lastReceived, openGaps, incidents } = state
+  const live = recorder?.venues[venue]
+  const isInterrupted = incidents.some(({ end }) => end === undefined)
+  const isRecording = live?.state === 'recording'
+  return {
+    venue,
+    state:
+      live === undefined
+        ? 'not_recording'
+        : isRecording && !isInterrupted
+          ? 'recording'
+          : 'interrupted',
+    detail: live === undefined || live.detail === '' ? null : live.detail,
+    instruments,
+    last_received_time: lastReceived === 0 ? null : printMicros(lastReceived as Gap['start']),
+    open_gaps: openGaps,
+  }
+}
+
+function incidentRow({ venue, reason, start, end, detail }: Gap) {
+  return {
+    venue,
+    state: end === undefined ? 'open' : 'resolved',
+    reason,
+    summary: GAP_REASONS[reason],
+    start_time: printMicros(start),
+    end_time: end === undefined ? null : printMicros(end),
+    detail: detail ?? null,
+  }
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 10) / 10
+}

@@ -1,0 +1,60 @@
+import { Type } from 'typebox'
+import { printMicros, type Micros } from '@priorbook/sdk/domain'
+import { defineRoute } from '../kit/route.ts'
+import { callerOf } from './caller.ts'
+
+const TEXT_OR_NULL = Type.Union([Type.String(), Type.Null()])
+
+/** `/v3/whoami`: which key this is and what it may do. */
+export const whoamiRoute = defineRoute({
+  id: 'whoami',
+  address: '/v3/whoami',
+  tag: 'Account',
+  summary: 'Which key this is',
+  description: 'The key of the request (never its text), its plan, and what the plan allows.',
+  path: {},
+  query: {},
+  data: Type.Object(
+    {
+      key_id: Type.String(),
+      key_prefix: Type.String(),
+      key_last_four: Type.String(),
+      name: Type.String(),
+      plan: Type.String(),
+      created_time: Type.String(),
+      expires_time: TEXT_OR_NULL,
+      ends_time: TEXT_OR_NULL,
+      venues: Type.Array(Type.String()),
+      assets: Type.Union([Type.Array(Type.String()), Type.Null()]),
+      history_days: Type.Union([Type.Integer(), Type.Null()]),
+      history_start_time: TEXT_OR_NULL,
+      features: Type.Array(Type.String()),
+    },
+    { additionalProperties: false },
+  ),
+  async handle({ grant }, { now }) {
+    const { terms, key, windowStart } = callerOf(grant)
+    const start = windowStart(now())
+    const data = {
+      key_id: key?.id,
+      key_prefix: key?.prefix,
+      key_last_four: key?.lastFour,
+      name: key?.name,
+      plan: terms.name,
+      created_time: timeOf(key?.created),
+      expires_time: timeOf(key?.expires),
+      // A key that was rolled works until then.
+      ends_time: timeOf(key?.revoked),
+      venues: terms.venues,
+      assets: terms.assets,
+      history_days: terms.days,
+      history_start_time: terms.days === null ? null : timeOf(start),
+      features: terms.features,
+    }
+    return { kind: 'data', data, count: 1, meta: {} }
+  },
+})
+
+function timeOf(time: Micros | undefined): string | null {
+  return time === undefined ? null : printMicros(time)
+}

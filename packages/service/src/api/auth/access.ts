@@ -1,0 +1,59 @@
+import { join } from 'node:path'
+import { toMicros, type Micros } from '@priorbook/sdk/domain'
+import { createAuthenticator, type Authenticator } from './authenticator.ts'
+import { CONTROL_FILE, openControl } from './control.ts'
+import { hashKey } from './key-text.ts'
+import { createKeyRing, type KeyRing } from './keys.ts'
+import { LIMITS_FILE, openLimiter, type Limiter } from './limiter.ts'
+import { openPlanBook, PLANS_FILE, type PlanBook } from './plans.ts'
+import { deriveKeyText, readSecrets } from './secrets.ts'
+import { createUsageMeter, type UsageMeter } from './usage.ts'
+
+/** Everything that decides who may ask what how often, for one data folder. */
+export type Access = {
+  readonly keys: KeyRing
+  readonly plans: PlanBook
+  readonly authenticator: Authenticator
+  readonly limiter: Limiter
+  readonly usage: UsageMeter
+  /** Newest first; the first one signs cursors. */
+  readonly cursorSecrets: readonly Uint8Array[]
+  /** The key of an emulated data folder, made once and shown at every start. */
+  demoKey(plan: string): string
+  close(): void
+}
+
+/** Opens the control files of a data folder; several processes may. */
+export function openAccess(
+  dataPath: string,
+  options: {
+    readonly plansFile?: string
+    readonly now?: () => Micros
+    readonly onTrouble?: (why: string) => void
+  } = {},
+): Access {
+  const { now = () => toMicros(Date.now() * 1000), onTrouble } = options
+  const plans = openPlanBook(options.plansFile ?? join(dataPath, PLANS_FILE), onTrouble)
+  const database = openControl(join(dataPath, CONTROL_FILE))
+  const keys = createKeyRing(database, now)
+  const limiter = openLimiter(join(dataPath, LIMITS_FILE), onTrouble)
+  const usage = createUsageMeter(database, onTrouble)
+  return {
+    keys,
+    plans,
+    authenticator: createAuthenticator(keys, plans),
+    limiter,
+    usage,
+    cursorSecrets: readSecrets(database, 'cursor', now()),
+    demoKey(plan) {
+      const text = deriveKeyText(readSecrets(database, 'demo_key', now())[0]!)
+      if (keys.findByHash(hashKey(text)) === undefined) keys.create({ plan, name: 'demo', text })
+      return text
+    },
+    close() {
+      usage.close()
+      limiter.close()
+      database.close()
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import type { Answer, Notice } from '../kit/route.ts'
+import { hashBody } from './body-hash.ts'
+import type { BufferPool } from './buffers.ts'
+import { chooseEncoding, isWorthPacking, pack, type Encoding } from './encoding.ts'
+import { writeEnvelope } from './envelope.ts'
+import type { Exchange } from './exchange.ts'
+import { DATA_POLICY, FOR_EVER, PAGE_POLICY } from './headers.ts'
+import { streamBody } from './stream-body.ts'
+
+/** Sends what a handler answered. */
+export async function sendAnswer(
+  exchange: Exchange,
+  answer: Answer,
+  notice: Notice | undefined,
+  pool: BufferPool,
+): Promise<void> {
+  switch (answer.kind) {
+    case 'data': {
+      const { bytes, release } = writeEnvelope(answer, notice, pool)
+      const more = { isFinal: answer.isFinal === true, rows: answer.count, release }
+      return sendWhole(exchange, 'application/json; charset=utf-8', bytes, more)
+    }
+    case 'text': {
+      if (answer.nextCursor !== undefined)
+        exchange.headers.push('Link', linkTo(exchange, answer.nextCursor))
+      // Bytes may be a view of what the handler writes next.
+      const { bytes, release } =
+        typeof answer.body === 'string'
+          ? { bytes: Buffer.from(answer.body), release: undefined }
+          : copyOf(answer.body, pool)
+      const more = { isFinal: answer.isFinal === true, rows: 0, release }
+      return sendWhole(exchange, answer.contentType, bytes, more)
+    }
+    case 'stream':
+      return sendStream(exchange, answer)
+  }
+}
+
+type Whole = {
+  readonly isFinal: boolean
+  readonly rows: number
+  readonly release: (() => void) | undefined
+}
+
+async function sendWhole(
+  exchange: Exchange,
+  contentType: string,
+  bytes: Buffer,
+  { isFinal, rows, release }: Whole,
+): Promise<void> {
+  const { headers: asked } = exchange.request
+  const encoding: Encoding = isWorthPacking(bytes.length)
+    ? chooseEncoding(asked['accept-encoding'])
+    : 'identity'
+  const headers = ['Content-Type', contentType]
+  if (isFinal) {
+    // Each encoding is a representation of its own.
+    const tag = `"${hashBody(bytes)}${encoding === 'identity' ? '' : `-${encoding}`}"`
+    headers.push('ETag', tag, 'Cache-Control', FOR_EVER)
+    if (isKnown(asked['if-none-match'], tag)) {
+      exchange.send(304, headers.slice(2), undefined, 0)
+      release?.()
+      return
+    }
+  } else headers.push('Cache-Control', 'no-store')
+  const isPage = contentType.startsWith('text/html')
+  headers.push('Content-Security-Policy', isPage ? PAGE_POLICY : DATA_POLICY)
+  if (encoding === 'identity') {
+    headers.push('Content-Length', String(bytes.length))
+    exchange.send(200, headers, bytes, rows, release)
+    return
+  }
+  const packed = pack(bytes, encoding)
+  const body = packed instanceof Promise ? await packed : packed
+  release?.()
+  headers.push('Content-Encoding', encoding, 'Content-Length', String(body.length))
+  exchange.send(200, headers, body, rows)
+}
+
+async function sendStream(
+  exchange: Exchange,
+  { contentType, headers = {}, body }: Extract<Answer, { kind: 'stream' }>,
+): Promise<void> {
+  const { request, response, verb } = exchange
+  const own = Object.entries(headers).flat()
+  // A file that says how long it is, or how it is packed, goes out as it is.
+  const isFixed = Object.keys(headers).some((name) => /^content-(length|encoding)$/i.test(name))
+  const encoding =
+    isFixed || isPacked(contentType)
+      ? 'identity'
+      : chooseEncoding(request.headers['accept-encoding'])
+  const all = ['Content-Type', contentType, 'Content-Security-Policy', DATA_POLICY, ...own]
+  if (!Object.keys(headers).some((name) => /^cache-control$/i.test(name))) {
+    all.push('Cache-Control', 'no-store')
+  }
+  if (encoding !== 'identity') all.push('Content-Encoding', encoding)
+  exchange.head(200, all)
+  if (verb === 'HEAD') {
+    await body[Symbol.asyncIterator]().return?.()
+    response.end()
+    exchange.finished(200, 0, 0)
+    return
+  }
+  // The first bytes of the head leave before a slow first piece is made.
+  response.flushHeaders()
+  let sent = { bytes: 0, isWhole: false }
+  try {
+    sent = await streamBody(response, body, encoding)
+  } finally {
+    // 499 as other servers write it: the client went away.
+    exchange.finished(sent.isWhole ? 200 : 499, sent.bytes, 0)
+  }
+}
+
+// Parquet and the tape are compressed inside.
+function isPacked(contentType: string): boolean {
+  return /parquet|tape|zstd|gzip/.test(contentType)
+}
+
+function copyOf(
+  body: Uint8Array,
+  pool: BufferPool,
+): { bytes: Buffer; release: (() => void) | undefined } {
+  const lent = pool.take(body.length)
+  lent.bytes.set(body)
+  return lent
+}
+
+function isKnown(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false
+  if (header.trim() === '*') return true
+  return header.split(',').some((one) => one.trim().replace(/^W\//, '') === tag)
+}
+
+// The same address with the cursor of the next page.
+function linkTo({ request }: Exchange, cursor: string): string {
+  const url = request.url ?? '/'
+  const mark = url.indexOf('?')
+  const path = mark === -1 ? url : url.slice(0, mark)
+  const parts = mark === -1 ? [] : url.slice(mark + 1).split('&')
+  const kept = parts.filter((part) => part !== '' && !part.startsWith('cursor='))
+  const safe = [...kept, `cursor=${cursor}`].join('&').replaceAll(/[<>"]/g, encodeURIComponent)
+  return `<${path.replaceAll(/[<>"]/g, encodeURIComponent)}?${safe}>; rel="next"`
+}

@@ -1,0 +1,277 @@
+import { randomBytes } from 'node:crypto'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fastify, type FastifyHttpOptions, type FastifyInstance } from 'fastify'
+import { toMicros, VENUE_IDS, type Micros } from '@priorbook/sdk/domain'
+import { Problem } from '@priorbook/sdk/wire'
+import type { Store } from '../store/store.ts'
+import type { AccountDesk, RecorderPulse } from './account/desk.ts'
+import { createDocuments } from './account/documents.ts'
+import { ACCOUNT_ROUTES } from './account/index.ts'
+import type { Access } from './auth/access.ts'
+import { createGrant } from './auth/grant.ts'
+import { redactKeys } from './auth/key-text.ts'
+import type { Plan } from './auth/plans.ts'
+import { deriveSecret } from './auth/secrets.ts'
+import { BufferPool } from './http/buffers.ts'
+import { createClientErrorHandler } from './http/client-error.ts'
+import { createDispatcher, createPost, type Post, type Task } from './http/dispatch.ts'
+import { Exchange, type Outcome, type VerbedRequest } from './http/exchange.ts'
+import { commonHeaders } from './http/headers.ts'
+import { Turnstile } from './http/turnstile.ts'
+import { createCursorCodec } from './kit/cursor.ts'
+import type { ApiContext, Notice, Route } from './kit/route.ts'
+import { ROUTES } from './routes.ts'
+
+/** Where requests are logged. */
+export interface RequestLog {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** What a server serves, from where and to whom. */
+export type ApiServerOptions = {
+  readonly store: Store
+  readonly access: Access
+  /** A sentence for every answer, such as that the data are emulated. */
+  readonly notice?: Notice
+  readonly journalDir?: string
+  readonly auditor?: ApiContext['auditor']
+  /** What `/v3/demo` serves; absent where there is nothing to show. */
+  readonly demo?: { readonly store: Store; readonly notice?: Notice }
+  /** The one origin whose pages may read answers; absent for none. */
+  readonly corsOrigin?: string
+  readonly log?: RequestLog
+  readonly recorder?: () => RecorderPulse | undefined
+  readonly now?: () => Micros
+  readonly routes?: readonly Route[]
+  readonly timeouts?: Partial<Timeouts>
+}
+
+/** How long the server waits, in milliseconds. */
+export type Timeouts = {
+  /** For the whole header, and for the whole request. */
+  readonly headersMs: number
+  readonly requestMs: number
+  /** How often slow requests are looked for. */
+  readonly checkMs: number
+  readonly keepAliveMs: number
+  /** For a socket on which nothing moves. */
+  readonly idleMs: number
+}
+
+/** A server of the interface. */
+export type ApiServer = {
+  readonly fastify: FastifyInstance
+  /** Listens and gives the address. */
+  listen(at: {
+    readonly host: string
+    readonly port: number
+    /** Several processes on one port. */
+    readonly reusePort?: boolean
+  }): Promise<{ readonly url: string; readonly port: number }>
+  /** Finishes what runs, at most so long, then closes. */
+  close(deadlineMs?: number): Promise<void>
+}
+
+const TIMEOUTS: Timeouts = {
+  headersMs: 10_000,
+  requestMs: 15_000,
+  checkMs: 500,
+  keepAliveMs: 30_000,
+  idleMs: 60_000,
+}
+const MAX_HEADER = 16_384
+const CLOSE_MS = 10_000
+
+const DEMO_PLAN: Plan = {
+  name: 'demo',
+  rank: 0,
+  venues: [...VENUE_IDS],
+  assets: null,
+  days: null,
+  per_second: null,
+  per_minute: null,
+  features: [],
+}
+
+/** Creates the server of `/v3`; it listens when it is told to. */
+export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const { access, log } = options
+  const routes = options.routes ?? ROUTES
+  const now = options.now ?? (() => toMicros(Date.now() * 1000))
+  const nextRequestId = createRequestIds()
+  const common = commonHeaders(options.corsOrigin)
+  const onFinished = createOnFinished(access, log)
+  const dispatch = createDispatcher({
+    access,
+    pool: new BufferPool(),
+    now,
+    corsOrigin: options.corsOrigin,
+    onFailure: (error, { id, routeId }) => {
+      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
+      log?.error({ id, route: routeId, error: redactKeys(stack) }, 'a request failed')
+    },
+  })
+  const turnstile = new Turnstile<Task>(dispatch)
+  const timeouts = { ...TIMEOUTS, ...options.timeouts }
+
+  const settings: FastifyHttpOptions<Server> = {
+    logger: false,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    keepAliveTimeout: timeouts.keepAliveMs,
+    requestTimeout: timeouts.requestMs,
+    connectionTimeout: timeouts.idleMs,
+    http: {
+      maxHeaderSize: MAX_HEADER,
+      headersTimeout: timeouts.headersMs,
+      connectionsCheckingInterval: timeouts.checkMs,
+      requireHostHeader: false,
+    },
+    // Handlers see GET alone: what another method means is decided with the key, not by the router.
+    rewriteUrl(raw) {
+      if (raw.method !== 'GET') {
+        ;(raw as VerbedRequest).verb = raw.method ?? ''
+        raw.method = 'GET'
+      }
+      return raw.url ?? '/'
+    },
+    routerOptions: {
+      // Long values are refused by their own tables, with their names.
+      maxParamLength: MAX_HEADER,
+      // Parameters are read by the table of their route, so that repeated ones are seen.
+      querystringParser: (text) => ({ text }),
+    },
+    frameworkErrors(_error, request, reply) {
+      reply.hijack()
+      pass(request.raw, reply.raw, undefined, {}, '', {
+        refusal: new Problem('unknown_route', 'the address is not valid UTF-8 in percent signs'),
+      })
+    },
+    clientErrorHandler: createClientErrorHandler(nextRequestId, (problem, id) => {
+      log?.info({ id, code: problem.code }, 'no request')
+    }),
+  }
+  const app = fastify(settings)
+
+  const pass = (
+    request: VerbedRequest,
+    response: Exchange['response'],
+    post: Post | undefined,
+    params: Readonly<Record<string, string>>,
+    query: string,
+    more: Pick<Task, 'refusal' | 'isOpen'> = {},
+  ): void => {
+    const exchange = new Exchange(request, response, nextRequestId(), common, onFinished)
+    if (post !== undefined) exchange.routeId = post.route.id
+    turnstile.pass({ exchange, post, params, query, ...more })
+  }
+
+  const serve = (address: string, post: Post): void => {
+    app.get(address.replaceAll(/\{(\w+)\}/g, ':$1'), (request, reply) => {
+      reply.hijack()
+      const { text } = request.query as { text: string }
+      pass(request.raw, reply.raw, post, request.params as Record<string, string>, text)
+    })
+  }
+
+  const documents = createDocuments(routes, access.plans)
+  const desk: AccountDesk = {
+    limits: (keyId, plan) => access.limiter.look(keyId, plan, now() / 1000),
+    usage: (keyId, firstDay) => access.usage.read(keyId, firstDay),
+    recorder: () => options.recorder?.(),
+    document: documents,
+  }
+  const context: ApiContext = {
+    store: options.store,
+    cursors: createCursorCodec(access.cursorSecrets),
+    desk,
+    now,
+    ...(options.journalDir === undefined ? {} : { journalDir: options.journalDir }),
+    ...(options.auditor === undefined ? {} : { auditor: options.auditor }),
+    ...(options.notice === undefined ? {} : { notice: options.notice }),
+  }
+  const open = createGrant(DEMO_PLAN, [DEMO_PLAN], undefined, 'keyless')
+  for (const route of routes) {
+    const post = createPost(route, context, route.isKeyless === true ? open : undefined)
+    for (const address of [route.address, ...(route.aliases ?? [])]) serve(address, post)
+  }
+
+  const { demo } = options
+  if (demo !== undefined) {
+    const secrets = access.cursorSecrets.map((secret) => deriveSecret(secret, 'demo'))
+    const demoContext: ApiContext = {
+      store: demo.store,
+      cursors: createCursorCodec(secrets),
+      now,
+      ...(demo.notice === undefined ? {} : { notice: demo.notice }),
+    }
+    for (const route of routes.filter(isDemonstrable)) {
+      const post = createPost(route, demoContext, open)
+      for (const address of [route.address, ...(route.aliases ?? [])]) {
+        serve(toDemoAddress(address), post)
+      }
+    }
+  }
+  app.get('/v3/demo/*', (request, reply) => {
+    reply.hijack()
+    pass(request.raw, reply.raw, undefined, {}, '', { isOpen: true })
+  })
+  app.setNotFoundHandler((request, reply) => {
+    reply.hijack()
+    pass(request.raw, reply.raw, undefined, {}, '')
+  })
+  await app.ready()
+  // A server that cannot do what a client expects of it may answer all the same.
+  app.server.on('checkExpectation', (request, response) => {
+    app.server.emit('request', request, response)
+  })
+
+  return {
+    fastify: app,
+    async listen({ host, port, reusePort = false }) {
+      await app.listen({ host, port, ...(reusePort ? { reusePort } : {}) })
+      const bound = (app.server.address() as AddressInfo).port
+      return { url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`, port: bound }
+    },
+    async close(deadlineMs = CLOSE_MS) {
+      const { server } = app
+      const timer = setTimeout(() => server.closeAllConnections(), deadlineMs)
+      try {
+        await app.close()
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+  }
+}
+
+/** True for routes that the demo copies: those that read the store. */
+export function isDemonstrable(route: Route): boolean {
+  return route.address.startsWith('/v3/') && !ACCOUNT_ROUTES.includes(route)
+}
+
+/** The address of a route in the demo. */
+export function toDemoAddress(address: string): string {
+  return address.replace('/v3/', '/v3/demo/')
+}
+
+function createRequestIds(): () => string {
+  const prefix = randomBytes(6).toString('hex')
+  let count = 0
+  return () => `${prefix}-${(++count).toString(36)}`
+}
+
+function createOnFinished(access: Access, log: RequestLog | undefined): (outcome: Outcome) => void {
+  return ({ exchange, status, bytes, rows }) => {
+    const { grant, routeId, id, verb, startedMs } = exchange
+    if (grant !== undefined) access.usage.note(grant.keyId, routeId, status, rows, bytes)
+    if (log === undefined) return
+    const ms = Math.round((performance.now() - startedMs) * 1000) / 1000
+    const key = grant?.keyId ?? 'none'
+    log.info({ id, method: verb, route: routeId, status, ms, bytes, key }, 'request')
+  }
+}
