@@ -93,7 +93,7 @@ export function toSampleJson(
     outcome: context.outcome ?? null,
     token_id: context.tokenId ?? null,
     source_time: timeJson(source === ABSENT ? undefined : source, style),
-    received_time: timeJson(columns.received[row]!, style)!,
+    received_time: timeJson(columns.received[row], style)!,
     sequence: ordinal,
     [metric]: decimalJson(printScaled(columns.value[row]!, SAMPLE_DECIMALS), style)!,
     flags: flagNames(columns.flags[row]!),

@@ -98,7 +98,7 @@ export function toTradeJson(
     size: decimalJson(size, style)!,
     taker_side: taker,
     source_time: timeJson(present(columns.source[row]!), style),
-    received_time: timeJson(columns.received[row]!, style)!,
+    received_time: timeJson(columns.received[row], style)!,
     sequence: ordinal,
     flags: flagNames(columns.flags[row]!),
     native: {

@@ -24,9 +24,6 @@ import { defineRoute, type Route } from '../kit/route.ts'
 import { noticeMeta, styleOf } from './page.ts'
 import { aliasOf, TAGS } from './venue-words.ts'
 
-/** A stored row beside the raw message that it was derived from. */
-export const AUDIT_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(auditRoute)
-
 const RAW = objectOf({
   text: TEXT,
   encoding: { enum: ['utf8', 'base64'] },
@@ -57,6 +54,9 @@ const AUDIT_SCHEMA: JsonSchema = {
     }),
   ],
 }
+
+/** A stored row beside the raw message that it was derived from. */
+export const AUDIT_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(auditRoute)
 
 function auditRoute(address: VenueAddress): Route {
   const { venue } = address

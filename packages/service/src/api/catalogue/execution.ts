@@ -36,12 +36,18 @@ import { noticeMeta, styleOf, windowNotice } from './page.ts'
 import { ladderOf } from './quote.ts'
 import { aliasOf, TAGS } from './venue-words.ts'
 
-/** What an order would have met, with the evidence for it. */
-export const EXECUTION_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(executionRoute)
-
 const SIZE: Param<string> = {
   ...textParam(40, 'How much, in the size unit of the venue: a positive decimal.', '100'),
 }
+
+const OUTCOME_RULE: Readonly<Record<VenueId, string>> = {
+  venuea: 'The first outcome by default; the other one is its complement.',
+  venueb: 'outcome is yes (the default) or no; no is the complement of yes.',
+  venuec: 'Every token has a book of its own: outcome or token_id is required.',
+}
+
+/** What an order would have met, with the evidence for it. */
+export const EXECUTION_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(executionRoute)
 
 function executionRoute(address: VenueAddress): Route {
   const { venue } = address
@@ -106,12 +112,6 @@ function executionRoute(address: VenueAddress): Route {
       return { kind: 'data', data, count: 1, meta: { ...meta, ...noticeMeta(short) } }
     },
   })
-}
-
-const OUTCOME_RULE: Readonly<Record<VenueId, string>> = {
-  venuea: 'The first outcome by default; the other one is its complement.',
-  venueb: 'outcome is yes (the default) or no; no is the complement of yes.',
-  venuec: 'Every token has a book of its own: outcome or token_id is required.',
 }
 
 function parseSize(text: string, venue: VenueId): number {

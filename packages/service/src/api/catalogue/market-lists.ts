@@ -2,7 +2,6 @@ import { MARKET_STATUSES, type VenueId } from '@priorbook/sdk/domain'
 import { floorOf, listOf, MARKET_SCHEMAS, timeJson, toMarketJson } from '@priorbook/sdk/wire'
 import type { MarketQuery } from '../../store/store.ts'
 import { VENUE_A_ADDRESS, VENUE_B_ADDRESS, VENUE_C_ADDRESS } from '../kit/addresses.ts'
-import type { CursorScope } from '../kit/cursor.ts'
 import { requireRecordedAsset } from '../kit/market-lookup.ts'
 import { textParam, timeParam, wordParam } from '../kit/param.ts'
 import { planAsset } from '../kit/plan-asset.ts'
@@ -132,7 +131,7 @@ async function listMarkets(
   given: { readonly venue: VenueId } & { readonly [Name in keyof Filters]: string | undefined },
 ): Promise<Answer> {
   const style = styleOf(request.query)
-  const page = openPage(request, context, given as CursorScope, NO_END)
+  const page = openPage(request, context, given, NO_END)
   const filters = marketFilters(given, page.range)
   const { grant } = request
   const { markets, last, hasMore } = await walkMarkets(context, filters, page, ({ record }) =>

@@ -1,11 +1,4 @@
-import {
-  ANY_MARKET_SCHEMA,
-  listOf,
-  MARKET_SCHEMAS,
-  objectOf,
-  timeJson,
-  toMarketJson,
-} from '@priorbook/sdk/wire'
+import { listOf, MARKET_SCHEMAS, objectOf, timeJson, toMarketJson } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../kit/addresses.ts'
 import { findMarket } from '../kit/market-lookup.ts'
@@ -25,6 +18,19 @@ import {
 import { takeTurns } from './pause.ts'
 import { answerRows } from './row-answer.ts'
 import { aliasOf, TAGS } from './venue-words.ts'
+
+// The schemas of a record with the number of its version.
+const REVISION_SCHEMAS = Object.fromEntries(
+  Object.entries(MARKET_SCHEMAS).map(([venue, schema]) => {
+    const { properties, required } = schema as {
+      properties: Record<string, object>
+      required: string[]
+    }
+    const revision = { type: 'integer', minimum: 1 }
+    const optional = Object.keys(properties).filter((name) => !required.includes(name))
+    return [venue, objectOf({ ...(properties as {}), revision }, { optional })]
+  }),
+) as typeof MARKET_SCHEMAS
 
 /** The record of one market, and its history. */
 export const MARKET_RECORD_ROUTES: readonly Route[] = VENUE_ADDRESSES.flatMap((address) => [
@@ -127,22 +133,6 @@ function revisionsRoute(address: VenueAddress): Route {
     },
   })
 }
-
-/** The schemas of a record with the number of its version. */
-const REVISION_SCHEMAS = Object.fromEntries(
-  Object.entries(MARKET_SCHEMAS).map(([venue, schema]) => {
-    const { properties, required } = schema as {
-      properties: Record<string, object>
-      required: string[]
-    }
-    const revision = { type: 'integer', minimum: 1 }
-    const optional = Object.keys(properties).filter((name) => !required.includes(name))
-    return [venue, objectOf({ ...(properties as {}), revision }, { optional })]
-  }),
-) as typeof MARKET_SCHEMAS
-
-/** Any record, for routes across venues. */
-export const ANY_MARKET = ANY_MARKET_SCHEMA
 
 const SLICE = 200
 

@@ -24,15 +24,15 @@ import { noticeMeta, openPage, rangeMeta, styleOf, windowNotice } from './page.t
 import { answerRows } from './row-answer.ts'
 import { aliasOf, TAGS } from './venue-words.ts'
 
-/** Samples of one metric of a market. */
-export const TIMESERIES_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(timeseriesRoute)
-
 const METRIC = required(
   wordParam(
     SAMPLE_METRICS,
     'Exactly one of: chance (the displayed probability signal), price (the displayed quoted market value), last_trade (the newest execution sample).',
   ),
 )
+
+/** Samples of one metric of a market. */
+export const TIMESERIES_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(timeseriesRoute)
 
 function timeseriesRoute(address: VenueAddress): Route {
   const { venue } = address
