@@ -62,7 +62,7 @@ export function asOfRoute(address: VenueAddress): Route {
         books.push(book)
       }
       const more = { at, knownAt: Math.min(at, knownAt ?? at), isFinal }
-      return answerBooks(context, venue, target, books, { format: request.format, query }, more)
+      return answerBooks(venue, target, books, { format: request.format, query }, more)
     },
   })
 }

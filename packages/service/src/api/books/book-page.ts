@@ -1,5 +1,5 @@
 import type { Gap, MarketRecord, Micros, VenueId } from '@priorbook/sdk/domain'
-import { timeJson, toGapJson, toMarketJson, type ValueStyle } from '@priorbook/sdk/wire'
+import { timeJson, toGapJson, type ValueStyle } from '@priorbook/sdk/wire'
 import {
   DEFAULT_LIMIT,
   INTERVALS,
@@ -83,14 +83,14 @@ export async function answerPage(
   const { walk } = opened
 
   const rows = await readPage(context, opened, query)
-  const gaps = await gapsOfPage(context.store, walk, rows, {
+  const gaps = await gapsOfPage(target.known, walk, rows, {
     order,
     knownAt: query.known_at,
     source: opened.source,
   })
   addToReceipt(walk, rows, gaps, order)
-  const known = Math.min(query.known_at ?? Infinity, rows.received ?? walk.end - 1)
-  const market = await context.store.market(address.venue, record.marketId, known)
+  const at = Math.min(query.known_at ?? Infinity, rows.received ?? walk.end - 1)
+  const market = await target.known.marketAt(record.marketId, at)
   const isFinal = await isSettled(context, opened, request, rows, gaps)
   const style = { numberFormat: query.number_format, timeFormat: query.time_format }
   const notices = await noticesOf(context, opened, grant, record, rows, gaps, style)
@@ -113,7 +113,7 @@ export async function answerPage(
     return { kind: 'text', contentType: 'application/x-ndjson', body, ...next }
   }
   if (format === 'csv') {
-    const body = Uint8Array.from(kind.render('csv', rows.parts, target))
+    const body = kind.render('csv', rows.parts, target)
     return { kind: 'text', contentType: 'text/csv; charset=utf-8', body, ...next }
   }
   const meta: Meta = {
@@ -122,7 +122,7 @@ export async function answerPage(
       end_time: timeJson(walk.end, style),
     },
     gaps: gaps.map((gap) => toGapJson(gap, style)),
-    market: market === undefined ? null : toMarketJson(market, style),
+    market: market === undefined ? null : target.memory.marketText(market, style),
     ...(notices.length > 0 && { notice: notices.length === 1 ? notices[0]! : notices }),
     ...('excluded' in rows && { rows_without_source_time: rows.excluded }),
     ...(receipt !== undefined && { receipt }),

@@ -9,10 +9,15 @@ import {
   type VenueAddress,
 } from '../kit/index.ts'
 
+import { StoreMemory, type VenueMemory } from './store-memory.ts'
+
 /** The market that a request is about, and those of its books that it asks for. */
 export type BookTarget = {
   readonly record: MarketRecord
   readonly instruments: readonly MarketInstrument[]
+  readonly memory: StoreMemory
+  /** Records and gaps of the venue, for this request. */
+  readonly known: VenueMemory
 }
 
 /** Which tokens of a market of venue C are asked for. */
@@ -31,8 +36,11 @@ export async function findTarget(
     readonly grant: Grant
   },
 ): Promise<BookTarget> {
-  const { record } = await findMarket(context, address, request.path, request.grant)
+  const memory = StoreMemory.of(context.store)
+  const known = await memory.recall(address.venue)
+  const { path, grant } = request
+  const { record } = await findMarket(context, address, path, grant, (_, id) => known.market(id))
   const all = await instrumentsOf(context, record)
   const instruments = chooseOutcomes(all, request.query)
-  return { record, instruments }
+  return { record, instruments, memory, known }
 }

@@ -46,7 +46,7 @@ export function latestRoute(address: VenueAddress): Route {
         books.push(await readLatest(context, grant, target.record, instrument, style))
       }
       const more = { knownAt: Number.MAX_SAFE_INTEGER, isFinal: false }
-      return answerBooks(context, venue, target, books, { format: request.format, query }, more)
+      return answerBooks(venue, target, books, { format: request.format, query }, more)
     },
   })
 }

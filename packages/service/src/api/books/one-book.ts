@@ -1,7 +1,7 @@
 import type { BookRun } from '@priorbook/sdk/tape'
 import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
-import { timeJson, toGapJson, toMarketJson, type ValueStyle } from '@priorbook/sdk/wire'
-import type { Answer, ApiContext, MarketInstrument, Notice, RouteRequest } from '../kit/index.ts'
+import { timeJson, toGapJson, type ValueStyle } from '@priorbook/sdk/wire'
+import type { Answer, MarketInstrument, Notice, RouteRequest } from '../kit/index.ts'
 import type { BookTarget } from './book-target.ts'
 import { renderBooks } from './renderers.ts'
 
@@ -26,7 +26,6 @@ export type OneBookQuery = {
  * are left out and explained; without any, `data` is null.
  */
 export async function answerBooks(
-  context: ApiContext,
   venue: VenueId,
   target: BookTarget,
   books: readonly OneBook[],
@@ -48,13 +47,13 @@ export async function answerBooks(
     0,
   )
   const known = parts.length === 0 ? more.knownAt : Math.min(newest, more.knownAt)
-  const market = await context.store.market(venue, target.record.marketId, known)
+  const market = await target.known.marketAt(target.record.marketId, known)
   const options = { ladders: true, depth: query.depth, ...style }
   const { isFinal } = more
 
   if (format === 'csv') {
     const body = renderBooks((renderer) => renderer.renderCsv(parts, instruments, options))
-    return { kind: 'text', contentType: CSV, body: Uint8Array.from(body), isFinal }
+    return { kind: 'text', contentType: CSV, body, isFinal }
   }
   if (format === 'ndjson') {
     const body = renderBooks((renderer) => renderer.renderNdjson(parts, instruments, options))
@@ -75,7 +74,7 @@ export async function answerBooks(
     meta: {
       range: { start_time: at, end_time: at },
       gaps: books.flatMap(({ gap }) => (gap === undefined ? [] : [toGapJson(gap, style)])),
-      market: market === undefined ? null : toMarketJson(market, style),
+      market: market === undefined ? null : target.memory.marketText(market, style),
       ...(notices.length > 0 && { notice: notices.length === 1 ? notices[0]! : notices }),
     },
     isFinal,

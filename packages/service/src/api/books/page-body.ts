@@ -26,11 +26,11 @@ export function toLines(
   // Oldest first here: a gap stands before the first row after it.
   for (const gap of more.isDown ? gaps.toReversed() : gaps) {
     const [before, after] = splitAt(rest, keys, gap)
-    if (before.length > 0) pieces.push(Uint8Array.from(more.render(before)))
+    if (before.length > 0) pieces.push(more.render(before).slice())
     pieces.push(line('gap', more.toGapLine(gap)))
     rest = after
   }
-  if (rest.length > 0) pieces.push(Uint8Array.from(more.render(rest)))
+  if (rest.length > 0) pieces.push(more.render(rest).slice())
   if (more.isDown) pieces.reverse()
   for (const notice of more.notices) pieces.push(line('notice', notice))
   if (more.receipt !== undefined) pieces.push(line('receipt', more.receipt))

@@ -1,7 +1,8 @@
 import type { Gap } from '@priorbook/sdk/domain'
-import type { Order, Store } from '../../store/store.ts'
+import type { Order } from '../../store/store.ts'
 import type { PageRows } from './page-rows.ts'
 import type { SourceRange } from './source-rows.ts'
+import type { VenueMemory } from './store-memory.ts'
 import type { Lane, Walk } from './walk.ts'
 
 /**
@@ -9,7 +10,7 @@ import type { Lane, Walk } from './walk.ts'
  * row, so that each stands on one page. The last page also has those after its last row.
  */
 export async function gapsOfPage(
-  store: Store,
+  known: VenueMemory,
   walk: Walk,
   rows: PageRows,
   options: {
@@ -20,12 +21,12 @@ export async function gapsOfPage(
 ): Promise<readonly Gap[]> {
   const { order, knownAt, source } = options
   const isDown = order === 'desc'
-  const { venue, marketId } = walk.lanes[0]!.instrument
+  const { marketId } = walk.lanes[0]!.instrument
   const span = spanOf(walk, rows, isDown, source !== undefined)
   const keys = new Set([...walk.lanes.map(({ instrument }) => instrument.key), marketId, ''])
   const listed: Gap[] = []
   for (const key of keys) {
-    for (const gap of await store.gaps({ venue, key, ...span })) listed.push(gap)
+    for (const gap of await known.gaps(key, span)) listed.push(gap)
   }
   const isOnPage = (gap: Gap): boolean => {
     if (!touches(gap, walk, source)) return false
@@ -44,9 +45,9 @@ export async function gapsOfPage(
     return isAfter && (!rows.hasMore || isBefore)
   }
   const gaps = distinct([...listed, ...rows.corrupt]).filter(isOnPage)
-  const known = knownAt === undefined ? gaps : gaps.flatMap((gap) => asKnownAt(gap, knownAt))
-  known.sort((a, b) => a.start - b.start || a.afterSequence - b.afterSequence)
-  return isDown ? known.reverse() : known
+  const shown = knownAt === undefined ? gaps : gaps.flatMap((gap) => asKnownAt(gap, knownAt))
+  shown.sort((a, b) => a.start - b.start || a.afterSequence - b.afterSequence)
+  return isDown ? shown.reverse() : shown
 }
 
 /** A gap as it was known at a time: not at all, or still open. */

@@ -14,7 +14,7 @@ export function renderBooks(render: (renderer: BookRenderer) => Uint8Array): Uin
   const renderer = free.pop() ?? (made < MOST ? create() : undefined)
   if (renderer === undefined) {
     // All are lent out in this turn: a copy costs less than another renderer.
-    return Uint8Array.from(render(spare()))
+    return render(spare()).slice()
   }
   setImmediate(() => free.push(renderer))
   return render(renderer)

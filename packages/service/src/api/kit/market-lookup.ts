@@ -1,3 +1,4 @@
+import type { VenueId } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
 import type { VenueAddress } from './addresses.ts'
@@ -9,19 +10,22 @@ import type { ApiContext, Grant } from './route.ts'
 /**
  * The market that a path names, as known last. The plan is asked first, so that a key learns nothing
  * of markets that it may not see; then a wrong kind of identifier gets a hint that names the right one.
+ * `read` may know the market already.
  */
 export async function findMarket(
   context: ApiContext,
   address: VenueAddress,
   path: Readonly<Record<string, string | undefined>>,
   grant?: Grant,
+  read: (venue: VenueId, id: string) => Promise<MarketState | undefined> = (venue, id) =>
+    context.store.market(venue, id),
 ): Promise<MarketState> {
   const { venue } = address
   const id = path[address.marketParam] ?? ''
   const asset = venue === 'venuec' ? path['asset']?.toUpperCase() : undefined
   grant?.requireVenue(venue)
   if (asset !== undefined) grant?.requireAsset(venue, asset)
-  const state = await context.store.market(venue, id)
+  const state = await read(venue, id)
   if (state === undefined) {
     if (asset !== undefined) await requireRecordedAsset(context, asset)
     throw new Problem('unknown_market', `no market ${show(id)} of this venue is recorded`, {

@@ -1,0 +1,126 @@
+import type { Gap, VenueId } from '@priorbook/sdk/domain'
+import { toMarketJson, type ValueStyle } from '@priorbook/sdk/wire'
+import { JsonText } from '../kit/json-text.ts'
+import type { MarketState, Store } from '../../store/store.ts'
+
+// Markets and gap lists that are remembered; longer lists are asked for by range instead.
+const MOST_MARKETS = 4096
+const MOST_GAPS = 200
+// What a store changes without moving its position (retention, a rebuilt tape) is seen after so long.
+const TRUSTED_MS = 1000
+
+type KnownMarket = {
+  readonly newest: MarketState
+  /** States by revision with the latest time that each is known to hold at. */
+  readonly states: Map<number, { readonly state: MarketState; until: number }>
+}
+
+/**
+ * What pages of a store ask for again and again: market records and gaps. All of it holds for one
+ * applied position of the venue, which is asked for first, so that nothing older is told.
+ */
+export class StoreMemory {
+  private static readonly memories = new WeakMap<Store, StoreMemory>()
+  private readonly store: Store
+  private readonly venues = new Map<VenueId, VenueMemory>()
+  private readonly texts = new WeakMap<MarketState, Map<string, JsonText>>()
+
+  private constructor(store: Store) {
+    this.store = store
+  }
+
+  static of(store: Store): StoreMemory {
+    let memory = StoreMemory.memories.get(store)
+    if (memory === undefined) {
+      memory = new StoreMemory(store)
+      StoreMemory.memories.set(store, memory)
+    }
+    return memory
+  }
+
+  /** What is known of a venue now. Ask once a request, and use it for that request alone. */
+  async recall(venue: VenueId): Promise<VenueMemory> {
+    const position = await this.store.appliedPosition(venue)
+    let memory = this.venues.get(venue)
+    if (memory?.position !== position || performance.now() - memory.since > TRUSTED_MS) {
+      memory = new VenueMemory(this.store, venue, position)
+      this.venues.set(venue, memory)
+    }
+    return memory
+  }
+
+  /** A market record as text, made once for each state and style. */
+  marketText(state: MarketState, style: ValueStyle): JsonText {
+    let texts = this.texts.get(state)
+    if (texts === undefined) this.texts.set(state, (texts = new Map()))
+    const name = `${style.numberFormat}/${style.timeFormat}`
+    let text = texts.get(name)
+    if (text === undefined) {
+      text = new JsonText(JSON.stringify(toMarketJson(state, style)))
+      texts.set(name, text)
+    }
+    return text
+  }
+}
+
+/** Markets and gaps of one venue at one applied position. */
+export class VenueMemory {
+  readonly position: number
+  readonly since = performance.now()
+  private readonly store: Store
+  private readonly venue: VenueId
+  private readonly markets = new Map<string, KnownMarket>()
+  private readonly gapLists = new Map<string, readonly Gap[] | 'long'>()
+
+  constructor(store: Store, venue: VenueId, position: number) {
+    this.store = store
+    this.venue = venue
+    this.position = position
+  }
+
+  /** A market as known last. */
+  async market(id: string): Promise<MarketState | undefined> {
+    const known = this.markets.get(id)
+    if (known !== undefined) return known.newest
+    const newest = await this.store.market(this.venue, id)
+    if (newest === undefined) return undefined
+    bound(this.markets)
+    const states = new Map([[newest.revision, { state: newest, until: Infinity }]])
+    this.markets.set(id, { newest, states })
+    return newest
+  }
+
+  /** A market as known at a time. */
+  async marketAt(id: string, time: number): Promise<MarketState | undefined> {
+    const states = this.markets.get(id)?.states ?? new Map<number, never>()
+    for (const { state, until } of states.values()) {
+      if (state.knownAt <= time && time <= until) return state
+    }
+    const state = await this.store.market(this.venue, id, time)
+    if (state === undefined) return undefined
+    const known = states.get(state.revision)
+    if (known !== undefined) known.until = Math.max(known.until, time)
+    else states.set(state.revision, { state, until: time })
+    return known?.state ?? state
+  }
+
+  /** The gaps of a key that may touch a span. */
+  async gaps(
+    key: string,
+    span: { readonly start?: number; readonly end?: number },
+  ): Promise<readonly Gap[]> {
+    const { store, venue } = this
+    let list = this.gapLists.get(key)
+    if (list === undefined) {
+      const gaps = await store.gaps({ venue, key, limit: MOST_GAPS + 1 })
+      list = gaps.length > MOST_GAPS ? 'long' : gaps
+      bound(this.gapLists)
+      this.gapLists.set(key, list)
+    }
+    return list === 'long' ? store.gaps({ venue, key, ...span }) : list
+  }
+}
+
+function bound(map: Map<string, unknown>): void {
+  if (map.size >= MOST_MARKETS) map.delete(map.keys().next().value!)
+}

@@ -1,0 +1,23 @@
+import { createHash, createHmac } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { createCursorCodec } from './cursor.ts'
+
+describe('a cursor', () => {
+  it.each([1, 20, 64, 65, 200])('is signed by HMAC-SHA-256 with a secret of %i bytes', (length) => {
+    const secret = Buffer.alloc(length, 'secret')
+    const cursor = createCursorCodec([secret]).sign({ route: 'x', end: undefined }, { p: 7 })
+    const bytes = Buffer.from(cursor, 'base64url')
+    const scope = createHash('sha256').update('[["end",null],["route","x"]]').digest()
+    const mac = createHmac('sha256', secret).update(scope).update('{"p":7}').digest()
+    expect(bytes.subarray(0, 16)).toEqual(mac.subarray(0, 16))
+    expect(bytes.subarray(16).toString()).toBe('{"p":7}')
+  })
+
+  it('is read with old secrets too, and not with others', () => {
+    const [old, current] = [Buffer.from('old'), Buffer.from('current')]
+    const cursor = createCursorCodec([old]).sign({ route: 'x' }, { p: 7 })
+    expect(createCursorCodec([current, old]).read({ route: 'x' }, cursor)).toEqual({ p: 7 })
+    expect(() => createCursorCodec([current]).read({ route: 'x' }, cursor)).toThrow('cursor')
+    expect(() => createCursorCodec([old]).read({ route: 'y' }, cursor)).toThrow('cursor')
+  })
+})
