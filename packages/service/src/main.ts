@@ -5,6 +5,7 @@ import type { Command } from './commands/command.ts'
 import { demoCommand } from './commands/demo.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { importCommand } from './commands/import.ts'
+import { keysCommand } from './commands/keys.ts'
 import { mergeCommand } from './commands/merge.ts'
 import { rebuildCommand } from './commands/rebuild.ts'
 import { sealCommand } from './commands/seal.ts'
@@ -14,6 +15,7 @@ import { verifyCommand } from './commands/verify.ts'
 /** The commands of `priorbook-server`, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
   serveCommand,
+  keysCommand,
   demoCommand,
   importCommand,
   backfillCommand,

@@ -148,7 +148,9 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     frameworkErrors(_error, request, reply) {
       reply.hijack()
       pass(request.raw, reply.raw, undefined, {}, '', {
-        refusal: new Problem('unknown_route', 'the address is not valid UTF-8 in percent signs'),
+        refusal: new Problem('invalid_parameter', 'the address has percent signs without UTF-8', {
+          hint: 'Write a percent sign itself as %25.',
+        }),
       })
     },
     clientErrorHandler: createClientErrorHandler(nextRequestId, (problem, id) => {

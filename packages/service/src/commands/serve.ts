@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino, type Logger } from 'pino'
+import { PriorbookError } from '@priorbook/sdk/domain'
 import { loadConfig, type Config } from '../config/index.ts'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { untilAborted } from '../lib/wait.ts'
@@ -13,6 +14,8 @@ import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { parseArguments, type Command } from './command.ts'
 import { toConnectors } from './connectors.ts'
 import { startEmulated, type Emulated } from './emulated.ts'
+import { serveApi } from './serve-api.ts'
+import { isUsualPort } from './usual-port.ts'
 
 const CONFIG_FILE = 'priorbook.json'
 const LINE_MS = 1000
@@ -22,6 +25,9 @@ const OPTIONS = new Map([
   ['upstream', 'upstream'],
   ['role', 'role'],
   ['recorder', 'recorder'],
+  ['port', 'api.port'],
+  ['workers', 'api.workers'],
+  ['cors-origin', 'api.corsOrigin'],
   ['ops-port', 'ops.port'],
   ['seed', 'emulator.seed'],
   ['speed', 'emulator.speed'],
@@ -31,11 +37,13 @@ const OPTIONS = new Map([
 export const serveCommand: Command = {
   name: 'serve',
   usage:
-    'serve [--upstream emulator|live|none] [--role capture|api|all] [--config FILE] [--recorder ID] [--ops-port N] [--speed N] [--seed N]',
-  about: 'Records the venues (or their emulator) until it is stopped, and shows what it does.',
+    'serve [--upstream emulator|live|none] [--role capture|api|all] [--port N] [--workers N] [--cors-origin ORIGIN] [--config FILE] [--recorder ID] [--ops-port N] [--speed N] [--seed N]',
+  about:
+    'Records the venues (or their emulator), answers the interface, and shows what it does, until it is stopped.',
   examples: [
     'npm start',
     'priorbook-server serve --upstream live --config priorbook.json',
+    'priorbook-server serve --upstream none --data data --port 8790',
     'priorbook-server serve --upstream emulator --speed 20 --data /tmp/fast',
   ],
   async run(args) {
@@ -61,7 +69,8 @@ function dataOf(config: Config): string {
 async function serve(config: Config, data: DataFolder): Promise<number> {
   mkdirSync(data.path, { recursive: true })
   const isTerminal = process.stdout.isTTY
-  const log = createLog(config, isTerminal ? join(data.path, 'priorbook.log') : undefined)
+  const logFile = isTerminal ? join(data.path, 'priorbook.log') : undefined
+  const log = createLog(config, logFile)
   const stop = new AbortController()
   const onSignal = (): void => stop.abort()
   process.once('SIGTERM', onSignal)
@@ -69,6 +78,7 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
   const isRecording = config.role !== 'api' && config.upstream !== 'none'
   const closers: (() => Promise<void>)[] = []
   try {
+    let failure: { readonly error: unknown } | undefined
     let emulated: Emulated | undefined
     if (isRecording && config.upstream === 'emulator') {
       emulated = await startEmulated(config.emulator)
@@ -99,19 +109,41 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
       disk: forecast(),
       ...(recorder === undefined ? {} : { recorder: recorder.status() }),
     })
-    const ops = await openOpsServer(config.ops, status, createMetrics(status))
+    const ops = await openOps(config.ops, status)
     closers.push(() => ops.close())
     console.log(
       `Priorbook ${isRecording ? `records ${config.upstream}` : 'does not record'}: ${data.path}`,
     )
     console.log(`status ${ops.url}/  metrics ${ops.url}/metrics`)
     log.info({ url: ops.url, data: data.path, upstream: config.upstream }, 'started')
+    if (config.role !== 'capture') {
+      const api = serveApi({
+        config,
+        data,
+        isRecording,
+        status: () => recorder?.status(),
+        logFile,
+        onTrouble: (fields, message) => log.error(fields, message),
+      })
+      // A recorder records from its first second; whoever cannot serve stops all the same.
+      api.catch((error: unknown) => {
+        failure = { error }
+        stop.abort()
+      })
+      closers.push(() =>
+        api.then(
+          (started) => started.stop(),
+          () => undefined,
+        ),
+      )
+    }
     const line = showLine(status, isTerminal)
     try {
       await (recorder === undefined ? untilAborted(stop.signal) : recorder.run(stop.signal))
     } finally {
       line.end()
     }
+    if (failure !== undefined) throw failure.error
     log.info({}, 'stopped')
     return 0
   } finally {
@@ -119,6 +151,23 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
     for (const close of closers.toReversed()) await close()
     process.off('SIGTERM', onSignal)
     process.off('SIGINT', onSignal)
+  }
+}
+
+// Beside a service that runs already the usual port is taken.
+async function openOps(
+  listen: Config['ops'],
+  status: () => ServiceStatus,
+): ReturnType<typeof openOpsServer> {
+  try {
+    return await openOpsServer(listen, status, createMetrics(status))
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw cause
+    if (!isUsualPort('ops.port', listen.port)) {
+      const where = `ops.port ${listen.host}:${listen.port}`
+      throw new PriorbookError('invalid_config', `${where} is taken`, { cause })
+    }
+    return openOpsServer({ ...listen, port: 0 }, status, createMetrics(status))
   }
 }
 

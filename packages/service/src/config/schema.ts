@@ -21,6 +21,32 @@ export const CONFIG_SCHEMA = strict({
     default: 'all',
     description: 'What this process does: record, serve, or both.',
   }),
+  api: strict({
+    host: Type.String({
+      default: '127.0.0.1',
+      description: 'Where the interface listens.',
+    }),
+    port: Type.Integer({
+      default: 8780,
+      minimum: 0,
+      maximum: 65_535,
+      description: 'Its port; 0 takes any free one.',
+    }),
+    workers: Type.Integer({
+      default: 0,
+      minimum: 0,
+      maximum: 256,
+      description: 'How many processes read and answer; 0 takes the cores that recording leaves.',
+    }),
+    corsOrigin: Type.String({
+      default: '',
+      description: 'The origin whose pages may read answers in a browser; empty for none.',
+    }),
+    plans: Type.String({
+      default: '',
+      description: 'A file of plans; empty takes plans.json of the data folder, if there is one.',
+    }),
+  }),
   ops: strict({
     host: Type.String({
       default: '127.0.0.1',

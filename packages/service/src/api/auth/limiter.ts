@@ -149,7 +149,12 @@ function judge(counters: DataView, plan: Plan, nowMs: number): Admission {
   for (const { name } of limits) hit(counters, name, nowMs)
   return {
     isAdmitted: true,
-    limits: limits.map((limit) => ({ ...limit, remaining: limit.remaining - 1 })),
+    limits: limits.map((limit) => ({
+      ...limit,
+      remaining: limit.remaining - 1,
+      // The first request of a window is the oldest one.
+      resetMs: limit.resetMs > nowMs ? limit.resetMs : nowMs + limit.seconds * 1000,
+    })),
   }
 }
 

@@ -79,8 +79,9 @@ export class Exchange {
     }
     this.head(status, headers)
     if (onSent !== undefined) response.once('close', onSent)
-    response.end(body)
-    this.finished(status, this.verb === 'HEAD' ? 0 : (body?.length ?? 0), rows)
+    const sent = this.verb === 'HEAD' ? undefined : body
+    response.end(sent)
+    this.finished(status, sent?.length ?? 0, rows)
   }
 
   problem(problem: Problem): void {

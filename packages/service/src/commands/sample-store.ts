@@ -1,0 +1,35 @@
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { toDataFolder } from '../lib/data-folder.ts'
+import { importRecordings } from '../recorder/import.ts'
+import { findRecordings } from '../recorder/recording.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+
+const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))
+const FOLDER = 'demo'
+
+/** The tape of the sample market for `/v3/demo`, imported once into a folder of its own. */
+export async function openSampleTape(dataPath: string): Promise<string | undefined> {
+  const path = join(dataPath, FOLDER)
+  const { tape } = toDataFolder(path)
+  if (existsSync(tape)) return tape
+  // Under another name until it is whole: a start that was cut short leaves nothing half.
+  const draft = join(dataPath, `${FOLDER}.${process.pid}.part`)
+  try {
+    const data = toDataFolder(draft)
+    const store = openEmbeddedStore({ file: data.tape })
+    try {
+      const { files } = findRecordings([SAMPLE])
+      await importRecordings({ store, journalDir: data.journal, files })
+    } finally {
+      await store.close()
+    }
+    renameSync(draft, path)
+    return tape
+  } catch {
+    // A demonstration is nice to have; data are served without it.
+    rmSync(draft, { recursive: true, force: true })
+    return existsSync(tape) ? tape : undefined
+  }
+}

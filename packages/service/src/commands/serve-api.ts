@@ -1,0 +1,105 @@
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { CONTROL_FILE, openAccess, openControl, createKeyRing } from '../api/auth/index.ts'
+import type { RecorderPulse } from '../api/account/desk.ts'
+import type { Config } from '../config/index.ts'
+import type { DataFolder } from '../lib/data-folder.ts'
+import type { RecorderStatus } from '../recorder/recorder.ts'
+import { startApiWorkers, type ApiWorkers } from './api-workers.ts'
+import { openSampleTape } from './sample-store.ts'
+import { isUsualPort } from './usual-port.ts'
+
+const PULSE_MS = 1000
+const DEMO_KEY_PLAN = 'desk'
+
+/** Starts the interface over a data folder; gives what stops it. */
+export async function serveApi(options: {
+  readonly config: Config
+  readonly data: DataFolder
+  readonly isRecording: boolean
+  readonly status: () => RecorderStatus | undefined
+  readonly logFile: string | undefined
+  readonly onTrouble: (fields: object, message: string) => void
+}): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const { config, data, isRecording, logFile, onTrouble } = options
+  const isEmulated = isRecording && config.upstream === 'emulator'
+  const demoTape = isEmulated ? undefined : await openSampleTape(data.path)
+  const workers = await startApiWorkers(
+    {
+      dataPath: data.path,
+      tape: data.tape,
+      journal: data.journal,
+      host: config.api.host,
+      port: config.api.port,
+      corsOrigin: config.api.corsOrigin,
+      plansFile: config.api.plans,
+      logLevel: config.log.level,
+      ...(logFile === undefined ? {} : { logFile }),
+      ...(isRecording ? { isEmulated } : {}),
+      ...(demoTape === undefined ? {} : { demoTape }),
+    },
+    {
+      count: config.api.workers === 0 ? workersFor(isRecording) : config.api.workers,
+      mayMove: isUsualPort('api.port', config.api.port),
+      onTrouble,
+    },
+  )
+  const timer = setInterval(() => tellPulse(workers, options.status()), PULSE_MS)
+  for (const line of firstWords(workers.url, data, isEmulated)) console.log(line)
+  return {
+    url: workers.url,
+    async stop() {
+      clearInterval(timer)
+      await workers.stop()
+    },
+  }
+}
+
+// The recorder has a core of its own while it records.
+function workersFor(isRecording: boolean): number {
+  return Math.max(1, availableParallelism() - (isRecording ? 1 : 0))
+}
+
+function tellPulse(workers: ApiWorkers, status: RecorderStatus | undefined): void {
+  if (status === undefined) return
+  const venues: Record<string, RecorderPulse['venues'][string]> = {}
+  for (const [venue, state] of Object.entries(status.venues)) {
+    venues[venue] = {
+      state: state.connector.state,
+      detail: state.connector.detail,
+      booksOpen: state.books.open,
+    }
+  }
+  workers.pulse({
+    venues,
+    lagP50Ms: status.lag.p50Ms,
+    lagP99Ms: status.lag.p99Ms,
+    isDiskFull: status.diskFull,
+  })
+}
+
+// Three lines that work from the first second on.
+function firstWords(url: string, data: DataFolder, isEmulated: boolean): string[] {
+  const open = `  curl '${url}/v3/demo/venueb/markets?limit=2'`
+  if (isEmulated) {
+    const access = openAccess(data.path)
+    const key = access.demoKey(DEMO_KEY_PLAN)
+    access.close()
+    const header = `-H 'Authorization: Bearer ${key}'`
+    return [
+      '',
+      `  ${url}/docs`,
+      `  key for these emulated data: ${key}`,
+      '',
+      `  curl ${header} '${url}/v3/markets?limit=3'`,
+      `  curl ${header} '${url}/v3/status'`,
+      open,
+      '',
+    ]
+  }
+  const control = openControl(join(data.path, CONTROL_FILE))
+  const hasKeys = createKeyRing(control, () => 0 as never).list().length > 0
+  control.close()
+  const make = `priorbook-server keys create --plan desk --data ${data.path}`
+  return ['', `  ${url}/docs`, ...(hasKeys ? [] : [`  no keys yet: ${make}`]), '', open, '']
+}
