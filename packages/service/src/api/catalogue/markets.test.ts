@@ -271,6 +271,9 @@ describe('plans', () => {
     const problem = await call.problem(`/v3/venueb/${A_MARKET}`, EXPLORER)
     expect(problem.code).toBe('unknown_market')
     expect(problem.fields.hint).not.toContain('venuea')
+    const slug = `/v3/btc/markets/eth-updown-5m-${NOON / SECOND}`
+    expect((await call.problem(slug)).fields.hint).toContain('/v3/eth/markets/')
+    expect((await call.problem(slug, EXPLORER)).fields.hint).not.toContain('/v3/eth/markets/')
   })
 
   it('end at the window, and say so', async () => {

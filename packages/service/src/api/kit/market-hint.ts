@@ -8,38 +8,36 @@ export async function hintFor(
   context: ApiContext,
   address: VenueAddress,
   id: string,
-  mayShow: (venue: VenueId) => boolean,
+  mayShow: (record: MarketRecord) => boolean,
 ): Promise<string> {
   const { store } = context
   const { venue } = address
-  const upper = id.toUpperCase()
-  if (upper !== id && (await store.market(venue, upper)) !== undefined) {
-    return `Identifiers are case-sensitive: ${marketPath(venue, upper)}`
+  const find = async (where: VenueId, name: string): Promise<MarketRecord | undefined> => {
+    const record = (await store.market(where, name))?.record
+    return record !== undefined && mayShow(record) ? record : undefined
   }
-  const lower = id.toLowerCase()
-  if (lower !== id) {
-    const state = await store.market(venue, lower)
-    if (state !== undefined) return `Identifiers are case-sensitive: ${pathOf(state.record)}`
+  for (const spelling of [id.toUpperCase(), id.toLowerCase()]) {
+    const record = spelling === id ? undefined : await find(venue, spelling)
+    if (record !== undefined) return `Identifiers are case-sensitive: ${pathOf(record)}`
   }
   for (const other of VENUE_IDS) {
-    if (other === venue || !mayShow(other)) continue
-    const state = await store.market(other, id)
-    if (state !== undefined) return `It is a market of another venue: ${pathOf(state.record)}`
+    const record = other === venue ? undefined : await find(other, id)
+    if (record !== undefined) return `It is a market of another venue: ${pathOf(record)}`
   }
   const token = await store.instrument({ venue, key: id })
-  if (token !== undefined) {
-    const owner = await store.market(venue, token.instrument.market)
-    if (owner !== undefined) return `That is the id of a token. Its market: ${pathOf(owner.record)}`
-  }
+  const owner = token === undefined ? undefined : await find(venue, token.instrument.market)
+  if (owner !== undefined) return `That is the id of a token. Its market: ${pathOf(owner)}`
   const bySlug = await findSlug(context, venue, id)
-  if (bySlug !== undefined) return `That is a slug. Its market: ${pathOf(bySlug)}`
+  if (bySlug !== undefined && mayShow(bySlug)) {
+    return `That is a slug. Its market: ${pathOf(bySlug)}`
+  }
   const [inEvent] = (await store.markets({ venue, event: id, limit: 1 })).markets
-  if (inEvent !== undefined) {
+  if (inEvent !== undefined && mayShow(inEvent.record)) {
     const word = venue === 'venuea' ? 'a topic' : 'an event'
     return `That is the id of ${word}. One of its markets: ${pathOf(inEvent.record)}`
   }
   const [inSeries] = (await store.markets({ venue, series: id, limit: 1 })).markets
-  if (inSeries !== undefined) {
+  if (inSeries !== undefined && mayShow(inSeries.record)) {
     return `That is a series. Its markets: ${address.markets}?series=${encodeURIComponent(id)}`
   }
   return `${looksLike(venue, id)}${EXPECTED[venue]}`

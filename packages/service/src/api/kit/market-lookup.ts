@@ -30,7 +30,12 @@ export async function findMarket(
     if (asset !== undefined) await requireRecordedAsset(context, asset)
     throw new Problem('unknown_market', `no market ${show(id)} of this venue is recorded`, {
       param: address.marketParam,
-      hint: await hintFor(context, address, id, (other) => grant?.allows(other, 'BTC') ?? true),
+      hint: await hintFor(
+        context,
+        address,
+        id,
+        (record) => grant?.allows(record.venue, planAsset(record)) ?? true,
+      ),
     })
   }
   grant?.requireAsset(venue, planAsset(state.record))
