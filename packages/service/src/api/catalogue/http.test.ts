@@ -11,8 +11,8 @@ async function server() {
 }
 
 it('serves the catalogue over HTTP, byte for byte the same on the alias', async () => {
-  const { ask, keyOf } = await server()
-  const key = keyOf('desk')
+  const test = await server()
+  const key = test.keyOf('desk')
   for (const tail of [
     'markets?coin=btc&limit=2',
     A_MARKET,
@@ -21,19 +21,19 @@ it('serves the catalogue over HTTP, byte for byte the same on the alias', async 
     `${A_MARKET}/timeseries?metric=chance`,
     `${A_MARKET}/execution?side=buy&size=1&at=2026-08-05T12:00:30Z`,
   ]) {
-    const main = await ask(`/v3/venuea-prediction/${tail}`, { key })
-    const alias = await ask(`/v3/venuea-alias/${tail}`, { key })
+    const main = await test.ask(`/v3/venuea-prediction/${tail}`, { key })
+    const alias = await test.ask(`/v3/venuea-alias/${tail}`, { key })
     expect([tail, main.status, alias.text]).toEqual([tail, 200, main.text])
   }
-  const record = await ask(`/v3/venuea-prediction/${A_MARKET}`, { key })
+  const record = await test.ask(`/v3/venuea-prediction/${A_MARKET}`, { key })
   expect(record.text).toContain('"volume":12345.678901234567891,')
 })
 
 it('answers problems with their status, and links where there is no envelope', async () => {
-  const { ask, keyOf } = await server()
-  const [explorer, quant] = [keyOf('explorer'), keyOf('quant')]
+  const test = await server()
+  const [explorer, quant] = [test.keyOf('explorer'), test.keyOf('quant')]
   const statuses = async (url: string, key: string) => {
-    const answer = await ask(url, { key })
+    const answer = await test.ask(url, { key })
     return [answer.status, answer.json()['code']]
   }
   expect(await statuses('/v3/venuea-prediction/markets', explorer)).toEqual([403, 'plan_required'])
@@ -50,14 +50,14 @@ it('answers problems with their status, and links where there is no envelope', a
     403,
     'plan_required',
   ])
-  const csv = await ask(`/v3/venueb/${B_MARKET}/trades?limit=2`, {
+  const csv = await test.ask(`/v3/venueb/${B_MARKET}/trades?limit=2`, {
     key: quant,
     headers: { accept: 'text/csv' },
   })
   expect(csv.headers['content-type']).toContain('text/csv')
   expect(csv.headers['link']).toContain('rel="next"')
-  const missing = await ask(`/v3/venueb/${B_MARKET}/audit?id=venueb:${B_MARKET}:1`, {
-    key: keyOf('desk'),
+  const missing = await test.ask(`/v3/venueb/${B_MARKET}/audit?id=venueb:${B_MARKET}:1`, {
+    key: test.keyOf('desk'),
   })
   expect(missing.json()).toMatchObject({
     data: null,

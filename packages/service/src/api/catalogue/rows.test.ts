@@ -356,6 +356,7 @@ describe('bad parameters', () => {
       ['/v3/venuea-prediction/markets?asset=btc', 'unknown_parameter', 'asset'],
       ['/v3/venueb/markets?start_time=yesterday', 'invalid_parameter', 'start_time'],
       ['/v3/venueb/markets?start_time=1786410915', 'invalid_parameter', 'start_time'],
+      ['/v3/venueb/markets?end_time=9999999999999999', 'invalid_parameter', 'end_time'],
       ['/v3/venueb/markets?series=', 'invalid_parameter', 'series'],
       ['/v3/btc/markets?window=7m', 'invalid_parameter', 'window'],
       ['/v3/btc/markets?format=xml', 'invalid_parameter', 'format'],

@@ -95,9 +95,9 @@ export function timeParam(description: string): Param<Micros> {
     description: `${description} ISO 8601 with Z or offset, or 13 digits (ms) or 16 digits (µs).`,
     example: '2026-08-11T01:15:15Z',
     parse(text, name) {
-      if (MILLIS.test(text)) return toMicros(Number(text) * 1000)
-      if (MICROS.test(text)) return toMicros(Number(text))
       try {
+        if (MILLIS.test(text)) return toMicros(Number(text) * 1000)
+        if (MICROS.test(text)) return toMicros(Number(text))
         // A plus sign in a query is a space to whoever wrote it unescaped.
         return parseMicros(text.replace(/ (?=\d\d:\d\d$)/, '+'))
       } catch (error) {
