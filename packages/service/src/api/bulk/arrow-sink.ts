@@ -15,11 +15,13 @@ import {
   type DataType,
 } from 'apache-arrow'
 import {
-  NumberColumn,
   TextColumn,
+  UniqueColumn,
   type BatchColumn,
   type ColumnSpec,
   type ColumnType,
+  type NumberColumn,
+  type Words,
 } from './column-batch.ts'
 import type { ColumnSink } from './write-columns.ts'
 
@@ -39,7 +41,8 @@ export function createArrowSink(
       return writer.take()
     },
     *write(batch) {
-      const children = batch.columns.map(toData)
+      const maker = new DataMaker()
+      const children = batch.columns.map((column) => maker.of(column))
       const type = new Struct(schema.fields)
       const data = makeData({ type, length: batch.rows, nullCount: 0, children })
       writer.write(new RecordBatch(schema, data))
@@ -98,13 +101,32 @@ function toType(type: ColumnType): DataType {
   }
 }
 
-function toData(column: BatchColumn): Data {
-  if (column instanceof TextColumn) return toTextData(column)
-  return column.spec.isList ? toListData(column) : toNumberData(column)
+/** The data of columns; those that share their values share them here too. */
+class DataMaker {
+  private readonly made = new Map<Words, Data>()
+
+  of(column: BatchColumn): Data {
+    if (column instanceof TextColumn) return toTextData(column)
+    if (column instanceof UniqueColumn) return toUniqueData(column)
+    return column.spec.isList ? this.listOf(column) : toNumberData(column)
+  }
+
+  private listOf({ spec, shape, values }: NumberColumn): Data {
+    const { rows, ends, present } = shape
+    const valueOffsets = new Int32Array(rows + 1)
+    valueOffsets.set(ends.subarray(0, rows), 1)
+    let child = this.made.get(values)
+    if (child === undefined) {
+      child = valuesData(spec.type, values.words, values.count, NO_NULLS, values.isWide)
+      this.made.set(values, child)
+    }
+    const type = new List(new Field('item', toType(spec.type), false))
+    const nulls = nullsOf(rows, (row) => present[row] === 1)
+    return makeData({ type, length: rows, valueOffsets, child, ...nulls })
+  }
 }
 
-function toTextData(column: TextColumn): Data {
-  const { codes, texts, count, spec } = column
+function toTextData({ codes, texts, count, spec }: TextColumn): Data {
   const valueOffsets = new Int32Array(count + 1)
   let length = 0
   for (let row = 0; row < count; row++) {
@@ -119,20 +141,18 @@ function toTextData(column: TextColumn): Data {
   return makeData({ type: new Utf8(), length: count, valueOffsets, data, ...nulls })
 }
 
-function toListData(column: NumberColumn): Data {
-  const { rows, ends, present, count } = column
-  const valueOffsets = new Int32Array(rows + 1)
-  valueOffsets.set(ends.subarray(0, rows), 1)
-  const child = valuesData(column, column.words, count, NO_NULLS)
-  const type = new List(new Field('item', toType(column.spec.type), false))
-  const nulls = nullsOf(rows, (row) => present[row] === 1)
-  return makeData({ type, length: rows, valueOffsets, child, ...nulls })
+function toUniqueData({ bytes, ends, count }: UniqueColumn): Data {
+  const valueOffsets = new Int32Array(count + 1)
+  valueOffsets.set(ends.subarray(0, count), 1)
+  const data = bytes.slice(0, valueOffsets[count])
+  return makeData({ type: new Utf8(), length: count, valueOffsets, data, ...NO_NULLS })
 }
 
 /** One value a row: where there are nulls, the values are moved to the places of their rows. */
-function toNumberData(column: NumberColumn): Data {
-  const { rows, ends, present, words, isWide } = column
-  if (column.count === rows) return valuesData(column, words, rows, NO_NULLS)
+function toNumberData({ spec, shape, values }: NumberColumn): Data {
+  const { rows, ends, present } = shape
+  const { words, isWide } = values
+  if (values.count === rows) return valuesData(spec.type, words, rows, NO_NULLS, isWide)
   const width = isWide ? 2 : 1
   const spread = new Int32Array(rows * width)
   for (let row = 0; row < rows; row++) {
@@ -140,12 +160,8 @@ function toNumberData(column: NumberColumn): Data {
     const at = (ends[row]! - 1) * width
     for (let word = 0; word < width; word++) spread[row * width + word] = words[at + word]!
   }
-  return valuesData(
-    column,
-    spread,
-    rows,
-    nullsOf(rows, (row) => present[row] === 1),
-  )
+  const nulls = nullsOf(rows, (row) => present[row] === 1)
+  return valuesData(spec.type, spread, rows, nulls, isWide)
 }
 
 type Nulls = { readonly nullCount: number; readonly nullBitmap?: Uint8Array }
@@ -153,15 +169,15 @@ type Nulls = { readonly nullCount: number; readonly nullBitmap?: Uint8Array }
 const NO_NULLS: Nulls = { nullCount: 0 }
 
 function valuesData(
-  column: NumberColumn,
+  type: ColumnType,
   words: Int32Array<ArrayBuffer>,
   length: number,
   nulls: Nulls,
+  isWide: boolean,
 ): Data {
-  const { type } = column.spec
   switch (type.kind) {
     case 'decimal': {
-      const data = toDecimals(words, length, column.isWide)
+      const data = toDecimals(words, length, isWide)
       return makeData({ type: toType(type) as Decimal, length, data, ...nulls })
     }
     case 'int32':

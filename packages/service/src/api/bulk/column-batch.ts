@@ -10,7 +10,7 @@ export type ColumnType =
   | { readonly kind: 'int64' }
   | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
 
-/** One column of a file; lists hold values that are never null. */
+/** One column of a file; lists hold values that are never null, unique texts neither. */
 export type ColumnSpec = {
   readonly name: string
   readonly type: ColumnType
@@ -21,7 +21,12 @@ export type ColumnSpec = {
 /** Digits that 32 bits hold. */
 export const SHORT_DIGITS = 9
 
+const TWO_32 = 4_294_967_296
+const ZERO = 48
 const encoder = new TextEncoder()
+
+/** A column of any kind. */
+export type BatchColumn = TextColumn | UniqueColumn | NumberColumn
 
 /** Some rows of a file as columns, filled row by row, written out, and used again. */
 export class ColumnBatch {
@@ -29,9 +34,10 @@ export class ColumnBatch {
   readonly columns: readonly BatchColumn[]
 
   constructor(specs: readonly ColumnSpec[]) {
-    this.columns = specs.map((spec) =>
-      spec.type.kind === 'text' ? new TextColumn(spec) : new NumberColumn(spec),
-    )
+    this.columns = specs.map((spec) => {
+      if (spec.type.kind !== 'text') return new NumberColumn(spec)
+      return spec.type.isUnique === true ? new UniqueColumn(spec) : new TextColumn(spec)
+    })
   }
 
   /** Forgets the rows, keeps the room. */
@@ -42,12 +48,9 @@ export class ColumnBatch {
 
   /** The values of the column that has most of them. */
   get values(): number {
-    return Math.max(...this.columns.map((column) => column.count))
+    return this.columns.reduce((most, { count }) => Math.max(most, count), 0)
   }
 }
-
-/** A column of either kind. */
-export type BatchColumn = TextColumn | NumberColumn
 
 /** Texts by their number in a list of different ones, −1 for null. */
 export class TextColumn {
@@ -56,12 +59,10 @@ export class TextColumn {
   count = 0
   codes = new Int32Array(1024)
   readonly texts: Uint8Array[] = []
-  readonly isUnique: boolean
   private readonly known = new Map<string, number>()
 
   constructor(spec: ColumnSpec) {
     this.spec = spec
-    this.isUnique = spec.type.kind === 'text' && spec.type.isUnique === true
   }
 
   /** The number of a text; it holds until `clear`. */
@@ -76,14 +77,8 @@ export class TextColumn {
     return code
   }
 
-  /** Appends a text that nobody will look for. */
-  pushUnique(text: string): void {
-    this.pushCode(this.texts.length)
-    this.texts.push(encoder.encode(text))
-  }
-
   pushCode(code: number): void {
-    if (this.count === this.codes.length) this.codes = growInts(this.codes)
+    if (this.count === this.codes.length) this.codes = grow(this.codes)
     this.codes[this.count++] = code
   }
 
@@ -94,86 +89,158 @@ export class TextColumn {
   }
 }
 
-/** Whole numbers of 32 or 64 bits, single or in lists. */
-export class NumberColumn {
+/** Texts one after another, such as row ids. */
+export class UniqueColumn {
   readonly spec: ColumnSpec
-  readonly isWide: boolean
-  /** Rows, nulls included. */
-  rows = 0
-  /** Values, nulls left out. */
   count = 0
-  /** Of 64 bits two words a value, the low one first. */
-  words = new Int32Array(2048)
-  /** Where the list of each row ends, or after a row how many values there are; null rows repeat. */
+  bytes = new Uint8Array(65_536)
+  ends = new Int32Array(1024)
+  private length = 0
+
+  constructor(spec: ColumnSpec) {
+    this.spec = spec
+  }
+
+  push(text: string): void {
+    this.append(encoder.encode(text))
+    this.end()
+  }
+
+  /** Appends a text that ends with a whole number. */
+  pushNumbered(prefix: Uint8Array, value: number): void {
+    this.append(prefix)
+    this.reserve(16)
+    let digits = 1
+    for (let power = 10; power <= value; power *= 10) digits++
+    let rest = value
+    for (let at = this.length + digits - 1; at >= this.length; at--) {
+      const next = Math.floor(rest / 10)
+      this.bytes[at] = ZERO + rest - next * 10
+      rest = next
+    }
+    this.length += digits
+    this.end()
+  }
+
+  clear(): void {
+    this.count = 0
+    this.length = 0
+  }
+
+  private append(text: Uint8Array): void {
+    this.reserve(text.length)
+    this.bytes.set(text, this.length)
+    this.length += text.length
+  }
+
+  private reserve(length: number): void {
+    if (this.length + length <= this.bytes.length) return
+    const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.length + length))
+    grown.set(this.bytes)
+    this.bytes = grown
+  }
+
+  private end(): void {
+    if (this.count === this.ends.length) this.ends = grow(this.ends)
+    this.ends[this.count++] = this.length
+  }
+}
+
+/** Where the values of each row end, and which rows are null. Columns of equal shape share one. */
+export class RowShape {
+  rows = 0
   ends = new Int32Array(1024)
   /** 1 for a row that is not null. */
   present = new Uint8Array(1024)
 
-  constructor(spec: ColumnSpec) {
-    this.spec = spec
-    const { type } = spec
-    this.isWide =
-      type.kind === 'time' ||
-      type.kind === 'int64' ||
-      (type.kind === 'decimal' && type.precision > SHORT_DIGITS)
-  }
-
-  /** Appends a value to the row that is open. */
-  add(value: number): void {
-    const { count } = this
-    if (!this.isWide) {
-      if (count === this.words.length) this.words = growInts(this.words)
-      this.words[count] = value
-    } else {
-      if (2 * count === this.words.length) this.words = growInts(this.words)
-      const high = Math.floor(value / 4_294_967_296)
-      this.words[2 * count] = value - high * 4_294_967_296
-      this.words[2 * count + 1] = high
+  /** Ends a row after so many values in all. */
+  end(count: number, isPresent: boolean): void {
+    const row = this.rows
+    if (row === this.ends.length) {
+      this.ends = grow(this.ends)
+      const grown = new Uint8Array(this.present.length * 2)
+      grown.set(this.present)
+      this.present = grown
     }
-    this.count = count + 1
+    this.ends[row] = count
+    this.present[row] = isPresent ? 1 : 0
+    this.rows = row + 1
+  }
+}
+
+/** Whole numbers of 32 or 64 bits. Columns of equal values share one. */
+export class Words {
+  readonly isWide: boolean
+  count = 0
+  /** Of 64 bits two words a value, the low one first. */
+  words = new Int32Array(2048)
+
+  constructor(isWide: boolean) {
+    this.isWide = isWide
   }
 
-  /** Ends a row that has its values. */
-  endRow(): void {
-    this.end(1)
+  add(value: number): void {
+    this.reserve(1)
+    if (!this.isWide) this.words[this.count] = value
+    else {
+      // `|` takes the lowest 32 bits of any whole number.
+      this.words[2 * this.count] = value | 0
+      this.words[2 * this.count + 1] = Math.floor(value / TWO_32)
+    }
+    this.count++
   }
 
-  /** Appends a row of one value. */
-  push(value: number): void {
-    this.add(value)
-    this.end(1)
-  }
-
-  /** Appends a row without a value. */
-  pushNull(): void {
-    this.end(0)
+  /** Makes room for more values. */
+  reserve(values: number): void {
+    const needed = (this.count + values) * (this.isWide ? 2 : 1)
+    while (needed > this.words.length) this.words = grow(this.words)
   }
 
   /** The values as bytes, as they stand in memory: little-endian. */
   get bytes(): Uint8Array {
     return new Uint8Array(this.words.buffer, 0, this.count * (this.isWide ? 8 : 4))
   }
+}
 
-  clear(): void {
-    this.rows = 0
-    this.count = 0
+/** Numbers, single or in lists. */
+export class NumberColumn {
+  readonly spec: ColumnSpec
+  shape = new RowShape()
+  values: Words
+
+  constructor(spec: ColumnSpec) {
+    this.spec = spec
+    const { type } = spec
+    this.values = new Words(
+      type.kind === 'time' ||
+        type.kind === 'int64' ||
+        (type.kind === 'decimal' && type.precision > SHORT_DIGITS),
+    )
   }
 
-  private end(present: number): void {
-    const row = this.rows
-    if (row === this.ends.length) {
-      this.ends = growInts(this.ends)
-      const grown = new Uint8Array(this.present.length * 2)
-      grown.set(this.present)
-      this.present = grown
-    }
-    this.ends[row] = this.count
-    this.present[row] = present
-    this.rows = row + 1
+  /** Values, nulls left out. */
+  get count(): number {
+    return this.values.count
+  }
+
+  /** Appends a row of one value. */
+  push(value: number): void {
+    this.values.add(value)
+    this.shape.end(this.values.count, true)
+  }
+
+  /** Appends a row without a value. */
+  pushNull(): void {
+    this.shape.end(this.values.count, false)
+  }
+
+  clear(): void {
+    this.shape.rows = 0
+    this.values.count = 0
   }
 }
 
-function growInts(column: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+function grow(column: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const grown = new Int32Array(column.length * 2)
   grown.set(column)
   return grown

@@ -8,7 +8,14 @@ import {
   type BookColumns,
 } from '@priorbook/sdk/tape'
 import { NATIVE_LEVELS_MAX, subscriptionOf, type BookContext } from '@priorbook/sdk/wire'
-import { NumberColumn, TextColumn, type ColumnBatch } from './column-batch.ts'
+import {
+  RowShape,
+  type ColumnBatch,
+  type NumberColumn,
+  type TextColumn,
+  type UniqueColumn,
+  type Words,
+} from './column-batch.ts'
 import { LADDER_COLUMNS } from './columns.ts'
 import type { BulkScope } from './scope.ts'
 import type { BookPiece } from './walk-item.ts'
@@ -24,11 +31,15 @@ export class BookFiller {
   private readonly cutAt: number
   private lanes: Lane[] = []
   private contexts: readonly BookContext[] = []
-  private readonly ids: TextColumn
+  private readonly ids: UniqueColumn
   private readonly belongings: readonly TextColumn[]
   private readonly flags: TextColumn
   private readonly numbers: Readonly<Record<NumberName, NumberColumn>>
-  private readonly ladders: readonly NumberColumn[]
+  private readonly sides: { readonly bids: Side; readonly asks: Side } | undefined
+  /** Prices of the no ladder of venue B. */
+  private readonly noPrices: Words | undefined
+  /** The shape of ladders that a venue does not have. */
+  private readonly nulls: RowShape | undefined
 
   constructor(scope: BulkScope, batch: ColumnBatch) {
     this.scope = scope
@@ -36,15 +47,30 @@ export class BookFiller {
     const depth = scope.depth ?? Infinity
     this.limit = scope.venue === 'venueb' ? Math.min(depth, NATIVE_LEVELS_MAX) : depth
     this.cutAt = scope.ladders && this.limit < depth ? this.limit : Infinity
-    const find = (name: string): TextColumn | NumberColumn =>
+    const find = (name: string): ColumnBatch['columns'][number] =>
       batch.columns.find(({ spec }) => spec.name === name)!
-    this.ids = find('id') as TextColumn
+    this.ids = find('id') as UniqueColumn
     this.belongings = BELONGINGS.map(([name]) => find(name) as TextColumn)
     this.flags = find('flags') as TextColumn
     this.numbers = Object.fromEntries(
       NUMBERS.map((name) => [name, find(name) as NumberColumn]),
     ) as Record<NumberName, NumberColumn>
-    this.ladders = scope.ladders ? LADDER_COLUMNS.map((name) => find(name) as NumberColumn) : []
+    if (!scope.ladders) return
+    const [bidsPrice, bidsSize, asksPrice, asksSize, yesPrice, yesSize, noPrice, noSize] =
+      LADDER_COLUMNS.map((name) => find(name) as NumberColumn) as Eight<NumberColumn>
+    this.sides = { bids: joinSide(bidsPrice, bidsSize), asks: joinSide(asksPrice, asksSize) }
+    if (scope.venue === 'venueb') {
+      // Yes is the bids; no is the asks at 1 − price.
+      for (const column of [yesPrice, yesSize]) column.shape = bidsPrice.shape
+      for (const column of [noPrice, noSize]) column.shape = asksPrice.shape
+      yesPrice.values = bidsPrice.values
+      yesSize.values = bidsSize.values
+      noSize.values = asksSize.values
+      this.noPrices = noPrice.values
+    } else {
+      this.nulls = new RowShape()
+      for (const column of [yesPrice, yesSize, noPrice, noSize]) column.shape = this.nulls
+    }
   }
 
   /** Appends the rows of a piece. */
@@ -73,7 +99,7 @@ export class BookFiller {
   private row(lane: Lane, columns: BookColumns, row: number, sequence: number): void {
     const { numbers } = this
     const { ladder } = lane
-    this.ids.pushUnique(`${lane.prefix}${sequence}`)
+    this.ids.pushNumbered(lane.prefix, sequence)
     pushOrNull(numbers.source_time, columns.source[row]!)
     numbers.received_time.push(columns.received[row]!)
     numbers.sequence.push(sequence)
@@ -96,7 +122,7 @@ export class BookFiller {
     this.flags.pushCode(this.flagCode(columns.flags[row]! | (isCut ? TRUNCATED : 0)))
     pushOrNull(numbers.native_sid, subscriptionOf(columns.channel[row]!) ?? ABSENT)
     pushOrNull(numbers.native_seq, columns.venueSeq[row]!)
-    if (this.ladders.length > 0) this.pushLadders(ladder, factor)
+    if (this.sides !== undefined) this.pushLadders(this.sides, ladder, factor)
   }
 
   private flagCode(bits: number): number {
@@ -105,55 +131,81 @@ export class BookFiller {
     return this.flags.codeOf(names.join('|'))
   }
 
-  private pushLadders(ladder: Ladder, factor: number): void {
-    const [bidsPrice, bidsSize, asksPrice, asksSize, yesPrice, yesSize, noPrice, noSize] =
-      this.ladders as [
-        NumberColumn,
-        NumberColumn,
-        NumberColumn,
-        NumberColumn,
-        NumberColumn,
-        NumberColumn,
-        NumberColumn,
-        NumberColumn,
-      ]
-    const hasNative = this.scope.venue === 'venueb'
-    const { one, size } = ladder
-    let left = this.limit
-    for (let at = ladder.bestBid; at !== 0 && left > 0; at = ladder.nextBid(at), left--) {
-      bidsPrice.add(at * factor)
-      bidsSize.add(size[at * 2]!)
-      if (!hasNative) continue
-      yesPrice.add(at * factor)
-      yesSize.add(size[at * 2]!)
+  private pushLadders(sides: { bids: Side; asks: Side }, ladder: Ladder, factor: number): void {
+    const { limit, noPrices } = this
+    const { one } = ladder
+    const { bids, asks } = sides
+    let place = bids.reserve(Math.min(limit, ladder.bidLevels))
+    for (let at = ladder.bestBid, left = limit; at !== 0 && left > 0; left--) {
+      bids.put(place++, at * factor, ladder.size[at * 2]!)
+      at = ladder.nextBid(at)
     }
-    left = this.limit
-    for (let at = ladder.bestAsk; at !== one && left > 0; at = ladder.nextAsk(at), left--) {
-      asksPrice.add(at * factor)
-      asksSize.add(size[at * 2 + 1]!)
-      if (!hasNative) continue
-      noPrice.add((one - at) * factor)
-      noSize.add(size[at * 2 + 1]!)
+    bids.end(place)
+    noPrices?.reserve(Math.min(limit, ladder.askLevels))
+    place = asks.reserve(Math.min(limit, ladder.askLevels))
+    for (let at = ladder.bestAsk, left = limit; at !== one && left > 0; left--) {
+      asks.put(place, at * factor, ladder.size[at * 2 + 1]!)
+      if (noPrices !== undefined) noPrices.words[place] = (one - at) * factor
+      place++
+      at = ladder.nextAsk(at)
     }
-    for (const column of [bidsPrice, bidsSize, asksPrice, asksSize]) column.endRow()
-    for (const column of [yesPrice, yesSize, noPrice, noSize]) {
-      if (hasNative) column.endRow()
-      else column.pushNull()
-    }
+    asks.end(place)
+    if (noPrices !== undefined) noPrices.count = place
+    this.nulls?.end(0, false)
   }
+}
+
+type Eight<T> = [T, T, T, T, T, T, T, T]
+
+/** Prices and sizes of one side, which have one shape. */
+class Side {
+  private readonly price: Words
+  private readonly size: Words
+  private readonly shape: RowShape
+
+  constructor(price: NumberColumn, size: NumberColumn) {
+    this.price = price.values
+    this.size = size.values
+    this.shape = price.shape
+  }
+
+  /** Makes room for levels and gives the place of the first. */
+  reserve(levels: number): number {
+    this.price.reserve(levels)
+    this.size.reserve(levels)
+    return this.price.count
+  }
+
+  put(place: number, price: number, size: number): void {
+    this.price.words[place] = price
+    this.size.words[2 * place] = size | 0
+    this.size.words[2 * place + 1] = Math.floor(size / 4_294_967_296)
+  }
+
+  /** Ends a row whose last level is before a place. */
+  end(place: number): void {
+    this.price.count = place
+    this.size.count = place
+    this.shape.end(place, true)
+  }
+}
+
+function joinSide(price: NumberColumn, size: NumberColumn): Side {
+  size.shape = price.shape
+  return new Side(price, size)
 }
 
 /** One instrument: its running ladder and where it stands. */
 class Lane {
   readonly context: BookContext
-  readonly prefix: string
+  readonly prefix: Uint8Array
   ladder = new Ladder()
   next = 0
   private columns: BookColumns | undefined
 
   constructor(context: BookContext) {
     this.context = context
-    this.prefix = `${context.venue}:${context.key}:`
+    this.prefix = Buffer.from(`${context.venue}:${context.key}:`)
   }
 
   /** Brings the ladder to the book before a row. */

@@ -1,6 +1,6 @@
-import { TextColumn, type ColumnBatch } from './column-batch.ts'
 import { toSampleJson, toTradeJson } from '@priorbook/sdk/wire'
 import { parseScaled } from '@priorbook/sdk/domain'
+import { TextColumn, UniqueColumn, type ColumnBatch } from './column-batch.ts'
 import type { WalkItem } from './walk-item.ts'
 
 type RowsItem = Extract<WalkItem, { readonly kind: 'trade' | 'sample' }>
@@ -32,10 +32,10 @@ function push(batch: ColumnBatch, values: Readonly<Record<string, unknown>>): vo
   for (const column of batch.columns) {
     const { name, type } = column.spec
     const value = values[name] ?? undefined
-    if (column instanceof TextColumn) {
+    if (column instanceof UniqueColumn) column.push(value as string)
+    else if (column instanceof TextColumn) {
       const text = Array.isArray(value) ? value.join('|') : (value as string | undefined)
-      if (column.isUnique) column.pushUnique(text!)
-      else column.pushCode(column.codeOf(text))
+      column.pushCode(column.codeOf(text))
     } else if (value === undefined) column.pushNull()
     else if (type.kind === 'decimal') column.push(parseScaled(value as string, type.scale))
     else column.push(value as number)

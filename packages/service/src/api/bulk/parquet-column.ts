@@ -5,11 +5,15 @@ import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
 import { deltaBinaryPack } from 'hyparquet-writer/src/delta.js'
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js'
 import {
-  NumberColumn,
+  SHORT_DIGITS,
   TextColumn,
+  UniqueColumn,
   type BatchColumn,
   type ColumnSpec,
   type ColumnType,
+  type NumberColumn,
+  type RowShape,
+  type Words,
 } from './column-batch.ts'
 
 // Level 3 packs ladders to a few bytes a level; higher ones take several times as long for little.
@@ -33,10 +37,11 @@ export class ParquetColumn {
     this.elements = toElements(spec)
   }
 
-  /** Packs the rows of a batch into a page. */
-  addPage(column: BatchColumn): void {
+  /** Packs the rows of a batch into a page; `made` holds what columns of the batch share. */
+  addPage(column: BatchColumn, made: SharedPages): void {
     if (column instanceof TextColumn) this.addTexts(column)
-    else if (column.spec.isList) this.addLists(column)
+    else if (column instanceof UniqueColumn) this.addUnique(column)
+    else if (column.spec.isList) this.addLists(column, made)
     else this.addNumbers(column)
   }
 
@@ -75,31 +80,40 @@ export class ParquetColumn {
     return { metadata, pages }
   }
 
-  private addTexts(column: TextColumn): void {
-    const { codes, texts, count, spec } = column
-    const present: number[] = []
+  private addTexts({ codes, texts, count, spec }: TextColumn): void {
+    const own = texts.map((text) => this.codeOf(text))
+    const indexes: number[] = []
     const levels = new Uint8Array(count)
+    let most = 0
     for (let row = 0; row < count; row++) {
       if (codes[row]! < 0) continue
       levels[row] = 1
-      present.push(codes[row]!)
+      const index = own[codes[row]!]!
+      indexes.push(index)
+      most = Math.max(most, index)
     }
-    const definition = spec.isNullable ? levels : undefined
+    const definition = spec.isNullable ? packLevels(levels, undefined, 1) : NO_LEVELS
+    // DuckDB refuses a page by dictionary in a column that has none: a page of nulls is plain.
+    if (indexes.length === 0) return this.add(packPage('PLAIN', NO_BYTES, count, count, definition))
     const page = new ByteWriter()
-    if (column.isUnique) {
-      for (const code of present) {
-        page.appendUint32(texts[code]!.length)
-        page.appendBytes(texts[code]!)
-      }
-      this.add('PLAIN', page.getBytes(), count, count, definition)
-      return
-    }
-    const own = texts.map((text) => this.codeOf(text))
-    const indexes = present.map((code) => own[code]!)
-    const width = 32 - Math.clz32(indexes.reduce((most, index) => Math.max(most, index), 0))
+    const width = 32 - Math.clz32(most)
     page.appendUint8(width)
     writeRleBitPackedHybrid(page, indexes, width)
-    this.add('RLE_DICTIONARY', page.getBytes(), count, count, definition)
+    return this.add(packPage('RLE_DICTIONARY', page.getBytes(), count, count, definition))
+  }
+
+  private addUnique({ bytes, ends, count }: UniqueColumn): void {
+    const length = count === 0 ? 0 : ends[count - 1]!
+    const page = Buffer.allocUnsafe(length + 4 * count)
+    let from = 0
+    for (let row = 0, at = 0; row < count; row++) {
+      const end = ends[row]!
+      page.writeUInt32LE(end - from, at)
+      page.set(bytes.subarray(from, end), at + 4)
+      at += 4 + end - from
+      from = end
+    }
+    this.add(packPage('PLAIN', page, count, count, NO_LEVELS))
   }
 
   private codeOf(text: Uint8Array): number {
@@ -113,77 +127,33 @@ export class ParquetColumn {
     return code
   }
 
-  private addNumbers(column: NumberColumn): void {
-    const { rows, present, spec, isWide, words, count } = column
-    const definition = spec.isNullable ? present.subarray(0, rows) : undefined
-    if (!isWide) {
-      this.add('PLAIN', column.bytes, rows, rows, definition)
-      return
-    }
+  private addNumbers({ shape, values, spec }: NumberColumn): void {
+    const { rows, present } = shape
+    const levels = spec.isNullable ? packLevels(present.subarray(0, rows), undefined, 1) : NO_LEVELS
+    if (!values.isWide) return this.add(packPage('PLAIN', values.bytes, rows, rows, levels))
     const page = new ByteWriter()
-    deltaBinaryPack(page, new BigInt64Array(words.buffer, 0, count))
-    this.add('DELTA_BINARY_PACKED', page.getBytes(), rows, rows, definition)
+    deltaBinaryPack(page, new BigInt64Array(values.words.buffer, 0, values.count))
+    return this.add(packPage('DELTA_BINARY_PACKED', page.getBytes(), rows, rows, levels))
   }
 
-  /** Lists: a null one has definition level 0, an empty one 1, a value 2. */
-  private addLists(column: NumberColumn): void {
-    const { rows, ends, present } = column
-    const definition = new Uint8Array(column.count + rows)
-    const repetition = new Uint8Array(column.count + rows)
-    let at = 0
-    let from = 0
-    for (let row = 0; row < rows; row++) {
-      const end = ends[row]!
-      if (end === from) definition[at++] = present[row]!
-      else {
-        const next = at + end - from
-        definition.fill(2, at, next)
-        repetition.fill(1, at + 1, next)
-        at = next
+  private addLists({ shape, values }: NumberColumn, made: SharedPages): void {
+    let page = made.pages.get(values)
+    if (page === undefined || page.shape !== shape) {
+      let levels = made.levels.get(shape)
+      if (levels === undefined) {
+        levels = listLevels(shape, values.count)
+        made.levels.set(shape, levels)
       }
-      from = end
+      page = { shape, ...packPage('PLAIN', values.bytes, levels.values, shape.rows, levels) }
+      made.pages.set(values, page)
     }
-    const levels = definition.subarray(0, at)
-    this.add('PLAIN', column.bytes, at, rows, levels, repetition.subarray(0, at))
+    this.add(page)
   }
 
-  private add(
-    encoding: Encoding,
-    data: Uint8Array,
-    values: number,
-    rows: number,
-    definition: Uint8Array | undefined,
-    repetition?: Uint8Array,
-  ): void {
-    const levels = new ByteWriter()
-    const most = this.spec.isList ? 2 : 1
-    const repeated = repetition === undefined ? 0 : writeRleBitPackedHybrid(levels, repetition, 1)
-    const defined = definition === undefined ? 0 : writeRleBitPackedHybrid(levels, definition, most)
-    let nulls = 0
-    if (definition !== undefined) for (const level of definition) if (level < most) nulls++
-    const packed = zstdCompressSync(data, ZSTD)
-    const out = new ByteWriter(levels.offset + packed.length + 64)
-    writePageHeader(out, {
-      type: 'DATA_PAGE_V2',
-      uncompressed_page_size: levels.offset + data.length,
-      compressed_page_size: levels.offset + packed.length,
-      data_page_header_v2: {
-        num_values: values,
-        num_nulls: nulls,
-        num_rows: rows,
-        encoding,
-        definition_levels_byte_length: defined,
-        repetition_levels_byte_length: repeated,
-        is_compressed: true,
-      },
-    })
-    const header = out.offset
-    out.appendBytes(levels.getBytes())
-    out.appendBytes(packed)
-    const page = out.getBytes()
-    this.pages.push(page)
-    this.waiting += page.length
-    this.unpacked += header + levels.offset + data.length
+  private add({ bytes, unpacked, values, encoding }: Page): void {
+    this.pages.push(bytes)
+    this.waiting += bytes.length
+    this.unpacked += unpacked
     this.values += values
     this.encodings.add(encoding)
   }
@@ -206,6 +176,95 @@ export class ParquetColumn {
     out.appendBytes(packed)
     return { bytes: out.getBytes(), unpacked }
   }
+}
+
+/** What the columns of one batch have in common, made once. */
+export class SharedPages {
+  readonly levels = new Map<RowShape, Levels & { readonly values: number }>()
+  readonly pages = new Map<Words, Page & { readonly shape: RowShape }>()
+}
+
+/** A packed page with its header. */
+type Page = {
+  readonly bytes: Uint8Array
+  readonly unpacked: number
+  readonly values: number
+  readonly encoding: Encoding
+}
+
+/** Packed levels: those of repetition first. */
+type Levels = {
+  readonly bytes: Uint8Array
+  readonly repeated: number
+  readonly defined: number
+  readonly nulls: number
+}
+
+const NO_BYTES = new Uint8Array(0)
+const NO_LEVELS: Levels = { bytes: NO_BYTES, repeated: 0, defined: 0, nulls: 0 }
+
+/** `most` is the level of a value that is there, and also the bits of a level. */
+function packLevels(
+  definition: Uint8Array,
+  repetition: Uint8Array | undefined,
+  most: 1 | 2,
+): Levels {
+  const out = new ByteWriter()
+  const repeated = repetition === undefined ? 0 : writeRleBitPackedHybrid(out, repetition, 1)
+  const defined = writeRleBitPackedHybrid(out, definition, most)
+  let nulls = 0
+  for (let at = 0; at < definition.length; at++) if (definition[at]! < most) nulls++
+  return { bytes: out.getBytes(), repeated, defined, nulls }
+}
+
+/** Lists: a null one has definition level 0, an empty one 1, a value 2. */
+function listLevels(shape: RowShape, count: number): Levels & { readonly values: number } {
+  const { rows, ends, present } = shape
+  const definition = new Uint8Array(count + rows)
+  const repetition = new Uint8Array(count + rows)
+  let at = 0
+  let from = 0
+  for (let row = 0; row < rows; row++) {
+    const end = ends[row]!
+    if (end === from) definition[at++] = present[row]!
+    else {
+      const next = at + end - from
+      definition.fill(2, at, next)
+      repetition.fill(1, at + 1, next)
+      at = next
+    }
+    from = end
+  }
+  return { ...packLevels(definition.subarray(0, at), repetition.subarray(0, at), 2), values: at }
+}
+
+function packPage(
+  encoding: Encoding,
+  data: Uint8Array,
+  values: number,
+  rows: number,
+  levels: Levels,
+): Page {
+  const packed = zstdCompressSync(data, ZSTD)
+  const out = new ByteWriter(levels.bytes.length + packed.length + 64)
+  writePageHeader(out, {
+    type: 'DATA_PAGE_V2',
+    uncompressed_page_size: levels.bytes.length + data.length,
+    compressed_page_size: levels.bytes.length + packed.length,
+    data_page_header_v2: {
+      num_values: values,
+      num_nulls: levels.nulls,
+      num_rows: rows,
+      encoding,
+      definition_levels_byte_length: levels.defined,
+      repetition_levels_byte_length: levels.repeated,
+      is_compressed: true,
+    },
+  })
+  const unpacked = out.offset + levels.bytes.length + data.length
+  out.appendBytes(levels.bytes)
+  out.appendBytes(packed)
+  return { bytes: out.getBytes(), unpacked, values, encoding }
 }
 
 function toElements(spec: ColumnSpec): SchemaElement[] {
@@ -242,7 +301,7 @@ function toPhysical(type: ColumnType): Partial<SchemaElement> {
     case 'decimal': {
       const { precision, scale } = type
       return {
-        type: precision > 9 ? 'INT64' : 'INT32',
+        type: precision > SHORT_DIGITS ? 'INT64' : 'INT32',
         converted_type: 'DECIMAL',
         precision,
         scale,

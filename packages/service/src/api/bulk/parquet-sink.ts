@@ -2,7 +2,7 @@ import type { ColumnChunk, ColumnMetaData, FileMetaData, RowGroup, SchemaElement
 import { ByteWriter } from 'hyparquet-writer'
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js'
 import type { ColumnBatch, ColumnSpec } from './column-batch.ts'
-import { ParquetColumn } from './parquet-column.ts'
+import { ParquetColumn, SharedPages } from './parquet-column.ts'
 import type { Receipt } from './tally.ts'
 import type { ColumnSink } from './write-columns.ts'
 
@@ -56,8 +56,9 @@ export function createParquetSink(
       yield sent(MAGIC)
     },
     *write(batch: ColumnBatch) {
+      const made = new SharedPages()
       for (const [index, column] of columns.entries()) {
-        column.addPage(batch.columns[index]!)
+        column.addPage(batch.columns[index]!, made)
         if (index % COLUMNS_A_STEP === 0) yield sent(EMPTY)
       }
       rows += batch.rows

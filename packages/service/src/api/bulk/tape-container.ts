@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import { PriorbookError } from '@priorbook/sdk/domain'
 
 /** The kinds of frames of a tape export; the byte of a kind is its letter. */
@@ -23,6 +24,8 @@ export type FrameKind = keyof typeof FRAMES
 /** "PBX1", then the version. */
 const START = Buffer.from([0x50, 0x42, 0x58, 0x31, 1])
 const HEAD = 5
+/** After the last frame: CRC-32 of its payload. */
+const CHECK = 4
 
 /** Makes the bytes of a container; its frames may be of any number. */
 export class ContainerWriter {
@@ -48,7 +51,9 @@ export class ContainerWriter {
   end(receipt: object): Uint8Array[] {
     const sha256 = this.hash.digest('hex')
     const payload = Buffer.from(JSON.stringify({ ...receipt, sha256 }))
-    return [headOf('end', payload.length), payload]
+    const check = Buffer.allocUnsafe(CHECK)
+    check.writeUInt32LE(crc32(payload))
+    return [headOf('end', payload.length), payload, check]
   }
 }
 
@@ -67,8 +72,9 @@ export function* readContainer(
     if (end > bytes.length) throw damaged('a frame is cut')
     const payload = bytes.subarray(at + HEAD, end)
     if (kind === 'end') {
+      if (end + CHECK !== bytes.length) throw damaged('it does not end after its end frame')
+      if (crc32(payload) !== view.getUint32(end, true)) throw damaged('its receipt was changed')
       checkEnd(bytes, at, payload)
-      if (end !== bytes.length) throw damaged('bytes are left over')
       yield { kind, payload }
       return
     }
