@@ -119,7 +119,7 @@ export async function answerPage(
   const meta: Meta = {
     range: {
       start_time: walk.shownStart < 0 ? null : timeJson(shownStart(opened), style),
-      end_time: timeJson(walk.end, style),
+      end_time: timeJson(shownEnd(opened), style),
     },
     gaps: gaps.map((gap) => toGapJson(gap, style)),
     market: market === undefined ? null : target.memory.marketText(market, style),
@@ -202,6 +202,10 @@ function shownStart({ walk, cutAt }: OpenedWalk): number {
   return Math.max(walk.shownStart, cutAt === undefined ? 0 : walk.start)
 }
 
+function shownEnd({ walk, source }: OpenedWalk): number {
+  return source !== undefined && Number.isFinite(source.sourceEnd) ? source.sourceEnd : walk.end
+}
+
 /** What came in the last minute may still be followed by something that belongs before it. */
 const SETTLED_MICROS = 60_000_000
 
@@ -216,7 +220,7 @@ async function isSettled(
   rows: PageRows,
   gaps: readonly Gap[],
 ): Promise<boolean> {
-  const isPinned = query.cursor !== undefined || query.end_time !== undefined
+  const isPinned = query.cursor !== undefined || query.end_time === walk.end
   if (!isPinned || cutAt !== undefined || source !== undefined) return false
   if (rows.count === 0 || gaps.some(({ end }) => end === undefined)) return false
   if (rows.parts.some((part) => 'bucket' in part && part.bucket?.partial === true)) return false

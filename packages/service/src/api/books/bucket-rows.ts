@@ -4,9 +4,6 @@ import type { Store } from '../../store/store.ts'
 import type { PageRows, PickPart, RowsQuery } from './page-rows.ts'
 import type { Walk } from './walk.ts'
 
-/** A bucket that ended less than this before the first page may still get rows that are on their way. */
-const SETTLE_MICROS = 1_000_000
-
 /** The last observation of every bucket that has one. */
 export async function readBuckets(
   store: Store,
@@ -57,7 +54,7 @@ export async function readBuckets(
 
 function bucketOf(pick: BookPick, walk: Walk): NonNullable<BookPick['bucket']> {
   const bucket = pick.bucket!
-  const isOpen = bucket.end > Math.min(walk.end, walk.arrival - SETTLE_MICROS)
+  const isOpen = bucket.end > walk.settled
   return { ...bucket, partial: bucket.start < walk.start || isOpen }
 }
 

@@ -60,13 +60,9 @@ describe('the book at an instant', () => {
           else parts.push(row.part)
         }
         expect(noticesOf(body.meta).map(({ code }) => code)).toEqual(reasons)
-        if (parts.length === 0) expect(body.data).toBeNull()
-        else {
-          const rows = render(parts, venue, { ladders: true })
-          expect(text.startsWith(`{"data":${venue === 'venuec' ? `[${rows}]` : rows},"meta"`)).toBe(
-            true,
-          )
-        }
+        const rows = parts.length === 0 ? 'null' : render(parts, venue, { ladders: true })
+        const shown = venue === 'venuec' && parts.length > 0 ? `[${rows}]` : rows
+        expect(text.startsWith(`{"data":${shown},"meta"`)).toBe(true)
       }
       expect(inGap).toBeGreaterThan(2)
     },
@@ -119,7 +115,6 @@ describe('the newest book', () => {
       expect(before.text.startsWith(`{"data":${shown},"meta"`)).toBe(true)
 
       const key = KEYS[venue][0]!
-      const isOpen = (await store.gaps({ venue, key, open: true })).length > 0
       const position = (await store.appliedPosition(venue)) + 1
       const gap: Gap = {
         venue,
@@ -135,8 +130,7 @@ describe('the newest book', () => {
       const after = await api.get(`${PATHS[venue]}/orderbook/latest`)
       expect(after.text.startsWith(`{"data":${shown},"meta"`)).toBe(true)
       const said = noticesOf(after.body.meta)
-      expect(said.map(({ code }) => code)).toContain('open_gap')
-      if (!isOpen) expect(said[0]).toMatchObject({ code: 'open_gap', reason: 'disconnected' })
+      expect(said[0]).toMatchObject({ code: 'open_gap', start_time: expect.any(String) as string })
     },
   )
 

@@ -1,6 +1,7 @@
 import type { Micros } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
 import type { ApiContext, CursorState, Grant, MarketInstrument } from '../kit/index.ts'
+import type { InstrumentFacts } from '../../store/store.ts'
 import { Receipt } from './receipt.ts'
 import type { SourceRange } from './source-rows.ts'
 import { fromCursorState, type Lane, type Walk } from './walk.ts'
@@ -24,6 +25,9 @@ export type OpenedWalk = {
 // Larger than any sequence or time, and one more is still exact.
 const UNBOUNDED = Number.MAX_SAFE_INTEGER - 1
 
+// A bucket that ended less than this before the first page may still get rows that are on their way.
+const SETTLE_MICROS = 1_000_000
+
 // The start of a plan's window moves on: a walk keeps the one it began with for so long.
 const WINDOW_GRACE_MICROS = 3_600_000_000
 
@@ -42,35 +46,26 @@ export async function openWalk(
     })
   }
   const now = context.now()
-  const isPast = knownAt !== undefined && knownAt < now
-  const lanes: Lane[] = []
-  let firstReceived = Infinity
-  for (const instrument of instruments) {
-    const { venue, key } = instrument
-    const facts = await context.store.instrument({ venue, key })
-    firstReceived = Math.min(firstReceived, facts?.firstReceived ?? Infinity)
-    // What was known in the past may have other sequences; it is pinned by its time.
-    lanes.push(
-      isPast
-        ? { instrument, last: UNBOUNDED, lastReceived: UNBOUNDED }
-        : { instrument, last: facts?.lastSequence ?? 0, lastReceived: facts?.lastReceived ?? 0 },
-    )
+  const recorded: (InstrumentFacts | undefined)[] = []
+  for (const { venue, key } of instruments) {
+    recorded.push(await context.store.instrument({ venue, key }))
   }
+  const firstReceived = Math.min(...recorded.map((facts) => facts?.firstReceived ?? Infinity))
   // The recorder's clock may be ahead of ours: what is stored has been received.
-  const stored = isPast ? 0 : Math.max(...lanes.map((lane) => lane.lastReceived + 1), 0)
-  const present = Math.max(now, stored)
+  const present = Math.max(now, ...recorded.map((facts) => (facts?.lastReceived ?? 0) + 1))
   const known = Math.min(present, knownAt === undefined ? Infinity : knownAt + 1)
   const asked = clock === 'received' ? { start: startTime ?? 0, end: endTime ?? Infinity } : ALL
   const window = grant.windowStart(now)
   const end = Math.min(asked.end, known)
   const start = Math.min(Math.max(asked.start, window), Math.max(end, asked.start))
   const shown = clock === 'received' ? start : (startTime ?? 0)
+  const isPast = knownAt !== undefined && knownAt < now
   const walk: Walk = {
-    arrival: now,
+    settled: Math.min(end, now - SETTLE_MICROS),
     start,
     shownStart: shown > 0 ? shown : Number.isFinite(firstReceived) ? firstReceived : -1,
     end,
-    lanes,
+    lanes: instruments.map((instrument, index) => toLane(instrument, recorded[index], end, isPast)),
     receipt: Receipt.create(),
   }
   const isCut = (asked.start > 0 ? asked.start : firstReceived) < window
@@ -79,6 +74,20 @@ export async function openWalk(
     ...(clock === 'source' && { source: toSourceRange(request) }),
     ...(isCut && { cutAt: window }),
   }
+}
+
+// The rows that a walk goes over. What was known in the past may have other sequences, and where a later
+// row is stored no other one can come before it: both are pinned by time alone.
+function toLane(
+  instrument: MarketInstrument,
+  facts: InstrumentFacts | undefined,
+  end: number,
+  isPast: boolean,
+): Lane {
+  const { lastSequence: last = 0, lastReceived = 0 } = facts ?? {}
+  return isPast || lastReceived >= end
+    ? { instrument, last: UNBOUNDED, lastReceived: UNBOUNDED }
+    : { instrument, last, lastReceived }
 }
 
 /** Goes on with a walk where its cursor says. */

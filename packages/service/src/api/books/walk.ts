@@ -7,8 +7,8 @@ import { Receipt } from './receipt.ts'
  * then, from the start of the range to its pinned end. Rows that come later belong to another walk.
  */
 export type Walk = {
-  /** When the first page was asked for. */
-  readonly arrival: number
+  /** Buckets that end after this may still change. */
+  readonly settled: number
   /** Inclusive received time; 0: from the first row. */
   readonly start: number
   /** The start that is shown: that of the first row where none was asked for; −1: nothing recorded. */
@@ -38,7 +38,7 @@ export function toCursorState(walk: Walk): CursorState {
   const list = (pick: (lane: Lane) => number | undefined): string =>
     walk.lanes.map((lane) => pick(lane) ?? '').join(',')
   return {
-    a: walk.arrival,
+    d: walk.settled,
     s: walk.start,
     v: walk.shownStart,
     e: walk.end,
@@ -65,7 +65,7 @@ export function fromCursorState(
   }
   const received = number('t')
   return {
-    arrival: number('a'),
+    settled: number('d'),
     start: number('s'),
     shownStart: number('v'),
     end: number('e'),

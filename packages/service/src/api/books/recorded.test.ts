@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { createBookRenderer } from '@priorbook/sdk/wire'
+import { createTestFolder } from '../../recorder/import.testing.ts'
+import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
+import { createRandom } from '../../store/store-script.testing.ts'
+import { createTestCaller, type TestCaller } from '../kit/testing.ts'
+import { joined, walk } from './books.testing.ts'
+import { BOOK_ROUTES } from './index.ts'
+
+const recorded = process.env['PRIORBOOK_RECORDINGS'] ?? ''
+if (recorded === '') {
+  console.warn('recorded markets are skipped: set PRIORBOOK_RECORDINGS to the folder of recordings')
+}
+const isFull = process.env['PRIORBOOK_FULL'] === '1'
+const sample = join(import.meta.dirname, '../../../sample')
+
+describe('pages of the sample market', () => {
+  describeMarkets(sample, 1)
+})
+
+describe.skipIf(recorded === '')('pages of recorded markets', () => {
+  const api = describeMarkets(join(recorded, 'venueb/ws-gold15m'), 6)
+
+  it('list the two gaps of 102130-30 once, and serve no book inside', async () => {
+    const path = '/v3/venueb/KXGOLD15M-26AUG102130-30'
+    const pages = await walk(api(), `${path}/snapshots`, [1000])
+    const gaps = pages.flatMap((page) => page.gaps).map((text) => JSON.parse(text) as object)
+    expect(gaps).toMatchObject([
+      { reason: 'venue_silent', start_time: '2026-08-11T01:16:15.904000Z' },
+      { reason: 'disconnected', start_time: '2026-08-11T01:16:25.915000Z' },
+    ])
+    for (const [at, reason] of [
+      [1786410980000, 'venue_silent'],
+      [1786410986000, 'disconnected'],
+    ] as const) {
+      const { body } = await api().get(`${path}/orderbook?at=${at}`)
+      expect(body).toMatchObject({ data: null, meta: { notice: { code: reason } } })
+    }
+  })
+})
+
+/** Walks every market of a folder and compares with one reading of all its rows. */
+function describeMarkets(source: string, count: number): () => TestCaller {
+  const folder = createTestFolder()
+  const renderer = createBookRenderer()
+  const random = createRandom(71)
+  let store: EmbeddedStore
+  let api: TestCaller
+  beforeAll(async () => {
+    await folder.importPaths(source)
+    store = openEmbeddedStore({ file: folder.data.tape, readOnly: true })
+    api = createTestCaller(BOOK_ROUTES, { store })
+  }, 120_000)
+  afterAll(async () => {
+    await store.close()
+    folder.destroy()
+  })
+
+  it('are one direct walk, with a receipt over it', async () => {
+    const markets = await store.instruments('venueb')
+    expect(markets).toHaveLength(count)
+    for (const { instrument, lastSequence } of markets) {
+      const { venue, key, market: marketId } = instrument
+      const context = { venue, key, marketId, outcome: 'Yes' }
+      const all = { venue, key, order: 'asc', limit: 1_000_000, numbers: true } as const
+      const { runs } = await store.books(all)
+      for (const order of ['asc', 'desc'] as const) {
+        const rows = renderer.renderJsonRows(runs, context, { ladders: false, order })
+        const whole = Buffer.from(rows).toString()
+        const url = `/v3/venueb/${key}/snapshots?order=${order}`
+        for (const sizes of isFull ? [[999], [1000], [101, 7]] : [[999]]) {
+          const pages = await walk(api, url, sizes)
+          expect(joined(pages) === whole).toBe(true)
+          const ids = pages.flatMap((page) => page.ids)
+          expect(ids).toHaveLength(lastSequence)
+          const sha256 = createHash('sha256')
+            .update(`${ids.join('\n')}\n`)
+            .digest('hex')
+          expect(pages.at(-1)!.meta['receipt']).toMatchObject({ rows: ids.length, sha256 })
+        }
+      }
+    }
+  })
+
+  it('of any size are the same rows with ladders at any place', async () => {
+    for (const { instrument, firstReceived, lastReceived } of await store.instruments('venueb')) {
+      const { venue, key, market: marketId } = instrument
+      const context = { venue, key, marketId, outcome: 'Yes' }
+      for (const size of [1, 2, 3, 7, 99, 100, 101, 1 + Math.floor(random() * 900)]) {
+        const start = firstReceived + Math.floor(random() * (lastReceived - firstReceived))
+        const end = start + Math.min(size, 40) * 50_000
+        const range = { start, end, limit: 1_000_000, numbers: true }
+        for (const order of ['asc', 'desc'] as const) {
+          const { runs } = await store.books({ venue, key, order: 'asc', ...range })
+          const rows = renderer.renderJsonRows(runs, context, { ladders: true, order })
+          const whole = Buffer.from(rows).toString()
+          const asked = `start_time=${start}&end_time=${end}&order=${order}&include_orderbook=true`
+          expect(joined(await walk(api, `/v3/venueb/${key}/snapshots?${asked}`, [size]))).toBe(
+            whole,
+          )
+        }
+      }
+    }
+  })
+  return () => api
+}
