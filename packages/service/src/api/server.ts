@@ -84,6 +84,7 @@ const TIMEOUTS: Timeouts = {
 }
 const MAX_HEADER = 16_384
 const CLOSE_MS = 10_000
+const CLOSE_IDLE_MS = 50
 
 const DEMO_PLAN: Plan = {
   name: 'demo',
@@ -241,11 +242,14 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     },
     async close(deadlineMs = CLOSE_MS) {
       const { server } = app
+      // A connection that finishes its request now is idle, not closed.
+      const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS)
       const timer = setTimeout(() => server.closeAllConnections(), deadlineMs)
       try {
         await app.close()
       } finally {
         clearTimeout(timer)
+        clearInterval(idle)
       }
     },
   }

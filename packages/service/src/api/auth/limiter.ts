@@ -84,12 +84,12 @@ export function openLimiter(file: string, onTrouble: (why: string) => void = () 
       const counters = load(keyId)
       const admission = judge(counters, plan, nowMs)
       if (admission.isAdmitted) {
-        write.run(keyId, new Uint8Array(counters.buffer), nowMs)
+        write.run(keyId, new Uint8Array(counters.buffer), Math.floor(nowMs))
         own.set(keyId, counters)
       }
       if (nowMs - cleaned > FORGET_MS) {
         cleaned = nowMs
-        forget.run(nowMs - FORGET_MS)
+        forget.run(Math.floor(nowMs - FORGET_MS))
         own.clear()
       }
       return admission

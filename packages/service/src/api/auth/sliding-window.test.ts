@@ -1,0 +1,62 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { COUNTER_BYTES, hit, lookAt, windowSeconds, type WindowLimit } from './sliding-window.ts'
+
+function create(): DataView {
+  return new DataView(new ArrayBuffer(COUNTER_BYTES))
+}
+
+describe.each(['second', 'minute'] as const)('the window of a %s', (name) => {
+  const windowMs = windowSeconds(name) * 1000
+
+  it('never lets more than the quota into any span of its length', () => {
+    const step = fc.integer({ min: 0, max: windowMs / 4 })
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 12 }),
+        fc.array(step, { maxLength: 200 }),
+        (quota, steps) => {
+          const counters = create()
+          const limit: WindowLimit = { name, quota }
+          const admitted: number[] = []
+          let now = 1_790_000_000_000.25
+          for (const ms of steps) {
+            now += ms
+            const state = lookAt(counters, limit, now)
+            const lately = admitted.filter((time) => time > now - windowMs).length
+            if (state.remaining > 0) {
+              hit(counters, name, now)
+              admitted.push(now)
+              expect(lately).toBeLessThan(quota)
+            } else {
+              // It may be late by one bucket, never more.
+              const longer = admitted.filter((time) => time > now - windowMs * 1.011).length
+              expect(longer).toBeGreaterThanOrEqual(quota)
+              expect(state.nextMs).toBeGreaterThan(now)
+              expect(state.nextMs).toBeLessThanOrEqual(now + windowMs * 1.011)
+            }
+          }
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  it('lets the next one in when it said so, and not before', () => {
+    const counters = create()
+    const limit: WindowLimit = { name, quota: 3 }
+    const start = 1_790_000_000_000
+    for (let index = 0; index < 3; index++) hit(counters, name, start + index * 100)
+    const { nextMs } = lookAt(counters, limit, start + 500)
+    expect(nextMs).toBeGreaterThanOrEqual(start + windowMs)
+    expect(lookAt(counters, limit, nextMs - 1).remaining).toBe(0)
+    expect(lookAt(counters, limit, nextMs).remaining).toBeGreaterThan(0)
+  })
+
+  it('does not forget when the clock goes back a little', () => {
+    const counters = create()
+    const limit: WindowLimit = { name, quota: 1 }
+    hit(counters, name, 1_790_000_000_000)
+    expect(lookAt(counters, limit, 1_790_000_000_000 - windowMs / 2).remaining).toBe(0)
+  })
+})

@@ -1,0 +1,102 @@
+import { Type } from 'typebox'
+import { PriorbookError } from '@priorbook/sdk/domain'
+import { integerParam, required, textParam, timeParam, wordParam } from './kit/param.ts'
+import { defineRoute, type Route } from './kit/route.ts'
+
+/** Bytes that a handler lends out and overwrites at once, as renderers do. */
+const scratch = new Uint8Array(262_144)
+
+/** Rows in a buffer that the next call writes over. */
+export function lendRows(count: number): Uint8Array {
+  const rows = Array.from({ length: count }, (_, index) => `{"n":${index},"price":0.5200}`)
+  const { written } = new TextEncoder().encodeInto(rows.join(','), scratch)
+  return scratch.subarray(0, written)
+}
+
+/** Routes with the parts that servers must handle, and nothing behind them. */
+export const FAKE_ROUTES: readonly Route[] = [
+  defineRoute({
+    id: 'fake_rows',
+    address: '/v3/venueb/{market_ticker}/rows',
+    aliases: ['/v3/venueb-alias/{market_ticker}/rows'],
+    tag: 'Fake',
+    summary: 'Rows',
+    description: 'Rows as bytes, in three formats.',
+    path: { market_ticker: required(textParam(40, 'The ticker.')) },
+    query: {
+      limit: integerParam(1, 1000, 'Rows a page.'),
+      order: wordParam(['asc', 'desc'], 'The order.'),
+      start_time: timeParam('From when.'),
+      cursor: textParam(4096, 'Where to go on.'),
+      format: wordParam(['json', 'ndjson', 'csv', 'parquet'], 'The format.'),
+    },
+    formats: ['ndjson', 'csv'],
+    data: Type.Array(Type.Object({ n: Type.Integer(), price: Type.Number() })),
+    async handle({ query: { limit = 3, cursor, order }, format, grant, path }) {
+      grant.requireVenue('venueb')
+      const nextCursor = cursor === undefined ? 'next-one' : undefined
+      const isFinal = order === 'asc'
+      if (format === 'ndjson' || format === 'csv') {
+        const body = lendRows(limit)
+        return { kind: 'text', contentType: 'application/x-ndjson', body, nextCursor, isFinal }
+      }
+      const rows = lendRows(limit)
+      const market = { market_id: path.market_ticker }
+      return { kind: 'data', rows, count: limit, meta: { market }, nextCursor, isFinal }
+    },
+  }),
+  defineRoute({
+    id: 'fake_required',
+    address: '/v3/venuea-prediction/{market_id}/required',
+    tag: 'Fake',
+    summary: 'A required parameter',
+    description: 'Only for plans with venue A.',
+    path: { market_id: required(textParam(40, 'The id.')) },
+    query: { metric: required(wordParam(['chance', 'price'], 'Which one.')) },
+    data: Type.Object({ metric: Type.String() }),
+    async handle({ query: { metric }, grant }) {
+      grant.requireVenue('venuea')
+      const notice = { code: 'no_rows_in_range', message: 'Nothing there.' }
+      return { kind: 'data', data: { metric }, count: 1, meta: { notice } }
+    },
+  }),
+  defineRoute({
+    id: 'fake_failure',
+    address: '/v3/failure',
+    tag: 'Fake',
+    summary: 'Failures',
+    description: 'Throws what it is told to.',
+    path: {},
+    query: { kind: required(textParam(200, 'Which failure.')) },
+    data: Type.Null(),
+    async handle({ query: { kind } }) {
+      if (kind === 'damage') throw new PriorbookError('corrupt_chunk', 'chunk 7 of /secret/tape.db')
+      if (kind === 'time') throw new PriorbookError('invalid_time', 'no time')
+      throw new Error(`unforeseen ${kind}`)
+    },
+  }),
+  defineRoute({
+    id: 'fake_stream',
+    address: '/v3/stream-of-rows',
+    tag: 'Fake',
+    summary: 'A stream',
+    description: 'Pieces of a buffer that is written over.',
+    path: {},
+    query: {
+      pieces: integerParam(1, 100_000, 'How many.'),
+      fail_at: integerParam(0, 100_000, 'Where to fail.'),
+    },
+    formats: ['ndjson'],
+    async handle({ query: { pieces = 3, fail_at: failAt } }) {
+      const buffer = new Uint8Array(65_536)
+      async function* body(): AsyncGenerator<Uint8Array> {
+        for (let piece = 0; piece < pieces; piece++) {
+          if (piece === failAt) throw new Error('the disk is gone')
+          yield buffer.fill(97 + (piece % 26))
+          buffer.fill(0)
+        }
+      }
+      return { kind: 'stream', contentType: 'application/x-ndjson', body: body() }
+    },
+  }),
+]
