@@ -177,6 +177,8 @@ export type GapQuery = {
   readonly open?: boolean
   readonly start?: number
   readonly end?: number
+  /** Only gaps behind this one in the order of the list, by all that names a gap; for pages of the list. */
+  readonly after?: Pick<Gap, 'start' | 'afterSequence' | 'venue' | 'key' | 'reason' | 'scope'>
   /** Only gaps whose last good sequence lies in [from, to]; for pages. */
   readonly sequence?: { readonly from: number; readonly to: number }
   readonly limit?: number

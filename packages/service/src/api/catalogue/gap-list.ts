@@ -22,10 +22,10 @@ export function compareGaps(a: GapPlace, b: GapPlace): number {
   return 0
 }
 
-/** What a cursor keeps of the last gap given, and about how many came before. */
-export function gapState(gap: Gap, before: number): CursorState {
+/** What a cursor keeps of the last gap given. */
+export function gapState(gap: Gap): CursorState {
   const [start, sequence, venue, key, reason, scope] = placeOfGap(gap)
-  return { start, sequence, venue, key, reason, scope, before }
+  return { start, sequence, venue, key, reason, scope }
 }
 
 /** Reads it back; undefined on the first page. */
@@ -35,28 +35,31 @@ export function placeInState(state: CursorState): GapPlace | undefined {
   return [start, sequence, venue, key, reason, scope] as GapPlace
 }
 
-/**
- * The gaps after a place, at most `limit + 1`. The store lists gaps from the first one on, so as many as
- * came before are read and passed by; the place decides, not the count, so that gaps that were written
- * meanwhile neither hide nor repeat others.
- */
+/** The gaps after a place that are wanted, at most `limit + 1`, read page by page. */
 export async function gapsAfter(
   store: Store,
   query: GapQuery,
-  after: { readonly place: GapPlace | undefined; readonly count: number },
+  place: GapPlace | undefined,
   limit: number,
   isWanted: (gap: Gap) => Promise<boolean>,
 ): Promise<Gap[]> {
-  for (let size = after.count + limit + 1; ; size *= 2) {
-    const gaps = await store.gaps({ ...query, limit: size })
-    const found: Gap[] = []
-    for (const gap of sorted(gaps)) {
-      if (after.place !== undefined && compareGaps(placeOfGap(gap), after.place) <= 0) continue
+  const found: Gap[] = []
+  let after = place === undefined ? undefined : toAfter(place)
+  for (;;) {
+    const page = { ...query, ...(after === undefined ? {} : { after }), limit: limit + 1 }
+    const gaps = await store.gaps(page)
+    for (const gap of gaps) {
       if (await isWanted(gap)) found.push(gap)
       if (found.length > limit) return found
     }
-    if (gaps.length < size) return found
+    if (gaps.length <= limit) return found
+    after = gaps.at(-1)!
   }
+}
+
+function toAfter(place: GapPlace): NonNullable<GapQuery['after']> {
+  const [start, afterSequence, venue, key, reason, scope] = place
+  return { start, afterSequence, venue, key, reason, scope } as NonNullable<GapQuery['after']>
 }
 
 /** Sorts gaps as the list has them. */

@@ -50,7 +50,6 @@ export const GAPS_ROUTE: Route = defineRoute({
     if (venue !== undefined) grant.requireVenue(venue)
     const style = styleOf(query)
     const page = openPage(request, context, { venue, market, key, reason })
-    const before = (page.state['before'] as number | undefined) ?? 0
     const filters: GapQuery = {
       ...(reason === undefined ? {} : { reason }),
       ...(page.from === 0 ? {} : { start: page.from }),
@@ -61,7 +60,7 @@ export const GAPS_ROUTE: Route = defineRoute({
         ? await gapsAfter(
             context.store,
             { ...filters, ...(venue && { venue }), ...(key === undefined ? {} : { key }) },
-            { place: placeInState(page.state), count: before },
+            placeInState(page.state),
             page.limit,
             gapFilter(context, grant),
           )
@@ -78,7 +77,7 @@ export const GAPS_ROUTE: Route = defineRoute({
         range: rangeMeta(page.range, style),
         ...noticeMeta(windowNotice(page.range), gaps.length === 0 ? none : undefined),
       },
-      nextCursor: hasMore ? page.next(gapState(last!, before + gaps.length)) : undefined,
+      nextCursor: hasMore ? page.next(gapState(last!)) : undefined,
     })
   },
 })

@@ -87,7 +87,7 @@ export function rollBackGaps(
   }
 }
 
-/** Lists gaps by start; those that touch [start, end) where a range is given. */
+/** Lists gaps by (start, last good sequence, venue, key, reason, scope); those that touch [start, end) where a range is given. */
 export function listGaps(database: Database, query: GapQuery): Gap[] {
   refuseDamaged(database, query)
   const where: string[] = []
@@ -105,10 +105,15 @@ export function listGaps(database: Database, query: GapQuery): Gap[] {
   if (query.sequence !== undefined) {
     add('after_sequence BETWEEN ? AND ?', query.sequence.from, query.sequence.to)
   }
+  if (query.after !== undefined) {
+    const { start, afterSequence, venue, key, reason, scope } = query.after
+    const place: Column[] = [start, afterSequence, venue, key, reason, scope]
+    add('(start, after_sequence, venue, key, reason, scope) > (?, ?, ?, ?, ?, ?)', ...place)
+  }
   const rows = database.all(
     `SELECT ${COLUMNS.join(', ')}, sum FROM gap
      ${where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`}
-     ORDER BY start, after_sequence, venue, key LIMIT ?`,
+     ORDER BY start, after_sequence, venue, key, reason, scope LIMIT ?`,
     ...values,
     query.limit ?? -1,
   )
