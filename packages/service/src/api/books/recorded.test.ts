@@ -61,12 +61,13 @@ function describeMarkets(source: string, count: number): () => TestCaller {
   it('are one direct walk, with a receipt over it', async () => {
     const markets = await store.instruments('venueb')
     expect(markets).toHaveLength(count)
-    for (const { instrument, lastSequence } of markets) {
+    for (const [index, { instrument, lastSequence }] of markets.entries()) {
       const { venue, key, market: marketId } = instrument
       const context = { venue, key, marketId, outcome: 'Yes' }
       const all = { venue, key, order: 'asc', limit: 1_000_000, numbers: true } as const
       const { runs } = await store.books(all)
-      for (const order of ['asc', 'desc'] as const) {
+      const orders = ['asc', 'desc'] as const
+      for (const order of isFull || count === 1 ? orders : [orders[index % 2]!]) {
         const rows = renderer.renderJsonRows(runs, context, { ladders: false, order })
         const whole = Buffer.from(rows).toString()
         const url = `/v3/venueb/${key}/snapshots?order=${order}`
