@@ -128,5 +128,5 @@ export function defineRoute<const Path extends ParamTable, const Query extends P
   route: Route<Path, Query>,
 ): Route {
   // The server hands every handler the parameters that its own tables read.
-  return route as unknown as Route
+  return route
 }
