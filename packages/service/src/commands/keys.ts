@@ -3,6 +3,7 @@ import { parseMicros, PriorbookError, printMicros, type Micros } from '@priorboo
 import { openAccess, type Access, type KeyRecord, type NewKey } from '../api/auth/index.ts'
 import { parseArguments, print, type Arguments, type Command } from './command.ts'
 
+const ACTIONS = ['create', 'list', 'revoke', 'roll'] as const
 const DEFAULT_OVERLAP = '24h'
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
@@ -23,7 +24,7 @@ export const keysCommand: Command = {
     const given = parseArguments(args, { texts: ['plan', 'name', 'expires', 'overlap'] })
     const [action, ...rest] = given.rest
     const plansFile = process.env['PRIORBOOK_API_PLANS'] ?? ''
-    if (!['create', 'list', 'revoke', 'roll'].includes(action ?? '')) {
+    if (!isAction(action)) {
       throw new PriorbookError('invalid_argument', 'keys needs create, list, revoke or roll')
     }
     if (action !== 'create' && !existsSync(given.data.path)) {
@@ -52,6 +53,10 @@ export const keysCommand: Command = {
       access.close()
     }
   },
+}
+
+function isAction(text: string | undefined): text is (typeof ACTIONS)[number] {
+  return ACTIONS.some((action) => action === text)
 }
 
 function create({ keys, plans }: Access, { texts, json, rest }: Arguments): void {

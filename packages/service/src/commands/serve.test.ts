@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { startApiWorkers } from './api-workers.ts'
+import type { Command } from './command.ts'
+import { importCommand } from './import.ts'
+import { keysCommand } from './keys.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/priorbook-server.mjs', import.meta.url))
+const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))
+const MARKET = 'KXSYNT15M-26AUG102130-30'
+
+const scratch = mkdtempSync(join(tmpdir(), 'priorbook-serve-'))
+const data = join(scratch, 'data')
+
+async function call(command: Command, ...args: string[]): Promise<string> {
+  const printed = vi.spyOn(console, 'log').mockImplementation(() => {})
+  try {
+    await command.run([...args, '--data', data, '--json'])
+    return printed.mock.calls.flat().join('\n')
+  } finally {
+    printed.mockRestore()
+  }
+}
+
+async function keys<T>(...args: string[]): Promise<T> {
+  return JSON.parse(await call(keysCommand, ...args)) as T
+}
+
+type Key = { readonly key: string; readonly id: string; readonly last_four: string }
+
+/** A running `serve`, its address, and all that it printed. */
+async function serve(...args: string[]) {
+  const child = spawn(process.execPath, [BIN, 'serve', '--data', data, ...args], {
+    cwd: scratch,
+    env: { ...process.env, PRIORBOOK_OPS_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let text = ''
+  child.stdout.on('data', (part) => (text += String(part)))
+  child.stderr.on('data', (part) => (text += String(part)))
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  while (!/^ {2}curl/m.test(text) && child.exitCode === null) await pause(20)
+  const url = /(http:\/\/\S+)\/docs/.exec(text)?.[1] ?? ''
+  return { child, ended, url, printed: () => text }
+}
+
+const ask = (url: string, key?: string): Promise<Response> =>
+  fetch(url, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } })
+
+beforeAll(async () => {
+  expect(await call(importCommand, 'venueb', SAMPLE)).toContain('observations')
+})
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+describe('keys', () => {
+  it('are made, listed, rolled and revoked', async () => {
+    const made = await keys<Key>('create', '--plan', 'desk', '--name', 'lab')
+    expect(made.key).toMatch(/^pb_live_[0-9A-Za-z]{36}$/)
+    const rolled = await keys<Key>('roll', made.id, '--overlap', '0s')
+    expect(rolled).toMatchObject({ plan: 'desk', name: 'lab' })
+    await keys('revoke', rolled.last_four)
+    const { keys: all } = await keys<{ keys: { id: string; revoked_time: string | null }[] }>(
+      'list',
+    )
+    expect(all.map(({ id, revoked_time: end }) => [id, end !== null])).toEqual([
+      [made.id, true],
+      [rolled.id, true],
+    ])
+    expect(JSON.stringify(all)).not.toContain(made.key.slice(14))
+  })
+
+  it('say what is wrong with a call', async () => {
+    const wrong = [[], ['make'], ['create', '--plan', 'gold'], ['roll'], ['revoke', 'key_x']]
+    wrong.push(['create', '--expires', 'soon'])
+    for (const args of wrong) {
+      await expect(keys(...args)).rejects.toMatchObject({ code: 'invalid_argument' })
+    }
+  })
+})
+
+describe('serve --upstream none', () => {
+  it('serves an imported folder, follows keys, replaces processes that die, and stops in order', async () => {
+    const { key, id } = await keys<Key>('create', '--plan', 'unlimited')
+    const { child, ended, url, printed } = await serve(
+      '--upstream',
+      'none',
+      '--port',
+      '0',
+      '--workers',
+      '2',
+    )
+    const page = `${url}/v3/venueb/${MARKET}/snapshots?limit=3`
+    const answer = (await (await ask(page, key)).json()) as { data: unknown[]; meta: object }
+    expect(answer.data).toHaveLength(3)
+    const curl = /curl '([^']+)'/.exec(printed())?.[1] ?? ''
+    const demo = (await (await ask(curl)).json()) as { data: object[]; meta: object }
+    expect(demo).toMatchObject({ data: [{ market_id: MARKET }] })
+    expect(demo).toMatchObject({ meta: { notice: { code: 'sample_data' } } })
+    expect((await ask(page)).status).toBe(401)
+
+    await keys('revoke', id)
+    const revokedAt = Date.now()
+    while ((await ask(page, key)).status !== 401) {
+      if (Date.now() - revokedAt > 20_000) throw new Error('the key still works')
+      await pause(20)
+    }
+    // What is promised is a second; a busy machine may add to it.
+    console.log(`revoked: seen after ${Date.now() - revokedAt} ms`)
+
+    const list = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')
+    const workers = list.trim().split(' ').map(Number)
+    expect(workers).toHaveLength(2)
+    for (const worker of workers) process.kill(worker, 'SIGKILL')
+    while ((await ask(`${url}/v3/health`).catch(() => undefined))?.status !== 200) await pause(50)
+
+    const taken = Number(new URL(url).port)
+    const order = { host: '127.0.0.1', port: taken } as Parameters<typeof startApiWorkers>[0]
+    const options = { count: 1, mayMove: false, onTrouble: () => {} }
+    await expect(startApiWorkers(order, options)).rejects.toThrow('is taken')
+
+    child.kill('SIGTERM')
+    expect(await ended).toBe(0)
+    // The key is nowhere: not in a log, not in a file.
+    const files = readdirSync(data, { recursive: true, encoding: 'utf8' })
+    const texts = files
+      .map((file) => join(data, file))
+      .filter((file) => statSync(file).isFile())
+      .map((file) => readFileSync(file).toString('latin1'))
+    expect([printed(), ...texts].filter((text) => text.includes(key.slice(8, 20)))).toEqual([])
+    expect(printed()).toContain('"route":"venueb_snapshots"')
+  })
+})
