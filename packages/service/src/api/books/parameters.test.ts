@@ -182,6 +182,27 @@ describe('the envelope of a page', () => {
     expect(volumes.size).toBeGreaterThan(2)
   })
 
+  it('tells what was known at a time, and no more', async () => {
+    const { store, api } = await createStore()
+    const seen = await readSeen(store, 'venuea')
+    const gaps = await store.gaps({ venue: 'venuea', key: '5001' })
+    const gap = gaps.find(({ start, end = 0 }) => end - start > 10)!
+    const at = gap.start + 5
+    const pages = await walk(
+      api,
+      `${PATHS.venuea}/snapshots?known_at=${at}&time_format=epoch_us`,
+      [20],
+    )
+    expect(pages.flatMap(({ ids }) => ids)).toHaveLength(
+      seen.filter(({ received }) => received <= at).length,
+    )
+    const told = pages
+      .flatMap((page) => page.gaps)
+      .map((text) => JSON.parse(text) as { start_time: number; end_time: number | null })
+    expect(told).toHaveLength(gaps.filter(({ start }) => start <= at).length)
+    expect(told.find(({ start_time: start }) => start === gap.start)!.end_time).toBeNull()
+  })
+
   it('is final only when nothing can come into it', async () => {
     const { store, api } = await createStore()
     const seen = await readSeen(store, 'venuea')
