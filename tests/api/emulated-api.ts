@@ -1,0 +1,133 @@
+import { mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
+import { openAccess } from '../../packages/service/src/api/auth/access.ts'
+import { marketPath } from '../../packages/service/src/api/kit/market-path.ts'
+import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
+import { createAuditor } from '../../packages/service/src/recorder/audit.ts'
+import type { EmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import { pause, start } from '../capture/harness.ts'
+
+/** The sentence on every answer from emulated data. */
+export const EMULATED = {
+  code: 'emulated_data',
+  message: 'The data come from an emulator, not from a venue.',
+}
+
+/** What a client got. */
+export type Reply = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly bytes: Uint8Array
+  readonly body: unknown
+}
+
+/** The market of a venue with the most observations. */
+export type BusyMarket = {
+  readonly record: MarketRecord
+  /** Up to the market, such as `/v3/venueb/TICKER`. */
+  readonly path: string
+  /** The instrument with the most rows, and its first and last received time (µs). */
+  readonly key: string
+  readonly rows: number
+  readonly first: number
+  readonly last: number
+}
+
+/** A server over what a recorder kept of the emulated venues. */
+export type EmulatedApi = {
+  readonly server: ApiServer
+  readonly store: EmbeddedStore
+  readonly errors: readonly string[]
+  readonly busiest: Readonly<Record<VenueId, BusyMarket>>
+  /** A new key of a plan; one without limits where none is named. */
+  keyOf(plan?: string): string
+  get(url: string, options?: GetOptions): Promise<Reply>
+  close(): Promise<void>
+}
+
+/** More of a request; the key is one without limits unless said otherwise. */
+export type GetOptions = {
+  readonly key?: string | null
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Records the three emulated venues at least so long, stops, and serves what was kept. */
+export async function openEmulatedApi(options: {
+  readonly ms: number
+  readonly speed?: number
+  readonly seed?: number
+  /** Records on until this holds. */
+  readonly until?: (store: EmbeddedStore) => Promise<boolean>
+}): Promise<EmulatedApi> {
+  const { ms, speed = 20, seed = 7, until = async () => true } = options
+  const run = await start({ seed, speed })
+  await pause(ms)
+  while (!(await until(run.store))) await pause(100)
+  await run.stop()
+  const { store } = run
+  const home = join(dirname(run.data.tape), 'access')
+  mkdirSync(home)
+  const access = openAccess(home)
+  const errors: string[] = []
+  const server = await createApiServer({
+    store,
+    access,
+    auditor: createAuditor(store, run.data.journal),
+    notice: EMULATED,
+    demo: { store, notice: EMULATED },
+    log: {
+      info: () => {},
+      warn: (fields, message) => void errors.push(`${message} ${JSON.stringify(fields)}`),
+      error: (fields, message) => void errors.push(`${message} ${JSON.stringify(fields)}`),
+    },
+  })
+  const keyOf = (plan = 'unlimited'): string => access.keys.create({ plan, name: 'test' }).key
+  const own = keyOf()
+  return {
+    server,
+    store,
+    errors,
+    busiest: Object.fromEntries(
+      await Promise.all(VENUE_IDS.map(async (venue) => [venue, await findBusiest(store, venue)])),
+    ) as Record<VenueId, BusyMarket>,
+    keyOf,
+    async get(url, { key = own, method = 'GET', headers = {} } = {}) {
+      const reply = await server.fastify.inject({
+        method: method as 'GET',
+        url,
+        headers: { ...headers, ...(key === null ? {} : { authorization: `Bearer ${key}` }) },
+      })
+      return {
+        status: reply.statusCode,
+        headers: reply.headers as Reply['headers'],
+        bytes: reply.rawPayload,
+        body: bodyOf(String(reply.headers['content-type'] ?? ''), reply.body),
+      }
+    },
+    async close() {
+      await server.close(500)
+      access.close()
+      await run.destroy()
+    },
+  }
+}
+
+function bodyOf(contentType: string, text: string): unknown {
+  return /\bjson\b/.test(contentType) ? (JSON.parse(text) as unknown) : text
+}
+
+async function findBusiest(store: EmbeddedStore, venue: VenueId): Promise<BusyMarket> {
+  const facts = await store.instruments(venue)
+  const most = facts.toSorted((a, b) => b.lastSequence - a.lastSequence)[0]!
+  const { record } = (await store.market(venue, most.instrument.market))!
+  return {
+    record,
+    path: marketPath(venue, record.marketId, record.asset),
+    key: most.instrument.key,
+    rows: most.lastSequence,
+    first: most.firstReceived,
+    last: most.lastReceived,
+  }
+}
