@@ -55,7 +55,7 @@ export function createCursorCodec(secrets: readonly Uint8Array[]): CursorCodec {
 
 type Pads = { readonly inner: Uint8Array; readonly outer: Uint8Array }
 
-// HMAC-SHA-256 (RFC 2104) by single calls: profiles showed the making of Hmac and key objects, not the hashing.
+// HMAC-SHA-256 (RFC 2104) by single calls: making Hmac and key objects showed in profiles of pages.
 function mac(key: Pads, scope: CursorScope, body: Uint8Array): Buffer {
   const names = Object.keys(scope).sort()
   const bound = JSON.stringify(names.map((name) => [name, scope[name] ?? null]))
