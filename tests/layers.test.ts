@@ -33,6 +33,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/recorder',
     'service/store',
     'service/ops',
+    'service/api',
   ],
   'service/main.ts': ['sdk/domain', 'service/commands'],
   'emulator/world': ['sdk/domain', 'emulator/core'],
@@ -89,7 +90,7 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/config': ['typebox'],
   'service/venues': ['ws'],
-  'service/api': ['apache-arrow', 'fastify', 'hyparquet-writer', 'typebox'],
+  'service/api': ['apache-arrow', 'fastify', 'hyparquet', 'hyparquet-writer', 'typebox'],
   'service/ops': ['prom-client'],
   'service/commands': ['pino'],
   'emulator/core': ['ws'],
