@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fastify, type FastifyHttpOptions, type FastifyInstance } from 'fastify'
@@ -16,19 +15,14 @@ import { deriveSecret } from './auth/secrets.ts'
 import { BufferPool } from './http/buffers.ts'
 import { createClientErrorHandler } from './http/client-error.ts'
 import { createDispatcher, createPost, type Post, type Task } from './http/dispatch.ts'
-import { Exchange, type Outcome, type VerbedRequest } from './http/exchange.ts'
+import { Exchange, type VerbedRequest } from './http/exchange.ts'
 import { commonHeaders } from './http/headers.ts'
+import { createOnFinished, createRequestIds, type RequestLog } from './http/request-log.ts'
+import { TIMEOUTS, type Timeouts } from './http/timeouts.ts'
 import { Turnstile } from './http/turnstile.ts'
 import { createCursorCodec } from './kit/cursor.ts'
 import type { ApiContext, Notice, Route } from './kit/route.ts'
 import { ROUTES } from './routes.ts'
-
-/** Where requests are logged. */
-export interface RequestLog {
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
-}
 
 /** What a server serves, from where and to whom. */
 export type ApiServerOptions = {
@@ -49,18 +43,6 @@ export type ApiServerOptions = {
   readonly timeouts?: Partial<Timeouts>
 }
 
-/** How long the server waits, in milliseconds. */
-export type Timeouts = {
-  /** For the whole header, and for the whole request. */
-  readonly headersMs: number
-  readonly requestMs: number
-  /** How often slow requests are looked for. */
-  readonly checkMs: number
-  readonly keepAliveMs: number
-  /** For a socket on which nothing moves. */
-  readonly idleMs: number
-}
-
 /** A server of the interface. */
 export type ApiServer = {
   readonly fastify: FastifyInstance
@@ -75,13 +57,6 @@ export type ApiServer = {
   close(deadlineMs?: number): Promise<void>
 }
 
-const TIMEOUTS: Timeouts = {
-  headersMs: 10_000,
-  requestMs: 15_000,
-  checkMs: 500,
-  keepAliveMs: 30_000,
-  idleMs: 60_000,
-}
 const MAX_HEADER = 16_384
 const CLOSE_MS = 10_000
 const CLOSE_IDLE_MS = 50
@@ -263,21 +238,4 @@ export function isDemonstrable(route: Route): boolean {
 /** The address of a route in the demo. */
 export function toDemoAddress(address: string): string {
   return address.replace('/v3/', '/v3/demo/')
-}
-
-function createRequestIds(): () => string {
-  const prefix = randomBytes(6).toString('hex')
-  let count = 0
-  return () => `${prefix}-${(++count).toString(36)}`
-}
-
-function createOnFinished(access: Access, log: RequestLog | undefined): (outcome: Outcome) => void {
-  return ({ exchange, status, bytes, rows }) => {
-    const { grant, routeId, id, verb, startedMs } = exchange
-    if (grant !== undefined) access.usage.note(grant.keyId, routeId, status, rows, bytes)
-    if (log === undefined) return
-    const ms = Math.round((performance.now() - startedMs) * 1000) / 1000
-    const key = grant?.keyId ?? 'none'
-    log.info({ id, method: verb, route: routeId, status, ms, bytes, key }, 'request')
-  }
 }

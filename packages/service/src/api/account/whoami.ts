@@ -33,8 +33,8 @@ export const whoamiRoute = defineRoute({
     { additionalProperties: false },
   ),
   async handle({ grant }, { now }) {
-    const { terms, key, windowStart } = callerOf(grant)
-    const start = windowStart(now())
+    const { terms, key } = callerOf(grant)
+    const start = grant.windowStart(now())
     const data = {
       key_id: key?.id,
       key_prefix: key?.prefix,

@@ -7,7 +7,8 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 export const CONTROL_FILE = 'control.db'
 
 const VERSION = 1
-const BUSY_MS = 5000
+/** How long a writer waits for another process. */
+export const BUSY_MS = 5000
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS key (

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { inTransaction } from './control.ts'
+import { BUSY_MS, inTransaction } from './control.ts'
 
 /** What a key did on one UTC day by one route. */
 export type UsageRow = {
@@ -26,6 +26,7 @@ export interface UsageMeter {
 
 const DAY_MS = 86_400_000
 const FLUSH_MS = 1000
+const PATIENCE_MS = 20
 
 type Counts = { requests: number; refused: number; limited: number; rows: number; bytes: number }
 
@@ -54,6 +55,8 @@ export function createUsageMeter(
     if (writing.size > 0) {
       waiting = new Map()
       try {
+        // Requests wait behind this: rather later than long.
+        database.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}`)
         inTransaction(database, () => {
           for (const [keyId, routes] of writing) {
             for (const [route, one] of routes) {
@@ -67,6 +70,8 @@ export function createUsageMeter(
         waiting = writing
         onTrouble(error instanceof Error ? error.message : String(error))
         return
+      } finally {
+        database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
       }
     }
     day = today

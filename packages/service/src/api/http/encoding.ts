@@ -16,7 +16,7 @@ const MAX_REMEMBERED = 200
 
 const remembered = new Map<string, Encoding>()
 const gzipAside = promisify<Uint8Array, typeof GZIP, Uint8Array>(gzip)
-const { compress: zstd } = createNodePlatform(LEVEL)
+const platform = createNodePlatform(LEVEL)
 
 /** The best encoding that `Accept-Encoding` allows. */
 export function chooseEncoding(header: string | undefined): Encoding {
@@ -40,7 +40,7 @@ export function pack(
   bytes: Uint8Array,
   encoding: 'gzip' | 'zstd',
 ): Uint8Array | Promise<Uint8Array> {
-  if (encoding === 'zstd') return zstd(bytes)
+  if (encoding === 'zstd') return platform.compress(bytes)
   return bytes.length > LARGEST_SYNC_GZIP ? gzipAside(bytes, GZIP) : gzipSync(bytes, GZIP)
 }
 

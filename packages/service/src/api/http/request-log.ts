@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto'
+import type { Access } from '../auth/access.ts'
+import type { Outcome } from './exchange.ts'
+
+/** Where requests are logged. */
+export interface RequestLog {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** Numbers requests so that no two processes give the same name. */
+export function createRequestIds(): () => string {
+  const prefix = randomBytes(6).toString('hex')
+  let count = 0
+  return () => `${prefix}-${(++count).toString(36)}`
+}
+
+/** Counts a finished exchange for its key and logs it: by route, never by address. */
+export function createOnFinished(
+  access: Access,
+  log: RequestLog | undefined,
+): (outcome: Outcome) => void {
+  return ({ exchange, status, bytes, rows }) => {
+    const { grant, routeId, id, verb, startedMs } = exchange
+    if (grant !== undefined) access.usage.note(grant.keyId, routeId, status, rows, bytes)
+    if (log === undefined) return
+    const ms = Math.round((performance.now() - startedMs) * 1000) / 1000
+    const key = grant?.keyId ?? 'none'
+    log.info({ id, method: verb, route: routeId, status, ms, bytes, key }, 'request')
+  }
+}
