@@ -24,8 +24,7 @@ try {
   const caller = createBulkCaller(store)
   console.log(query)
   console.log('format        rows        MB     MB/s  k rows/s    B/row   RSS MB')
-  for (const format of (process.env['ONLY']?.split(',') as typeof BULK_FORMATS | undefined) ??
-    BULK_FORMATS) {
+  for (const format of BULK_FORMATS) {
     let best = Infinity
     let bytes = 0
     for (let turn = 0; turn < 3; turn++) {

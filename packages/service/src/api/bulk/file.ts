@@ -2,6 +2,7 @@ import { VENUES } from '@priorbook/sdk/domain'
 import type { ApiContext } from '../kit/index.ts'
 import { createArrowSink } from './arrow-sink.ts'
 import { describeScope } from './describe.ts'
+import { explainNothing } from './explain-nothing.ts'
 import { createParquetSink } from './parquet-sink.ts'
 import type { BulkFormat } from './params.ts'
 import type { BulkScope } from './scope.ts'
@@ -19,12 +20,13 @@ export function makeFile(
   scope: BulkScope,
   format: BulkFormat,
   signal: AbortSignal,
-  observer?: FileObserver,
+  observer: FileObserver = {},
   items: AsyncIterable<WalkItem> = walk(context, scope),
 ): AsyncGenerator<Uint8Array> {
+  const asked = { explain: () => explainNothing(context, scope), ...observer }
   return format === 'tape'
-    ? streamTape(context, scope, signal, observer)
-    : streamFile(items, scope, createWriter(scope, format), signal, observer)
+    ? streamTape(context, scope, signal, asked)
+    : streamFile(items, scope, createWriter(scope, format), signal, asked)
 }
 
 function createWriter(scope: BulkScope, format: Exclude<BulkFormat, 'tape'>): BulkWriter {

@@ -124,7 +124,15 @@ describe.each(['venuea', 'venueb', 'venuec'] as const)('books of %s', (venue) =>
     expect(JSON.parse(kept.value!)).toEqual(shared)
     const frames = [...readContainer(await caller.bytes(`${query}&format=tape`))]
     const end = parse(frames.at(-1)!.payload)
-    expect({ ...end, sha256: undefined }).toEqual({ ...shared, sha256: undefined })
+    // A container has one token of venue C after the other.
+    const order = venue === 'venuec' ? { ids_sha256: undefined } : {}
+    expect({ ...end, sha256: undefined, ...order }).toEqual({
+      ...shared,
+      sha256: undefined,
+      ...order,
+    })
+    const ids = expected(venue).map(({ id }) => `${id}\n`)
+    expect(shared['ids_sha256']).toBe(createHash('sha256').update(ids.join('')).digest('hex'))
     const text = (await caller.bytes(query)).toString()
     const before = text.slice(0, text.lastIndexOf('{"type":"receipt"'))
     expect(createHash('sha256').update(before).digest('hex')).toBe(sha256)
@@ -272,7 +280,7 @@ describe('trades and samples', () => {
       .filter(({ kind: frame }) => frame === 'chunk' || frame === 'part')
       .reduce((sum, { payload }) => sum + openChunk(payload, platform).header.count, 0)
     expect(inFile).toBe(rows.length)
-    expect(parse(frames.at(-1)!.payload)['ids_sha256']).toBe(all.at(-1)!['ids_sha256'])
+    expect(parse(frames.at(-1)!.payload)['rows']).toBe(rows.length)
   })
 
   it('are by received time, as the store has them', async () => {
@@ -350,8 +358,10 @@ function toColumns(row: Line): ReadRow {
 function toCsv(row: Line): string {
   const columns = toColumns(row)
   return CSV_COLUMNS.map((name) => {
-    const value = columns[name] ?? ''
-    return Array.isArray(value) ? `"${JSON.stringify(value).replaceAll('"', '""')}"` : String(value)
+    const value = (columns[name] ?? '') as string | number | readonly string[]
+    return typeof value === 'object'
+      ? `"${JSON.stringify(value).replaceAll('"', '""')}"`
+      : String(value)
   }).join(',')
 }
 

@@ -1,9 +1,10 @@
-import { Type } from 'typebox'
 import { Problem } from '@priorbook/sdk/wire'
+import { noticeMeta } from '../catalogue/page.ts'
 import { defineRoute, type Route, type RouteRequest } from '../kit/index.ts'
 import { CONTENT_TYPES, fileNameOf } from './describe.ts'
 import { makeFile } from './file.ts'
 import { describeFiles, estimateFiles } from './manifest.ts'
+import { MANIFEST_SCHEMA } from './manifest-schema.ts'
 import { FORMAT_PARAM, MANIFEST_PARAMS, SCOPE_PARAMS, type BulkFormat } from './params.ts'
 import { MAX_DAYS, resolveScope, type ScopeQuery } from './scope.ts'
 import { walk } from './walk.ts'
@@ -43,7 +44,7 @@ const MANIFEST = defineRoute({
     'Rows, bytes, SHA-256, time range, schema, order, gaps and receipt of the files that /v3/bulk gives with the same parameters. Each file is rendered once to be hashed; `estimate=true` answers quickly with rows and bytes alone.',
   path: {},
   query: { ...SCOPE_PARAMS, ...MANIFEST_PARAMS },
-  data: Type.Object({}, { additionalProperties: true }),
+  data: MANIFEST_SCHEMA,
   async handle(request, context) {
     const { query, grant, signal } = request
     const formats = query.formats ?? (['ndjson'] as const)
@@ -58,7 +59,8 @@ const MANIFEST = defineRoute({
       meta: {
         range: data['range'] as { start_time: string; end_time: string },
         gaps,
-        ...(notices.length === 0 ? {} : { notice: notices }),
+        // The server tells on every answer what holds for all of them.
+        ...noticeMeta(...notices.filter((notice) => notice !== context.notice)),
       },
     }
   },

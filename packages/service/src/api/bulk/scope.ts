@@ -1,8 +1,15 @@
-import { printMicros, toMicros, type Micros, type VenueId } from '@priorbook/sdk/domain'
+import {
+  printMicros,
+  toMicros,
+  type MarketRecord,
+  type Micros,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import { Problem, type SampleMetric, type ValueStyle } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
 import {
   findMarket,
+  planAsset,
   VENUE_ADDRESSES,
   type ApiContext,
   type Grant,
@@ -45,6 +52,8 @@ export type BulkScope = {
   /** True when the range lies in the past: no row can be added to it any more. */
   readonly isFinal: boolean
   readonly notices: readonly Notice[]
+  /** Whether the plan has a market; a family can hold some that it has not. */
+  allows(record: MarketRecord): boolean
 }
 
 /** The values of the parameters that say what is downloaded. */
@@ -71,6 +80,7 @@ export async function resolveScope(
     family,
     dataset,
     ...range,
+    allows: (record) => grant.allows(venue, planAsset(record)),
     ladders: query.include_orderbook ?? true,
     style: { numberFormat: query.number_format, timeFormat: query.time_format },
     ...(market === undefined ? {} : { market }),
@@ -122,7 +132,7 @@ async function checkFamily(context: ApiContext, query: ScopeQuery, grant: Grant)
       hint: `One market: market_id. A family: ${param}, and window for one length of rounds.`,
     })
   }
-  if (asset !== undefined) grant.requireAsset(venue, asset)
+  grant.requireAsset(venue, asset ?? planAsset({ venue, marketId: series!, seriesTicker: series! }))
   const family = {
     ...(asset === undefined ? {} : { asset }),
     ...(series === undefined ? {} : { series }),
@@ -168,7 +178,7 @@ async function resolveRange(
   if (first < windowStart) {
     notices.push({
       code: 'plan_window',
-      message: `The plan ${grant.plan} reads from ${print(windowStart)} on; what is older is left out.`,
+      message: `The plan ${grant.plan} reaches back to window_start; what was received before is left out.`,
       window_start: print(windowStart),
     })
   }

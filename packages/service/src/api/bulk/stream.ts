@@ -1,4 +1,5 @@
 import type { Gap } from '@priorbook/sdk/domain'
+import type { Notice } from '../kit/index.ts'
 import type { BulkScope } from './scope.ts'
 import { Tally, type Receipt } from './tally.ts'
 import type { WalkItem } from './walk-item.ts'
@@ -30,7 +31,7 @@ export async function* streamFile(
       if (signal.aborted) return
     }
   }
-  const receipt = tally.finish()
+  const receipt = tally.finish(tally.rows === 0 ? await observer.explain?.() : [])
   for (const bytes of writer.end(receipt)) {
     yield* pieces.add(bytes)
     await turn()
@@ -40,8 +41,9 @@ export async function* streamFile(
   observer.onReceipt?.(receipt)
 }
 
-/** Told what a file holds while it is made. */
+/** Told what a file holds while it is made, and asked why it holds nothing. */
 export type FileObserver = {
+  explain?(): Promise<readonly Notice[]>
   onGap?(gap: Gap): void
   onReceipt?(receipt: Receipt): void
 }

@@ -4,6 +4,11 @@ import type { Notice } from '../kit/index.ts'
 import type { BulkScope } from './scope.ts'
 import type { WalkItem } from './walk-item.ts'
 
+const encoder = new TextEncoder()
+const LINE_FEED = 10
+// A venue, a key of 200 characters, a metric and 16 digits.
+const ID_MAX = 256
+
 /** What a file holds, so that its reader can prove that nothing was dropped on the way. */
 export type Receipt = {
   readonly rows: number
@@ -16,11 +21,7 @@ export type Receipt = {
   readonly range: { readonly start_time: string; readonly end_time: string }
   /** True when no row can be added to the range any more. */
   readonly is_final: boolean
-  /**
-   * SHA-256 over a line for each series of each market in the order of the file,
-   * `<id without its number><first number>-<last number> <rows>` and a line feed: the same in every
-   * format, and told by the rows alone.
-   */
+  /** SHA-256 of the row ids in the order of the file, each followed by a line feed. */
   readonly ids_sha256: string
   readonly notice?: readonly Notice[]
 }
@@ -34,8 +35,6 @@ export type SeriesFacts = {
   readonly lastReceived: number
 }
 
-type Series = { readonly name: string; first: number; last: number; rows: number }
-
 /** Counts what goes into a file. */
 export class Tally {
   rows = 0
@@ -46,8 +45,11 @@ export class Tally {
   private lastId: string | null = null
   private firstReceived = Infinity
   private lastReceived = -1
-  private series: Series[] = []
   private readonly ids = createHash('sha256')
+  /** The text of ids on its way into the hash; it begins with that of the name that was used last. */
+  private readonly scratch = new Uint8Array(16_384)
+  private prefix = ''
+  private prefixLength = 0
 
   constructor(scope: BulkScope) {
     this.scope = scope
@@ -57,7 +59,6 @@ export class Tally {
   add(item: WalkItem): void {
     switch (item.kind) {
       case 'market':
-        this.closeMarket()
         this.markets++
         break
       case 'gap':
@@ -66,33 +67,54 @@ export class Tally {
       case 'book':
         for (const { columns, firstSequence, from, to, source } of item.pieces) {
           const name = this.nameOf(item.contexts[source]!.key)
-          this.count(name, source, firstSequence + from, firstSequence + to - 1)
+          this.count(name, firstSequence + from, firstSequence + to - 1)
           this.stretch(columns.received[from]!, columns.received[to - 1]!)
         }
         break
       case 'trade':
       case 'sample':
         for (const { columns, row, ordinal, source } of item.rows) {
-          this.count(this.nameOf(item.contexts[source]!.key), source, ordinal, ordinal)
+          this.count(this.nameOf(item.contexts[source]!.key), ordinal, ordinal)
           this.stretch(columns.received[row]!, columns.received[row]!)
         }
         break
     }
   }
 
-  /** Counts all series of a market at once; which row is first and last follows from their times. */
+  /**
+   * Counts the series of a market whose ids were added before; which row is the first and which the
+   * last follows from their times.
+   */
   addSeries(list: readonly (SeriesFacts & { readonly name: string })[]): void {
     const first = list.toSorted(
       (a, b) => a.firstReceived - b.firstReceived || a.first - b.first,
     )[0]!
     const last = list.toSorted((a, b) => a.lastReceived - b.lastReceived || a.last - b.last).at(-1)!
     this.firstId ??= `${first.name}${first.first}`
-    for (const { name, firstReceived, lastReceived, ...facts } of list) {
-      this.series.push({ name, ...facts })
-      this.rows += facts.rows
+    for (const { firstReceived, lastReceived, rows } of list) {
+      this.rows += rows
       this.stretch(firstReceived, lastReceived)
     }
     this.lastId = `${last.name}${last.last}`
+  }
+
+  /** Adds the ids of rows whose numbers follow each other to the hash. */
+  addIds(name: string, first: number, last: number): void {
+    if (this.prefix !== name) {
+      this.prefix = name
+      this.prefixLength = encoder.encodeInto(name, this.scratch).written
+    }
+    const { scratch, prefixLength } = this
+    let end = 0
+    for (let number = first; number <= last; number++) {
+      if (end > 0) scratch.copyWithin(end, 0, prefixLength)
+      end = writeDigits(scratch, end + prefixLength, number)
+      scratch[end++] = LINE_FEED
+      if (end + ID_MAX < scratch.length) continue
+      this.ids.update(scratch.subarray(0, end))
+      end = 0
+    }
+    this.ids.update(scratch.subarray(0, end))
   }
 
   /** The id of a row of a series, without its number. */
@@ -102,12 +124,11 @@ export class Tally {
     return `${venue}:${key}/${dataset === 'trades' ? 'trade' : metric}:`
   }
 
-  /** Ends the count. */
-  finish(): Receipt {
-    this.closeMarket()
+  /** Ends the count; `more` says why there are no rows. */
+  finish(more: readonly Notice[] = []): Receipt {
     const { scope, rows } = this
     const print = (time: number): string => printMicros(toMicros(time))
-    const notices = [...scope.notices, ...(rows === 0 ? emptyNotices(scope) : [])]
+    const notices = [...scope.notices, ...more]
     return {
       rows,
       markets: this.markets,
@@ -123,54 +144,27 @@ export class Tally {
     }
   }
 
-  private count(name: string, source: number, first: number, last: number): void {
-    const rows = last - first + 1
-    this.rows += rows
+  private count(name: string, first: number, last: number): void {
+    this.rows += last - first + 1
     this.firstId ??= `${name}${first}`
     this.lastId = `${name}${last}`
-    const series = (this.series[source] ??= { name, first, last: 0, rows: 0 })
-    series.last = last
-    series.rows += rows
+    this.addIds(name, first, last)
   }
 
   private stretch(first: number, last: number): void {
     this.firstReceived = Math.min(this.firstReceived, first)
     this.lastReceived = Math.max(this.lastReceived, last)
   }
-
-  private closeMarket(): void {
-    for (const series of this.series) {
-      // A list with holes: an instrument without rows has no line.
-      if (series === undefined) continue
-      this.ids.update(`${series.name}${series.first}-${series.last} ${series.rows}\n`)
-    }
-    this.series = []
-  }
 }
 
-/** Why a file has no rows. */
-function emptyNotices(scope: BulkScope): Notice[] {
-  const { venue, dataset, start, end, notices, market } = scope
-  if (dataset === 'trades' && venue === 'venuea') {
-    return [
-      {
-        code: 'trades_not_reconstructed',
-        message:
-          'Venue A has no historical fills: they are being reconstructed, and the dataset is empty until then.',
-      },
-    ]
+function writeDigits(bytes: Uint8Array, at: number, value: number): number {
+  let digits = 1
+  for (let power = 10; power <= value; power *= 10) digits++
+  let rest = value
+  for (let place = at + digits - 1; place >= at; place--) {
+    const next = Math.floor(rest / 10)
+    bytes[place] = 48 + rest - next * 10
+    rest = next
   }
-  if (start >= end && notices.some(({ code }) => code === 'plan_window' || code === 'future_range'))
-    return []
-  const { openTime, closeTime } = market?.record ?? {}
-  if (openTime !== undefined && end <= openTime) {
-    const message = 'The range ends before the market opens.'
-    return [{ code: 'market_not_open', message, open_time: printMicros(openTime) }]
-  }
-  if (closeTime !== undefined && start >= closeTime) {
-    const message = 'The range begins after the market closed.'
-    return [{ code: 'market_closed', message, close_time: printMicros(closeTime) }]
-  }
-  const what = market === undefined ? 'No market of the family has' : 'The market has'
-  return [{ code: 'no_rows_in_range', message: `${what} ${dataset} in the range.` }]
+  return at + digits
 }

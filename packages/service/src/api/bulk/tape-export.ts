@@ -49,7 +49,7 @@ export async function* streamTape(
       }
     }
   }
-  const receipt = tally.finish()
+  const receipt = tally.finish(tally.rows === 0 ? await observer.explain?.() : [])
   yield* send(container.end(receipt))
   yield* pieces.rest()
   observer.onReceipt?.(receipt)
@@ -70,9 +70,12 @@ async function* exportMarket(
   for (const gap of await gapsOf(context, scope, market, venueGaps)) yield { kind: 'gap', gap }
   const series: (SeriesFacts & { name: string })[] = []
   for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
-    const stream = new TapeStream(context.store, scope, platform, { market: record.marketId, key })
-    yield* stream.pieces()
     const name = tally.nameOf(key)
+    const place = { market: record.marketId, key }
+    const stream = new TapeStream(context.store, scope, platform, place, (first, last) =>
+      tally.addIds(name, first, last),
+    )
+    yield* stream.pieces()
     if (stream.facts !== undefined) series.push({ name, ...stream.facts })
   }
   if (series.length > 0) yield { kind: 'series', series }

@@ -31,6 +31,7 @@ export class TapeStream {
   private readonly platform: TapePlatform
   private readonly kind: ChunkKind
   private readonly name: { readonly market: string; readonly key: string }
+  private readonly onRows: (first: number, last: number) => void
   private next = 1
   private changes = 0
   private maker: Maker | undefined
@@ -40,7 +41,9 @@ export class TapeStream {
     scope: BulkScope,
     platform: TapePlatform,
     name: { readonly market: string; readonly key: string },
+    onRows: (first: number, last: number) => void,
   ) {
+    this.onRows = onRows
     this.store = store
     this.scope = scope
     this.platform = platform
@@ -104,6 +107,7 @@ export class TapeStream {
 
   private count(first: number, rows: number, firstReceived: number, lastReceived: number): void {
     const last = first + rows - 1
+    this.onRows(first, last)
     this.facts =
       this.facts === undefined
         ? { first, last, rows, firstReceived, lastReceived }

@@ -31,7 +31,7 @@ export async function* walkMarkets(
       limit: MARKETS_PAGE,
       ...(after === undefined ? {} : { after }),
     })
-    yield* page.markets
+    for (const market of page.markets) if (scope.allows(market.record)) yield market
     const last = page.markets.at(-1)
     if (!page.hasMore || last === undefined) return
     const { venue, marketId } = last.record
