@@ -162,7 +162,7 @@ export const INTERFACE: readonly Statement[] = [
         data.length === 2 &&
         meta.count === 2 &&
         isText(pagination.next_cursor) &&
-        pagination.has_more === true,
+        pagination.has_more,
       wrong: [{}, { data: [], meta: {}, pagination: {} }],
     },
     {
@@ -188,17 +188,17 @@ export const INTERFACE: readonly Statement[] = [
   {
     place: 'Service 4: yes/no ladders',
     ask: `${BOOK_LISTS.B}?include_orderbook=true&limit=5`,
-    at: 'body.data[*].no.price',
-    is: (price: unknown) => Array.isArray(price) && price.length > 0,
-    wrong: [null, 0.5],
+    at: 'body.data',
+    is: (rows: Rows) => rows.some(({ yes, no }) => yes.price.length + no.price.length > 0),
+    wrong: [[], [{ yes: { price: [] }, no: { price: [] } }], [{}]],
   },
   answered('Service 5: discovery', '/v3/btc/markets'),
   {
     place: 'Service 5: ladders',
     ask: `${BOOK_LISTS.C}?include_orderbook=true&limit=5`,
-    at: 'body.data[*].asks.size',
-    is: (size: unknown) => Array.isArray(size) && size.length > 0,
-    wrong: [null, 5],
+    at: 'body.data',
+    is: (rows: Rows) => rows.some(({ bids, asks }) => bids.size.length + asks.size.length > 0),
+    wrong: [[], [{ bids: { size: [] }, asks: { size: [] } }], [{}]],
   },
   ...refused('Service 6: a venue key is none of ours', '/v3/venueb/markets', 401, 'invalid_key', {
     key: 'a-key-of-a-venue',
@@ -224,7 +224,7 @@ export const INTERFACE: readonly Statement[] = [
     place: 'A routes, markets: cursor-paginated',
     ask: '/v3/{A}/markets?limit=1',
     at: 'body.pagination',
-    is: ({ next_cursor, has_more }: Body['pagination']) => isText(next_cursor) && has_more === true,
+    is: ({ next_cursor, has_more }: Body['pagination']) => isText(next_cursor) && has_more,
     wrong: [{ next_cursor: null, has_more: false }, {}],
   },
   ...['BTC', 'ETH', 'BNB'].map((coin) => ({

@@ -191,7 +191,7 @@ export const RESOURCES: readonly Statement[] = [
       at: 'body.data[*]',
       is: ({ bids, asks, received_time }: Row) =>
         [bids.price, bids.size, asks.price, asks.size].every(Array.isArray) &&
-        isTime(received_time as string),
+        isTime(received_time),
       wrong: [{ bids: { price: [] }, asks: { price: [], size: [] } }, null],
     },
     {
@@ -240,8 +240,7 @@ export const RESOURCES: readonly Statement[] = [
     place: 'Book 2',
     ask: '/v3/venueb/{b}/snapshots?limit=1000&include_orderbook=true',
     at: 'body.data[*]',
-    is: ({ yes, no }: Row) =>
-      yes.price.length <= 100 && no.price.length <= 100 && yes.price.length > 5,
+    is: ({ yes, no }: Row) => yes.price.length <= 100 && no.price.length <= 100,
     wrong: [{ yes: { price: Array.from({ length: 101 }, () => 0.5) }, no: { price: [] } }],
   },
   ...(['chance', 'price', 'last_trade'] as const).flatMap((metric): Statement[] => [
@@ -351,7 +350,7 @@ export const RESOURCES: readonly Statement[] = [
     place: 'C market 3',
     ask: '{C}/snapshots?limit=10&include_orderbook=true',
     at: all('bids'),
-    is: ({ price, size }: Ladder) => price.length > 0 && price.length === size.length,
+    is: ({ price, size }: Ladder) => price.length === size.length,
     wrong: [{ price: [0.5] }, []],
   },
   {

@@ -22,7 +22,7 @@ export type Reply = {
   readonly body: unknown
 }
 
-/** The market of a venue with the most observations. */
+/** The market of a venue with the most observations among those that were open before capture began. */
 export type BusyMarket = {
   readonly record: MarketRecord
   /** Up to the market, such as `/v3/venueb/TICKER`. */
@@ -103,7 +103,7 @@ export async function openEmulatedApi(options: {
         status: reply.statusCode,
         headers: reply.headers as Reply['headers'],
         bytes: reply.rawPayload,
-        body: bodyOf(String(reply.headers['content-type'] ?? ''), reply.body),
+        body: bodyOf(reply.headers['content-type'] ?? '', reply.body),
       }
     },
     async close() {
@@ -119,7 +119,11 @@ function bodyOf(contentType: string, text: string): unknown {
 }
 
 async function findBusiest(store: EmbeddedStore, venue: VenueId): Promise<BusyMarket> {
-  const facts = await store.instruments(venue)
+  const before = await store.gaps({ venue, reason: 'before_capture' })
+  const keys = new Set(before.map(({ key }) => key))
+  const facts = (await store.instruments(venue)).filter(({ instrument }) =>
+    keys.has(instrument.key),
+  )
   const most = facts.toSorted((a, b) => b.lastSequence - a.lastSequence)[0]!
   const { record } = (await store.market(venue, most.instrument.market))!
   return {
