@@ -74,7 +74,7 @@ async function run(disk: string, ballastBytes: number): Promise<DiskFullResult> 
     await store.seal()
     const gaps = await store.gaps({ reason: 'disk_full' })
     const report = await compareWithJournal(store, data)
-    const verdict = await check(emulator.truth.entries, store, { until: stoppedAt - 200_000 })
+    const verdict = await check(emulator.truth.entries, store, { until: stoppedAt - 500_000 })
     const end = await countRows(store)
     await store.close()
     return {
