@@ -62,5 +62,8 @@ async function fill(into: EmbeddedStore): Promise<string> {
   }
   const { files } = findRecordings([join(recordings, 'venueb', 'ws-gold15m')])
   await importRecordings({ store: into, journalDir: data.journal, files: files.slice(0, 12) })
-  return 'venue=venueb&series=KXGOLD15M&start_time=2026-08-01T00:00:00Z&end_time=2026-08-30T00:00:00Z'
+  const busy = (await into.instruments('venueb')).toSorted(
+    (a, b) => b.lastSequence - a.lastSequence,
+  )[0]!
+  return `venue=venueb&market_id=${busy.instrument.market}`
 }

@@ -58,7 +58,7 @@ export function createBulkCaller(store: Store, now: number = Date.UTC(2027, 0) *
     async bytes(query, options) {
       const { body } = await open(query, options)
       const pieces: Uint8Array[] = []
-      for await (const piece of body) pieces.push(piece)
+      for await (const piece of body) pieces.push(Buffer.from(piece))
       return Buffer.concat(pieces)
     },
     async manifest(query, options) {

@@ -25,8 +25,9 @@ export async function* streamTape(
   const container = new ContainerWriter()
   const pieces = new Pieces()
   const tally = new Tally(scope)
-  const send = (frames: readonly Uint8Array[]): Uint8Array[] =>
-    frames.flatMap((frame) => pieces.add(frame))
+  function* send(frames: readonly Uint8Array[]): Generator<Uint8Array> {
+    for (const frame of frames) yield* pieces.add(frame)
+  }
   yield* send(container.begin(describeScope(scope)))
   if (scope.start < scope.end) {
     const venueGaps = await venueGapsOf(context, scope)
