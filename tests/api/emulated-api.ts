@@ -39,6 +39,8 @@ export type EmulatedApi = {
   readonly server: ApiServer
   readonly store: EmbeddedStore
   readonly errors: readonly string[]
+  /** Of every request, in the order of their ends. */
+  readonly statuses: readonly number[]
   readonly busiest: Readonly<Record<VenueId, BusyMarket>>
   /** A new key of a plan; one without limits where none is named. */
   keyOf(plan?: string): string
@@ -71,6 +73,7 @@ export async function openEmulatedApi(options: {
   mkdirSync(home)
   const access = openAccess(home)
   const errors: string[] = []
+  const statuses: number[] = []
   const server = await createApiServer({
     store,
     access,
@@ -78,7 +81,7 @@ export async function openEmulatedApi(options: {
     notice: EMULATED,
     demo: { store, notice: EMULATED },
     log: {
-      info: () => {},
+      info: (fields) => void statuses.push((fields as { status: number }).status),
       warn: (fields, message) => void errors.push(`${message} ${JSON.stringify(fields)}`),
       error: (fields, message) => void errors.push(`${message} ${JSON.stringify(fields)}`),
     },
@@ -89,6 +92,7 @@ export async function openEmulatedApi(options: {
     server,
     store,
     errors,
+    statuses,
     busiest: Object.fromEntries(
       await Promise.all(VENUE_IDS.map(async (venue) => [venue, await findBusiest(store, venue)])),
     ) as Record<VenueId, BusyMarket>,
