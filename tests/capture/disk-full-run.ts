@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { PriorbookError } from '@priorbook/sdk/domain'
 import { startEmulator } from '../../packages/emulator/src/emulator.ts'
 import { toDataFolder } from '../../packages/service/src/lib/data-folder.ts'
 import { compareWithJournal } from '../../packages/service/src/recorder/rebuild.ts'
@@ -91,6 +92,11 @@ async function run(disk: string, ballastBytes: number): Promise<DiskFullResult> 
       differences: [...report.differences, ...report.damage],
       verdict,
     }
+  } catch (cause) {
+    const { code, noise, logs } = recorder
+    const told = [...logs.map((line) => JSON.stringify(line)), ...noise].slice(-20).join('\n')
+    const state = code === undefined ? 'runs' : `ended with ${code}`
+    throw new PriorbookError('upstream_failed', `the recorder ${state}:\n${told}`, { cause })
   } finally {
     await recorder.end('SIGKILL')
     await emulator.close()

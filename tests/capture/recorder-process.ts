@@ -11,7 +11,7 @@ const BIN = join(import.meta.dirname, '../../packages/service/bin/priorbook-serv
 /** One line of a recorder's log; pino's levels: 40 warns, 50 is an error. */
 export type LogLine = { readonly level: number; readonly msg: string; readonly time: number }
 
-/** A recorder as an operator runs it: `priorbook-server serve` in a process of its own. */
+/** A recorder as an operator runs it: `priorbook-server serve --role capture`, a process of its own. */
 export interface RecorderProcess {
   /** The log so far. */
   readonly logs: readonly LogLine[]
@@ -32,7 +32,16 @@ export async function startRecorderProcess(
   env: Readonly<Record<string, string>>,
 ): Promise<RecorderProcess> {
   mkdirSync(home, { recursive: true })
-  const args = [BIN, 'serve', '--upstream', 'live', '--data', join(home, 'data')]
+  const args = [
+    BIN,
+    'serve',
+    '--role',
+    'capture',
+    '--upstream',
+    'live',
+    '--data',
+    join(home, 'data'),
+  ]
   // Not in the checkout, where a configuration file may lie, and with no variable of the caller's.
   const child = spawn(process.execPath, args, {
     cwd: home,
