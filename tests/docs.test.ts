@@ -6,9 +6,15 @@ import {
   ERROR_CODES,
   FLAGS,
   GAP_REASONS,
+  printMicros,
   VENUE_IDS,
+  VENUES,
   VIOLATIONS,
 } from '../packages/sdk/src/domain/index.ts'
+import { DATASET_FLOORS, PROBLEMS } from '../packages/sdk/src/wire/index.ts'
+import { DEFAULT_PLANS } from '../packages/service/src/api/auth/plans.ts'
+import { INTERVALS, VENUE_ADDRESSES } from '../packages/service/src/api/kit/index.ts'
+import { ROUTES } from '../packages/service/src/api/routes.ts'
 import { configKeys } from '../packages/service/src/config/index.ts'
 import { COMMANDS } from '../packages/service/src/main.ts'
 import { createMetrics } from '../packages/service/src/ops/metrics.ts'
@@ -16,6 +22,7 @@ import { parseNote } from '../packages/service/src/recorder/note.ts'
 import { CHUNK_ROWS } from '../packages/service/src/store/embedded/seal.ts'
 import { SILENT_MS } from '../packages/service/src/venues/capture/link.ts'
 import { QUIET_SHARE, SILENT_INTERVALS } from '../packages/service/src/venues/venuea/periods.ts'
+import { STATUS_WORDS, TRADING_WORDS } from '../packages/service/src/venues/venuea/status.ts'
 import { OUTAGE_INTERVALS } from '../packages/service/src/venues/venueb/outages.ts'
 import { QUIET_MS } from '../packages/service/src/venues/venueb/probe.ts'
 import { LOST_MS, SILENT_BOOK_MS } from '../packages/service/src/venues/venueb/recovery.ts'
@@ -68,6 +75,53 @@ describe('the docs say what the code says', () => {
     expect(pairs('docs/errors.md', 'Row checks')).toEqual(VIOLATIONS)
     expect(pairs('docs/gaps.md', 'Reasons')).toEqual(GAP_REASONS)
     expect(cells('docs/gaps.md', 'Flags')).toEqual(Object.keys(FLAGS))
+  })
+
+  it('lists every problem of the interface with its status and sentence', () => {
+    const problems = Object.entries(PROBLEMS).map(([code, { status, title }]) => [
+      code,
+      `${status} | ${title}`,
+    ])
+    expect(pairs('docs/errors.md', 'API problems')).toEqual(Object.fromEntries(problems))
+  })
+
+  it('names every route, interval and plan of the interface', () => {
+    const text = read('docs/api.md')
+    const bases = VENUE_ADDRESSES.map(({ market }) => market)
+    const missing = ROUTES.map(({ address }) => {
+      const base = bases.find((one) => address === one || address.startsWith(`${one}/`))
+      return base === undefined ? address : address.replace(base, '{market}')
+    }).filter((address) => !text.includes(`\`${address}\``))
+    expect(missing).toEqual([])
+    for (const name of Object.keys(INTERVALS)) expect(text).toContain(`\`${name}\``)
+    expect(cells('docs/api.md', 'Keys and plans')).toEqual(DEFAULT_PLANS.map(({ name }) => name))
+  })
+
+  it('gives the words of venue A and the decimals of every venue', () => {
+    const text = read('docs/normalization.md')
+    const own = [...STATUS_WORDS].filter(([, life]) => life !== 'by_trading_status')
+    const words = [...own.map(([word]) => word), ...TRADING_WORDS.keys()]
+    expect(words.filter((word) => !text.includes(`\`${word}\``))).toEqual([])
+    const facts = VENUE_IDS.map((venue) => VENUES[venue])
+    const line = (of: 'priceDecimals' | 'sizeDecimals'): string =>
+      facts.map((fact) => fact[of]).join(' | ')
+    expect(text).toContain(`price decimals kept | ${line('priceDecimals')} |`)
+    expect(text).toContain(`size decimals kept | ${line('sizeDecimals')} |`)
+  })
+
+  it('gives every floor of coverage', () => {
+    const text = sectionOf('docs/coverage.md', 'Floors')
+    for (const { assets, windows, start, yearInferred, backfilled } of DATASET_FLOORS) {
+      if (start === undefined) continue
+      const cell = [
+        assets!.join(', '),
+        windows?.join(', ') ?? 'all',
+        printMicros(start).slice(0, 10),
+        yearInferred === true ? 'inferred' : 'stated',
+        backfilled === true ? 'yes' : 'no',
+      ]
+      expect(text).toContain(`| ${cell.join(' | ')} |`)
+    }
   })
 
   it('says how many rows a chunk has', () => {
