@@ -6,5 +6,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    // Many tests wait for sockets and children: more files at once than cores.
+    maxWorkers: 3,
   },
 })
