@@ -1,12 +1,33 @@
 import { defineConfig } from 'vitest/config'
 
+// Capture over real sockets judges times: its files run one after another, when nothing else does.
+const CAPTURE = 'tests/capture/**/*.test.ts'
+
 export default defineConfig({
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    // Many tests wait for sockets and children: more files at once than cores.
-    maxWorkers: 3,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'units',
+          include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
+          exclude: [CAPTURE],
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'capture',
+          include: [CAPTURE],
+          fileParallelism: false,
+          sequence: { groupOrder: 0 },
+        },
+      },
+    ],
   },
 })
