@@ -33,8 +33,16 @@ export function benchApi(): Promise<Record<string, unknown>> {
     const key = await createKey(folder)
     const server = start(SERVER, [
       'serve',
-      ...['--data', folder, '--upstream', 'none', '--role', 'api', '--port', String(PORT)],
-      ...['--ops-port', '0'],
+      '--data',
+      folder,
+      '--upstream',
+      'none',
+      '--role',
+      'api',
+      '--port',
+      String(PORT),
+      '--ops-port',
+      '0',
     ])
     try {
       await reachable(PORT, key)
