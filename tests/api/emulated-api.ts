@@ -123,8 +123,10 @@ function bodyOf(contentType: string, text: string): unknown {
 }
 
 async function findBusiest(store: EmbeddedStore, venue: VenueId): Promise<BusyMarket> {
+  // With a gap before its first book, whichever of the two: the rounds of fast venues begin at any time.
   const before = await store.gaps({ venue, reason: 'before_capture' })
-  const keys = new Set(before.map(({ key }) => key))
+  const late = await store.gaps({ venue, reason: 'late_discovery' })
+  const keys = new Set([...before, ...late].map(({ key }) => key))
   const facts = (await store.instruments(venue)).filter(({ instrument }) =>
     keys.has(instrument.key),
   )
