@@ -16,6 +16,7 @@ export default defineConfig({
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
           exclude: [CAPTURE],
           maxWorkers: 2,
+          retry: 1,
           sequence: { groupOrder: 1 },
         },
       },
@@ -25,6 +26,8 @@ export default defineConfig({
           name: 'capture',
           include: [CAPTURE],
           fileParallelism: false,
+          // A machine that stands still for a second in the middle of a run gets a second chance.
+          retry: 1,
           sequence: { groupOrder: 0 },
         },
       },

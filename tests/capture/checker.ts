@@ -320,6 +320,9 @@ function judgeLosses(
     // Full books of A may be passed over when a newer one is known, and no loss of one can be seen;
     // answers of C and B are comparisons beside the socket.
     if (one.isAnswer || one.isCopy || venue === 'venuea') continue
+    // A frame of C that was slower than an answer which held it already is passed over.
+    const isHeld = before?.isAnswer === true && one.at - before.received < ANSWER_MICROS
+    if (venue === 'venuec' && one.delivered && isHeld) continue
     lost++
     const last = before?.received ?? rows[0]!.received
     const next = nextRow[index]
