@@ -115,7 +115,8 @@ export const INTERFACE: readonly Statement[] = [
       ask: `${ask}?start_time=2020-01-01T00:00:00Z&end_time=2020-01-02T00:00:00Z`,
       at: 'body',
       is: ({ data, meta }: Body) =>
-        data.length === 0 && /market_not_open|before_capture/.test(JSON.stringify(meta.notice)),
+        data.length === 0 &&
+        /market_not_open|before_capture|late_discovery/.test(JSON.stringify(meta.notice)),
       wrong: [
         { data: [], meta: {} },
         { data: [{}], meta: { notice: { code: 'before_capture' } } },
