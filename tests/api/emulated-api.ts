@@ -126,7 +126,7 @@ async function findBusiest(store: EmbeddedStore, venue: VenueId): Promise<BusyMa
   // With a gap before its first book, whichever of the two: the rounds of fast venues begin at any time.
   const before = await store.gaps({ venue, reason: 'before_capture' })
   const late = await store.gaps({ venue, reason: 'late_discovery' })
-  const keys = new Set((before.length > 0 ? before : late).map(({ key }) => key))
+  const keys = new Set([...before, ...late].map(({ key }) => key))
   const facts = (await store.instruments(venue)).filter(({ instrument }) =>
     keys.has(instrument.key),
   )
