@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import {
+  DATASET_FLOORS,
   ERROR_CODES,
   FLAGS,
   GAP_REASONS,
@@ -11,7 +12,7 @@ import {
   VENUES,
   VIOLATIONS,
 } from '../packages/sdk/src/domain/index.ts'
-import { DATASET_FLOORS, PROBLEMS } from '../packages/sdk/src/wire/index.ts'
+import { PROBLEMS } from '../packages/sdk/src/wire/index.ts'
 import { DEFAULT_PLANS } from '../packages/service/src/api/auth/plans.ts'
 import { INTERVALS, VENUE_ADDRESSES } from '../packages/service/src/api/kit/index.ts'
 import { ROUTES } from '../packages/service/src/api/routes.ts'

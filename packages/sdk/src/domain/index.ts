@@ -1,9 +1,11 @@
 /** The words of Priorbook: times, decimals, venues, identities, events, gaps, statuses, checks. */
+export * from './audit.ts'
 export * from './checks.ts'
 export * from './decimal.ts'
 export * from './errors.ts'
 export * from './event.ts'
 export * from './flags.ts'
+export * from './floors.ts'
 export * from './gap.ts'
 export * from './identity.ts'
 export * from './market.ts'

@@ -1,5 +1,4 @@
-import type { VenueId } from '../domain/index.ts'
-import type { Dataset } from './coverage-floors.ts'
+import type { Dataset, VenueId } from '../domain/index.ts'
 import { GAP_SCHEMA, type GapJson } from './gap.ts'
 import {
   COUNT,

@@ -63,6 +63,18 @@ export type Dialect = {
   channel(sid: number, connection: number): string
 }
 
+/** The columns of ladders, in their order. */
+export const LADDER_COLUMNS = [
+  'bids_price',
+  'bids_size',
+  'asks_price',
+  'asks_size',
+  'yes_price',
+  'yes_size',
+  'no_price',
+  'no_size',
+] as const
+
 /** The columns of a CSV file: one set for all venues and options, empty where not applicable. */
 export const CSV_COLUMNS = [
   'id',
@@ -91,14 +103,7 @@ export const CSV_COLUMNS = [
   'native_sid',
   'native_connection',
   'native_seq',
-  'bids_price',
-  'bids_size',
-  'asks_price',
-  'asks_size',
-  'yes_price',
-  'yes_size',
-  'no_price',
-  'no_size',
+  ...LADDER_COLUMNS,
 ] as const
 
 /** Rows as JSON objects, joined by commas, without the array around them. */

@@ -1,8 +1,7 @@
 /** The wire: what the service sends and the client reads. Pages of books as JSON, NDJSON and CSV. */
 export * from './book-schema.ts'
 export * from './changes.ts'
-export { CSV_COLUMNS } from './dialect.ts'
-export * from './coverage-floors.ts'
+export { CSV_COLUMNS, LADDER_COLUMNS, TRUNCATED } from './dialect.ts'
 export * from './coverage.ts'
 export * from './gap.ts'
 export * from './interleave.ts'

@@ -4,7 +4,6 @@ import {
   VENUES,
   type BookChange,
   type BookSnapshot,
-  type Gap,
   type GapReason,
   type Instrument,
   type MarketRecord,
@@ -17,12 +16,13 @@ import {
   type Trade,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { ABSENT, HEAD_LIMIT, type Observation } from '@priorbook/sdk/tape'
-import type { RecordKind } from '../journal/index.ts'
+import { ABSENT, HEAD_LIMIT } from '@priorbook/sdk/tape'
+import { MAX_SLOT, type RecordKind } from '../journal/index.ts'
 import type { AppendBatch, Quarantined, Store } from '../store/store.ts'
 import type { CaptureRequest, Normalized, Normalizer } from '../venues/capture/contract.ts'
 import { NORMALIZERS } from '../venues/registry.ts'
 import { toBareMarket } from './bare-market.ts'
+import { noRows, type BatchRows } from './batch-rows.ts'
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
 import { parseJson, parseValue } from './json.ts'
 import { MarketMemory } from './market-memory.ts'
@@ -396,7 +396,7 @@ export class Applier {
   private async readEpochs(): Promise<void> {
     this.isReadyToTake = true
     this.captureStarted = await this.store.fact(captureFact(this.venue))
-    for (let slot = 1; slot < SLOTS; slot++) {
+    for (let slot = 1; slot <= MAX_SLOT; slot++) {
       const epoch = await this.store.fact(epochFact(this.venue, slot))
       if (epoch !== undefined) this.epochs.set(slot, epoch)
     }
@@ -512,7 +512,7 @@ export class Applier {
     }
   }
 
-  private count(rows: Rows): void {
+  private count(rows: BatchRows): void {
     this.counts.observations += rows.observations.length
     this.counts.trades += rows.trades.length
     this.counts.samples += rows.samples.length
@@ -533,31 +533,8 @@ export function backfillFacts(
 
 // Requests of a backfill: their answers are the catalogue of the past, such as `past_topic`.
 const PAST = 'past_'
-const SLOTS = 254
 const ENDED_KEPT = 50_000
 const SAMPLE_ENDS_KEPT = 50_000
-
-type Rows = {
-  readonly observations: Observation[]
-  readonly trades: Trade[]
-  readonly samples: Sample[]
-  readonly revisions: MarketRevision[]
-  readonly gaps: Gap[]
-  readonly quarantine: Quarantined[]
-  readonly facts: Record<string, number>
-}
-
-function noRows(): Rows {
-  return {
-    observations: [],
-    trades: [],
-    samples: [],
-    revisions: [],
-    gaps: [],
-    quarantine: [],
-    facts: {},
-  }
-}
 
 // The frame of a record as JSON, without the line that an import wraps it in; undefined where it is none.
 function frameOf(record: ApplyRecord): unknown {

@@ -1,5 +1,6 @@
 import {
   printScaled,
+  type AuditTarget,
   type BookChange,
   type BookSnapshot,
   type Json,
@@ -8,7 +9,7 @@ import {
   type VenueFacts,
 } from '@priorbook/sdk/domain'
 import { Ladder, levelKey } from '@priorbook/sdk/tape'
-import { showBook, type AuditTarget, type StoredRow } from './audit-row.ts'
+import { showBook, type StoredRow } from './audit-row.ts'
 
 /** The row that a message gives now, and where it differs from the stored one. */
 export type Derived = { readonly shown: Json | undefined; readonly differences: readonly string[] }

@@ -1,4 +1,4 @@
-import { printScaled, VENUES, type Json, type VenueId } from '@priorbook/sdk/domain'
+import { printScaled, VENUES, type AuditTarget, type Json } from '@priorbook/sdk/domain'
 import {
   applyRows,
   Ladder,
@@ -9,15 +9,6 @@ import {
   type HeadColumns,
 } from '@priorbook/sdk/tape'
 import type { RowPage, Store } from '../store/store.ts'
-
-/** One stored row: an observation, a trade or a sample of a metric, by its number. */
-export type AuditTarget = {
-  readonly venue: VenueId
-  readonly key: string
-  readonly kind: 'book' | 'trade' | 'sample'
-  readonly metric?: string
-  readonly sequence: number
-}
 
 /** A stored row as the comparison needs it. */
 export type StoredRow = {

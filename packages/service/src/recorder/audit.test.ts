@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { VenueId } from '@priorbook/sdk/domain'
+import type { AuditReport, AuditTarget, VenueId } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import type { DataFolder } from '../lib/data-folder.ts'
 import {
@@ -11,8 +11,7 @@ import {
   topicObject,
   UP_TOKEN,
 } from '../venues/venuea/fixtures.ts'
-import { createAuditor, type AuditReport } from './audit.ts'
-import type { AuditTarget } from './audit-row.ts'
+import { createAuditor } from './audit.ts'
 import { merge } from './merge-recorders-folders.testing.ts'
 import { createDataFolder, read, record, type Script } from './scripted.testing.ts'
 

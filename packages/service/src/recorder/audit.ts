@@ -1,9 +1,11 @@
 import {
   PriorbookError,
   VENUES,
+  type Auditor,
+  type AuditReport,
+  type AuditTarget,
   type Json,
   type Micros,
-  type Origin,
   type TapeEvent,
   type VenueId,
 } from '@priorbook/sdk/domain'
@@ -11,40 +13,16 @@ import { journalStats, readRecord, type JournalRecord } from '../journal/index.t
 import type { Store } from '../store/store.ts'
 import type { CaptureRequest } from '../venues/capture/contract.ts'
 import { NORMALIZERS } from '../venues/registry.ts'
-import { findStored, type AuditTarget, type StoredRow } from './audit-row.ts'
+import { findStored, type StoredRow } from './audit-row.ts'
 import { deriveRow } from './audit-derive.ts'
 import { parseJson, parseValue } from './json.ts'
 import { parseNote } from './note.ts'
-
-/** What the journal and a fresh look by the normalizer say of a stored row. */
-export type AuditReport = {
-  readonly state: 'equal' | 'different' | 'raw_expired' | 'raw_missing' | 'raw_damaged'
-  readonly detail?: string
-  readonly differences: readonly string[]
-  readonly journal: number
-  readonly received: Micros
-  readonly stored: Json
-  readonly derived?: Json
-  /** The version of the normalizer that looked now. */
-  readonly normalizer: number
-  readonly raw?: {
-    readonly bytes: Uint8Array
-    readonly received: Micros
-    readonly slot: number
-    readonly origin: Origin
-    readonly recorder: string
-    readonly request?: Json
-  }
-}
 
 /**
  * Makes the function that looks a row up in the journal of a data folder, derives it again and compares
  * it with what is stored; it answers undefined where no such row is stored.
  */
-export function createAuditor(
-  store: Store,
-  journalDir: string,
-): (target: AuditTarget) => Promise<AuditReport | undefined> {
+export function createAuditor(store: Store, journalDir: string): Auditor {
   return async (target) => {
     const stored = await findStored(store, target)
     if (stored === undefined) return undefined

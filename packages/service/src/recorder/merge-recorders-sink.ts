@@ -1,22 +1,13 @@
-import type { Gap, MarketRevision, Sample, Trade, VenueId } from '@priorbook/sdk/domain'
-import type { Observation } from '@priorbook/sdk/tape'
+import type { VenueId } from '@priorbook/sdk/domain'
 import type { Maker } from '../store/embedded/log.ts'
 import { sameMaker } from '../store/embedded/tail.ts'
-import type { AppendBatch, Quarantined, Store } from '../store/store.ts'
+import type { AppendBatch, Store } from '../store/store.ts'
+import { noRows, type BatchRows } from './batch-rows.ts'
 
 // Rows that are made durable together: one sync for all of them.
 const FULL_ROWS = 8192
 
-type Rows = {
-  readonly observations: Observation[]
-  readonly trades: Trade[]
-  readonly samples: Sample[]
-  readonly revisions: MarketRevision[]
-  readonly gaps: Gap[]
-  readonly quarantine: Quarantined[]
-}
-
-type Draft = { readonly venue: VenueId; readonly maker: Maker; readonly rows: Rows }
+type Draft = { readonly venue: VenueId; readonly maker: Maker; readonly rows: BatchRows }
 
 /** Gathers merged rows into batches, a new one wherever another recorder's rows begin. */
 export class MergeSink {
@@ -35,18 +26,11 @@ export class MergeSink {
   }
 
   /** Where rows of a maker go; each call stands for one row. */
-  rowsOf(venue: VenueId, maker: Maker): Rows {
+  rowsOf(venue: VenueId, maker: Maker): BatchRows {
     this.waiting++
     const last = this.drafts.at(-1)
     if (last !== undefined && last.venue === venue && sameMaker(last.maker, maker)) return last.rows
-    const rows: Rows = {
-      observations: [],
-      trades: [],
-      samples: [],
-      revisions: [],
-      gaps: [],
-      quarantine: [],
-    }
+    const rows = noRows()
     this.drafts.push({ venue, maker, rows })
     return rows
   }

@@ -39,7 +39,7 @@ const FORGET_MS = 120_000
 
 /**
  * Counters in a file of their own, shared by all processes and kept over restarts. A request of a
- * limited key costs one small transaction (about 10 µs); one that is refused is refused from memory until
+ * limited key costs one small transaction (27 µs on a busy machine); one that is refused is refused from memory until
  * a place is free, because counts of others only grow. The file is never synced: after a power cut
  * its minute is gone, or the file is made anew. Where it cannot be used, each process counts for itself.
  */
@@ -71,7 +71,7 @@ export function openLimiter(file: string, onTrouble: (why: string) => void = () 
         begin.run()
         return
       } catch (error) {
-        // A transaction of another process takes 10 µs: asking again beats sleeping.
+        // A transaction of another process takes microseconds: asking again beats sleeping.
         if (!isBusy(error) || performance.now() > until) throw error
         if (spin > SPINS) Atomics.wait(PAUSE, 0, 0, 1)
       }

@@ -1,5 +1,6 @@
 import { VENUES } from '@priorbook/sdk/domain'
 import { SAMPLE_DECIMALS } from '@priorbook/sdk/tape'
+import { LADDER_COLUMNS } from '@priorbook/sdk/wire'
 import type { ColumnSpec, ColumnType } from './column-batch.ts'
 import type { BulkScope } from './scope.ts'
 
@@ -9,20 +10,9 @@ const TIME: ColumnType = { kind: 'time' }
 const INT32: ColumnType = { kind: 'int32' }
 const INT64: ColumnType = { kind: 'int64' }
 
-/** The names of the ladder columns, in their order. */
-export const LADDER_COLUMNS = [
-  'bids_price',
-  'bids_size',
-  'asks_price',
-  'asks_size',
-  'yes_price',
-  'yes_size',
-  'no_price',
-  'no_size',
-] as const
-
 /**
- * The columns of Arrow and Parquet files: the names and the order of CSV, without those of sampling.
+ * The columns of Arrow and Parquet files: the names and the order of CSV, without those of sampling and
+ * `native_connection`.
  * Decimals have the scale of the venue, so that a file has one whatever the market's tick: prices 4,
  * mid one more, sizes those of the venue. 18 digits hold every size that is stored (2^53 − 1 units).
  */

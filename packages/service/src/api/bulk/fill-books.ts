@@ -7,7 +7,13 @@ import {
   loadBase,
   type BookColumns,
 } from '@priorbook/sdk/tape'
-import { NATIVE_LEVELS_MAX, subscriptionOf, type BookContext } from '@priorbook/sdk/wire'
+import {
+  LADDER_COLUMNS,
+  NATIVE_LEVELS_MAX,
+  subscriptionOf,
+  TRUNCATED,
+  type BookContext,
+} from '@priorbook/sdk/wire'
 import {
   RowShape,
   type ColumnBatch,
@@ -16,12 +22,8 @@ import {
   type UniqueColumn,
   type Words,
 } from './column-batch.ts'
-import { LADDER_COLUMNS } from './columns.ts'
 import type { BulkScope } from './scope.ts'
 import type { BookPiece } from './walk-item.ts'
-
-/** The flag of a row whose ladder was cut at the venue's served depth. */
-const TRUNCATED = 1 << 16
 
 /** Fills columns with observations; each instrument of a market has its own running ladder. */
 export class BookFiller {

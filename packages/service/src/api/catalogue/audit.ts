@@ -1,5 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import { parseRowId, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
+import {
+  parseRowId,
+  PriorbookError,
+  type AuditReport,
+  type AuditTarget,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import {
   COUNT,
   listOf,
@@ -15,7 +21,6 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import { VENUE_ADDRESSES, type VenueAddress } from '../kit/addresses.ts'
-import type { AuditReport, AuditTarget } from '../kit/auditor.ts'
 import { instrumentsOf } from '../kit/instruments.ts'
 import { findMarket } from '../kit/market-lookup.ts'
 import { required, textParam } from '../kit/param.ts'

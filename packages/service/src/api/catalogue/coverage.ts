@@ -1,14 +1,12 @@
-import { VENUE_IDS } from '@priorbook/sdk/domain'
+import { DATASET_FLOORS, VENUE_IDS, type DatasetFloor } from '@priorbook/sdk/domain'
 import {
   DATASET_COVERAGE_SCHEMA,
-  DATASET_FLOORS,
   INSTRUMENT_COVERAGE_SCHEMA,
   listOf,
   timeJson,
   toGapJson,
   toMarketJson,
   type DatasetCoverageJson,
-  type DatasetFloor,
   type InstrumentCoverageJson,
   type ValueStyle,
 } from '@priorbook/sdk/wire'

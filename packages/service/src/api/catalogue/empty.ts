@@ -1,5 +1,5 @@
-import { GAP_REASONS, type MarketRecord } from '@priorbook/sdk/domain'
-import { floorOf, timeJson, type Dataset } from '@priorbook/sdk/wire'
+import { floorOf, GAP_REASONS, type Dataset, type MarketRecord } from '@priorbook/sdk/domain'
+import { timeJson } from '@priorbook/sdk/wire'
 import type { ApiContext, Notice } from '../kit/route.ts'
 import { windowNotice, type PageRange } from './page.ts'
 

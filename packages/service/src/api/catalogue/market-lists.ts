@@ -1,5 +1,5 @@
-import { MARKET_STATUSES, type VenueId } from '@priorbook/sdk/domain'
-import { floorOf, listOf, MARKET_SCHEMAS, timeJson, toMarketJson } from '@priorbook/sdk/wire'
+import { floorOf, MARKET_STATUSES, type VenueId } from '@priorbook/sdk/domain'
+import { listOf, MARKET_SCHEMAS, timeJson, toMarketJson } from '@priorbook/sdk/wire'
 import type { MarketQuery } from '../../store/store.ts'
 import { VENUE_A_ADDRESS, VENUE_B_ADDRESS, VENUE_C_ADDRESS } from '../kit/addresses.ts'
 import { requireRecordedAsset } from '../kit/market-lookup.ts'

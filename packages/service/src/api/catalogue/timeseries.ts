@@ -4,7 +4,6 @@ import {
   SAMPLE_METRICS,
   SAMPLE_SCHEMA,
   sampleCsvColumns,
-  toGapJson,
   toMarketJson,
   toSampleJson,
   type SampleContext,
@@ -16,11 +15,10 @@ import { findMarket } from '../kit/market-lookup.ts'
 import { required, wordParam } from '../kit/param.ts'
 import { KNOWN_AT_PARAM, PAGE_PARAMS, RANGE_PARAMS, STYLE_PARAMS } from '../kit/params.ts'
 import { defineRoute, type Notice, type Route } from '../kit/route.ts'
-import { explainEmpty } from './empty.ts'
 import { readMerged } from './merged-rows.ts'
+import { surroundingsOf } from './merged-surroundings.ts'
 import { chooseOutcomes, OUTCOME_PARAMS } from './outcome-filter.ts'
-import { gapsOfPage } from './page-gaps.ts'
-import { noticeMeta, openPage, rangeMeta, styleOf, windowNotice } from './page.ts'
+import { noticeMeta, openPage, rangeMeta, styleOf } from './page.ts'
 import { answerRows } from './row-answer.ts'
 import { aliasOf, TAGS } from './venue-words.ts'
 
@@ -64,9 +62,12 @@ function timeseriesRoute(address: VenueAddress): Route {
       const { metric, outcome, token_id: token, known_at: knownAt } = query
       const page = openPage(request, context, { venue, market, metric, outcome, token, knownAt })
       const columns = sampleCsvColumns(metric)
-      const range = rangeMeta(page.range, style)
       if (venue !== 'venuea') {
-        const meta = { range, market: toMarketJson(state, style), ...noticeMeta(noSamples(venue)) }
+        const meta = {
+          range: rangeMeta(page.range, style),
+          market: toMarketJson(state, style),
+          ...noticeMeta(noSamples(venue)),
+        }
         return answerRows<SampleJson>(request, {
           type: 'sample',
           rows: [],
@@ -83,29 +84,17 @@ function timeseriesRoute(address: VenueAddress): Route {
         page,
         knownAt,
       )
-      const { hasMore } = merged
-      const last = merged.rows.at(-1)?.received
       const keys = [...streams.map(({ key }) => key), '']
-      const gaps = await gapsOfPage(store, { venue, keys }, page, { last, hasMore })
-      const isEmpty = merged.rows.length === 0 && page.isFirst
-      const notice = isEmpty
-        ? await explainEmpty(context, record, 'metrics', keys, page.range)
-        : windowNotice(page.range)
-      const known = last === undefined ? state : await store.market(venue, market, last)
+      const about = { dataset: 'metrics', keys, style } as const
+      const { meta, ...around } = await surroundingsOf(context, state, page, merged, about)
       return answerRows(request, {
         type: 'sample',
         rows: merged.rows.map((row) =>
           toSampleJson(row.columns, row.row, row.ordinal, row.stream, style),
         ),
         columns,
-        meta: {
-          range,
-          market: known === undefined ? null : toMarketJson(known, style),
-          metric,
-          ...noticeMeta(notice),
-        },
-        gaps: [...gaps, ...merged.corrupt].map((gap) => toGapJson(gap, style)),
-        nextCursor: hasMore ? page.next(merged.state) : undefined,
+        meta: { ...meta, metric },
+        ...around,
       })
     },
   })

@@ -1,6 +1,5 @@
 import {
   listOf,
-  toGapJson,
   toMarketJson,
   toTradeJson,
   TRADE_CSV_COLUMNS,
@@ -12,11 +11,10 @@ import { instrumentsOf } from '../kit/instruments.ts'
 import { findMarket } from '../kit/market-lookup.ts'
 import { KNOWN_AT_PARAM, PAGE_PARAMS, RANGE_PARAMS, STYLE_PARAMS } from '../kit/params.ts'
 import { defineRoute, type Notice, type Route } from '../kit/route.ts'
-import { explainEmpty } from './empty.ts'
 import { readMerged } from './merged-rows.ts'
+import { surroundingsOf } from './merged-surroundings.ts'
 import { chooseOutcomes, OUTCOME_PARAMS } from './outcome-filter.ts'
-import { gapsOfPage } from './page-gaps.ts'
-import { noticeMeta, openPage, rangeMeta, styleOf, windowNotice } from './page.ts'
+import { noticeMeta, openPage, rangeMeta, styleOf } from './page.ts'
 import { answerRows } from './row-answer.ts'
 import { aliasOf, TAGS } from './venue-words.ts'
 
@@ -61,10 +59,9 @@ function tradesRoute(address: VenueAddress): Route {
       const { outcome, token_id: token, known_at: knownAt } = query
       const page = openPage(request, context, { venue, market, outcome, token, knownAt })
       const columns = TRADE_CSV_COLUMNS
-      const range = rangeMeta(page.range, style)
       if (venue === 'venuea') {
         const meta = {
-          range,
+          range: rangeMeta(page.range, style),
           market: toMarketJson(state, style),
           ...noticeMeta(TRADES_NOT_RECONSTRUCTED),
         }
@@ -73,28 +70,15 @@ function tradesRoute(address: VenueAddress): Route {
       const streams = chooseOutcomes(await instrumentsOf(context, record), query)
       const { store } = context
       const merged = await readMerged(streams, (rows) => store.trades(rows), page, knownAt)
-      const { hasMore } = merged
-      const last = merged.rows.at(-1)?.received
       const keys = [...streams.map(({ key }) => key), market, '']
-      const gaps = await gapsOfPage(store, { venue, keys }, page, { last, hasMore })
-      const isEmpty = merged.rows.length === 0 && page.isFirst
-      const notice = isEmpty
-        ? await explainEmpty(context, record, 'trades', keys, page.range)
-        : windowNotice(page.range)
-      const known = last === undefined ? state : await store.market(venue, market, last)
+      const about = { dataset: 'trades', keys, style } as const
       return answerRows(request, {
         type: 'trade',
         rows: merged.rows.map((row) =>
           toTradeJson(row.columns, row.row, row.ordinal, row.stream, style),
         ),
         columns,
-        meta: {
-          range,
-          market: known === undefined ? null : toMarketJson(known, style),
-          ...noticeMeta(notice),
-        },
-        gaps: [...gaps, ...merged.corrupt].map((gap) => toGapJson(gap, style)),
-        nextCursor: hasMore ? page.next(merged.state) : undefined,
+        ...(await surroundingsOf(context, state, page, merged, about)),
       })
     },
   })

@@ -1,6 +1,5 @@
 /** What routes are made of. */
 export * from './addresses.ts'
-export * from './auditor.ts'
 export * from './cursor.ts'
 export * from './instruments.ts'
 export * from './json-text.ts'

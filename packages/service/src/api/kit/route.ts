@@ -1,8 +1,7 @@
 import type { TSchema } from 'typebox'
-import type { Micros, VenueId } from '@priorbook/sdk/domain'
+import type { Auditor, Micros, VenueId } from '@priorbook/sdk/domain'
 import type { Store } from '../../store/store.ts'
 import type { AccountDesk } from '../account/desk.ts'
-import type { Auditor } from './auditor.ts'
 import type { CursorCodec } from './cursor.ts'
 import type { Param, ParamValues } from './param.ts'
 

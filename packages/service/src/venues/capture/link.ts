@@ -3,8 +3,7 @@ import type { Micros } from '@priorbook/sdk/domain'
 import { sleep } from '../../lib/wait.ts'
 import { createBackoff } from './backoff.ts'
 import type { CaptureLog, CaptureSink } from './contract.ts'
-
-export { sleep }
+import { createSpacing } from './spacing.ts'
 
 /** How one supervised socket behaves. */
 export type LinkOptions = {
@@ -156,21 +155,6 @@ export function createLink(options: LinkOptions): Link {
     },
     get lastFrame() {
       return lastFrame
-    },
-  }
-}
-
-// The habit of a socket: the median of its last 64 spacings; sorted only when somebody asks.
-function createSpacing(): { note(ms: number): void; median(): number } {
-  const kept = new Float64Array(64)
-  let count = 0
-  return {
-    note(ms) {
-      kept[count++ & 63] = ms
-    },
-    median() {
-      const sorted = kept.slice(0, Math.min(count, 64)).sort()
-      return sorted[sorted.length >> 1] ?? 0
     },
   }
 }

@@ -7,10 +7,9 @@ import {
   normalizeTopics,
   type CatalogAnswer,
 } from './catalog.ts'
+import { codeOf, deepValue } from '../capture/refusals.testing.ts'
 import {
   AT,
-  codeOf,
-  deepValue,
   DOWN_TOKEN,
   MARKET_ID,
   marketObject,

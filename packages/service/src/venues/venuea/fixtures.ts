@@ -1,4 +1,4 @@
-import { toMicros, PriorbookError, type ErrorCode } from '@priorbook/sdk/domain'
+import { toMicros } from '@priorbook/sdk/domain'
 import type { Arrival } from '../capture/contract.ts'
 
 /**
@@ -196,20 +196,4 @@ export function predictCategory(market: Draft = {}): Draft {
       },
     ],
   }
-}
-
-/** Nested deeper than any stack: what prints or walks it overflows. */
-export function deepValue(): unknown {
-  return JSON.parse('['.repeat(50_000) + ']'.repeat(50_000))
-}
-
-/** The code that a call fails with, or `none`; an error without a code passes through. */
-export function codeOf(call: () => unknown): ErrorCode | 'none' {
-  try {
-    call()
-  } catch (error) {
-    if (error instanceof PriorbookError) return error.code
-    throw error
-  }
-  return 'none'
 }

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { codeOf, deepValue } from '../capture/refusals.testing.ts'
 import {
   AT,
   BOOK_REQUEST,
   bookFrame,
   bookObject,
-  codeOf,
-  deepValue,
   LAST_TRADE_REQUEST,
   MARKET_ID,
   predictBook,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { codeOf, deepValue } from './fixtures.ts'
+import { codeOf, deepValue } from '../capture/refusals.testing.ts'
 import { createPageWalk, readPage, readTimeline, type Page } from './pages.ts'
 
 function page(ids: readonly number[], ends: readonly number[] = [], hasMore = true): Page {

@@ -1,6 +1,12 @@
-import { fromMillis, parseMicros, type Json, type MarketRevision } from '@priorbook/sdk/domain'
+import {
+  DATASET_FLOORS,
+  fromMillis,
+  parseMicros,
+  type Json,
+  type MarketRevision,
+} from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
-import { catalogueFloor, VENUEA_FLOORS } from './floors.ts'
+import { catalogueFloor } from './floors.ts'
 import { createVenueANormalizer } from './normalize.ts'
 import { isComplete, pastDetailCall, pastListCall, readNeighbours } from './past.ts'
 import { roundObject } from './upstream.testing.ts'
@@ -149,7 +155,8 @@ describe('the floors', () => {
     expect(catalogueFloor('ETH')).toBe(parseMicros('2026-06-29T00:00:00Z'))
     expect(catalogueFloor('BNB')).toBe(catalogueFloor('ETH'))
     expect(catalogueFloor('SOL')).toBeUndefined()
-    const inferred = VENUEA_FLOORS.filter(({ yearInferred }) => yearInferred)
+    const floors = DATASET_FLOORS.filter(({ venue }) => venue === 'venuea')
+    const inferred = floors.filter(({ yearInferred }) => yearInferred)
     expect(inferred.map(({ dataset }) => dataset)).toEqual(['metrics', 'books', 'books'])
   })
 })

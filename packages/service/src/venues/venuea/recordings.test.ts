@@ -3,7 +3,8 @@ import { join, relative, resolve } from 'node:path'
 import type { BookSnapshot, MarketRecord, TapeEvent } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import type { CaptureRequest } from '../capture/contract.ts'
-import { AT, codeOf } from './fixtures.ts'
+import { codeOf } from '../capture/refusals.testing.ts'
+import { AT } from './fixtures.ts'
 import { createVenueANormalizer } from './normalize.ts'
 
 /** Real payloads, found through PRIORBOOK_RECORDINGS and never committed. */

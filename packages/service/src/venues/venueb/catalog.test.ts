@@ -1,10 +1,9 @@
 import { VENUES } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import { normalizeCatalogAnswer } from './catalog.ts'
+import { codeOf, deepValue } from '../capture/refusals.testing.ts'
 import {
   AT,
-  codeOf,
-  deepValue,
   EVENT_TICKER,
   eventObject,
   legacyMarketObject,

@@ -1,7 +1,7 @@
 import { fromMillis, parseMicros, printMicros, toMicros } from '@priorbook/sdk/domain'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { codeOf } from './fixtures.ts'
+import { codeOf } from '../capture/refusals.testing.ts'
 import { readTime } from '../capture/fields.ts'
 import { readInstrument } from './fields.ts'
 

@@ -1,4 +1,4 @@
-import { toMicros, type ErrorCode, PriorbookError } from '@priorbook/sdk/domain'
+import { toMicros } from '@priorbook/sdk/domain'
 import type { Arrival } from '../capture/contract.ts'
 
 /**
@@ -145,22 +145,6 @@ export function legacyMarketObject(changes: Draft = {}): Draft {
     discriminator: null,
     ...changes,
   }
-}
-
-/** Nested deeper than any stack: what prints or walks it overflows. */
-export function deepValue(): unknown {
-  return JSON.parse('['.repeat(50_000) + ']'.repeat(50_000))
-}
-
-/** The code that a call fails with, or `none`; an error without a code passes through. */
-export function codeOf(call: () => unknown): ErrorCode | 'none' {
-  try {
-    call()
-  } catch (error) {
-    if (error instanceof PriorbookError) return error.code
-    throw error
-  }
-  return 'none'
 }
 
 /** `market_lifecycle_v2` of a market that is being created. */

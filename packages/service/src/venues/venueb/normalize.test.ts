@@ -1,10 +1,9 @@
 import { toMicros } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
+import { codeOf, deepValue } from '../capture/refusals.testing.ts'
 import {
   AT,
-  codeOf,
   currentSides,
-  deepValue,
   deltaMessage,
   snapshotMessage,
   TICKER,

@@ -1,11 +1,10 @@
 import { FLAGS, VENUES } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import type { CaptureRequest } from '../capture/contract.ts'
+import { codeOf, deepValue } from '../capture/refusals.testing.ts'
 import {
   AT,
-  codeOf,
   currentSides,
-  deepValue,
   deltaMessage,
   EVENT_TICKER,
   eventObject,

@@ -1,6 +1,7 @@
 import { FLAGS } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
-import { AT, codeOf, deepValue, TICKER } from './fixtures.ts'
+import { codeOf, deepValue } from '../capture/refusals.testing.ts'
+import { AT, TICKER } from './fixtures.ts'
 import { normalizeOrderbookAnswer } from './orderbook.ts'
 
 const book = {

@@ -1,6 +1,6 @@
 import { constants, createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { codeOf } from './fixtures.ts'
+import { codeOf } from '../capture/refusals.testing.ts'
 import { createSigner } from './signing.ts'
 import { KEYS } from './upstream.testing.ts'
 

@@ -1,6 +1,6 @@
 import { PriorbookError, type BookSnapshot } from '@priorbook/sdk/domain'
 import type { CaptureSink, Normalizer } from '../capture/contract.ts'
-import { sleep } from '../capture/link.ts'
+import { sleep } from '../../lib/wait.ts'
 import type { Rest } from '../capture/rest.ts'
 import type { WatchedToken } from './token-watch.ts'
 

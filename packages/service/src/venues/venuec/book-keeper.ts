@@ -1,6 +1,6 @@
 import type { GapReason, Instrument, TapeEvent } from '@priorbook/sdk/domain'
 import type { CaptureLog, CaptureSink } from '../capture/contract.ts'
-import { sleep } from '../capture/link.ts'
+import { sleep } from '../../lib/wait.ts'
 import type { Quota } from '../capture/quota.ts'
 import type { BookClient, Comparison } from './book-client.ts'
 import { isLive, type Followed } from './roster.ts'

@@ -1,9 +1,9 @@
 import { toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
+import { codeOf } from '../capture/refusals.testing.ts'
 import {
   AT,
   clobMarket,
-  codeOf,
   DOWN,
   gammaMarket,
   MARKET,

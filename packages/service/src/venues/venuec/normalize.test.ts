@@ -1,11 +1,10 @@
 import { toMicros, type TapeEvent } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
+import { codeOf, deepValue } from '../capture/refusals.testing.ts'
 import {
   AT,
   bookMessage,
   changeMessage,
-  codeOf,
-  deepValue,
   DOWN,
   entry,
   flatChangeMessage,

@@ -1,5 +1,5 @@
 import type { CaptureLog } from '../capture/contract.ts'
-import { sleep } from '../capture/link.ts'
+import { sleep } from '../../lib/wait.ts'
 
 /** Does a task over and over until the signal aborts; a task that fails is logged and done again. */
 export async function repeat(

@@ -1,4 +1,5 @@
 import type { Instrument } from '@priorbook/sdk/domain'
+import { createSpacing, type Spacing } from '../capture/spacing.ts'
 import type { Followed } from './roster.ts'
 import { TokenBook } from './token-book.ts'
 
@@ -89,27 +90,4 @@ export function noteHeard(token: WatchedToken, nowMs: number): void {
   token.heardMs = nowMs
   token.probationMs = undefined
   token.failures = 0
-}
-
-/** A stream's habit: the median of its last 64 spacings. */
-export interface Spacing {
-  note(ms: number): void
-  median(): number
-}
-
-const SPACINGS_KEPT = 64
-
-function createSpacing(): Spacing {
-  const kept = new Float64Array(SPACINGS_KEPT)
-  let count = 0
-  return {
-    note(ms) {
-      kept[count++ % SPACINGS_KEPT] = ms
-    },
-    // Sorted only when somebody asks: four times a second, not at every frame.
-    median() {
-      const sorted = kept.slice(0, Math.min(count, SPACINGS_KEPT)).sort()
-      return sorted[sorted.length >> 1] ?? 0
-    },
-  }
 }

@@ -1,4 +1,5 @@
-import { parseMicros, type Micros, type VenueId } from '../domain/index.ts'
+import { parseMicros, type Micros } from './micros.ts'
+import type { VenueId } from './venue.ts'
 
 /** The kinds of data that are captured apart, and so begin apart. */
 export const DATASETS = ['catalogue', 'books', 'trades', 'metrics'] as const
