@@ -19,6 +19,8 @@ const BARE = fileURLToPath(new URL('./lib/bare-server.ts', import.meta.url))
 const LOAD = fileURLToPath(new URL('./lib/http-load-child.ts', import.meta.url))
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 8)
 const CONNECTIONS = 16
+// Small pages a second at which the waiting times are measured.
+const RATE = 100
 const RECORDINGS = process.env['PRIORBOOK_RECORDINGS'] ?? '../shared/recordings'
 const PORT = 18_790
 const BARE_PORT = 18_791
@@ -46,7 +48,7 @@ export function benchApi(): Promise<Record<string, unknown>> {
     ])
     try {
       await reachable(PORT, key)
-      return await measure(server, markets, key)
+      return await measure(server, markets, key, folder)
     } finally {
       await stop(server)
     }
@@ -59,6 +61,7 @@ async function measure(
   server: ChildProcess,
   markets: readonly Market[],
   key: string,
+  folder: string,
 ): Promise<Record<string, unknown>> {
   const random = createRandom(7)
   const get = (path: string): string =>
@@ -89,10 +92,16 @@ async function measure(
   const bare = await loadBare(latest.bytes, full.bytes)
   const plain = await load(on(PORT, many(page('include_orderbook=false'))))
   const walk = await load(on(PORT, await walkRequests(markets, key, get)))
-  const idle = await load(on(PORT, many(page('include_orderbook=true')), 2))
-  const bulk = readBulk(markets[0]!.ticker, key)
-  const busy = await load(on(PORT, many(page('include_orderbook=true')), 2))
-  const results = { latest, full, plain, walk, idle, busy }
+  const small = (): LoadJob => ({
+    ...on(PORT, many(page('include_orderbook=true')), 4),
+    rate: RATE,
+  })
+  const idle = await load(small())
+  const bulk = await readBulk(markets[0]!.ticker, key)
+  const busy = await besides(folder, () =>
+    Promise.all([load(small()), readBulk(markets[0]!.ticker, key)]),
+  )
+  const results = { latest, full, plain, walk, idle, busy: busy[0] }
   for (const [name, { statuses }] of Object.entries(results)) {
     if (Object.keys(statuses).join() !== '200') {
       throw new Error(`${name}: statuses ${JSON.stringify(statuses)}`)
@@ -108,9 +117,11 @@ async function measure(
     page_100_walk_per_s: Math.round(walk.perSecond),
     page_100_bare_per_s: Math.round(bare.page.perSecond),
     page_no_ladder_per_s: Math.round(plain.perSecond),
-    bulk_ndjson_mb_per_s: round(await bulk),
+    bulk_ndjson_mb_per_s: round(bulk),
+    bulk_busy_mb_per_s: round(busy[1]),
+    small_pages_per_s: RATE,
     p99_idle_ms: round(idle.p99Ms),
-    p99_busy_ms: round(busy.p99Ms),
+    p99_busy_ms: round(busy[0].p99Ms),
     rss_mb: round(rssMb(server)),
   }
 }
@@ -164,7 +175,7 @@ async function readBulk(ticker: string, key: string): Promise<number> {
   const begin = performance.now()
   let bytes = 0
   while (performance.now() - begin < SECONDS * 1000) {
-    const url = `http://127.0.0.1:${PORT}/v3/bulk?venue=venueb&market=${ticker}&format=ndjson`
+    const url = `http://127.0.0.1:${PORT}/v3/bulk?venue=venueb&market_id=${ticker}&format=ndjson`
     const answer = await fetch(url, {
       headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' },
     })
@@ -172,6 +183,27 @@ async function readBulk(ticker: string, key: string): Promise<number> {
     for await (const piece of answer.body!) bytes += (piece as Uint8Array).length
   }
   return bytes / 1e6 / ((performance.now() - begin) / 1000)
+}
+
+// While a recorder on the same cores records the emulator's venues, into a folder of its own.
+async function besides<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const recorder = start(SERVER, [
+    'serve',
+    '--data',
+    join(folder, 'recorded'),
+    '--role',
+    'capture',
+    '--upstream',
+    'emulator',
+    '--ops-port',
+    '0',
+  ])
+  try {
+    await firstLine(recorder)
+    return await work()
+  } finally {
+    await stop(recorder)
+  }
 }
 
 async function loadBare(
@@ -198,7 +230,8 @@ async function loadBare(
 }
 
 async function load(job: LoadJob): Promise<LoadResult> {
-  const child = start(LOAD, [JSON.stringify(job)])
+  const child = start(LOAD, [])
+  child.stdin!.end(JSON.stringify(job))
   let text = ''
   for await (const line of createInterface({ input: child.stdout! })) text += line
   return JSON.parse(text) as LoadResult

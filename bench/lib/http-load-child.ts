@@ -1,4 +1,6 @@
+import { text } from 'node:stream/consumers'
 import { load, type LoadJob } from './http-load.ts'
 
-// One job of JSON text as its argument, one line of JSON as its result.
-process.stdout.write(`${JSON.stringify(await load(JSON.parse(process.argv[2]!) as LoadJob))}\n`)
+// One job as JSON text on its input, one line of JSON as its result.
+const job = JSON.parse(await text(process.stdin)) as LoadJob
+process.stdout.write(`${JSON.stringify(await load(job))}\n`)

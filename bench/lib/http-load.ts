@@ -8,6 +8,8 @@ export type LoadJob = {
   readonly requests: readonly string[]
   readonly connections: number
   readonly seconds: number
+  /** Requests a second over all connections; as many as go without it. */
+  readonly rate?: number
 }
 
 /** What came back. */
@@ -50,13 +52,23 @@ export async function load(job: LoadJob): Promise<LoadResult> {
       socket.setNoDelay(true)
       let sent = 0
       const send = (): void => {
-        if (performance.now() >= end) {
+        const now = performance.now()
+        if (now >= end) {
           socket.destroy()
           resolve()
           return
         }
-        sent = performance.now()
-        socket.write(job.requests[next++ % job.requests.length]!)
+        // A request that is due counts from when it was due, so that waiting for a slow answer counts.
+        const due = job.rate === undefined ? now : start + (next * 1000) / job.rate
+        sent = Math.min(due, now)
+        const request = job.requests[next++ % job.requests.length]!
+        if (due <= now) socket.write(request)
+        else {
+          setTimeout(() => {
+            sent = performance.now()
+            socket.write(request)
+          }, due - now)
+        }
       }
       readAnswers(socket, (status, length) => {
         times.push(performance.now() - sent)

@@ -113,6 +113,21 @@ function appendTests(open: Open, openWritten: OpenWritten): void {
     await expectStore(again, model)
   })
 
+  test('the stamp is another one after every batch, and the same without one', async () => {
+    const { store } = await open()
+    const script = new Script(23)
+    const seen = new Set([await store.stamp()])
+    for (const batch of script.take(12)) {
+      await store.append(batch)
+      const stamp = await store.stamp()
+      expect(seen.has(stamp)).toBe(false)
+      await store.markets({ limit: 5 })
+      await store.latest(CALM)
+      expect(await store.stamp()).toBe(stamp)
+      seen.add(stamp)
+    }
+  })
+
   test('a batch without rows moves the applied position, facts stand beside it', async () => {
     const { store, reopen } = await open()
     const made = { venue: 'venueb', origin: 'live', recorder: 'r1', normalizer: 1 } as const
@@ -233,6 +248,7 @@ function appendTests(open: Open, openWritten: OpenWritten): void {
     const calls: (() => Promise<unknown>)[] = [
       () => store.append(script.next()),
       () => store.seal(),
+      () => store.stamp(),
       () => store.appliedPosition(venue),
       () => store.fact('a'),
       () => store.instrument({ venue, key }),

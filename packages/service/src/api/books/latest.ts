@@ -1,8 +1,7 @@
-import { PriorbookError, type Gap, type MarketRecord } from '@priorbook/sdk/domain'
+import { PriorbookError, type Gap } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
 import { BOOK_ROW_SCHEMA, listOf, type JsonSchema, type ValueStyle } from '@priorbook/sdk/wire'
 import { Type } from 'typebox'
-import type { Store } from '../../store/store.ts'
 import {
   defineRoute,
   type ApiContext,
@@ -12,9 +11,10 @@ import {
   type VenueAddress,
 } from '../kit/index.ts'
 import { latestParams } from './book-params.ts'
-import { findTarget, type TokenFilter } from './book-target.ts'
+import { findTarget, type BookTarget, type TokenFilter } from './book-target.ts'
 import { because, openGap, planWindow } from './notices.ts'
 import { answerBooks, type OneBook, type OneBookQuery } from './one-book.ts'
+import type { VenueMemory } from './store-memory.ts'
 
 /** The newest recorded book of a market. */
 export function latestRoute(address: VenueAddress): Route {
@@ -43,7 +43,7 @@ export function latestRoute(address: VenueAddress): Route {
       const style = { numberFormat: query.number_format, timeFormat: query.time_format }
       const books: OneBook[] = []
       for (const instrument of target.instruments) {
-        books.push(await readLatest(context, grant, target.record, instrument, style))
+        books.push(await readLatest(context, grant, target, instrument, style))
       }
       const more = { knownAt: Number.MAX_SAFE_INTEGER, isFinal: false }
       return answerBooks(venue, target, books, { format: request.format, query }, more)
@@ -60,12 +60,12 @@ export function oneBookSchema({ venue }: VenueAddress): JsonSchema {
 async function readLatest(
   { store, now }: ApiContext,
   grant: Grant,
-  record: MarketRecord,
+  { record, known }: BookTarget,
   instrument: MarketInstrument,
   style: ValueStyle,
 ): Promise<OneBook> {
   const { venue, key, tokenId } = instrument
-  const run = await latestOrDamage(store, instrument)
+  const run = await latestOrDamage(known, instrument)
   if (run === 'damaged') {
     // What was stored last cannot be read: which book is the newest nobody knows.
     const { gap } = await store.asOf({ venue, key, at: Number.MAX_SAFE_INTEGER })
@@ -80,17 +80,17 @@ async function readLatest(
   if (run.columns.received[run.from]! < window) {
     return { instrument, notice: planWindow(grant.plan, window, style) }
   }
-  const gap = await findOpenGap(store, instrument)
+  const gap = await findOpenGap(known, instrument)
   if (gap === undefined) return { instrument, run }
   return { instrument, run, gap, notice: openGap(gap, tokenId, style) }
 }
 
 async function latestOrDamage(
-  store: Store,
-  { venue, key }: MarketInstrument,
+  known: VenueMemory,
+  { key }: MarketInstrument,
 ): Promise<BookRun | 'damaged' | undefined> {
   try {
-    return await store.latest({ venue, key })
+    return await known.latest(key)
   } catch (error) {
     if (!(error instanceof PriorbookError) || !DAMAGE.has(error.code)) throw error
     return 'damaged'
@@ -100,11 +100,11 @@ async function latestOrDamage(
 const DAMAGE = new Set<PriorbookError['code']>(['corrupt_chunk', 'corrupt_row'])
 
 async function findOpenGap(
-  store: Store,
-  { venue, key, marketId }: MarketInstrument,
+  known: VenueMemory,
+  { key, marketId }: MarketInstrument,
 ): Promise<Gap | undefined> {
   for (const name of new Set([key, marketId, ''])) {
-    const [gap] = await store.gaps({ venue, key: name, open: true, limit: 1 })
+    const gap = await known.openGap(name)
     if (gap !== undefined) return gap
   }
   return undefined

@@ -1,4 +1,5 @@
 import type { Gap, VenueId } from '@priorbook/sdk/domain'
+import type { BookRun } from '@priorbook/sdk/tape'
 import { toMarketJson, type ValueStyle } from '@priorbook/sdk/wire'
 import { JsonText } from '../kit/json-text.ts'
 import type { MarketState, Store } from '../../store/store.ts'
@@ -40,10 +41,13 @@ export class StoreMemory {
 
   /** What is known of a venue now. Ask once a request, and use it for that request alone. */
   async recall(venue: VenueId): Promise<VenueMemory> {
-    const position = await this.store.appliedPosition(venue)
+    const stamp = await this.store.stamp()
     let memory = this.venues.get(venue)
+    if (memory?.stamp === stamp) return memory
+    // Somebody committed, perhaps for another venue.
+    const position = await this.store.appliedPosition(venue)
     if (memory?.position !== position || performance.now() - memory.since > TRUSTED_MS) {
-      memory = new VenueMemory(this.store, venue, position)
+      memory = new VenueMemory(this.store, venue, position, stamp)
       this.venues.set(venue, memory)
     }
     return memory
@@ -66,16 +70,20 @@ export class StoreMemory {
 /** Markets and gaps of one venue at one applied position. */
 export class VenueMemory {
   readonly position: number
+  /** The store's stamp before anything of this was read. */
+  readonly stamp: string
   readonly since = performance.now()
   private readonly store: Store
   private readonly venue: VenueId
   private readonly markets = new Map<string, KnownMarket>()
   private readonly gapLists = new Map<string, readonly Gap[] | 'long'>()
+  private readonly newest = new Map<string, BookRun>()
 
-  constructor(store: Store, venue: VenueId, position: number) {
+  constructor(store: Store, venue: VenueId, position: number, stamp: string) {
     this.store = store
     this.venue = venue
     this.position = position
+    this.stamp = stamp
   }
 
   /** A market as known last. */
@@ -104,20 +112,47 @@ export class VenueMemory {
     return known?.state ?? state
   }
 
+  /** The newest book of an instrument. */
+  async latest(key: string): Promise<BookRun | undefined> {
+    const { store, venue, newest } = this
+    const known = newest.get(key)
+    if (known !== undefined) return known
+    const run = await store.latest({ venue, key })
+    if (run === undefined) return undefined
+    bound(newest)
+    newest.set(key, run)
+    return run
+  }
+
+  /** A gap of a key that is open. */
+  async openGap(key: string): Promise<Gap | undefined> {
+    const { store, venue } = this
+    const list = await this.listGaps(key)
+    if (list !== 'long') return list.find(({ end }) => end === undefined)
+    const [gap] = await store.gaps({ venue, key, open: true, limit: 1 })
+    return gap
+  }
+
   /** The gaps of a key that may touch a span. */
   async gaps(
     key: string,
     span: { readonly start?: number; readonly end?: number },
   ): Promise<readonly Gap[]> {
     const { store, venue } = this
-    let list = this.gapLists.get(key)
+    const list = await this.listGaps(key)
+    return list === 'long' ? store.gaps({ venue, key, ...span }) : list
+  }
+
+  private async listGaps(key: string): Promise<readonly Gap[] | 'long'> {
+    const { store, venue, gapLists } = this
+    let list = gapLists.get(key)
     if (list === undefined) {
       const gaps = await store.gaps({ venue, key, limit: MOST_GAPS + 1 })
       list = gaps.length > MOST_GAPS ? 'long' : gaps
-      bound(this.gapLists)
-      this.gapLists.set(key, list)
+      bound(gapLists)
+      gapLists.set(key, list)
     }
-    return list === 'long' ? store.gaps({ venue, key, ...span }) : list
+    return list
   }
 }
 

@@ -135,6 +135,10 @@ function createStore(
       await promise
     },
     seal: () => write((own) => own.sealAll()),
+    stamp: async () => {
+      if (closed) throw new PriorbookError('store_closed', '')
+      return view.stampNow()
+    },
     appliedPosition: (venue) =>
       writer === undefined
         ? read(() => readState(database, STATE.applied(venue)))

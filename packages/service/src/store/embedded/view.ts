@@ -47,9 +47,18 @@ export class View {
     this.seen = dataVersion
   }
 
-  /** Changes with every commit of this process or another. */
+  /** Changes with every commit of this process or another; the others' are seen by `refresh`. */
   get stamp(): string {
-    return `${this.seen}/${this.lastLog}/${this.version}`
+    return this.stampOf(this.seen)
+  }
+
+  /** The stamp as it will be once commits of others are taken over; costs one look at the file. */
+  stampNow(): string {
+    return this.stampOf(this.database.dataVersion())
+  }
+
+  private stampOf(dataVersion: number): string {
+    return `${dataVersion}/${this.lastLog}/${this.version}`
   }
 
   /** The newest log batch taken over. */
