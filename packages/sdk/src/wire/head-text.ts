@@ -19,6 +19,27 @@ const SUBSCRIPTIONS = 65_536
 
 const NOTHING = new Uint8Array(0)
 
+type FixedText = {
+  readonly dialect: Dialect
+  readonly beforeSequence: Uint8Array
+  readonly beforeSourceTime: Uint8Array
+}
+
+// Pages of one row would spend most of their time on this text.
+const fixedTexts = new WeakMap<BookContext, FixedText>()
+
+function fixedText(dialect: Dialect, context: BookContext): FixedText {
+  const known = fixedTexts.get(context)
+  if (known?.dialect === dialect) return known
+  const made = {
+    dialect,
+    beforeSequence: encodeText(dialect.beforeSequence(context)),
+    beforeSourceTime: encodeText(dialect.beforeSourceTime(context)),
+  }
+  fixedTexts.set(context, made)
+  return made
+}
+
 /**
  * The head of a row: all its text before the ladders. A new row starts as a copy of the one before,
  * and here the digits that differ are written over; only what changes its length is made again.
@@ -72,8 +93,9 @@ export class HeadText {
     this.dialect = dialect
     this.times = times
     this.quotes = isQuoted ? dialect.quotes : 0
-    this.beforeSequence = encodeText(dialect.beforeSequence(context))
-    this.beforeSourceTime = encodeText(dialect.beforeSourceTime(context))
+    const { beforeSequence, beforeSourceTime } = fixedText(dialect, context)
+    this.beforeSequence = beforeSequence
+    this.beforeSourceTime = beforeSourceTime
     this.length = 0
   }
 

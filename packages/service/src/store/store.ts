@@ -248,7 +248,10 @@ export interface Store {
   append(batch: AppendBatch): Promise<void>
   /** Cuts full chunks out of the tail and packs the rest tightly. */
   seal(): Promise<SealReport>
-  /** Another text after every commit of this process or another; what was read under one holds under it. */
+  /**
+   * Another text after every commit, those of other processes within a turn of the event loop: what was
+   * read under one stamp holds under it.
+   */
   stamp(): Promise<string>
   /** The last journal record whose rows are stored. */
   appliedPosition(venue: VenueId): Promise<number>

@@ -16,25 +16,38 @@ export async function instrumentsOf(
   { store }: ApiContext,
   record: MarketRecord,
 ): Promise<readonly MarketInstrument[]> {
+  let named = namedBy.get(record)
+  if (named === undefined) namedBy.set(record, (named = nameInstruments(record)))
+  if (named.length > 0) return named
+  const recorded = await store.instruments(record.venue)
+  return recorded
+    .filter(({ instrument }) => instrument.market === record.marketId)
+    .map(({ instrument: { key } }, index) => ({ ...sharedBy(record), key, index, tokenId: key }))
+}
+
+// Requests for a market meet the same record again and again, and what is rendered once for an
+// instrument is remembered with it.
+const namedBy = new WeakMap<MarketRecord, readonly MarketInstrument[]>()
+
+function nameInstruments(record: MarketRecord): readonly MarketInstrument[] {
   const { venue, marketId } = record
-  const shared = {
-    venue,
-    marketId,
-    conditionId: record.conditionId,
-    eventId: record.eventId ?? record.eventTicker ?? record.topicId,
-    seriesTicker: record.seriesTicker,
-  }
+  const shared = sharedBy(record)
   if (venue !== 'venuec') {
     const first = record.outcomes.find(({ index }) => index === 0)
     const { label: outcome, tokenId } = first ?? {}
     return [{ ...shared, key: marketId, index: 0, outcome, tokenId }]
   }
-  const named = record.outcomes.flatMap(({ label, index, tokenId }) =>
+  return record.outcomes.flatMap(({ label, index, tokenId }) =>
     tokenId === undefined ? [] : [{ ...shared, key: tokenId, index, outcome: label, tokenId }],
   )
-  if (named.length > 0) return named
-  const recorded = await store.instruments(venue)
-  return recorded
-    .filter(({ instrument }) => instrument.market === marketId)
-    .map(({ instrument: { key } }, index) => ({ ...shared, key, index, tokenId: key }))
+}
+
+function sharedBy(record: MarketRecord): Omit<BookContext, 'key'> {
+  return {
+    venue: record.venue,
+    marketId: record.marketId,
+    conditionId: record.conditionId,
+    eventId: record.eventId ?? record.eventTicker ?? record.topicId,
+    seriesTicker: record.seriesTicker,
+  }
 }

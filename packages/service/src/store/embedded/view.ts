@@ -26,12 +26,16 @@ export class View {
   private readonly names = new Map<string, number>()
   private readonly streams = new Map<number, Stream>()
   private readonly directories = new Map<number, Directory>()
+  /** The version of the tape at which a stream's row was last read. */
+  private readonly compared = new Map<number, number>()
   /** The last journal position in the log, by venue. */
   readonly positions = new Map<string, number>()
   private sealedThrough = 0
   private lastLog = 0
   private version = -1
   private seen = -1
+  /** The version of the file that this turn of the event loop has seen. */
+  private looked: number | undefined
 
   constructor(database: Database, platform: TapePlatform) {
     this.database = database
@@ -52,9 +56,13 @@ export class View {
     return this.stampOf(this.seen)
   }
 
-  /** The stamp as it will be once commits of others are taken over; costs one look at the file. */
+  /** The stamp as it will be once commits of others are taken over; looks at the file once a turn. */
   stampNow(): string {
-    return this.stampOf(this.database.dataVersion())
+    if (this.looked === undefined) {
+      this.looked = this.database.dataVersion()
+      setImmediate(() => (this.looked = undefined))
+    }
+    return this.stampOf(this.looked)
   }
 
   private stampOf(dataVersion: number): string {
@@ -116,11 +124,12 @@ export class View {
       this.remember(stream)
       return stream
     }
-    if (known.version !== this.version && this.database.readOnly) {
+    if (this.database.readOnly && this.compared.get(id) !== this.version) {
       // Another process may have packed this stream since: its row says.
       const fresh = readStream(this.database, id)
       if (fresh.version !== known.version) this.directories.delete(id)
       Object.assign(known, fresh)
+      this.compared.set(id, this.version)
     }
     return known
   }
@@ -142,6 +151,7 @@ export class View {
     this.names.delete(nameText(stream))
     this.streams.delete(stream.id)
     this.directories.delete(stream.id)
+    this.compared.delete(stream.id)
   }
 
   directory(stream: Stream): Directory {
