@@ -1,0 +1,2 @@
+/** Replay: recorded events of any markets of any venues, merged in the order in which they were seen. */
+export * from './event.ts'
