@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import '../../../scripts/check-node.mjs'
+import '../../../scripts/compile-cache.mjs'
 
 const { boundYoungGeneration } = await import('../src/lib/memory.ts')
 boundYoungGeneration()
