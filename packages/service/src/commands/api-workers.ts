@@ -84,9 +84,10 @@ export async function startApiWorkers(
   let pauseMs = FIRST_PAUSE_MS
   const restart = (code: number | null, signal: string | null, livedMs: number): void => {
     pauseMs = livedMs > STEADY_MS ? FIRST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, pauseMs * 2)
-    options.onTrouble({ code, signal, pauseMs }, 'a process of the API ended; another one starts')
     setTimeout(() => {
+      // A signal to the whole group may reach the workers first.
       if (isStopping) return
+      options.onTrouble({ code, signal, pauseMs }, 'a process of the API ended; another one starts')
       start().catch((error: unknown) => {
         if (!isStopping) restart(null, error instanceof Error ? error.message : null, 0)
       })

@@ -75,6 +75,9 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
   const onSignal = (): void => stop.abort()
   process.once('SIGTERM', onSignal)
   process.once('SIGINT', onSignal)
+  // Whoever read our lines is gone; the recorder records on.
+  const onClosedPipe = (): void => undefined
+  process.stdout.on('error', onClosedPipe)
   const isRecording = config.role !== 'api' && config.upstream !== 'none'
   const closers: (() => Promise<void>)[] = []
   try {
@@ -151,6 +154,7 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
     for (const close of closers.toReversed()) await close()
     process.off('SIGTERM', onSignal)
     process.off('SIGINT', onSignal)
+    process.stdout.off('error', onClosedPipe)
   }
 }
 
