@@ -1,4 +1,4 @@
-import { RunningSha256 } from './running-sha256.ts'
+import { RunningSha256 } from '@priorbook/sdk/wire'
 
 /** Proves to a client that it got every row of a walk, and nothing else. */
 export type ReceiptJson = {

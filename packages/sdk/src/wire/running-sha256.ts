@@ -1,6 +1,7 @@
 /**
- * A SHA-256 that can be put down and taken up again: Node's own hash cannot be written into a cursor.
- * 4 KB, the ids of 100 rows of venue B, take 24 µs of CPU (Node's own 4 µs), on a busy machine.
+ * A SHA-256 that can be put down and taken up again: Node's own hash cannot be written into a cursor,
+ * and a browser's takes no bytes one after another. 4 KB, the ids of 100 rows of venue B, take 24 µs
+ * of CPU (Node's own 4 µs), on a busy machine.
  */
 export class RunningSha256 {
   private readonly state: Int32Array
@@ -19,10 +20,11 @@ export class RunningSha256 {
 
   /** Goes on from what `toText` gave. */
   static fromText(text: string): RunningSha256 {
-    const bytes = Buffer.from(text, 'base64url')
-    const state = Int32Array.from({ length: 8 }, (_, index) => bytes.readInt32BE(index * 4))
+    const bytes = fromBase64Url(text)
+    const view = new DataView(bytes.buffer)
+    const state = Int32Array.from({ length: 8 }, (_, index) => view.getInt32(index * 4))
     const hash = new RunningSha256(state)
-    hash.length = Number(bytes.readBigUInt64BE(32))
+    hash.length = Number(view.getBigUint64(32))
     hash.filled = hash.length % 64
     hash.block.set(bytes.subarray(40, 40 + hash.filled))
     return hash
@@ -30,11 +32,12 @@ export class RunningSha256 {
 
   /** What is needed to go on: the state, the length, and the bytes that do not fill a block yet. */
   toText(): string {
-    const bytes = Buffer.alloc(40 + this.filled)
-    this.state.forEach((word, index) => bytes.writeInt32BE(word, index * 4))
-    bytes.writeBigUInt64BE(BigInt(this.length), 32)
+    const bytes = new Uint8Array(40 + this.filled)
+    const view = new DataView(bytes.buffer)
+    this.state.forEach((word, index) => view.setInt32(index * 4, word))
+    view.setBigUint64(32, BigInt(this.length))
     bytes.set(this.block.subarray(0, this.filled), 40)
-    return bytes.toString('base64url')
+    return toBase64Url(bytes)
   }
 
   /** Takes bytes [from, to). */
@@ -58,14 +61,12 @@ export class RunningSha256 {
   /** The hash of all that was taken, in hexadecimal digits; more may be taken afterwards. */
   digest(): string {
     const state = this.state.slice()
-    const tail = Buffer.alloc(this.filled < 56 ? 64 : 128)
+    const tail = new Uint8Array(this.filled < 56 ? 64 : 128)
     tail.set(this.block.subarray(0, this.filled))
     tail[this.filled] = 0x80
-    tail.writeBigUInt64BE(BigInt(this.length) * 8n, tail.length - 8)
+    new DataView(tail.buffer).setBigUint64(tail.length - 8, BigInt(this.length) * 8n)
     for (let at = 0; at < tail.length; at += 64) compress(state, tail, at)
-    const out = Buffer.alloc(32)
-    state.forEach((word, index) => out.writeInt32BE(word, index * 4))
-    return out.toString('hex')
+    return Array.from(state, (word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
   }
 }
 
@@ -142,4 +143,14 @@ function fractionOf(prime: number, root: bigint): number {
     else high = middle
   }
   return Number(BigInt.asIntN(32, low))
+}
+
+function toBase64Url(bytes: Uint8Array): string {
+  const text = btoa(String.fromCharCode(...bytes))
+  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
+  const plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+  return Uint8Array.from(plain, (letter) => letter.charCodeAt(0))
 }
