@@ -1,5 +1,6 @@
 import { printMicros, printScaled, VENUES, type Micros } from '../domain/index.ts'
 import { ABSENT, type BookRun } from '../tape/index.ts'
+import { connectionOf, subscriptionOf } from './channel.ts'
 import {
   CHANGES_NDJSON_DIALECT,
   CSV_COLUMNS,
@@ -33,8 +34,6 @@ const DIALECTS: Readonly<Record<ChangesOptions['format'], Dialect>> = {
   ndjson: CHANGES_NDJSON_DIALECT,
   csv: CSV_DIALECT,
 }
-
-const SUBSCRIPTIONS = 65_536
 
 /**
  * Renders observations as what they changed: side, price and new size of each level, 0 where it went.
@@ -86,9 +85,8 @@ export function renderChanges(
         prices.push(number(key >>> 1, columns.priceDecimals))
         sizes.push(number(columns.size[index]!, head.sizeDecimals))
       }
-      const channel = Math.max(columns.channel[row]!, 0)
-      const sid = channel % SUBSCRIPTIONS
-      const native = dialect.channel(sid, (channel - sid) / SUBSCRIPTIONS)
+      const channel = columns.channel[row]!
+      const native = dialect.channel(subscriptionOf(channel), connectionOf(channel))
       const venueSeq = columns.venueSeq[row]!
       const seq =
         venueSeq === ABSENT ? text.noSeq : (native === '' ? text.seqAlone : text.seq) + venueSeq

@@ -1,4 +1,5 @@
 import { ABSENT, type BookColumns, type BucketFacts, type Ladder } from '../tape/index.ts'
+import { connectionOf, subscriptionOf } from './channel.ts'
 import { encodeText, PARTIAL, type Dialect } from './dialect.ts'
 import { digitCount, writeDigits, writeInteger, writeScaled } from './digits.ts'
 import type { BookContext } from './page.ts'
@@ -12,10 +13,6 @@ const NINE = 57
 
 /** More than all values of a head together, bucket and flags included. */
 const VALUES_MAX = 1024
-
-// A channel of the tape is the connection's number (0 for imported rows) and the venue's own number of
-// the subscription on it (0 where the venue has none).
-const SUBSCRIPTIONS = 65_536
 
 const NOTHING = new Uint8Array(0)
 
@@ -318,9 +315,8 @@ export class HeadText {
   }
 
   private showChannel(): void {
-    const channel = Math.max(this.channel, 0)
-    const sid = channel % SUBSCRIPTIONS
-    const text = this.dialect.channel(sid, (channel - sid) / SUBSCRIPTIONS)
+    const { channel } = this
+    const text = this.dialect.channel(subscriptionOf(channel), connectionOf(channel))
     this.channelText = encodeText(text)
     this.channelOfText = this.channel
   }

@@ -1,5 +1,6 @@
 import { flagNames, printScaled, VENUES, type Flag, type VenueId } from '../domain/index.ts'
 import { ABSENT, TAKERS, type TradeColumns } from '../tape/index.ts'
+import { subscriptionOf } from './channel.ts'
 import {
   DECIMAL,
   described,
@@ -103,17 +104,10 @@ export function toTradeJson(
     flags: flagNames(columns.flags[row]!),
     native: {
       taker_side: taker === null ? null : NATIVE_SIDES[venue][taker],
-      sid: subscriptionOf(columns.channel[row]!),
+      sid: subscriptionOf(columns.channel[row]!) || null,
       seq: present(columns.venueSeq[row]!) ?? null,
     },
   }
-}
-
-/** The venue's own number of the subscription in a channel of the tape; null where it has none. */
-export function subscriptionOf(channel: number): number | null {
-  // A channel is the connection's epoch × 65,536 plus the number, or the bare number; 0 is none.
-  const sid = channel === ABSENT ? 0 : channel % 65_536
-  return sid === 0 ? null : sid
 }
 
 const NATIVE_SIDES: Readonly<Record<VenueId, { readonly buy: string; readonly sell: string }>> = {

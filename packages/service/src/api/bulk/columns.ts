@@ -11,8 +11,7 @@ const INT32: ColumnType = { kind: 'int32' }
 const INT64: ColumnType = { kind: 'int64' }
 
 /**
- * The columns of Arrow and Parquet files: the names and the order of CSV, without those of sampling and
- * `native_connection`.
+ * The columns of Arrow and Parquet files: the names and the order of CSV, without those of sampling.
  * Decimals have the scale of the venue, so that a file has one whatever the market's tick: prices 4,
  * mid one more, sizes those of the venue. 18 digits hold every size that is stored (2^53 − 1 units).
  */
@@ -35,6 +34,7 @@ export function columnsOf(scope: BulkScope): readonly ColumnSpec[] {
         column('ask_levels', INT32),
         column('flags', TEXT),
         nullable('native_sid', INT64),
+        nullable('native_connection', INT64),
         nullable('native_seq', INT64),
         ...(scope.ladders ? LADDER_COLUMNS : []).map((name) => ({
           name,

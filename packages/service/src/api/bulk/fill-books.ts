@@ -10,6 +10,7 @@ import {
 import {
   LADDER_COLUMNS,
   NATIVE_LEVELS_MAX,
+  connectionOf,
   subscriptionOf,
   TRUNCATED,
   type BookContext,
@@ -122,7 +123,9 @@ export class BookFiller {
     numbers.ask_levels.push(askLevels)
     const isCut = bidLevels > this.cutAt || askLevels > this.cutAt
     this.flags.pushCode(this.flagCode(columns.flags[row]! | (isCut ? TRUNCATED : 0)))
-    pushOrNull(numbers.native_sid, subscriptionOf(columns.channel[row]!) ?? ABSENT)
+    const channel = columns.channel[row]!
+    pushOrNull(numbers.native_sid, subscriptionOf(channel) || ABSENT)
+    pushOrNull(numbers.native_connection, connectionOf(channel) || ABSENT)
     pushOrNull(numbers.native_seq, columns.venueSeq[row]!)
     if (this.sides !== undefined) this.pushLadders(this.sides, ladder, factor)
   }
@@ -246,6 +249,7 @@ const NUMBERS = [
   'bid_levels',
   'ask_levels',
   'native_sid',
+  'native_connection',
   'native_seq',
 ] as const
 

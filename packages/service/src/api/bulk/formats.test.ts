@@ -340,12 +340,13 @@ describe('choices', () => {
 
 function toColumns(row: Line): ReadRow {
   const { type: _type, flags, native, bids, asks, yes, no, ...rest } = row
-  const numbers = native as { sid?: number | null; seq?: number | null }
+  const numbers = native as { sid?: number; connection?: number; seq?: number }
   const sides = { bids, asks, yes, no } as Record<string, PlainRow['bids'] | undefined>
   return {
     ...rest,
     flags: (flags as string[]).join('|'),
     native_sid: numbers.sid ?? null,
+    native_connection: numbers.connection ?? null,
     native_seq: numbers.seq ?? null,
     ...Object.fromEntries(
       Object.entries(sides).flatMap(([name, side]) => [
