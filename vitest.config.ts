@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 // Capture over real sockets judges times: its files run one after another, when nothing else does.
 const CAPTURE = 'tests/capture/**/*.test.ts'
+// These need programs of others; `npm run test:peers` installs them first.
+const PEERS = 'tests/peers/**/*.test.ts'
 
 export default defineConfig({
   test: {
@@ -14,7 +16,7 @@ export default defineConfig({
         test: {
           name: 'units',
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
-          exclude: [CAPTURE],
+          exclude: [CAPTURE, PEERS],
           maxWorkers: 2,
           retry: 1,
           sequence: { groupOrder: 1 },
@@ -31,6 +33,9 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
+      ...(process.env['PRIORBOOK_PEERS'] === '1'
+        ? [{ extends: true as const, test: { name: 'peers', include: [PEERS] } }]
+        : []),
     ],
   },
 })
