@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { expectLatest, expectLines, expectStore } from './store-answers.testing.ts'
 import { gapTests, marketTests } from './store-catalogue.testing.ts'
+import { followTests } from './store-following.testing.ts'
 import { lineOf, ModelStore } from './store-model.testing.ts'
 import {
   CALM,
@@ -64,6 +65,9 @@ export function describeStoreContract(name: string, openStore: () => Promise<Ope
     })
     describe('readers', () => {
       readerTests(open)
+    })
+    describe('followers', () => {
+      followTests(open)
     })
     describe('anything in any order', () => {
       interleavingTests(openStore)
@@ -249,6 +253,7 @@ function appendTests(open: Open, openWritten: OpenWritten): void {
       () => store.append(script.next()),
       () => store.seal(),
       () => store.stamp(),
+      () => store.follow(),
       () => store.appliedPosition(venue),
       () => store.fact('a'),
       () => store.instrument({ venue, key }),

@@ -229,6 +229,32 @@ export type Progress = (done: number, total: number, what: string) => void
 /** What retention removed. */
 export type RetentionReport = { readonly chunks: number; readonly rows: number }
 
+/** Names one market. */
+export type MarketRef = { readonly venue: VenueId; readonly marketId: string }
+
+/** What was committed since a follower last asked; what it names is durable and can be read. */
+export type Changes = {
+  /** Instruments with new observations, and with new trades, each once. */
+  readonly books: readonly Instrument[]
+  readonly trades: readonly Instrument[]
+  /** Markets with new revisions. */
+  readonly markets: readonly MarketRef[]
+  /** Gaps that opened or closed, as they are now. */
+  readonly gaps: readonly Gap[]
+  /**
+   * `behind`: more was committed than is named here, so that everything followed must be looked at.
+   * `rebuilt`: moreover rows that were there may have been replaced by others.
+   */
+  readonly missed?: 'behind' | 'rebuilt'
+}
+
+/** Tells what others commit, from its opening on. */
+export interface Follower {
+  /** What was committed since the last call; absent when nothing was. Cheap enough for every 10 ms. */
+  take(): Promise<Changes | undefined>
+  close(): void
+}
+
 /** A stored chunk as bytes, for export and comparison. */
 export type StoredChunk = {
   readonly kind: ChunkKind
@@ -253,6 +279,8 @@ export interface Store {
    * read under one stamp holds under it.
    */
   stamp(): Promise<string>
+  /** Follows commits of this process and others; a store that nobody writes to never tells anything. */
+  follow(): Promise<Follower>
   /** The last journal record whose rows are stored. */
   appliedPosition(venue: VenueId): Promise<number>
 

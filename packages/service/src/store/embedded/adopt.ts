@@ -30,6 +30,7 @@ export function adoptStreams(
       if (own !== undefined) view.forgetStream(own)
       adopted.push(nameOf(stream, { first: 1, count: stream.next - 1 }))
     }
+    view.followAdoptions()
     return adopted
   } finally {
     other.close()
@@ -79,4 +80,5 @@ function adoptStream(
     }
   }
   writeState(database, STATE.version, version)
+  writeState(database, STATE.adoptions, readState(database, STATE.adoptions) + 1)
 }

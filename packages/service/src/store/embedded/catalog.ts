@@ -29,8 +29,11 @@ const MARKET_COLUMNS = [
 const REVISION_COLUMNS = ['market', 'ordinal', 'known_at', 'journal', 'body']
 const decoder = new TextDecoder()
 
-/** Adds a revision of a market, unless it says nothing new; the caller is in a write transaction. */
-export function appendRevision(database: Database, revision: MarketRevision): void {
+/**
+ * Adds a revision of a market, unless it says nothing new; true when it was added. The caller is in a
+ * write transaction.
+ */
+export function appendRevision(database: Database, revision: MarketRevision): boolean {
   const { record } = revision
   const market = findMarket(database, record.venue, record.marketId)
   const count = (market?.['revisions'] as number | undefined) ?? 0
@@ -38,7 +41,7 @@ export function appendRevision(database: Database, revision: MarketRevision): vo
   const text = JSON.stringify(record)
   if (count > 0) {
     const last = readRevision(database, id, count)
-    if (last.journal >= revision.journal || last.text === text) return
+    if (last.journal >= revision.journal || last.text === text) return false
   }
   const ordinal = count + 1
   const base = baseOf(ordinal)
@@ -47,6 +50,7 @@ export function appendRevision(database: Database, revision: MarketRevision): vo
   const values: Column[] = [id, ordinal, revision.received, revision.journal, body]
   insertRow(database, 'INSERT INTO revision', REVISION_COLUMNS, values)
   saveMarket(database, id, record, ordinal, revision.received, market)
+  return true
 }
 
 /** A market as known at a time, or as known last. */

@@ -53,6 +53,22 @@ export function saveGap(database: Database, gap: Gap): void {
   )
 }
 
+/** Where a gap is; one or two gaps can be at one place. */
+export type GapPlace = Pick<Gap, 'venue' | 'key' | 'start' | 'afterSequence'>
+
+/** The gaps at a place. */
+export function findGaps(database: Database, place: GapPlace): Gap[] {
+  const rows = database.all(
+    `SELECT ${COLUMNS.join(', ')}, sum FROM gap
+     WHERE venue = ? AND key = ? AND start = ? AND after_sequence = ?`,
+    place.venue,
+    place.key,
+    place.start,
+    place.afterSequence,
+  )
+  return rows.map(toGap)
+}
+
 /** Removes the gaps that the journal told of an instrument; those of retention stay. */
 export function removeGaps(database: Database, ref: { venue: VenueId; key: string }): void {
   database.run('DELETE FROM gap WHERE venue = ? AND key = ? AND journal > 0', ref.venue, ref.key)

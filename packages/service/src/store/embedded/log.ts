@@ -3,10 +3,13 @@ import {
   ORIGINS,
   PriorbookError,
   VENUE_IDS,
+  type Micros,
   type Origin,
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { ByteReader, ByteWriter, type RowHead } from '@priorbook/sdk/tape'
+import type { MarketRef } from '../store.ts'
+import type { GapPlace } from './gaps.ts'
 
 /** Who made the rows of a batch; a change of it ends a chunk. */
 export type Maker = {
@@ -37,6 +40,9 @@ export interface RowSink {
     taker: number,
   ): void
   sample(stream: number, ordinal: number, maker: Maker, head: RowHead, value: number): void
+  /** A gap that the batch opened or closed, and a market that it brought a revision of. */
+  gap(place: GapPlace): void
+  market(market: MarketRef): void
 }
 
 /** What a batch says of itself. */
@@ -47,11 +53,15 @@ export type LogHeader = {
   readonly maker: Maker
 }
 
-const VERSION = 1
+// Version 2 also names gaps and markets; what version 1 wrote can be read.
+const VERSION = 2
+const OLDEST = 1
 const END = 0
 const BOOK = 1
 const TRADE = 2
 const SAMPLE = 3
+const GAP = 4
+const MARKET = 5
 
 /** Writes the rows of one append into one body: the whole tail is a log of such bodies. */
 export class LogWriter {
@@ -115,6 +125,18 @@ export class LogWriter {
     this.out.signed(value)
   }
 
+  gap(place: GapPlace): void {
+    this.out.byte(GAP)
+    this.out.text(place.key)
+    this.out.varint(place.start)
+    this.out.varint(place.afterSequence)
+  }
+
+  market(marketId: string): void {
+    this.out.byte(MARKET)
+    this.out.text(marketId)
+  }
+
   /** The body with its checksum; a view, valid until the next `begin`. */
   finish(): Uint8Array {
     this.out.byte(END)
@@ -146,7 +168,7 @@ export function readLog(id: number, bytes: Uint8Array, sink: RowSink): LogHeader
   }
   const reader = new ByteReader(bytes, 0, end)
   const version = reader.byte()
-  if (version !== VERSION) {
+  if (version < OLDEST || version > VERSION) {
     throw new PriorbookError('unsupported_format', `log format ${version} is not known`)
   }
   const stored = reader.varint()
@@ -160,6 +182,16 @@ export function readLog(id: number, bytes: Uint8Array, sink: RowSink): LogHeader
   let received = 0
   let journal = 0
   for (let kind = reader.byte(); kind !== END; kind = reader.byte()) {
+    if (kind === GAP) {
+      const key = reader.text()
+      const start = reader.varint() as Micros
+      sink.gap({ venue, key, start, afterSequence: reader.varint() })
+      continue
+    }
+    if (kind === MARKET) {
+      sink.market({ venue, marketId: reader.text() })
+      continue
+    }
     const stream = reader.varint()
     const ordinal = reader.varint()
     received += reader.signed()

@@ -10,6 +10,7 @@ import { listMarkets, listRevisions, readMarket } from './catalog.ts'
 import { factsOf, listFacts, readCoverage } from './coverage.ts'
 import { Database } from './database.ts'
 import { placeOfOrdinal } from './directory.ts'
+import { LogFollower } from './follow.ts'
 import { listGaps } from './gaps.ts'
 import { listQuarantine } from './quarantine.ts'
 import { removeOlder } from './retention.ts'
@@ -138,6 +139,11 @@ function createStore(
     stamp: async () => {
       if (closed) throw new PriorbookError('store_closed', '')
       return view.stampNow()
+    },
+    follow: async () => {
+      // What is there now is nobody's news.
+      await read(() => undefined)
+      return new LogFollower(view, read)
     },
     appliedPosition: (venue) =>
       writer === undefined

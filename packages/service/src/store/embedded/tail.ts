@@ -7,6 +7,9 @@ import {
   type Ladder,
   type RowHead,
 } from '@priorbook/sdk/tape'
+import type { MarketRef } from '../store.ts'
+import type { LogListener } from './follow.ts'
+import type { GapPlace } from './gaps.ts'
 import type { Maker, RowSink } from './log.ts'
 
 /** The unpacked rows of one stream, in memory; row 0 has ordinal `first`. */
@@ -23,6 +26,9 @@ export type TailRows = {
 /** Everything in the log, decoded once and kept by stream: the newest rows are read from memory. */
 export class Tail implements RowSink {
   readonly streams = new Map<number, TailRows>()
+  readonly listeners = new Set<LogListener>()
+  /** True while batches are read that listeners were told of before. */
+  isKnown = false
   rows = 0
 
   book(
@@ -64,6 +70,14 @@ export class Tail implements RowSink {
     if (tail?.kind === 'sample') tail.columns.push(head, value)
   }
 
+  gap(place: GapPlace): void {
+    if (!this.isKnown) for (const listener of this.listeners) listener.gap(place)
+  }
+
+  market(market: MarketRef): void {
+    if (!this.isKnown) for (const listener of this.listeners) listener.market(market)
+  }
+
   /** Forgets the rows of a stream, which are in a chunk now. Columns already handed out stay as they are. */
   forget(stream: number): void {
     this.rows -= this.streams.get(stream)?.columns.count ?? 0
@@ -92,6 +106,9 @@ export class Tail implements RowSink {
       tail.makers.push({ row: tail.columns.count, maker })
     }
     this.rows++
+    if (this.listeners.size > 0 && !this.isKnown) {
+      for (const listener of this.listeners) listener.row(kind, stream)
+    }
     return tail
   }
 

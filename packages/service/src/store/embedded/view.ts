@@ -4,6 +4,7 @@ import type { InstrumentRef } from '../store.ts'
 import { Bodies, isDamage, nameOf } from './bodies.ts'
 import type { Database } from './database.ts'
 import { readDirectory, type Directory, type LostPlace } from './directory.ts'
+import type { LogListener } from './follow.ts'
 import { readLog } from './log.ts'
 import { checkStates, readState, STATE } from './state.ts'
 import { findStream, readStream, type Stream, type StreamName } from './streams.ts'
@@ -31,6 +32,8 @@ export class View {
   /** The last journal position in the log, by venue. */
   readonly positions = new Map<string, number>()
   private sealedThrough = 0
+  /** How often streams were replaced by rebuilt ones. */
+  private adoptions = 0
   private lastLog = 0
   private version = -1
   private seen = -1
@@ -49,6 +52,16 @@ export class View {
     const first = this.seen === -1
     this.reload(first)
     this.seen = dataVersion
+  }
+
+  /** Those who want to know what is taken over. */
+  get listeners(): Set<LogListener> {
+    return this.tail.listeners
+  }
+
+  /** True when others have committed since the last `refresh`. */
+  isBehind(): boolean {
+    return this.database.dataVersion() !== this.seen
   }
 
   /** Changes with every commit of this process or another; the others' are seen by `refresh`. */
@@ -221,7 +234,10 @@ export class View {
     }
     const sealedThrough = readState(this.database, STATE.sealedThrough)
     this.version = readState(this.database, STATE.version)
+    const told = this.lastLog
+    this.followAdoptions()
     if (sealedThrough !== this.sealedThrough) {
+      if (sealedThrough > told) this.missed('behind')
       // The log was cut: what is left is short, and reading it anew bounds this process's memory.
       this.tail.clear()
       this.lastLog = sealedThrough
@@ -243,6 +259,7 @@ export class View {
         if (!(bytes instanceof Uint8Array)) {
           throw new PriorbookError('corrupt_row', `log batch ${id} is text`)
         }
+        this.tail.isKnown = id <= told
         const header = readLog(id, bytes, this.tail)
         this.positions.set(header.venue, header.position)
       } catch (error) {
@@ -253,6 +270,20 @@ export class View {
       this.lastLog = id
     }
     if (first || this.database.readOnly) this.checkLogEnd()
+  }
+
+  /** Notes streams that were replaced, by this process or another. */
+  followAdoptions(): void {
+    const adoptions = readState(this.database, STATE.adoptions)
+    if (adoptions === this.adoptions) return
+    // A number of a stream is that of a generation: the newest is found by name again.
+    this.names.clear()
+    this.adoptions = adoptions
+    this.missed('rebuilt')
+  }
+
+  private missed(why: 'behind' | 'rebuilt'): void {
+    for (const listener of this.listeners) listener.missed(why)
   }
 
   // Batches that vanished from the end of the log are missed by the positions that they brought.

@@ -16,7 +16,7 @@ import {
   withoutCompression,
   type TapePlatform,
 } from '@priorbook/sdk/tape'
-import type { AppendBatch, SealReport } from '../store.ts'
+import type { AppendBatch, MarketRef, SealReport } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { appendRevision } from './catalog.ts'
 import type { Database } from './database.ts'
@@ -136,7 +136,8 @@ export class Writer {
     }
     const { log } = this
     const claims: number[] = []
-    group.batches.push({ batch, maker, claims })
+    const told = { markets: [] as MarketRef[], gaps: [] as Gap[] }
+    group.batches.push({ batch, maker, claims, told })
     log.begin({ id: group.id, venue: batch.venue, position: batch.position, maker })
     // Notes stream and ordinal of a row and returns the stream, `KNOWN` for a row stored before.
     let ordinal = KNOWN
@@ -168,13 +169,19 @@ export class Writer {
       if (id === KNOWN) continue
       log.sample(id, ordinal, headOf(row), parseScaled(row.value, SAMPLE_DECIMALS))
     }
-    this.database.run('INSERT INTO log (id, bytes) VALUES (?, ?)', group.id, log.finish())
     for (const revision of batch.revisions ?? []) {
-      if (revision.journal > applied) appendRevision(this.database, revision)
+      if (revision.journal <= applied || !appendRevision(this.database, revision)) continue
+      const { venue, marketId } = revision.record
+      log.market(marketId)
+      told.markets.push({ venue, marketId })
     }
     for (const gap of batch.gaps ?? []) {
-      if ((gap.endJournal ?? gap.journal) > applied) saveGap(this.database, gap)
+      if ((gap.endJournal ?? gap.journal) <= applied) continue
+      saveGap(this.database, gap)
+      log.gap(gap)
+      told.gaps.push(gap)
     }
+    this.database.run('INSERT INTO log (id, bytes) VALUES (?, ?)', group.id, log.finish())
     for (const [name, value] of Object.entries(batch.facts ?? {})) {
       writeState(this.database, STATE.fact(name), value)
     }
@@ -184,9 +191,12 @@ export class Writer {
   }
 
   // Shows committed rows to readers, in the order in which they were given their places.
-  private show({ batch, maker, claims }: Written): void {
+  private show({ batch, maker, claims, told }: Written): void {
     const { tail } = this.view
     let at = 0
+    tail.isKnown = false
+    for (const market of told.markets) tail.market(market)
+    for (const gap of told.gaps) tail.gap(gap)
     for (const row of batch.observations ?? []) {
       const id = claims[at++]!
       const ordinal = claims[at++]!
@@ -406,11 +416,12 @@ type Arrival = {
   readonly journal: number
 }
 
-/** A batch in the log, and stream and ordinal of each of its rows in turn. */
+/** A batch in the log, stream and ordinal of each of its rows in turn, and what else it changed. */
 type Written = {
   readonly batch: AppendBatch
   readonly maker: Maker
   readonly claims: readonly number[]
+  readonly told: { readonly markets: readonly MarketRef[]; readonly gaps: readonly Gap[] }
 }
 
 // Stands for the place of a row that was stored before.
