@@ -59,7 +59,7 @@ export type StreamRequest =
       readonly markets: readonly MarketSelector[]
       readonly start_time: string | number
       readonly end_time: string | number
-      /** Recorded pace × N, or as fast as the client reads. */
+      /** Recorded pace × N (1 without), or as fast as the client reads. */
       readonly speed?: number | 'max'
     })
   | { readonly op: 'pause'; readonly id: string }
@@ -187,6 +187,15 @@ export type StreamMessage =
       readonly state: 'started' | 'paused' | 'running' | 'sought' | 'stopped' | 'finished'
       /** The place of the replay in recorded time. */
       readonly time: TimeJson
+      /** With `started`: what is replayed, and what a reader should know, such as where the plan cuts it. */
+      readonly range?: { readonly start_time: TimeJson; readonly end_time: TimeJson }
+      readonly markets?: number
+      readonly instruments?: number
+      readonly notices?: readonly {
+        readonly code: string
+        readonly message: string
+        readonly [more: string]: unknown
+      }[]
       /** With `finished`: how many rows were sent and the SHA-256 of their ids, each with a line feed. */
       readonly rows?: number
       readonly ids_sha256?: string
