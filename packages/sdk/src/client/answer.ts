@@ -1,0 +1,74 @@
+import type { GapJson, MarketJson, TimeJson } from '../wire/index.ts'
+import { PriorbookClientError } from './errors.ts'
+import type { JsonAnswer } from './http.ts'
+
+/** One thing that the service wants known about an answer. */
+export type NoticeJson = {
+  readonly code: string
+  readonly message: string
+  readonly [more: string]: unknown
+}
+
+/** What the last page of a walk says of all its rows. */
+export type ReceiptJson = {
+  readonly rows: number
+  readonly first_id: string | null
+  readonly last_id: string | null
+  /** SHA-256 of the row ids in the order of the walk, each followed by a line feed. */
+  readonly sha256: string
+  readonly gaps: number
+}
+
+/** What stands beside the data of every answer. */
+export type MetaJson = {
+  readonly count: number
+  readonly range: {
+    readonly start_time: TimeJson | null
+    readonly end_time: TimeJson | null
+  } | null
+  readonly gaps: readonly GapJson[]
+  readonly market: MarketJson | null
+  readonly schema_version: string
+  readonly notice?: NoticeJson | readonly NoticeJson[]
+  readonly receipt?: ReceiptJson
+  readonly [more: string]: unknown
+}
+
+/** An answer: its data, what is to be known about them, and the id of the request in the server's log. */
+export type Answer<Data> = {
+  readonly data: Data
+  readonly meta: MetaJson
+  /** Always a list, unlike `meta.notice`. */
+  readonly notices: readonly NoticeJson[]
+  readonly requestId: string | undefined
+}
+
+/** An envelope as it came, with its cursor. */
+export type Envelope<Data> = Answer<Data> & { readonly nextCursor: string | null }
+
+/** Takes a body as an envelope, or says that it is none. */
+export function parseEnvelope<Data>({ body, requestId }: JsonAnswer): Envelope<Data> {
+  const { data, meta, pagination } = (body ?? {}) as {
+    readonly data?: Data
+    readonly meta?: MetaJson
+    readonly pagination?: { readonly next_cursor?: string | null }
+  }
+  if (data === undefined || meta === undefined || pagination === undefined) {
+    throw new PriorbookClientError(
+      'bad_answer',
+      'the answer has no data, meta and pagination; is the address that of a Priorbook server?',
+    )
+  }
+  return {
+    data,
+    meta,
+    notices: noticesOf(meta),
+    requestId,
+    nextCursor: pagination.next_cursor ?? null,
+  }
+}
+
+function noticesOf({ notice }: MetaJson): readonly NoticeJson[] {
+  if (notice === undefined) return []
+  return Array.isArray(notice) ? (notice as readonly NoticeJson[]) : [notice as NoticeJson]
+}

@@ -1,0 +1,219 @@
+import { STREAM_PATH, type GapJson } from '../wire/index.ts'
+import type { VenueAMarketJson, VenueBMarketJson, VenueCMarketJson } from '../wire/index.ts'
+import type { Answer } from './answer.ts'
+import type { RetryPolicy } from './backoff.ts'
+import { Caller } from './caller.ts'
+import { openDownload, type Download } from './download.ts'
+import { PriorbookClientError } from './errors.ts'
+import { checkKey, Http, retryPolicy, type RetryEvent } from './http.ts'
+import { MarketClient, type MarketRef } from './market.ts'
+import type {
+  CallOptions,
+  CoverageParams,
+  DownloadParams,
+  GapsParams,
+  ManifestParams,
+  MarketSearchParams,
+  StyleParams,
+  UsageParams,
+  VenueAMarketsParams,
+  VenueBMarketsParams,
+  VenueCMarketsParams,
+} from './params.ts'
+import { ROUTES, type ClientRoute } from './routes.ts'
+import type {
+  CoverageJson,
+  LimitsJson,
+  ListedMarketJson,
+  ManifestJson,
+  StatusJson,
+  UsageJson,
+  WhoamiJson,
+} from './rows.ts'
+import type { Walk, WalkOptions } from './walk.ts'
+
+/** Where the service is and how it is asked. */
+export type ClientOptions = StyleParams & {
+  /** Such as `http://127.0.0.1:8780`; in a browser the page's own origin where absent. */
+  readonly url?: string
+  /** The API key, or what gives it before each request. */
+  readonly key?: string | (() => string | Promise<string>)
+  /** Reads demonstration data, which needs no key. */
+  readonly demo?: boolean
+  readonly fetch?: typeof globalThis.fetch
+  readonly WebSocket?: typeof globalThis.WebSocket
+  /** How many times a failed request is made again (5), or the whole policy. */
+  readonly retries?: number | Partial<RetryPolicy>
+  /** How long one attempt may take until its answer is there as a whole; 30 s, 0 for no limit. */
+  readonly timeoutMs?: number
+  readonly onRetry?: (event: RetryEvent) => void
+}
+
+const TIMEOUT_MS = 30_000
+// A manifest renders the whole file before it answers.
+const MANIFEST_TIMEOUT_MS = 15 * 60_000
+
+/** Builds a client; nothing is asked until a method is called. */
+export function createClient(options: ClientOptions): PriorbookClient {
+  return new PriorbookClient(options)
+}
+
+/** The whole interface: REST and the stream. */
+export class PriorbookClient {
+  /** The base of all addresses, without a slash at the end. */
+  readonly url: string
+  private readonly caller: Caller
+
+  constructor(options: ClientOptions) {
+    const { key, demo = false, fetch = globalThis.fetch, number_format, time_format } = options
+    this.url = baseOf(options.url)
+    const http = new Http({
+      base: this.url,
+      // A key is of no use for the demo, and should not travel.
+      key: demo ? undefined : typeof key === 'string' ? checkKey(key) : key,
+      fetch: (input, init) => fetch(input, init),
+      retry: retryPolicy(options.retries),
+      timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+      onRetry: options.onRetry,
+    })
+    this.caller = new Caller(http, demo, {
+      ...(number_format === undefined ? {} : { number_format }),
+      ...(time_format === undefined ? {} : { time_format }),
+    })
+  }
+
+  /** Markets across venues, with quote and coverage. */
+  markets(params: MarketSearchParams = {}, options: WalkOptions = {}): Walk<ListedMarketJson> {
+    return this.walk(ROUTES.markets, params, options)
+  }
+
+  /** Markets of venue A. */
+  venueaMarkets(
+    params: VenueAMarketsParams = {},
+    options: WalkOptions = {},
+  ): Walk<VenueAMarketJson> {
+    return this.walk(ROUTES.venueaMarkets, params, options)
+  }
+
+  /** Markets of venue B. */
+  venuebMarkets(
+    params: VenueBMarketsParams = {},
+    options: WalkOptions = {},
+  ): Walk<VenueBMarketJson> {
+    return this.walk(ROUTES.venuebMarkets, params, options)
+  }
+
+  /** Markets of venue C of one asset. */
+  venuecMarkets(
+    params: VenueCMarketsParams & { readonly asset: string },
+    options: WalkOptions = {},
+  ): Walk<VenueCMarketJson> {
+    const { asset, ...query } = params
+    const { address } = ROUTES.venuecMarkets
+    const path = address.replace('{asset}', encodeURIComponent(asset.toLowerCase()))
+    return this.caller.walk(ROUTES.venuecMarkets, async () => path, query, options)
+  }
+
+  /** The routes of one market; a market record will do as its name. */
+  market(ref: MarketRef): MarketClient {
+    return new MarketClient(this.caller, ref)
+  }
+
+  /** What was not observed. */
+  gaps(params: GapsParams = {}, options: WalkOptions = {}): Walk<GapJson> {
+    return this.walk(ROUTES.gaps, params, options)
+  }
+
+  /** What there is, and since when; with `market` day by day. */
+  coverage(
+    params: CoverageParams = {},
+    options: CallOptions = {},
+  ): Promise<Answer<readonly CoverageJson[]>> {
+    return this.one(ROUTES.coverage, params, options)
+  }
+
+  /** What a download would hold: bytes, hashes, gaps and receipt. */
+  manifest(params: ManifestParams, options: CallOptions = {}): Promise<Answer<ManifestJson>> {
+    const { manifest } = ROUTES
+    const limits = { ...options, timeoutMs: MANIFEST_TIMEOUT_MS }
+    return this.caller.one(manifest, manifest.address, params, limits)
+  }
+
+  /** Opens a download; its bytes are read from `body` as they come. */
+  download(params: DownloadParams, options: CallOptions = {}): Promise<Download> {
+    return openDownload(this.caller, params, options)
+  }
+
+  /** Which key this is and what its plan allows. */
+  whoami(options: CallOptions = {}): Promise<Answer<WhoamiJson>> {
+    return this.one(ROUTES.whoami, {}, options)
+  }
+
+  /** Every limit of the key, and what is left of it. */
+  limits(options: CallOptions = {}): Promise<Answer<LimitsJson>> {
+    return this.one(ROUTES.limits, {}, options)
+  }
+
+  /** What the key was used for. */
+  usage(
+    params: UsageParams = {},
+    options: CallOptions = {},
+  ): Promise<Answer<readonly UsageJson[]>> {
+    return this.one(ROUTES.usage, params, options)
+  }
+
+  /** How the service is doing. */
+  status(options: CallOptions = {}): Promise<Answer<StatusJson>> {
+    return this.one(ROUTES.status, {}, options)
+  }
+
+  /** Whether the service answers; needs no key. */
+  async health(options: CallOptions = {}): Promise<Answer<{ readonly status: 'ok' }>> {
+    return this.one(ROUTES.health, {}, options)
+  }
+
+  /** The server's OpenAPI document; needs no key. */
+  async openapi(options: CallOptions = {}): Promise<Readonly<Record<string, unknown>>> {
+    const { body } = await this.caller.http.getJson(ROUTES.openapi.address, {}, options)
+    return body as Readonly<Record<string, unknown>>
+  }
+
+  /** The address of the stream. */
+  get streamUrl(): string {
+    return `${this.url.replace(/^http/, 'ws')}${this.caller.place(STREAM_PATH)}`
+  }
+
+  private one<Data>(
+    route: ClientRoute,
+    params: object,
+    options: CallOptions,
+  ): Promise<Answer<Data>> {
+    return this.caller.one(route, route.address, params, options)
+  }
+
+  private walk<Row>(route: ClientRoute, params: object, options: WalkOptions): Walk<Row> {
+    return this.caller.walk(route, async () => route.address, params, options)
+  }
+}
+
+function baseOf(url: string | undefined): string {
+  const { location } = globalThis as { location?: { readonly origin: string } }
+  const text = url ?? location?.origin
+  if (text === undefined) {
+    const detail = 'url is missing: say where the service is, such as http://127.0.0.1:8780'
+    throw new PriorbookClientError('invalid_option', detail)
+  }
+  let parsed: URL
+  try {
+    parsed = new URL(text, location?.origin)
+  } catch (cause) {
+    throw new PriorbookClientError('invalid_option', `url is no address: ${text}`, { cause })
+  }
+  if (!/^https?:$/.test(parsed.protocol)) {
+    throw new PriorbookClientError('invalid_option', `url begins with http or https: ${text}`)
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw new PriorbookClientError('invalid_option', 'a key goes into `key`, never into the url')
+  }
+  return `${parsed.origin}${parsed.pathname.replace(/\/+$/, '')}`
+}

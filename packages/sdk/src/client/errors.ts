@@ -1,0 +1,109 @@
+import type { ProblemFields } from '../wire/index.ts'
+
+/** Every failure that the client itself finds, with one plain sentence. */
+export const CLIENT_ERRORS = {
+  network_failed:
+    'The server could not be reached, or the connection broke, and retries did not help.',
+  timed_out: 'The server took longer than the time allowed, and retries did not help.',
+  bad_answer: 'The answer is not what the interface promises.',
+  incomplete_walk: 'The rows that arrived are not the rows that the receipt tells of.',
+  incomplete_file: 'A file ends early, or its bytes are not those that were announced.',
+  stream_refused: 'The server closed the stream and would close it again.',
+  incomplete_replay: 'The rows of a replay are not those that the server says it sent.',
+  invalid_option: 'An option of the client has a value that cannot be used.',
+} as const
+
+/** The name of one of them. */
+export type ClientErrorCode = keyof typeof CLIENT_ERRORS
+
+/** A failure that the client found; programs decide by `code`. */
+export class PriorbookClientError extends Error {
+  readonly code: ClientErrorCode
+
+  constructor(code: ClientErrorCode, detail: string, options?: ErrorOptions) {
+    super(detail === '' ? CLIENT_ERRORS[code] : detail, options)
+    this.name = 'PriorbookClientError'
+    this.code = code
+  }
+}
+
+/** What the server said is wrong with a request: the fields of its problem document (RFC 9457). */
+export class PriorbookApiError extends Error {
+  /** Such as `unknown_market`; `docs/errors.md` lists them. */
+  readonly code: string
+  readonly status: number
+  readonly title: string
+  /** The parameter that is wrong, what it may be, and what to do. */
+  readonly param: string | undefined
+  readonly allowed: readonly string[] | undefined
+  readonly hint: string | undefined
+  /** The plan that would do, or the limit that is used up. */
+  readonly plan: string | undefined
+  readonly limit: string | undefined
+  /** Seconds. */
+  readonly retryAfter: number | undefined
+  /** Names the request in the log of the service. */
+  readonly requestId: string | undefined
+
+  constructor(
+    problem: ProblemFields & {
+      readonly code: string
+      readonly status: number
+      readonly title: string
+      readonly detail: string
+      readonly requestId?: string | undefined
+    },
+  ) {
+    super(problem.detail)
+    this.name = 'PriorbookApiError'
+    this.code = problem.code
+    this.status = problem.status
+    this.title = problem.title
+    this.param = problem.param
+    this.allowed = problem.allowed
+    this.hint = problem.hint
+    this.plan = problem.plan
+    this.limit = problem.limit
+    this.retryAfter = problem.retryAfter
+    this.requestId = problem.requestId
+  }
+}
+
+/** What a walk should have given and what it gave. */
+export type WalkCount = {
+  readonly rows: number
+  readonly first_id: string | null
+  readonly last_id: string | null
+  readonly sha256: string
+}
+
+/** Rows were lost, repeated or changed between the server and here. */
+export class IncompleteWalkError extends PriorbookClientError {
+  readonly expected: WalkCount
+  readonly received: WalkCount
+
+  constructor(expected: WalkCount, received: WalkCount) {
+    super('incomplete_walk', describe(expected, received))
+    this.name = 'IncompleteWalkError'
+    this.expected = expected
+    this.received = received
+  }
+}
+
+function describe(expected: WalkCount, received: WalkCount): string {
+  const missing = expected.rows - received.rows
+  if (missing > 0) return `${missing} of ${expected.rows} rows did not arrive${edges()}`
+  if (missing < 0) return `${-missing} rows more arrived than the ${expected.rows} of the receipt`
+  return `${expected.rows} rows arrived, but not those of the receipt${edges()}`
+
+  function edges(): string {
+    const parts: string[] = []
+    if (expected.first_id !== received.first_id) {
+      parts.push(`the first is ${received.first_id}, not ${expected.first_id}`)
+    }
+    if (expected.last_id !== received.last_id) {
+      parts.push(`the last is ${received.last_id}, not ${expected.last_id}`)
+    }
+    return parts.length === 0 ? '; the hash of their ids differs' : `; ${parts.join(', ')}`
+  }
+}

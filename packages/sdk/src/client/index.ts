@@ -1,0 +1,12 @@
+/** The client: the whole interface, typed, for Node, Deno, Bun and browsers. */
+export * from './answer.ts'
+export type { RetryPolicy } from './backoff.ts'
+export * from './client.ts'
+export type { Download } from './download.ts'
+export * from './errors.ts'
+export type { RetryEvent } from './http.ts'
+export { MarketClient, type MarketRef } from './market.ts'
+export * from './params.ts'
+export { ReceivedRows } from './receipt.ts'
+export * from './rows.ts'
+export { Walk, type Page, type WalkOptions } from './walk.ts'

@@ -1,0 +1,129 @@
+import { parseEnvelope, type Answer } from './answer.ts'
+import { IncompleteWalkError, PriorbookClientError } from './errors.ts'
+import type { Http, Query } from './http.ts'
+import { ReceivedRows } from './receipt.ts'
+
+/** One page of a walk. */
+export type Page<Row> = Answer<readonly Row[]> & {
+  /** Takes the walk up after this page, here or in another process; null after the last one. */
+  readonly resume: string | null
+}
+
+/** How a walk is made. */
+export type WalkOptions = {
+  /** Ends the walk, and the request that is under way. */
+  readonly signal?: AbortSignal | undefined
+  /** What `page.resume` gave: goes on after that page. */
+  readonly resume?: string | undefined
+}
+
+/**
+ * All rows of a request, page by page. Every loop starts anew. Requests that fail are made again from
+ * the last cursor. Where the last page carries a receipt, rows that are missing, repeated or changed
+ * throw an `IncompleteWalkError`, after the last row.
+ */
+export class Walk<Row> implements AsyncIterable<Row> {
+  private readonly http: Http
+  private readonly path: () => Promise<string>
+  private readonly query: Query
+  private readonly options: WalkOptions
+
+  constructor(http: Http, path: () => Promise<string>, query: Query, options: WalkOptions) {
+    this.http = http
+    this.path = path
+    this.query = query
+    this.options = options
+  }
+
+  /** Every row; `pages` also tells of gaps and notices. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Row, void, undefined> {
+    const { signal } = this.options
+    for await (const page of this.pages()) {
+      for (const row of page.data) {
+        signal?.throwIfAborted()
+        yield row
+      }
+    }
+  }
+
+  /** Every page, with its gaps and notices. */
+  async *pages(): AsyncGenerator<Page<Row>, void, undefined> {
+    const { signal } = this.options
+    const start = parseResume(this.options.resume)
+    const { received } = start
+    // A bare cursor says nothing of the rows before it: the receipt of all cannot be checked.
+    const isWhole = start.cursor !== undefined || (this.query['cursor'] ?? undefined) === undefined
+    let { cursor } = start
+    for (;;) {
+      const answer = await this.ask(cursor)
+      const { nextCursor, ...rest } = answer
+      for (const row of answer.data) received.add(idOf(row))
+      const isLast = nextCursor === null
+      const resume = isLast ? null : JSON.stringify([nextCursor, received.toJSON()])
+      yield { ...rest, resume }
+      signal?.throwIfAborted()
+      if (isLast) {
+        if (isWhole) verify(answer, received)
+        return
+      }
+      if (nextCursor === cursor) {
+        throw new PriorbookClientError('bad_answer', 'the cursor does not move on')
+      }
+      cursor = nextCursor
+    }
+  }
+
+  /** The first page alone. */
+  async page(): Promise<Page<Row>> {
+    for await (const page of this.pages()) return page
+    throw new PriorbookClientError('bad_answer', 'a walk without a page')
+  }
+
+  /** All rows in one list; for requests that are known to be small. */
+  async toArray(): Promise<Row[]> {
+    const rows: Row[] = []
+    for await (const page of this.pages()) for (const row of page.data) rows.push(row)
+    return rows
+  }
+
+  private async ask(cursor: string | undefined) {
+    const { signal } = this.options
+    const path = await this.path()
+    const query = { ...this.query, cursor: cursor ?? this.query['cursor'] }
+    return parseEnvelope<readonly Row[]>(await this.http.getJson(path, query, { signal }))
+  }
+}
+
+function verify({ meta: { receipt } }: Answer<unknown>, received: ReceivedRows): void {
+  if (receipt === undefined) return
+  const { rows, first_id, last_id, sha256 } = receipt
+  const count = received.count()
+  if (
+    count.rows !== rows ||
+    count.sha256 !== sha256 ||
+    count.first_id !== first_id ||
+    count.last_id !== last_id
+  ) {
+    throw new IncompleteWalkError({ rows, first_id, last_id, sha256 }, count)
+  }
+}
+
+function idOf(row: unknown): string {
+  const id = (row as { readonly id?: unknown } | null)?.id
+  return typeof id === 'string' ? id : ''
+}
+
+function parseResume(text: string | undefined): {
+  readonly cursor: string | undefined
+  readonly received: ReceivedRows
+} {
+  if (text === undefined) return { cursor: undefined, received: new ReceivedRows() }
+  try {
+    const [cursor, state] = JSON.parse(text) as [string, Parameters<typeof ReceivedRows.from>[0]]
+    if (typeof cursor !== 'string') throw new TypeError('no cursor')
+    return { cursor, received: ReceivedRows.from(state) }
+  } catch (cause) {
+    const detail = 'resume is not what a page of this client gave'
+    throw new PriorbookClientError('invalid_option', detail, { cause })
+  }
+}
