@@ -1,0 +1,358 @@
+import type { Micros, PriceTicks, SizeUnits } from '../domain/index.ts'
+import { printScaled } from '../domain/index.ts'
+import {
+  ABSENT,
+  applyRows,
+  BookColumns,
+  BookDecoder,
+  decodeSamples,
+  decodeTrades,
+  Ladder,
+  loadBase,
+  openChunk,
+  SAMPLE_DECIMALS,
+  SampleColumns,
+  TAKERS,
+  TradeColumns,
+  type Chunk,
+  type HeadColumns,
+} from '../tape/index.ts'
+import type { Piece, Span, StreamContents } from './contents.ts'
+import { placeError, ReplayError } from './error.ts'
+import type { BookEvent, ReplayEvent, ReplayInstrument, SampleEvent, TradeEvent } from './event.ts'
+import type { ReplayPlatform } from './platform.ts'
+
+/** What lanes of one replay share. */
+export type LaneNeeds = {
+  readonly platform: ReplayPlatform
+  /** What of the sources is told. */
+  readonly span: Span
+  /** Also venue numbers, channels and journal places in the columns. */
+  readonly numbers: boolean
+  /** Bytes that a lane reads ahead at once. */
+  readonly readAhead: number
+}
+
+/** Something whose events come in order of time, to be merged with others. */
+export interface Lane {
+  /** When its next event was received; of rows that are not loaded yet, a time not after it. */
+  at: number
+  /** Makes the next event ready; false where bytes must be loaded first. At the end `at` is Infinity. */
+  prepare(): boolean
+  load(): Promise<void>
+  /** Whether `tell` may be called. */
+  isReady: boolean
+  /** Tells the next event and moves on: `at` and `isReady` change. */
+  tell(): ReplayEvent
+}
+
+/** The rows of one stream, read piece by piece. Subclasses decode them and tell one. */
+export abstract class RowLane<Columns extends HeadColumns> implements Lane {
+  at: number
+  isReady = false
+  protected columns: Columns | undefined
+  protected received = new Float64Array(0)
+  protected row = 0
+  protected to = 0
+  /** The number of row 0 of the columns. */
+  protected first = 0
+  protected readonly needs: LaneNeeds
+  private readonly pieces: readonly Piece[]
+  private readonly name: string
+  private next = 0
+  private block = new Uint8Array(0)
+  private blockStore: unknown
+  private blockStart = 0
+  private lastNumber = 0
+  private lastAt = 0
+
+  constructor(stream: StreamContents, needs: LaneNeeds) {
+    this.needs = needs
+    this.name = `${stream.venue}:${stream.key}`
+    const { start, end } = needs.span
+    this.pieces = stream.pieces
+      .filter((piece) => piece.lastReceived >= start && piece.firstReceived < end)
+      .sort((left, right) => left.first - right.first || left.start - right.start)
+    this.at = this.boundOf(this.pieces[0])
+  }
+
+  protected abstract decode(chunk: Chunk): Columns
+  abstract tell(): ReplayEvent
+
+  /** To be called by `tell` after it used the row. */
+  protected advance(): void {
+    const row = ++this.row
+    if (row < this.to) {
+      this.at = this.received[row]!
+      return
+    }
+    this.lastNumber = this.first + row - 1
+    this.lastAt = this.received[row - 1]!
+    this.isReady = false
+    this.at = this.boundOf(this.pieces[this.next])
+  }
+
+  prepare(): boolean {
+    for (; this.next < this.pieces.length; this.next++) {
+      const piece = this.pieces[this.next]!
+      const bytes = this.bytesOf(piece)
+      if (bytes === undefined) return false
+      try {
+        if (this.open(piece, bytes)) {
+          this.next++
+          return true
+        }
+      } catch (error) {
+        throw placeError(error, { source: piece.store.name, offset: piece.offset })
+      }
+    }
+    this.at = Infinity
+    // A lane at its end holds nothing on to.
+    this.block = new Uint8Array(0)
+    return true
+  }
+
+  async load(): Promise<void> {
+    const piece = this.pieces[this.next]!
+    let end = piece.offset + piece.length
+    // The chunks of a stream lie one behind the other, with a few bytes between them.
+    for (let index = this.next + 1; index < this.pieces.length; index++) {
+      const other = this.pieces[index]!
+      if (other.store !== piece.store || other.offset < end || other.offset > end + 64) break
+      if (other.offset + other.length - piece.offset > this.needs.readAhead) break
+      end = other.offset + other.length
+    }
+    this.block = (await piece.store.read(
+      piece.offset,
+      end - piece.offset,
+    )) as Uint8Array<ArrayBuffer>
+    this.blockStore = piece.store
+    this.blockStart = piece.offset
+  }
+
+  private bytesOf({ store, offset, length }: Piece): Uint8Array | undefined {
+    const from = offset - this.blockStart
+    if (store !== this.blockStore || from < 0 || from + length > this.block.length) return undefined
+    return this.block.subarray(from, from + length)
+  }
+
+  private open(piece: Piece, bytes: Uint8Array): boolean {
+    const chunk = openChunk(bytes, this.needs.platform)
+    const { header } = chunk
+    if (header.first !== piece.first || header.count !== piece.count) {
+      throw new ReplayError('corrupt_chunk', 'the file changed while it was replayed', {
+        source: piece.store.name,
+        offset: piece.offset,
+      })
+    }
+    const columns = this.decode(chunk)
+    const { received, count } = columns
+    const start = Math.max(piece.start, this.needs.span.start)
+    const end = Math.min(piece.end, this.needs.span.end)
+    const from = Math.max(lowerBound(received, count, start), this.lastNumber + 1 - header.first)
+    const to = lowerBound(received, count, end)
+    if (from >= to) return false
+    if (received[from]! < this.lastAt) {
+      throw new ReplayError(
+        'corrupt_chunk',
+        `${this.name} goes back in time at row ${header.first + from}: the files do not belong together`,
+        { source: piece.store.name, offset: piece.offset },
+      )
+    }
+    this.columns = columns
+    this.received = received
+    this.first = header.first
+    this.row = from
+    this.to = to
+    this.at = received[from]!
+    this.isReady = true
+    return true
+  }
+
+  private boundOf(piece: Piece | undefined): number {
+    if (piece === undefined) return Infinity
+    const start = Math.max(piece.firstReceived, piece.start, this.needs.span.start)
+    return Math.max(start, this.lastAt)
+  }
+}
+
+const bookDecoder = new BookDecoder()
+
+/** The observations of one instrument; the ladder is folded when a row is told, not before. */
+export class BookLane extends RowLane<BookColumns> {
+  private readonly ladder = new Ladder()
+  private readonly event: Mutable<BookEvent>
+  private spare: BookColumns | undefined
+  private folded: BookColumns | undefined
+
+  constructor(stream: StreamContents, needs: LaneNeeds, instrument: ReplayInstrument) {
+    super(stream, needs)
+    this.event = {
+      kind: 'book',
+      at: 0 as Micros,
+      instrument,
+      sequence: 0,
+      source: 0 as Micros,
+      flags: 0,
+      ladder: this.ladder,
+      columns: new BookColumns(2, 1),
+      row: 0,
+    }
+  }
+
+  protected decode(chunk: Chunk): BookColumns {
+    // The columns of the last event told stay as they are until the next one.
+    const into = (this.spare ??= new BookColumns(2, chunk.header.count, chunk.header.changes))
+    bookDecoder.decode(chunk, this.needs.platform, into, { numbers: this.needs.numbers })
+    return into
+  }
+
+  tell(): BookEvent {
+    const { columns, row, ladder, event } = this
+    const own = columns!
+    if (this.folded !== own) this.begin(own, row)
+    const { flags, changeEnd, key, size } = own
+    const bits = flags[row]!
+    if ((bits & RESTART) !== 0) ladder.clear()
+    const end = changeEnd[row]!
+    for (let index = row === 0 ? 0 : changeEnd[row - 1]!; index < end; index++) {
+      ladder.apply(key[index]!, size[index]!)
+    }
+    const source = own.source[row]!
+    event.at = this.at as Micros
+    event.sequence = this.first + row
+    event.source = source === ABSENT ? undefined : (source as Micros)
+    event.flags = bits
+    event.columns = own
+    event.row = row
+    this.advance()
+    return event
+  }
+
+  private begin(columns: BookColumns, row: number): void {
+    loadBase(this.ladder, columns)
+    if (row > 0) applyRows(this.ladder, columns, 0, row)
+    this.spare = this.folded
+    this.folded = columns
+  }
+}
+
+/** The trades of one instrument; prices are ticks of the venue. */
+export class TradeLane extends RowLane<TradeColumns> {
+  private readonly event: Mutable<TradeEvent>
+
+  constructor(stream: StreamContents, needs: LaneNeeds, instrument: ReplayInstrument) {
+    super(stream, needs)
+    this.event = {
+      kind: 'trade',
+      at: 0 as Micros,
+      instrument,
+      sequence: 0,
+      source: undefined,
+      flags: 0,
+      tradeId: '',
+      price: 0 as PriceTicks,
+      size: 0 as SizeUnits,
+      taker: undefined,
+    }
+  }
+
+  protected decode(chunk: Chunk): TradeColumns {
+    const columns = new TradeColumns(chunk.header.count)
+    decodeTrades(chunk, this.needs.platform, columns)
+    return columns
+  }
+
+  tell(): TradeEvent {
+    const { row, event } = this
+    const columns = this.columns!
+    event.at = this.at as Micros
+    event.sequence = this.first + row
+    const source = columns.source[row]!
+    event.source = source === ABSENT ? undefined : (source as Micros)
+    event.flags = columns.flags[row]!
+    event.tradeId = columns.tradeId[row]!
+    event.price = columns.price[row]! as PriceTicks
+    event.size = columns.size[row]! as SizeUnits
+    event.taker = TAKERS[columns.taker[row]!]
+    this.advance()
+    return event
+  }
+}
+
+/** The samples of one metric of one outcome. */
+export class SampleLane extends RowLane<SampleColumns> {
+  private readonly instrument: ReplayInstrument
+  private readonly metric: string
+
+  constructor(stream: StreamContents, needs: LaneNeeds, instrument: ReplayInstrument) {
+    super(stream, needs)
+    this.instrument = instrument
+    this.metric = stream.metric
+  }
+
+  protected decode(chunk: Chunk): SampleColumns {
+    const columns = new SampleColumns(chunk.header.count)
+    decodeSamples(chunk, this.needs.platform, columns)
+    return columns
+  }
+
+  tell(): SampleEvent {
+    const { row, instrument, metric } = this
+    const event: SampleEvent = {
+      kind: 'sample',
+      at: this.at as Micros,
+      instrument,
+      sequence: this.first + row,
+      metric,
+      value: printScaled(this.columns!.value[row]!, SAMPLE_DECIMALS),
+    }
+    this.advance()
+    return event
+  }
+}
+
+/** Market records and edges of gaps: a list in memory, in order. */
+export class ListLane implements Lane {
+  at: number
+  isReady: boolean
+  private readonly events: readonly ReplayEvent[]
+  private next = 0
+
+  constructor(events: readonly ReplayEvent[]) {
+    this.events = events
+    this.isReady = events.length > 0
+    this.at = events[0]?.at ?? Infinity
+  }
+
+  prepare(): boolean {
+    return true
+  }
+
+  async load(): Promise<void> {
+    // All of it is there.
+  }
+
+  tell(): ReplayEvent {
+    const event = this.events[this.next++]!
+    this.at = this.events[this.next]?.at ?? Infinity
+    this.isReady = this.next < this.events.length
+    return event
+  }
+}
+
+type Mutable<Event> = { -readonly [Key in keyof Event]: Event[Key] }
+
+const RESTART = 64
+
+/** The first row received at or after a time. */
+function lowerBound(received: Float64Array, count: number, time: number): number {
+  let low = 0
+  let high = count
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (received[middle]! < time) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,54 @@
+import type { Micros } from '../domain/index.ts'
+import { gapName, type Contents, type Span } from './contents.ts'
+import type { MarketEvent, ReplayGapEvent } from './event.ts'
+import { compareText } from './instrument.ts'
+
+/** Market records, ends of gaps and beginnings of gaps, each in order. */
+export type Notes = {
+  readonly markets: readonly MarketEvent[]
+  readonly closes: readonly ReplayGapEvent[]
+  readonly opens: readonly ReplayGapEvent[]
+}
+
+/**
+ * What is told beside rows. What was known or had begun before the start is told at the start; what
+ * became known at the end or later is not told. A gap without length opens and closes before the rows
+ * of its time.
+ */
+export function notesOf(contents: Contents, { start, end }: Span): Notes {
+  const markets = [...contents.markets.values()]
+    .filter(({ knownAt }) => knownAt < end)
+    .map(({ record, knownAt }): MarketEvent => ({
+      kind: 'market',
+      at: Math.max(knownAt, start) as Micros,
+      record,
+    }))
+    .sort(
+      (left, right) =>
+        left.at - right.at ||
+        compareText(left.record.venue, right.record.venue) ||
+        compareText(left.record.marketId, right.record.marketId),
+    )
+  const closes: ReplayGapEvent[] = []
+  const opens: ReplayGapEvent[] = []
+  for (const gap of contents.gaps.values()) {
+    if (gap.start >= end || (gap.end !== undefined && gap.end < start)) continue
+    const at = Math.max(gap.start, start) as Micros
+    const isInstant = gap.end !== undefined && gap.end <= at
+    const open: ReplayGapEvent = { kind: 'gap', at, edge: 'open', gap }
+    if (isInstant) closes.push(open)
+    else opens.push(open)
+    if (gap.end !== undefined && gap.end < end) {
+      closes.push({ kind: 'gap', at: Math.max(gap.end, at) as Micros, edge: 'close', gap })
+    }
+  }
+  return { markets, closes: sorted(closes), opens: sorted(opens) }
+}
+
+function sorted(events: ReplayGapEvent[]): ReplayGapEvent[] {
+  // A stable sort: the opening of a gap without length stays before its end.
+  return events
+    .map((event) => ({ event, name: gapName(event.gap) }))
+    .sort((left, right) => left.event.at - right.event.at || compareText(left.name, right.name))
+    .map(({ event }) => event)
+}

@@ -1,0 +1,120 @@
+import { PriorbookError } from '../domain/index.ts'
+import type { ByteStore } from './byte-store.ts'
+import { Contents } from './contents.ts'
+import type { ReplayPlatform, Spool } from './platform.ts'
+import { readTape, type KeepChunk } from './read-tape.ts'
+import type { ReplaySource } from './source.ts'
+
+/** What the sources of a replay hold, and how to let go of it. */
+export type OpenedSources = { readonly contents: Contents; close(): Promise<void> }
+
+/** Reads every source once: judges it, and notes where its chunks lie. */
+export async function openSources(
+  sources: readonly ReplaySource[],
+  platform: ReplayPlatform,
+  signal: AbortSignal,
+): Promise<OpenedSources> {
+  const contents = new Contents()
+  const stores: ByteStore[] = []
+  let spool: Promise<Spool> | undefined
+  const openSpool = (): Promise<Spool> => {
+    spool ??= platform.openSpool().then((opened) => {
+      stores.push(opened)
+      return opened
+    })
+    return spool
+  }
+  const close = async (): Promise<void> => {
+    for (const store of stores.splice(0)) await store.close()
+  }
+  try {
+    for (const source of sources) {
+      signal.throwIfAborted()
+      await readSource(source, platform, signal, contents, stores, openSpool)
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { contents, close }
+}
+
+async function readSource(
+  source: ReplaySource,
+  platform: ReplayPlatform,
+  signal: AbortSignal,
+  contents: Contents,
+  stores: ByteStore[],
+  openSpool: () => Promise<Spool>,
+): Promise<void> {
+  const { name } = source
+  const { form, bytes } = await lookAt(abortable(source.open(signal), signal))
+  const toSpool: KeepChunk = async ({ payload }) => {
+    const store = await openSpool()
+    return { store, offset: await store.append(payload) }
+  }
+  switch (form) {
+    case 'tape': {
+      let keep = toSpool
+      if (source.kind === 'file') {
+        const store = await source.openStore()
+        stores.push(store)
+        keep = async ({ offset }) => ({ store, offset })
+      }
+      await readTape(name, bytes, platform, contents, keep)
+      break
+    }
+    case 'gzip':
+    case 'zstd': {
+      const inner = await lookAt(platform.unpack(form, bytes))
+      if (inner.form !== 'tape') throw new PriorbookError('unsupported_format', name)
+      await readTape(name, inner.bytes, platform, contents, toSpool)
+      break
+    }
+    default:
+      throw new PriorbookError('unsupported_format', `${name} is neither tape nor NDJSON`)
+  }
+}
+
+type Form = 'tape' | 'ndjson' | 'gzip' | 'zstd' | 'other'
+
+/** Tells by the first bytes what a stream is; all of it can still be read. */
+async function lookAt(
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<{ form: Form; bytes: AsyncIterable<Uint8Array> }> {
+  const iterator = bytes[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  const head = first.done === true ? new Uint8Array(0) : first.value
+  async function* all(): AsyncGenerator<Uint8Array> {
+    try {
+      if (first.done !== true) yield head
+      for (;;) {
+        const next = await iterator.next()
+        if (next.done === true) return
+        yield next.value
+      }
+    } finally {
+      await iterator.return?.()
+    }
+  }
+  return { form: formOf(head), bytes: all() }
+}
+
+function formOf(head: Uint8Array): Form {
+  const starts = (...bytes: number[]): boolean =>
+    head.length > 0 && bytes.slice(0, head.length).every((byte, index) => head[index] === byte)
+  if (starts(0x50, 0x42, 0x58, 0x31)) return 'tape'
+  if (starts(0x1f, 0x8b)) return 'gzip'
+  if (starts(0x28, 0xb5, 0x2f, 0xfd)) return 'zstd'
+  return head[0] === 0x7b ? 'ndjson' : 'other'
+}
+
+async function* abortable(
+  bytes: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  for await (const block of bytes) {
+    signal.throwIfAborted()
+    yield block
+  }
+}

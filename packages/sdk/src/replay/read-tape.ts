@@ -1,0 +1,87 @@
+import { PriorbookError } from '../domain/index.ts'
+import { openChunk } from '../tape/index.ts'
+import {
+  fieldsOf,
+  fromGapJson,
+  fromMarketJson,
+  parseExactJson,
+  timeOf,
+  type JsonFields,
+} from '../wire/index.ts'
+import type { ByteStore } from './byte-store.ts'
+import { Contents, type Span } from './contents.ts'
+import { placeError } from './error.ts'
+import { FrameReader, type Frame } from './frames.ts'
+import type { ReplayPlatform } from './platform.ts'
+
+/** Says where the bytes of a chunk can be read again. */
+export type KeepChunk = (frame: Frame) => Promise<{ store: ByteStore; offset: number }>
+
+/**
+ * Reads a `tape` container from its first byte to its last and notes what it holds. When it resolves,
+ * the hash of the whole container and the checksum of every chunk have been compared.
+ */
+export async function readTape(
+  name: string,
+  bytes: AsyncIterable<Uint8Array>,
+  platform: ReplayPlatform,
+  into: Contents,
+  keep: KeepChunk,
+): Promise<void> {
+  const frames = new FrameReader(name, platform)
+  const own = new Contents()
+  let span: Span = { start: 0, end: Infinity }
+  for await (const block of bytes) {
+    for (const frame of frames.feed(block)) {
+      try {
+        switch (frame.kind) {
+          case 'H':
+            span = spanOf(parse(frame))
+            break
+          case 'M':
+            own.addMarket(fromMarketJson(parse(frame)))
+            break
+          case 'G':
+            own.addGap(fromGapJson(parse(frame)))
+            break
+          case 'C':
+          case 'P': {
+            const { header } = openChunk(frame.payload, platform)
+            const { length } = frame.payload
+            const { store, offset } = await keep(frame)
+            own.addChunk(header, store, offset, length, span)
+            break
+          }
+          case 'E':
+            break
+        }
+      } catch (error) {
+        throw placeError(error, { source: name, offset: frame.offset, read: readOf(own) })
+      }
+    }
+  }
+  frames.finish()
+  // Nothing of a container counts before all of it was seen to be right.
+  into.addAll(own)
+}
+
+function readOf({ chunks, rows }: Contents): { chunks: number; rows: number } {
+  return { chunks, rows }
+}
+
+function spanOf(header: JsonFields): Span {
+  const range = fieldsOf(header['range'], 'the range')
+  return { start: timeOf(range['start_time']) ?? 0, end: timeOf(range['end_time']) ?? Infinity }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function parse({ kind, payload }: Frame): JsonFields {
+  let value: unknown
+  try {
+    value = parseExactJson(decoder.decode(payload))
+  } catch (cause) {
+    throw new PriorbookError('corrupt_chunk', `a frame ${kind} is not JSON`, { cause })
+  }
+  return fieldsOf(value, `a frame ${kind}`)
+}

@@ -1,0 +1,201 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { open, unlink, type FileHandle } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline, Readable } from 'node:stream'
+import { crc32, createGunzip, createZstdDecompress } from 'node:zlib'
+import { PriorbookError } from '../domain/index.ts'
+import { createNodePlatform } from '../tape/platform-node.ts'
+import type { ByteStore } from './byte-store.ts'
+import { ReplayError } from './error.ts'
+import type { ReplayPlatform, Spool } from './platform.ts'
+import { replay, type Replay, type ReplayOptions } from './replay.ts'
+import type { FileSource } from './source.ts'
+
+/** How files are replayed. */
+export type FileReplayOptions = Omit<ReplayOptions, 'sources' | 'platform'>
+
+/** Replays downloaded files: `tape` or NDJSON, as they are or packed by gzip or zstd, of any markets. */
+export function replayFiles(paths: readonly string[], options: FileReplayOptions = {}): Replay {
+  return replay({ ...options, sources: paths.map(fileSource), platform: createReplayPlatform() })
+}
+
+// What the first look at a file reads at once.
+const BLOCK = 1 << 18
+
+/** A local file as a source. */
+export function fileSource(path: string): FileSource {
+  return {
+    kind: 'file',
+    name: path,
+    async *open(signal) {
+      const file = await openFile(path)
+      try {
+        // Two buffers by turns: what was handed out stays until the next block is asked for.
+        const buffer = Buffer.allocUnsafe(BLOCK)
+        for (;;) {
+          signal.throwIfAborted()
+          const { bytesRead } = await file.read(buffer, 0, BLOCK)
+          if (bytesRead === 0) return
+          yield buffer.subarray(0, bytesRead)
+        }
+      } finally {
+        await file.close()
+      }
+    },
+    openStore: async () => new FileStore(path, await openFile(path)),
+  }
+}
+
+/** What a replay needs, by Node's own zlib, crypto and file system. */
+export function createReplayPlatform(): ReplayPlatform {
+  return {
+    ...createNodePlatform(),
+    createSha256() {
+      const hash = createHash('sha256')
+      return { update: (bytes) => void hash.update(bytes), finish: () => hash.digest('hex') }
+    },
+    createCrc32() {
+      let check = 0
+      return {
+        update: (bytes) => void (check = crc32(bytes, check)),
+        finish: () => check.toString(16).padStart(8, '0'),
+      }
+    },
+    unpack,
+    openSpool: async () => new FileSpool(),
+  }
+}
+
+class FileStore implements ByteStore {
+  readonly name: string
+  private readonly file: FileHandle
+
+  constructor(name: string, file: FileHandle) {
+    this.name = name
+    this.file = file
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    const bytes = Buffer.allocUnsafeSlow(length)
+    for (let filled = 0; filled < length;) {
+      const { bytesRead } = await this.file.read(bytes, filled, length - filled, offset + filled)
+      if (bytesRead === 0) {
+        throw new ReplayError('truncated_file', 'the file became shorter while it was replayed', {
+          source: this.name,
+          offset: offset + filled,
+        })
+      }
+      filled += bytesRead
+    }
+    return bytes
+  }
+
+  close(): Promise<void> {
+    return this.file.close()
+  }
+}
+
+// So much of a download stays in memory; the rest goes to a file without a name.
+const IN_MEMORY = 1 << 25
+const WRITE_AT_ONCE = 1 << 20
+
+/** Keeps the first megabytes in memory and what follows in a temporary file. */
+class FileSpool implements Spool {
+  readonly name = 'spool'
+  private readonly memory: Buffer[] = []
+  private length = 0
+  private file: FileHandle | undefined
+  private waiting = Buffer.allocUnsafe(WRITE_AT_ONCE)
+  private filled = 0
+
+  async append(bytes: Uint8Array): Promise<number> {
+    const offset = this.length
+    this.length += bytes.length
+    for (let at = 0; at < bytes.length;) {
+      const count = Math.min(bytes.length - at, WRITE_AT_ONCE - this.filled)
+      this.waiting.set(bytes.subarray(at, at + count), this.filled)
+      this.filled += count
+      at += count
+      if (this.filled === WRITE_AT_ONCE) await this.flush()
+    }
+    return offset
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    const bytes = Buffer.allocUnsafeSlow(length)
+    const flushed = this.length - this.filled
+    for (let at = offset; at < offset + length;) {
+      const block = Math.floor(at / WRITE_AT_ONCE)
+      const within = at - block * WRITE_AT_ONCE
+      const count = Math.min(WRITE_AT_ONCE - within, offset + length - at)
+      const into = bytes.subarray(at - offset, at - offset + count)
+      if (at >= flushed) into.set(this.waiting.subarray(at - flushed, at - flushed + count))
+      else if (block < this.memory.length) {
+        into.set(this.memory[block]!.subarray(within, within + count))
+      } else await this.readFile(into, at - this.memory.length * WRITE_AT_ONCE)
+      at += count
+    }
+    return bytes
+  }
+
+  async close(): Promise<void> {
+    await this.file?.close()
+    this.file = undefined
+    this.memory.length = 0
+  }
+
+  private async flush(): Promise<void> {
+    this.filled = 0
+    if (this.memory.length * WRITE_AT_ONCE < IN_MEMORY) {
+      this.memory.push(this.waiting)
+      this.waiting = Buffer.allocUnsafe(WRITE_AT_ONCE)
+      return
+    }
+    this.file ??= await openNameless()
+    await this.file.appendFile(this.waiting)
+  }
+
+  private async readFile(into: Buffer, position: number): Promise<void> {
+    for (let filled = 0; filled < into.length;) {
+      const left = into.length - filled
+      const { bytesRead } = await this.file!.read(into, filled, left, position + filled)
+      if (bytesRead === 0) throw new PriorbookError('store_unavailable', 'the spool lost bytes')
+      filled += bytesRead
+    }
+  }
+}
+
+/** A file that is gone when it is closed, whatever happens to the process. */
+async function openNameless(): Promise<FileHandle> {
+  const path = join(tmpdir(), `priorbook-replay-${randomUUID()}`)
+  const file = await open(path, 'wx+', 0o600)
+  // Windows does not let go of the name of an open file; there it stays until the end.
+  await unlink(path).catch(() => undefined)
+  return file
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'r')
+  } catch (cause) {
+    const why = (cause as Error).message
+    throw new ReplayError('store_unavailable', `cannot be read: ${why}`, { source: path }, cause)
+  }
+}
+
+async function* unpack(
+  kind: 'gzip' | 'zstd',
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const unpacker = kind === 'gzip' ? createGunzip() : createZstdDecompress()
+  pipeline(Readable.from(bytes), unpacker, () => undefined)
+  try {
+    for await (const block of unpacker) yield block as Uint8Array
+  } catch (cause) {
+    const detail = `its ${kind} ends or breaks: ${(cause as Error).message}`
+    throw new PriorbookError('truncated_file', detail, { cause })
+  } finally {
+    unpacker.destroy()
+  }
+}
