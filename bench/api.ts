@@ -8,9 +8,11 @@ import { importRecordings } from '../packages/service/src/recorder/import.ts'
 import { findRecordings } from '../packages/service/src/recorder/recording.ts'
 import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.ts'
 import type { LoadJob, LoadResult } from './lib/http-load.ts'
+import { planSeed } from './lib/plan.ts'
 import { createRandom } from './lib/random.ts'
 import { channelFolder } from './lib/recordings.ts'
 import { withScratch } from './lib/scratch.ts'
+import { prepareTape } from './lib/tape.ts'
 
 const SERVER = fileURLToPath(
   new URL('../packages/service/bin/priorbook-server.mjs', import.meta.url),
@@ -22,7 +24,6 @@ const WARM_UP_SECONDS = 3
 const CONNECTIONS = 16
 // Small pages a second at which the waiting times are measured.
 const RATE = 100
-const RECORDINGS = process.env['PRIORBOOK_RECORDINGS'] ?? '../shared/recordings'
 const PORT = 18_790
 const BARE_PORT = 18_791
 
@@ -129,7 +130,8 @@ async function measure(
 
 async function importMarkets(folder: string): Promise<Market[]> {
   const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
-  const { files } = findRecordings([join(RECORDINGS, channelFolder)])
+  const tape = prepareTape(join(folder, 'generated'), planSeed)
+  const { files } = findRecordings([join(tape.folder, channelFolder)])
   await importRecordings({ store, journalDir: join(folder, 'journal'), files })
   const markets: Market[] = []
   for (const { instrument, firstReceived, lastReceived } of await store.instruments()) {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { planSeed } from '../lib/plan.ts'
 import { prepareTape } from '../lib/tape.ts'
+import { measurePeerApi } from './api.ts'
 import { comparisonTable } from './comparison-table.ts'
 import { installPeers } from './install.ts'
 import type { Result } from './comparison-table.ts'
@@ -15,7 +16,7 @@ import type { PeerJob } from './job.ts'
 const peerNames = ['clickhouse', 'duckdb'] as const
 
 /**
- * `npm run bench:peers -- tape`: our own benchmark and the peers on the same data and the same
+ * `npm run bench:peers -- tape | api`: our own benchmark and the peers on the same data and the same
  * plan of reads, one process after another. The last line of the output is one JSON object.
  */
 async function main(): Promise<void> {
@@ -29,7 +30,10 @@ async function main(): Promise<void> {
       'append-budget-ms': { type: 'string', default: '10000' },
     },
   })
-  if (positionals[0] !== 'tape') throw new Error('Usage: npm run bench:peers -- tape [--only NAME]')
+  const [bench] = positionals
+  if (bench !== 'tape' && bench !== 'api') {
+    throw new Error('Usage: npm run bench:peers -- tape | api [--only NAME]')
+  }
   const work = values.work
   mkdirSync(work, { recursive: true })
   const tape = prepareTape(work, planSeed)
@@ -38,7 +42,7 @@ async function main(): Promise<void> {
   let ours: Result = {}
   if (values.only.includes('ours')) {
     if (existsSync(ourBenchmark)) {
-      ours = await runToJson([ourBenchmark, 'tape'], { PRIORBOOK_RECORDINGS: tape.folder })
+      ours = await runToJson([ourBenchmark, bench], { PRIORBOOK_RECORDINGS: tape.folder })
     } else {
       console.error('There is no bench/main.ts yet: only the peers are measured')
     }
@@ -58,12 +62,15 @@ async function main(): Promise<void> {
     const jobFile = join(work, `${name}.json`)
     writeFileSync(jobFile, JSON.stringify(job))
     const script = fileURLToPath(new URL(`${name}.ts`, import.meta.url))
-    peers[name] = await runToJson([script, jobFile], {})
+    peers[name] =
+      bench === 'tape'
+        ? await runToJson([script, jobFile], {})
+        : await measurePeerApi(script, jobFile, job)
     rmSync(job.work, { recursive: true, force: true })
   }
 
   console.log(`Data: ${tape.source}`)
-  console.log(comparisonTable(ours, peers))
+  if (bench === 'tape') console.log(comparisonTable(ours, peers))
   console.log(JSON.stringify({ ...ours, peers }))
 }
 

@@ -7,6 +7,7 @@ import { findRecordings, readObservations } from '../lib/recordings.ts'
 import { parseJob } from './job.ts'
 import { measureReads, measureRepeated, rounded, rssMb } from '../lib/measure.ts'
 import { renderRow } from './row.ts'
+import { servePeer } from './serve-peer.ts'
 import type { FoldedObservation } from '../lib/naive-fold.ts'
 import type { PlanMarket } from '../lib/plan.ts'
 import type { PeerJob } from './job.ts'
@@ -24,14 +25,18 @@ export async function runPeer(engine: PeerEngine, script: string): Promise<void>
     await build(engine, job)
     return
   }
+  if (phase === 'serve') {
+    await servePeer(engine, job.work)
+    return
+  }
   const child = spawnSync(process.execPath, [script, jobFile, 'build'], { stdio: 'inherit' })
   if (child.status !== 0) throw new Error(`Building ${engine.name} failed`)
   const built = JSON.parse(readFileSync(join(job.work, 'built.json'), 'utf8')) as Built
   console.log(JSON.stringify(await measure(engine, job, built)))
 }
 
-/** What the building process hands to the measuring one. */
-type Built = {
+/** What the building process hands to the measuring one, in `built.json`. */
+export type Built = {
   readonly markets: readonly PlanMarket[]
   readonly bytes: number
   readonly textBytes: number
