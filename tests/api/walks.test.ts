@@ -101,6 +101,19 @@ describe.skipIf(recordings === undefined)('walks over recorded markets', () => {
     expect((await storedRows(APPENDED)).length).toBeGreaterThan(1000)
   }, 600_000)
 
+  it('give the same 2,000 rows with every page size', async () => {
+    const ticker = TICKERS[0]!
+    const rows = await storedRows(ticker)
+    const end = rows[2000]!.received
+    const expected = rows.filter(({ received }) => received < end).map(({ id }) => id)
+    const step = FULL ? 1 : 211
+    for (let limit = FULL ? 1 : 4; limit <= 1000; limit += step) {
+      const walked = await walk(ticker, `limit=${limit}&end_time=${end}`)
+      expect([limit, differenceOf(walked.ids, expected)]).toEqual([limit, ''])
+      expect(walked.receipt).toMatchObject({ rows: expected.length, sha256: hashOf(expected) })
+    }
+  }, 600_000)
+
   it('go on from any cursor as if never interrupted', async () => {
     const ticker = TICKERS[0]!
     for (const order of ['asc', 'desc']) {
