@@ -1,3 +1,4 @@
+import { toMicros } from '@priorbook/sdk/domain'
 import { PROBLEMS, type ProblemCode } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
 import { createKeyText } from './auth/key-text.ts'
@@ -135,10 +136,13 @@ describe('the demo', () => {
   it('serves the same paths without a key, and nothing else', async () => {
     test = await createTestServer({ routes: [...ROUTES, ...FAKE_ROUTES] })
     const rows = '/v3/demo/venueb/KXBTC/rows'
+    let now = NOW
     expect((await test.ask(rows)).json()).toMatchObject({ code: 'unknown_route' })
     const demo = await createTestServer({
       routes: [...ROUTES, ...FAKE_ROUTES],
       demo: { store: test.store, notice: { code: 'emulated_data', message: 'Emulated.' } },
+      // Slow enough for the limit of the demo.
+      now: () => toMicros((now += 100_000)),
     })
     const answer = await demo.ask(rows)
     expect(answer.status).toBe(200)
@@ -157,5 +161,24 @@ describe('the demo', () => {
         expect([url, [200, 400, 403, 404].includes(status)]).toEqual([url, true])
       }
     }
+  })
+  it('counts the requests of an address; documents are counted for nobody', async () => {
+    let now = NOW
+    test = await createTestServer({ routes: ROUTES })
+    const demo = await createTestServer({
+      routes: ROUTES,
+      demo: { store: test.store },
+      now: () => toMicros((now += 1000)),
+    })
+    const statuses: number[] = []
+    for (let count = 0; count < 51; count++) {
+      statuses.push((await demo.ask('/v3/demo/venueb/markets')).status)
+    }
+    expect(statuses.indexOf(429)).toBe(50)
+    const refused = await demo.ask('/v3/demo/venueb/markets')
+    expect(refused.json()).toMatchObject({ code: 'rate_limited', limit: 'second' })
+    expect((await demo.ask('/v3/health')).status).toBe(200)
+    now += 2_000_000
+    expect((await demo.ask('/v3/demo/venueb/markets')).status).toBe(200)
   })
 })

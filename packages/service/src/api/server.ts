@@ -61,8 +61,8 @@ const MAX_HEADER = 16_384
 const CLOSE_MS = 10_000
 const CLOSE_IDLE_MS = 50
 
-const DEMO_PLAN: Plan = {
-  name: 'demo',
+const OPEN_PLAN: Plan = {
+  name: 'open',
   rank: 0,
   venues: [...VENUE_IDS],
   assets: null,
@@ -71,6 +71,8 @@ const DEMO_PLAN: Plan = {
   per_minute: null,
   features: [],
 }
+// Counted by address: enough for a page in a browser, too little to be a service for free.
+const DEMO_PLAN: Plan = { ...OPEN_PLAN, name: 'demo', per_second: 50, per_minute: 1500 }
 
 /** Creates the server of `/v3`; it listens when it is told to. */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
@@ -172,7 +174,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     ...(options.auditor === undefined ? {} : { auditor: options.auditor }),
     ...(options.notice === undefined ? {} : { notice: options.notice }),
   }
-  const open = createGrant(DEMO_PLAN, [DEMO_PLAN], undefined, 'keyless')
+  const open = createGrant(OPEN_PLAN, [OPEN_PLAN], undefined, 'keyless')
   for (const route of routes) {
     const post = createPost(route, context, route.isKeyless === true ? open : undefined)
     for (const address of [route.address, ...(route.aliases ?? [])]) serve(address, post)
@@ -187,8 +189,9 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
       now,
       ...(demo.notice === undefined ? {} : { notice: demo.notice }),
     }
+    const grant = createGrant(DEMO_PLAN, [DEMO_PLAN], undefined, 'demo')
     for (const route of routes.filter(isDemonstrable)) {
-      const post = createPost(route, demoContext, open)
+      const post = createPost(route, demoContext, grant)
       for (const address of [route.address, ...(route.aliases ?? [])]) {
         serve(toDemoAddress(address), post)
       }

@@ -70,9 +70,9 @@ export function createDispatcher(options: DispatchOptions): (task: Task) => void
     else exchange.problem(problem ?? unforeseen())
   }
 
-  const admit = (exchange: Exchange, grant: PlanGrant): void => {
+  const admit = (exchange: Exchange, grant: PlanGrant, counted: string): void => {
     const nowMs = exchange.now / 1000
-    const admission = access.limiter.admit(grant.keyId, grant.terms, nowMs)
+    const admission = access.limiter.admit(counted, grant.terms, nowMs)
     if (admission === undefined) return
     exchange.headers = limitHeaders(admission, nowMs)
     if (admission.isAdmitted) return
@@ -96,7 +96,10 @@ export function createDispatcher(options: DispatchOptions): (task: Task) => void
     if (grant === undefined && task.isOpen !== true) {
       grant = access.authenticator.check(request.headers.authorization, exchange.now)
       exchange.grant = grant
-      admit(exchange, grant)
+      admit(exchange, grant, grant.keyId)
+    } else if (grant !== undefined) {
+      // Without a key the address of the caller is all that can be counted.
+      admit(exchange, grant, `${grant.keyId} ${request.socket.remoteAddress ?? ''}`)
     }
     if (post === undefined) throw task.refusal ?? unknownRoute()
     if (verb === 'OPTIONS') {
