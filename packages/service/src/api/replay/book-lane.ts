@@ -24,7 +24,6 @@ export class BookLane implements Lane {
   private row = 0
   private after: number | undefined
   private hasMore = true
-  private isOpen = false
 
   constructor(
     store: Store,
@@ -46,10 +45,6 @@ export class BookLane implements Lane {
   }
 
   async load(): Promise<void> {
-    if (!this.isOpen) {
-      this.isOpen = true
-      this.budget.open()
-    }
     const { venue, key } = this.stream.instrument
     while (this.hasMore && this.runs.length === 0) {
       const page = await this.store.books({
@@ -58,7 +53,7 @@ export class BookLane implements Lane {
         order: 'asc',
         start: this.start,
         end: this.end,
-        limit: this.budget.page,
+        limit: this.budget.bookPage,
         numbers: true,
         ...(this.after === undefined ? {} : { after: this.after }),
       })
@@ -96,7 +91,7 @@ export class BookLane implements Lane {
     for (const { from, to } of this.runs) this.budget.give(to - from)
     if (this.runs[0] !== undefined) this.budget.take(this.row - this.runs[0].from)
     this.runs = []
-    this.finish()
+    this.isDone = true
   }
 
   private hold(run: BookRun): void {
@@ -116,13 +111,7 @@ export class BookLane implements Lane {
       this.row = run.from
       this.at = run.columns.received[run.from]!
       this.sequence = run.firstSequence + run.from
-    } else if (!this.hasMore) this.finish()
-  }
-
-  private finish(): void {
-    this.isDone = true
-    if (this.isOpen) this.budget.close()
-    this.isOpen = false
+    } else if (!this.hasMore) this.isDone = true
   }
 }
 

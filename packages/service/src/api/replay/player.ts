@@ -21,7 +21,7 @@ export class Player implements Replay {
   readonly ended: Promise<void>
   failure: unknown
   /** Rows that are read and not sent yet. */
-  readonly budget = new RowBudget()
+  readonly budget: RowBudget
   private readonly store: Store
   private readonly scope: ReplayScope
   private readonly order: ReplayOrder
@@ -52,6 +52,7 @@ export class Player implements Replay {
     this.clock = clock
     this.id = order.id
     this.writer = new MessageWriter(order)
+    this.budget = new RowBudget(scope)
     this.reached = scope.start
     this.anchor = { place: scope.start, now: clock.now() }
     this.tell('started', scope.start, {

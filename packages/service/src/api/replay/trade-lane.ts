@@ -5,9 +5,6 @@ import { RANK, type Lane } from './lane.ts'
 import type { RowBudget } from './row-budget.ts'
 import type { ReplayStream } from './scope.ts'
 
-// Trades are a hundredth of the rows of a busy market.
-const MOST_TRADES = 256
-
 /** One trade: a row of columns and its number within the instrument. */
 export type TradePlace = {
   readonly columns: TradeColumns
@@ -32,7 +29,6 @@ export class TradeLane implements Lane {
   private ordinals: readonly number[] = []
   private row = 0
   private hasMore = true
-  private isOpen = false
 
   constructor(
     store: Store,
@@ -51,10 +47,6 @@ export class TradeLane implements Lane {
   }
 
   async load(): Promise<void> {
-    if (!this.isOpen) {
-      this.isOpen = true
-      this.budget.open()
-    }
     const { venue, key } = this.stream.instrument
     const after = this.ordinals.at(-1)
     const page = await this.store.trades({
@@ -63,7 +55,7 @@ export class TradeLane implements Lane {
       order: 'asc',
       start: this.range.start,
       end: this.range.end,
-      limit: Math.min(MOST_TRADES, this.budget.page),
+      limit: this.budget.tradePage,
       ...(after === undefined ? {} : { after }),
     })
     if (page.corrupt.length > 0) this.onDamage(page.corrupt)
@@ -88,7 +80,7 @@ export class TradeLane implements Lane {
   close(): void {
     this.budget.give(this.ordinals.length - this.row)
     this.ordinals = []
-    this.finish()
+    this.isDone = true
   }
 
   private look(): void {
@@ -96,12 +88,6 @@ export class TradeLane implements Lane {
     if (this.isReady) {
       this.at = this.columns.received[this.row]!
       this.sequence = this.ordinals[this.row]!
-    } else if (!this.hasMore) this.finish()
-  }
-
-  private finish(): void {
-    this.isDone = true
-    if (this.isOpen) this.budget.close()
-    this.isOpen = false
+    } else if (!this.hasMore) this.isDone = true
   }
 }

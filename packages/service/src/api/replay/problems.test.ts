@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest'
+import { printMicros } from '@priorbook/sdk/domain'
+import { Problem } from '@priorbook/sdk/wire'
+import { createGrant } from '../auth/grant.ts'
+import { DEFAULT_PLANS } from '../auth/plans.ts'
+import {
+  at,
+  B_MARKET,
+  C_MARKET,
+  C_TOKENS,
+  createCatalogueStore,
+  NOON,
+} from '../catalogue/fixture.testing.ts'
+import type { Grant } from '../kit/route.ts'
+import { createContext, micros, open, play, Recorded, type Asked } from './replay.testing.ts'
+
+const B = { venue: 'venueb', market_id: B_MARKET }
+const RANGE = { start_time: printMicros(NOON), end_time: printMicros(at(600)) }
+
+const grantOf = (name: string): Grant =>
+  createGrant(
+    DEFAULT_PLANS.find((plan) => plan.name === name)!,
+    DEFAULT_PLANS,
+    undefined,
+  )
+
+describe('a replay that cannot be', () => {
+  it.each<[string, Record<string, unknown>, object]>([
+    [
+      'without markets',
+      { markets: [] },
+      { code: 'invalid_parameter', fields: { param: 'markets' } },
+    ],
+    ['of no list', { markets: 'all' }, { code: 'invalid_parameter', fields: { param: 'markets' } }],
+    ['of words', { markets: ['x'] }, { code: 'invalid_parameter', fields: { param: 'markets' } }],
+    [
+      'of too many',
+      { markets: Array.from({ length: 101 }, () => B) },
+      { code: 'invalid_parameter', message: 'markets has more than 100 entries' },
+    ],
+    ['of no venue', { markets: [{}] }, { code: 'invalid_parameter', fields: { param: 'venue' } }],
+    [
+      'of a market and a family',
+      { markets: [{ ...B, series: 'KXBTC15M' }] },
+      { code: 'invalid_parameter', fields: { param: 'series' } },
+    ],
+    [
+      'with a word of a selector that nobody knows',
+      { markets: [{ ...B, market: 'x' }] },
+      { code: 'unknown_parameter', fields: { param: 'market' } },
+    ],
+    ['with a word that nobody knows', { pace: 3 }, { code: 'unknown_parameter' }],
+    [
+      'of a market that nobody knows',
+      { markets: [{ venue: 'venueb', market_id: B_MARKET.toLowerCase() }] },
+      {
+        code: 'unknown_market',
+        fields: { param: 'market_id', hint: expect.stringContaining('case-sensitive') as string },
+      },
+    ],
+    [
+      'of a token',
+      { markets: [{ venue: 'venuec', market_id: C_TOKENS[0] }] },
+      { code: 'unknown_market', fields: { hint: expect.stringContaining(C_MARKET) as string } },
+    ],
+    [
+      'of a series that nobody knows',
+      { markets: [{ venue: 'venueb', series: 'KXNONE' }] },
+      { code: 'unknown_market', fields: { param: 'series' } },
+    ],
+    [
+      'of an asset that nobody knows',
+      { markets: [{ venue: 'venuec', asset: 'zzz' }] },
+      { code: 'unknown_asset', fields: { param: 'asset' } },
+    ],
+    ['of nothing', { end_time: RANGE.start_time }, { code: 'invalid_range' }],
+    [
+      'backwards',
+      { start_time: RANGE.end_time, end_time: RANGE.start_time },
+      { code: 'invalid_range', fields: { param: 'end_time' } },
+    ],
+    [
+      'of the future',
+      { start_time: '2027-06-01T00:00:00Z', end_time: '2027-06-02T00:00:00Z' },
+      { code: 'invalid_range', fields: { param: 'start_time' } },
+    ],
+    ['of no time', { start_time: 'noon' }, { code: 'invalid_parameter' }],
+    ['of seconds', { start_time: 1_786_410_915 }, { code: 'invalid_parameter' }],
+    ['without an end', { end_time: undefined }, { code: 'invalid_parameter' }],
+    ['at no speed', { speed: 0 }, { code: 'invalid_parameter', fields: { param: 'speed' } }],
+    ['at speed NaN', { speed: NaN }, { code: 'invalid_parameter', fields: { param: 'speed' } }],
+    ['at a speed in text', { speed: '10' }, { code: 'invalid_parameter' }],
+    ['of no dataset', { datasets: [] }, { code: 'invalid_parameter' }],
+    ['of a dataset twice', { datasets: ['books', 'books'] }, { code: 'invalid_parameter' }],
+    ['of samples', { datasets: ['samples'] }, { code: 'invalid_parameter' }],
+    ['in an unknown mode', { mode: 'delta' }, { code: 'invalid_parameter' }],
+    ['of changes of a depth', { mode: 'changes', depth: 5 }, { code: 'invalid_parameter' }],
+    ['of depth 0', { depth: 0 }, { code: 'invalid_parameter', fields: { param: 'depth' } }],
+    ['in floats', { number_format: 'float' }, { code: 'invalid_parameter' }],
+    ['in days', { time_format: {} }, { code: 'invalid_parameter' }],
+    ['without a name', { id: '' }, { code: 'invalid_parameter', fields: { param: 'id' } }],
+    ['with a long name', { id: 'x'.repeat(65) }, { code: 'invalid_parameter' }],
+  ])('%s is refused', async (_, asked, expected) => {
+    const context = createContext(await createCatalogueStore())
+    const out = new Recorded()
+    const problem = await open(context, { markets: [B], ...RANGE, ...asked } as Asked, out).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    expect(problem).toBeInstanceOf(Problem)
+    expect(problem).toMatchObject(expected)
+    expect(out.messages).toEqual([])
+  })
+
+  it('is refused where the plan has not its venue or asset', async () => {
+    const context = createContext(await createCatalogueStore())
+    const grant = grantOf('explorer')
+    for (const selector of [
+      { venue: 'venuea' },
+      { venue: 'venuea', market_id: '5001' },
+      { venue: 'venuec', asset: 'eth' },
+      { venue: 'venueb', series: 'KXETH15M' },
+    ]) {
+      const opened = open(context, { markets: [selector], ...RANGE }, new Recorded(), { grant })
+      await expect(opened).rejects.toMatchObject({
+        code: 'plan_required',
+        fields: { plan: 'quant' },
+      })
+    }
+  })
+})
+
+describe('a replay at the edges', () => {
+  it('is cut where the present is, and says so', async () => {
+    const context = createContext(await createCatalogueStore(), at(35))
+    const out = await play(context, { markets: [B], ...RANGE })
+    expect(out.messages[0]).toMatchObject({
+      state: 'started',
+      notices: [{ code: 'end_cut' }],
+      range: { end_time: printMicros(at(35)) },
+    })
+    const whole = await play(context, { ...RANGE, markets: [B], end_time: printMicros(at(35)) })
+    expect(whole.last.ids_sha256).toBe(out.last.ids_sha256)
+    expect(out.last.rows).toBeGreaterThan(0)
+    expect(whole.messages[0]!.notices).toBeUndefined()
+  })
+
+  it('takes a market once, however often it is named', async () => {
+    const context = createContext(await createCatalogueStore())
+    const family = { venue: 'venueb', series: 'KXBTC15M' }
+    const once = await play(context, { markets: [B, family], ...RANGE })
+    const often = await play(context, { markets: [B, B, family, B, family], ...RANGE })
+    expect(often.messages.map(({ text }) => text)).toEqual(once.messages.map(({ text }) => text))
+  })
+
+  it('refuses to seek outside its range and goes on', async () => {
+    const context = createContext(await createCatalogueStore())
+    const out = new Recorded()
+    const replay = await open(context, { markets: [B], ...RANGE }, out)
+    for (const time of [NOON - 1, at(600)]) {
+      expect(() => replay.seek(micros(time))).toThrow(Problem)
+    }
+    await replay.ended
+    expect(out.last).toMatchObject({ state: 'finished' })
+    expect(out.of('replay_state')).toHaveLength(2)
+  })
+})
