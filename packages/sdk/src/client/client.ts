@@ -6,6 +6,7 @@ import { Caller } from './caller.ts'
 import { openDownload, type Download } from './download.ts'
 import { PriorbookClientError } from './errors.ts'
 import { checkKey, Http, retryPolicy, type RetryEvent } from './http.ts'
+import { followLive, type LiveMessage, type LiveOptions, type LiveSubscription } from './live.ts'
 import { MarketClient, type MarketRef } from './market.ts'
 import type {
   CallOptions,
@@ -30,6 +31,8 @@ import type {
   UsageJson,
   WhoamiJson,
 } from './rows.ts'
+import { openSocket, type SocketOptions, type StreamSocket } from './socket.ts'
+import { SocketReplay, type SocketReplayParams } from './socket-replay.ts'
 import type { Walk, WalkOptions } from './walk.ts'
 
 /** Where the service is and how it is asked. */
@@ -63,23 +66,31 @@ export class PriorbookClient {
   /** The base of all addresses, without a slash at the end. */
   readonly url: string
   private readonly caller: Caller
+  private readonly key: ClientOptions['key']
+  private readonly WebSocket: typeof globalThis.WebSocket | undefined
+  private readonly style: StyleParams
+  private readonly retry: RetryPolicy
 
   constructor(options: ClientOptions) {
     const { key, demo = false, fetch = globalThis.fetch, number_format, time_format } = options
     this.url = baseOf(options.url)
+    // A key is of no use for the demo, and should not travel.
+    this.key = demo ? undefined : typeof key === 'string' ? checkKey(key) : key
+    this.WebSocket = options.WebSocket ?? globalThis.WebSocket
+    this.retry = retryPolicy(options.retries)
+    this.style = {
+      ...(number_format === undefined ? {} : { number_format }),
+      ...(time_format === undefined ? {} : { time_format }),
+    }
     const http = new Http({
       base: this.url,
-      // A key is of no use for the demo, and should not travel.
-      key: demo ? undefined : typeof key === 'string' ? checkKey(key) : key,
+      key: this.key,
       fetch: (input, init) => fetch(input, init),
-      retry: retryPolicy(options.retries),
+      retry: this.retry,
       timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
       onRetry: options.onRetry,
     })
-    this.caller = new Caller(http, demo, {
-      ...(number_format === undefined ? {} : { number_format }),
-      ...(time_format === undefined ? {} : { time_format }),
-    })
+    this.caller = new Caller(http, demo, this.style)
   }
 
   /** Markets across venues, with quote and coverage. */
@@ -178,9 +189,51 @@ export class PriorbookClient {
     return body as Readonly<Record<string, unknown>>
   }
 
+  /**
+   * Follows markets as they are recorded: one subscription, or several over one connection. Reconnects
+   * and resumes by itself. The loop ends with `signal`, quietly.
+   */
+  live(
+    subscription: LiveSubscription | readonly LiveSubscription[],
+    options: LiveOptions = {},
+  ): AsyncGenerator<LiveMessage, void, undefined> {
+    const list = Array.isArray(subscription)
+      ? (subscription as readonly LiveSubscription[])
+      : [subscription as LiveSubscription]
+    const connector = {
+      open: (more: SocketOptions) => this.openSocket(more),
+      explain: (signal: AbortSignal | undefined) => this.explain(signal),
+      firstRetries: this.retry.retries,
+    }
+    const styled = list.map((one) => ({ ...this.style, ...one }))
+    return followLive(connector, styled, options)
+  }
+
+  /** Recorded rows over the socket, merged over markets by received time, at any speed. */
+  socketReplay(params: SocketReplayParams, options: SocketOptions = {}): SocketReplay {
+    return new SocketReplay(() => this.openSocket(options), { ...this.style, ...params })
+  }
+
+  /** One connection to the stream, for whoever wants to send its requests by hand. */
+  async openSocket(options: SocketOptions = {}): Promise<StreamSocket> {
+    const { WebSocket, key } = this
+    if (WebSocket === undefined) {
+      const detail = 'this runtime has no WebSocket: give one as the option WebSocket'
+      throw new PriorbookClientError('invalid_option', detail)
+    }
+    const own = typeof key === 'function' ? checkKey(await key()) : key
+    return openSocket({ url: this.streamUrl, WebSocket, key: own }, options)
+  }
+
   /** The address of the stream. */
   get streamUrl(): string {
     return `${this.url.replace(/^http/, 'ws')}${this.caller.place(STREAM_PATH)}`
+  }
+
+  // A refused handshake looks like a broken line to a WebSocket; REST tells a wrong key from a dead server.
+  private async explain(signal: AbortSignal | undefined): Promise<void> {
+    if (this.caller.isDemo || this.key === undefined) await this.health({ signal })
+    else await this.whoami({ signal })
   }
 
   private one<Data>(

@@ -5,8 +5,19 @@ export * from './client.ts'
 export type { Download } from './download.ts'
 export * from './errors.ts'
 export type { RetryEvent } from './http.ts'
+export type { DisconnectedMessage, LiveMessage, LiveOptions, LiveSubscription } from './live.ts'
 export { MarketClient, type MarketRef } from './market.ts'
+export * from './order-book.ts'
 export * from './params.ts'
 export { ReceivedRows } from './receipt.ts'
 export * from './rows.ts'
+export type { HoleMessage } from './sequences.ts'
+export {
+  PriorbookStreamError,
+  type SocketEnd,
+  type SocketOptions,
+  type StreamSocket,
+  type Welcome,
+} from './socket.ts'
+export type { ReplayMessage, SocketReplay, SocketReplayParams } from './socket-replay.ts'
 export { Walk, type Page, type WalkOptions } from './walk.ts'

@@ -49,7 +49,10 @@ export type StreamRequest =
         readonly id: string
         /** At most one row of an instrument in so many milliseconds; every row without. */
         readonly conflate_ms?: number
-        /** The last sequence that the client has, by instrument key: rows after it are sent, or a gap. */
+        /**
+         * The last sequence that the client has, by instrument key: rows after it are sent, or a
+         * resync says from where they are missing. Trades stand under `key/trade`, as in their ids.
+         */
         readonly resume?: Readonly<Record<string, number>>
       })
   | { readonly op: 'unsubscribe'; readonly id: string }

@@ -1,0 +1,99 @@
+import type { VenueId } from '../domain/index.ts'
+import type { StreamMessage } from '../wire/index.ts'
+
+/** Rows of an instrument did not arrive, and the server did not say so. */
+export type HoleMessage = {
+  readonly type: 'hole'
+  readonly venue: VenueId
+  readonly market_id: string
+  readonly key: string
+  readonly kind: 'book' | 'trade'
+  /** The last row that arrived before; 0: none. */
+  readonly after_sequence: number
+  /** The row that shows it. */
+  readonly sequence: number
+}
+
+type RowMessage = Extract<StreamMessage, { readonly type: 'snapshot' | 'update' | 'trade' }>
+
+type Place = {
+  readonly venue: VenueId
+  readonly marketId: string
+  readonly key: string
+  readonly kind: 'book' | 'trade'
+  sequence: number
+}
+
+// A request has at most 64 KiB; the rest of it and the server's own reading need some room.
+const RESUME_CHARS = 56_000
+// Rounds of minutes come and go: those that spoke last are remembered.
+const MOST_PLACES = 20_000
+
+/** Remembers the last row of every instrument: what to resume from, and what is missing. */
+export class Sequences {
+  /** In the order in which they spoke last. */
+  private readonly places = new Map<string, Place>()
+
+  /** Looks at a row: `old` was there before, a hole lies before a row that does not follow. */
+  see(message: RowMessage): 'next' | 'old' | HoleMessage {
+    const kind = message.type === 'trade' ? 'trade' : 'book'
+    const { venue, market_id: marketId } = message.row
+    const { key, sequence } = message
+    const name = nameOf(venue, key, kind)
+    const before = this.places.get(name)
+    if (before !== undefined && sequence <= before.sequence) return 'old'
+    this.places.delete(name)
+    this.places.set(name, { venue, marketId, key, kind, sequence })
+    if (this.places.size > MOST_PLACES) this.places.delete(this.places.keys().next().value!)
+    const last = before?.sequence ?? 0
+    if (follows(message, before?.sequence)) return 'next'
+    return { type: 'hole', venue, market_id: marketId, key, kind, after_sequence: last, sequence }
+  }
+
+  /** The server tells that rows are missing: the next one may be any. */
+  forget(venue: VenueId, key: string): void {
+    this.places.delete(nameOf(venue, key, 'book'))
+  }
+
+  /** A market has closed: nothing more of it will come. */
+  forgetMarket(venue: VenueId, marketOrKey: string): void {
+    for (const [name, place] of this.places) {
+      if (place.venue === venue && (place.marketId === marketOrKey || place.key === marketOrKey)) {
+        this.places.delete(name)
+      }
+    }
+  }
+
+  /** What a subscription goes on from, the newest places first, as many as a request holds. */
+  resumeOf(venue: VenueId, marketId: string | undefined): Record<string, number> | undefined {
+    const resume: Record<string, number> = {}
+    let chars = 0
+    for (const place of [...this.places.values()].reverse()) {
+      if (place.venue !== venue) continue
+      if (marketId !== undefined && place.marketId !== marketId) continue
+      const name = place.kind === 'trade' ? `${place.key}/trade` : place.key
+      chars += name.length + String(place.sequence).length + 4
+      if (chars > RESUME_CHARS) break
+      resume[name] = place.sequence
+    }
+    return chars === 0 ? undefined : resume
+  }
+}
+
+/** True when a message follows the last row that arrived; `last` is absent where none did. */
+function follows(message: RowMessage, last: number | undefined): boolean {
+  const { previous_sequence: previous, sequence } = message
+  switch (message.type) {
+    case 'snapshot':
+      return last === undefined || sequence === last + 1 || (previous ?? 0) === last
+    case 'update':
+      // A change needs the book that it changes; a whole book needs none, but may be the first of many.
+      return last === undefined ? !('changes' in message.row) : (previous ?? Infinity) <= last
+    case 'trade':
+      return last === undefined || sequence === last + 1 || (previous !== null && previous <= last)
+  }
+}
+
+function nameOf(venue: VenueId, key: string, kind: 'book' | 'trade'): string {
+  return `${venue} ${key} ${kind}`
+}
