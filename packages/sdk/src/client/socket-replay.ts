@@ -31,6 +31,7 @@ export class SocketReplay implements AsyncIterable<ReplayMessage> {
   private socket: StreamSocket | undefined
   private isPaused = false
   private isHeld = false
+  private isPauseTold = false
   private isStopped = false
 
   constructor(open: () => Promise<StreamSocket>, params: SocketReplayParams) {
@@ -114,7 +115,10 @@ export class SocketReplay implements AsyncIterable<ReplayMessage> {
   }
 
   private isOwnPause(state: string): boolean {
-    return (state === 'paused' && !this.isPaused) || (state === 'running' && this.isPaused)
+    if (state !== 'paused' && state !== 'running') return false
+    const isTold = state === 'paused' ? this.isPaused : this.isPauseTold
+    this.isPauseTold = isTold && state === 'paused'
+    return !isTold
   }
 }
 
