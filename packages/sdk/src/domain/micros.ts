@@ -43,10 +43,17 @@ export function parseMicros(text: unknown): Micros {
 
 /** Prints a time as ISO 8601 with six decimals and Z, the one form that Priorbook serves. */
 export function printMicros(time: Micros): string {
-  const millis = Math.floor(time / 1000)
-  const rest = time - millis * 1000
-  return `${new Date(millis).toISOString().slice(0, -1)}${String(rest).padStart(3, '0')}Z`
+  const second = Math.floor(time / 1_000_000)
+  if (second !== printedSecond) {
+    printedText = new Date(second * 1000).toISOString().slice(0, -4)
+    printedSecond = second
+  }
+  return `${printedText}${String(time - second * 1_000_000).padStart(6, '0')}Z`
 }
+
+// Rows that follow each other share their second, as messages do below.
+let printedSecond = -1
+let printedText = ''
 
 // Consecutive messages share their second: the calendar is asked once a second, not once a message.
 let lastText = ''

@@ -12,7 +12,7 @@ import {
   NOON,
 } from '../catalogue/fixture.testing.ts'
 import type { Grant } from '../kit/route.ts'
-import { createContext, micros, open, play, Recorded, type Asked } from './replay.testing.ts'
+import { createContext, micros, open, play, Recorded } from './replay.testing.ts'
 
 const B = { venue: 'venueb', market_id: B_MARKET }
 const RANGE = { start_time: printMicros(NOON), end_time: printMicros(at(600)) }
@@ -103,7 +103,7 @@ describe('a replay that cannot be', () => {
   ])('%s is refused', async (_, asked, expected) => {
     const context = createContext(await createCatalogueStore())
     const out = new Recorded()
-    const problem = await open(context, { markets: [B], ...RANGE, ...asked } as Asked, out).then(
+    const problem = await open(context, { markets: [B], ...RANGE, ...asked }, out).then(
       () => undefined,
       (error: unknown) => error,
     )
