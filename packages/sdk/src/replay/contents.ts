@@ -17,6 +17,20 @@ export type Piece = {
   readonly end: number
 }
 
+/** What a chunk says of itself, as far as a replay needs it before it is decoded. */
+export type ChunkFacts = Pick<
+  ChunkHeader,
+  | 'kind'
+  | 'venue'
+  | 'market'
+  | 'key'
+  | 'metric'
+  | 'first'
+  | 'count'
+  | 'firstReceived'
+  | 'lastReceived'
+>
+
 /** The chunks of one stream: the books, trades or samples of one metric of one instrument. */
 export type StreamContents = {
   readonly kind: ChunkKind
@@ -42,13 +56,7 @@ export class Contents {
   chunks = 0
 
   /** Notes a chunk of a source that was asked for a span. */
-  addChunk(
-    header: ChunkHeader,
-    store: ByteStore,
-    offset: number,
-    length: number,
-    span: Span,
-  ): void {
+  addChunk(header: ChunkFacts, store: ByteStore, offset: number, length: number, span: Span): void {
     const { kind, venue, market, key, metric, first, count, firstReceived, lastReceived } = header
     const name = `${venue}:${key}/${kind}/${metric}`
     let stream = this.streams.get(name)

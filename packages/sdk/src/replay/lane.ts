@@ -20,6 +20,7 @@ import {
 import type { Piece, Span, StreamContents } from './contents.ts'
 import { placeError, ReplayError } from './error.ts'
 import type { BookEvent, ReplayEvent, ReplayInstrument, SampleEvent, TradeEvent } from './event.ts'
+import { shownFlags } from './flags.ts'
 import type { ReplayPlatform } from './platform.ts'
 
 /** What lanes of one replay share. */
@@ -222,7 +223,7 @@ export class BookLane extends RowLane<BookColumns> {
     event.at = this.at as Micros
     event.sequence = this.first + row
     event.source = source === ABSENT ? undefined : (source as Micros)
-    event.flags = bits
+    event.flags = shownFlags(bits)
     event.columns = own
     event.row = row
     this.advance()

@@ -1,7 +1,9 @@
-import { PriorbookError } from '../domain/index.ts'
 import type { ByteStore } from './byte-store.ts'
 import { Contents } from './contents.ts'
+import { placeError, ReplayError } from './error.ts'
+import { noteHoles } from './holes.ts'
 import type { ReplayPlatform, Spool } from './platform.ts'
+import { readNdjson } from './read-ndjson.ts'
 import { readTape, type KeepChunk } from './read-tape.ts'
 import type { ReplaySource } from './source.ts'
 
@@ -32,6 +34,7 @@ export async function openSources(
       signal.throwIfAborted()
       await readSource(source, platform, signal, contents, stores, openSpool)
     }
+    await noteHoles(contents, platform)
   } catch (error) {
     await close()
     throw error
@@ -48,35 +51,42 @@ async function readSource(
   openSpool: () => Promise<Spool>,
 ): Promise<void> {
   const { name } = source
-  const { form, bytes } = await lookAt(abortable(source.open(signal), signal))
-  const toSpool: KeepChunk = async ({ payload }) => {
+  const outer = await lookAt(abortable(source.open(signal), signal))
+  const packing = outer.form === 'gzip' || outer.form === 'zstd' ? outer.form : undefined
+  const { form, bytes } = packing
+    ? await lookAt(placed(platform.unpack(packing, outer.bytes), name))
+    : outer
+  if (form === 'ndjson') return readNdjson(name, bytes, platform, contents, openSpool)
+  if (form !== 'tape') {
+    const detail = form === 'empty' ? 'it is empty' : 'it is neither tape nor NDJSON'
+    const code = form === 'empty' ? 'truncated_file' : 'unsupported_format'
+    throw new ReplayError(code, detail, { source: name, offset: 0 })
+  }
+  let keep: KeepChunk = async ({ payload }) => {
     const store = await openSpool()
     return { store, offset: await store.append(payload) }
   }
-  switch (form) {
-    case 'tape': {
-      let keep = toSpool
-      if (source.kind === 'file') {
-        const store = await source.openStore()
-        stores.push(store)
-        keep = async ({ offset }) => ({ store, offset })
-      }
-      await readTape(name, bytes, platform, contents, keep)
-      break
-    }
-    case 'gzip':
-    case 'zstd': {
-      const inner = await lookAt(platform.unpack(form, bytes))
-      if (inner.form !== 'tape') throw new PriorbookError('unsupported_format', name)
-      await readTape(name, inner.bytes, platform, contents, toSpool)
-      break
-    }
-    default:
-      throw new PriorbookError('unsupported_format', `${name} is neither tape nor NDJSON`)
+  if (source.kind === 'file' && packing === undefined) {
+    const store = await source.openStore()
+    stores.push(store)
+    keep = async ({ offset }) => ({ store, offset })
+  }
+  return readTape(name, bytes, platform, contents, keep)
+}
+
+/** Gives errors of unpacking the name of their source. */
+async function* placed(
+  bytes: AsyncIterable<Uint8Array>,
+  source: string,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes
+  } catch (error) {
+    throw placeError(error, { source })
   }
 }
 
-type Form = 'tape' | 'ndjson' | 'gzip' | 'zstd' | 'other'
+type Form = 'tape' | 'ndjson' | 'gzip' | 'zstd' | 'empty' | 'other'
 
 /** Tells by the first bytes what a stream is; all of it can still be read. */
 async function lookAt(
@@ -106,6 +116,7 @@ function formOf(head: Uint8Array): Form {
   if (starts(0x50, 0x42, 0x58, 0x31)) return 'tape'
   if (starts(0x1f, 0x8b)) return 'gzip'
   if (starts(0x28, 0xb5, 0x2f, 0xfd)) return 'zstd'
+  if (head.length === 0) return 'empty'
   return head[0] === 0x7b ? 'ndjson' : 'other'
 }
 

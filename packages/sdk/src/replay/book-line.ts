@@ -1,0 +1,312 @@
+import { FLAGS, POW10 } from '../domain/index.ts'
+import { ABSENT } from '../tape/index.ts'
+import type { BookBuilder, BookHead, SideLevels } from './book-builder.ts'
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** How every line of a book begins; the row id follows. */
+export const BOOK_START: Uint8Array = encoder.encode('{"type":"book","id":"')
+const RECEIVED = encoder.encode(',"received_time":')
+const SEQUENCE = encoder.encode(',"sequence":')
+const FLAGS_START = encoder.encode('"flags":')
+const NATIVE = encoder.encode(',"native":{')
+const BIDS = encoder.encode(',"bids":{"price":[')
+const SIZES = encoder.encode(',"size":[')
+const ASKS = encoder.encode('},"asks":{"price":[')
+
+const QUOTE = 34
+const COMMA = 44
+const POINT = 46
+const ZERO = 48
+const OPEN = 91
+const CLOSE = 93
+const BRACE = 125
+const LETTER_C = 99
+const LETTER_N = 110
+const LETTER_S = 115
+const SUBSCRIPTIONS = 65_536
+const PRICE_DECIMALS = 4
+
+/**
+ * Reads lines of books as Priorbook writes them, from the bytes: no number passes through a float and
+ * no object is made. Whatever does not look exactly like that is left to the caller's JSON parser.
+ */
+export class BookLineParser {
+  private readonly known = new Map<BookBuilder, KnownText>()
+  private readonly flags = new Map<string, number>([['', 0]])
+  private readonly flagsOf: (names: readonly string[]) => number
+  private minute = -1
+  private readonly minuteText = new Uint8Array(17)
+  private bytes: Uint8Array = new Uint8Array(0)
+  private at = 0
+
+  constructor(flagsOf: (names: readonly string[]) => number) {
+    this.flagsOf = flagsOf
+  }
+
+  /** Learns the fixed text of an instrument from one of its lines, which was read in full before. */
+  learn(builder: BookBuilder, bytes: Uint8Array, from: number, to: number): void {
+    const text = decoder.decode(bytes.subarray(from, to))
+    const match = /^\{"type":"book","id":"[^"]*?:\d+(",.*?"source_time":)/.exec(text)
+    this.known.delete(builder)
+    if (match === null) return
+    const middle = encoder.encode(match[1])
+    this.known.set(builder, { middle, bids: new SideText(), asks: new SideText() })
+  }
+
+  /**
+   * Reads a line whose row id begins at `at` with the number, into the levels of a builder and a head;
+   * false where it is not written as expected.
+   */
+  read(
+    bytes: Uint8Array,
+    at: number,
+    to: number,
+    builder: BookBuilder,
+    sizeDecimals: number,
+    head: BookHead,
+  ): boolean {
+    const known = this.known.get(builder)
+    if (known === undefined) return false
+    this.bytes = bytes
+    this.at = at
+    const sequence = this.whole()
+    if (sequence < 0 || !this.skip(known.middle)) return false
+    const source = bytes[this.at] === LETTER_N ? this.nothing() : this.time()
+    if (source < ABSENT || !this.skip(RECEIVED)) return false
+    const received = this.time()
+    if (received < 0 || !this.skip(SEQUENCE) || this.whole() !== sequence) return false
+    if (!this.readFlags(head, to) || !this.readNative(head, to)) return false
+    // A book that starts anew is compared with nothing.
+    if ((head.flags & FLAGS.restart) !== 0) {
+      known.bids.length = 0
+      known.asks.length = 0
+    }
+    if (!this.skip(BIDS) || !this.readText(known.bids, builder.bids, -1, sizeDecimals)) return false
+    if (!this.skip(ASKS) || !this.readText(known.asks, builder.asks, 1, sizeDecimals)) return false
+    head.received = received
+    head.source = source
+    head.sequence = sequence
+    return this.at < to && bytes[this.at] === BRACE && bytes[to - 1] === BRACE
+  }
+
+  private skip(expected: Uint8Array): boolean {
+    const { bytes, at } = this
+    for (let index = 0; index < expected.length; index++) {
+      if (bytes[at + index] !== expected[index]) return false
+    }
+    this.at = at + expected.length
+    return true
+  }
+
+  /** A whole number of up to 15 digits, −1 where there is none. */
+  private whole(): number {
+    const { bytes } = this
+    const start = this.at
+    let at = start
+    let value = 0
+    for (; at - start < 16; at++) {
+      const digit = bytes[at]! - ZERO
+      if (!(digit >= 0 && digit <= 9)) break
+      value = value * 10 + digit
+    }
+    this.at = at
+    return at === start || at - start > 16 || value > Number.MAX_SAFE_INTEGER ? -1 : value
+  }
+
+  private nothing(): number {
+    const { bytes, at } = this
+    const isNull = bytes[at + 1] === 117 && bytes[at + 2] === 108 && bytes[at + 3] === 108
+    this.at = at + 4
+    return isNull ? ABSENT : ABSENT - 1
+  }
+
+  /** `"2026-08-11T00:00:00.123456Z"` or whole microseconds. */
+  private time(): number {
+    const { bytes, at } = this
+    if (bytes[at] !== QUOTE) return this.whole()
+    // The same minute as before: only its seconds are read.
+    let same = this.minute >= 0
+    for (let index = 0; index < 17 && same; index++) {
+      same = bytes[at + 1 + index] === this.minuteText[index]
+    }
+    if (!same) {
+      this.minuteText.set(bytes.subarray(at + 1, at + 18))
+      const text = decoder.decode(this.minuteText)
+      const millis = /^\d{4}-\d\d-\d\dT\d\d:\d\d:$/.test(text) ? Date.parse(`${text}00Z`) : NaN
+      this.minute = Number.isNaN(millis) || !isCalendar(text, millis) ? -1 : millis * 1000
+      if (this.minute < 0) return -2
+    }
+    this.at = at + 18
+    const seconds = this.digits(2)
+    if (bytes[this.at++] !== POINT) return -2
+    const micros = this.digits(6)
+    if (bytes[this.at] !== 90 || bytes[this.at + 1] !== QUOTE) return -2
+    this.at += 2
+    if (!(seconds >= 0 && seconds < 60 && micros >= 0)) return -2
+    return this.minute + seconds * 1_000_000 + micros
+  }
+
+  private digits(count: number): number {
+    let value = 0
+    for (let index = 0; index < count; index++) {
+      const digit = this.bytes[this.at++]! - ZERO
+      if (!(digit >= 0 && digit <= 9)) return -1
+      value = value * 10 + digit
+    }
+    return value
+  }
+
+  private readFlags(head: BookHead, to: number): boolean {
+    const { bytes } = this
+    // Best prices, mid, spread and counts stand before the flags; the ladders say them again.
+    let at = this.at
+    while (at < to && bytes[at] !== OPEN) at++
+    this.at = at - FLAGS_START.length
+    if (!this.skip(FLAGS_START)) return false
+    const start = ++at
+    while (at < to && bytes[at] !== CLOSE) at++
+    this.at = at + 1
+    if (at === start) {
+      head.flags = 0
+      return true
+    }
+    const text = decoder.decode(bytes.subarray(start, at))
+    let bits = this.flags.get(text)
+    if (bits === undefined) {
+      bits = this.flagsOf(JSON.parse(`[${text}]`) as string[])
+      this.flags.set(text, bits)
+    }
+    head.flags = bits
+    return true
+  }
+
+  private readNative(head: BookHead, to: number): boolean {
+    if (!this.skip(NATIVE)) return false
+    const { bytes } = this
+    head.venueSeq = ABSENT
+    let sid = 0
+    let connection = 0
+    let hasChannel = false
+    while (bytes[this.at] === QUOTE) {
+      const letter = bytes[this.at + 1]
+      // `sid` and `seq` begin alike.
+      const isSid = letter === LETTER_S && bytes[this.at + 2] === 105
+      let at = this.at + 1
+      while (at < to && bytes[at] !== QUOTE) at++
+      this.at = at + 2
+      const value = this.whole()
+      if (value < 0) return false
+      if (isSid) sid = value
+      else if (letter === LETTER_S) head.venueSeq = value
+      else if (letter === LETTER_C) connection = value
+      else return false
+      hasChannel ||= isSid || letter === LETTER_C
+      if (bytes[this.at] === COMMA) this.at++
+    }
+    head.channel = hasChannel ? connection * SUBSCRIPTIONS + sid : ABSENT
+    return bytes[this.at++] === BRACE
+  }
+
+  /** Reads a side unless its text is that of the row before. */
+  private readText(
+    text: SideText,
+    side: SideLevels,
+    direction: 1 | -1,
+    sizeDecimals: number,
+  ): boolean {
+    const { bytes, at } = this
+    const { bytes: before, length } = text
+    let index = 0
+    while (index < length && bytes[at + index] === before[index]) index++
+    side.isSame = length > 0 && index === length
+    if (side.isSame) {
+      this.at = at + length
+      return true
+    }
+    if (!this.readSide(side, direction, sizeDecimals)) {
+      text.length = 0
+      return false
+    }
+    text.keep(bytes, at, this.at)
+    return true
+  }
+
+  private readSide(side: SideLevels, direction: 1 | -1, sizeDecimals: number): boolean {
+    side.count = 0
+    let last = direction === 1 ? 0 : POW10[PRICE_DECIMALS]!
+    while (this.bytes[this.at] !== CLOSE) {
+      if (side.count === side.price.length) side.grow()
+      const price = this.decimal(PRICE_DECIMALS)
+      // Prices lie strictly between 0 and 1 and lead away from the best one.
+      if (!((price - last) * direction > 0 && price > 0 && price < 10_000)) return false
+      side.price[side.count++] = price
+      last = price
+    }
+    this.at++
+    if (!this.skip(SIZES)) return false
+    const { size, count } = side
+    for (let index = 0; index < count; index++) {
+      const value = this.decimal(sizeDecimals)
+      if (!(value > 0)) return false
+      size[index] = value
+    }
+    return this.bytes[this.at++] === CLOSE
+  }
+
+  /** A decimal in units of 10^−decimals with the comma behind it; −1 where it is none. */
+  private decimal(decimals: number): number {
+    const { bytes } = this
+    let { at } = this
+    const quoted = bytes[at] === QUOTE
+    if (quoted) at++
+    let value = 0
+    let digits = 0
+    let fraction = 0
+    let step = 0
+    for (;;) {
+      const code = bytes[at]!
+      const digit = code - ZERO
+      if (digit >= 0 && digit <= 9) {
+        value = value * 10 + digit
+        fraction += step
+        digits++
+      } else if (code === POINT && step === 0) step = 1
+      else break
+      at++
+    }
+    if (quoted && bytes[at++] !== QUOTE) return -1
+    if (digits === 0 || digits > 16 || fraction > decimals) return -1
+    if (bytes[at] === COMMA) at++
+    else if (bytes[at] !== CLOSE) return -1
+    this.at = at
+    const units = value * POW10[decimals - fraction]!
+    return units <= Number.MAX_SAFE_INTEGER ? units : -1
+  }
+}
+
+/** What is the same in all rows of an instrument, and in many rows that follow each other. */
+type KnownText = {
+  /** What stands between the number in the row id and the source time. */
+  readonly middle: Uint8Array
+  readonly bids: SideText
+  readonly asks: SideText
+}
+
+/** The text of a side in the row before. */
+class SideText {
+  bytes = new Uint8Array(1024)
+  length = 0
+
+  keep(bytes: Uint8Array, from: number, to: number): void {
+    const length = to - from
+    if (this.bytes.length < length) this.bytes = new Uint8Array(length * 2)
+    this.bytes.set(bytes.subarray(from, to))
+    this.length = length
+  }
+}
+
+function isCalendar(text: string, millis: number): boolean {
+  return new Date(millis).toISOString().startsWith(text)
+}

@@ -1,0 +1,12 @@
+import { TRUNCATED } from '../wire/index.ts'
+
+/**
+ * In the 16 bits of a chunk, the mark of a book that its source cut (NDJSON shows at most 100 levels of
+ * venue B, or as many as `depth` says). The tape itself never has it.
+ */
+export const CUT_BOOK = 0x8000
+
+/** The flags that an event shows: those of the tape, and `TRUNCATED` of the wire for a cut book. */
+export function shownFlags(bits: number): number {
+  return bits < CUT_BOOK ? bits : (bits & (CUT_BOOK - 1)) | TRUNCATED
+}
