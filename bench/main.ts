@@ -2,6 +2,7 @@ import { boundYoungGeneration } from '../packages/service/src/lib/memory.ts'
 import { benchApi } from './api.ts'
 import { benchCapture } from './capture.ts'
 import { benchGrowth } from './growth.ts'
+import { benchLive } from './live.ts'
 import { benchTape } from './tape.ts'
 
 const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> = {
@@ -9,6 +10,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   growth: benchGrowth,
   capture: benchCapture,
   api: benchApi,
+  live: benchLive,
 }
 
 // As the program itself does.

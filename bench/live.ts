@@ -1,0 +1,325 @@
+import { fork, spawn, type ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.ts'
+import { FED_MARKET, LiveFeed } from './lib/live-feed.ts'
+import { withScratch } from './lib/scratch.ts'
+import type { ReadersRequest } from './lib/socket-readers-child.ts'
+import {
+  monotonicMicros,
+  type ReadersJob,
+  type ReaderTimes,
+  type StalledFate,
+} from './lib/socket-readers.ts'
+
+const SERVER = fileURLToPath(
+  new URL('../packages/service/bin/priorbook-server.mjs', import.meta.url),
+)
+const READERS = fileURLToPath(new URL('./lib/socket-readers-child.ts', import.meta.url))
+const BARE = fileURLToPath(new URL('./lib/bare-broadcast.ts', import.meta.url))
+const PORT = 18_794
+const BARE_PORT = 18_795
+const SUBSCRIBERS = Number(process.env['BENCH_SUBSCRIBERS'] ?? 500)
+const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 5)
+const ROUNDS = 3
+const PAIRS = 7
+const STALLED_AMONG = 200
+// Rows in one commit, and commits on their way: enough to keep the server busy all the time.
+const ROWS = 20
+const IN_FLIGHT = 3
+// Rows a second while waiting times are measured: with 500 subscribers 25,000 messages a second.
+const RATE = 50
+const STALLED_RATE = 100
+// What a stalled reader has missed before the others are measured: more than the sockets hold.
+const STALLED_ROWS = 1500
+const EPOCH_OFFSET = Date.now() * 1000 - monotonicMicros()
+
+/**
+ * The live stream over loopback: rows are committed here, the server (one worker) follows the store,
+ * readers on bare sockets are a process of their own. Beside it `ws` alone broadcasts the same bytes to
+ * as many readers, in turns. Then how long a row takes from its received time to its readers, and what a
+ * reader that stops reading costs the others.
+ */
+export function benchLive(): Promise<Record<string, unknown>> {
+  return withScratch(async (folder) => {
+    const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
+    const feed = await LiveFeed.begin(store, EPOCH_OFFSET)
+    const key = await createKey(folder)
+    const server = startServer(folder)
+    const bare = fork(BARE, [String(BARE_PORT)])
+    try {
+      await Promise.all([reachable(key), said(bare)])
+      const fanOut = await measureFanOut(feed, bare, key)
+      const idleRss = rssMb(server)
+      const times = await measureTimes(feed, key, SUBSCRIBERS, RATE, 0)
+      const stalled = await measureStalled(feed, key)
+      return {
+        subscribers: SUBSCRIBERS,
+        message_bytes: fanOut.bytes,
+        delivered_per_s: Math.round(fanOut.delivered),
+        bare_per_s: Math.round(fanOut.bare),
+        fanout_ratio: round(fanOut.ratio),
+        rows_per_s_timed: RATE,
+        p50_ms: round(times.p50Ms),
+        p99_ms: round(times.p99Ms),
+        stalled_among: STALLED_AMONG,
+        stalled_p50_ratio: round(stalled.p50Ratio),
+        stalled_p99_ratio: round(stalled.p99Ratio),
+        stalled_fate: stalled.fate,
+        rss_mb: round(rssMb(server)),
+        rss_after_fanout_mb: round(idleRss),
+      }
+    } finally {
+      bare.kill()
+      await stop(server)
+      await store.close()
+    }
+  })
+}
+
+type FanOut = {
+  readonly delivered: number
+  readonly bare: number
+  readonly ratio: number
+  readonly bytes: number
+}
+
+/** Messages a second over all readers, in turns with the bare broadcast of the same bytes. */
+async function measureFanOut(feed: LiveFeed, bare: ChildProcess, key: string): Promise<FanOut> {
+  const ours: number[] = []
+  const theirs: number[] = []
+  let bytes = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    let sample = ''
+    ours.push(
+      await withReaders(subscribeJob(key, SUBSCRIBERS, 0), async (readers) => {
+        const rate = await deliver(readers, () => feed.give(ROWS))
+        sample = (await readers.ask({ do: 'sample' })) as string
+        return rate
+      }),
+    )
+    bytes = Buffer.byteLength(sample)
+    bare.send({ payload: sample })
+    theirs.push(
+      await withReaders(bareJob(), (readers) =>
+        deliver(readers, () => {
+          bare.send({ times: ROWS })
+          return Promise.resolve()
+        }),
+      ),
+    )
+  }
+  const ratios = ours.map((rate, index) => rate / theirs[index]!)
+  return { delivered: median(ours), bare: median(theirs), ratio: median(ratios), bytes }
+}
+
+/** Keeps some commits on their way until the time is up; gives messages a second. */
+async function deliver(readers: Readers, give: () => Promise<void>): Promise<number> {
+  let given = 0
+  let begun = 0
+  let before = 0
+  const warmUp = performance.now() + 1000
+  for (let sent = 0; ; sent++) {
+    await give()
+    given++
+    if (given > IN_FLIGHT) {
+      await readers.ask({ do: 'reach', total: (given - IN_FLIGHT) * ROWS * SUBSCRIBERS })
+    }
+    if (begun === 0 && performance.now() > warmUp) {
+      begun = performance.now()
+      before = given - IN_FLIGHT
+    }
+    if (begun > 0 && performance.now() - begun > SECONDS * 1000) break
+  }
+  const passed = (performance.now() - begun) / 1000
+  const delivered = (given - IN_FLIGHT - before) * ROWS * SUBSCRIBERS
+  await readers.ask({ do: 'reach', total: given * ROWS * SUBSCRIBERS })
+  return delivered / passed
+}
+
+/** How old rows are when they reach their readers, at a steady rate. */
+function measureTimes(
+  feed: LiveFeed,
+  key: string,
+  count: number,
+  rate: number,
+  stalled: number,
+): Promise<ReaderTimes & { readonly fate: StalledFate | undefined }> {
+  return withReaders(subscribeJob(key, count, stalled), async (readers) => {
+    let given = 0
+    const catchUp = (): Promise<unknown> =>
+      readers.ask({ do: 'reach', total: given * (count - stalled) })
+    // The sockets of a stalled reader are full before anything is measured; the same without one.
+    for (const least = count === STALLED_AMONG ? STALLED_ROWS : ROWS * 10; given < least;) {
+      await feed.give(ROWS)
+      given += ROWS
+      await catchUp()
+    }
+    await readers.ask({ do: 'startTiming' })
+    const begin = performance.now()
+    for (let row = 0; row < rate * SECONDS; row++) {
+      const wait = begin + (row * 1000) / rate - performance.now()
+      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+      await feed.give(1)
+      given++
+    }
+    await catchUp()
+    const times = (await readers.ask({ do: 'stopTiming' })) as ReaderTimes
+    if (stalled === 0) return { ...times, fate: undefined }
+    const [fate] = (await readers.ask({ do: 'wakeStalled' })) as readonly StalledFate[]
+    return { ...times, fate }
+  })
+}
+
+type Stalled = {
+  readonly p50Ratio: number
+  readonly p99Ratio: number
+  readonly fate: StalledFate | undefined
+}
+
+/** Pairs with and without a reader that stops, in turns, so that the machine's mood hits both. */
+async function measureStalled(feed: LiveFeed, key: string): Promise<Stalled> {
+  const p50: number[] = []
+  const p99: number[] = []
+  let fate: StalledFate | undefined
+  for (let pair = 0; pair < PAIRS; pair++) {
+    const run = (stalled: number) => measureTimes(feed, key, STALLED_AMONG, STALLED_RATE, stalled)
+    // Whoever comes second finds a warmer server: they take turns in that too.
+    const first = await run(pair % 2)
+    const second = await run(1 - (pair % 2))
+    const [without, withOne] = pair % 2 === 0 ? [first, second] : [second, first]
+    p50.push(withOne.p50Ms / without.p50Ms)
+    p99.push(withOne.p99Ms / without.p99Ms)
+    fate = withOne.fate
+  }
+  return { p50Ratio: median(p50), p99Ratio: median(p99), fate }
+}
+
+function subscribeJob(key: string, count: number, stalled: number): ReadersJob {
+  const subscribe = { op: 'subscribe', id: 's', venue: 'venueb', market_id: FED_MARKET }
+  return {
+    port: PORT,
+    path: '/v3/stream',
+    headers: { authorization: `Bearer ${key}` },
+    count,
+    first: [JSON.stringify({ ...subscribe, datasets: ['books'], time_format: 'epoch_us' })],
+    readyText: '"type":"snapshots_done"',
+    leastBytes: 300,
+    stalled,
+    epochOffset: EPOCH_OFFSET,
+  }
+}
+
+function bareJob(): ReadersJob {
+  return {
+    port: BARE_PORT,
+    path: '/',
+    headers: {},
+    count: SUBSCRIBERS,
+    first: [],
+    leastBytes: 300,
+    stalled: 0,
+    epochOffset: EPOCH_OFFSET,
+  }
+}
+
+type Readers = { ask(request: ReadersRequest): Promise<unknown> }
+
+async function withReaders<T>(job: ReadersJob, work: (readers: Readers) => Promise<T>): Promise<T> {
+  const child = fork(READERS)
+  const readers: Readers = {
+    ask(request) {
+      child.send(request)
+      return new Promise((resolve, reject) => {
+        const onExit = (code: number | null): void =>
+          reject(new Error(`readers ended with ${code}`))
+        child.once('exit', onExit)
+        child.once('message', (answer: { result?: unknown; error?: string }) => {
+          child.off('exit', onExit)
+          if (answer.error === undefined) resolve(answer.result)
+          else reject(new Error(answer.error))
+        })
+      })
+    },
+  }
+  try {
+    await readers.ask({ do: 'open', job })
+    return await work(readers)
+  } finally {
+    child.kill()
+  }
+}
+
+function startServer(folder: string): ChildProcess {
+  const args = ['serve', '--data', folder, '--upstream', 'none', '--role', 'api']
+  const more = ['--port', String(PORT), '--workers', '1', '--ops-port', '0']
+  return start([...args, ...more])
+}
+
+async function createKey(folder: string): Promise<string> {
+  const child = start(['keys', 'create', '--plan', 'unlimited', '--data', folder, '--json'])
+  const line = await new Promise<string>((resolve) => {
+    createInterface({ input: child.stdout! }).once('line', resolve)
+  })
+  return (JSON.parse(line) as { key: string }).key
+}
+
+function start(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [SERVER, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, PRIORBOOK_LOG_LEVEL: 'warn' },
+  })
+}
+
+async function reachable(key: string): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt++) {
+    try {
+      const answer = await fetch(`http://127.0.0.1:${PORT}/v3/whoami`, {
+        headers: { authorization: `Bearer ${key}` },
+      })
+      if (answer.status === 200) return
+    } catch {
+      // Not listening yet.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error('the server does not answer')
+}
+
+function said(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve) => child.once('message', resolve))
+}
+
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null) {
+      resolve()
+      return
+    }
+    child.once('exit', () => resolve())
+    child.stdin!.end()
+    child.kill('SIGTERM')
+  })
+}
+
+// The largest process of the server's family.
+function rssMb(server: ChildProcess): number {
+  const pid = server.pid!
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  const pids = [pid, ...children.split(' ').filter(Boolean).map(Number)]
+  const sizes = pids.map((one) => {
+    const text = readFileSync(`/proc/${one}/status`, 'utf8')
+    return Number(/VmRSS:\s+(\d+)/.exec(text)?.[1] ?? 0) / 1024
+  })
+  return Math.max(...sizes)
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100
+}
