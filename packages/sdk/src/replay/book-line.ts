@@ -175,6 +175,7 @@ export class BookLineParser {
     const text = decoder.decode(bytes.subarray(start, at))
     let bits = this.flags.get(text)
     if (bits === undefined) {
+      if (!/^"[a-z_]+"(,"[a-z_]+")*$/.test(text)) return false
       bits = this.flagsOf(JSON.parse(`[${text}]`) as string[])
       this.flags.set(text, bits)
     }

@@ -106,27 +106,23 @@ export function applyTestRow(ladder: Ladder, row: TestRow): void {
   for (const [index, key] of (row.keys ?? []).entries()) ladder.apply(key, row.sizes![index]!)
 }
 
-/** Everything that an event says, as text; books as they are when the event is told. */
+/**
+ * What an event says, as text; books as they are when the event is told. Without changed levels: a
+ * message that repeats a size changes nothing, and only the tape has it.
+ */
 export function lineOf(event: ReplayEvent): string {
   switch (event.kind) {
     case 'book': {
-      const { at, instrument, sequence, source, flags, ladder, columns, row } = event
+      const { at, instrument, sequence, source, flags, ladder } = event
       const scale = 10 ** (VENUES[instrument.venue].priceDecimals - ladder.decimals)
       const side = (levels: { price: number[]; size: number[] }): string =>
         levels.price.map((price, index) => `${price * scale}x${levels.size[index]}`).join(' ')
-      const changes: string[] = []
-      const end = columns.changeEnd[row]!
-      for (let index = columns.changeStart(row); index < end; index++) {
-        const key = columns.key[index]!
-        const ticks = (key >> 1) * 10 ** (4 - columns.priceDecimals)
-        changes.push(`${key & 1}@${ticks}=${columns.size[index]}`)
-      }
       const book = `${side(ladder.bids())} | ${side(ladder.asks())}`
       const name = Object.entries(instrument)
         .map(([field, value]) => `${field}=${value ?? ''}`)
         .sort()
         .join()
-      return `${at} book ${name} ${sequence} ${source} ${flags} ${changes.sort().join()} : ${book}`
+      return `${at} book ${name} ${sequence} ${source} ${flags} : ${book}`
     }
     case 'trade': {
       const { instrument, ...rest } = event

@@ -50,8 +50,24 @@ async function readSource(
   stores: ByteStore[],
   openSpool: () => Promise<Spool>,
 ): Promise<void> {
-  const { name } = source
   const outer = await lookAt(abortable(source.open(signal), signal))
+  try {
+    await readForm(source, outer, platform, contents, stores, openSpool)
+  } finally {
+    // What was not read to its end, because it is not wanted or not right, is let go.
+    await outer.close()
+  }
+}
+
+async function readForm(
+  source: ReplaySource,
+  outer: Looked,
+  platform: ReplayPlatform,
+  contents: Contents,
+  stores: ByteStore[],
+  openSpool: () => Promise<Spool>,
+): Promise<void> {
+  const { name } = source
   const packing = outer.form === 'gzip' || outer.form === 'zstd' ? outer.form : undefined
   const { form, bytes } = packing
     ? await lookAt(placed(platform.unpack(packing, outer.bytes), name))
@@ -88,10 +104,14 @@ async function* placed(
 
 type Form = 'tape' | 'ndjson' | 'gzip' | 'zstd' | 'empty' | 'other'
 
+type Looked = {
+  readonly form: Form
+  readonly bytes: AsyncIterable<Uint8Array>
+  close(): Promise<void>
+}
+
 /** Tells by the first bytes what a stream is; all of it can still be read. */
-async function lookAt(
-  bytes: AsyncIterable<Uint8Array>,
-): Promise<{ form: Form; bytes: AsyncIterable<Uint8Array> }> {
+async function lookAt(bytes: AsyncIterable<Uint8Array>): Promise<Looked> {
   const iterator = bytes[Symbol.asyncIterator]()
   const first = await iterator.next()
   const head = first.done === true ? new Uint8Array(0) : first.value
@@ -107,7 +127,10 @@ async function lookAt(
       await iterator.return?.()
     }
   }
-  return { form: formOf(head), bytes: all() }
+  const close = async (): Promise<void> => {
+    await iterator.return?.()
+  }
+  return { form: formOf(head), bytes: all(), close }
 }
 
 function formOf(head: Uint8Array): Form {
