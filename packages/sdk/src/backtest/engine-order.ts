@@ -1,0 +1,176 @@
+import { decimalText, parseScaled, printScaled, VENUES } from '../domain/index.ts'
+import type { FeeAccumulator } from './fees/index.ts'
+import type { MarketState } from './market-state.ts'
+import { parseMoney, PRICE_DECIMALS, PRICE_ONE } from './money.ts'
+import {
+  TIMES_IN_FORCE,
+  type EndReason,
+  type OrderRequest,
+  type OrderState,
+  type OrderView,
+  type RejectReason,
+  type TimeInForce,
+} from './order.ts'
+import type { WhyStep } from './why.ts'
+
+/** An order inside the engine; sizes are units of the venue. */
+export class EngineOrder {
+  readonly id: number
+  readonly market: MarketState
+  readonly outcome: number
+  readonly side: 'buy' | 'sell'
+  readonly price: number | undefined
+  size: number
+  /** Money left of a buy by amount. */
+  money: number | undefined
+  readonly timeInForce: TimeInForce
+  readonly expires: number | undefined
+  readonly postOnly: boolean
+  readonly reduceOnly: boolean
+  readonly tag: string | undefined
+  readonly sentAt: number
+  state: OrderState = 'sent'
+  reason: EndReason | undefined
+  arrivedAt: number | undefined
+  remaining: number
+  filled = 0
+  /** In the market's frame: 0 is a bid. */
+  frameSide: 0 | 1 = 0
+  framePrice = 0
+  ahead = 0
+  enteredAt = 0
+  reservedCash = 0
+  reservedUnits = 0
+  readonly fee: FeeAccumulator = { owed: 0 }
+  /** Best prices of the outcome when the order was sent; 0 where there were none. */
+  sentBid = 0
+  sentAsk = 0
+  steps: WhyStep[] | undefined
+
+  constructor(id: number, parsed: ParsedOrder, sentAt: number) {
+    this.id = id
+    this.market = parsed.market
+    this.outcome = parsed.outcome
+    this.side = parsed.side
+    this.price = parsed.price
+    this.size = parsed.size
+    this.remaining = parsed.size
+    this.money = parsed.money
+    this.timeInForce = parsed.timeInForce
+    this.expires = parsed.expires
+    this.postOnly = parsed.postOnly
+    this.reduceOnly = parsed.reduceOnly
+    this.tag = parsed.tag
+    this.sentAt = sentAt
+  }
+
+  get isOpen(): boolean {
+    return this.state === 'sent' || this.state === 'resting'
+  }
+
+  /** A frozen copy for strategies and reports. */
+  view(): OrderView {
+    const decimals = VENUES[this.market.venue].sizeDecimals
+    return Object.freeze({
+      id: this.id,
+      market: this.market.name,
+      venue: this.market.venue,
+      outcome: this.outcome,
+      side: this.side,
+      price: this.price,
+      size: printScaled(this.size, decimals),
+      filled: printScaled(this.filled, decimals),
+      state: this.state,
+      reason: this.reason,
+      timeInForce: this.timeInForce,
+      sentAt: this.sentAt,
+      arrivedAt: this.arrivedAt,
+      tag: this.tag,
+    })
+  }
+}
+
+/** A request that makes sense by itself. */
+export type ParsedOrder = {
+  readonly market: MarketState
+  readonly outcome: number
+  readonly side: 'buy' | 'sell'
+  readonly price: number | undefined
+  readonly size: number
+  readonly money: number | undefined
+  readonly timeInForce: TimeInForce
+  readonly expires: number | undefined
+  readonly postOnly: boolean
+  readonly reduceOnly: boolean
+  readonly tag: string | undefined
+}
+
+/** Reads a request of a strategy, which may be anything; what the venue thinks comes on arrival. */
+export function parseOrder(
+  request: OrderRequest,
+  markets: ReadonlyMap<string, MarketState>,
+): ParsedOrder | RejectReason {
+  if (typeof request !== 'object' || request === null) return 'invalid_order'
+  const market = markets.get(request.market)
+  if (market === undefined) return 'unknown_market'
+  const outcome = outcomeIndex(market, request.outcome)
+  if (outcome === undefined) return 'unknown_outcome'
+  const { side, postOnly = false, reduceOnly = false, tag } = request
+  if (side !== 'buy' && side !== 'sell') return 'invalid_order'
+  if (tag !== undefined && typeof tag !== 'string') return 'invalid_order'
+  const price = request.price === undefined ? undefined : parseTicks(request.price)
+  if (price === null) return 'invalid_price'
+  const timeInForce = request.timeInForce ?? (price === undefined ? 'IOC' : 'GTC')
+  if (!TIMES_IN_FORCE.includes(timeInForce)) return 'invalid_order'
+  const rests = timeInForce === 'GTC' || timeInForce === 'GTD'
+  if (rests && price === undefined) return 'invalid_order'
+  if (postOnly && !rests) return 'invalid_order'
+  const { expires } = request
+  if ((timeInForce === 'GTD') !== (expires !== undefined)) return 'invalid_order'
+  if (expires !== undefined && !Number.isSafeInteger(expires)) return 'invalid_order'
+  const common = { market, outcome, side, price, timeInForce, expires, postOnly, reduceOnly, tag }
+  if (request.amount !== undefined) {
+    if (side !== 'buy' || price !== undefined || request.size !== undefined) return 'invalid_order'
+    const money = attempt(() => parseMoney(request.amount))
+    if (money === undefined || money <= 0) return 'invalid_amount'
+    return { ...common, size: 0, money }
+  }
+  const size = parseUnits(market, request.size)
+  if (size === undefined) return 'invalid_size'
+  return { ...common, size, money: undefined }
+}
+
+/** Reads a size of a market in its units; undefined where it is none. */
+export function parseUnits(market: MarketState, size: unknown): number | undefined {
+  const decimals = VENUES[market.venue].sizeDecimals
+  const units = attempt(() => parseScaled(decimalText(size), decimals))
+  return units === undefined || units <= 0 ? undefined : units
+}
+
+/** The index of an outcome by index or label; the first without. */
+export function outcomeIndex(
+  market: MarketState,
+  outcome: number | string | undefined,
+): number | undefined {
+  if (outcome === undefined) return 0
+  if (typeof outcome === 'number') return outcome === 0 || outcome === 1 ? outcome : undefined
+  const wanted = String(outcome).toLowerCase()
+  return market.record?.outcomes.find(({ label }) => label.toLowerCase() === wanted)?.index
+}
+
+function parseTicks(price: unknown): number | null {
+  const ticks =
+    typeof price === 'string' ? attempt(() => parseScaled(price, PRICE_DECIMALS)) : price
+  return typeof ticks === 'number' && Number.isInteger(ticks) && ticks > 0 && ticks < PRICE_ONE
+    ? ticks
+    : null
+}
+
+// Strategies may pass anything; what cannot be read is a reason, not an exception.
+function attempt(read: () => number): number | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,11 @@
+/** The report of a run: JSON, CSV and a page. */
+export type { Baseline } from './baselines.ts'
+export type { Confidence } from './bootstrap.ts'
+export type { Calibration, CalibrationBucket } from './calibration.ts'
+export {
+  DISCLAIMER,
+  QUEUE_DISCLAIMER,
+  type ClassResult,
+  type MarketResult,
+  type Report,
+} from './report.ts'

@@ -1,0 +1,164 @@
+import { POW10, VENUES, type Json } from '../domain/index.ts'
+import type { MarketState, Track } from './market-state.ts'
+import { PRICE_ONE } from './money.ts'
+import type { BookView, LevelView, MarketView } from './strategy.ts'
+
+/** What strategies see of a market: reads only, and nothing behind it can be reached. */
+export class FrozenMarket implements MarketView {
+  readonly #state: MarketState
+
+  constructor(state: MarketState) {
+    this.#state = state
+    Object.freeze(this)
+  }
+
+  get id(): string {
+    return this.#state.name
+  }
+  get venue(): MarketView['venue'] {
+    return this.#state.venue
+  }
+  get marketId(): string {
+    return this.#state.marketId
+  }
+  get title(): string | undefined {
+    return this.#state.record?.title
+  }
+  get status(): MarketView['status'] {
+    return this.#state.record?.status
+  }
+  get outcomes(): readonly string[] {
+    return this.#state.record?.outcomes.map(({ label }) => label) ?? []
+  }
+  get openTime(): number | undefined {
+    return this.#state.record?.openTime
+  }
+  get closeTime(): number | undefined {
+    return this.#state.record?.closeTime
+  }
+  get asset(): string | undefined {
+    return this.#state.record?.asset
+  }
+  get window(): string | undefined {
+    return this.#state.record?.window
+  }
+  get series(): string | undefined {
+    return this.#state.record?.seriesTicker
+  }
+  get event(): string | undefined {
+    const { record } = this.#state
+    return record?.eventTicker ?? record?.eventId ?? record?.topicId
+  }
+  get inGap(): boolean {
+    return this.#state.inGap
+  }
+  get native(): Json {
+    return structuredClone(this.#state.record?.native ?? {}) as Json
+  }
+}
+
+/** What strategies see of a book: of the recorded outcome, or of the other one as its complement. */
+export class FrozenBook implements BookView {
+  readonly #track: Track
+  readonly #flip: boolean
+  readonly #market: MarketView
+  readonly #outcome: number
+  readonly #unit: number
+
+  constructor(track: Track, outcome: number, market: MarketView) {
+    this.#track = track
+    this.#outcome = outcome
+    this.#flip = outcome !== track.outcome
+    this.#market = market
+    this.#unit = POW10[VENUES[track.market.venue].sizeDecimals]!
+    Object.freeze(this)
+  }
+
+  get market(): MarketView {
+    return this.#market
+  }
+  get outcome(): number {
+    return this.#outcome
+  }
+  get bestBid(): number | null {
+    const { ladder, factor } = this.#track
+    if (this.#flip) {
+      return ladder.bestAsk === ladder.one ? null : PRICE_ONE - ladder.bestAsk * factor
+    }
+    return ladder.bestBid === 0 ? null : ladder.bestBid * factor
+  }
+  get bestAsk(): number | null {
+    const { ladder, factor } = this.#track
+    if (this.#flip) return ladder.bestBid === 0 ? null : PRICE_ONE - ladder.bestBid * factor
+    return ladder.bestAsk === ladder.one ? null : ladder.bestAsk * factor
+  }
+  get bidSize(): number {
+    const { ladder } = this.#track
+    return (this.#flip ? askSize(ladder) : bidSize(ladder)) / this.#unit
+  }
+  get askSize(): number {
+    const { ladder } = this.#track
+    return (this.#flip ? bidSize(ladder) : askSize(ladder)) / this.#unit
+  }
+  get mid(): number | null {
+    const { ladder, factor } = this.#track
+    if (ladder.bestBid === 0 || ladder.bestAsk === ladder.one) return null
+    const mid = ((ladder.bestBid + ladder.bestAsk) * factor) / 2
+    return this.#flip ? PRICE_ONE - mid : mid
+  }
+  get spread(): number | null {
+    const { ladder, factor } = this.#track
+    if (ladder.bestBid === 0 || ladder.bestAsk === ladder.one) return null
+    return (ladder.bestAsk - ladder.bestBid) * factor
+  }
+  get bidLevels(): number {
+    const { ladder } = this.#track
+    return this.#flip ? ladder.askLevels : ladder.bidLevels
+  }
+  get askLevels(): number {
+    const { ladder } = this.#track
+    return this.#flip ? ladder.bidLevels : ladder.askLevels
+  }
+  get time(): number {
+    return this.#track.at
+  }
+  get sourceTime(): number | undefined {
+    return this.#track.source
+  }
+  get sequence(): number {
+    return this.#track.sequence
+  }
+  bids(depth = Infinity): readonly LevelView[] {
+    return this.#levels(this.#flip ? 1 : 0, depth)
+  }
+  asks(depth = Infinity): readonly LevelView[] {
+    return this.#levels(this.#flip ? 0 : 1, depth)
+  }
+
+  #levels(side: 0 | 1, depth: number): readonly LevelView[] {
+    const { ladder, factor } = this.#track
+    const { price, size } = side === 0 ? ladder.bids(depth) : ladder.asks(depth)
+    return Object.freeze(
+      price.map((ticks, index) =>
+        Object.freeze({
+          price: this.#flip ? PRICE_ONE - ticks * factor : ticks * factor,
+          size: size[index]! / this.#unit,
+        }),
+      ),
+    )
+  }
+}
+
+// A strategy could otherwise change what all views answer.
+for (const shared of [FrozenMarket, FrozenBook]) {
+  Object.freeze(shared.prototype)
+  Object.freeze(shared)
+}
+
+function bidSize(ladder: Track['ladder']): number {
+  return ladder.bestBid === 0 ? 0 : ladder.size[ladder.bestBid * 2]!
+}
+
+function askSize(ladder: Track['ladder']): number {
+  return ladder.bestAsk === ladder.one ? 0 : ladder.size[ladder.bestAsk * 2 + 1]!
+}

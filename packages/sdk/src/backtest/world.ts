@@ -1,0 +1,430 @@
+import { FLAGS, parseScaled, type Gap, type MarketRecord, type VenueId } from '../domain/index.ts'
+import type {
+  BookEvent,
+  MarketEvent,
+  ReplayEvent,
+  ReplayGapEvent,
+  ReplayInstrument,
+  SampleEvent,
+  TradeEvent,
+} from '../replay/index.ts'
+import type { BookColumns, Ladder } from '../tape/index.ts'
+import type { Cell, CellWorld } from './cell.ts'
+import { MarketState, Track, type Assumptions } from './market-state.ts'
+import { MONEY_DECIMALS, MONEY_ONE, PRICE_ONE } from './money.ts'
+import type { GapView, SampleView, TradeView } from './strategy.ts'
+import { FrozenBook, FrozenMarket } from './views.ts'
+
+/** How much was read. */
+export type WorldCounts = {
+  observations: number
+  trades: number
+  samples: number
+  revisions: number
+  gaps: number
+  /** Prints of which the venue does not say what the taker did: they fill nothing. */
+  sidelessTrades: number
+}
+
+/**
+ * The books, gaps and records of a run as of now. It is shared by all cells of a sweep, so that the
+ * tape is decoded and folded once, whatever the number of strategies.
+ */
+export class World implements CellWorld {
+  readonly markets = new Map<string, MarketState>()
+  readonly list: MarketState[] = []
+  readonly counts: WorldCounts = {
+    observations: 0,
+    trades: 0,
+    samples: 0,
+    revisions: 0,
+    gaps: 0,
+    sidelessTrades: 0,
+  }
+  now = 0
+  firstAt = 0
+  private due = Infinity
+  private sampleDue = -Infinity
+  private readonly assume: Assumptions
+  private readonly tracks: (Track | undefined)[] = []
+  private readonly byKey = new Map<string, Track>()
+  private readonly openGaps: Gap[] = []
+  private cells: readonly Cell[] = []
+  private watchers: readonly Cell[] = []
+  private isStarted = false
+
+  constructor(assume: Assumptions = {}) {
+    this.assume = assume
+  }
+
+  /** Sets the runs that share this world; before the first event. */
+  attach(cells: readonly Cell[]): void {
+    this.cells = cells
+    this.watchers = cells.filter(({ options }) => options.strategy.onBook !== undefined)
+  }
+
+  noteDue(at: number): void {
+    if (at < this.due) this.due = at
+  }
+
+  /** Takes one event; events come by received time. */
+  take(event: ReplayEvent): void {
+    const { at } = event
+    if (!this.isStarted) this.start(at)
+    // What was planned before this time meets the book before this event.
+    if (at > this.due) this.drain(at)
+    this.now = at
+    switch (event.kind) {
+      case 'book':
+        this.book(event)
+        return
+      case 'trade':
+        this.trade(event)
+        return
+      case 'market':
+        this.market(event)
+        return
+      case 'gap':
+        this.gap(event)
+        return
+      case 'sample':
+        this.sample(event)
+    }
+  }
+
+  /** The tape ends: everything due until then is done. */
+  finish(at: number): void {
+    if (!this.isStarted) this.start(at)
+    this.now = Math.max(this.now, at)
+    for (const cell of this.cells) cell.finish(this.now)
+  }
+
+  // ---------------------------------------------------------------- events
+
+  private book(event: BookEvent): void {
+    const { at, columns, row, flags } = event
+    const track = this.tracks[event.instrument.index] ?? this.track(event.instrument)
+    const { market } = track
+    const isFrame = market.primary === track
+    const restarts = !track.started || (flags & (FLAGS.restart | FLAGS.after_gap)) !== 0
+    if (market.venue === 'venueb') {
+      // Whole books one after another are polls; the socket sends one and then changes.
+      if ((flags & FLAGS.full_book) === 0) market.isPolled = false
+      else if (!restarts) market.isPolled = true
+    }
+    const isBusy = isFrame && market.busy > 0
+    if (isBusy && !restarts) {
+      for (const cell of this.cells) {
+        const own = cell.markets[market.index]
+        if (own !== undefined && own.isBusy) cell.beforeRow(own, track, columns, row, at)
+      }
+    }
+    const { ladder } = track
+    if (restarts) copyLadder(track, event.ladder)
+    else applyChanges(track, columns, row)
+    if (track.rows === 0) {
+      track.firstSequence = event.sequence
+      track.firstAt = at
+    }
+    track.at = at
+    track.source = event.source
+    track.sequence = event.sequence
+    track.rows++
+    if (ladder.bestBid !== 0 && ladder.bestAsk !== ladder.one) {
+      track.lastBid = ladder.bestBid * track.factor
+      track.lastAsk = ladder.bestAsk * track.factor
+      if (market.firstQuoteAt === 0) this.noteFirstQuote(market)
+    }
+    market.observations++
+    market.lastAt = at
+    this.counts.observations++
+    if (isBusy) {
+      for (const cell of this.cells) {
+        const own = cell.markets[market.index]
+        if (own === undefined || !own.isBusy) continue
+        if (at >= market.closesAt) cell.marketCloses(own, at)
+        else if (restarts) cell.bookRestarts(own, track, at)
+        else cell.afterRow(own, track, at)
+      }
+    }
+    const { watchers } = this
+    for (let index = 0; index < watchers.length; index++) {
+      const cell = watchers[index]!
+      if (cell.failure === undefined) cell.bookSeen(track, at)
+    }
+    if (at >= this.sampleDue) this.samplePoints(at)
+  }
+
+  private trade(event: TradeEvent): void {
+    const { at, price, size, taker, instrument } = event
+    const track = this.tracks[instrument.index] ?? this.track(instrument)
+    const { market } = track
+    this.counts.trades++
+    market.trades++
+    market.lastAt = at
+    const row = `${instrument.venue}:${instrument.key}/trade:${event.sequence}`
+    if (taker === undefined) this.counts.sidelessTrades++
+    else if (market.busy > 0 && market.primary !== undefined && at < market.closesAt) {
+      // One queue for both outcomes: a buyer of the other one is a seller of this one.
+      const same = track.outcome === market.primary.outcome
+      const framePrice = same ? price : PRICE_ONE - price
+      const isBuy = (taker === 'buy') === same
+      for (const cell of this.cells) {
+        const own = cell.markets[market.index]
+        if (own !== undefined && own.levels.size > 0) {
+          cell.printed(own, at, framePrice, size, isBuy, row)
+        }
+      }
+    }
+    let view: TradeView | undefined
+    for (const cell of this.cells) {
+      const { strategy } = cell.options
+      if (strategy.onTrade === undefined || !cell.isAlive) continue
+      view ??= Object.freeze({
+        market: market.name,
+        outcome: track.outcome,
+        price,
+        size: size / 10 ** instrument.sizeDecimals,
+        taker,
+        time: at,
+        id: row,
+      })
+      cell.now = at
+      cell.call('onTrade', () => strategy.onTrade!(view!, cell.strategyContext))
+    }
+  }
+
+  private sample(event: SampleEvent): void {
+    this.counts.samples++
+    const { instrument, at, metric, value } = event
+    let view: SampleView | undefined
+    for (const cell of this.cells) {
+      const { strategy } = cell.options
+      if (strategy.onSample === undefined || !cell.isAlive) continue
+      view ??= Object.freeze({
+        market: `${instrument.venue}:${instrument.marketId}`,
+        outcome: instrument.outcome,
+        metric,
+        value,
+        time: at,
+      })
+      cell.now = at
+      cell.call('onSample', () => strategy.onSample!(view!, cell.strategyContext))
+    }
+  }
+
+  private market({ record, at }: MarketEvent): void {
+    this.counts.revisions++
+    const state = this.state(record.venue, record.marketId)
+    const wasOpen = isTrading(state.record)
+    const wasDisputed = isDisputed(state.record)
+    state.record = record
+    state.knownAt = at
+    state.closesAt =
+      record.closeTime === undefined || record.venue === 'venuec' ? Infinity : record.closeTime
+    if (isDisputed(record) && !wasDisputed) state.disputes++
+    for (const track of state.tracks) this.reframe(state, track)
+    if (wasOpen && !isTrading(record)) {
+      for (const cell of this.cells) {
+        const own = cell.markets[state.index]
+        if (own !== undefined) cell.marketCloses(own, at)
+      }
+    }
+    const view = new FrozenMarket(state)
+    for (const cell of this.cells) {
+      const { strategy } = cell.options
+      if (strategy.onMarket === undefined) continue
+      cell.now = at
+      cell.call('onMarket', () => strategy.onMarket!(view, cell.strategyContext))
+    }
+    const payouts = finalPayouts(record)
+    if (payouts === undefined) return
+    if (state.payouts === undefined) {
+      state.payouts = payouts
+      state.settledAt = at
+      for (const cell of this.cells) cell.settle(state, payouts, at)
+    } else if (payouts.some((payout, index) => payout !== state.payouts![index])) {
+      // Paid is paid: a change after the final word is counted and shown, never booked.
+      state.lateChanges++
+    }
+  }
+
+  private gap({ gap, edge, at }: ReplayGapEvent): void {
+    if (edge === 'open') {
+      this.counts.gaps++
+      this.openGaps.push(gap)
+    } else {
+      const index = this.openGaps.findIndex(
+        (open) => open.start === gap.start && open.key === gap.key && open.reason === gap.reason,
+      )
+      if (index >= 0) this.openGaps.splice(index, 1)
+    }
+    for (const state of this.list) {
+      if (!this.concerns(gap, state)) continue
+      const view: GapView = Object.freeze({
+        market: state.name,
+        edge,
+        reason: gap.reason,
+        start: gap.start,
+      })
+      if (edge === 'open') {
+        state.openGap(gap, at)
+        for (const cell of this.cells) cell.gapOpens(state, view, at)
+      } else if (state.closeGap(gap, at)) {
+        for (const cell of this.cells) cell.gapCloses(state, view, at)
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- inside
+
+  private start(at: number): void {
+    this.isStarted = true
+    this.firstAt = at
+    this.now = at
+    this.sampleDue = at
+    for (const cell of this.cells) cell.start(at)
+  }
+
+  private drain(at: number): void {
+    for (const cell of this.cells) if (cell.agenda.next < at) cell.drain(at)
+    let due = Infinity
+    for (const cell of this.cells) {
+      if (cell.isAlive) due = Math.min(due, cell.agenda.next)
+    }
+    this.due = due
+  }
+
+  private samplePoints(at: number): void {
+    let due = Infinity
+    for (const cell of this.cells) {
+      if (at >= cell.curve.due) cell.samplePoint(at)
+      due = Math.min(due, cell.curve.due)
+    }
+    this.sampleDue = due
+  }
+
+  private noteFirstQuote(market: MarketState): void {
+    if (market.inGap || market.refusal(this.now) !== undefined) return
+    const { primary } = market
+    if (primary === undefined || primary.lastBid === 0) return
+    market.firstQuoteAt = this.now
+    const same = primary.outcome === 0
+    market.firstBid = same ? primary.lastBid : PRICE_ONE - primary.lastAsk
+    market.firstAsk = same ? primary.lastAsk : PRICE_ONE - primary.lastBid
+  }
+
+  private state(venue: VenueId, marketId: string): MarketState {
+    const name = `${venue}:${marketId}`
+    const known = this.markets.get(name)
+    if (known !== undefined) return known
+    const made = new MarketState(this.list.length, venue, marketId, this.assume)
+    made.firstAt = this.now
+    this.markets.set(name, made)
+    this.list.push(made)
+    for (const gap of this.openGaps) {
+      if (gap.scope !== 'instrument' && this.concerns(gap, made)) made.openGap(gap, this.now)
+    }
+    return made
+  }
+
+  private track(instrument: ReplayInstrument): Track {
+    const state = this.state(instrument.venue, instrument.marketId)
+    const outcome = outcomeOf(state.record, instrument)
+    const track = new Track(state, instrument.key, outcome)
+    this.tracks[instrument.index] = track
+    this.byKey.set(`${instrument.venue}:${instrument.key}`, track)
+    track.label = instrument.outcome
+    state.tracks.push(track)
+    track.view = new FrozenBook(track, outcome, new FrozenMarket(state))
+    this.reframe(state, track)
+    for (const gap of this.openGaps) {
+      if (gap.scope === 'instrument' && gap.venue === state.venue && gap.key === instrument.key) {
+        state.openGap(gap, this.now)
+      }
+    }
+    return track
+  }
+
+  // The ladder of the first outcome is the frame, unless another one has met orders already.
+  private reframe(state: MarketState, track: Track): void {
+    const { primary } = state
+    if (primary === undefined || (!state.isUsed && track.outcome < primary.outcome)) {
+      state.primary = track
+    }
+  }
+
+  private concerns(gap: Gap, state: MarketState): boolean {
+    if (gap.venue !== state.venue) return false
+    switch (gap.scope) {
+      case 'venue':
+        return true
+      case 'market':
+        return gap.key === state.marketId
+      case 'instrument':
+        return this.byKey.get(`${gap.venue}:${gap.key}`)?.market === state
+    }
+  }
+}
+
+function isTrading(record: MarketRecord | undefined): boolean {
+  const status = record?.status
+  return status === undefined || status === 'open' || status === 'scheduled'
+}
+
+function isDisputed(record: MarketRecord | undefined): boolean {
+  return record?.status === 'disputed' || record?.resolution?.state === 'disputed'
+}
+
+// What the venue said, and only when it is its last word; never what prices suggest.
+function finalPayouts(record: MarketRecord): readonly number[] | undefined {
+  const { resolution, winningOutcome, outcomes, status } = record
+  const isFinal = resolution?.state === 'final' || status === 'resolved' || status === 'voided'
+  if (!isFinal) return undefined
+  if (resolution?.payouts !== undefined) {
+    const payouts = resolution.payouts.map((payout) => parseScaled(payout, MONEY_DECIMALS))
+    return payouts.length >= 2 ? payouts : undefined
+  }
+  if (winningOutcome === undefined || status === 'voided' || outcomes.length < 2) return undefined
+  const index = outcomes.findIndex(({ label }) => label === winningOutcome)
+  return index < 0 ? undefined : outcomes.map((_, each) => (each === index ? MONEY_ONE : 0))
+}
+
+function outcomeOf(record: MarketRecord | undefined, instrument: ReplayInstrument): number {
+  if (instrument.venue !== 'venuec') return 0
+  const found = record?.outcomes.find(
+    ({ tokenId, label }) => tokenId === instrument.key || label === instrument.outcome,
+  )
+  return found?.index ?? 0
+}
+
+function copyLadder(track: Track, source: Ladder): void {
+  const { ladder } = track
+  ladder.clear()
+  ladder.rescale(source.decimals)
+  for (const key of source.keys()) ladder.apply(key, source.size[key]!)
+  track.rescaled()
+  track.started = true
+}
+
+// Our own book: orders that arrive between two rows must meet the first of them, and the replay's
+// ladder is already at the second when its event comes.
+function applyChanges(track: Track, columns: BookColumns, row: number): void {
+  const { ladder } = track
+  if (columns.priceDecimals > ladder.decimals) {
+    ladder.rescale(columns.priceDecimals)
+    track.rescaled()
+  }
+  const { key, size, changeEnd } = columns
+  const end = changeEnd[row]!
+  let index = row === 0 ? 0 : changeEnd[row - 1]!
+  if (columns.priceDecimals === ladder.decimals) {
+    for (; index < end; index++) ladder.apply(key[index]!, size[index]!)
+    return
+  }
+  const factor = 10 ** (ladder.decimals - columns.priceDecimals)
+  for (; index < end; index++) {
+    const level = key[index]!
+    ladder.apply((level >>> 1) * factor * 2 + (level & 1), size[index]!)
+  }
+}
