@@ -181,7 +181,11 @@ export type BulkParams = RangeParams &
   }
 
 /** Parameters of a download. */
-export type DownloadParams = BulkParams & { readonly format?: FileFormat }
+export type DownloadParams = BulkParams & {
+  readonly format?: FileFormat
+  /** Leaves out so many bytes at the beginning, to go on with a broken download. */
+  readonly offset?: number
+}
 
 /** Parameters of a manifest. */
 export type ManifestParams = BulkParams & {

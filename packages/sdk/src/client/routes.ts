@@ -121,7 +121,7 @@ export const ROUTES = {
     'time_format',
   ]),
   coverage: named<CoverageParams>()('/v3/coverage', ['venue', 'market', ...STYLE]),
-  bulk: named<DownloadParams>()('/v3/bulk', [...SCOPE, 'format']),
+  bulk: named<DownloadParams>()('/v3/bulk', [...SCOPE, 'format', 'offset']),
   manifest: named<ManifestParams>()('/v3/bulk/manifest', [...SCOPE, 'formats', 'estimate']),
   whoami: named<{}>()('/v3/whoami', []),
   limits: named<{}>()('/v3/limits', []),

@@ -5,7 +5,7 @@ import { CONTENT_TYPES, fileNameOf } from './describe.ts'
 import { makeFile } from './file.ts'
 import { describeFiles, estimateFiles } from './manifest.ts'
 import { MANIFEST_SCHEMA } from './manifest-schema.ts'
-import { FORMAT_PARAM, MANIFEST_PARAMS, SCOPE_PARAMS, type BulkFormat } from './params.ts'
+import { FILE_PARAMS, MANIFEST_PARAMS, SCOPE_PARAMS, type BulkFormat } from './params.ts'
 import { MAX_DAYS, resolveScope, type ScopeQuery } from './scope.ts'
 import { walk } from './walk.ts'
 import type { WalkItem } from './walk-item.ts'
@@ -17,7 +17,7 @@ const BULK = defineRoute({
   summary: 'Download a market or a family',
   description: `All books, trades or samples of one market, or of a family of markets, of a day or of up to ${MAX_DAYS} days as one file. Markets come one after another by open time and id, rows by received time. NDJSON has gaps as lines and ends with a receipt; of the other formats both are in the manifest.`,
   path: {},
-  query: { ...SCOPE_PARAMS, ...FORMAT_PARAM },
+  query: { ...SCOPE_PARAMS, ...FILE_PARAMS },
   formats: ['ndjson', 'csv', 'arrow', 'parquet', 'tape'],
   async handle(request, context) {
     const format = formatOf(request)
@@ -30,7 +30,10 @@ const BULK = defineRoute({
       kind: 'stream',
       contentType: CONTENT_TYPES[format],
       headers: { 'Content-Disposition': `attachment; filename="${fileNameOf(scope, format)}"` },
-      body: makeFile(context, scope, format, signal, {}, items),
+      body: skipBytes(
+        makeFile(context, scope, format, signal, {}, items),
+        request.query.offset ?? 0,
+      ),
     }
   },
 })
@@ -91,6 +94,19 @@ function refuseUnfit(query: ScopeQuery, format: BulkFormat): void {
   const param = unfit.find((name) => query[name] !== undefined)
   if (param === undefined) return
   throw new Problem('invalid_parameter', `${param} has no meaning for format=${format}`, { param })
+}
+
+/** A file from a place on. What lies before it is made all the same: only the way to the client is saved. */
+async function* skipBytes(
+  file: AsyncIterable<Uint8Array>,
+  offset: number,
+): AsyncGenerator<Uint8Array> {
+  let left = offset
+  for await (const piece of file) {
+    const skipped = Math.min(left, piece.length)
+    left -= skipped
+    if (skipped < piece.length) yield skipped === 0 ? piece : piece.subarray(skipped)
+  }
 }
 
 async function begin(items: AsyncGenerator<WalkItem>): Promise<AsyncGenerator<WalkItem>> {

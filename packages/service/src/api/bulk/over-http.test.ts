@@ -38,6 +38,22 @@ describe('a download over HTTP', () => {
     }
   })
 
+  it('goes on from any byte', async () => {
+    const server = await createTestServer({ now: () => toMicros(NOW) })
+    for (const batch of makeMarket(3000)) await server.store.append(batch)
+    const key = server.keyOf('unlimited')
+    for (const format of ['ndjson', 'parquet', 'tape']) {
+      const address = `/v3/bulk?${SCOPE}&format=${format}`
+      const whole = (await server.ask(address, { key })).bytes
+      for (const offset of [0, 1, whole.length >> 1, whole.length - 1, whole.length, 1e12]) {
+        const rest = await server.ask(`${address}&offset=${offset}`, { key })
+        expect(Buffer.compare(rest.bytes, whole.subarray(offset))).toBe(0)
+      }
+    }
+    const wrong = await server.ask(`/v3/bulk?${SCOPE}&offset=-1`, { key })
+    expect([wrong.status, wrong.json()['param']]).toEqual([400, 'offset'])
+  })
+
   it('is refused with a problem, and by plan', async () => {
     const server = await createTestServer({ now: () => toMicros(NOW) })
     for (const batch of makeMarket(10)) await server.store.append(batch)

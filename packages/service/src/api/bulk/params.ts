@@ -4,6 +4,7 @@ import { Problem, SAMPLE_METRICS } from '@priorbook/sdk/wire'
 import {
   BOOK_PARAMS,
   flagParam,
+  integerParam,
   KNOWN_AT_PARAM,
   RANGE_PARAMS,
   required,
@@ -49,9 +50,14 @@ export const SCOPE_PARAMS = {
   ...KNOWN_AT_PARAM,
 }
 
-/** The parameter of a download alone. */
-export const FORMAT_PARAM = {
+/** The parameters of a download alone. */
+export const FILE_PARAMS = {
   format: wordParam(BULK_FORMATS, 'The format, ndjson by default; `Accept` does the same.'),
+  offset: integerParam(
+    0,
+    Number.MAX_SAFE_INTEGER,
+    'Leaves out so many bytes at the beginning of the file, to go on with a broken download.',
+  ),
 }
 
 /** The parameters of a manifest alone. */
