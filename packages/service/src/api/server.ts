@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fastify, type FastifyHttpOptions, type FastifyInstance } from 'fastify'
 import { toMicros, VENUE_IDS, type Micros } from '@priorbook/sdk/domain'
-import { Problem } from '@priorbook/sdk/wire'
+import { Problem, STREAM_PATH } from '@priorbook/sdk/wire'
 import type { Store } from '../store/store.ts'
 import type { AccountDesk, RecorderPulse } from './account/desk.ts'
 import { createDocuments } from './account/documents.ts'
@@ -23,6 +23,12 @@ import { Turnstile } from './http/turnstile.ts'
 import { createCursorCodec } from './kit/cursor.ts'
 import type { ApiContext, Notice, Route } from './kit/route.ts'
 import { ROUTES } from './routes.ts'
+import {
+  createStreamServer,
+  DEMO_STREAM_PATH,
+  isStreamUpgrade,
+  type StreamOptions,
+} from './stream/index.ts'
 
 /** What a server serves, from where and to whom. */
 export type ApiServerOptions = {
@@ -41,6 +47,8 @@ export type ApiServerOptions = {
   readonly now?: () => Micros
   readonly routes?: readonly Route[]
   readonly timeouts?: Partial<Timeouts>
+  /** Clocks and bounds of the stream. */
+  readonly stream?: Pick<StreamOptions, 'timing' | 'limits'>
 }
 
 /** A server of the interface. */
@@ -70,6 +78,8 @@ const OPEN_PLAN: Plan = {
   per_second: null,
   per_minute: null,
   features: [],
+  // Of all connections without a key together.
+  stream: { connections: 50, subscriptions: 3, instruments: 50, replays: 1 },
 }
 // Counted by address: enough for a page in a browser, too little to be a service for free.
 const DEMO_PLAN: Plan = { ...OPEN_PLAN, name: 'demo', per_second: 50, per_minute: 1500 }
@@ -108,6 +118,8 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
       headersTimeout: timeouts.headersMs,
       connectionsCheckingInterval: timeouts.checkMs,
       requireHostHeader: false,
+      // Everything else that wants another protocol is answered as if it did not.
+      shouldUpgradeCallback: isStreamUpgrade,
     },
     // Handlers see GET alone: what another method means is decided with the key, not by the router.
     rewriteUrl(raw) {
@@ -181,9 +193,10 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   }
 
   const { demo } = options
+  let demoContext: ApiContext | undefined
   if (demo !== undefined) {
     const secrets = access.cursorSecrets.map((secret) => deriveSecret(secret, 'demo'))
-    const demoContext: ApiContext = {
+    demoContext = {
       store: demo.store,
       cursors: createCursorCodec(secrets),
       now,
@@ -196,6 +209,22 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
         serve(toDemoAddress(address), post)
       }
     }
+  }
+  const stream = createStreamServer({
+    access,
+    context,
+    log,
+    nextId: nextRequestId,
+    ...options.stream,
+    ...(demoContext === undefined ? {} : { demo: { context: demoContext, grant: open } }),
+  })
+  stream.attach(app.server)
+  for (const address of [STREAM_PATH, DEMO_STREAM_PATH]) {
+    app.get(address, (request, reply) => {
+      reply.hijack()
+      const isOpen = address === DEMO_STREAM_PATH
+      pass(request.raw, reply.raw, undefined, {}, '', { isOpen, refusal: upgradeRequired() })
+    })
   }
   app.get('/v3/demo/*', (request, reply) => {
     reply.hijack()
@@ -220,9 +249,11 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     },
     async close(deadlineMs = CLOSE_MS) {
       const { server } = app
+      const end = performance.now() + deadlineMs
+      await stream.close(deadlineMs)
       // A connection that finishes its request now is idle, not closed.
       const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS)
-      const timer = setTimeout(() => server.closeAllConnections(), deadlineMs)
+      const timer = setTimeout(() => server.closeAllConnections(), end - performance.now())
       try {
         await app.close()
       } finally {
@@ -231,6 +262,12 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
       }
     },
   }
+}
+
+function upgradeRequired(): Problem {
+  return new Problem('upgrade_required', 'the stream is a WebSocket', {
+    hint: 'Connect by wss:// or ws:// with a WebSocket client; /docs says how.',
+  })
 }
 
 /** True for routes that the demo copies: those that read the store. */

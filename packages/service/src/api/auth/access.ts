@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { toMicros, type Micros } from '@priorbook/sdk/domain'
 import { createAuthenticator, type Authenticator } from './authenticator.ts'
+import { openConnections, type Connections } from './connections.ts'
 import { CONTROL_FILE, openControl } from './control.ts'
 import { hashKey } from './key-text.ts'
 import { createKeyRing, type KeyRing } from './keys.ts'
@@ -15,6 +16,7 @@ export type Access = {
   readonly plans: PlanBook
   readonly authenticator: Authenticator
   readonly limiter: Limiter
+  readonly connections: Connections
   readonly usage: UsageMeter
   /** Newest first; the first one signs cursors. */
   readonly cursorSecrets: readonly Uint8Array[]
@@ -37,12 +39,14 @@ export function openAccess(
   const database = openControl(join(dataPath, CONTROL_FILE))
   const keys = createKeyRing(database, now)
   const limiter = openLimiter(join(dataPath, LIMITS_FILE), onTrouble)
+  const connections = openConnections(join(dataPath, LIMITS_FILE), onTrouble)
   const usage = createUsageMeter(database, onTrouble)
   return {
     keys,
     plans,
     authenticator: createAuthenticator(keys, plans),
     limiter,
+    connections,
     usage,
     cursorSecrets: readSecrets(database, 'cursor', now()),
     demoKey(plan) {
@@ -52,6 +56,7 @@ export function openAccess(
     },
     close() {
       usage.close()
+      connections.close()
       limiter.close()
       database.close()
     },

@@ -12,6 +12,14 @@ export {
   type Limiter,
   type LimitState,
 } from './limiter.ts'
-export { DEFAULT_PLANS, openPlanBook, PLANS_FILE, type Plan, type PlanBook } from './plans.ts'
+export { openConnections, type Connections } from './connections.ts'
+export {
+  DEFAULT_PLANS,
+  openPlanBook,
+  PLANS_FILE,
+  type Plan,
+  type PlanBook,
+  type StreamTerms,
+} from './plans.ts'
 export { deriveKeyText, deriveSecret, readSecrets } from './secrets.ts'
 export { createUsageMeter, type UsageMeter, type UsageRow } from './usage.ts'

@@ -6,6 +6,29 @@ import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 /** The name of the operators' own plans in a data folder. */
 export const PLANS_FILE = 'plans.json'
 
+const STREAM_SCHEMA = Type.Object(
+  {
+    /** Connections of a key at a time, over all processes. */
+    connections: Type.Integer({ minimum: 0 }),
+    /** Of one connection. */
+    subscriptions: Type.Integer({ minimum: 0 }),
+    instruments: Type.Integer({ minimum: 0 }),
+    replays: Type.Integer({ minimum: 0 }),
+  },
+  { additionalProperties: false },
+)
+
+/** What a plan allows on the stream. */
+export type StreamTerms = Static<typeof STREAM_SCHEMA>
+
+// Of plans that operators wrote before there was a stream.
+const STREAM_DEFAULT: StreamTerms = {
+  connections: 10,
+  subscriptions: 50,
+  instruments: 2000,
+  replays: 4,
+}
+
 const PLAN_SCHEMA = Type.Object(
   {
     /** Cheapest first: a refusal names the first plan that would do. */
@@ -20,6 +43,7 @@ const PLAN_SCHEMA = Type.Object(
     per_second: Type.Union([Type.Integer({ minimum: 1, maximum: 60_000 }), Type.Null()]),
     per_minute: Type.Union([Type.Integer({ minimum: 1, maximum: 60_000 }), Type.Null()]),
     features: Type.Array(Type.Union([Type.Literal('audit'), Type.Literal('bulk_beyond_31_days')])),
+    stream: Type.Optional(STREAM_SCHEMA),
   },
   { additionalProperties: false },
 )
@@ -30,7 +54,10 @@ const FILE_SCHEMA = Type.Object(
 )
 
 /** What a plan allows; the words are those of `plans.json`. */
-export type Plan = Static<typeof PLAN_SCHEMA> & { readonly name: string }
+export type Plan = Static<typeof PLAN_SCHEMA> & {
+  readonly name: string
+  readonly stream: StreamTerms
+}
 
 /** The plans that come with the service. */
 export const DEFAULT_PLANS: readonly Plan[] = [
@@ -43,6 +70,7 @@ export const DEFAULT_PLANS: readonly Plan[] = [
     per_second: 1,
     per_minute: null,
     features: [],
+    stream: { connections: 2, subscriptions: 5, instruments: 100, replays: 1 },
   },
   {
     name: 'quant',
@@ -53,6 +81,7 @@ export const DEFAULT_PLANS: readonly Plan[] = [
     per_second: 25,
     per_minute: 1000,
     features: [],
+    stream: STREAM_DEFAULT,
   },
   {
     name: 'desk',
@@ -63,6 +92,7 @@ export const DEFAULT_PLANS: readonly Plan[] = [
     per_second: 100,
     per_minute: null,
     features: ['audit', 'bulk_beyond_31_days'],
+    stream: { connections: 50, subscriptions: 200, instruments: 10_000, replays: 16 },
   },
   {
     name: 'unlimited',
@@ -73,6 +103,7 @@ export const DEFAULT_PLANS: readonly Plan[] = [
     per_second: null,
     per_minute: null,
     features: ['audit', 'bulk_beyond_31_days'],
+    stream: { connections: 10_000, subscriptions: 10_000, instruments: 1_000_000, replays: 64 },
   },
 ]
 
@@ -132,6 +163,8 @@ function readPlans(file: string): readonly Plan[] {
   }
   const own = (said as Static<typeof FILE_SCHEMA>).plans
   const plans = new Map(DEFAULT_PLANS.map((plan) => [plan.name, plan]))
-  for (const [name, plan] of Object.entries(own)) plans.set(name, { name, ...plan })
+  for (const [name, plan] of Object.entries(own)) {
+    plans.set(name, { name, ...plan, stream: plan.stream ?? STREAM_DEFAULT })
+  }
   return [...plans.values()].sort((a, b) => a.rank - b.rank)
 }

@@ -17,7 +17,15 @@ export type UsageRow = {
 
 /** Counts what keys do. */
 export interface UsageMeter {
-  note(keyId: string, route: string, status: number, rows: number, bytes: number): void
+  /** `requests` is 0 for what a request that was counted sends later. */
+  note(
+    keyId: string,
+    route: string,
+    status: number,
+    rows: number,
+    bytes: number,
+    requests?: number,
+  ): void
   /** What was counted and written of a key, with what waits in this process. */
   read(keyId: string, firstDay: number): readonly UsageRow[]
   flush(): void
@@ -79,7 +87,7 @@ export function createUsageMeter(
   const timer = setInterval(flush, FLUSH_MS).unref()
 
   return {
-    note(keyId, route, status, rows, bytes) {
+    note(keyId, route, status, rows, bytes, requests = 1) {
       let routes = waiting.get(keyId)
       if (routes === undefined) waiting.set(keyId, (routes = new Map()))
       let counts = routes.get(route)
@@ -87,7 +95,7 @@ export function createUsageMeter(
         counts = { requests: 0, refused: 0, limited: 0, rows: 0, bytes: 0 }
         routes.set(route, counts)
       }
-      counts.requests++
+      counts.requests += requests
       if (status >= 400) counts.refused++
       if (status === 429) counts.limited++
       counts.rows += rows

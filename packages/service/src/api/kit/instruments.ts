@@ -16,13 +16,24 @@ export async function instrumentsOf(
   { store }: ApiContext,
   record: MarketRecord,
 ): Promise<readonly MarketInstrument[]> {
-  let named = namedBy.get(record)
-  if (named === undefined) namedBy.set(record, (named = nameInstruments(record)))
+  const named = namedInstruments(record)
   if (named.length > 0) return named
   const recorded = await store.instruments(record.venue)
   return recorded
     .filter(({ instrument }) => instrument.market === record.marketId)
     .map(({ instrument: { key } }, index) => ({ ...sharedBy(record), key, index, tokenId: key }))
+}
+
+/** What rows of an instrument say about where they belong, as far as the record of its market tells. */
+export function instrumentOf(record: MarketRecord, key: string): MarketInstrument {
+  const named = namedInstruments(record).find((instrument) => instrument.key === key)
+  return named ?? { ...sharedBy(record), key, index: 0, tokenId: key }
+}
+
+function namedInstruments(record: MarketRecord): readonly MarketInstrument[] {
+  let named = namedBy.get(record)
+  if (named === undefined) namedBy.set(record, (named = nameInstruments(record)))
+  return named
 }
 
 // Requests for a market meet the same record again and again, and what is rendered once for an

@@ -1,0 +1,10 @@
+/** The stream: live rows and replays over one socket. */
+export {
+  createStreamServer,
+  DEMO_STREAM_PATH,
+  isStreamUpgrade,
+  type StreamOptions,
+  type StreamPulse,
+  type StreamServer,
+} from './server.ts'
+export { STREAM_TIMING, type StreamTiming } from './session.ts'

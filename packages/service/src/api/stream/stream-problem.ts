@@ -1,0 +1,37 @@
+import { Problem, STREAM_ERRORS, type StreamErrorCode } from '@priorbook/sdk/wire'
+import { redactKeys } from '../auth/key-text.ts'
+import { toProblem } from '../http/problem-body.ts'
+
+/** A request of a socket that cannot be done, for a reason that only the stream has. */
+export class StreamProblem extends Error {
+  readonly code: StreamErrorCode
+  readonly hint: string | undefined
+
+  constructor(code: StreamErrorCode, detail: string = STREAM_ERRORS[code], hint?: string) {
+    super(detail)
+    this.name = 'StreamProblem'
+    this.code = code
+    this.hint = hint
+  }
+}
+
+/** The message `error` for a failure; undefined for one that nobody foresaw. No key comes back in it. */
+export function toErrorMessage(error: unknown, id?: string): string | undefined {
+  const problem = error instanceof StreamProblem ? error : toProblem(error)
+  if (problem === undefined) return undefined
+  const hint = problem instanceof Problem ? problem.fields.hint : problem.hint
+  const more =
+    problem instanceof Problem
+      ? { param: problem.fields.param, allowed: problem.fields.allowed, plan: problem.fields.plan }
+      : {}
+  return redactKeys(
+    JSON.stringify({
+      type: 'error',
+      code: problem.code,
+      message: problem.message,
+      id,
+      hint,
+      ...more,
+    }),
+  )
+}

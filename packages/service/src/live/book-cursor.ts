@@ -1,0 +1,100 @@
+import {
+  applyRow,
+  applyRows,
+  BookColumns,
+  Ladder,
+  loadBase,
+  type BookRun,
+} from '@priorbook/sdk/tape'
+
+/** Walks along the rows of an instrument and holds the book after the last one. */
+export class BookCursor {
+  readonly ladder = new Ladder()
+  /** The sequence of the last row; 0 before the first. */
+  sequence = 0
+  private last: BookColumns | undefined
+
+  /** Goes to a row, wherever the cursor was. */
+  jump({ columns, firstSequence }: BookRun, row: number): void {
+    this.jumpBefore({ columns, firstSequence, from: row, to: row + 1 }, row)
+    this.step({ columns, firstSequence, from: row, to: row + 1 }, row)
+  }
+
+  /** Goes to the row before one, wherever the cursor was; the row itself is not known. */
+  jumpBefore({ columns, firstSequence }: BookRun, row: number): void {
+    loadBase(this.ladder, columns)
+    applyRows(this.ladder, columns, 0, row)
+    this.sequence = firstSequence + row - 1
+  }
+
+  /** Goes to the next row and gives it alone, in the ticks of the ladder. */
+  step({ columns, firstSequence }: BookRun, row: number): BookColumns {
+    const { ladder } = this
+    const changes = columns.changeEnd[row]! - columns.changeStart(row)
+    const single = new BookColumns(columns.priceDecimals, 1, changes)
+    single.pushRows(columns, row, row + 1)
+    if (single.priceDecimals > ladder.decimals) ladder.rescale(single.priceDecimals)
+    else single.rescale(ladder.decimals)
+    applyRow(ladder, single, 0)
+    this.sequence = firstSequence + row
+    this.last = single
+    return single
+  }
+
+  /** True when a row is the one after the last. */
+  precedes({ firstSequence }: BookRun, row: number): boolean {
+    return firstSequence + row === this.sequence + 1
+  }
+
+  /** The last row, on top of the whole book that it made. */
+  whole(): BookColumns {
+    const { ladder } = this
+    const last = this.last!
+    const columns = new BookColumns(ladder.decimals, 1, 1)
+    columns.pushRows(last, 0, 1)
+    columns.baseKey = ladder.keys()
+    columns.baseSize = columns.baseKey.map((key) => ladder.size[key]!)
+    return columns
+  }
+
+  /** The last row with other changes: those that lead from an older book to this one. */
+  since(before: Ladder): BookColumns {
+    const last = this.last!
+    const columns = new BookColumns(this.ladder.decimals, 1, 1)
+    const head = {
+      received: last.received[0]!,
+      source: last.source[0]!,
+      venueSeq: last.venueSeq[0]!,
+      channel: last.channel[0]!,
+      journal: last.journal[0]!,
+      flags: last.flags[0]!,
+    }
+    const { keys, sizes } = differenceOf(before, this.ladder)
+    columns.push(head, keys, sizes)
+    return columns
+  }
+
+  /** The last row as it is. */
+  row(): BookColumns {
+    return this.last!
+  }
+}
+
+/** The levels that lead from one book to another: bids best first, then asks best first; 0 for those that go. */
+export function differenceOf(
+  before: Ladder,
+  after: Ladder,
+): { readonly keys: readonly number[]; readonly sizes: readonly number[] } {
+  before.rescale(Math.max(before.decimals, after.decimals))
+  after.rescale(before.decimals)
+  const changed = after.keys().filter((key) => before.size[key] !== after.size[key])
+  const gone = before.keys().filter((key) => after.size[key] === 0)
+  const keys = [...changed, ...gone].sort(byBest)
+  return { keys, sizes: keys.map((key) => after.size[key]!) }
+}
+
+function byBest(left: number, right: number): number {
+  const side = (left & 1) - (right & 1)
+  if (side !== 0) return side
+  return (left & 1) === 0 ? right - left : left - right
+}

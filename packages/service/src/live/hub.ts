@@ -1,0 +1,477 @@
+import {
+  instrumentName,
+  type Gap,
+  type Instrument,
+  type MarketRecord,
+  type VenueId,
+} from '@priorbook/sdk/domain'
+import type { BookColumns } from '@priorbook/sdk/tape'
+import { GapBoard } from './gap-board.ts'
+import type { LiveChanges, LiveMarket, LiveSource } from './source.ts'
+import type { LiveStyle, LiveText } from './style.ts'
+import type { Subscriber } from './subscriber.ts'
+import type { Subscription } from './subscription.ts'
+import { Topic } from './topic.ts'
+import { Turns } from './turns.ts'
+
+/** What a hub is made of. */
+export type HubOptions<Style extends LiveStyle, Context> = {
+  readonly source: LiveSource
+  readonly text: LiveText<Style, Context>
+  /** What rows of an instrument say about where they belong. */
+  contextOf(instrument: Instrument, record: MarketRecord | undefined): Context
+  /** Told of what went wrong; the hub goes on. */
+  onTrouble(error: unknown): void
+}
+
+// A commit reaches subscribers within this and the time of its rows.
+const TICK_MS = 10
+const CHECK_MS = 250
+const PAGE = 512
+// Topics that are begun anew in one turn, so that the others do not wait long.
+const SLICE = 16
+const REMEMBERED_RECORDS = 20_000
+
+/**
+ * Hands new rows of the store to subscribers, each row written once for everybody who wants it alike.
+ * All that changes topics happens in turns, one after the other, so that rows keep their order.
+ */
+export class Hub<Style extends LiveStyle, Context> {
+  readonly topics = new Map<string, Topic<Style, Context>>()
+  readonly gaps = new GapBoard()
+  private readonly byMarket = new Map<string, Set<Topic<Style, Context>>>()
+  readonly turns = new Turns()
+  readonly source: LiveSource
+  readonly text: LiveText<Style, Context>
+  private readonly options: HubOptions<Style, Context>
+  private readonly subscribers = new Set<Subscriber>()
+  private readonly subscriptions = new Set<Subscription<Style, Context>>()
+  /** Instruments of the store that were compared with all subscriptions. */
+  private readonly compared = new Set<string>()
+  private readonly records = new Map<string, LiveMarket | undefined>()
+  private follower: Awaited<ReturnType<LiveSource['follow']>> | undefined
+  private mustLook: NonNullable<LiveChanges['missed']> | undefined
+  private timer: NodeJS.Timeout | undefined
+  private checkTimer: NodeJS.Timeout | undefined
+  private isClosed = false
+
+  constructor(options: HubOptions<Style, Context>) {
+    this.options = options
+    this.source = options.source
+    this.text = options.text
+  }
+
+  /** How many there are. */
+  get counts(): { subscribers: number; subscriptions: number; instruments: number } {
+    return {
+      subscribers: this.subscribers.size,
+      subscriptions: this.subscriptions.size,
+      instruments: this.topics.size,
+    }
+  }
+
+  /** Adds a reader, who is watched from now on. */
+  enter(subscriber: Subscriber): void {
+    this.subscribers.add(subscriber)
+    this.checkTimer ??= setInterval(() => {
+      for (const one of this.subscribers) one.check(performance.now())
+    }, CHECK_MS)
+  }
+
+  /** Takes a reader out. */
+  leave(subscriber: Subscriber): void {
+    this.subscribers.delete(subscriber)
+    if (this.subscribers.size > 0) return
+    clearInterval(this.checkTimer)
+    this.checkTimer = undefined
+  }
+
+  /** Begins to follow for a subscription: from now on instruments that it wants join by themselves. */
+  async open(subscription: Subscription<Style, Context>): Promise<void> {
+    await this.turns.take(async () => {
+      this.follower ??= await this.source.follow()
+      this.subscriptions.add(subscription)
+      this.compared.clear()
+    })
+    this.schedule()
+  }
+
+  /** Ends a subscription. */
+  end(subscription: Subscription<Style, Context>): void {
+    this.subscriptions.delete(subscription)
+    for (const topic of subscription.topics) this.part(topic, subscription)
+    if (this.subscriptions.size > 0) return
+    clearTimeout(this.timer)
+    this.timer = undefined
+    this.follower?.close()
+    this.follower = undefined
+    this.mustLook = undefined
+    this.compared.clear()
+    this.records.clear()
+    this.gaps.clear()
+  }
+
+  /** The topic of an instrument at the newest row, or before the first of an instrument that is new. */
+  async topicOf(instrument: Instrument, newSince = Infinity): Promise<Topic<Style, Context>> {
+    const name = instrumentName(instrument)
+    const known = this.topics.get(name)
+    if (known !== undefined) return known
+    const { venue, market, key } = instrument
+    const topic = new Topic<Style, Context>(instrument, await this.contextOf(instrument))
+    const ref = { venue, key }
+    const facts = await this.source.instrument(ref)
+    const isNew = facts === undefined || facts.firstReceived >= newSince
+    if (!isNew) {
+      const run = await this.source.latest(ref)
+      if (run !== undefined) topic.cursor.jump(run, run.from)
+      const { ordinals } = await this.source.trades({ ...ref, order: 'desc', limit: 1 })
+      topic.lastTrade = ordinals.at(-1) ?? 0
+    }
+    this.topics.set(name, topic)
+    const beside = this.byMarket.get(`${venue}/${market}`)
+    if (beside === undefined) this.byMarket.set(`${venue}/${market}`, new Set([topic]))
+    else beside.add(topic)
+    return topic
+  }
+
+  /** What rows of an instrument say about where they belong. */
+  async contextOf(instrument: Instrument): Promise<Context> {
+    const market = await this.recordOf(instrument.venue, instrument.market)
+    return this.options.contextOf(instrument, market?.record)
+  }
+
+  /** The newest record of a market, remembered until it changes. */
+  async recordOf(venue: VenueId, marketId: string): Promise<LiveMarket | undefined> {
+    const name = `${venue}/${marketId}`
+    if (this.records.has(name)) return this.records.get(name)
+    const market = await this.source.market(venue, marketId)
+    if (this.records.size >= REMEMBERED_RECORDS) this.records.clear()
+    this.records.set(name, market)
+    return market
+  }
+
+  /** Brings a topic to the newest row; in a turn. `gaps` are told where they belong between the rows. */
+  async pump(topic: Topic<Style, Context>, gaps: readonly Gap[] = []): Promise<void> {
+    const { venue, key } = topic.instrument
+    const waiting = gaps.toSorted((a, b) => a.afterSequence - b.afterSequence || a.start - b.start)
+    for (;;) {
+      const after = topic.cursor.sequence
+      const page = await this.source.books({
+        venue,
+        key,
+        order: 'asc',
+        after,
+        limit: PAGE,
+        numbers: true,
+      })
+      for (const gap of page.corrupt) if (this.gaps.take(gap)) this.tellGap(gap)
+      for (const run of page.runs) {
+        for (let row = run.from; row < run.to; row++) {
+          const sequence = run.firstSequence + row
+          while (waiting.length > 0 && waiting[0]!.afterSequence < sequence) {
+            this.flushBooks(topic)
+            this.tellGap(waiting.shift()!)
+          }
+          if (topic.cursor.sequence > 0 && !topic.cursor.precedes(run, row)) {
+            this.flushBooks(topic)
+            topic.cursor.jump(run, row)
+            this.restart(topic)
+            continue
+          }
+          this.deliver(topic, topic.cursor.step(run, row))
+        }
+      }
+      if (!page.hasMore) break
+    }
+    this.flushBooks(topic)
+    for (const gap of waiting) this.tellGap(gap)
+    await this.pumpTrades(topic)
+  }
+
+  /** Hands everything over that was written in a turn. */
+  flush(): void {
+    for (const subscriber of this.subscribers) subscriber.flush()
+  }
+
+  /** Begins anew what a reader has missed, now that it reads again. */
+  async recover(subscriber: Subscriber): Promise<void> {
+    while (subscriber.missed.size > 0 && !subscriber.lags && !subscriber.isClosed) {
+      await this.turns.take(async () => {
+        let count = 0
+        for (const [channel, missed] of subscriber.missed) {
+          if (count++ === SLICE || subscriber.lags) break
+          subscriber.missed.delete(channel)
+          channel.recover(subscriber, missed)
+        }
+      })
+      await subscriber.room()
+    }
+  }
+
+  /** Ends everything. */
+  async close(): Promise<void> {
+    this.isClosed = true
+    clearTimeout(this.timer)
+    clearInterval(this.checkTimer)
+    await this.turns.take(async () => {
+      this.follower?.close()
+      this.follower = undefined
+    })
+  }
+
+  private part(topic: Topic<Style, Context>, subscription: Subscription<Style, Context>): void {
+    topic.leave(subscription)
+    this.drop(topic)
+  }
+
+  /** Forgets a topic that nobody reads. */
+  drop(topic: Topic<Style, Context>): void {
+    if (topic.subscriptions.size > 0) return
+    const { venue, market, key } = topic.instrument
+    this.topics.delete(instrumentName(topic.instrument))
+    this.gaps.forget(venue, key)
+    const beside = this.byMarket.get(`${venue}/${market}`)
+    beside?.delete(topic)
+    if (beside?.size === 0) {
+      this.byMarket.delete(`${venue}/${market}`)
+      this.gaps.forget(venue, market)
+    }
+  }
+
+  /** True while a subscription is open. */
+  has(subscription: Subscription<Style, Context>): boolean {
+    return this.subscriptions.has(subscription)
+  }
+
+  /** Lets instruments go whose market has ended; should rows come, they join again. */
+  release(subscription: Subscription<Style, Context>): void {
+    for (const topic of subscription.topics) {
+      const { venue, market } = topic.instrument
+      const status = this.records.get(`${venue}/${market}`)?.record.status
+      if (status !== 'resolved' && status !== 'voided') continue
+      this.part(topic, subscription)
+      this.compared.delete(instrumentName(topic.instrument))
+    }
+  }
+
+  private schedule(delayMs = TICK_MS): void {
+    if (this.timer !== undefined || this.isClosed) return
+    this.timer = setTimeout(() => {
+      const started = performance.now()
+      void this.turns
+        .take(() => this.tick())
+        .then(() => {
+          this.timer = undefined
+          if (this.subscriptions.size === 0) return
+          this.schedule(Math.max(1, TICK_MS - (performance.now() - started)))
+        })
+    }, delayMs)
+  }
+
+  private async tick(): Promise<void> {
+    try {
+      const changes = await this.follower?.take()
+      if (changes?.missed !== undefined && this.mustLook !== 'rebuilt') {
+        this.mustLook = changes.missed
+      }
+      if (this.mustLook !== undefined) await this.lookAtAll(this.mustLook)
+      else if (changes !== undefined) await this.apply(changes)
+      this.mustLook = undefined
+    } catch (error) {
+      // What was named is not named again: the next turn looks at everything.
+      this.mustLook ??= 'behind'
+      this.options.onTrouble(error)
+    }
+    const now = Date.now()
+    for (const topic of this.topics.values()) {
+      for (const channel of topic.books.values()) {
+        if (!channel.waits) continue
+        channel.release(now)
+        channel.flush()
+      }
+    }
+    this.flush()
+  }
+
+  private async apply(changes: LiveChanges): Promise<void> {
+    for (const { venue, marketId } of changes.markets) await this.renewMarket(venue, marketId)
+    const own = new Map<string, Gap[]>()
+    const late: Gap[] = []
+    for (const gap of changes.gaps) {
+      if (!this.gaps.take(gap)) continue
+      const name = `${gap.venue}:${gap.key}`
+      if (gap.scope === 'instrument') own.set(name, [...(own.get(name) ?? []), gap])
+      else if (gap.end === undefined) late.push(gap)
+      else this.tellGap(gap)
+    }
+    const changed = new Map<string, Instrument>()
+    for (const instrument of [...changes.books, ...changes.trades]) {
+      changed.set(instrumentName(instrument), instrument)
+    }
+    for (const [name, instrument] of changed) {
+      if (!this.compared.has(name)) await this.compare(instrument)
+    }
+    for (const name of new Set([...changed.keys(), ...own.keys()])) {
+      const topic = this.topics.get(name)
+      if (topic !== undefined) await this.pump(topic, own.get(name))
+    }
+    for (const gap of late) this.tellGap(gap)
+  }
+
+  // Where the log was cut before it was read, every topic is compared with the store.
+  private async lookAtAll(why: NonNullable<LiveChanges['missed']>): Promise<void> {
+    this.compared.clear()
+    const names = new Map<string, { venue: VenueId; key: string }>()
+    const markets = new Map<string, { venue: VenueId; marketId: string }>()
+    for (const { instrument } of this.topics.values()) {
+      const { venue, market } = instrument
+      names.set(venue, { venue, key: '' })
+      if (market !== instrument.key) names.set(`${venue}/${market}`, { venue, key: market })
+      markets.set(`${venue}/${market}`, { venue, marketId: market })
+    }
+    for (const { venue, marketId } of markets.values()) await this.renewMarket(venue, marketId)
+    const since = Date.now() * 1000 - 3_600_000_000
+    for (const name of names.values()) {
+      for (const gap of await this.source.gaps({ ...name, start: since })) {
+        if (this.gaps.take(gap)) this.tellGap(gap)
+      }
+    }
+    for (const topic of this.topics.values()) {
+      const { venue, key } = topic.instrument
+      if (why === 'rebuilt') await this.reload(topic)
+      const gaps = await this.source.gaps({ venue, key, start: since })
+      await this.pump(
+        topic,
+        gaps.filter((gap) => this.gaps.take(gap)),
+      )
+    }
+  }
+
+  private async reload(topic: Topic<Style, Context>): Promise<void> {
+    const { venue, key } = topic.instrument
+    const run = await this.source.latest({ venue, key })
+    if (run === undefined) return
+    topic.cursor.jump(run, run.from)
+    this.restart(topic)
+  }
+
+  // Rows lie between where a topic was and where it is: its readers begin anew.
+  private restart(topic: Topic<Style, Context>): void {
+    const readers = new Set<Subscriber>()
+    for (const channel of topic.books.values()) {
+      channel.jump('rebuilt')
+      for (const { subscriber } of channel.members) readers.add(subscriber)
+    }
+    for (const subscriber of readers) {
+      this.recover(subscriber).catch((error: unknown) => this.options.onTrouble(error))
+    }
+  }
+
+  // Instruments that somebody wants join; each is compared once for each set of subscriptions.
+  private async compare(instrument: Instrument): Promise<void> {
+    const name = instrumentName(instrument)
+    this.compared.add(name)
+    const record = (await this.recordOf(instrument.venue, instrument.market))?.record
+    if (record === undefined) {
+      this.compared.delete(name)
+      return
+    }
+    for (const subscription of this.subscriptions) {
+      if (subscription.pending.has(name) || !subscription.wants(record)) continue
+      const known = this.topics.get(name)
+      if (known !== undefined && subscription.topics.has(known)) continue
+      if (!subscription.admits(name)) continue
+      const topic = await this.topicOf(instrument, subscription.since)
+      this.join(topic, subscription, null, null)
+    }
+  }
+
+  /** Adds a subscription to a topic; `has` and `lastTrade` are the last rows that its reader has. */
+  join(
+    topic: Topic<Style, Context>,
+    subscription: Subscription<Style, Context>,
+    has: number | null,
+    lastTrade: number | null,
+  ): void {
+    topic.subscriptions.add(subscription)
+    subscription.topics.add(topic)
+    const { datasets, style } = subscription
+    if (datasets.has('books')) topic.bookChannel(style, this.text).join(subscription, has)
+    if (datasets.has('trades')) topic.tradeChannel(style, this.text).join(subscription, lastTrade)
+  }
+
+  private async renewMarket(venue: VenueId, marketId: string): Promise<void> {
+    const name = `${venue}/${marketId}`
+    const before = this.records.get(name)
+    this.records.delete(name)
+    const news =
+      before === undefined
+        ? [await this.source.market(venue, marketId)]
+        : await this.source.revisions(venue, marketId, { after: before.revision, limit: 100 })
+    const last = news.at(-1)
+    if (last === undefined) {
+      this.records.set(name, before)
+      return
+    }
+    this.records.set(name, last)
+    for (const subscription of this.subscriptions) {
+      if (!subscription.datasets.has('markets') || !subscription.wants(last.record)) continue
+      for (const market of news) {
+        subscription.subscriber.send(this.text.market(subscription.style, market!))
+      }
+    }
+    for (const topic of this.byMarket.get(name) ?? []) {
+      topic.context = this.options.contextOf(topic.instrument, last.record)
+    }
+  }
+
+  private deliver(topic: Topic<Style, Context>, single: BookColumns): void {
+    let made: BookColumns | undefined
+    const whole = (): BookColumns => (made ??= topic.cursor.whole())
+    for (const channel of topic.books.values()) channel.take(single, whole)
+  }
+
+  private flushBooks(topic: Topic<Style, Context>): void {
+    for (const channel of topic.books.values()) channel.flush()
+  }
+
+  private async pumpTrades(topic: Topic<Style, Context>): Promise<void> {
+    const { venue, key } = topic.instrument
+    for (;;) {
+      const after = topic.lastTrade
+      const page = await this.source.trades({ venue, key, order: 'asc', after, limit: PAGE })
+      const last = page.ordinals.at(-1)
+      if (last === undefined) return
+      for (const channel of topic.trades.values()) channel.deliver(page.rows, page.ordinals)
+      topic.lastTrade = last
+      if (!page.hasMore) return
+    }
+  }
+
+  /** Tells a gap to everybody whom it concerns. */
+  tellGap(gap: Gap): void {
+    const readers = new Set<Subscription<Style, Context>>()
+    if (gap.scope === 'instrument') {
+      const topic = this.topics.get(`${gap.venue}:${gap.key}`)
+      for (const one of topic?.subscriptions ?? []) readers.add(one)
+    } else {
+      for (const { instrument, subscriptions } of this.topics.values()) {
+        if (instrument.venue !== gap.venue) continue
+        if (gap.scope === 'market' && instrument.market !== gap.key) continue
+        for (const one of subscriptions) readers.add(one)
+      }
+    }
+    const topic = this.topics.get(`${gap.venue}:${gap.key}`)
+    // A row that waits for its time was seen before the gap.
+    for (const channel of topic?.books.values() ?? []) channel.settle()
+    const made = new Map<string, Uint8Array>()
+    const told = new Set<Subscriber>()
+    for (const { subscriber, style } of readers) {
+      if (told.has(subscriber)) continue
+      told.add(subscriber)
+      let bytes = made.get(style.name)
+      if (bytes === undefined) made.set(style.name, (bytes = this.text.gap(style, gap)))
+      subscriber.send(bytes)
+    }
+  }
+}
