@@ -67,6 +67,8 @@ export class CellMarket {
   forecasts: Forecasts | undefined
   paid = 0
   firstFillAt = 0
+  /** The cost that is counted as bound. */
+  boundCost = 0
 
   constructor(state: MarketState, account: Account) {
     this.state = state

@@ -1,6 +1,7 @@
 import { MONEY_ONE } from './money.ts'
 import { POW10, VENUES, type VenueId } from '../domain/index.ts'
-import type { Cell, CellWorld } from './cell.ts'
+import type { CellDesk } from './cell-desk.ts'
+import type { CellWorld } from './cell-options.ts'
 import { outcomeIndex } from './engine-order.ts'
 import type { Random } from './random.ts'
 import type { BookView, MarketView, Params, PositionView, StrategyContext } from './strategy.ts'
@@ -8,7 +9,7 @@ import { FrozenBook, FrozenMarket } from './views.ts'
 
 /** Builds what a strategy holds in its hands: closures over the engine, and nothing to reach it by. */
 export function createContext(
-  cell: Cell,
+  cell: CellDesk,
   random: Random,
   world: CellWorld,
   params: Params,
@@ -76,6 +77,6 @@ export function createContext(
     cash: (venue: VenueId) => cell.accounts[venue].free / MONEY_ONE,
     orders: (market) => Object.freeze(cell.openOrders(market).map((order) => order.view())),
     random: () => random.float(),
-    log: (text) => cell.log(String(text)),
+    log: (text) => cell.log(text),
   } satisfies StrategyContext)
 }

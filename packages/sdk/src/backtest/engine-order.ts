@@ -154,7 +154,8 @@ export function outcomeIndex(
 ): number | undefined {
   if (outcome === undefined) return 0
   if (typeof outcome === 'number') return outcome === 0 || outcome === 1 ? outcome : undefined
-  const wanted = String(outcome).toLowerCase()
+  if (typeof outcome !== 'string') return undefined
+  const wanted = outcome.toLowerCase()
   return market.record?.outcomes.find(({ label }) => label.toLowerCase() === wanted)?.index
 }
 

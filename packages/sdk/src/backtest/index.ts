@@ -1,5 +1,5 @@
 /** The backtester: what would have happened, and how sure that is. */
-export { GAP_POLICIES, type Failure, type GapPolicy } from './cell.ts'
+export { GAP_POLICIES, type Failure, type GapPolicy } from './cell-options.ts'
 export * from './fees/index.ts'
 export * from './fill.ts'
 export { DEFAULT_LATENCY, type Delay, type LatencyOptions } from './latency.ts'

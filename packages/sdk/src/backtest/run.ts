@@ -7,7 +7,8 @@ import {
   type VenueId,
 } from '../domain/index.ts'
 import type { ReplayBatch } from '../replay/index.ts'
-import { Cell, type CellOptions, type GapPolicy } from './cell.ts'
+import type { CellOptions, GapPolicy } from './cell-options.ts'
+import { Cell } from './cell.ts'
 import type { LatencyOptions } from './latency.ts'
 import type { Assumptions } from './market-state.ts'
 import { parseMoney } from './money.ts'

@@ -53,7 +53,7 @@ export class FrozenMarket implements MarketView {
     return this.#state.inGap
   }
   get native(): Json {
-    return structuredClone(this.#state.record?.native ?? {}) as Json
+    return structuredClone(this.#state.record?.native ?? {})
   }
 }
 

@@ -9,7 +9,8 @@ import type {
   TradeEvent,
 } from '../replay/index.ts'
 import type { BookColumns, Ladder } from '../tape/index.ts'
-import type { Cell, CellWorld } from './cell.ts'
+import type { CellWorld } from './cell-options.ts'
+import type { Cell } from './cell.ts'
 import { MarketState, Track, type Assumptions } from './market-state.ts'
 import { MONEY_DECIMALS, MONEY_ONE, PRICE_ONE } from './money.ts'
 import type { GapView, SampleView, TradeView } from './strategy.ts'

@@ -1,5 +1,6 @@
 import { floorOf, POW10, printMicros, VENUES, VENUE_IDS, type Micros } from '../../domain/index.ts'
-import type { Cell, Failure } from '../cell.ts'
+import type { Failure } from '../cell-options.ts'
+import type { Cell } from '../cell.ts'
 import { EVIDENCE, EVIDENCE_CLASSES, type Evidence, type FillView } from '../fill.ts'
 import { DEFAULT_LATENCY } from '../latency.ts'
 import { eventOf } from '../market-state.ts'
@@ -262,7 +263,9 @@ export function buildReport(
       sent: tally.sent,
       arrived: tally.arrived,
       rejected: tally.rejected,
-      reasons: Object.fromEntries(Object.entries(tally.reasons).toSorted()),
+      reasons: Object.fromEntries(
+        Object.entries(tally.reasons).toSorted(([left], [right]) => (left < right ? -1 : 1)),
+      ),
       cancelled: tally.cancelled,
       expired: tally.expired,
       with_fills: tally.touched,
