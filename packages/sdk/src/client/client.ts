@@ -1,4 +1,4 @@
-import { STREAM_PATH, type GapJson } from '../wire/index.ts'
+import { STREAM_PATH, type CalendarDayJson, type GapJson } from '../wire/index.ts'
 import type { VenueAMarketJson, VenueBMarketJson, VenueCMarketJson } from '../wire/index.ts'
 import type { Answer } from './answer.ts'
 import type { RetryPolicy } from './backoff.ts'
@@ -10,6 +10,7 @@ import { followLive, type LiveMessage, type LiveOptions, type LiveSubscription }
 import { MarketClient, type MarketRef } from './market.ts'
 import type {
   CallOptions,
+  CoverageDaysParams,
   CoverageParams,
   DownloadParams,
   GapsParams,
@@ -65,6 +66,8 @@ export function createClient(options: ClientOptions): PriorbookClient {
 export class PriorbookClient {
   /** The base of all addresses, without a slash at the end. */
   readonly url: string
+  /** True where demonstration data are read. */
+  readonly isDemo: boolean
   private readonly caller: Caller
   private readonly key: ClientOptions['key']
   private readonly WebSocket: typeof globalThis.WebSocket | undefined
@@ -74,6 +77,7 @@ export class PriorbookClient {
   constructor(options: ClientOptions) {
     const { key, demo = false, fetch = globalThis.fetch, number_format, time_format } = options
     this.url = baseOf(options.url)
+    this.isDemo = demo
     // A key is of no use for the demo, and should not travel.
     this.key = demo ? undefined : typeof key === 'string' ? checkKey(key) : key
     this.WebSocket = options.WebSocket ?? globalThis.WebSocket
@@ -141,6 +145,14 @@ export class PriorbookClient {
     options: CallOptions = {},
   ): Promise<Answer<readonly CoverageJson[]>> {
     return this.one(ROUTES.coverage, params, options)
+  }
+
+  /** What was observed of a venue, day by day. */
+  coverageDays(
+    params: CoverageDaysParams,
+    options: CallOptions = {},
+  ): Promise<Answer<readonly CalendarDayJson[]>> {
+    return this.one(ROUTES.coverageDays, params, options)
   }
 
   /** What a download would hold: bytes, hashes, gaps and receipt. */

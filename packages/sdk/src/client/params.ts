@@ -163,6 +163,9 @@ export type CoverageParams = StyleParams & {
   readonly market?: string
 }
 
+/** Parameters of the calendar of a venue. */
+export type CoverageDaysParams = StyleParams & RangeParams & { readonly venue: VenueId }
+
 /** What a download holds. */
 export type BulkParams = RangeParams &
   KnownAtParams &

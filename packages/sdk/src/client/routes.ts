@@ -3,6 +3,7 @@ import type {
   AsOfParams,
   AuditParams,
   ChangesParams,
+  CoverageDaysParams,
   CoverageParams,
   DownloadParams,
   ExecutionParams,
@@ -121,6 +122,7 @@ export const ROUTES = {
     'time_format',
   ]),
   coverage: named<CoverageParams>()('/v3/coverage', ['venue', 'market', ...STYLE]),
+  coverageDays: named<CoverageDaysParams>()('/v3/coverage/days', ['venue', ...RANGE, ...STYLE]),
   bulk: named<DownloadParams>()('/v3/bulk', [...SCOPE, 'format', 'offset']),
   manifest: named<ManifestParams>()('/v3/bulk/manifest', [...SCOPE, 'formats', 'estimate']),
   whoami: named<{}>()('/v3/whoami', []),
@@ -136,7 +138,6 @@ export const ACCOUNT_ADDRESSES: readonly string[] = [
   ROUTES.whoami,
   ROUTES.limits,
   ROUTES.usage,
-  ROUTES.status,
   ROUTES.health,
   ROUTES.openapi,
 ].map(({ address }) => address)

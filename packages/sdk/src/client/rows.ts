@@ -200,6 +200,28 @@ export type UsageJson = {
   readonly bytes: number
 }
 
+/** What a recorder does with one venue; counts since it started. */
+export type CaptureJson = {
+  readonly markets: number
+  readonly books: number
+  readonly books_open: number
+  readonly sockets: number
+  readonly messages: number
+  readonly messages_per_second: number
+  readonly observations: number
+  readonly trades: number
+  readonly samples: number
+  readonly gaps: number
+  readonly quarantined: number
+  /** The venue's limit on requests, what was used of the current window, and refusals. */
+  readonly quota: {
+    readonly limit: number
+    readonly window_ms: number
+    readonly used: number
+    readonly refused: number
+  } | null
+}
+
 /** How the service is doing. */
 export type StatusJson = {
   readonly state: 'operational' | 'degraded' | 'not_recording'
@@ -215,6 +237,8 @@ export type StatusJson = {
     readonly instruments: number
     readonly last_received_time: string | null
     readonly open_gaps: number
+    /** What the recorder says of the venue since it started; null where it does not record it. */
+    readonly capture: CaptureJson | null
   }[]
   readonly incidents: readonly {
     readonly venue: VenueId

@@ -1,0 +1,23 @@
+import { takeAtMost } from '../args.ts'
+import type { Command } from '../command.ts'
+import { completionScript, SHELLS, type Shell } from '../completion-script.ts'
+import { CliError } from '../exit-codes.ts'
+
+/** `completion`: what a shell needs to complete commands, options and their words. */
+export function completionCommand(all: () => readonly Command[]): Command {
+  return {
+    name: 'completion',
+    args: 'bash|zsh|fish',
+    about: 'Print the completion script of a shell.',
+    options: {},
+    examples: ['eval "$(priorbook completion bash)"', 'priorbook completion fish | source'],
+    async run({ args, io }) {
+      takeAtMost(args, 1, 'completion')
+      const shell = SHELLS.find((name) => name === args[0])
+      if (shell === undefined) {
+        throw new CliError('usage', 'a shell is missing', `It is one of ${SHELLS.join(', ')}.`)
+      }
+      await io.write(completionScript(shell satisfies Shell, all()))
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import type { Command } from '../command.ts'
+import { BOOK } from './book.ts'
+import { completionCommand } from './completion.ts'
+import { COVERAGE } from './coverage.ts'
+import { DOWNLOAD } from './download.ts'
+import { GAPS } from './gaps.ts'
+import { MARKETS } from './markets.ts'
+import { REPLAY } from './replay.ts'
+import { VERIFY } from './verify.ts'
+import { WATCH } from './watch.ts'
+import { WHOAMI } from './whoami.ts'
+
+/** Every command, in the order of the help. */
+export const COMMANDS: readonly Command[] = [
+  MARKETS,
+  BOOK,
+  WATCH,
+  DOWNLOAD,
+  VERIFY,
+  REPLAY,
+  GAPS,
+  COVERAGE,
+  WHOAMI,
+  completionCommand(() => COMMANDS),
+]

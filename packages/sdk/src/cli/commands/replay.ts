@@ -1,0 +1,151 @@
+import { existsSync } from 'node:fs'
+import { parseMicros, type VenueId } from '../../domain/index.ts'
+import type { MarketSelector } from '../../wire/index.ts'
+import { replayFiles } from '../../replay/replay-node.ts'
+import { countOf, parseMarket, textOf, timeOf } from '../args.ts'
+import { RANGE_OPTIONS, type Command, type CommandContext } from '../command.ts'
+import { CliError } from '../exit-codes.ts'
+import { eventLine } from '../replay-lines.ts'
+import { FAMILY_OPTIONS } from '../scope.ts'
+
+/** `replay`: recorded events as JSON lines, from the service or from files. */
+export const REPLAY: Command = {
+  name: 'replay',
+  args: '[MARKET|FILE]...',
+  about: 'Replay recorded events to standard output as JSON lines, merged by received time.',
+  more:
+    'Files are downloads of the formats tape and ndjson, of any markets; they need no server. Markets ' +
+    'come from the service over its socket, and the hash of all rows is checked at the end.',
+  options: {
+    ...FAMILY_OPTIONS,
+    ...RANGE_OPTIONS,
+    speed: {
+      type: 'string',
+      value: 'N',
+      about: 'Recorded pace times N; max (the default) is as fast as possible.',
+    },
+    mode: {
+      type: 'string',
+      value: 'MODE',
+      words: ['full', 'changes'],
+      about: 'Whole books (default) or changed levels; from the service.',
+    },
+    depth: { type: 'string', value: 'N', about: 'At most so many levels a side.' },
+  },
+  examples: [
+    'priorbook replay venueb:KXBTC15M-26AUG111515-15 --start 2026-08-11T15:00:00Z --end 2026-08-11T15:15:00Z',
+    'priorbook replay --venue venueb --series KXBTC15M --start 2026-08-11 --end 2026-08-12 --speed 60',
+    'priorbook replay books.pbx trades.ndjson',
+  ],
+  async run(context) {
+    const { args } = context
+    const isFile = args.length > 0 && args.every((name) => existsSync(name))
+    await (isFile ? replayLocal(context) : replayServed(context))
+  },
+}
+
+// Lines are written in pieces of about this size: a write a row would be most of the work.
+const PIECE = 1 << 16
+
+async function replayLocal(context: CommandContext): Promise<void> {
+  const { args, options, io, signal } = context
+  for (const name of ['venue', 'series', 'asset', 'window', 'mode']) {
+    if (options[name] === undefined) continue
+    throw new CliError('usage', `--${name} has no meaning for files`)
+  }
+  const speed = speedOf(options)
+  const start = timeOf(options, 'start')
+  const end = timeOf(options, 'end')
+  const depth = countOf(options, 'depth', 10_000)
+  const replay = replayFiles(args, {
+    signal,
+    ...(start === undefined ? {} : { start: parseMicros(start) }),
+    ...(end === undefined ? {} : { end: parseMicros(end) }),
+  })
+  let text = ''
+  let first: { readonly at: number; readonly now: number } | undefined
+  for await (const batch of replay) {
+    for (const event of batch) {
+      text += `${eventLine(event, depth)}\n`
+      if (speed !== 'max') {
+        first ??= { at: event.at, now: performance.now() }
+        const due = first.now + (event.at - first.at) / 1000 / speed - performance.now()
+        if (due > 1) {
+          await io.write(text)
+          text = ''
+          await new Promise((resolve) => setTimeout(resolve, due))
+          signal.throwIfAborted()
+        }
+      }
+      if (text.length < PIECE) continue
+      await io.write(text)
+      text = ''
+    }
+  }
+  await io.write(text)
+}
+
+async function replayServed(context: CommandContext): Promise<void> {
+  const { options, io, signal } = context
+  const start = timeOf(options, 'start')
+  const end = timeOf(options, 'end') ?? new Date().toISOString()
+  if (start === undefined) {
+    const hint =
+      'Such as --start 2026-08-11T15:00:00Z, or --start 15m for the last fifteen minutes.'
+    throw new CliError('usage', '--start is missing', hint)
+  }
+  const depth = countOf(options, 'depth', 10_000)
+  const mode = textOf(options, 'mode') as 'full' | 'changes' | undefined
+  const replay = context.client().socketReplay(
+    {
+      markets: marketsOf(context),
+      start_time: start,
+      end_time: end,
+      speed: speedOf(options),
+      number_format: 'string',
+      ...(depth === undefined ? {} : { depth }),
+      ...(mode === undefined ? {} : { mode }),
+    },
+    { signal },
+  )
+  const isPaced = options['speed'] !== undefined && options['speed'] !== 'max'
+  let text = ''
+  for await (const message of replay) {
+    text += `${JSON.stringify(message)}\n`
+    if (text.length < PIECE && !isPaced) continue
+    await io.write(text)
+    text = ''
+  }
+  await io.write(text)
+  signal.throwIfAborted()
+}
+
+function marketsOf({ args, options }: CommandContext): MarketSelector[] {
+  const venue = textOf(options, 'venue') as VenueId | undefined
+  const markets: MarketSelector[] = args.map(parseMarket)
+  if (venue !== undefined) {
+    const series = textOf(options, 'series')
+    const asset = textOf(options, 'asset')
+    const window = textOf(options, 'window')
+    markets.push({
+      venue,
+      ...(series === undefined ? {} : { series }),
+      ...(asset === undefined ? {} : { asset }),
+      ...(window === undefined ? {} : { window }),
+    })
+  }
+  if (markets.length === 0) {
+    const hint =
+      'Such as venueb:KXBTC15M-26AUG111515-15, --venue venueb --series KXBTC15M, or a file.'
+    throw new CliError('usage', 'nothing to replay is named', hint)
+  }
+  return markets
+}
+
+function speedOf(options: CommandContext['options']): number | 'max' {
+  const text = textOf(options, 'speed') ?? 'max'
+  if (text === 'max') return 'max'
+  const speed = /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Number(text) : 0
+  if (speed > 0) return speed
+  throw new CliError('usage', `--speed is ${text}`, 'It is a number above 0, such as 10, or max.')
+}

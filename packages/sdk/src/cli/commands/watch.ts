@@ -1,0 +1,121 @@
+import type { LiveMessage, LiveSubscription } from '../../client/index.ts'
+import { countOf, parseMarket, takeAtMost } from '../args.ts'
+import type { Command, CommandContext } from '../command.ts'
+import { openScreen } from '../screen.ts'
+import { WatchState } from '../watch-state.ts'
+import { printJson, printLines } from '../words.ts'
+
+/** `watch`: a live ladder. */
+export const WATCH: Command = {
+  name: 'watch',
+  args: 'MARKET',
+  about: 'Watch the live book of a market in the terminal.',
+  more:
+    'q, Esc and Ctrl-C quit. Where standard output is no terminal, every row is a line; with --json ' +
+    'every message is one. Breaks are reconnected, and what was missed on the way is shown.',
+  options: {
+    depth: { type: 'string', short: 'd', value: 'N', about: 'Levels a side, 10 by default.' },
+    conflate: {
+      type: 'string',
+      value: 'MS',
+      about: 'At most one row a book in so many milliseconds; 50 on a terminal, else every row.',
+    },
+    count: { type: 'string', short: 'n', value: 'N', about: 'End after so many rows.' },
+  },
+  examples: [
+    'priorbook watch venueb:KXBTC15M-26AUG111515-15',
+    'priorbook watch venuec:0x5f… --depth 5',
+    'priorbook watch venueb:KXBTC15M-26AUG111515-15 --json --count 100',
+  ],
+  async run(context) {
+    const { args, options, io, isJson } = context
+    takeAtMost(args, 1, 'watch')
+    const name = parseMarket(args[0])
+    const most = countOf(options, 'count', 1_000_000_000) ?? Infinity
+    const isDrawn = io.isTty && !isJson
+    const conflate = countOf(options, 'conflate', 60_000) ?? (isDrawn ? 50 : undefined)
+    const subscription: LiveSubscription = {
+      ...name,
+      mode: 'changes',
+      number_format: 'string',
+      ...(conflate === undefined ? {} : { conflate_ms: conflate }),
+    }
+    const state = new WatchState(`${name.venue}:${name.market_id}`)
+    // A wrong name is told by REST, with a hint; and the title is known before the first row.
+    const { data } = await context.client().market(name).record({}, { signal: context.signal })
+    if (data !== null) state.introduce(data.title, data.status, data.close_time)
+    if (isDrawn) await draw(context, subscription, state, most)
+    else await print(context, subscription, state, most)
+  },
+}
+
+async function print(
+  context: CommandContext,
+  subscription: LiveSubscription,
+  state: WatchState,
+  most: number,
+): Promise<void> {
+  const { isJson, signal, io, options } = context
+  let count = 0
+  for await (const message of context.client().live(subscription, { signal })) {
+    const isRow = state.apply(message, Date.now())
+    if (isJson) await printJson(context, message)
+    else if (isRow && 'key' in message) await printLines(context, [state.line(message.key)])
+    else if (options['quiet'] !== true) tell(io, message)
+    if (isRow && ++count >= most) return
+  }
+}
+
+function tell(io: CommandContext['io'], message: LiveMessage): void {
+  switch (message.type) {
+    case 'disconnected':
+      io.note(`disconnected: ${message.reason}; again in ${message.retry_ms} ms`)
+      break
+    case 'hole':
+      io.note(
+        `missing: rows of ${message.key} from ${message.after_sequence} to ${message.sequence}`,
+      )
+      break
+    case 'resync':
+      io.note(
+        `left out: rows of ${message.key} after ${message.after_sequence} (${message.reason})`,
+      )
+      break
+    case 'gap': {
+      const { reason, end_time: end } = message.gap
+      io.note(
+        end === null ? `not observed from now on: ${reason}` : `observed again after: ${reason}`,
+      )
+      break
+    }
+    default:
+      break
+  }
+}
+
+const FRAME_MS = 66
+
+async function draw(
+  context: CommandContext,
+  subscription: LiveSubscription,
+  state: WatchState,
+  most: number,
+): Promise<void> {
+  const { io, signal, options } = context
+  const depth = countOf(options, 'depth', 1000) ?? 10
+  const quit = new AbortController()
+  const screen = openScreen(io, () => quit.abort())
+  const paint: typeof io.paint = (style, text) => io.paint(style, text)
+  const show = (): void => screen.show(state.draw(io.size(), depth, paint, Date.now()))
+  const timer = setInterval(show, FRAME_MS)
+  try {
+    let count = 0
+    const both = AbortSignal.any([signal, quit.signal])
+    for await (const message of context.client().live(subscription, { signal: both })) {
+      if (state.apply(message, Date.now()) && ++count >= most) return
+    }
+  } finally {
+    clearInterval(timer)
+    screen.close()
+  }
+}

@@ -1,0 +1,257 @@
+import { createHash, type Hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises'
+import {
+  PriorbookClientError,
+  type BulkParams,
+  type FileFormat,
+  type ManifestFileJson,
+  type NoticeJson,
+  type PriorbookClient,
+} from '../client/index.ts'
+import { delayOf, sleep, DEFAULT_RETRY } from '../client/backoff.ts'
+import { CliError } from './exit-codes.ts'
+import { fileIn, manifestPath, readSavedManifest, type SavedManifest } from './file-proof.ts'
+
+/** What to download and where to. */
+export type DownloadOrder = {
+  readonly params: BulkParams
+  readonly format: FileFormat
+  /** The file; the server's own name for it where it ends with a slash or is absent. */
+  readonly path: (fileName: string) => string
+  readonly isForced: boolean
+  /** How many times in a row a broken connection is taken up again without a byte of progress. */
+  readonly retries: number
+  readonly signal: AbortSignal
+}
+
+/** What a download tells while it runs. */
+export interface DownloadEvents {
+  onManifest(file: ManifestFileJson, saved: SavedManifest, have: number): void
+  onProgress(bytes: number): void
+  onBreak(error: Error, bytes: number, delayMs: number): void
+  onNotices(notices: readonly NoticeJson[]): void
+}
+
+/** A file that is there and proved. */
+export type Downloaded = {
+  readonly path: string
+  readonly file: ManifestFileJson
+  readonly saved: SavedManifest
+  /** Bytes that were there before. */
+  readonly resumedAt: number
+  /** True when nothing had to be done. */
+  readonly wasThere: boolean
+}
+
+/**
+ * Downloads a file: manifest first, then its bytes into `FILE.part`, from where an earlier run stopped;
+ * in the end the SHA-256 of the whole is that of the manifest, or nothing is kept under the name.
+ */
+export async function downloadFile(
+  client: PriorbookClient,
+  order: DownloadOrder,
+  events: DownloadEvents,
+): Promise<Downloaded> {
+  const { format, params, signal } = order
+  const request = { ...params, format, demo: client.isDemo }
+  const named = await client.manifest({ ...params, formats: [format], estimate: true }, { signal })
+  const path = order.path(fileIn(named.data, format).file_name)
+  const there = await readSavedManifest(manifestPath(path))
+  if (!order.isForced && (await sizeOf(path)) !== undefined) {
+    const isSame = there !== undefined && isSameRequest(there, request, client.url)
+    if (!isSame || !there.manifest.receipt?.is_final) {
+      throw new CliError(
+        'usage',
+        `${path} is there already${isSame ? ', and its range was not final' : ''}`,
+        'Choose another name with --output, or replace it with --force.',
+      )
+    }
+    const file = fileIn(there.manifest, format)
+    if ((await sizeOf(path)) === file.bytes) {
+      return { path, file, saved: there, resumedAt: file.bytes, wasThere: true }
+    }
+  }
+  return new Run(client, order, events, request, path).go()
+}
+
+class Run {
+  private readonly client: PriorbookClient
+  private readonly order: DownloadOrder
+  private readonly events: DownloadEvents
+  private readonly request: Readonly<Record<string, unknown>>
+  private readonly path: string
+  private readonly part: string
+  private readonly partManifest: string
+
+  constructor(
+    client: PriorbookClient,
+    order: DownloadOrder,
+    events: DownloadEvents,
+    request: Readonly<Record<string, unknown>>,
+    path: string,
+  ) {
+    this.client = client
+    this.order = order
+    this.events = events
+    this.request = request
+    this.path = path
+    this.part = `${path}.part`
+    this.partManifest = manifestPath(this.part)
+  }
+
+  async go(): Promise<Downloaded> {
+    const { format } = this.order
+    let saved = await this.begin()
+    for (let isAgain = false; ; isAgain = true) {
+      const { resumedAt, sha256 } = await this.fetch(saved)
+      const file = fileIn(saved.manifest, format)
+      if (sha256 === file.sha256) return this.keep(saved, file, resumedAt)
+      // Rows may still have joined the range: then the manifest is another one as well.
+      const isOpen = saved.manifest.receipt?.is_final === false
+      if (isOpen) {
+        saved = await this.describe(saved)
+        const now = fileIn(saved.manifest, format)
+        if (sha256 === now.sha256) return this.keep(saved, now, resumedAt)
+      }
+      await rm(this.part, { force: true })
+      if (!isOpen || isAgain) {
+        await rm(this.partManifest, { force: true })
+        throw new PriorbookClientError(
+          'incomplete_file',
+          `the SHA-256 of ${this.path} is not that of its manifest; nothing was kept`,
+        )
+      }
+    }
+  }
+
+  /** Takes up what an earlier run left, or asks for a manifest. */
+  private async begin(): Promise<SavedManifest> {
+    const left = await readSavedManifest(this.partManifest).catch(() => undefined)
+    if (left !== undefined && isSameRequest(left, this.request, this.client.url)) return left
+    await rm(this.part, { force: true })
+    return this.describe(undefined)
+  }
+
+  private async describe(before: SavedManifest | undefined): Promise<SavedManifest> {
+    const { params, format, signal } = this.order
+    const pinned = before === undefined ? params : pin(params, before)
+    const answer = await this.client.manifest({ ...pinned, formats: [format] }, { signal })
+    this.events.onNotices(answer.notices)
+    const { data: manifest, meta } = answer
+    if (manifest.rows === 0) {
+      const why = answer.notices[0]?.message ?? 'no row lies in the range'
+      throw new CliError('empty', `there is nothing to download: ${why}`)
+    }
+    const saved = { request: this.request, url: this.client.url, manifest, gaps: meta.gaps }
+    await writeFile(this.partManifest, `${JSON.stringify(saved)}\n`)
+    return saved
+  }
+
+  /** Fetches what is missing of the part; breaks are taken up again. */
+  private async fetch(
+    saved: SavedManifest,
+  ): Promise<{ readonly resumedAt: number; readonly sha256: string }> {
+    const { format, params, retries, signal } = this.order
+    const wanted = fileIn(saved.manifest, format)
+    const hash = createHash('sha256')
+    let bytes = await hashPart(this.part, wanted.bytes, hash)
+    const resumedAt = bytes
+    this.events.onManifest(wanted, saved, bytes)
+    const out = await open(this.part, 'a')
+    try {
+      await out.truncate(bytes)
+      for (let failures = 0; bytes < wanted.bytes;) {
+        const before = bytes
+        try {
+          const download = await this.client.download(
+            { ...pin(params, saved), format, offset: bytes },
+            { signal },
+          )
+          for await (const piece of download.body) {
+            await write(out, piece)
+            hash.update(piece)
+            bytes += piece.length
+            this.events.onProgress(bytes)
+            // More than was announced is another file.
+            if (bytes > wanted.bytes) break
+          }
+          if (bytes >= wanted.bytes) break
+          throw new PriorbookClientError('network_failed', 'the download ended early')
+        } catch (error) {
+          signal.throwIfAborted()
+          if (!(error instanceof PriorbookClientError) || error.code !== 'network_failed')
+            throw error
+          failures = bytes > before ? 1 : failures + 1
+          if (failures > retries) throw error
+          const delayMs = delayOf(DEFAULT_RETRY, failures)
+          this.events.onBreak(error, bytes, delayMs)
+          await sleep(delayMs, signal)
+        }
+      }
+      await out.sync()
+    } finally {
+      await out.close()
+    }
+    return { resumedAt, sha256: hash.digest('hex') }
+  }
+
+  private async keep(
+    saved: SavedManifest,
+    file: ManifestFileJson,
+    resumedAt: number,
+  ): Promise<Downloaded> {
+    await writeFile(manifestPath(this.path), `${JSON.stringify(saved, null, 2)}\n`)
+    await rename(this.part, this.path)
+    await rm(this.partManifest, { force: true })
+    return { path: this.path, file, saved, resumedAt, wasThere: false }
+  }
+}
+
+/** The same request over the range that the manifest tells of: the end of an open one moves on. */
+function pin(params: BulkParams, { manifest: { range } }: SavedManifest): BulkParams {
+  const { day: _, ...rest } = params
+  return {
+    ...rest,
+    start_time: range.start_time,
+    end_time: range.end_time,
+  }
+}
+
+function isSameRequest(
+  saved: SavedManifest,
+  request: Readonly<Record<string, unknown>>,
+  url: string,
+): boolean {
+  const text = (value: Readonly<Record<string, unknown>>): string =>
+    JSON.stringify(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  return saved.url === url && text(saved.request) === text(request)
+}
+
+async function hashPart(path: string, most: number, hash: Hash): Promise<number> {
+  const size = (await sizeOf(path)) ?? 0
+  if (size === 0) return 0
+  // What is longer than the file should be is not its beginning for sure.
+  if (size > most) return 0
+  for await (const piece of createReadStream(path, { highWaterMark: 1 << 20 })) {
+    hash.update(piece as Buffer)
+  }
+  return size
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function write(file: FileHandle, piece: Uint8Array): Promise<void> {
+  let at = 0
+  while (at < piece.length) {
+    const { bytesWritten } = await file.write(piece, at, piece.length - at)
+    at += bytesWritten
+  }
+}

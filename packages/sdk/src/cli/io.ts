@@ -1,0 +1,45 @@
+import { styleText } from 'node:util'
+
+/** A style of the terminal. */
+export type Style = Parameters<typeof styleText>[0]
+
+/** Where a command writes and what it knows of its surroundings; tests bring their own. */
+export interface CliIo {
+  /** Writes to standard output; resolves when there is room for more. */
+  write(text: string | Uint8Array): Promise<void>
+  /** Writes a line for people to standard error. */
+  note(line: string): void
+  /** Writes to standard error as it is: progress bars. */
+  draw(text: string): void
+  readonly isTty: boolean
+  readonly isErrorTty: boolean
+  readonly hasColor: boolean
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Colours text where the terminal shows it. */
+  paint(style: Style, text: string): string
+  size(): { readonly columns: number; readonly rows: number }
+}
+
+/** The real thing: the standard streams of the process. */
+export function createProcessIo(env: CliIo['env'] = process.env): CliIo {
+  const { stdout, stderr } = process
+  const hasColor = stdout.isTTY && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
+  return {
+    async write(text) {
+      if (stdout.write(text)) return
+      await new Promise<void>((resolve) => stdout.once('drain', resolve))
+    },
+    note(line) {
+      stderr.write(`${line}\n`)
+    },
+    draw(text) {
+      stderr.write(text)
+    },
+    isTty: stdout.isTTY,
+    isErrorTty: stderr.isTTY,
+    hasColor,
+    env,
+    paint: (style, text) => (hasColor ? styleText(style, text, { validateStream: false }) : text),
+    size: () => ({ columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 }),
+  }
+}

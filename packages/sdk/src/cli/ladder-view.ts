@@ -1,0 +1,93 @@
+import type { BookLevel, OrderBook } from '../client/index.ts'
+import type { CliIo } from './io.ts'
+
+/** How a ladder is drawn. */
+export type LadderStyle = {
+  /** Rows of levels. */
+  readonly depth: number
+  readonly width: number
+  readonly paint: CliIo['paint']
+}
+
+const BARS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const
+const BLOCK = '█'
+const GUTTER = ' │ '
+
+/**
+ * Draws a book: bids at the left, asks at the right, the best on top, bars by size. What is below
+ * `depth` is counted in the last line.
+ */
+export function layLadder(book: OrderBook, { depth, width, paint }: LadderStyle): string[] {
+  const bids = book.bids(depth)
+  const asks = book.asks(depth)
+  const all = [...bids, ...asks]
+  const priceWidth = Math.max(5, ...all.map(({ price }) => price.length))
+  const sizeWidth = Math.max(4, ...all.map(({ size }) => groupDigits(size).length))
+  const half = Math.max(priceWidth + sizeWidth + 2, Math.floor((Math.min(width, 100) - 3) / 2))
+  const barWidth = Math.min(24, half - priceWidth - sizeWidth - 2)
+  const most = Math.max(0, ...all.map(({ size }) => Number(size)))
+  const bar = ({ size }: BookLevel): string => drawBar(Number(size), most, barWidth)
+
+  const head = [
+    'size'.padStart(half - priceWidth - 1),
+    ` ${'bid'.padStart(priceWidth)}${GUTTER}${'ask'.padStart(priceWidth)} `,
+    'size'.padStart(sizeWidth),
+  ]
+  const lines = [paint('dim', head.join(''))]
+  const rows = Math.min(depth, Math.max(bids.length, asks.length, 1))
+  for (let index = 0; index < rows; index++) {
+    const bid = bids[index]
+    const ask = asks[index]
+    const left =
+      bid === undefined
+        ? ' '.repeat(half)
+        : paint('green', mirror(bar(bid)).padStart(half - sizeWidth - priceWidth - 2)) +
+          ` ${groupDigits(bid.size).padStart(sizeWidth)} ${paint(['green', 'bold'], bid.price.padStart(priceWidth))}`
+    const right =
+      ask === undefined
+        ? ''
+        : `${paint(['red', 'bold'], ask.price.padStart(priceWidth))} ${groupDigits(ask.size).padStart(sizeWidth)} ${paint('red', bar(ask))}`
+    lines.push(`${left}${paint('dim', GUTTER)}${right}`.trimEnd())
+  }
+  const below = [book.bidLevels - bids.length, book.askLevels - asks.length]
+  if (below[0]! > 0 || below[1]! > 0) {
+    const text = (count: number): string => (count > 0 ? `${count} more` : '')
+    const line = `${text(below[0]!).padStart(half)}${GUTTER}${text(below[1]!)}`
+    lines.push(paint('dim', line.trimEnd()))
+  }
+  return lines
+}
+
+/** One line about a book: best prices, mid, spread, what rests. */
+export function bookLine(book: OrderBook): string {
+  const { bid, ask } = book.best
+  const side = (level: BookLevel | undefined): string =>
+    level === undefined ? 'none' : `${level.price} × ${groupDigits(level.size)}`
+  return [
+    `bid ${side(bid)}`,
+    `ask ${side(ask)}`,
+    `mid ${book.mid ?? '–'}`,
+    `spread ${book.spread ?? '–'}`,
+    `levels ${book.bidLevels}/${book.askLevels}`,
+  ].join('   ')
+}
+
+/** Digits in groups of three, exact: `1234567.5` is `1,234,567.5`. */
+export function groupDigits(text: string): string {
+  const [whole, rest] = text.split('.')
+  const grouped = whole!.replaceAll(/\B(?=(\d{3})+$)/g, ',')
+  return rest === undefined ? grouped : `${grouped}.${rest}`
+}
+
+function drawBar(size: number, most: number, width: number): string {
+  if (most <= 0) return ''
+  const eighths = Math.max(1, Math.round((size / most) * width * 8))
+  return BLOCK.repeat(Math.floor(eighths / 8)) + BARS[eighths % 8]!
+}
+
+// There are no blocks that grow from the right in eighths: half ones will do.
+function mirror(bar: string): string {
+  const full = bar.replaceAll(/[^█]/g, '')
+  const rest = bar.slice(full.length)
+  return `${rest === '' ? '' : BARS.indexOf(rest as '▏') >= 4 ? '▐' : full === '' ? '▕' : ''}${full}`
+}

@@ -1,0 +1,55 @@
+import type { CliIo } from './io.ts'
+import { printBytes, printSpan } from './words.ts'
+
+const EVERY_MS = 100
+const BAR = 24
+
+/** A bar on standard error, on a terminal; a line every ten seconds elsewhere. */
+export class Progress {
+  private readonly io: CliIo
+  private readonly isQuiet: boolean
+  private readonly total: number
+  private readonly began = performance.now()
+  private readonly from: number
+  private drawn = 0
+
+  constructor(io: CliIo, isQuiet: boolean, total: number, from: number) {
+    this.io = io
+    this.isQuiet = isQuiet
+    this.total = total
+    this.from = from
+  }
+
+  show(bytes: number): void {
+    if (this.isQuiet) return
+    const now = performance.now()
+    if (now - this.drawn < (this.io.isErrorTty ? EVERY_MS : 100 * EVERY_MS)) return
+    this.drawn = now
+    this.draw(bytes)
+  }
+
+  /** Draws the last state and ends the line. */
+  end(bytes: number): void {
+    if (this.isQuiet || !this.io.isErrorTty) return
+    this.draw(bytes)
+    this.io.draw('\n')
+  }
+
+  private draw(bytes: number): void {
+    const line = progressLine(bytes, this.total, this.from, performance.now() - this.began)
+    if (this.io.isErrorTty) this.io.draw(`\r${line}\u001B[K`)
+    else this.io.note(line)
+  }
+}
+
+/** A bar, how much of how much, how fast, and how long it will take. */
+export function progressLine(bytes: number, total: number, from: number, ms: number): string {
+  const share = total === 0 ? 1 : Math.min(1, bytes / total)
+  const full = Math.round(share * BAR)
+  const bar = '█'.repeat(full) + '░'.repeat(BAR - full)
+  const rate = ((bytes - from) / Math.max(1, ms)) * 1000
+  const left =
+    rate > 0 && bytes < total ? `  ${printSpan(((total - bytes) / rate) * 1000)} left` : ''
+  const percent = String(Math.floor(share * 100)).padStart(3)
+  return `${bar} ${percent} %  ${printBytes(bytes)} of ${printBytes(total)}  ${printBytes(Math.round(rate))}/s${left}`
+}

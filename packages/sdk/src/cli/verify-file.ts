@@ -1,0 +1,274 @@
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { crc32 } from 'node:zlib'
+import { isVenueId, VENUE_IDS } from '../domain/index.ts'
+import { replayFiles } from '../replay/replay-node.ts'
+import type { FileFormat, LadderJson } from '../client/index.ts'
+import { CliError } from './exit-codes.ts'
+import { fileIn, hashFile, type SavedManifest } from './file-proof.ts'
+import { RowChecks, type FileRow } from './row-checks.ts'
+
+/** One thing that was looked at. */
+export type Finding = { readonly check: string; readonly isGood: boolean; readonly detail: string }
+
+/** What was found out about a file. */
+export type Verdict = {
+  readonly format: FileFormat
+  readonly findings: readonly Finding[]
+  readonly rows: RowChecks
+  readonly isGood: boolean
+}
+
+/** Holds a file against its manifest, where there is one, and its rows against the six checks. */
+export async function verifyFile(
+  path: string,
+  saved: SavedManifest | undefined,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const format = await formatOf(path)
+  const findings: Finding[] = []
+  if (saved !== undefined) {
+    const file = fileIn(saved.manifest, format)
+    const { sha256, bytes } = await hashFile(path, signal)
+    findings.push(
+      compare('bytes', file.bytes, bytes),
+      compare('sha256', file.sha256 ?? 'unknown', sha256),
+    )
+  }
+  const rows = new RowChecks()
+  const hasRows = await READERS[format]?.(path, rows, findings, signal)
+  const receipt = saved?.manifest.receipt ?? undefined
+  if (hasRows === true) {
+    if (receipt !== undefined) {
+      const { rows: count, sha256 } = rows.received.count()
+      findings.push(compare('rows', receipt.rows, count))
+      // A container has the tokens of venue C one after the other: its hash is its own.
+      if (format !== 'tape') findings.push(compare('ids_sha256', receipt.ids_sha256, sha256))
+    }
+    findings.push({
+      check: 'row checks',
+      isGood: rows.faultCount === 0,
+      detail:
+        rows.faultCount === 0
+          ? `${rows.rows} rows, ${rows.books} books pass`
+          : `${rows.faultCount} faults in ${rows.rows} rows`,
+    })
+  } else if (saved === undefined) {
+    throw new CliError(
+      'usage',
+      `${path} is ${format}, which proves nothing by itself, and no manifest is beside it`,
+      'Name its manifest with --manifest.',
+    )
+  }
+  return { format, findings, rows, isGood: findings.every(({ isGood }) => isGood) }
+}
+
+function compare(check: string, expected: string | number, found: string | number): Finding {
+  const isGood = expected === found
+  return {
+    check,
+    isGood,
+    detail: isGood ? String(found) : `expected ${expected}, found ${found}`,
+  }
+}
+
+type Reader = (
+  path: string,
+  rows: RowChecks,
+  findings: Finding[],
+  signal: AbortSignal,
+) => Promise<boolean>
+
+const READERS: Partial<Record<FileFormat, Reader>> = {
+  ndjson: readNdjson,
+  csv: readCsv,
+  tape: readTape,
+}
+
+/** By what the file begins with; its name may be any. */
+async function formatOf(path: string): Promise<FileFormat> {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(8), 0, 8, 0)
+    const head = buffer.subarray(0, bytesRead).toString('latin1')
+    if (head.startsWith('PBX1')) return 'tape'
+    if (head.startsWith('PAR1')) return 'parquet'
+    if (head.startsWith('ÿÿÿÿ')) return 'arrow'
+    if (head.startsWith('{')) return 'ndjson'
+    if (head.startsWith('id,')) return 'csv'
+  } finally {
+    await file.close()
+  }
+  throw new CliError('usage', `${path} is no file that Priorbook downloads`)
+}
+
+async function readNdjson(
+  path: string,
+  rows: RowChecks,
+  findings: Finding[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  let check = 0
+  let receipt: Readonly<Record<string, unknown>> | undefined
+  let isAfter = false
+  let wrong: string | undefined
+  let number = 0
+  for await (const line of linesOf(path, signal)) {
+    number++
+    if (receipt !== undefined) isAfter = true
+    let value: Readonly<Record<string, unknown>>
+    try {
+      value = JSON.parse(line) as Readonly<Record<string, unknown>>
+    } catch {
+      wrong ??= `line ${number} is no JSON: the file was cut or changed`
+      continue
+    }
+    if (value['type'] === 'receipt') receipt = value
+    else check = crc32(`${line}\n`, check)
+    if (value['type'] === 'book' || value['type'] === 'trade' || value['type'] === 'sample') {
+      addRow(rows, value, number)
+    }
+  }
+  if (wrong !== undefined) findings.push({ check: 'lines', isGood: false, detail: wrong })
+  if (receipt === undefined || isAfter) {
+    const detail = isAfter
+      ? 'lines follow the receipt'
+      : 'the file has no receipt: its end is missing'
+    findings.push({ check: 'receipt', isGood: false, detail })
+    return true
+  }
+  const { rows: count, sha256 } = rows.received.count()
+  findings.push(
+    compare('receipt rows', receipt['rows'] as number, count),
+    compare('receipt ids', receipt['ids_sha256'] as string, sha256),
+    compare('receipt crc32', receipt['crc32'] as string, check.toString(16).padStart(8, '0')),
+  )
+  return true
+}
+
+async function readCsv(
+  path: string,
+  rows: RowChecks,
+  findings: Finding[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  let columns: readonly string[] | undefined
+  let number = 0
+  for await (const line of linesOf(path, signal)) {
+    number++
+    const cells = splitCsv(line)
+    if (columns === undefined) {
+      columns = cells
+      continue
+    }
+    if (cells.length !== columns.length) {
+      const detail = `line ${number} has ${cells.length} cells instead of ${columns.length}`
+      findings.push({ check: 'lines', isGood: false, detail })
+      break
+    }
+    const value = Object.fromEntries(columns.map((name, index) => [name, cells[index]!]))
+    addRow(rows, { ...value, sequence: Number(value['sequence']), ...laddersOf(value) }, number)
+  }
+  return true
+}
+
+function laddersOf(cells: Readonly<Record<string, string>>): Record<string, LadderJson> {
+  const ladders: Record<string, LadderJson> = {}
+  for (const side of ['bids', 'asks']) {
+    const price = cells[`${side}_price`]
+    const size = cells[`${side}_size`]
+    if (price === undefined || size === undefined || price === '') continue
+    try {
+      ladders[side] = { price: JSON.parse(price) as string[], size: JSON.parse(size) as string[] }
+    } catch {
+      ladders[side] = { price: ['?'], size: [] }
+    }
+  }
+  return ladders
+}
+
+/** The cells of a line of CSV; quotes are doubled inside quotes. */
+export function splitCsv(line: string): string[] {
+  const cells: string[] = []
+  let at = 0
+  while (at <= line.length) {
+    if (line[at] === '"') {
+      let text = ''
+      for (at++; at < line.length; at++) {
+        if (line[at] !== '"') text += line[at]
+        else if (line[at + 1] === '"') text += line[at++]
+        else break
+      }
+      cells.push(text)
+      at += 2
+    } else {
+      const end = line.indexOf(',', at)
+      cells.push(line.slice(at, end < 0 ? line.length : end))
+      at = end < 0 ? line.length + 1 : end + 1
+    }
+  }
+  return cells
+}
+
+async function readTape(
+  path: string,
+  rows: RowChecks,
+  _findings: Finding[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  for await (const batch of replayFiles([path], { signal })) {
+    for (const event of batch) {
+      switch (event.kind) {
+        case 'book': {
+          const { instrument, sequence, at, ladder } = event
+          const { venue, key, marketId } = instrument
+          const bids = ladder.bids()
+          const asks = ladder.asks()
+          rows.addLadder(
+            `${venue}:${key}:${sequence}`,
+            marketId,
+            sequence,
+            at,
+            ladder.one,
+            bids,
+            asks,
+          )
+          break
+        }
+        case 'trade':
+        case 'sample': {
+          const { instrument, sequence, at } = event
+          const word = event.kind === 'trade' ? 'trade' : event.metric
+          const id = `${instrument.venue}:${instrument.key}/${word}:${sequence}`
+          const row = { id, venue: instrument.venue, market_id: instrument.marketId }
+          rows.add({ ...row, sequence, received_time: at })
+          break
+        }
+        case 'market':
+        case 'gap':
+          break
+      }
+    }
+  }
+  return true
+}
+
+function addRow(rows: RowChecks, value: Readonly<Record<string, unknown>>, line: number): void {
+  const { id, venue, market_id: market, sequence } = value
+  const isWhole =
+    typeof id === 'string' &&
+    isVenueId(venue) &&
+    typeof market === 'string' &&
+    Number.isSafeInteger(sequence)
+  if (isWhole) rows.add(value as unknown as FileRow)
+  else {
+    const detail = `line ${line} has no id, venue (${VENUE_IDS.join(', ')}), market or sequence`
+    rows.blame(typeof id === 'string' ? id : `line ${line}`, 'missing_identity', detail)
+  }
+}
+
+function linesOf(path: string, signal: AbortSignal): AsyncIterable<string> {
+  const input = createReadStream(path, { highWaterMark: 1 << 20, signal })
+  return createInterface({ input, crlfDelay: Infinity })
+}

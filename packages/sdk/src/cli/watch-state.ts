@@ -1,0 +1,150 @@
+import { decimalText } from '../domain/index.ts'
+import { OrderBook, type LiveMessage } from '../client/index.ts'
+import type { CliIo } from './io.ts'
+import { bookLine, groupDigits, layLadder } from './ladder-view.ts'
+import { cut } from './table.ts'
+import { printSpan, shortTime } from './words.ts'
+
+const TRADES = 5
+const RATE_MS = 5000
+
+type Seen = { readonly book: OrderBook; outcome: string | undefined }
+
+/** What `watch` knows of a market, message by message, and how it is drawn. */
+export class WatchState {
+  readonly name: string
+  private readonly books = new Map<string, Seen>()
+  private readonly trades: string[] = []
+  private readonly recent: number[] = []
+  private title = ''
+  private status = ''
+  private closes = ''
+  private link = 'connecting'
+  private warning = ''
+  private gaps = 0
+  private holes = 0
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  /** Takes a message; true when it is a row of a book. */
+  apply(message: LiveMessage, now: number): boolean {
+    switch (message.type) {
+      case 'welcome':
+        this.link = 'live'
+        return false
+      case 'snapshot':
+      case 'update': {
+        const { outcome } = message.row
+        let seen = this.books.get(message.key)
+        if (seen === undefined) {
+          seen = { book: new OrderBook(message.row.venue), outcome: undefined }
+          this.books.set(message.key, seen)
+        }
+        if (typeof outcome === 'string') seen.outcome = outcome
+        if (!seen.book.apply(message)) return false
+        this.recent.push(now)
+        this.warning = ''
+        return true
+      }
+      case 'trade': {
+        const { price, size, taker_side, received_time } = message.row
+        const side = (taker_side ?? '–').padEnd(4)
+        const [much, at] = [decimalText(size), decimalText(price)]
+        const line = `${shortTime(received_time).slice(11)}  ${side}  ${groupDigits(much)} at ${at}`
+        this.trades.unshift(line)
+        this.trades.length = Math.min(this.trades.length, TRADES)
+        return false
+      }
+      case 'market':
+        this.title = message.row.title ?? ''
+        this.status = message.row.status ?? ''
+        this.closes = shortTime(message.row.close_time)
+        return false
+      case 'gap': {
+        const { end_time: end, reason } = message.gap
+        if (end === null) this.gaps++
+        this.warning = end === null ? `not observed: ${reason}` : ''
+        return false
+      }
+      case 'resync':
+        this.warning = `rows after ${message.after_sequence} were left out: ${message.reason}`
+        return false
+      case 'hole':
+        this.holes++
+        this.warning = `rows after ${message.after_sequence} are missing`
+        return false
+      case 'disconnected':
+        this.link = `reconnecting in ${printSpan(message.retry_ms)} (${message.reason})`
+        return false
+      default:
+        return false
+    }
+  }
+
+  /** What is known of the market before the first message. */
+  introduce(title: string | null, status: string | null, closes: string | number | null): void {
+    this.title = title ?? ''
+    this.status = status ?? ''
+    this.closes = closes === null ? '' : shortTime(closes)
+  }
+
+  /** The whole picture, no longer and no wider than the terminal. */
+  draw(
+    { columns, rows }: { readonly columns: number; readonly rows: number },
+    depth: number,
+    paint: CliIo['paint'],
+    now: number,
+  ): string[] {
+    const facts = [this.status, this.closes === '' ? '' : `closes ${this.closes} UTC`]
+    const head = [
+      paint('bold', cut(this.title === '' ? this.name : `${this.name}  ${this.title}`, columns)),
+      paint('dim', cut(facts.filter((fact) => fact !== '').join('   '), columns)),
+    ]
+    const foot = ['', this.footer(columns, paint, now)]
+    const trades =
+      this.trades.length === 0 ? [] : ['', ...this.trades.map((line) => cut(line, columns))]
+    const room = rows - head.length - foot.length - trades.length
+    // Each book has two lines over its ladder, and the head and the foot of the ladder itself.
+    const share = Math.max(1, Math.floor(room / Math.max(1, this.books.size)) - 5)
+    const body: string[] = []
+    for (const seen of this.books.values()) {
+      const { book, outcome } = seen
+      const at =
+        book.receivedTime === undefined ? '' : `received ${String(book.receivedTime).slice(11, 23)}`
+      const state = book.isStale ? paint('yellow', 'stale: waiting for a whole book') : at
+      const named = outcome === undefined ? '' : `${outcome}   `
+      const style = { depth: Math.min(depth, share), width: columns, paint }
+      body.push('', `${named}sequence ${book.sequence}   ${state}`, cut(bookLine(book), columns))
+      body.push(...layLadder(book, style))
+    }
+    if (body.length === 0) body.push('', paint('dim', 'waiting for the first book'))
+    return [...head, ...body.slice(0, Math.max(0, room)), ...trades, ...foot]
+  }
+
+  /** One line about the newest row, where there is no terminal to draw on. */
+  line(key: string): string {
+    const seen = this.books.get(key)!
+    const { book, outcome } = seen
+    const named = outcome === undefined ? '' : ` ${outcome}`
+    return `${String(book.receivedTime)}${named}  seq ${book.sequence}  ${bookLine(book)}`
+  }
+
+  private footer(columns: number, paint: CliIo['paint'], now: number): string {
+    while (this.recent.length > 0 && this.recent[0]! < now - RATE_MS) this.recent.shift()
+    const rate = (this.recent.length / RATE_MS) * 1000
+    const isLive = this.link === 'live'
+    const parts = [
+      `${rate.toFixed(1)} rows/s`,
+      ...(this.gaps > 0 ? [`${this.gaps} gaps`] : []),
+      ...(this.holes > 0 ? [`${this.holes} holes`] : []),
+      'q quits',
+    ]
+    const warning = this.warning === '' ? '' : `   ${this.warning}`
+    const text = cut(`${this.link}   ${parts.join('   ')}${warning}`, columns)
+    return isLive && warning === ''
+      ? paint('green', '●') + text.slice(0, columns - 2).padStart(text.length + 1)
+      : paint('yellow', text)
+  }
+}
