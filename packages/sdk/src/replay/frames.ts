@@ -86,7 +86,10 @@ export class FrameReader {
   private begin(): boolean {
     const { waiting } = this
     for (let index = 0; index < Math.min(START.length, waiting.length); index++) {
-      if (waiting[index] !== START[index]) throw this.damage('it does not start with PBX1')
+      if (waiting[index] !== START[index]) {
+        const place = { source: this.name, offset: 0 }
+        throw new ReplayError('unsupported_format', 'it is no tape file (PBX1)', place)
+      }
     }
     if (waiting.length <= START.length) return false
     const version = waiting[START.length]

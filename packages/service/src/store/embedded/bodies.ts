@@ -19,16 +19,21 @@ const CACHED = 16
 // Room that is made before the decoder has proved how many changes there are.
 const MOST_CHANGES = 65_536
 
+/** Reads a body that is kept outside the database; absent for one that is in it, or that is gone. */
+export type ReadBody = (body: number) => Uint8Array | undefined
+
 /** Fetches chunks and decodes them, trusting nothing: what a chunk says must fit where it was found. */
 export class Bodies {
   private readonly database: Database
   private readonly platform: TapePlatform
   private readonly decoder = new BookDecoder()
   private readonly books = new Map<string, BookColumns>()
+  private readonly read: ReadBody | undefined
 
-  constructor(database: Database, platform: TapePlatform) {
+  constructor(database: Database, platform: TapePlatform, read?: ReadBody) {
     this.database = database
     this.platform = platform
+    this.read = read
   }
 
   /** The checked chunk at a place; `corrupt_chunk` where it is damaged or not what it should be. */
@@ -57,6 +62,8 @@ export class Bodies {
 
   /** The bytes at a place as they are stored. */
   bytes(place: ChunkPlace): Uint8Array | undefined {
+    const elsewhere = this.read?.(place.body)
+    if (elsewhere !== undefined) return elsewhere
     const row = this.database.get('SELECT bytes FROM body WHERE id = ?', place.body)
     // One flipped bit makes SQLite take bytes for text.
     return row?.['bytes'] instanceof Uint8Array ? row['bytes'] : undefined

@@ -5,6 +5,7 @@ import type { TapePlatform } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import type { AppendBatch, Store, StoredChunk } from '../store.ts'
 import { adoptStreams } from './adopt.ts'
+import type { ReadBody } from './bodies.ts'
 import { BookReader } from './books.ts'
 import { listMarkets, listRevisions, readMarket } from './catalog.ts'
 import { factsOf, listFacts, readCoverage } from './coverage.ts'
@@ -29,6 +30,8 @@ export type EmbeddedOptions = {
   readonly readOnly?: boolean
   readonly platform?: TapePlatform
   readonly limits?: Partial<SealLimits>
+  /** Where chunks are whose bytes are not in the file; only for reading. */
+  readonly readBody?: ReadBody
 }
 
 /** The embedded store, with what only an engine in one file can do. */
@@ -56,7 +59,7 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   }
   try {
     const database = new Database(file, readOnly)
-    const view = new View(database, platform)
+    const view = new View(database, platform, options.readBody)
     database.read(() => view.refresh())
     const writer = readOnly ? undefined : new Writer(view, platform, options.limits)
     return createStore(database, view, writer, platform, () => lock?.close())

@@ -1,0 +1,285 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { PriorbookError, type Gap, type Micros, type Origin } from '@priorbook/sdk/domain'
+import { chunkHash, NO_HASH, openChunk, type TapePlatform } from '@priorbook/sdk/tape'
+import { createNodePlatform } from '@priorbook/sdk/tape/node'
+import type { KnownMarket } from '@priorbook/sdk/wire'
+import { appendRevision } from '../embedded/catalog.ts'
+import { Database } from '../embedded/database.ts'
+import { writePlace } from '../embedded/directory.ts'
+import { saveGap } from '../embedded/gaps.ts'
+import { STATE, writeState } from '../embedded/state.ts'
+import { createStream, saveStream } from '../embedded/streams.ts'
+import { cutPiece } from './cut-piece.ts'
+import { FolderBodies, PLACE_TABLES } from './folder-bodies.ts'
+import { firstOf, joinPieces, type JoinedPiece } from './join-pieces.ts'
+import { readContainer, type FilePiece } from './read-container.ts'
+
+/** A file of a folder that is not served, and why. */
+export type RefusedFile = { readonly file: string; readonly code: string; readonly detail: string }
+
+/** What a folder offers. */
+export type FolderReport = {
+  readonly files: number
+  readonly refused: readonly RefusedFile[]
+  /** Some of it comes from an emulator. */
+  readonly isEmulated: boolean
+}
+
+const EMULATED = 'emulated'
+
+/**
+ * Looks at every file of a folder once and writes an index of them: an embedded tape whose chunks stay
+ * in the files. Containers that are cut or changed, and files of another kind, are refused by name; the
+ * others are served. An index of the same files is used again.
+ */
+export async function indexFolder(folder: string, indexFile: string): Promise<FolderReport> {
+  const files = listFiles(folder)
+  const known = readReport(indexFile, files)
+  if (known !== undefined) return known
+  mkdirSync(dirname(indexFile), { recursive: true })
+  const draft = `${indexFile}.${process.pid}.part`
+  removeIndex(draft)
+  try {
+    await writeIndex(folder, files, draft)
+    removeIndex(indexFile)
+    renameSync(draft, indexFile)
+  } finally {
+    removeIndex(draft)
+  }
+  return readReport(indexFile, files)!
+}
+
+type ListedFile = { readonly name: string; readonly size: number; readonly changed: number }
+
+// Manifests and what systems leave in folders say nothing that is served.
+const IGNORED = /(^|\/)\.|\.(json|md|txt|sha256)$/i
+
+function listFiles(folder: string): readonly ListedFile[] {
+  let names: string[]
+  try {
+    names = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
+  } catch (cause) {
+    const why = (cause as Error).message
+    throw new PriorbookError('store_unavailable', `${folder} cannot be read: ${why}`, { cause })
+  }
+  return names
+    .filter((name) => !IGNORED.test(name))
+    .sort()
+    .map((name) => {
+      const { size, mtimeMs } = statSync(join(folder, name))
+      return { name, size, changed: Math.floor(mtimeMs) }
+    })
+}
+
+/** The report of an index, if it is one of these files as they are now. */
+function readReport(indexFile: string, files: readonly ListedFile[]): FolderReport | undefined {
+  if (!existsSync(indexFile)) return undefined
+  let index: Database | undefined
+  try {
+    index = new Database(indexFile, true)
+    const rows = index.all('SELECT name, size, changed, code, detail FROM folder_file ORDER BY id')
+    const isSame =
+      rows.length === files.length &&
+      rows.every(({ name, size, changed }, at) => {
+        const file = files[at]!
+        return file.name === name && file.size === size && file.changed === changed
+      })
+    if (!isSame) return undefined
+    const refused = rows
+      .filter(({ code }) => code !== null)
+      .map(({ name, code, detail }) => ({
+        file: name as string,
+        code: code as string,
+        detail: detail as string,
+      }))
+    const emulated = index.get('SELECT value FROM state WHERE name = ?', STATE.fact(EMULATED))
+    return { files: files.length - refused.length, refused, isEmulated: emulated !== undefined }
+  } catch (error) {
+    // An index that cannot be read is made again.
+    if (error instanceof PriorbookError) return undefined
+    throw error
+  } finally {
+    index?.close()
+  }
+}
+
+async function writeIndex(
+  folder: string,
+  files: readonly ListedFile[],
+  draft: string,
+): Promise<void> {
+  const streams = new Map<string, FilePiece[]>()
+  const markets: KnownMarket[] = []
+  const gaps = new Map<string, Gap>()
+  const origins = new Set<Origin>()
+  const refused = new Map<number, PriorbookError>()
+  for (const [id, { name }] of files.entries()) {
+    try {
+      const contents = await readContainer(join(folder, name), id)
+      for (const piece of contents.pieces) {
+        const key = `${piece.venue}:${piece.key}/${piece.kind}/${piece.metric}`
+        const list = streams.get(key)
+        if (list === undefined) streams.set(key, [piece])
+        else list.push(piece)
+        origins.add(piece.origin)
+      }
+      markets.push(...contents.markets)
+      for (const gap of contents.gaps) {
+        const { venue, scope, key, start, afterSequence, reason } = gap
+        const place = `${venue}/${scope}/${key}/${start}/${afterSequence}/${reason}`
+        if (gaps.get(place)?.end === undefined) gaps.set(place, gap)
+      }
+    } catch (error) {
+      if (error instanceof PriorbookError) refused.set(id, error)
+      else refused.set(id, new PriorbookError('store_unavailable', (error as Error).message))
+    }
+  }
+  const index = new Database(draft, false)
+  try {
+    index.script(PLACE_TABLES)
+    index.write(() => {
+      for (const [id, { name, size, changed }] of files.entries()) {
+        const error = refused.get(id)
+        index.run(
+          'INSERT INTO folder_file (id, name, size, changed, code, detail) VALUES (?, ?, ?, ?, ?, ?)',
+          id,
+          name,
+          size,
+          changed,
+          error?.code ?? null,
+          error?.message ?? null,
+        )
+      }
+      writeState(index, STATE.version, 1)
+      if (origins.has('emulator')) writeState(index, STATE.fact(EMULATED), 1)
+      for (const gap of gaps.values()) saveGap(index, gap)
+      writeMarkets(index, markets)
+    })
+    index.write(() => {
+      const writer = new StreamWriter(folder, index, createNodePlatform())
+      try {
+        for (const pieces of streams.values()) writer.write(pieces)
+      } finally {
+        writer.close()
+      }
+    })
+    // One file, without a log beside it, can be renamed.
+    index.script('PRAGMA wal_checkpoint(TRUNCATE)')
+  } finally {
+    index.close()
+  }
+}
+
+function writeMarkets(index: Database, markets: readonly KnownMarket[]): void {
+  // Files hold a record as it was known last: downloads of several days make several revisions.
+  const sorted = markets.toSorted((left, right) => left.knownAt - right.knownAt)
+  const counts = new Map<string, number>()
+  for (const { record, knownAt } of sorted) {
+    const name = `${record.venue}:${record.marketId}`
+    const journal = (counts.get(name) ?? 0) + 1
+    const received = knownAt as Micros
+    if (appendRevision(index, { kind: 'market', received, journal, record })) {
+      counts.set(name, journal)
+    }
+  }
+}
+
+class StreamWriter {
+  private readonly index: Database
+  private readonly platform: TapePlatform
+  private readonly bodies: FolderBodies
+  private readonly folder: string
+  private nextBody = 1
+
+  constructor(folder: string, index: Database, platform: TapePlatform) {
+    this.folder = folder
+    this.index = index
+    this.platform = platform
+    this.bodies = new FolderBodies(folder, index)
+  }
+
+  close(): void {
+    this.bodies.close()
+  }
+
+  write(pieces: readonly FilePiece[]): void {
+    const joined = joinPieces(pieces)
+    const first = joined[0]!
+    const last = joined.at(-1)!
+    const lastSealed = joined.findLast(({ piece }) => piece.isSealed)
+    const { venue, market, key, kind, metric } = first.piece
+    const { origin, recorder, normalizer } = last.piece
+    const created = createStream(
+      this.index,
+      { venue, market, key, kind, metric },
+      { origin, recorder, normalizer },
+      { generation: 1, knownFrom: first.piece.firstReceived, next: firstOf(first) },
+    )
+    let changes: number | undefined
+    let next = 0
+    let head = NO_HASH
+    let anchor = NO_HASH
+    for (const one of joined) {
+      const follows = firstOf(one) === next
+      const placed = this.place(created.id, one, follows ? changes : undefined)
+      next = firstOf(one) + one.to - one.from
+      changes = placed.changesBefore + placed.changes
+      if (one === lastSealed) head = chunkHash(this.open(one.piece), this.platform)
+      if (one === first && one.piece.isSealed) {
+        anchor = new Uint8Array(this.open(one.piece).header.previousHash)
+      }
+    }
+    saveStream(this.index, { ...created, next, changes: changes ?? 0, head, anchor, version: 1 })
+  }
+
+  /** Notes a piece as it is, or packs the rows that are wanted of it anew. */
+  private place(
+    stream: number,
+    one: JoinedPiece,
+    changesBefore: number | undefined,
+  ): { readonly changesBefore: number; readonly changes: number } {
+    const { piece, from, to } = one
+    const body = this.nextBody++
+    const isWhole = from === 0 && to === piece.count
+    const isCounted = changesBefore === undefined || changesBefore === piece.changesBefore
+    if (piece.isSealed || (isWhole && isCounted)) {
+      const { file, offset, length, first, count, firstReceived, lastReceived } = piece
+      this.index.run(
+        'INSERT INTO folder_place (body, file, start, length) VALUES (?, ?, ?, ?)',
+        body,
+        file,
+        offset,
+        length,
+      )
+      const place = { stream, first, count, firstReceived, lastReceived, body }
+      const form = piece.isSealed ? 'sealed' : 'tight'
+      writePlace(this.index, { ...place, changesBefore: piece.changesBefore, form })
+      return piece
+    }
+    const bytes = cutPiece(this.open(piece), from, to, changesBefore, this.platform)
+    this.index.run('INSERT INTO body (id, bytes) VALUES (?, ?)', body, bytes)
+    const { header } = openChunk(bytes, this.platform)
+    const { first, count, firstReceived, lastReceived } = header
+    const place = { stream, first, count, firstReceived, lastReceived, body }
+    writePlace(this.index, { ...place, changesBefore: header.changesBefore, form: 'tight' })
+    return header
+  }
+
+  private open(piece: FilePiece): ReturnType<typeof openChunk> {
+    const bytes = this.bodies.readPlace(piece.file, piece.offset, piece.length)
+    if (bytes === undefined) {
+      throw new PriorbookError(
+        'store_unavailable',
+        `${this.folder}: a file changed while it was read`,
+      )
+    }
+    return openChunk(bytes, this.platform)
+  }
+}
+
+function removeIndex(file: string): void {
+  for (const ending of ['', '-wal', '-shm']) rmSync(`${file}${ending}`, { force: true })
+}

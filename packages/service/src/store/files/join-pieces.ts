@@ -1,0 +1,63 @@
+import type { FilePiece } from './read-container.ts'
+
+/** Rows [from, to) of a piece. */
+export type JoinedPiece = {
+  readonly piece: FilePiece
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * Chooses from the pieces of one stream so that every row is held once. Files of consecutive ranges
+ * repeat the chunk at their border, and what was not sealed yet in one file is sealed in a later one:
+ * sealed chunks are taken as they are, parts only where no sealed chunk and no longer part has the rows.
+ */
+export function joinPieces(pieces: readonly FilePiece[]): readonly JoinedPiece[] {
+  const joined: JoinedPiece[] = []
+  for (const isSealed of [true, false]) {
+    const own = pieces.filter((piece) => piece.isSealed === isSealed)
+    own.sort((left, right) => left.first - right.first || right.count - left.count)
+    for (const piece of own) {
+      const free = freeRows(piece, joined)
+      const isWhole = free.length === 1 && free[0]!.to - free[0]!.from === piece.count
+      // A sealed chunk that overlaps another is of another history of the stream.
+      if (isSealed && !isWhole) continue
+      joined.push(...free)
+    }
+    joined.sort((left, right) => firstOf(left) - firstOf(right))
+  }
+  return joined
+}
+
+/** The number of the first row that is kept. */
+export function firstOf({ piece, from }: JoinedPiece): number {
+  return piece.first + from
+}
+
+function freeRows(piece: FilePiece, taken: readonly JoinedPiece[]): JoinedPiece[] {
+  let free = [{ piece, from: 0, to: piece.count }]
+  for (const other of overlapping(piece, taken)) {
+    const start = firstOf(other) - piece.first
+    const end = other.piece.first + other.to - piece.first
+    free = free.flatMap((one) =>
+      [
+        { ...one, to: Math.min(one.to, start) },
+        { ...one, from: Math.max(one.from, end) },
+      ].filter(({ from, to }) => from < to),
+    )
+  }
+  return free
+}
+
+/** Of pieces in order, those that share rows with one; the last ones are looked at first. */
+function* overlapping(piece: FilePiece, taken: readonly JoinedPiece[]): Generator<JoinedPiece> {
+  for (let index = taken.length - 1; index >= 0; index--) {
+    const other = taken[index]!
+    if (other.piece.first + other.to <= piece.first) {
+      // Sealed chunks come sorted: nothing before this one can reach further.
+      if (piece.isSealed) return
+      continue
+    }
+    if (firstOf(other) < piece.first + piece.count) yield other
+  }
+}

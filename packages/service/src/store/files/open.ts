@@ -1,0 +1,40 @@
+import { PriorbookError } from '@priorbook/sdk/domain'
+import { Database } from '../embedded/database.ts'
+import { openEmbeddedStore } from '../embedded/open.ts'
+import type { Store } from '../store.ts'
+import { FolderBodies } from './folder-bodies.ts'
+
+/** How to open a folder of exported files. */
+export type FilesOptions = {
+  /** The folder with `tape` containers. */
+  readonly folder: string
+  /** Its index, made by `indexFolder`. */
+  readonly index: string
+}
+
+/**
+ * Opens a folder of exported files for reading, through an index that was made of it. The rows are read
+ * from the files; one that was changed since gives gaps `corrupt`, never other rows.
+ */
+export function openFilesStore({ folder, index }: FilesOptions): Store {
+  const places = new Database(index, true)
+  let bodies: FolderBodies
+  try {
+    bodies = new FolderBodies(folder, places)
+  } finally {
+    places.close()
+  }
+  const store = openEmbeddedStore({ file: index, readOnly: true, readBody: bodies.read })
+  return {
+    ...store,
+    // A copy of the index would be a copy without rows.
+    backup: async () => {
+      await store.stamp()
+      throw new PriorbookError('store_read_only', 'copy the folder: its files are the backup')
+    },
+    async close() {
+      await store.close()
+      bodies.close()
+    },
+  }
+}

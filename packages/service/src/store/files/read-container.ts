@@ -1,0 +1,70 @@
+import { open } from 'node:fs/promises'
+import { PriorbookError, type Gap } from '@priorbook/sdk/domain'
+import { FrameReader, type Frame } from '@priorbook/sdk/replay'
+import { createReplayPlatform } from '@priorbook/sdk/replay/node'
+import { openChunk, type ChunkHeader } from '@priorbook/sdk/tape'
+import { fromGapJson, fromMarketJson, parseExactJson, type KnownMarket } from '@priorbook/sdk/wire'
+
+/** A chunk in a file: what it says of itself, and where it is. */
+export type FilePiece = Omit<ChunkHeader, 'previousHash'> & {
+  readonly isSealed: boolean
+  /** The place of the file in the list of files. */
+  readonly file: number
+  readonly offset: number
+  readonly length: number
+}
+
+/** What a container holds. */
+export type FileContents = {
+  readonly pieces: readonly FilePiece[]
+  readonly markets: readonly KnownMarket[]
+  readonly gaps: readonly Gap[]
+}
+
+const BLOCK = 1 << 20
+const platform = createReplayPlatform()
+
+/**
+ * Reads a `tape` container from its first byte to its last. Its hash and the checksum of every chunk
+ * have been compared when it resolves; anything wrong is an error with a listed code.
+ */
+export async function readContainer(path: string, file: number): Promise<FileContents> {
+  const pieces: FilePiece[] = []
+  const markets: KnownMarket[] = []
+  const gaps: Gap[] = []
+  const frames = new FrameReader(path, platform)
+  const handle = await open(path, 'r')
+  try {
+    const buffer = Buffer.allocUnsafe(BLOCK)
+    for (;;) {
+      const { bytesRead } = await handle.read(buffer, 0, BLOCK)
+      if (bytesRead === 0) break
+      for (const frame of frames.feed(buffer.subarray(0, bytesRead))) {
+        if (frame.kind === 'M') markets.push(fromMarketJson(parse(frame)))
+        else if (frame.kind === 'G') gaps.push(fromGapJson(parse(frame)))
+        else if (frame.kind === 'C' || frame.kind === 'P') pieces.push(toPiece(frame, file))
+      }
+    }
+  } finally {
+    await handle.close()
+  }
+  frames.finish()
+  return { pieces, markets, gaps }
+}
+
+function toPiece({ kind, offset, payload }: Frame, file: number): FilePiece {
+  const { header } = openChunk(payload, platform)
+  // The hash is a view of the block, which would stay in memory with it.
+  const { previousHash: _previousHash, ...facts } = header
+  return { ...facts, isSealed: kind === 'C', file, offset, length: payload.length }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function parse({ kind, payload }: Frame): unknown {
+  try {
+    return parseExactJson(decoder.decode(payload))
+  } catch (cause) {
+    throw new PriorbookError('corrupt_chunk', `a frame ${kind} is not JSON`, { cause })
+  }
+}

@@ -1,0 +1,76 @@
+import type { MarketRecord } from '@priorbook/sdk/domain'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ModelStore } from './store-model.testing.ts'
+import { CALM, FULL, type OpenedStore } from './store-opened.testing.ts'
+import { readStateTests } from './store-reading.testing.ts'
+import { createRandom, Script } from './store-script.testing.ts'
+import type { Store } from './store.ts'
+
+/** An engine that only reads, over what another one wrote and exported. */
+export type HostedStore = { readonly store: Store; destroy(): Promise<void> }
+
+/**
+ * The reading part of the contract for engines that nobody can write to: `fill` opens a store of an
+ * engine that can, `host` exports it and opens the export. `keep` says what of a market record an
+ * export keeps.
+ */
+export function describeReadContract(
+  name: string,
+  fill: () => Promise<OpenedStore>,
+  host: (filled: Store) => Promise<HostedStore>,
+  keep: (record: MarketRecord) => MarketRecord,
+): void {
+  describe(`${name} store, read only`, () => {
+    const script = new Script(21, { calm: CALM.key, frames: 40 })
+    const model = new ModelStore(script.books)
+    const exported = new ModelStore(script.books)
+    let opened: OpenedStore
+    let hosted: HostedStore
+
+    beforeAll(async () => {
+      opened = await fill()
+      for (let round = 0; round < (FULL ? 30 : 8); round++) {
+        const batches = script.take(70)
+        await Promise.all(batches.map((batch) => opened.store.append(batch)))
+        for (const batch of batches) model.apply(batch)
+        if (round % 4 === 1) await opened.store.seal()
+      }
+      keepExported(model, exported, keep)
+      hosted = await host(opened.store)
+    })
+    afterAll(async () => {
+      await hosted.destroy()
+      await opened.destroy()
+    })
+
+    readStateTests(exported, createRandom(22), () => hosted.store)
+
+    test('nothing can be written', async () => {
+      const { store } = hosted
+      const [batch] = script.take(1)
+      await expect(store.append(batch!)).rejects.toMatchObject({ code: 'store_read_only' })
+      await expect(store.seal()).rejects.toMatchObject({ code: 'store_read_only' })
+      await expect(store.retain(0)).rejects.toMatchObject({ code: 'store_read_only' })
+      expect(await (await store.follow()).take()).toBeUndefined()
+    })
+  })
+}
+
+/** What of a model an export keeps: rows, gaps without their journal, and the newest market records. */
+function keepExported(
+  model: ModelStore,
+  into: ModelStore,
+  keep: (record: MarketRecord) => MarketRecord,
+): void {
+  for (const name of ['books', 'trades', 'samples'] as const) {
+    for (const [key, rows] of model[name]) into[name].set(key, rows as never)
+  }
+  for (const gap of model.listGaps({})) {
+    const { endJournal: _endJournal, ...kept } = gap
+    into.addGap({ ...kept, journal: 0 })
+  }
+  for (const [name, states] of model.markets) {
+    const { record, knownAt } = states.at(-1)!
+    into.markets.set(name, [{ record: keep(record), knownAt, revision: 1, journal: 1 }])
+  }
+}
