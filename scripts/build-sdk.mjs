@@ -2,7 +2,15 @@
 // itself runs from src, so its package.json cannot be the published one.
 //   node scripts/build-sdk.mjs [--out DIR]
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -14,7 +22,13 @@ const out = values.out
 rmSync(out, { recursive: true, force: true })
 execFileSync(
   process.execPath,
-  [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(sdk, 'tsconfig.build.json'), '--outDir', out],
+  [
+    join(root, 'node_modules/typescript/bin/tsc'),
+    '-p',
+    join(sdk, 'tsconfig.build.json'),
+    '--outDir',
+    out,
+  ],
   { stdio: 'inherit' },
 )
 
@@ -25,9 +39,11 @@ for (const file of globSync('**/*.d.ts', { cwd: out })) {
   writeFileSync(path, text.replaceAll(/(from\s+|import\()(['"])(\.[^'"]+)\.ts\2/g, '$1$2$3.js$2'))
 }
 
-const { private: _, scripts: __, ...source } = JSON.parse(
-  readFileSync(join(sdk, 'package.json'), 'utf8'),
-)
+const {
+  private: _,
+  scripts: __,
+  ...source
+} = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8'))
 const toBuilt = (path) => path.replace('./src/', './').replace(/\.ts$/, '.js')
 const exports = Object.fromEntries(
   Object.entries(source.exports).map(([name, path]) => [
