@@ -1,0 +1,50 @@
+import { signal } from '@preact/signals'
+import { parsePlace, printPlace, type Place } from '../model/place.ts'
+
+/** Where the visitor is. */
+export const place = signal<Place>(here())
+
+/** Goes to a place; `replace` leaves no step behind for the back button. */
+export function go(to: Place, how: 'push' | 'replace' = 'push'): void {
+  const address = printPlace(to)
+  if (address !== location.pathname + location.search) {
+    if (how === 'push') history.pushState(null, '', address)
+    else history.replaceState(null, '', address)
+  }
+  place.value = to
+  if (how === 'push') scrollTo(0, 0)
+}
+
+/** Writes an address without going anywhere: the page already shows it. */
+export function rewriteAddress(to: Place): void {
+  const address = printPlace(to)
+  if (address !== location.pathname + location.search) history.replaceState(null, '', address)
+}
+
+/** Follows the back button and every link of the explorer. */
+export function startRouter(): void {
+  addEventListener('popstate', () => (place.value = here()))
+  document.addEventListener('click', (event) => {
+    if (event.defaultPrevented || event.button !== 0) return
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    const link = (event.target as Element | null)?.closest('a')
+    if (
+      link === null ||
+      link === undefined ||
+      link.target !== '' ||
+      link.hasAttribute('download')
+    ) {
+      return
+    }
+    const url = new URL(link.href)
+    if (url.origin !== location.origin) return
+    const to = parsePlace(url.pathname, url.search)
+    if (to.page === 'nowhere') return
+    event.preventDefault()
+    go(to)
+  })
+}
+
+function here(): Place {
+  return parsePlace(location.pathname, location.search)
+}

@@ -1,0 +1,106 @@
+import { PriorbookApiError, PriorbookClientError } from '@priorbook/sdk/client'
+
+/** What went wrong, in words that help, and where to go from here. */
+export type Trouble = {
+  readonly code: string
+  readonly title: string
+  readonly text: string
+  readonly action?: 'key' | 'markets' | 'demo' | undefined
+  /** True when it may be gone in a moment: the page then tries again by itself. */
+  readonly isPassing: boolean
+}
+
+/** Says what a failure means for the visitor. */
+export function toTrouble(error: unknown): Trouble {
+  if (error instanceof PriorbookApiError) return ofServer(error)
+  if (error instanceof PriorbookClientError) {
+    if (error.code === 'invalid_option') {
+      return {
+        code: error.code,
+        title: 'This key cannot be used',
+        text: `${sentence(error.message)} Paste it again on the key page.`,
+        action: 'key',
+        isPassing: false,
+      }
+    }
+    const isNetwork = error.code === 'network_failed' || error.code === 'timed_out'
+    return {
+      code: error.code,
+      title: isNetwork ? 'The server does not answer' : 'An answer was not understood',
+      text: isNetwork
+        ? 'It may be restarting. The page tries again every few seconds and goes on where it was.'
+        : `${sentence(error.message)} The page tries again.`,
+      isPassing: true,
+    }
+  }
+  const detail = error instanceof Error ? error.message : String(error)
+  return {
+    code: 'unforeseen',
+    title: 'Something went wrong here',
+    text: `${sentence(detail)} Reload the page; what is recorded is not touched by this.`,
+    isPassing: false,
+  }
+}
+
+function ofServer(error: PriorbookApiError): Trouble {
+  const { code, message, hint, plan, retryAfter } = error
+  const advice = hint === undefined ? '' : ` ${sentence(hint)}`
+  const made = (title: string, text: string, more: Partial<Trouble> = {}): Trouble => ({
+    code,
+    title,
+    text,
+    isPassing: false,
+    ...more,
+  })
+  switch (code) {
+    case 'unknown_market':
+      return made(
+        'No such market has been recorded',
+        `${sentence(message)}${advice} The list of markets has a search for ids, titles and slugs.`,
+        { action: 'markets' },
+      )
+    case 'unknown_asset':
+      return made('Nothing of this asset is recorded', `${sentence(message)}${advice}`, {
+        action: 'markets',
+      })
+    case 'expired_key':
+      return made(
+        'Your key has expired',
+        'Paste a new one on the key page, or look at demonstration data without a key.',
+        { action: 'key' },
+      )
+    case 'revoked_key':
+      return made(
+        'Your key was revoked',
+        'Paste another one on the key page, or look at demonstration data without a key.',
+        { action: 'key' },
+      )
+    case 'invalid_key':
+    case 'missing_key':
+      return made(
+        'This key is not one of this service',
+        'It may have lost a letter on the way. Paste it again on the key page, or go on without a key.',
+        { action: 'key' },
+      )
+    case 'plan_required':
+      return made(
+        'Your plan does not include this',
+        `${sentence(message)}${plan === undefined ? '' : ` The plan “${plan}” does.`}${advice}`,
+        { action: 'key' },
+      )
+    case 'rate_limited':
+      return made(
+        'The rate limit of your key is used up',
+        `The page goes on by itself in ${Math.max(1, Math.ceil(retryAfter ?? 1))} s.`,
+        { isPassing: true },
+      )
+    default:
+      return made(error.title, `${sentence(message)}${advice}`, { isPassing: error.status >= 500 })
+  }
+}
+
+function sentence(text: string): string {
+  const trimmed = text.trim()
+  const whole = /[.!?]$/.test(trimmed) ? trimmed : `${trimmed}.`
+  return whole.charAt(0).toUpperCase() + whole.slice(1)
+}

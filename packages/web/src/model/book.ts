@@ -1,0 +1,71 @@
+import type { OrderBook } from '@priorbook/sdk/client'
+import { POW10, printScaled, VENUES } from '@priorbook/sdk/domain'
+import { microsOf, microsOrAbsent } from './time.ts'
+
+/** One side of a book for the eye: prices in ticks, sizes in the venue's own digits, best first. */
+export type Levels = { readonly ticks: readonly number[]; readonly size: readonly string[] }
+
+/** A book at one instant. */
+export type Book = {
+  readonly sequence: number
+  readonly received: number
+  readonly source: number | undefined
+  /** Decimals of the ticks. */
+  readonly decimals: number
+  readonly bids: Levels
+  readonly asks: Levels
+}
+
+/** What the book of the SDK holds now; absent while it is not that of the market. */
+export function toBook(order: OrderBook): Book | undefined {
+  if (order.isStale || order.receivedTime === undefined) return undefined
+  const decimals = VENUES[order.venue].priceDecimals
+  const factor = POW10[decimals]! / order.ladder.one
+  const side = ({
+    price,
+    size,
+  }: {
+    price: readonly number[]
+    size: readonly number[]
+  }): Levels => ({
+    ticks: factor === 1 ? price : price.map((ticks) => ticks * factor),
+    size: size.map((units) => printScaled(units, order.sizeDecimals)),
+  })
+  return {
+    sequence: order.sequence,
+    received: microsOf(order.receivedTime),
+    source: microsOrAbsent(order.sourceTime),
+    decimals,
+    bids: side(order.ladder.bids()),
+    asks: side(order.ladder.asks()),
+  }
+}
+
+/** The same book seen from the other outcome: its bids are our asks at one minus their price. */
+export function complementOf(book: Book): Book {
+  const one = POW10[book.decimals]!
+  const turn = ({ ticks, size }: Levels): Levels => ({
+    ticks: ticks.map((tick) => one - tick),
+    size,
+  })
+  return { ...book, bids: turn(book.asks), asks: turn(book.bids) }
+}
+
+/** Best prices, their middle and their distance, in exact text; absent where a side is empty. */
+export function quoteOf({ bids, asks, decimals }: Book): {
+  readonly bid: string | undefined
+  readonly ask: string | undefined
+  readonly mid: string | undefined
+  readonly spread: string | undefined
+} {
+  const [bid] = bids.ticks
+  const [ask] = asks.ticks
+  const hasBoth = bid !== undefined && ask !== undefined
+  return {
+    bid: bid === undefined ? undefined : printScaled(bid, decimals),
+    ask: ask === undefined ? undefined : printScaled(ask, decimals),
+    // Half a tick is five of a tenth.
+    mid: hasBoth ? printScaled((bid + ask) * 5, decimals + 1) : undefined,
+    spread: hasBoth ? printScaled(ask - bid, decimals) : undefined,
+  }
+}

@@ -1,0 +1,67 @@
+import type { CalendarDayJson } from '@priorbook/sdk/wire'
+import { DAY, printDate } from './time.ts'
+
+/** One cell of a calendar. */
+export type CalendarCell = {
+  readonly day: string
+  readonly state: 'available' | 'degraded' | 'missing' | 'before'
+  /** How much of the time was observed, 0 to 1. */
+  readonly share: number
+  readonly row: CalendarDayJson | undefined
+}
+
+/** Weeks of seven days, Monday first; days outside the range are undefined. */
+export function toWeeks(
+  cells: readonly CalendarCell[],
+): readonly (readonly (CalendarCell | undefined)[])[] {
+  const [first] = cells
+  if (first === undefined) return []
+  const weekday = (new Date(`${first.day}T00:00:00Z`).getUTCDay() + 6) % 7
+  const padded: (CalendarCell | undefined)[] = [
+    ...Array.from({ length: weekday }, () => undefined),
+    ...cells,
+  ]
+  const weeks: (CalendarCell | undefined)[][] = []
+  for (let index = 0; index < padded.length; index += 7) weeks.push(padded.slice(index, index + 7))
+  while (weeks.at(-1)!.length < 7) weeks.at(-1)!.push(undefined)
+  return weeks
+}
+
+/** Cells of the books of a venue. */
+export function bookCells(rows: readonly CalendarDayJson[], started: number | undefined) {
+  return rows.map((row): CalendarCell => {
+    const isBefore =
+      row.observations === 0 && (started === undefined || row.day < printDate(started))
+    return {
+      day: row.day,
+      state: isBefore ? 'before' : row.condition,
+      share: shareOf(row),
+      row,
+    }
+  })
+}
+
+/** Cells of a dataset that is captured by the same connections from its own first day on. */
+export function derivedCells(
+  books: readonly CalendarCell[],
+  firstDay: string | null,
+): readonly CalendarCell[] {
+  return books.map((cell) =>
+    firstDay === null || cell.day < firstDay
+      ? { ...cell, state: cell.state === 'before' ? 'before' : 'missing', share: 0 }
+      : cell,
+  )
+}
+
+/** How much of the time was observed. */
+export function shareOf({ observed_ms: seen, gap_ms: missed }: CalendarDayJson): number {
+  const observed = Number(seen)
+  const all = observed + Number(missed)
+  return all === 0 ? 0 : observed / all
+}
+
+/** The range of a calendar of so many days that ends with today. */
+export function calendarRange(now: number, days: number): { from: number; to: number } {
+  const today = Math.floor(now / DAY) * DAY
+  return { from: today - (days - 1) * DAY, to: now }
+}

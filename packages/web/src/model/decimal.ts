@@ -1,0 +1,73 @@
+import { POW10, printScaled } from '@priorbook/sdk/domain'
+import type { DecimalJson } from '@priorbook/sdk/wire'
+
+/** The digits of a decimal of the wire; `–` where there is none. */
+export function printDecimal(value: DecimalJson | null | undefined): string {
+  if (value === null || value === undefined) return '–'
+  return typeof value === 'object' ? value.rawJSON : String(value)
+}
+
+/** Pads decimals with zeros to so many places, so that a column lines up; no digit is changed. */
+export function padDecimal(text: string, places: number): string {
+  const point = text.indexOf('.')
+  if (places === 0) return text
+  if (point === -1) return `${text}.${'0'.repeat(places)}`
+  return text.padEnd(point + 1 + places, '0')
+}
+
+/** How many decimals the longest of the texts has. */
+export function placesOf(texts: Iterable<string>): number {
+  let places = 0
+  for (const text of texts) {
+    const point = text.indexOf('.')
+    if (point !== -1) places = Math.max(places, text.length - point - 1)
+  }
+  return places
+}
+
+/** The price of the other outcome, one minus this, in whole ticks. */
+export function complementTicks(ticks: number, decimals: number): number {
+  return POW10[decimals]! - ticks
+}
+
+/** `1,234,567.25`: digits in threes, the rest untouched. */
+export function groupDigits(text: string): string {
+  const [whole = '', fraction] = text.split('.')
+  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ',')
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`
+}
+
+/** A count with its thousands set apart. */
+export function printCount(count: number): string {
+  return groupDigits(String(count))
+}
+
+/** A large amount for a narrow column: `12.4k`, `3.1M`; below ten thousand as it is. */
+export function printShort(text: string): string {
+  const value = Number(text)
+  if (!Number.isFinite(value) || Math.abs(value) < 10_000) return groupDigits(text)
+  const [unit, name] =
+    value < 1e6
+      ? ([1e3, 'k'] as const)
+      : value < 1e9
+        ? ([1e6, 'M'] as const)
+        : ([1e9, 'B'] as const)
+  return `${(value / unit).toFixed(1)}${name}`
+}
+
+/** Bytes in the unit that fits. */
+export function printBytes(bytes: number): string {
+  const names = ['B', 'kB', 'MB', 'GB', 'TB']
+  let value = bytes
+  let index = 0
+  while (value >= 1000 && index < names.length - 1) {
+    value /= 1000
+    index++
+  }
+  return `${index === 0 ? value : value.toFixed(1)} ${names[index]}`
+}
+
+/** Ticks as the decimal that they are. */
+export function printTicks(ticks: number, decimals: number): string {
+  return printScaled(ticks, decimals)
+}

@@ -1,0 +1,148 @@
+import type { BookRowJson } from '@priorbook/sdk/client'
+import { decimalText, parseScaled, VENUES, type VenueId } from '@priorbook/sdk/domain'
+import type { Book } from './book.ts'
+import { gapAt, type GapSpan } from './gap.ts'
+import { microsOf } from './time.ts'
+
+/** One sampled book: what a column of the picture shows from its time on. */
+export type Column = {
+  /** When its book was received. */
+  readonly time: number
+  readonly bidTicks: readonly number[]
+  readonly bidSize: readonly number[]
+  readonly askTicks: readonly number[]
+  readonly askSize: readonly number[]
+}
+
+/** Sampled books of one instrument over a span; sizes are floats here, for colours and not for reading. */
+export type History = {
+  readonly from: number
+  readonly to: number
+  /** The length of a bucket. */
+  readonly step: number
+  readonly decimals: number
+  /** By bucket; absent where the bucket has no observation. */
+  readonly columns: readonly (Column | undefined)[]
+}
+
+/** Places sampled rows by their buckets. */
+export function toHistory(
+  venue: VenueId,
+  rows: readonly BookRowJson[],
+  span: { readonly from: number; readonly to: number; readonly step: number },
+): History {
+  const { step } = span
+  const from = Math.floor(span.from / step) * step
+  const to = Math.ceil(span.to / step) * step
+  const columns: (Column | undefined)[] = Array.from({ length: Math.round((to - from) / step) })
+  const decimals = VENUES[venue].priceDecimals
+  for (const row of rows) {
+    const time = microsOf(row.received_time)
+    const index = Math.floor((time - from) / step)
+    if (index >= 0 && index < columns.length) columns[index] = toColumn(row, decimals, time)
+  }
+  return { from, to, step, decimals, columns }
+}
+
+function toColumn(row: BookRowJson, decimals: number, time: number): Column {
+  const ticks = (prices: readonly (number | string)[] = []): number[] =>
+    prices.map((price) => parseScaled(decimalText(price), decimals))
+  return {
+    time,
+    bidTicks: ticks(row.bids?.price),
+    bidSize: (row.bids?.size ?? []).map(Number),
+    askTicks: ticks(row.asks?.price),
+    askSize: (row.asks?.size ?? []).map(Number),
+  }
+}
+
+/** A column seen from the other outcome. */
+export function complementColumn(column: Column, decimals: number): Column {
+  const one = 10 ** decimals
+  return {
+    time: column.time,
+    bidTicks: column.askTicks.map((tick) => one - tick),
+    bidSize: column.askSize,
+    askTicks: column.bidTicks.map((tick) => one - tick),
+    askSize: column.bidSize,
+  }
+}
+
+/** The column of a book that just arrived. */
+export function columnOfBook(book: Book): Column {
+  return {
+    time: book.received,
+    bidTicks: book.bids.ticks,
+    bidSize: book.bids.size.map(Number),
+    askTicks: book.asks.ticks,
+    askSize: book.asks.size.map(Number),
+  }
+}
+
+/** Adds the newest book to a history, growing it up to the present; buckets without a book stay empty. */
+export function withColumn(history: History, column: Column, present = column.time): History {
+  const index = Math.floor((column.time - history.from) / history.step)
+  if (index < 0) return history
+  const last = Math.max(index, Math.floor((present - history.from) / history.step))
+  const columns = history.columns.slice()
+  while (columns.length <= last) columns.push(undefined)
+  const before = columns[index]
+  if (before === undefined || before.time <= column.time) columns[index] = column
+  const to = Math.max(history.to, history.from + columns.length * history.step)
+  return { ...history, columns, to }
+}
+
+/**
+ * What stands in each bucket: its own observation, else the one before it, for a book holds until it
+ * changes; but nothing is carried into or over a gap.
+ */
+export function standing(
+  history: History,
+  gaps: readonly GapSpan[],
+  until: number,
+): readonly (Column | undefined)[] {
+  let last: Column | undefined
+  return history.columns.map((column, index) => {
+    const middle = history.from + (index + 0.5) * history.step
+    if (column !== undefined) {
+      last = column
+      return column
+    }
+    if (middle > until) return undefined
+    if (last !== undefined && crosses(gaps, last.time, middle)) last = undefined
+    return last
+  })
+}
+
+// A gap between the book's time and now means that it is no longer known.
+function crosses(gaps: readonly GapSpan[], from: number, to: number): boolean {
+  return gapAt(gaps, to) !== undefined || gaps.some(({ start }) => start >= from && start < to)
+}
+
+/** Lines of the price chart: seconds, best bid, best ask, middle; null where there is none. */
+export type PriceLines = [
+  time: number[],
+  bid: (number | null)[],
+  ask: (number | null)[],
+  mid: (number | null)[],
+]
+
+/** Turns what stands into lines; each line breaks where nothing stands. */
+export function toPriceLines(
+  history: History,
+  columns: readonly (Column | undefined)[],
+): PriceLines {
+  const one = 10 ** history.decimals
+  const lines: PriceLines = [[], [], [], []]
+  for (const [index, column] of columns.entries()) {
+    const start = history.from + index * history.step
+    const time = column === undefined ? start : Math.max(start, column.time)
+    const bid = column?.bidTicks[0]
+    const ask = column?.askTicks[0]
+    lines[0].push(time / 1e6)
+    lines[1].push(bid === undefined ? null : bid / one)
+    lines[2].push(ask === undefined ? null : ask / one)
+    lines[3].push(bid === undefined || ask === undefined ? null : (bid + ask) / 2 / one)
+  }
+  return lines
+}

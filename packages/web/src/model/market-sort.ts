@@ -1,0 +1,37 @@
+import type { ListedMarketJson } from '@priorbook/sdk/client'
+import { microsOrAbsent, SECOND } from './time.ts'
+
+/** What a list of markets can be sorted by. */
+export type ListSort = 'activity' | 'close_time' | 'volume' | 'open_time'
+
+/** Observations a minute while it was observed: how busy a market's book is. */
+export function activityOf({ coverage }: Pick<ListedMarketJson, 'coverage'>): number {
+  const first = microsOrAbsent(coverage.first_time)
+  const last = microsOrAbsent(coverage.last_time)
+  if (first === undefined || last === undefined) return 0
+  // Two rows in the first second are not yet a busy market.
+  return (coverage.observations * 60 * SECOND) / Math.max(last - first, 10 * SECOND)
+}
+
+/** Sorts rows that are all here; what has no value stands last. */
+export function sortLoaded(
+  rows: readonly ListedMarketJson[],
+  sort: ListSort,
+): readonly ListedMarketJson[] {
+  if (sort !== 'activity') return rows
+  return rows.toSorted((a, b) => activityOf(b) - activityOf(a))
+}
+
+/** How much of a market's life was observed: fractions of the bar's length. */
+export function coverageBar(
+  row: Pick<ListedMarketJson, 'coverage' | 'open_time' | 'close_time'>,
+  now: number,
+): { readonly from: number; readonly to: number } | undefined {
+  const first = microsOrAbsent(row.coverage.first_time)
+  const last = microsOrAbsent(row.coverage.last_time)
+  if (first === undefined || last === undefined) return undefined
+  const open = Math.min(microsOrAbsent(row.open_time) ?? first, first)
+  const close = Math.max(microsOrAbsent(row.close_time) ?? Math.max(now, last), last)
+  const span = Math.max(1, close - open)
+  return { from: (first - open) / span, to: (last - open) / span }
+}

@@ -1,0 +1,127 @@
+import { isVenueId, type VenueId } from '@priorbook/sdk/domain'
+import { parseLinkTime, printLinkTime } from './time.ts'
+
+/** What the address bar says: which page, and which part of it. */
+export type Place =
+  | { readonly page: 'home' }
+  | { readonly page: 'markets'; readonly filters: MarketFilters }
+  | {
+      readonly page: 'market'
+      readonly venue: VenueId
+      readonly marketId: string
+      /** The instant that the page shows; absent while it follows the present. */
+      readonly time: number | undefined
+    }
+  | {
+      readonly page: 'coverage'
+      readonly venue: VenueId | undefined
+      readonly day: string | undefined
+    }
+  | { readonly page: 'status' }
+  | { readonly page: 'key' }
+  | { readonly page: 'nowhere'; readonly path: string }
+
+/** Filters of the list of markets, as they stand in its address. */
+export type MarketFilters = {
+  readonly q?: string
+  readonly venue?: VenueId
+  readonly asset?: string
+  readonly series?: string
+  readonly window?: string
+  readonly status?: string
+  readonly sort?: string
+}
+
+const FILTERS = ['q', 'venue', 'asset', 'series', 'window', 'status', 'sort'] as const
+
+/** Reads an address of the explorer. */
+export function parsePlace(pathname: string, search: string): Place {
+  const query = new URLSearchParams(search)
+  const [first = '', second = '', ...rest] = pathname.split('/').filter(Boolean).map(decode)
+  const isAlone = second === ''
+  switch (first) {
+    case '':
+      return { page: 'home' }
+    case 'markets':
+      return isAlone ? { page: 'markets', filters: parseFilters(query) } : nowhere(pathname)
+    case 'market': {
+      const marketId = rest.join('/')
+      if (!isVenueId(second) || marketId === '') return nowhere(pathname)
+      return { page: 'market', venue: second, marketId, time: parseLinkTime(query.get('t')) }
+    }
+    case 'coverage': {
+      const venue = query.get('venue')
+      const day = query.get('day')
+      return {
+        page: 'coverage',
+        venue: isVenueId(venue) ? venue : undefined,
+        day: day !== null && /^\d{4}-\d\d-\d\d$/.test(day) ? day : undefined,
+      }
+    }
+    case 'status':
+      return { page: 'status' }
+    case 'key':
+      return { page: 'key' }
+    default:
+      return nowhere(pathname)
+  }
+}
+
+/** Writes an address of the explorer; reading it gives the same place again. */
+export function printPlace(place: Place): string {
+  switch (place.page) {
+    case 'home':
+      return '/'
+    case 'markets': {
+      const query = new URLSearchParams()
+      for (const name of FILTERS) {
+        const value = place.filters[name]
+        if (value !== undefined && value !== '') query.set(name, value)
+      }
+      return withQuery('/markets', query)
+    }
+    case 'market': {
+      const path = `/market/${place.venue}/${encodeURIComponent(place.marketId)}`
+      return place.time === undefined ? path : `${path}?t=${printLinkTime(place.time)}`
+    }
+    case 'coverage': {
+      const query = new URLSearchParams()
+      if (place.venue !== undefined) query.set('venue', place.venue)
+      if (place.day !== undefined) query.set('day', place.day)
+      return withQuery('/coverage', query)
+    }
+    case 'status':
+    case 'key':
+      return `/${place.page}`
+    case 'nowhere':
+      return place.path
+  }
+}
+
+function parseFilters(query: URLSearchParams): MarketFilters {
+  const filters: Record<string, string> = {}
+  for (const name of FILTERS) {
+    const value = query.get(name)
+    if (value === null || value === '') continue
+    if (name === 'venue' && !isVenueId(value)) continue
+    filters[name] = value
+  }
+  return filters
+}
+
+function nowhere(path: string): Place {
+  return { page: 'nowhere', path }
+}
+
+function withQuery(path: string, query: URLSearchParams): string {
+  const text = query.toString()
+  return text === '' ? path : `${path}?${text}`
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

@@ -1,0 +1,20 @@
+/** Times and values of one metric. */
+export type Line = { readonly time: readonly number[]; readonly value: readonly number[] }
+
+/**
+ * Lines of a chart share their times: each metric keeps its own values and holds the last one at the
+ * times of the others, from its first sample on.
+ */
+export function toSampleLines(lines: readonly (Line | undefined)[]): (number | null)[][] {
+  const times = [...new Set(lines.flatMap((line) => line?.time ?? []))].sort((a, b) => a - b)
+  const aligned = lines.map((line) => {
+    const { time: own, value } = line ?? { time: [], value: [] }
+    let next = 0
+    let last: number | null = null
+    return times.map((time) => {
+      while (next < own.length && own[next]! <= time) last = value[next++]!
+      return last
+    })
+  })
+  return [times.map((time) => time / 1e6), ...aligned]
+}

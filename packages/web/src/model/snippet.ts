@@ -1,0 +1,39 @@
+/** One request behind a panel: where it went and how the SDK asks for the same. */
+export type ApiCall = {
+  /** The whole address as it was asked. */
+  readonly url: string
+  /** The call of the SDK's client, such as `client.market(…).snapshots({…})`. */
+  readonly code: string
+}
+
+/** A line for a terminal; the key comes from its environment and is never printed. */
+export function toCurl({ url }: ApiCall): string {
+  const needsKey = !/\/v3\/(demo\/|health|openapi)/.test(url)
+  const header = needsKey ? ` -H "Authorization: Bearer $PRIORBOOK_KEY"` : ''
+  return `curl --compressed${header} '${url.replaceAll("'", '%27')}'`
+}
+
+/** A program that runs as it stands. */
+export function toTypeScript({ url, code }: ApiCall): string {
+  const { origin } = new URL(url)
+  const who = url.includes('/v3/demo/') ? 'demo: true' : 'key: process.env.PRIORBOOK_KEY!'
+  return `import { createClient } from '@priorbook/sdk/client'
+
+const client = createClient({ url: '${origin}', ${who} })
+const answer = await ${code}
+console.log(answer)
+`
+}
+
+/** A value as TypeScript source. */
+export function toSource(value: unknown): string {
+  if (typeof value === 'string') return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+  if (Array.isArray(value)) return `[${value.map(toSource).join(', ')}]`
+  if (typeof value === 'object' && value !== null) {
+    const parts = Object.entries(value).flatMap(([name, one]) =>
+      one === undefined ? [] : [`${name}: ${toSource(one)}`],
+    )
+    return parts.length === 0 ? '{}' : `{ ${parts.join(', ')} }`
+  }
+  return String(value)
+}

@@ -1,0 +1,117 @@
+import type { ListedMarketJson } from '@priorbook/sdk/client'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { key } from '../app/key.ts'
+import { createPanel } from '../app/panel.ts'
+import { useLoad } from '../app/use-load.ts'
+import { activityOf } from '../model/market-sort.ts'
+import { printPlace } from '../model/place.ts'
+import { microsOrAbsent, printSpan } from '../model/time.ts'
+import { ChartStore } from '../session/chart-store.ts'
+import { ListQuotes } from '../session/list-quotes.ts'
+import { MarketSession } from '../session/market-session.ts'
+import { Heatmap } from '../ui/heatmap.tsx'
+import { Ladders } from '../ui/ladder.tsx'
+import { LinkWord } from '../ui/link-word.tsx'
+import { MarketTable } from '../ui/market-table.tsx'
+import { PanelBox } from '../ui/panel.tsx'
+import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
+import { VenueTag } from '../ui/words.tsx'
+
+const EVERY_MS = 2000
+const LISTED = 14
+
+/** The door: the busiest market now, and the way to all others. */
+export function HomePage() {
+  const panel = useMemo(createPanel, [key.value])
+  const [found, setFound] = useState<readonly ListedMarketJson[]>([])
+  const load = useLoad(
+    async (signal) => {
+      const params = { order: 'desc', limit: 100 } as const
+      panel.note('markets', { ...params, status: 'open' })
+      const open = await panel.client.markets({ ...params, status: 'open' }, { signal }).page()
+      const rows =
+        open.data.length > 0 ? open : await panel.client.markets(params, { signal }).page()
+      // A market with a book, or nothing yet: then it is asked for again.
+      const recorded = rows.data
+        .filter(({ coverage }) => coverage.observations > 0)
+        .toSorted((a, b) => activityOf(b) - activityOf(a))
+      setFound((before) => (before.length === 0 || recorded.length === 0 ? recorded : before))
+      return { recorded, hasAny: rows.data.length > 0 }
+    },
+    [panel],
+    found.length === 0 ? EVERY_MS : undefined,
+  )
+  const quotes = useMemo(() => new ListQuotes(panel.client), [panel])
+  useEffect(() => () => quotes.close(), [quotes])
+  const [first] = found
+  return (
+    <main id="main" class="page home-page">
+      <div class="home-intro">
+        <h1>Order books of prediction markets, as they were seen</h1>
+        <p>
+          Every level, both clocks, to the microsecond; and what was not seen is drawn as a gap.{' '}
+          {key.value === undefined
+            ? 'This is demonstration data; with a key you see what this installation records.'
+            : ''}
+        </p>
+      </div>
+      {load.trouble !== undefined && <TroubleNote trouble={load.trouble} />}
+      {first === undefined && load.trouble === undefined && (
+        <EmptyNote
+          title={load.isLoading ? 'Looking for the busiest market' : 'Waiting for the first books'}
+          text="The recorder needs a moment after its start; this page goes on by itself."
+        />
+      )}
+      {first !== undefined && <Featured key={first.market_id} market={first} />}
+      {found.length > 1 && (
+        <PanelBox
+          title="Busiest now"
+          calls={panel.calls}
+          tools={<a href="/markets">All markets</a>}
+          class="bare"
+        >
+          <MarketTable
+            rows={found.slice(0, LISTED)}
+            quotes={quotes}
+            hasMore={false}
+            onEnd={() => undefined}
+          />
+        </PanelBox>
+      )}
+    </main>
+  )
+}
+
+function Featured({ market }: { readonly market: ListedMarketJson }) {
+  const { venue, market_id: marketId } = market
+  const store = useMemo(
+    () => new ChartStore(new MarketSession({ venue, market_id: marketId })),
+    [venue, marketId, key.value],
+  )
+  const { session } = store
+  useEffect(() => () => (store.close(), session.close()), [store])
+  const close = microsOrAbsent(market.close_time)
+  const href = printPlace({ page: 'market', venue, marketId, time: session.time.value })
+  const left = close === undefined ? -1 : close - session.present.value
+  return (
+    <PanelBox
+      title="Busiest market"
+      class="featured"
+      calls={store.panel.calls}
+      tools={<LinkWord link={session.link.value} />}
+    >
+      <div class="featured-title">
+        <VenueTag venue={venue} />
+        <a href={href}>{market.title ?? marketId}</a>
+        <span class="quiet">{left > 0 ? `closes in ${printSpan(left)}` : ''}</span>
+        <span class="legend">
+          <i class="k-bid" /> bids <i class="k-ask" /> asks <i class="hatch-key" /> gap
+        </span>
+      </div>
+      <div class="featured-grid">
+        <Heatmap store={store} height={360} />
+        <Ladders session={session} />
+      </div>
+    </PanelBox>
+  )
+}

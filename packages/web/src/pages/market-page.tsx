@@ -1,0 +1,291 @@
+import { useComputed, useSignalEffect } from '@preact/signals'
+import type { VenueId } from '@priorbook/sdk/domain'
+import { useEffect, useMemo } from 'preact/hooks'
+import { key } from '../app/key.ts'
+import { rewriteAddress } from '../app/router.ts'
+import { quoteOf, complementOf } from '../model/book.ts'
+import { printDecimal, printShort } from '../model/decimal.ts'
+import { toPriceLines } from '../model/history.ts'
+import { microsOrAbsent, MINUTE, printSeconds, printSpan } from '../model/time.ts'
+import { ChartStore } from '../session/chart-store.ts'
+import { MarketSession } from '../session/market-session.ts'
+import { GapTable } from '../ui/gap-table.tsx'
+import { Heatmap } from '../ui/heatmap.tsx'
+import { Identifiers } from '../ui/identifiers.tsx'
+import { Ladders } from '../ui/ladder.tsx'
+import { LineChart, type LineStyle } from '../ui/line-chart.tsx'
+import { LinkWord } from '../ui/link-word.tsx'
+import { PanelBox } from '../ui/panel.tsx'
+import { SamplesPanel } from '../ui/samples-panel.tsx'
+import { Scrubber } from '../ui/scrubber.tsx'
+import { Timeline } from '../ui/timeline.tsx'
+import { TradeList } from '../ui/trade-list.tsx'
+import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
+import { StatusWord, VenueTag } from '../ui/words.tsx'
+
+/** One market at the present or at any instant of its past. */
+export function MarketPage(props: {
+  readonly venue: VenueId
+  readonly marketId: string
+  readonly time: number | undefined
+}) {
+  const { venue, marketId } = props
+  const mark = `${key.value} ${venue} ${marketId}`
+  const store = useMemo(
+    () => new ChartStore(new MarketSession({ venue, market_id: marketId }, props.time)),
+    [mark],
+  )
+  const { session } = store
+  useEffect(() => () => (store.close(), session.close()), [store])
+  useEffect(() => {
+    if (props.time !== undefined && props.time !== session.time.peek()) session.seek(props.time)
+  }, [props.time])
+  // The address follows the time at rest, so that it can be sent to somebody as it stands.
+  useSignalEffect(() => {
+    const time = session.time.value
+    if (session.replayer.isPlaying.value) return
+    rewriteAddress({ page: 'market', venue, marketId, time })
+  })
+  const trouble = session.trouble.value
+  if (trouble !== undefined && !session.isLoaded.value) {
+    return (
+      <main id="main" class="page">
+        <h1 class="sr">Market {marketId}</h1>
+        <TroubleNote trouble={trouble} />
+      </main>
+    )
+  }
+  return (
+    <main id="main" class="page market-page" data-loaded={session.isLoaded.value ? 'yes' : 'no'}>
+      <MarketHead store={store} />
+      {session.isLoaded.value && session.extent.value === undefined && (
+        <EmptyNote title="Nothing has been recorded of this market yet" text={emptyText(session)} />
+      )}
+      <div class="market-grid">
+        <div class="market-main">
+          <Charts store={store} />
+        </div>
+        <div class="market-side">
+          <PanelBox title="Order book" calls={session.panels.book.calls} class="book-panel">
+            <Ladders session={session} />
+            {session.replayer.trouble.value !== undefined && (
+              <TroubleNote trouble={session.replayer.trouble.value} />
+            )}
+          </PanelBox>
+          <PanelBox title="Executions" calls={session.panels.trades.calls}>
+            <TradeList session={session} />
+          </PanelBox>
+        </div>
+        <div class="market-more">
+          <PanelBox title="Status and resolution" calls={session.panels.revisions.calls}>
+            <Timeline session={session} />
+          </PanelBox>
+          <PanelBox title="Gaps" calls={session.panels.gaps.calls}>
+            <GapTable
+              gaps={store.gaps.value}
+              now={session.present.value}
+              onPick={(time) => session.seek(time)}
+            />
+          </PanelBox>
+          {session.record.value !== undefined && (
+            <PanelBox title="Identifiers" calls={session.panels.market.calls}>
+              <Identifiers market={session.record.value} />
+            </PanelBox>
+          )}
+        </div>
+      </div>
+      <Scrubber store={store} />
+    </main>
+  )
+}
+
+function emptyText(session: MarketSession): string {
+  const status = session.record.value?.status
+  if (status === 'scheduled') return 'It has not opened. The first book appears here by itself.'
+  if (session.isOpen.value) return 'It is open; the first book appears here by itself.'
+  return 'It ended before it was recorded, or only its record is known. Its status is below.'
+}
+
+function MarketHead({ store }: { readonly store: ChartStore }) {
+  const { session } = store
+  const record = session.known.value
+  const { venue, market_id: marketId } = session.ref
+  const close = microsOrAbsent(record?.close_time)
+  const left = close === undefined ? undefined : close - session.clock.value
+  const view = session.outcomes.value?.[store.outcome.value]
+  const own = view === undefined ? undefined : session.bookOf(view.key)
+  const book = own !== undefined && view?.isComplement === true ? complementOf(own) : own
+  const quote = book === undefined ? undefined : quoteOf(book)
+  const emulated = session.notices.value.find(({ code }) => /emulated|sample/.test(code))
+  const units = record?.units
+  return (
+    <div class="market-head">
+      <div class="market-title">
+        <VenueTag venue={venue} />
+        <div>
+          <h1>{record?.title ?? marketId}</h1>
+          <p class="quiet">
+            {marketId.length > 40 ? `${marketId.slice(0, 18)}…${marketId.slice(-8)}` : marketId}
+            {emulated !== undefined && <span class="emulated"> · {emulated.message}</span>}
+          </p>
+        </div>
+      </div>
+      <dl class="head-facts">
+        <Fact name="Status" value={<StatusWord status={record?.status} />} />
+        <Fact name={`${view?.label ?? 'Yes'} bid`} value={quote?.bid ?? '–'} class="bid" />
+        <Fact name={`${view?.label ?? 'Yes'} ask`} value={quote?.ask ?? '–'} class="ask" />
+        <Fact name="Spread" value={quote?.spread ?? '–'} />
+        <Fact
+          name={`Volume${units === undefined ? '' : `, ${units.volume_unit}`}`}
+          value={
+            record?.volume === null || record === undefined
+              ? '–'
+              : printShort(printDecimal(record.volume))
+          }
+        />
+        <Fact
+          name={left !== undefined && left < 0 ? 'Closed' : 'Closes in'}
+          value={
+            left === undefined
+              ? '–'
+              : left < 0
+                ? printSeconds(close!).slice(0, 16)
+                : printSpan(left)
+          }
+        />
+      </dl>
+      <LinkWord link={session.link.value} />
+    </div>
+  )
+}
+
+function Fact(props: {
+  readonly name: string
+  readonly value: preact.ComponentChildren
+  readonly class?: string
+}) {
+  return (
+    <div>
+      <dt>{props.name}</dt>
+      <dd class={props.class ?? ''}>{props.value}</dd>
+    </div>
+  )
+}
+
+const LINES: readonly LineStyle[] = [
+  { label: 'Best bid', stroke: 'bid-line' },
+  { label: 'Best ask', stroke: 'ask-line' },
+  { label: 'Middle', stroke: 'ink', width: 1, dash: [3, 3] },
+]
+const SPANS = [
+  ['1 min', MINUTE],
+  ['5 min', 5 * MINUTE],
+  ['1 h', 60 * MINUTE],
+] as const
+
+function Charts({ store }: { readonly store: ChartStore }) {
+  const { session } = store
+  const lines = useComputed(() => {
+    const { value: history } = store.history
+    return history === undefined ? [[], [], [], []] : toPriceLines(history, store.columns.value)
+  })
+  const outcomes = session.outcomes.value
+  const zoom = store.zoom.value
+  const life = store.life.value
+  return (
+    <>
+      <PanelBox
+        title="Price and spread"
+        calls={store.panel.calls}
+        tools={
+          <>
+            <span class="legend">
+              <i class="k-bid" /> bid <i class="k-ask" /> ask <i class="k-mid" /> middle{' '}
+              <i class="hatch-key" /> gap
+            </span>
+            {outcomes !== undefined && (
+              <Segments
+                label="Outcome"
+                value={store.outcome.value}
+                choices={[
+                  [0, outcomes[0].label],
+                  [1, outcomes[1].label],
+                ]}
+                onChange={(outcome) => (store.outcome.value = outcome)}
+              />
+            )}
+          </>
+        }
+      >
+        <LineChart
+          store={store}
+          data={lines as never}
+          lines={LINES}
+          band={[2, 1]}
+          height={170}
+          label="Best bid, best ask and their middle over time"
+        />
+      </PanelBox>
+      <PanelBox
+        title="Depth over time"
+        calls={store.panel.calls}
+        tools={
+          <div class="segments" role="group" aria-label="Span of time">
+            <button
+              type="button"
+              aria-pressed={zoom === undefined}
+              onClick={() => store.show('all')}
+            >
+              Recorded
+            </button>
+            {life !== undefined && (
+              <button
+                type="button"
+                aria-pressed={zoom?.from === life.from && zoom.to === life.to}
+                onClick={() => store.show('life')}
+              >
+                Life
+              </button>
+            )}
+            {SPANS.map(([name, span]) => (
+              <button
+                key={name}
+                type="button"
+                aria-pressed={zoom !== undefined && Math.round(zoom.to - zoom.from) === span}
+                onClick={() => store.show(span)}
+              >
+                {name}
+              </button>
+            ))}
+          </div>
+        }
+      >
+        <Heatmap store={store} height={320} />
+        {store.trouble.value !== undefined && <TroubleNote trouble={store.trouble.value} />}
+      </PanelBox>
+      {session.ref.venue === 'venuea' && <SamplesPanel store={store} />}
+    </>
+  )
+}
+
+function Segments<Value extends number>(props: {
+  readonly label: string
+  readonly value: Value
+  readonly choices: readonly (readonly [Value, string])[]
+  readonly onChange: (value: Value) => void
+}) {
+  return (
+    <div class="segments" role="group" aria-label={props.label}>
+      {props.choices.map(([value, name]) => (
+        <button
+          key={value}
+          type="button"
+          aria-pressed={value === props.value}
+          onClick={() => props.onChange(value)}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
+  )
+}

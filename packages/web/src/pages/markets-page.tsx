@@ -1,0 +1,68 @@
+import { useEffect, useMemo } from 'preact/hooks'
+import { key } from '../app/key.ts'
+import { go } from '../app/router.ts'
+import { printCount } from '../model/decimal.ts'
+import type { MarketFilters } from '../model/place.ts'
+import { ListQuotes } from '../session/list-quotes.ts'
+import { MarketList } from '../session/market-list.ts'
+import { ApiCalls } from '../ui/api-calls.tsx'
+import { LinkWord } from '../ui/link-word.tsx'
+import { MarketFiltersForm } from '../ui/market-filters.tsx'
+import { MarketTable } from '../ui/market-table.tsx'
+import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
+
+/** All markets of all venues, filtered and sorted, with live quotes for those that are seen. */
+export function MarketsPage({ filters }: { readonly filters: MarketFilters }) {
+  const mark = `${key.value} ${JSON.stringify(filters)}`
+  const { list, quotes } = useMemo(() => {
+    const made = new MarketList(filters)
+    return { list: made, quotes: new ListQuotes(made.panel.client) }
+  }, [mark])
+  useEffect(
+    () => () => {
+      list.close()
+      quotes.close()
+    },
+    [list],
+  )
+  const rows = list.rows.value
+  const trouble = list.trouble.value
+  return (
+    <main id="main" class="page">
+      <div class="page-head">
+        <h1>Markets</h1>
+        <p class="quiet" aria-live="polite">
+          {list.isLoading.value && rows.length === 0
+            ? 'Loading…'
+            : `${printCount(rows.length)}${list.hasMore.value ? ' and more' : ''}`}
+        </p>
+        <LinkWord link={quotes.link.value} />
+        <span class="grow" />
+        <ApiCalls calls={list.panel.calls} />
+      </div>
+      <MarketFiltersForm
+        filters={filters}
+        onChange={(next) => go({ page: 'markets', filters: next }, 'replace')}
+      />
+      {list.remark.value !== undefined && (
+        <p class="remark" role="status">
+          {list.remark.value}
+        </p>
+      )}
+      {trouble !== undefined && <TroubleNote trouble={trouble} />}
+      {rows.length === 0 && !list.isLoading.value && trouble === undefined ? (
+        <EmptyNote
+          title="No market matches"
+          text="Loosen a filter: every market that was ever recorded stays in the list, also after its end."
+        />
+      ) : (
+        <MarketTable
+          rows={rows}
+          quotes={quotes}
+          hasMore={list.hasMore.value}
+          onEnd={() => void list.more()}
+        />
+      )}
+    </main>
+  )
+}

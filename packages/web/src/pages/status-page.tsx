@@ -1,0 +1,189 @@
+import type { StatusJson } from '@priorbook/sdk/client'
+import { useMemo } from 'preact/hooks'
+import { key } from '../app/key.ts'
+import { createPanel } from '../app/panel.ts'
+import { useLoad } from '../app/use-load.ts'
+import { printCount } from '../model/decimal.ts'
+import { microsOf, printSeconds, printSpan } from '../model/time.ts'
+import { PanelBox } from '../ui/panel.tsx'
+import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
+import { StatusWord, VENUE_NAMES, VenueTag } from '../ui/words.tsx'
+
+const EVERY_MS = 2000
+
+/** What is being recorded now, how fast, and what went wrong lately. */
+export function StatusPage() {
+  const panel = useMemo(createPanel, [key.value])
+  const load = useLoad(
+    async (signal) => {
+      panel.note('status')
+      return (await panel.client.status({ signal })).data
+    },
+    [panel],
+    EVERY_MS,
+  )
+  const { data, trouble } = load
+  return (
+    <main id="main" class="page status-page">
+      <div class="page-head">
+        <h1>Recorder</h1>
+        {data !== undefined && <StatusWord status={data.state} />}
+      </div>
+      {trouble !== undefined && <TroubleNote trouble={trouble} />}
+      {data === undefined && trouble === undefined && <p class="quiet">Asking…</p>}
+      {data !== undefined && (
+        <>
+          <PanelBox title="Now" calls={panel.calls}>
+            <Lag status={data} />
+            <VenueTable status={data} />
+          </PanelBox>
+          <PanelBox title="Incidents of seven days">
+            <Incidents incidents={data.incidents} />
+          </PanelBox>
+        </>
+      )}
+    </main>
+  )
+}
+
+function Lag({ status }: { readonly status: StatusJson }) {
+  const { recorder } = status
+  if (recorder === null) {
+    return (
+      <EmptyNote
+        title="Nothing is being recorded into these data"
+        text={
+          key.value === undefined
+            ? 'They are samples. With a key you see the recorder of this installation.'
+            : 'This installation serves what was recorded before.'
+        }
+      />
+    )
+  }
+  const rate = status.venues.reduce((sum, one) => sum + (one.capture?.messages_per_second ?? 0), 0)
+  const quarantined = status.venues.reduce((sum, one) => sum + (one.capture?.quarantined ?? 0), 0)
+  const facts: (readonly [string, string])[] = [
+    ['Messages a second', printCount(Math.round(rate))],
+    ['Lag, median', `${recorder.lag_p50_ms} ms`],
+    ['Lag, p99', `${recorder.lag_p99_ms} ms`],
+    ['Quarantined', printCount(quarantined)],
+    ['Disk', recorder.disk_full ? '▲ full: nothing is kept' : 'has space'],
+  ]
+  return (
+    <dl class="big-facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+const HEADS = [
+  'Venue',
+  'State',
+  'Books open',
+  'Msg/s',
+  'Messages',
+  'Books',
+  'Trades',
+  'Samples',
+  'Gaps',
+  'Quarantine',
+  'Quota',
+  'Last heard',
+]
+
+function VenueTable({ status }: { readonly status: StatusJson }) {
+  return (
+    <div class="table-scroll" tabIndex={0} role="group" aria-label="Venues">
+      <table class="venues">
+        <thead>
+          <tr>
+            {HEADS.map((head, index) => (
+              <th key={head} scope="col" class={index < 2 ? '' : 'num'}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {status.venues.map((venue) => (
+            <VenueRow key={venue.venue} venue={venue} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function VenueRow({ venue: row }: { readonly venue: StatusJson['venues'][number] }) {
+  const { capture } = row
+  const last = row.last_received_time
+  const age = last === null ? undefined : Date.now() * 1000 - microsOf(last)
+  const count = (value: number | undefined): string =>
+    value === undefined ? '–' : printCount(value)
+  return (
+    <tr>
+      <th scope="row">
+        <VenueTag venue={row.venue} /> <span class="venue-name">{VENUE_NAMES[row.venue]}</span>
+      </th>
+      <td>
+        <StatusWord status={row.state} />
+        {row.detail !== null && <div class="quiet">{row.detail}</div>}
+      </td>
+      <td class="num">
+        {capture === null ? '–' : `${capture.books_open} of ${capture.books}`}
+        {row.open_gaps > 0 && <div class="quiet">{row.open_gaps} gaps open</div>}
+      </td>
+      <td class="num">{count(capture?.messages_per_second)}</td>
+      <td class="num">{count(capture?.messages)}</td>
+      <td class="num">{count(capture?.observations)}</td>
+      <td class="num">{count(capture?.trades)}</td>
+      <td class="num">{count(capture?.samples)}</td>
+      <td class="num">{count(capture?.gaps)}</td>
+      <td class="num">{count(capture?.quarantined)}</td>
+      <td class="num">
+        {capture?.quota === null || capture === null ? (
+          '–'
+        ) : (
+          <>
+            {printCount(capture.quota.used)} of {printCount(capture.quota.limit)}
+            {capture.quota.refused > 0 && <div class="quiet">{capture.quota.refused} refused</div>}
+          </>
+        )}
+      </td>
+      <td class="num">{age === undefined ? 'never' : `${printSpan(age)} ago`}</td>
+    </tr>
+  )
+}
+
+function Incidents({ incidents }: { readonly incidents: StatusJson['incidents'] }) {
+  if (incidents.length === 0) {
+    return (
+      <p class="quiet">No venue was lost as a whole. Gaps of single markets are in Coverage.</p>
+    )
+  }
+  return (
+    <ol class="incidents">
+      {incidents.map((one) => {
+        const end = one.end_time === null ? undefined : microsOf(one.end_time)
+        const start = microsOf(one.start_time)
+        return (
+          <li key={`${one.venue} ${one.start_time} ${one.reason}`}>
+            <VenueTag venue={one.venue} />
+            <strong>{one.reason.replaceAll('_', ' ')}</strong>
+            <span>{one.summary}</span>
+            <span class="quiet">
+              {printSeconds(start)} – {end === undefined ? 'still open' : printSeconds(end)}
+              {end !== undefined && ` (${printSpan(end - start)})`}
+              {one.detail !== null && ` · ${one.detail}`}
+            </span>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}

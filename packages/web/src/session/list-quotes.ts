@@ -1,0 +1,123 @@
+import { signal } from '@preact/signals'
+import type { ListedMarketJson, LiveMessage, PriorbookClient } from '@priorbook/sdk/client'
+import { printDecimal } from '../model/decimal.ts'
+import { openLiveLink, type LiveLink } from './live-link.ts'
+
+/** What moves in a row of the list. */
+export type Quote = {
+  readonly bid: string | null
+  readonly ask: string | null
+  readonly spread: string | null
+  readonly last: string | null
+}
+
+const SETTLE_MS = 250
+const CONFLATE_MS = 500
+
+/** Keeps the quotes of the rows that are seen up to date. */
+export class ListQuotes {
+  readonly quotes = signal<ReadonlyMap<string, Quote>>(new Map())
+  readonly link = signal<LiveLink | undefined>(undefined)
+  private readonly client: PriorbookClient
+  private shown = ''
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private frame = 0
+  private readonly next = new Map<string, Quote>()
+
+  constructor(client: PriorbookClient) {
+    this.client = client
+  }
+
+  /** Follows these rows from now on; those that scroll by are not worth a subscription. */
+  show(rows: readonly ListedMarketJson[]): void {
+    const live = rows.filter(({ status }) => status === 'open' || status === null)
+    const name = live.map(nameOf).join(' ')
+    if (name === this.shown) return
+    this.shown = name
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.follow(live), SETTLE_MS)
+  }
+
+  close(): void {
+    clearTimeout(this.timer)
+    cancelAnimationFrame(this.frame)
+    this.link.peek()?.stop()
+  }
+
+  private follow(rows: readonly ListedMarketJson[]): void {
+    this.link.peek()?.stop()
+    if (rows.length === 0) {
+      this.link.value = undefined
+      return
+    }
+    let turn = 0
+    this.link.value = openLiveLink(
+      this.client,
+      rows.map(({ venue, market_id }) => ({
+        venue,
+        market_id,
+        depth: 1,
+        conflate_ms: CONFLATE_MS,
+        datasets: ['books', 'trades'],
+        number_format: 'string',
+        time_format: 'epoch_us',
+      })),
+      (message) => this.hear(message, rows),
+      // Without a socket one market after another is asked for, so that a plan's rate is not used up.
+      async (signal) => {
+        const row = rows[turn++ % rows.length]!
+        const { data } = await this.client.market(row).latest({ depth: 1 }, { signal })
+        const [book] = data
+        if (book !== undefined) this.put(row, quoteOfRow(book))
+      },
+    )
+  }
+
+  private hear(message: LiveMessage, rows: readonly ListedMarketJson[]): void {
+    if (message.type !== 'snapshot' && message.type !== 'update' && message.type !== 'trade') return
+    const { row } = message
+    const market = rows.find((one) => one.market_id === row.market_id && one.venue === row.venue)
+    if (market === undefined || !isFirst(market, row.token_id)) return
+    if (message.type === 'trade') this.put(market, { last: printDecimal(message.row.price) })
+    else this.put(market, quoteOfRow(message.row))
+  }
+
+  private put(market: ListedMarketJson, news: Partial<Quote>): void {
+    const name = nameOf(market)
+    const before = this.next.get(name) ?? {
+      bid: textOf(market.best_bid),
+      ask: textOf(market.best_ask),
+      spread: textOf(market.spread),
+      last: textOf(market.last_price),
+    }
+    this.next.set(name, { ...before, ...news })
+    if (this.frame !== 0) return
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0
+      this.quotes.value = new Map(this.next)
+    })
+  }
+}
+
+/** Names a row. */
+export function nameOf(row: { readonly venue: string; readonly market_id: string }): string {
+  return `${row.venue}/${row.market_id}`
+}
+
+function quoteOfRow(row: { readonly [name: string]: unknown }): Partial<Quote> {
+  return {
+    bid: textOf(row['best_bid']),
+    ask: textOf(row['best_ask']),
+    spread: textOf(row['spread']),
+  }
+}
+
+// The list shows the first outcome; a market of venue C has a book for each.
+function isFirst({ venue, outcomes }: ListedMarketJson, tokenId: string | null): boolean {
+  if (venue !== 'venuec') return true
+  return outcomes.find(({ index }) => index === 0)?.token_id === tokenId
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null
+}

@@ -1,0 +1,41 @@
+import { useState } from 'preact/hooks'
+
+/** Copies a text and says so for a moment. */
+export function CopyButton(props: {
+  readonly text: string
+  readonly label: string
+  readonly children?: string
+}) {
+  const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle')
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(props.text)
+      setState('done')
+    } catch {
+      setState(copyOldWay(props.text) ? 'done' : 'failed')
+    }
+    setTimeout(() => setState('idle'), 1500)
+  }
+  const word = state === 'done' ? 'Copied' : state === 'failed' ? 'Select it' : props.children
+  return (
+    <button
+      type="button"
+      class="copy"
+      aria-label={`${props.label}${state === 'done' ? ' (copied)' : ''}`}
+      onClick={() => void copy()}
+    >
+      {word ?? 'Copy'}
+    </button>
+  )
+}
+
+// Pages without TLS have no clipboard in some browsers.
+function copyOldWay(text: string): boolean {
+  const area = document.createElement('textarea')
+  area.value = text
+  document.body.append(area)
+  area.select()
+  const isDone = document.execCommand('copy')
+  area.remove()
+  return isDone
+}

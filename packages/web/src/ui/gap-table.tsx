@@ -1,0 +1,52 @@
+import { gapSentence, isExpected, type GapSpan } from '../model/gap.ts'
+import { printSeconds, printSpan } from '../model/time.ts'
+
+/** Gaps with reason and bounds; a click shows the instant before one. */
+export function GapTable(props: {
+  readonly gaps: readonly GapSpan[]
+  readonly now: number
+  readonly onPick?: (time: number) => void
+}) {
+  const { gaps, now, onPick } = props
+  if (gaps.length === 0) return <p class="quiet">No gap: every span was observed.</p>
+  return (
+    <div class="table-scroll" tabIndex={0} role="group" aria-label="Gaps">
+      <table class="gap-table">
+        <thead>
+          <tr>
+            <th scope="col">Reason</th>
+            <th scope="col">From (last good)</th>
+            <th scope="col">To (first good)</th>
+            <th scope="col" class="num">
+              Length
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {gaps.map((gap) => (
+            <tr
+              key={`${gap.start} ${gap.reason} ${gap.scope}`}
+              class={isExpected(gap.reason) ? 'expected' : ''}
+            >
+              <td title={gapSentence(gap.reason)}>
+                <span class="hatch-key" aria-hidden="true" /> {gap.reason.replaceAll('_', ' ')}
+                {gap.scope !== 'instrument' && <span class="quiet"> · whole {gap.scope}</span>}
+              </td>
+              <td>
+                {onPick === undefined ? (
+                  printSeconds(gap.start)
+                ) : (
+                  <button type="button" class="link" onClick={() => onPick(gap.start)}>
+                    {printSeconds(gap.start)}
+                  </button>
+                )}
+              </td>
+              <td>{gap.end === undefined ? 'open' : printSeconds(gap.end)}</td>
+              <td class="num">{printSpan((gap.end ?? Math.max(now, gap.start)) - gap.start)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,160 @@
+import { useSignalEffect, type ReadonlySignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { colour, paint } from '../app/theme.ts'
+import type { ChartStore } from '../session/chart-store.ts'
+import { Cursor } from './cursor.tsx'
+import { drawGaps, GUTTER } from './stage.ts'
+import { useWidth } from './use-size.ts'
+
+/** One line of a chart: its colour by the name in the style sheet, its dashes, and whether it steps. */
+export type LineStyle = {
+  readonly label: string
+  readonly stroke: string
+  readonly dash?: readonly number[]
+  readonly width?: number
+  readonly isStepped?: boolean
+}
+
+/** Lines over time with the gaps of the market behind them, on the same margins as the heatmap. */
+export function LineChart(props: {
+  readonly store: ChartStore
+  readonly data: ReadonlySignal<uPlot.AlignedData>
+  readonly lines: readonly LineStyle[]
+  /** The two lines whose space between is filled. */
+  readonly band?: readonly [number, number]
+  readonly height: number
+  readonly label: string
+}) {
+  const { store, data, lines, band, height } = props
+  const { ref, width } = useWidth()
+  const host = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | undefined>(undefined)
+  const palette = paint.value
+
+  useEffect(() => {
+    if (host.current === null || width === 0) return undefined
+    const made = new uPlot(optionsOf(props, width), data.peek(), host.current)
+    plot.current = made
+    applyRange(made, store)
+    return () => {
+      plot.current = undefined
+      made.destroy()
+    }
+  }, [width, height, palette, lines.length, band !== undefined])
+
+  useSignalEffect(() => {
+    const next = data.value
+    void store.range.value
+    void store.gaps.value
+    const { current } = plot
+    if (current === undefined) return
+    current.batch(() => {
+      current.setData(next, false)
+      applyRange(current, store)
+    })
+  })
+
+  return (
+    <div class="chart" ref={ref}>
+      <div ref={host} role="img" aria-label={props.label} />
+      <Cursor store={store} width={width} height={height - AXIS} />
+    </div>
+  )
+}
+
+const AXIS = 22
+
+function applyRange(plot: uPlot, store: ChartStore): void {
+  const range = store.range.peek()
+  if (range === undefined) return
+  plot.setScale('x', { min: range.from / 1e6, max: range.to / 1e6 })
+}
+
+function optionsOf(
+  { store, lines, band, height }: Parameters<typeof LineChart>[0],
+  width: number,
+): uPlot.Options {
+  const font = `11px ${colour('font')}`
+  const grid = { stroke: colour('line'), width: 1 }
+  const stepped = uPlot.paths.stepped!({ align: 1 })
+  return {
+    width,
+    height,
+    padding: [6, GUTTER.right, 0, 0],
+    legend: { show: false },
+    cursor: { show: false },
+    tzDate: (time) => uPlot.tzDate(new Date(time * 1000), 'Etc/UTC'),
+    scales: {
+      x: { time: true, auto: false },
+      y: { range: (_plot, low, high) => padded(low, high) },
+    },
+    axes: [
+      {
+        stroke: colour('soft'),
+        font,
+        grid: { show: false },
+        ticks: { show: false },
+        size: AXIS,
+        gap: 4,
+        space: 90,
+        values: (_plot, splits, _axis, _space, step) =>
+          splits.map((time) => {
+            const text = new Date(time * 1000).toISOString()
+            return step >= 86_400 ? text.slice(5, 10) : text.slice(11, step < 60 ? 19 : 16)
+          }),
+      },
+      {
+        stroke: colour('soft'),
+        font,
+        grid,
+        ticks: { show: false },
+        size: GUTTER.left,
+        gap: 6,
+        space: 28,
+        values: (_plot, splits, _axis, _space, step) =>
+          splits.map((value) => value.toFixed(step >= 0.01 ? 2 : step >= 0.001 ? 3 : 4)),
+      },
+    ],
+    series: [
+      {},
+      ...lines.map(
+        ({ label, stroke, dash, width: thick = 1.25, isStepped = true }): uPlot.Series => ({
+          label,
+          stroke: colour(stroke),
+          width: thick,
+          spanGaps: false,
+          points: { show: false },
+          ...(isStepped ? { paths: stepped } : {}),
+          ...(dash === undefined ? {} : { dash: [...dash] }),
+        }),
+      ),
+    ],
+    ...(band === undefined
+      ? {}
+      : { bands: [{ series: [band[0], band[1]] as [number, number], fill: colour('band') }] }),
+    hooks: {
+      drawClear: [
+        (plot) => {
+          const range = store.range.peek()
+          if (range === undefined) return
+          const ratio = devicePixelRatio
+          drawGaps(plot.ctx, store.gaps.peek(), range, {
+            width,
+            top: plot.bbox.top / ratio,
+            height: plot.bbox.height / ratio,
+            ratio,
+          })
+        },
+      ],
+    },
+  }
+}
+
+// Prices lie between 0 and 1; a flat line still gets some air.
+function padded(low: number | null, high: number | null): [number, number] {
+  if (low === null || high === null) return [0, 1]
+  const air = Math.max(0.004, (high - low) * 0.08)
+  return [Math.max(0, low - air), Math.min(1, high + air)]
+}

@@ -1,0 +1,192 @@
+import type { ListedMarketJson } from '@priorbook/sdk/client'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { printPlace } from '../model/place.ts'
+import { coverageBar } from '../model/market-sort.ts'
+import { printCount, printDecimal, printShort } from '../model/decimal.ts'
+import { microsOrAbsent, printSeconds, printSpan } from '../model/time.ts'
+import type { ListQuotes, Quote } from '../session/list-quotes.ts'
+import { nameOf } from '../session/list-quotes.ts'
+import { StatusWord, VenueTag } from './words.tsx'
+
+const EXTRA = 8
+
+/** A list of any length: only the rows that are seen are in the page. */
+export function MarketTable(props: {
+  readonly rows: readonly ListedMarketJson[]
+  readonly quotes: ListQuotes
+  readonly hasMore: boolean
+  readonly onEnd: () => void
+}) {
+  const { rows, quotes, hasMore, onEnd } = props
+  const body = useRef<HTMLDivElement>(null)
+  const [view, setView] = useState({ from: 0, to: 30, height: 46 })
+  const now = useSeconds()
+
+  useLayoutEffect(() => {
+    const look = (): void => {
+      const element = body.current
+      if (element === null) return
+      const height = innerWidth < 720 ? 74 : 42
+      const top = -element.getBoundingClientRect().top
+      const from = Math.max(0, Math.floor(top / height) - EXTRA)
+      const to = Math.ceil((top + innerHeight) / height) + EXTRA
+      setView((before) =>
+        before.from === from && before.to === to && before.height === height
+          ? before
+          : { from, to, height },
+      )
+    }
+    look()
+    addEventListener('scroll', look, { passive: true })
+    addEventListener('resize', look)
+    return () => {
+      removeEventListener('scroll', look)
+      removeEventListener('resize', look)
+    }
+  }, [])
+
+  const shown = rows.slice(view.from, view.to)
+  useEffect(() => quotes.show(shown.slice(0, 60)), [shown.map(nameOf).join(' ')])
+  useEffect(() => {
+    if (hasMore && view.to >= rows.length - 50) onEnd()
+  }, [view.to, rows.length, hasMore])
+
+  const live = quotes.quotes.value
+  return (
+    <div class="market-table" role="table" aria-label="Markets" aria-rowcount={rows.length + 1}>
+      <div role="rowgroup">
+        <div class="mrow mhead" role="row" aria-rowindex={1}>
+          {['Market', 'Status', 'Bid', 'Ask', 'Spread', 'Last', 'Volume', 'Closes', 'Recorded'].map(
+            (name) => (
+              <span role="columnheader" key={name}>
+                {name}
+              </span>
+            ),
+          )}
+        </div>
+      </div>
+      <div
+        ref={body}
+        role="rowgroup"
+        class="mbody"
+        style={{ height: `${rows.length * view.height}px` }}
+      >
+        {shown.map((row, index) => (
+          <MarketRow
+            key={nameOf(row)}
+            row={row}
+            quote={live.get(nameOf(row))}
+            index={view.from + index}
+            height={view.height}
+            now={now}
+          />
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function MarketRow(props: {
+  readonly row: ListedMarketJson
+  readonly quote: Quote | undefined
+  readonly index: number
+  readonly height: number
+  readonly now: number
+}) {
+  const { row, quote, index, height, now } = props
+  const { venue, market_id: marketId } = row
+  const close = microsOrAbsent(row.close_time)
+  const bid = quote?.bid ?? row.best_bid
+  const ask = quote?.ask ?? row.best_ask
+  const spread = quote?.spread ?? row.spread
+  const last = quote?.last ?? row.last_price
+  return (
+    <div
+      class="mrow"
+      role="row"
+      aria-rowindex={index + 2}
+      style={{ transform: `translateY(${index * height}px)`, height: `${height}px` }}
+    >
+      <span role="cell" class="mtitle">
+        <VenueTag venue={venue} />
+        <a href={printPlace({ page: 'market', venue, marketId, time: undefined })}>
+          <span class="mname">{row.title ?? marketId}</span>
+          <span class="mid">{marketId}</span>
+        </a>
+      </span>
+      <span role="cell">
+        <StatusWord status={row.status} />
+      </span>
+      <span role="cell" class="num bid">
+        <b>Bid </b>
+        {printDecimal(bid)}
+      </span>
+      <span role="cell" class="num ask">
+        <b>Ask </b>
+        {printDecimal(ask)}
+      </span>
+      <span role="cell" class="num">
+        <b>± </b>
+        {printDecimal(spread)}
+      </span>
+      <span role="cell" class="num">
+        <b>Last </b>
+        {printDecimal(last)}
+      </span>
+      <span role="cell" class="num volume">
+        {row.volume === null ? '–' : printShort(printDecimal(row.volume))}
+      </span>
+      <span
+        role="cell"
+        class="num closes"
+        title={close === undefined ? '' : `${printSeconds(close)} UTC`}
+      >
+        {close === undefined
+          ? '–'
+          : close > now
+            ? `in ${printSpan(close - now)}`
+            : printSeconds(close).slice(5, 16)}
+      </span>
+      <span role="cell" class="recorded">
+        <CoverageBar row={row} now={now} />
+      </span>
+    </div>
+  )
+}
+
+function CoverageBar({ row, now }: { readonly row: ListedMarketJson; readonly now: number }) {
+  const bar = coverageBar(row, now)
+  const { observations, gaps } = row.coverage
+  const label =
+    bar === undefined
+      ? 'no book recorded'
+      : `${printCount(observations)} books, ${gaps} ${gaps === 1 ? 'gap' : 'gaps'}`
+  return (
+    <span class="cover" title={label}>
+      <span class="cover-bar" aria-hidden="true">
+        {bar !== undefined && (
+          <i
+            style={{
+              left: `${bar.from * 100}%`,
+              width: `${Math.max(1.5, (bar.to - bar.from) * 100)}%`,
+            }}
+          />
+        )}
+      </span>
+      <span class="cover-text">
+        {bar === undefined ? 'nothing' : printShort(String(observations))}
+        {gaps > 0 && <em> {gaps} ▨</em>}
+      </span>
+      <span class="sr">{label}</span>
+    </span>
+  )
+}
+
+function useSeconds(): number {
+  const [now, setNow] = useState(Date.now() * 1000)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now() * 1000), 1000)
+    return () => clearInterval(timer)
+  }, [])
+  return now
+}

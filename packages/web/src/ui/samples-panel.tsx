@@ -1,0 +1,38 @@
+import { useComputed } from '@preact/signals'
+import type uPlot from 'uplot'
+import { METRICS, type ChartStore } from '../session/chart-store.ts'
+import { toSampleLines } from '../model/samples.ts'
+import { LineChart, type LineStyle } from './line-chart.tsx'
+import { PanelBox } from './panel.tsx'
+
+const LINES: readonly LineStyle[] = [
+  { label: 'chance', stroke: 'sample-1' },
+  { label: 'price', stroke: 'sample-2', dash: [6, 3] },
+  { label: 'last_trade', stroke: 'sample-3', dash: [2, 3], width: 1.75 },
+]
+
+/** The three metrics of venue A, each a line of its own; they are never merged. */
+export function SamplesPanel({ store }: { readonly store: ChartStore }) {
+  const data = useComputed<uPlot.AlignedData>(
+    () => toSampleLines(METRICS.map((metric) => store.samples.value[metric])) as uPlot.AlignedData,
+  )
+  return (
+    <PanelBox
+      title="Samples"
+      calls={store.samplesPanel.calls}
+      tools={
+        <span class="legend">
+          <i class="k-s1" /> chance <i class="k-s2" /> price <i class="k-s3" /> last trade
+        </span>
+      }
+    >
+      <LineChart
+        store={store}
+        data={data}
+        lines={LINES}
+        height={150}
+        label="Chance, price and last trade as the venue reported them"
+      />
+    </PanelBox>
+  )
+}

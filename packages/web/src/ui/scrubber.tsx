@@ -1,0 +1,199 @@
+import { useSignalEffect } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { colour, paint } from '../app/theme.ts'
+import { printExact } from '../model/time.ts'
+import type { ChartStore } from '../session/chart-store.ts'
+import { SPEEDS } from '../session/replayer.ts'
+import { CopyButton } from './copy-button.tsx'
+import { hatchPattern } from './stage.ts'
+import { useWidth } from './use-size.ts'
+
+/** The time of the page: drag it, play it at any speed, step from observation to observation. */
+export function Scrubber({ store }: { readonly store: ChartStore }) {
+  const { session } = store
+  const { replayer } = session
+  const extent = session.extent.value
+  const isPlaying = replayer.isPlaying.value
+  const isLive = session.isLive.value
+
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const { target } = event
+      if (event.metaKey || event.ctrlKey || event.altKey) return
+      const isTyping =
+        target instanceof Element && target.closest('input, select, textarea, button, a, summary')
+      if (isTyping !== null && isTyping !== false) return
+      switch (event.key) {
+        case ' ':
+          if (replayer.isPlaying.peek()) replayer.pause()
+          else replayer.play()
+          break
+        case 'ArrowRight':
+        case '.':
+          void replayer.step(1)
+          break
+        case 'ArrowLeft':
+        case ',':
+          void replayer.step(-1)
+          break
+        case 'l':
+          session.goLive()
+          break
+        default:
+          return
+      }
+      event.preventDefault()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [session])
+
+  if (extent === undefined) return null
+  const last = Math.max(extent.to, session.present.value)
+  const canFollow = session.isOpen.value
+  return (
+    <section class="scrubber" aria-label="Time">
+      <div class="scrub-buttons">
+        <button
+          type="button"
+          aria-label="Observation before (left arrow)"
+          title="Observation before (←)"
+          onClick={() => void replayer.step(-1)}
+        >
+          ◂❙
+        </button>
+        <button
+          type="button"
+          class="play"
+          aria-label={isPlaying ? 'Pause (space)' : 'Play (space)'}
+          title={isPlaying ? 'Pause (space)' : 'Play (space)'}
+          onClick={() => (isPlaying ? replayer.pause() : replayer.play())}
+        >
+          {isPlaying ? '❚❚' : '▶'}
+        </button>
+        <button
+          type="button"
+          aria-label="Next observation (right arrow)"
+          title="Next observation (→)"
+          onClick={() => void replayer.step(1)}
+        >
+          ❙▸
+        </button>
+        <label class="speed">
+          <span class="sr">Speed</span>
+          <select
+            value={String(replayer.speed.value)}
+            onChange={(event) => replayer.setSpeed(Number(event.currentTarget.value))}
+          >
+            {SPEEDS.map((speed) => (
+              <option key={speed} value={String(speed)}>
+                ×{speed}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <div class="scrub-bar">
+        <GapStrip store={store} from={extent.from} to={last} />
+        <Slider store={store} from={extent.from} to={last} />
+      </div>
+      <div class="scrub-time">
+        <Clock store={store} />
+        <CopyButton text={linkOf(store)} label="Copy a link to this market and time">
+          Link
+        </CopyButton>
+        <button
+          type="button"
+          class={`live-button${isLive ? ' on' : ''}`}
+          aria-pressed={isLive}
+          title="Follow the present (l)"
+          onClick={() => session.goLive()}
+        >
+          <span aria-hidden="true">●</span> {canFollow ? 'Live' : 'Latest'}
+        </button>
+      </div>
+    </section>
+  )
+}
+
+function linkOf({ session }: ChartStore): string {
+  const url = new URL(location.href)
+  const time = session.time.value
+  url.search = time === undefined ? '' : `?t=${printExact(time).replace(' ', 'T')}Z`
+  return url.href
+}
+
+function Clock({ store }: { readonly store: ChartStore }) {
+  const ref = useRef<HTMLTimeElement>(null)
+  useSignalEffect(() => {
+    const text = printExact(store.session.clock.value)
+    if (ref.current !== null) ref.current.textContent = `${text.slice(0, 23)} UTC`
+  })
+  return <time ref={ref} class="clock" />
+}
+
+// Moved by hand, so that playing does not render the page anew every frame.
+function Slider(props: { readonly store: ChartStore; readonly from: number; readonly to: number }) {
+  const { store, from, to } = props
+  const input = useRef<HTMLInputElement>(null)
+  const span = Math.max(1, to - from)
+  useSignalEffect(() => {
+    const time = Math.min(to, Math.max(from, store.session.clock.value))
+    const element = input.current
+    if (element === null) return
+    element.value = String(Math.round(((time - from) / span) * 10_000))
+    element.setAttribute('aria-valuetext', `${printExact(time).slice(0, 23)} UTC`)
+  })
+  return (
+    <input
+      ref={input}
+      type="range"
+      min="0"
+      max="10000"
+      step="1"
+      aria-label="Time shown"
+      onInput={(event) => {
+        store.session.seek(from + (Number(event.currentTarget.value) / 10_000) * span)
+      }}
+    />
+  )
+}
+
+function GapStrip(props: {
+  readonly store: ChartStore
+  readonly from: number
+  readonly to: number
+}) {
+  const { store, from, to } = props
+  const { ref, width } = useWidth()
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const draw = (): void => {
+    void paint.value
+    const gaps = store.gaps.value
+    const element = canvas.current
+    if (element === null || width === 0) return
+    const ratio = devicePixelRatio
+    element.width = Math.round(width * ratio)
+    element.height = Math.round(8 * ratio)
+    const context = element.getContext('2d')!
+    context.fillStyle = colour('have')
+    context.fillRect(0, 0, element.width, element.height)
+    const pattern = hatchPattern(context, ratio)
+    for (const { start, end } of gaps) {
+      const left = Math.max(0, (start - from) / (to - from)) * element.width
+      const right = Math.min(1, ((end ?? to) - from) / (to - from)) * element.width
+      if (right <= left) continue
+      context.fillStyle = colour('plot')
+      context.fillRect(left, 0, Math.max(2 * ratio, right - left), element.height)
+      context.fillStyle = pattern
+      context.fillRect(left, 0, Math.max(2 * ratio, right - left), element.height)
+    }
+  }
+  useSignalEffect(draw)
+  useEffect(draw, [width, from, Math.floor(to / 1e6)])
+  return (
+    <div ref={ref} class="gap-strip">
+      <canvas ref={canvas} aria-hidden="true" />
+    </div>
+  )
+}

@@ -1,0 +1,40 @@
+import type { TradeJson } from '@priorbook/sdk/wire'
+import { groupDigits, printDecimal } from '../model/decimal.ts'
+import { microsOf, printClock } from '../model/time.ts'
+import type { MarketSession } from '../session/market-session.ts'
+
+const SHOWN = 14
+
+/** The newest executions at or before the instant. */
+export function TradeList({ session }: { readonly session: MarketSession }) {
+  if (session.ref.venue === 'venuea') {
+    return <p class="quiet">Venue A publishes no executions; its last trade is a sample above.</p>
+  }
+  const clock = session.isLive.value ? Infinity : session.clock.value
+  const trades = session.trades.value.filter((one) => microsOf(one.received_time) <= clock)
+  if (trades.length === 0) {
+    return <p class="quiet">No execution among the newest that were loaded.</p>
+  }
+  return (
+    <ol class="trades">
+      {trades.slice(0, SHOWN).map((trade) => (
+        <TradeRow key={trade.id} trade={trade} />
+      ))}
+    </ol>
+  )
+}
+
+function TradeRow({ trade }: { readonly trade: TradeJson }) {
+  const { taker_side: side, outcome } = trade
+  return (
+    <li>
+      <span class="quiet">{printClock(microsOf(trade.received_time))}</span>
+      <span class={side === 'buy' ? 'buy' : 'sell'}>
+        <span aria-hidden="true">{side === 'buy' ? '▲' : side === 'sell' ? '▼' : '·'}</span>{' '}
+        {side ?? 'trade'} {outcome ?? ''}
+      </span>
+      <span class="price">{printDecimal(trade.price)}</span>
+      <span class="size">{groupDigits(printDecimal(trade.size))}</span>
+    </li>
+  )
+}

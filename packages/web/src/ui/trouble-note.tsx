@@ -1,0 +1,35 @@
+import { keepKey } from '../app/key.ts'
+import type { Trouble } from '../app/trouble.ts'
+
+/** What went wrong and what to do, in the place of what should have been there. */
+export function TroubleNote({ trouble }: { readonly trouble: Trouble }) {
+  const { title, text, action, isPassing } = trouble
+  return (
+    <div class="note trouble" role={isPassing ? 'status' : 'alert'} data-code={trouble.code}>
+      <strong>{title}</strong>
+      <p>{text}</p>
+      <p class="note-actions">
+        {action === 'markets' && <a href="/markets">All markets</a>}
+        {action === 'key' && (
+          <>
+            <a href="/key">Key page</a>
+            <button type="button" onClick={() => keepKey(undefined)}>
+              Show demonstration data
+            </button>
+          </>
+        )}
+        {isPassing && <span class="pulse">Trying again…</span>}
+      </p>
+    </div>
+  )
+}
+
+/** A sentence in the place of data that are not there. */
+export function EmptyNote(props: { readonly title: string; readonly text?: string }) {
+  return (
+    <div class="note" role="status">
+      <strong>{props.title}</strong>
+      {props.text !== undefined && <p>{props.text}</p>}
+    </div>
+  )
+}
