@@ -1,0 +1,182 @@
+import { mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { VENUE_IDS, type VenueId } from '../../packages/sdk/src/domain/index.ts'
+import {
+  createClient,
+  OrderBook,
+  type LiveMessage,
+  type PriorbookClient,
+} from '../../packages/sdk/src/client/index.ts'
+import { openAccess, type Access } from '../../packages/service/src/api/auth/access.ts'
+import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
+import { pause, start, type Running } from '../capture/harness.ts'
+import { openFaultProxy, type FaultProxy } from './fault-proxy.ts'
+
+const CUTS = process.env['PRIORBOOK_FULL'] === '1' ? 50 : 12
+
+let run: Running
+let access: Access
+let server: ApiServer
+let proxy: FaultProxy
+let client: PriorbookClient
+
+async function serve(): Promise<string> {
+  server = await createApiServer({ store: run.store, access })
+  return (await server.listen({ host: '127.0.0.1', port: 0 })).url
+}
+
+beforeAll(async () => {
+  run = await start({ seed: 11, speed: 4 })
+  const home = join(dirname(run.data.tape), 'access')
+  mkdirSync(home)
+  access = openAccess(home)
+  proxy = await openFaultProxy(await serve())
+  const { key } = access.keys.create({ plan: 'unlimited', name: 'test' })
+  client = createClient({ url: proxy.url, key })
+}, 60_000)
+
+afterAll(async () => {
+  await proxy.close()
+  await server.close(500)
+  access.close()
+  await run.destroy()
+})
+
+/** A reader who keeps books and looks whether every row came. */
+class Reader {
+  readonly books = new Map<string, OrderBook>()
+  readonly holes: LiveMessage[] = []
+  readonly resyncs: LiveMessage[] = []
+  /** Rows whose number does not follow, where nobody said so. */
+  readonly skipped: string[] = []
+  disconnects = 0
+  rows = 0
+  private readonly excused = new Set<string>()
+
+  take(message: LiveMessage): void {
+    switch (message.type) {
+      case 'snapshot':
+      case 'update': {
+        const name = `${message.row.venue} ${message.key}`
+        const book = this.books.get(name) ?? new OrderBook(message.row.venue)
+        const before = book.sequence
+        const isNew = !this.books.has(name) || this.excused.delete(name)
+        this.books.set(name, book)
+        this.rows++
+        if (!book.apply(message)) this.skipped.push(`${name} ${message.sequence} not applied`)
+        if (!isNew && book.sequence !== before + 1) {
+          this.skipped.push(`${name} ${before} ${book.sequence}`)
+        }
+        break
+      }
+      case 'hole':
+        this.holes.push(message)
+        break
+      case 'resync':
+        this.resyncs.push(message)
+        this.excused.add(`${message.venue} ${message.key}`)
+        break
+      case 'disconnected':
+        this.disconnects++
+        break
+      default:
+        break
+    }
+  }
+}
+
+describe('a live stream through cuts and a restart', () => {
+  it('holds the books of the store and misses nothing', async () => {
+    const stop = new AbortController()
+    const reader = new Reader()
+    const subscriptions = VENUE_IDS.map((venue) => ({
+      venue,
+      mode: 'changes' as const,
+      number_format: 'string' as const,
+    }))
+    const following = (async () => {
+      const options = { signal: stop.signal, retry: { baseDelayMs: 5, maxDelayMs: 50 } }
+      for await (const message of client.live(subscriptions, options)) reader.take(message)
+    })()
+    try {
+      for (let cut = 0; cut < CUTS; cut++) {
+        const rows = reader.rows
+        while (reader.rows === rows || proxy.sockets() === 0) await pause(20)
+        await pause(40 + (cut % 5) * 30)
+        proxy.cut()
+        if (cut !== Math.floor(CUTS / 2)) continue
+        await server.close(200)
+        proxy.target(await serve())
+      }
+      await pause(300)
+      await run.stop()
+      const wanted = await newest()
+      expect(wanted.size).toBeGreaterThan(15)
+      await until(() =>
+        [...wanted].every(
+          ([name, sequence]) => (reader.books.get(name)?.sequence ?? 0) >= sequence,
+        ),
+      )
+      expect(reader.disconnects).toBeGreaterThanOrEqual(CUTS)
+      expect([reader.holes, reader.skipped]).toEqual([[], []])
+      // The emulated hour is short enough for everything to be resumed.
+      expect(reader.resyncs).toEqual([])
+      let compared = 0
+      for (const [name, sequence] of wanted) {
+        const [venue, key] = name.split(' ') as [VenueId, string]
+        const facts = await run.store.instrument({ venue, key })
+        const market = client.market({ venue, market_id: facts!.instrument.market })
+        const { data } = await market.latest({ number_format: 'string' })
+        const row = data.find((one) => one.id === `${venue}:${key}:${sequence}`)!
+        const { bids, asks } = reader.books.get(name)!.toJSON()
+        // Of venue B the routes and the stream serve the best hundred levels.
+        expect([name, bids, asks]).toEqual([name, row.bids, row.asks])
+        compared++
+      }
+      expect(compared).toBe(wanted.size)
+    } finally {
+      stop.abort()
+      await following
+    }
+  }, 120_000)
+
+  it('says why it is refused', async () => {
+    const wrong = createClient({ url: proxy.url, key: 'pb_live_wrong', retries: 0 })
+    const [message] = [wrong.live({ venue: 'venueb' }).next()]
+    await expect(message).rejects.toMatchObject({ code: 'invalid_key', status: 401 })
+    const nothing = client.live({ venue: 'venueb', market_id: 'KXNONE' })
+    await expect(drain(nothing)).rejects.toMatchObject({ reason: 'unknown_market' })
+    const { id, key } = access.keys.create({ plan: 'unlimited', name: 'short' })
+    const short = createClient({ url: proxy.url, key })
+    const followed = drain(short.live({ venue: 'venuec' }), (message) => {
+      if (message.type === 'snapshots_done') access.keys.revoke(id)
+    })
+    await expect(followed).rejects.toMatchObject({ code: 'stream_refused', reason: 'revoked' })
+  }, 60_000)
+})
+
+/** The last sequence of every instrument that is still open, by name. */
+async function newest(): Promise<Map<string, number>> {
+  const found = new Map<string, number>()
+  const now = Date.now() * 1000
+  for (const venue of VENUE_IDS) {
+    for (const { instrument, lastSequence } of await run.store.instruments(venue)) {
+      const state = await run.store.market(venue, instrument.market)
+      if ((state?.record.closeTime ?? Infinity) < now) continue
+      found.set(`${venue} ${instrument.key}`, lastSequence)
+    }
+  }
+  return found
+}
+
+async function until(isDone: () => boolean): Promise<void> {
+  while (!isDone()) await pause(50)
+}
+
+async function drain(
+  messages: AsyncIterable<LiveMessage>,
+  look: (message: LiveMessage) => void = () => {},
+): Promise<void> {
+  for await (const message of messages) look(message)
+}
