@@ -19,8 +19,6 @@ const SERVER = fileURLToPath(
 )
 const READERS = fileURLToPath(new URL('./lib/socket-readers-child.ts', import.meta.url))
 const BARE = fileURLToPath(new URL('./lib/bare-broadcast.ts', import.meta.url))
-const PORT = 18_794
-const BARE_PORT = 18_795
 const SUBSCRIBERS = Number(process.env['BENCH_SUBSCRIBERS'] ?? 500)
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 5)
 const ROUNDS = 3
@@ -32,15 +30,15 @@ const IN_FLIGHT = 3
 // Rows a second while waiting times are measured: with 500 subscribers 25,000 messages a second.
 const RATE = 50
 const STALLED_RATE = 100
-// What a stalled reader has missed before the others are measured: more than the sockets hold.
-const STALLED_ROWS = 1500
+// What a stalled reader has missed before the others are measured: more than the 8 MB of its sockets.
+const STALLED_ROWS = 6000
 const EPOCH_OFFSET = Date.now() * 1000 - monotonicMicros()
 
 /**
  * The live stream over loopback: rows are committed here, the server (one worker) follows the store,
  * readers on bare sockets are a process of their own. Beside it `ws` alone broadcasts the same bytes to
- * as many readers, in turns. Then how long a row takes from its received time to its readers, and what a
- * reader that stops reading costs the others.
+ * as many readers, in turns. Then how long a row takes from its received time to its readers, what a
+ * reader that stops reading costs the others, and how fast all of it is replayed.
  */
 export function benchLive(): Promise<Record<string, unknown>> {
   return withScratch(async (folder) => {
@@ -48,13 +46,19 @@ export function benchLive(): Promise<Record<string, unknown>> {
     const feed = await LiveFeed.begin(store, EPOCH_OFFSET)
     const key = await createKey(folder)
     const server = startServer(folder)
-    const bare = fork(BARE, [String(BARE_PORT)])
+    const bare = fork(BARE)
     try {
-      await Promise.all([reachable(key), said(bare)])
-      const fanOut = await measureFanOut(feed, bare, key)
+      const [port, barePort] = await Promise.all([portOf(server), said(bare)])
+      const at = { port, key }
+      const fanOut = await measureFanOut(feed, at, bare, barePort as number)
       const idleRss = rssMb(server)
-      const times = await measureTimes(feed, key, SUBSCRIBERS, RATE, 0)
-      const stalled = await measureStalled(feed, key)
+      const times: ReaderTimes[] = []
+      for (let round = 0; round < ROUNDS; round++) {
+        times.push(await measureTimes(feed, at, SUBSCRIBERS, RATE, 0))
+      }
+      const stalled = await measureStalled(feed, at)
+      const replayed = await measureReplay(feed, at, 'full')
+      const changes = await measureReplay(feed, at, 'changes')
       return {
         subscribers: SUBSCRIBERS,
         message_bytes: fanOut.bytes,
@@ -62,12 +66,15 @@ export function benchLive(): Promise<Record<string, unknown>> {
         bare_per_s: Math.round(fanOut.bare),
         fanout_ratio: round(fanOut.ratio),
         rows_per_s_timed: RATE,
-        p50_ms: round(times.p50Ms),
-        p99_ms: round(times.p99Ms),
+        p50_ms: round(median(times.map(({ p50Ms }) => p50Ms))),
+        p99_ms: round(median(times.map(({ p99Ms }) => p99Ms))),
         stalled_among: STALLED_AMONG,
         stalled_p50_ratio: round(stalled.p50Ratio),
         stalled_p99_ratio: round(stalled.p99Ratio),
-        stalled_fate: stalled.fate,
+        stalled_closed: stalled.fate?.isClosed ?? false,
+        stalled_resyncs: stalled.fate?.resyncs ?? 0,
+        replay_rows_per_s: Math.round(replayed),
+        replay_changes_per_s: Math.round(changes),
         rss_mb: round(rssMb(server)),
         rss_after_fanout_mb: round(idleRss),
       }
@@ -79,6 +86,9 @@ export function benchLive(): Promise<Record<string, unknown>> {
   })
 }
 
+/** Where the server is, and a key for it. */
+type Address = { readonly port: number; readonly key: string }
+
 type FanOut = {
   readonly delivered: number
   readonly bare: number
@@ -87,14 +97,19 @@ type FanOut = {
 }
 
 /** Messages a second over all readers, in turns with the bare broadcast of the same bytes. */
-async function measureFanOut(feed: LiveFeed, bare: ChildProcess, key: string): Promise<FanOut> {
+async function measureFanOut(
+  feed: LiveFeed,
+  at: Address,
+  bare: ChildProcess,
+  barePort: number,
+): Promise<FanOut> {
   const ours: number[] = []
   const theirs: number[] = []
   let bytes = 0
   for (let round = 0; round < ROUNDS; round++) {
     let sample = ''
     ours.push(
-      await withReaders(subscribeJob(key, SUBSCRIBERS, 0), async (readers) => {
+      await withReaders(subscribeJob(at, SUBSCRIBERS, 0), async (readers) => {
         const rate = await deliver(readers, () => feed.give(ROWS))
         sample = (await readers.ask({ do: 'sample' })) as string
         return rate
@@ -103,7 +118,7 @@ async function measureFanOut(feed: LiveFeed, bare: ChildProcess, key: string): P
     bytes = Buffer.byteLength(sample)
     bare.send({ payload: sample })
     theirs.push(
-      await withReaders(bareJob(), (readers) =>
+      await withReaders(bareJob(barePort), (readers) =>
         deliver(readers, () => {
           bare.send({ times: ROWS })
           return Promise.resolve()
@@ -142,21 +157,23 @@ async function deliver(readers: Readers, give: () => Promise<void>): Promise<num
 /** How old rows are when they reach their readers, at a steady rate. */
 function measureTimes(
   feed: LiveFeed,
-  key: string,
+  at: Address,
   count: number,
   rate: number,
   stalled: number,
 ): Promise<ReaderTimes & { readonly fate: StalledFate | undefined }> {
-  return withReaders(subscribeJob(key, count, stalled), async (readers) => {
+  return withReaders(subscribeJob(at, count, stalled), async (readers) => {
     let given = 0
-    const catchUp = (): Promise<unknown> =>
-      readers.ask({ do: 'reach', total: given * (count - stalled) })
+    const catchUp = (onTheWay: number): Promise<unknown> =>
+      readers.ask({ do: 'reach', total: (given - onTheWay) * (count - stalled) })
     // The sockets of a stalled reader are full before anything is measured; the same without one.
-    for (const least = count === STALLED_AMONG ? STALLED_ROWS : ROWS * 10; given < least;) {
+    const before = count === STALLED_AMONG ? STALLED_ROWS : ROWS * 10
+    while (given < before) {
       await feed.give(ROWS)
       given += ROWS
-      await catchUp()
+      await catchUp(IN_FLIGHT * ROWS)
     }
+    await catchUp(0)
     await readers.ask({ do: 'startTiming' })
     const begin = performance.now()
     for (let row = 0; row < rate * SECONDS; row++) {
@@ -165,7 +182,7 @@ function measureTimes(
       await feed.give(1)
       given++
     }
-    await catchUp()
+    await catchUp(0)
     const times = (await readers.ask({ do: 'stopTiming' })) as ReaderTimes
     if (stalled === 0) return { ...times, fate: undefined }
     const [fate] = (await readers.ask({ do: 'wakeStalled' })) as readonly StalledFate[]
@@ -180,12 +197,12 @@ type Stalled = {
 }
 
 /** Pairs with and without a reader that stops, in turns, so that the machine's mood hits both. */
-async function measureStalled(feed: LiveFeed, key: string): Promise<Stalled> {
+async function measureStalled(feed: LiveFeed, at: Address): Promise<Stalled> {
   const p50: number[] = []
   const p99: number[] = []
   let fate: StalledFate | undefined
   for (let pair = 0; pair < PAIRS; pair++) {
-    const run = (stalled: number) => measureTimes(feed, key, STALLED_AMONG, STALLED_RATE, stalled)
+    const run = (stalled: number) => measureTimes(feed, at, STALLED_AMONG, STALLED_RATE, stalled)
     // Whoever comes second finds a warmer server: they take turns in that too.
     const first = await run(pair % 2)
     const second = await run(1 - (pair % 2))
@@ -197,10 +214,35 @@ async function measureStalled(feed: LiveFeed, key: string): Promise<Stalled> {
   return { p50Ratio: median(p50), p99Ratio: median(p99), fate }
 }
 
-function subscribeJob(key: string, count: number, stalled: number): ReadersJob {
+/** Rows a second of a replay of everything that was fed, as fast as one reader reads. */
+async function measureReplay(
+  feed: LiveFeed,
+  at: Address,
+  mode: 'full' | 'changes',
+): Promise<number> {
+  const replay = {
+    op: 'replay',
+    id: 'r',
+    markets: [{ venue: 'venueb', market_id: FED_MARKET }],
+    start_time: EPOCH_OFFSET,
+    end_time: Date.now(),
+    speed: 'max',
+    datasets: ['books'],
+    mode,
+  }
+  const job = { ...subscribeJob(at, 1, 0), first: [JSON.stringify(replay)] }
+  const { readyText: _readyText, ...bare } = job
+  return withReaders(bare, async (readers) => {
+    const begin = performance.now()
+    await readers.ask({ do: 'reach', total: feed.rows })
+    return (feed.rows / (performance.now() - begin)) * 1000
+  })
+}
+
+function subscribeJob({ port, key }: Address, count: number, stalled: number): ReadersJob {
   const subscribe = { op: 'subscribe', id: 's', venue: 'venueb', market_id: FED_MARKET }
   return {
-    port: PORT,
+    port,
     path: '/v3/stream',
     headers: { authorization: `Bearer ${key}` },
     count,
@@ -212,9 +254,9 @@ function subscribeJob(key: string, count: number, stalled: number): ReadersJob {
   }
 }
 
-function bareJob(): ReadersJob {
+function bareJob(port: number): ReadersJob {
   return {
-    port: BARE_PORT,
+    port,
     path: '/',
     headers: {},
     count: SUBSCRIBERS,
@@ -254,7 +296,7 @@ async function withReaders<T>(job: ReadersJob, work: (readers: Readers) => Promi
 
 function startServer(folder: string): ChildProcess {
   const args = ['serve', '--data', folder, '--upstream', 'none', '--role', 'api']
-  const more = ['--port', String(PORT), '--workers', '1', '--ops-port', '0']
+  const more = ['--port', '0', '--workers', '1', '--ops-port', '0']
   return start([...args, ...more])
 }
 
@@ -273,19 +315,15 @@ function start(args: readonly string[]): ChildProcess {
   })
 }
 
-async function reachable(key: string): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt++) {
-    try {
-      const answer = await fetch(`http://127.0.0.1:${PORT}/v3/whoami`, {
-        headers: { authorization: `Bearer ${key}` },
-      })
-      if (answer.status === 200) return
-    } catch {
-      // Not listening yet.
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error('the server does not answer')
+// The port stands in the first address of the interface that the server prints.
+function portOf(server: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('exit', (code) => reject(new Error(`the server ended with ${code}`)))
+    createInterface({ input: server.stdout! }).on('line', (line) => {
+      const port = /http:\/\/[^:]+:(\d+)\/(?:docs|v3)/.exec(line)?.[1]
+      if (port !== undefined) resolve(Number(port))
+    })
+  })
 }
 
 function said(child: ChildProcess): Promise<unknown> {

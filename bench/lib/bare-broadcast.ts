@@ -1,7 +1,8 @@
+import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
 
 /** `ws` alone: sends the text that it is given so often to everybody who is connected. */
-const server = new WebSocketServer({ port: Number(process.argv[2]), perMessageDeflate: false })
+const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false })
 let payload = Buffer.alloc(0)
 
 process.on('message', (order: { readonly payload?: string; readonly times?: number }) => {
@@ -10,4 +11,4 @@ process.on('message', (order: { readonly payload?: string; readonly times?: numb
     for (const client of server.clients) client.send(payload, { binary: false })
   }
 })
-server.once('listening', () => process.send!('listening'))
+server.once('listening', () => process.send!((server.address() as AddressInfo).port))

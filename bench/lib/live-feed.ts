@@ -88,6 +88,11 @@ export class LiveFeed {
     await this.store.append({ ...BATCH, position: this.position, observations })
   }
 
+  /** Rows so far. */
+  get rows(): number {
+    return this.position
+  }
+
   private now(): number {
     this.last = Math.max(this.last + 1, monotonicMicros() + this.epochOffset)
     return this.last

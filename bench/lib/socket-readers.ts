@@ -25,6 +25,8 @@ export type ReaderTimes = { readonly count: number; readonly p50Ms: number; read
 /** How a reader that had stopped fared, once it reads on. */
 export type StalledFate = {
   readonly messages: number
+  readonly isClosed: boolean
+  /** Null where the connection ended without a word. */
   readonly closeCode: number | null
   readonly resyncs: number
 }
@@ -70,7 +72,6 @@ export class SocketReaders {
       if (opening.length % 50 === 0) await Promise.all(opening)
     }
     await Promise.all(opening)
-    readers.total = 0
     return readers
   }
 
@@ -101,7 +102,9 @@ export class SocketReaders {
     const stalled = this.readers.slice(0, this.job.stalled)
     for (const reader of stalled) reader.resume()
     await new Promise((resolve) => setTimeout(resolve, 1000))
-    return stalled.map(({ messages, closeCode, resyncs }) => ({ messages, closeCode, resyncs }))
+    return stalled.map(({ messages, isEnded: isClosed, closeCode, resyncs }) => {
+      return { messages, isClosed, closeCode, resyncs }
+    })
   }
 
   close(): void {
@@ -140,6 +143,7 @@ export class SocketReaders {
 class Reader {
   readonly ready: Promise<void>
   messages = 0
+  isEnded = false
   closeCode: number | null = null
   resyncs = 0
   private readonly job: ReadersJob
@@ -168,7 +172,10 @@ class Reader {
     this.socket.on('error', (error) => {
       if (!this.isClosed) this.fail(error)
     })
-    this.socket.on('close', () => this.fail(new Error('the server closed a connection')))
+    this.socket.on('close', () => {
+      this.isEnded = true
+      this.fail(new Error('the server closed a connection'))
+    })
   }
 
   resume(): void {

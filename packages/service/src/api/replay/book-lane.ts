@@ -5,6 +5,9 @@ import { isBefore, RANK, type Lane, type Place } from './lane.ts'
 import type { RowBudget } from './row-budget.ts'
 import type { ReplayStream } from './scope.ts'
 
+// A chunk has no more.
+const MOST_SHARED_ROWS = 2048
+
 /** The observations of one instrument; read page by page, from the first row that can be due. */
 export class BookLane implements Lane {
   readonly rank = RANK.book
@@ -101,7 +104,9 @@ export class BookLane implements Lane {
     if (to <= run.from) return
     this.budget.take(to - run.from)
     const cut = to < run.to ? { ...run, to } : run
-    this.runs.push(this.budget.isShared ? cut : copyRows(cut))
+    // Every step folds the columns up to its rows: of a long tail that is done once a page.
+    const isShared = this.budget.isShared && run.columns.count <= MOST_SHARED_ROWS
+    this.runs.push(isShared ? cut : copyRows(cut))
   }
 
   private look(): void {
