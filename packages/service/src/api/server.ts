@@ -216,7 +216,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     log,
     nextId: nextRequestId,
     ...options.stream,
-    ...(demoContext === undefined ? {} : { demo: { context: demoContext, grant: open } }),
+    ...(demoContext === undefined ? {} : { demo: { context: demoContext, grant: createGrant(DEMO_PLAN, [DEMO_PLAN], undefined, 'demo') } }),
   })
   stream.attach(app.server)
   for (const address of [STREAM_PATH, DEMO_STREAM_PATH]) {
