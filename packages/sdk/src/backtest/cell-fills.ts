@@ -18,6 +18,7 @@ export abstract class CellFills extends CellBase {
     evidence: Evidence,
     rows: readonly string[],
   ): void {
+    cell.isDirty = true
     this.step(order, { rule: evidence, ahead: order.ahead, size, price: order.price, rows })
     this.fill(cell, order, order.framePrice, size, 'maker', evidence, rows)
   }
@@ -154,6 +155,7 @@ export abstract class CellFills extends CellBase {
 
   // Levels whose orders are filled or gone leave the map.
   protected settleLevels(cell: CellMarket): void {
+    cell.isDirty = false
     let isChanged = false
     for (const [key, level] of cell.levels) {
       for (let index = level.orders.length - 1; index >= 0; index--) {

@@ -54,6 +54,10 @@ export class CellMarket {
   /** The highest bid and the lowest ask of resting orders. */
   bestBid = 0
   bestAsk = Infinity
+  /** An order was filled and may have to leave its level. */
+  isDirty = false
+  /** When the oldest shrink that waits for its print is given up. */
+  expireAt = Infinity
   /** Counted in `state.busy`. */
   isBusy = false
   /** Evidence × 2 + near a gap. */

@@ -1,5 +1,5 @@
 import { POW10 } from '../domain/index.ts'
-import type { BookColumns } from '../tape/index.ts'
+import type { BookEvent } from '../replay/index.ts'
 import { payOut } from './account.ts'
 import { CellDesk } from './cell-desk.ts'
 import type { CellMarket } from './cell-market.ts'
@@ -46,7 +46,8 @@ export class Cell extends CellDesk {
   }
 
   /** A row of the market's own ladder is about to be applied. */
-  beforeRow(cell: CellMarket, track: Track, columns: BookColumns, row: number, at: number): void {
+  beforeRow(cell: CellMarket, track: Track, event: BookEvent): void {
+    const { columns, row, at } = event
     this.now = at
     const { key, size } = columns
     const factor = POW10[4 - columns.priceDecimals]!
@@ -64,10 +65,13 @@ export class Cell extends CellDesk {
       const level = cell.levels.get(levelKey)
       if (level === undefined) continue
       const before = track.sizeAt(side, price)
-      if (!cell.state.isPolled) level.resize(at, before, after)
-      else if (!cell.state.inGap && isTouch(track, side, price)) {
+      if (!cell.state.isPolled) {
+        level.resize(at, before, after)
+        if (level.expiresAt < cell.expireAt) cell.expireAt = level.expiresAt
+      } else if (!cell.state.inGap && isTouch(track, side, price)) {
         level.shrinkUnseen(before, after, (order, filled, evidence) => {
-          this.fillMaker(cell, order, filled, evidence, [track.rowId])
+          const next = `${track.market.venue}:${track.key}:${event.sequence}`
+          this.fillMaker(cell, order, filled, evidence, [track.rowId, next])
         })
       }
     }
@@ -76,12 +80,15 @@ export class Cell extends CellDesk {
   /** The row was applied. */
   afterRow(cell: CellMarket, track: Track, at: number): void {
     this.now = at
-    for (const level of cell.levels.values()) {
-      level.expire(at, track.sizeAt(level.side, level.price))
+    if (at > cell.expireAt) {
+      cell.expireAt = Infinity
+      for (const level of cell.levels.values()) {
+        level.expire(at, track.sizeAt(level.side, level.price))
+        cell.expireAt = Math.min(cell.expireAt, level.expiresAt)
+      }
     }
     if (!cell.state.inGap) this.meetBook(cell, track)
-    this.settleLevels(cell)
-    this.flush()
+    this.wrapUp(cell)
   }
 
   /** The book of the market starts anew: what was taken is gone, and orders queue at the end. */
@@ -92,8 +99,14 @@ export class Cell extends CellDesk {
       level.requeue(track.sizeAt(level.side, level.price))
     }
     if (!cell.state.inGap) this.meetBook(cell, track)
-    this.settleLevels(cell)
-    this.flush()
+    this.wrapUp(cell)
+  }
+
+  // Rows come by the million: nothing is walked unless an order was filled or somebody must be told.
+  private wrapUp(cell: CellMarket): void {
+    if (cell.isDirty) this.settleLevels(cell)
+    if (cell.isBusy && cell.levels.size === 0 && cell.taken.size === 0) cell.noteBusy()
+    if (this.outbox.length > 0) this.flush()
   }
 
   /** Calls `onBook`. */
@@ -135,8 +148,7 @@ export class Cell extends CellDesk {
           ? level.printAt(at, left, onFill)
           : level.printThrough(at, left, onFill)
     }
-    this.settleLevels(cell)
-    this.flush()
+    this.wrapUp(cell)
   }
 
   gapOpens(state: MarketState, view: GapView, at: number): void {

@@ -49,6 +49,12 @@ export class RestingLevel<Order extends Queued> {
     this.lag = lag
   }
 
+  /** When the oldest waiting shrink is given up. */
+  get expiresAt(): number {
+    const first = this.waiting[0]
+    return first === undefined ? Infinity : first.at + this.lag
+  }
+
   /** The level goes from one displayed size to another. */
   resize(at: number, before: number, after: number): void {
     if (after >= before) return

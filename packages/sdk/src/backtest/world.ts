@@ -117,7 +117,7 @@ export class World implements CellWorld {
     if (isBusy && !restarts) {
       for (const cell of this.cells) {
         const own = cell.markets[market.index]
-        if (own !== undefined && own.isBusy) cell.beforeRow(own, track, columns, row, at)
+        if (own !== undefined && own.isBusy) cell.beforeRow(own, track, event)
       }
     }
     const { ladder } = track
