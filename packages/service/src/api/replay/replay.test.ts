@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { VENUE_IDS, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import { toMarketJson } from '@priorbook/sdk/wire'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
+import { countOf } from '../../store/embedded/temp-folder.testing.ts'
 import { createRandom, INSTRUMENTS } from '../../store/store-script.testing.ts'
-import type { Store } from '../../store/store.ts'
+import type { AppendBatch, Store } from '../../store/store.ts'
 import {
   createBatches,
   KEYS,
@@ -50,10 +51,14 @@ async function createStore(
   const store = createTapeFolder().open()
   const { batches } = createBatches(seed, count)
   const half = batches.length >> 1
-  for (const batch of batches.slice(0, half)) await store.append(batch)
+  await appendAll(store, batches.slice(0, half))
   await store.seal()
-  for (const batch of batches.slice(half)) await store.append(batch)
+  await appendAll(store, batches.slice(half))
   return { store, api: createTestCaller([...BOOK_ROUTES, ...CATALOGUE_ROUTES], { store }) }
+}
+
+async function appendAll(store: Store, batches: readonly AppendBatch[]): Promise<void> {
+  await Promise.all(batches.map((batch) => store.append(batch)))
 }
 
 describe('a replay of one market', () => {
@@ -225,13 +230,13 @@ describe('a replay of many markets', () => {
   it('goes over what was known when it began', async () => {
     const store = createTapeFolder().open()
     const { batches } = createBatches(14, 300)
-    for (const batch of batches.slice(0, 150)) await store.append(batch)
+    await appendAll(store, batches.slice(0, 150))
     const newest = Math.max(...(await store.instruments()).map((facts) => facts.lastReceived))
     const context = createContext(store, newest + 1)
     const before = await play(context, { markets: ALL })
     const out = new Recorded()
     const replay = await open(context, { markets: ALL }, out)
-    for (const batch of batches.slice(150)) await store.append(batch)
+    await appendAll(store, batches.slice(150))
     await store.seal()
     await replay.ended
     expect(out.last.ids_sha256).toBe(before.last.ids_sha256)
@@ -243,7 +248,7 @@ describe('a replay of many markets', () => {
     const random = createRandom(5)
     const all = await play(context, { markets: NAMED })
     const times = all.of('snapshot', 'update', 'trade').map(({ row }) => row!['received_time'])
-    for (let round = 0; round < 25; round++) {
+    for (let round = 0; round < countOf(200, 12); round++) {
       const pick = (): number =>
         microsOf(times[Math.floor(random() * times.length)]) + Math.floor(random() * 3) - 1
       const targets = [pick(), pick()]
@@ -350,7 +355,7 @@ describe('gaps of a replay', () => {
   it('that are open where it begins come first; those that end later do not close', async () => {
     const store = createTapeFolder().open()
     const { batches } = createBatches(17, 60)
-    for (const batch of batches) await store.append(batch)
+    await appendAll(store, batches)
     const [facts] = await store.instruments('venueb')
     const begin = facts!.firstReceived
     const make = (
