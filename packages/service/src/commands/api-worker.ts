@@ -6,12 +6,16 @@ import type { RecorderPulse } from '../api/account/desk.ts'
 import { readRecord } from '../journal/index.ts'
 import { boundYoungGeneration } from '../lib/memory.ts'
 import { createAuditor } from '../recorder/audit.ts'
-import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { openFilesStore } from '../store/files/open.ts'
+import type { Store } from '../store/store.ts'
 
 /** What a process that answers is told by the one that started it. */
 export type WorkerOrder = {
   readonly dataPath: string
   readonly tape: string
+  /** The folder whose files `tape` is an index of; absent where it is a tape itself. */
+  readonly filesFolder?: string
   readonly journal: string
   readonly host: string
   readonly port: number
@@ -53,7 +57,11 @@ const SAMPLE = {
 async function serve(order: WorkerOrder, whenStopped: Promise<void>): Promise<void> {
   const log = createLog(order)
   const trouble = (why: string): void => log.warn({ why }, 'control files')
-  const store = openEmbeddedStore({ file: order.tape, readOnly: true })
+  const { tape, filesFolder: folder } = order
+  const store =
+    folder === undefined
+      ? openEmbeddedStore({ file: tape, readOnly: true })
+      : openFilesStore({ folder, index: tape })
   const { plansFile } = order
   const access = openAccess(order.dataPath, {
     onTrouble: trouble,
@@ -86,7 +94,7 @@ async function serve(order: WorkerOrder, whenStopped: Promise<void>): Promise<vo
 }
 
 // Emulated data never share a folder with real data: one record tells them all.
-async function hasEmulated(store: EmbeddedStore, journal: string): Promise<boolean> {
+async function hasEmulated(store: Store, journal: string): Promise<boolean> {
   for (const venue of VENUE_IDS) {
     const position = await store.appliedPosition(venue)
     if (position === 0) continue

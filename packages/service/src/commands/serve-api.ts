@@ -6,6 +6,7 @@ import type { Config } from '../config/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import type { RecorderStatus } from '../recorder/recorder.ts'
 import { startApiWorkers, type ApiWorkers } from './api-workers.ts'
+import type { HostedFolder } from './hosted-folder.ts'
 import { openSampleTape } from './sample-store.ts'
 import { isUsualPort } from './usual-port.ts'
 
@@ -17,17 +18,20 @@ export async function serveApi(options: {
   readonly config: Config
   readonly data: DataFolder
   readonly isRecording: boolean
+  /** Downloaded files that are served instead of the tape of the folder. */
+  readonly hosted?: HostedFolder
   readonly status: () => RecorderStatus | undefined
   readonly logFile: string | undefined
   readonly onTrouble: (fields: object, message: string) => void
 }): Promise<{ readonly url: string; stop(): Promise<void> }> {
-  const { config, data, isRecording, logFile, onTrouble } = options
+  const { config, data, isRecording, hosted, logFile, onTrouble } = options
   const isEmulated = isRecording && config.upstream === 'emulator'
   const demoTape = isEmulated ? undefined : await openSampleTape(data.path)
   const workers = await startApiWorkers(
     {
       dataPath: data.path,
-      tape: data.tape,
+      tape: hosted?.index ?? data.tape,
+      ...(hosted === undefined ? {} : { filesFolder: hosted.folder }),
       journal: data.journal,
       host: config.api.host,
       port: config.api.port,
@@ -36,6 +40,7 @@ export async function serveApi(options: {
       logLevel: config.log.level,
       ...(logFile === undefined ? {} : { logFile }),
       ...(isRecording ? { isEmulated } : {}),
+      ...(hosted === undefined ? {} : { isEmulated: hosted.report.isEmulated }),
       ...(demoTape === undefined ? {} : { demoTape }),
     },
     {

@@ -14,6 +14,7 @@ import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { parseArguments, type Command } from './command.ts'
 import { toConnectors } from './connectors.ts'
 import { startEmulated, type Emulated } from './emulated.ts'
+import { folderOf, hostedLine, openHosted } from './hosted-folder.ts'
 import { serveApi } from './serve-api.ts'
 import { isUsualPort } from './usual-port.ts'
 
@@ -24,6 +25,7 @@ const QUIET_LINE_MS = 10_000
 const OPTIONS = new Map([
   ['upstream', 'upstream'],
   ['role', 'role'],
+  ['store', 'store'],
   ['recorder', 'recorder'],
   ['port', 'api.port'],
   ['workers', 'api.workers'],
@@ -37,7 +39,7 @@ const OPTIONS = new Map([
 export const serveCommand: Command = {
   name: 'serve',
   usage:
-    'serve [--upstream emulator|live|none] [--role capture|api|all] [--port N] [--workers N] [--cors-origin ORIGIN] [--config FILE] [--recorder ID] [--ops-port N] [--speed N] [--seed N]',
+    'serve [--upstream emulator|live|none] [--role capture|api|all] [--store files:DIR] [--port N] [--workers N] [--cors-origin ORIGIN] [--config FILE] [--recorder ID] [--ops-port N] [--speed N] [--seed N]',
   about:
     'Records the venues (or their emulator), answers the interface, and shows what it does, until it is stopped.',
   examples: [
@@ -45,6 +47,7 @@ export const serveCommand: Command = {
     'priorbook-server serve --upstream live --config priorbook.json',
     'priorbook-server serve --upstream none --data data --port 8790',
     'priorbook-server serve --upstream emulator --speed 20 --data /tmp/fast',
+    'priorbook-server serve --store files:downloads --data data',
   ],
   async run(args) {
     const { texts, data: named } = parseArguments(args, { texts: ['config', ...OPTIONS.keys()] })
@@ -63,7 +66,8 @@ export const serveCommand: Command = {
 
 // Emulated data never shares a folder with real data.
 function dataOf(config: Config): string {
-  return config.upstream === 'emulator' && config.data === 'data' ? 'data/emulator' : config.data
+  const records = config.store === '' && config.upstream === 'emulator'
+  return records && config.data === 'data' ? 'data/emulator' : config.data
 }
 
 async function serve(config: Config, data: DataFolder): Promise<number> {
@@ -78,7 +82,11 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
   // Whoever read our lines is gone; the recorder records on.
   const onClosedPipe = (): void => undefined
   process.stdout.on('error', onClosedPipe)
-  const isRecording = config.role !== 'api' && config.upstream !== 'none'
+  const folder = folderOf(config.store)
+  if (folder !== undefined && config.role === 'capture') {
+    throw new PriorbookError('invalid_config', 'role capture records, and files cannot be recorded')
+  }
+  const isRecording = folder === undefined && config.role !== 'api' && config.upstream !== 'none'
   const closers: (() => Promise<void>)[] = []
   try {
     let failure: { readonly error: unknown } | undefined
@@ -92,7 +100,13 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
         stop.abort()
       })
     }
-    const store = openEmbeddedStore({ file: data.tape, ...(isRecording ? {} : { readOnly: true }) })
+    const hosted =
+      folder === undefined
+        ? undefined
+        : await openHosted(folder, data, (fields, message) => log.warn(fields, message))
+    const store =
+      hosted?.store ??
+      openEmbeddedStore({ file: data.tape, ...(isRecording ? {} : { readOnly: true }) })
     closers.push(() => store.close())
     let recorder: Recorder | undefined
     if (isRecording) {
@@ -110,12 +124,16 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
       role: config.role,
       upstream: config.upstream,
       disk: forecast(),
+      ...(hosted === undefined ? {} : { files: hosted.report }),
       ...(recorder === undefined ? {} : { recorder: recorder.status() }),
     })
     const ops = await openOps(config.ops, status)
     closers.push(() => ops.close())
+    const what = isRecording ? `records ${config.upstream}` : 'does not record'
     console.log(
-      `Priorbook ${isRecording ? `records ${config.upstream}` : 'does not record'}: ${data.path}`,
+      hosted === undefined
+        ? `Priorbook ${what}: ${data.path}`
+        : `Priorbook ${hostedLine(hosted.report)}: ${hosted.folder}`,
     )
     console.log(`status ${ops.url}/  metrics ${ops.url}/metrics`)
     log.info({ url: ops.url, data: data.path, upstream: config.upstream }, 'started')
@@ -124,6 +142,7 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
         config,
         data,
         isRecording,
+        ...(hosted === undefined ? {} : { hosted }),
         status: () => recorder?.status(),
         logFile,
         onTrouble: (fields, message) => log.error(fields, message),

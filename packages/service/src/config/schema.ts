@@ -21,6 +21,11 @@ export const CONFIG_SCHEMA = strict({
     default: 'all',
     description: 'What this process does: record, serve, or both.',
   }),
+  store: Type.String({
+    default: '',
+    description:
+      'What is served: the tape of the data folder (empty), or files:DIR, downloaded tape files.',
+  }),
   api: strict({
     host: Type.String({
       default: '127.0.0.1',

@@ -9,13 +9,23 @@ export type ServiceStatus = {
   readonly disk: DiskState
   /** Absent where this process does not record. */
   readonly recorder?: RecorderStatus
+  /** Downloaded files that are served instead of a tape, and those that are not. */
+  readonly files?: {
+    readonly files: number
+    readonly refused: readonly {
+      readonly file: string
+      readonly code: string
+      readonly detail: string
+    }[]
+  }
 }
 
 const NAMES: Readonly<Record<VenueId, string>> = { venuea: 'A', venueb: 'B', venuec: 'C' }
 
 /** One line for a terminal: what is being recorded right now. */
 export function toStatusLine(status: ServiceStatus, perSecond: number): string {
-  const { recorder } = status
+  const { recorder, files } = status
+  if (files !== undefined) return `serving ${files.files} files, ${files.refused.length} refused`
   if (recorder === undefined) return 'not recording'
   const parts = Object.entries(recorder.venues).map(([venue, { connector, books, counts }]) => {
     const name = NAMES[venue as VenueId]
@@ -35,7 +45,7 @@ function short(count: number): string {
 
 /** The status as a page that reloads itself. */
 export function toStatusPage(status: ServiceStatus): string {
-  const { recorder, disk } = status
+  const { recorder, disk, files } = status
   const rows = Object.entries(recorder?.venues ?? {}).map(([venue, state]) => {
     const { connector, books, counts, messages } = state
     const { quota } = connector
@@ -85,7 +95,15 @@ td:nth-child(-n+3),th:nth-child(-n+3){text-align:left}
 <h1>Priorbook recorder</h1>
 <p>${escape(status.role)} · upstream ${escape(status.upstream)} · ${lag}${(disk.usedBytes / 1e6).toFixed(1)} MB kept · ${(disk.freeBytes / 1e9).toFixed(1)} GB free${left}</p>
 <table><thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
-<tbody>${rows.join('')}</tbody></table></html>`
+<tbody>${rows.join('')}</tbody></table>${filesPart(files)}</html>`
+}
+
+function filesPart(files: ServiceStatus['files']): string {
+  if (files === undefined) return ''
+  const refused = files.refused.map(
+    ({ file, code, detail }) => `<li>${escape(`${file}: ${code}: ${detail}`)}</li>`,
+  )
+  return `<h2>${files.files} files served, ${refused.length} refused</h2><ul>${refused.join('')}</ul>`
 }
 
 function escape(text: string): string {

@@ -28,7 +28,11 @@ export async function* streamTape(
   function* send(frames: readonly Uint8Array[]): Generator<Uint8Array> {
     for (const frame of frames) yield* pieces.add(frame)
   }
-  yield* send(container.begin(describeScope(scope)))
+  // Rows that are in no chunk yet do not say where they come from; the file does.
+  const { notice } = context
+  const named =
+    notice === undefined ? {} : { notice: { code: notice.code, message: notice.message } }
+  yield* send(container.begin({ ...describeScope(scope), ...named }))
   if (scope.start < scope.end) {
     const venueGaps = await venueGapsOf(context, scope)
     for await (const market of walkMarkets(context, scope)) {

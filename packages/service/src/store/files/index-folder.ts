@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
-import { PriorbookError, type Gap, type Micros, type Origin } from '@priorbook/sdk/domain'
+import { PriorbookError, type Gap, type Micros } from '@priorbook/sdk/domain'
 import { chunkHash, NO_HASH, openChunk, type TapePlatform } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import type { KnownMarket } from '@priorbook/sdk/wire'
@@ -114,7 +114,7 @@ async function writeIndex(
   const streams = new Map<string, FilePiece[]>()
   const markets: KnownMarket[] = []
   const gaps = new Map<string, Gap>()
-  const origins = new Set<Origin>()
+  let isEmulated = false
   const refused = new Map<number, PriorbookError>()
   for (const [id, { name }] of files.entries()) {
     try {
@@ -124,8 +124,8 @@ async function writeIndex(
         const list = streams.get(key)
         if (list === undefined) streams.set(key, [piece])
         else list.push(piece)
-        origins.add(piece.origin)
       }
+      isEmulated ||= contents.isEmulated
       markets.push(...contents.markets)
       for (const gap of contents.gaps) {
         const { venue, scope, key, start, afterSequence, reason } = gap
@@ -133,8 +133,7 @@ async function writeIndex(
         if (gaps.get(place)?.end === undefined) gaps.set(place, gap)
       }
     } catch (error) {
-      if (error instanceof PriorbookError) refused.set(id, error)
-      else refused.set(id, new PriorbookError('store_unavailable', (error as Error).message))
+      refused.set(id, toRefusal(error))
     }
   }
   const index = new Database(draft, false)
@@ -154,7 +153,7 @@ async function writeIndex(
         )
       }
       writeState(index, STATE.version, 1)
-      if (origins.has('emulator')) writeState(index, STATE.fact(EMULATED), 1)
+      if (isEmulated) writeState(index, STATE.fact(EMULATED), 1)
       for (const gap of gaps.values()) saveGap(index, gap)
       writeMarkets(index, markets)
     })
@@ -171,6 +170,14 @@ async function writeIndex(
   } finally {
     index.close()
   }
+}
+
+/** Why a file is not served: what it holds, or that the system does not let us read it. */
+function toRefusal(error: unknown): PriorbookError {
+  if (error instanceof PriorbookError) return error
+  const { code, message } = error as NodeJS.ErrnoException
+  if (typeof code !== 'string') throw error
+  return new PriorbookError('store_unavailable', message, { cause: error })
 }
 
 function writeMarkets(index: Database, markets: readonly KnownMarket[]): void {

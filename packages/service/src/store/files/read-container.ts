@@ -3,7 +3,13 @@ import { PriorbookError, type Gap } from '@priorbook/sdk/domain'
 import { FrameReader, type Frame } from '@priorbook/sdk/replay'
 import { createReplayPlatform } from '@priorbook/sdk/replay/node'
 import { openChunk, type ChunkHeader } from '@priorbook/sdk/tape'
-import { fromGapJson, fromMarketJson, parseExactJson, type KnownMarket } from '@priorbook/sdk/wire'
+import {
+  fieldsOf,
+  fromGapJson,
+  fromMarketJson,
+  parseExactJson,
+  type KnownMarket,
+} from '@priorbook/sdk/wire'
 
 /** A chunk in a file: what it says of itself, and where it is. */
 export type FilePiece = Omit<ChunkHeader, 'previousHash'> & {
@@ -19,6 +25,8 @@ export type FileContents = {
   readonly pieces: readonly FilePiece[]
   readonly markets: readonly KnownMarket[]
   readonly gaps: readonly Gap[]
+  /** The file says that its rows are not recordings of a venue. */
+  readonly isEmulated: boolean
 }
 
 const BLOCK = 1 << 20
@@ -32,6 +40,7 @@ export async function readContainer(path: string, file: number): Promise<FileCon
   const pieces: FilePiece[] = []
   const markets: KnownMarket[] = []
   const gaps: Gap[] = []
+  let isEmulated = false
   const frames = new FrameReader(path, platform)
   const handle = await open(path, 'r')
   try {
@@ -40,7 +49,8 @@ export async function readContainer(path: string, file: number): Promise<FileCon
       const { bytesRead } = await handle.read(buffer, 0, BLOCK)
       if (bytesRead === 0) break
       for (const frame of frames.feed(buffer.subarray(0, bytesRead))) {
-        if (frame.kind === 'M') markets.push(fromMarketJson(parse(frame)))
+        if (frame.kind === 'H') isEmulated = saysEmulated(parse(frame))
+        else if (frame.kind === 'M') markets.push(fromMarketJson(parse(frame)))
         else if (frame.kind === 'G') gaps.push(fromGapJson(parse(frame)))
         else if (frame.kind === 'C' || frame.kind === 'P') pieces.push(toPiece(frame, file))
       }
@@ -49,7 +59,8 @@ export async function readContainer(path: string, file: number): Promise<FileCon
     await handle.close()
   }
   frames.finish()
-  return { pieces, markets, gaps }
+  isEmulated ||= pieces.some(({ origin }) => origin === 'emulator')
+  return { pieces, markets, gaps, isEmulated }
 }
 
 function toPiece({ kind, offset, payload }: Frame, file: number): FilePiece {
@@ -57,6 +68,13 @@ function toPiece({ kind, offset, payload }: Frame, file: number): FilePiece {
   // The hash is a view of the block, which would stay in memory with it.
   const { previousHash: _previousHash, ...facts } = header
   return { ...facts, isSealed: kind === 'C', file, offset, length: payload.length }
+}
+
+const EMULATED = ['emulated_data', 'sample_data']
+
+function saysEmulated(header: unknown): boolean {
+  const { notice } = fieldsOf(header, 'the header')
+  return EMULATED.includes(String(fieldsOf(notice ?? {}, 'the notice')['code']))
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })

@@ -1,0 +1,233 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { replayFiles } from '@priorbook/sdk/replay/node'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { openAccess } from '../../packages/service/src/api/auth/access.ts'
+import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
+import { indexFolder } from '../../packages/service/src/store/files/index-folder.ts'
+import { openFilesStore } from '../../packages/service/src/store/files/open.ts'
+import { openEmulatedApi, type EmulatedApi } from '../api/emulated-api.ts'
+
+const BIN = fileURLToPath(
+  new URL('../../packages/service/bin/priorbook-server.mjs', import.meta.url),
+)
+const DATASETS: Readonly<Record<VenueId, readonly string[]>> = {
+  venuea: ['dataset=books', 'dataset=samples&metric=chance', 'dataset=samples&metric=price'],
+  venueb: ['dataset=books', 'dataset=trades'],
+  venuec: ['dataset=books', 'dataset=trades'],
+}
+
+let original: EmulatedApi
+let scratch: string
+let folder: string
+let hosted: ApiServer
+let key: string
+const closers: (() => unknown)[] = []
+
+beforeAll(async () => {
+  original = await openEmulatedApi({ ms: 3000, speed: 30 })
+  scratch = mkdtempSync(join(tmpdir(), 'priorbook-hosted-'))
+  folder = join(scratch, 'downloads')
+  mkdirSync(folder)
+  for (const venue of VENUE_IDS) {
+    for (const dataset of DATASETS[venue]) {
+      const { status, bytes } = await original.get(downloadOf(venue, dataset))
+      expect(status).toBe(200)
+      writeFileSync(join(folder, `${venue}_${dataset.replaceAll(/\W/g, '-')}.pbx`), bytes)
+    }
+  }
+  const home = join(scratch, 'access')
+  mkdirSync(home)
+  const index = join(scratch, 'index.db')
+  const report = await indexFolder(folder, index)
+  expect(report).toMatchObject({ files: 7, refused: [], isEmulated: true })
+  const store = openFilesStore({ folder, index })
+  const access = openAccess(home)
+  key = access.keys.create({ plan: 'unlimited', name: 'test' }).key
+  hosted = await createApiServer({ store, access, log: { info() {}, warn() {}, error() {} } })
+  closers.push(
+    () => hosted.close(500),
+    () => access.close(),
+    () => store.close(),
+  )
+})
+
+afterAll(async () => {
+  for (const close of closers) await close()
+  await original.close()
+  rmSync(scratch, { recursive: true, force: true })
+})
+
+// From a day before the first row on: what was missed before it belongs to the market too.
+function downloadOf(venue: VenueId, dataset: string): string {
+  const { first, last, record } = original.busiest[venue]
+  const range = `start_time=${first - 86_400_000_000}&end_time=${last + 1}`
+  return `/v3/bulk?venue=${venue}&market_id=${record.marketId}&${range}&${dataset}&format=tape`
+}
+
+type Body = {
+  readonly data: unknown
+  readonly meta: Readonly<Record<string, unknown>>
+  readonly pagination: { readonly next_cursor: string | null; readonly has_more: boolean }
+}
+
+async function ask(url: string): Promise<Body> {
+  const reply = await hosted.fastify.inject({
+    method: 'GET',
+    url,
+    headers: { authorization: `Bearer ${key}` },
+  })
+  expect(reply.statusCode).toBe(200)
+  return JSON.parse(reply.body) as Body
+}
+
+// Cursors are signed by each server; files hold a market record as known last, not its history.
+function comparable({ data, meta, pagination }: Body): unknown {
+  const { market: _market, notice: _notice, ...rest } = meta
+  return { data, meta: rest, hasMore: pagination.has_more }
+}
+
+async function expectSame(url: string): Promise<Body> {
+  const wanted = await original.get(url)
+  expect(wanted.status).toBe(200)
+  const found = await ask(url)
+  expect(comparable(found)).toEqual(comparable(wanted.body as Body))
+  return found
+}
+
+describe.each(VENUE_IDS)('%s, hosted from files', (venue) => {
+  test('pages of books, forwards and backwards, with and without ladders, are the same', async () => {
+    const { path, first, last, rows } = original.busiest[venue]
+    expect(rows).toBeGreaterThan(20)
+    const range = `start_time=${first}&end_time=${last + 1}`
+    for (const more of ['', '&include_orderbook=true', '&order=desc', '&interval=1s', '&depth=3']) {
+      const ladders = more === '&depth=3' ? '&include_orderbook=true' : ''
+      await expectSame(`${path}/snapshots?${range}&limit=1000${more}${ladders}`)
+    }
+    await expectSame(`${path}/changes?${range}&limit=500`)
+  })
+
+  test('a walk by cursors meets the same rows and the same receipt', async () => {
+    const { path, first, last } = original.busiest[venue]
+    let url: string | undefined =
+      `${path}/snapshots?start_time=${first}&end_time=${last + 1}&limit=37`
+    const start = url
+    const walk = async (get: (url: string) => Promise<Body>): Promise<unknown[]> => {
+      const seen: unknown[] = []
+      for (url = start; url !== undefined;) {
+        const body: Body = await get(url)
+        seen.push(comparable(body))
+        const cursor = body.pagination.next_cursor
+        url = cursor === null ? undefined : `${start}&cursor=${encodeURIComponent(cursor)}`
+      }
+      return seen
+    }
+    const wanted = await walk(async (each) => (await original.get(each)).body as Body)
+    expect(wanted.length).toBeGreaterThan(1)
+    expect(await walk(ask)).toEqual(wanted)
+  })
+
+  test('the newest book and the book at any instant are the same', async () => {
+    expect.hasAssertions()
+    const { path, first, last } = original.busiest[venue]
+    await expectSame(`${path}/orderbook/latest`)
+    for (let part = -1; part <= 21; part++) {
+      const at = Math.floor(first + ((last - first) * part) / 20)
+      if (at < last) await expectSame(`${path}/orderbook?at=${at}`)
+    }
+  })
+
+  test('trades, samples, gaps and coverage are the same', async () => {
+    const { path, first, last, record } = original.busiest[venue]
+    const range = `start_time=${first}&end_time=${last + 1}`
+    if (venue === 'venuea') {
+      const metrics = ['chance', 'price'] as const
+      for (const metric of metrics) {
+        const url = `${path}/timeseries?metric=${metric}&${range}&limit=1000`
+        await expectSame(url)
+      }
+    } else {
+      await expectSame(`${path}/trades?${range}&limit=1000`)
+    }
+    const gaps = await expectSame(
+      `/v3/gaps?venue=${venue}&market=${record.marketId}&end_time=${last + 1}&limit=1000`,
+    )
+    expect((gaps.data as unknown[]).length).toBeGreaterThan(0)
+    await expectSame(`/v3/coverage?venue=${venue}&market=${record.marketId}`)
+  })
+
+  test('a download of the hosted files is the file that they were made of', async () => {
+    const url = downloadOf(venue, 'dataset=books')
+    const again = await hosted.fastify.inject({
+      method: 'GET',
+      url,
+      headers: { authorization: `Bearer ${key}` },
+    })
+    const file = join(scratch, `again-${venue}.pbx`)
+    writeFileSync(file, again.rawPayload)
+    const count = async (path: string): Promise<string[]> => {
+      const seen: string[] = []
+      for await (const event of replayFiles([path]).events()) {
+        if (event.kind === 'book') seen.push(`${event.at} ${event.sequence} ${event.flags}`)
+        else seen.push(`${event.at} ${event.kind}`)
+      }
+      return seen
+    }
+    const name = readdirSync(folder).find((each) => each.startsWith(`${venue}_dataset-books`))!
+    expect(await count(file)).toEqual(await count(join(folder, name)))
+  })
+})
+
+test('serve --store files:DIR answers offline, names what it refuses, and stops in order', async () => {
+  const data = join(scratch, 'data')
+  const broken = readFileSync(join(folder, 'venueb_dataset-books.pbx'))
+  const served = join(scratch, 'served')
+  mkdirSync(served)
+  for (const name of readdirSync(folder)) {
+    writeFileSync(join(served, name), readFileSync(join(folder, name)))
+  }
+  writeFileSync(join(served, 'cut.pbx'), broken.subarray(0, broken.length - 10))
+  const run = (...args: string[]) =>
+    spawn(process.execPath, [BIN, ...args, '--data', data], {
+      cwd: scratch,
+      env: { ...process.env, PRIORBOOK_OPS_PORT: '0' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+  const made = run('keys', 'create', '--plan', 'unlimited', '--json')
+  let text = ''
+  made.stdout.on('data', (part) => (text += String(part)))
+  await new Promise((resolve) => {
+    made.once('exit', resolve)
+  })
+  const own = (JSON.parse(text) as { key: string }).key
+  const child = run('serve', '--store', `files:${served}`, '--port', '0', '--workers', '1')
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('exit', resolve)
+  })
+  let printed = ''
+  child.stdout.on('data', (part) => (printed += String(part)))
+  child.stderr.on('data', (part) => (printed += String(part)))
+  while (!/^ {2}curl/m.test(printed) && child.exitCode === null) await pause(20)
+  expect(printed).toContain('serves 7 files; refused cut.pbx (truncated_file)')
+  expect(printed).toMatch(/"file":"cut.pbx".*a file is not served/)
+  const url = /(http:\/\/\S+)\/docs/.exec(printed)![1]!
+  const ops = /status (http:\/\/\S+)\//.exec(printed)![1]!
+  const page = await (await fetch(`${ops}/`)).text()
+  expect(page).toContain('cut.pbx: truncated_file')
+  const { path, first, last } = original.busiest.venueb
+  const address = `${path}/snapshots?start_time=${first}&end_time=${last + 1}&limit=1000`
+  const reply = await fetch(`${url}${address}`, { headers: { authorization: `Bearer ${own}` } })
+  expect(reply.status).toBe(200)
+  const body = (await reply.json()) as Body
+  const wanted = (await original.get(address)).body as Body
+  expect(comparable(body)).toEqual(comparable(wanted))
+  expect(body.meta['notice']).toBeDefined()
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+})
