@@ -1,10 +1,12 @@
 /** What routes are made of. */
 export * from './addresses.ts'
 export * from './cursor.ts'
+export * from './family.ts'
 export * from './instruments.ts'
 export * from './json-text.ts'
 export * from './market-lookup.ts'
 export * from './market-path.ts'
+export * from './members.ts'
 export * from './param.ts'
 export * from './params.ts'
 export * from './plan-asset.ts'

@@ -76,7 +76,7 @@ export async function resolveScope(
       message: `The range ends at ${printMicros(now)}, when the replay began; subscribe to follow what comes.`,
     })
   }
-  const states = await selectMarkets(context, grant, order, { start, end })
+  const states = await selectMarkets(context, grant, order.selectors, { start, end })
   const breath = new Breath()
   const streams: ReplayStream[] = []
   for (const { record } of states) {
