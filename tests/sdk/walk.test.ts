@@ -3,7 +3,6 @@ import { VENUE_IDS } from '../../packages/sdk/src/domain/index.ts'
 import {
   createClient,
   OrderBook,
-  type ChangedRow,
   type FullRow,
   type PriorbookClient,
 } from '../../packages/sdk/src/client/index.ts'
@@ -74,7 +73,7 @@ describe('walks through a bad line', () => {
         const key = row.token_id ?? ''
         const book = books.get(key) ?? new OrderBook(venue)
         books.set(key, book)
-        book.applyRow(row as ChangedRow)
+        book.applyRow(row)
         const { value } = await full.next()
         const whole = OrderBook.from(value as FullRow)
         expect(book.toJSON()).toEqual(whole.toJSON())

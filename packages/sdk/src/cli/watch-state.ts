@@ -49,10 +49,11 @@ export class WatchState {
         return true
       }
       case 'trade': {
-        const { price, size, taker_side, received_time } = message.row
+        const { price, size, taker_side, received_time, outcome } = message.row
         const side = (taker_side ?? '–').padEnd(4)
         const [much, at] = [decimalText(size), decimalText(price)]
-        const line = `${shortTime(received_time).slice(11)}  ${side}  ${groupDigits(much)} at ${at}`
+        const time = shortTime(received_time).slice(11)
+        const line = `${time}  ${side}  ${groupDigits(much)} ${outcome ?? ''} at ${at}`
         this.trades.unshift(line)
         this.trades.length = Math.min(this.trades.length, TRADES)
         return false
@@ -97,9 +98,10 @@ export class WatchState {
     paint: CliIo['paint'],
     now: number,
   ): string[] {
-    const facts = [this.status, this.closes === '' ? '' : `closes ${this.closes} UTC`]
+    const closes = this.closes === '' ? '' : `closes ${this.closes} UTC`
+    const facts = [this.title === '' ? '' : this.name, this.status, closes]
     const head = [
-      paint('bold', cut(this.title === '' ? this.name : `${this.name}  ${this.title}`, columns)),
+      paint('bold', cut(this.title === '' ? this.name : this.title, columns)),
       paint('dim', cut(facts.filter((fact) => fact !== '').join('   '), columns)),
     ]
     const foot = ['', this.footer(columns, paint, now)]
@@ -134,7 +136,6 @@ export class WatchState {
   private footer(columns: number, paint: CliIo['paint'], now: number): string {
     while (this.recent.length > 0 && this.recent[0]! < now - RATE_MS) this.recent.shift()
     const rate = (this.recent.length / RATE_MS) * 1000
-    const isLive = this.link === 'live'
     const parts = [
       `${rate.toFixed(1)} rows/s`,
       ...(this.gaps > 0 ? [`${this.gaps} gaps`] : []),
@@ -142,9 +143,7 @@ export class WatchState {
       'q quits',
     ]
     const warning = this.warning === '' ? '' : `   ${this.warning}`
-    const text = cut(`${this.link}   ${parts.join('   ')}${warning}`, columns)
-    return isLive && warning === ''
-      ? paint('green', '●') + text.slice(0, columns - 2).padStart(text.length + 1)
-      : paint('yellow', text)
+    const text = cut(`${this.link}   ${parts.join('   ')}${warning}`, columns - 2)
+    return `${paint(this.link === 'live' && warning === '' ? 'green' : 'yellow', '●')} ${text}`
   }
 }

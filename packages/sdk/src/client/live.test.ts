@@ -439,6 +439,7 @@ describe('a replay over the socket', () => {
   it('pauses the server while its own loop is slow, and says nothing of it', async () => {
     const ops: string[] = []
     const rows = 30_000
+    const arrived = Promise.withResolvers<void>()
     const { client } = await serve([
       async (peer) => {
         peer.socket.on('message', (data: Buffer) => {
@@ -447,6 +448,9 @@ describe('a replay over the socket', () => {
         peer.send(welcome())
         await peer.next('replay')
         for (let index = 1; index <= rows; index++) peer.send(of(update(index, index - 1)))
+        // The answer comes when all before it has arrived.
+        peer.socket.ping()
+        peer.socket.once('pong', () => setTimeout(arrived.resolve, 100))
         await peer.next('pause')
         peer.send(state('paused'))
         await peer.next('resume')
@@ -455,7 +459,7 @@ describe('a replay over the socket', () => {
     ])
     const seen: string[] = []
     for await (const message of client.socketReplay(RANGE)) {
-      if (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 500))
+      if (seen.length === 0) await arrived.promise
       seen.push(message.type === 'replay_state' ? message.state : message.type)
     }
     expect(ops).toEqual(['replay', 'pause', 'resume'])

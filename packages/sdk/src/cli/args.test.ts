@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest'
+import { countOf, parseCommandArgs, parseMarket, timeOf } from './args.ts'
+import { COMMON_OPTIONS } from './command.ts'
+import { COMMANDS } from './commands/index.ts'
+import { completionScript, SHELLS } from './completion-script.ts'
+import { EXIT_CODES } from './exit-codes.ts'
+import { commandHelp, mainHelp } from './help.ts'
+
+const BOOK = COMMANDS.find(({ name }) => name === 'book')!
+const MARKETS = COMMANDS.find(({ name }) => name === 'markets')!
+
+describe('arguments', () => {
+  it('are read, long and short', () => {
+    const { values, positionals } = parseCommandArgs(BOOK, ['venueb:M', '-d', '5', '--json'])
+    expect([values['depth'], values['json'], positionals]).toEqual(['5', true, ['venueb:M']])
+  })
+
+  it('that are wrong say so, and what would be right', () => {
+    expect(() => parseCommandArgs(BOOK, ['--nothing'])).toThrow(/--nothing/)
+    expect(() => parseCommandArgs(BOOK, ['--depth'])).toThrow(/--depth/)
+    expect(failure(() => parseCommandArgs(MARKETS, ['--venue', 'venued']))).toMatchObject({
+      exit: 'usage',
+      hint: 'It is one of venuea, venueb, venuec.',
+    })
+    expect(() => countOf({ depth: '0' }, 'depth', 10)).toThrow(/--depth is 0/)
+    expect(() => countOf({ depth: '1e3' }, 'depth', 10)).toThrow(/1e3/)
+    expect(() => countOf({ depth: '11' }, 'depth', 10)).toThrow(/11/)
+  })
+
+  it('name markets', () => {
+    expect(parseMarket('venueb:KX-1/2:3')).toEqual({ venue: 'venueb', market_id: 'KX-1/2:3' })
+    expect(parseMarket('venuec/0x5f')).toEqual({ venue: 'venuec', market_id: '0x5f' })
+    for (const text of [undefined, '', 'KX-1', 'venued:1', 'venueb:', ':1']) {
+      expect(failure(() => parseMarket(text))).toMatchObject({ exit: 'usage' })
+    }
+  })
+
+  it('name times', () => {
+    const now = Date.UTC(2026, 7, 11, 15)
+    const read = (text: string): string | undefined => timeOf({ at: text }, 'at', now)
+    expect(read('15m')).toBe('2026-08-11T14:45:00.000Z')
+    expect(read('-2h')).toBe('2026-08-11T13:00:00.000Z')
+    expect(read('2026-08-11')).toBe('2026-08-11T00:00:00.000000Z')
+    expect(read('2026-08-11T15:00:00.000001+02:00')).toBe('2026-08-11T13:00:00.000001Z')
+    expect(read('1786460400000')).toBe('1786460400000')
+    for (const text of ['yesterday', '2026-02-30', '15', '2026-08-11T15:00:00']) {
+      expect(failure(() => read(text))).toMatchObject({ exit: 'usage' })
+    }
+  })
+})
+
+describe('help', () => {
+  it('shows every command, option and exit status', () => {
+    const text = mainHelp(COMMANDS)
+    for (const { about } of COMMANDS) expect(text).toContain(about)
+    for (const { about } of Object.values(EXIT_CODES)) expect(text).toContain(about)
+    for (const command of COMMANDS) {
+      const help = commandHelp(command)
+      expect(command.examples.length).toBeGreaterThan(0)
+      for (const option of Object.keys({ ...command.options, ...COMMON_OPTIONS })) {
+        expect(help).toContain(`--${option}`)
+      }
+      for (const example of command.examples) expect(help).toContain(example)
+    }
+  })
+
+  it('has examples whose options exist', () => {
+    for (const command of COMMANDS) {
+      for (const example of command.examples) {
+        const [program, name, ...rest] = example.split(' ')
+        if (program !== 'priorbook' || name !== command.name || example.includes('|')) continue
+        expect(() => parseCommandArgs(command, rest)).not.toThrow()
+      }
+    }
+  })
+
+  it('has no short option twice', () => {
+    for (const command of COMMANDS) {
+      const shorts = Object.values({ ...COMMON_OPTIONS, ...command.options }).flatMap(
+        ({ short }) => short ?? [],
+      )
+      expect(new Set(shorts).size).toBe(shorts.length)
+    }
+  })
+})
+
+describe('completion', () => {
+  it.each(SHELLS)('of %s knows every command and its words', (shell) => {
+    const script = completionScript(shell, COMMANDS)
+    for (const { name, options } of COMMANDS) {
+      expect(script).toContain(name)
+      for (const option of Object.keys(options)) expect(script).toContain(option)
+    }
+    expect(script).toContain('venuea venueb venuec')
+  })
+})
+
+function failure(run: () => unknown): unknown {
+  try {
+    run()
+  } catch (error) {
+    return error
+  }
+  throw new Error('it did not fail')
+}
