@@ -20,17 +20,21 @@ export type HubOptions<Style extends LiveStyle, Context> = {
   readonly text: LiveText<Style, Context>
   /** What rows of an instrument say about where they belong. */
   contextOf(instrument: Instrument, record: MarketRecord | undefined): Context
+  /** The time of rows, in microseconds. */
+  now(): number
   /** Told of what went wrong; the hub goes on. */
   onTrouble(error: unknown): void
 }
 
 // A commit reaches subscribers within this and the time of its rows.
-const TICK_MS = 10
+const TICK_MS = 5
 const CHECK_MS = 250
 const PAGE = 512
 // Topics that are begun anew in one turn, so that the others do not wait long.
 const SLICE = 16
 const REMEMBERED_RECORDS = 20_000
+// Gaps that ended longer ago are not looked for.
+const RECENT_MICROS = 3_600_000_000
 
 /**
  * Hands new rows of the store to subscribers, each row written once for everybody who wants it alike.
@@ -68,6 +72,11 @@ export class Hub<Style extends LiveStyle, Context> {
       subscriptions: this.subscriptions.size,
       instruments: this.topics.size,
     }
+  }
+
+  /** From when on gaps are looked for. */
+  get recently(): number {
+    return this.options.now() - RECENT_MICROS
   }
 
   /** Adds a reader, who is watched from now on. */
@@ -330,7 +339,7 @@ export class Hub<Style extends LiveStyle, Context> {
       markets.set(`${venue}/${market}`, { venue, marketId: market })
     }
     for (const { venue, marketId } of markets.values()) await this.renewMarket(venue, marketId)
-    const since = Date.now() * 1000 - 3_600_000_000
+    const since = this.recently
     for (const name of names.values()) {
       for (const gap of await this.source.gaps({ ...name, start: since })) {
         if (this.gaps.take(gap)) this.tellGap(gap)

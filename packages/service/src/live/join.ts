@@ -17,8 +17,6 @@ export type Resume = {
 // Instruments that join in one turn, so that rows of the others do not wait long.
 const SLICE = 8
 const PAGE = 256
-// Gaps that ended longer ago are not looked for: nobody is told of them by the hub.
-const RECENT_MICROS = 3_600_000_000
 
 /**
  * Lets instruments join a subscription, a few in a turn and as fast as their reader reads: those that
@@ -88,7 +86,7 @@ async function gapsNow<Style extends LiveStyle, Context>(
   { instrument }: Topic<Style, Context>,
 ): Promise<readonly Gap[]> {
   const { venue, market, key } = instrument
-  const start = Date.now() * 1000 - RECENT_MICROS
+  const start = hub.recently
   const all: Gap[] = []
   for (const name of new Set([key, market, ''])) {
     const isFollowed = hub.gaps.follows(venue, name)
@@ -269,7 +267,7 @@ class CatchUp<Style extends LiveStyle, Context> {
   private async lookForGaps(): Promise<void> {
     const { venue, market, key } = this.instrument
     for (const name of new Set([key, market, ''])) {
-      const start = Date.now() * 1000 - RECENT_MICROS
+      const start = this.hub.recently
       const gaps = await this.hub.source.gaps({
         venue,
         key: name,

@@ -88,7 +88,7 @@ export function createStreamServer(options: StreamOptions): StreamServer {
   const deskOf = (one: ApiContext): SessionDesk => {
     let hub = hubs.get(one.store)
     if (hub === undefined) {
-      hub = createHub(one.store, log)
+      hub = createHub(one, log)
       hubs.set(one.store, hub)
     }
     const { limits } = options
@@ -195,9 +195,13 @@ export function createStreamServer(options: StreamOptions): StreamServer {
   }
 }
 
-function createHub(store: Store, log: RequestLog | undefined): Hub<RowStyle, MarketInstrument> {
+function createHub(
+  context: ApiContext,
+  log: RequestLog | undefined,
+): Hub<RowStyle, MarketInstrument> {
   return new Hub<RowStyle, MarketInstrument>({
-    source: store,
+    source: context.store,
+    now: context.now,
     text: ROW_TEXT,
     contextOf({ venue, market, key }, record) {
       return record === undefined

@@ -144,6 +144,7 @@ export class StreamSession {
     if (nowMs - this.beatMs >= timing.heartbeatMs) {
       this.beatMs = nowMs
       this.say({ type: 'heartbeat', server_time: this.now(), sent: this.subscriber.messages })
+      this.subscriber.flush()
     }
     if (nowMs - this.pingedMs >= timing.pingMs) this.ping(nowMs)
     if (nowMs - this.usedMs >= USAGE_MS) this.count(nowMs)

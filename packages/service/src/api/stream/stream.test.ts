@@ -1,65 +1,341 @@
+import { FLAGS, type Micros } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import { ModelStore } from '../../store/store-model.testing.ts'
 import { write } from '../../store/store-opened.testing.ts'
-import { INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
+import { createRecord, INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
+import type { AppendBatch } from '../../store/store.ts'
 import { createTestServer, type TestServer } from '../server.testing.ts'
 import type { ApiServerOptions } from '../server.ts'
+import { BookKeeper, bookText, toBook } from './book-keeper.testing.ts'
 import { StreamClient, type AnyMessage } from './stream.testing.ts'
 
 type Listening = TestServer & {
   readonly script: Script
   readonly url: string
+  readonly key: string
   /** Appends the next batches of the script. */
   add(batches: number): Promise<void>
+  connect(key?: string): Promise<StreamClient>
 }
 
 async function start(
-  options: Partial<ApiServerOptions> & { path?: string } = {},
+  options: Partial<ApiServerOptions> & { path?: string; seed?: number } = {},
 ): Promise<Listening> {
-  const test = await createTestServer(options)
+  const script = new Script(options.seed ?? 5)
+  const now = (): Micros => script.now as Micros
+  const test = await createTestServer({ now, ...options })
   const { port } = await test.server.listen({ host: '127.0.0.1', port: 0 })
-  const script = new Script(5)
   const model = new ModelStore(script.books)
+  const url = `ws://127.0.0.1:${port}/v3/stream`
+  const key = test.keyOf('unlimited')
+  const add = (batches: number): Promise<void> => write(test.store, model, script.take(batches))
+  while ((await test.store.market(venue, market)) === undefined) await add(1)
   return {
     ...test,
     script,
-    url: `ws://127.0.0.1:${port}/v3/stream`,
-    add: (batches) => write(test.store, model, script.take(batches)),
+    url,
+    key,
+    add,
+    async connect(own = key) {
+      const client = await new StreamClient(url, { key: own }).open()
+      await client.next('welcome')
+      return client
+    },
   }
 }
 
-const { venue, market } = INSTRUMENTS[1]!
+const { venue, market, key: KEY } = INSTRUMENTS[1]!
 const SUBSCRIBE = { op: 'subscribe', id: 's', venue, market_id: market } as const
 
-/** What REST says of an instrument, rows after a sequence. */
-async function rowsByRest(test: TestServer, key: string, after = 0): Promise<unknown[]> {
-  const path = `/v3/venueb/${market}/snapshots?limit=1000&include_orderbook=true`
-  const { data } = (await test.ask(path, { key })).json() as { data: { sequence: number }[] }
-  return data.filter(({ sequence }) => sequence > after)
+type RestRow = Parameters<typeof toBook>[0] & { readonly sequence: number }
+
+/** What REST says of the instrument, rows after a sequence. */
+async function rowsByRest(test: Listening, after = 0): Promise<readonly RestRow[]> {
+  const rows: RestRow[] = []
+  let cursor = ''
+  do {
+    const path = `/v3/venueb/${market}/snapshots?limit=1000&include_orderbook=true${cursor}`
+    const page = (await test.ask(path, { key: test.key })).json() as {
+      data: RestRow[]
+      pagination: { next_cursor: string | null }
+    }
+    rows.push(...page.data)
+    const next = page.pagination.next_cursor
+    cursor = next === null ? '' : `&cursor=${next}`
+  } while (cursor !== '')
+  return rows.filter(({ sequence }) => sequence > after)
 }
 
-function bookRows(messages: readonly AnyMessage[]): unknown[] {
-  return messages.flatMap((one) =>
-    one.type === 'snapshot' || one.type === 'update' ? [one.row] : [],
-  )
+function booksOf(messages: readonly AnyMessage[]): AnyMessage[] {
+  return messages.filter(({ type }) => type === 'snapshot' || type === 'update')
+}
+
+function lastOf(client: StreamClient): number {
+  return (booksOf(client.messages).at(-1)?.['sequence'] as number | undefined) ?? 0
 }
 
 describe('a subscription', () => {
-  it('begins with the present book, goes on with every row, and gaps and trades between', async () => {
+  it('begins with the present book and goes on with every row, as REST has them', async () => {
     const test = await start()
     await test.add(20)
-    const key = test.keyOf('quant')
-    const client = await new StreamClient(test.url, { key }).open()
-    expect(await client.next('welcome')).toMatchObject({ plan: 'quant', heartbeat_ms: 10_000 })
+    const client = await test.connect()
     client.send(SUBSCRIBE)
     expect(await client.next('subscribed')).toMatchObject({ id: 's', markets: 1, instruments: 1 })
+    expect(await client.next('market')).toMatchObject({ row: { market_id: market } })
     const first = await client.next('snapshot')
     await client.next('snapshots_done')
     for (let round = 0; round < 10; round++) await test.add(5)
-    const wanted = await rowsByRest(test, key, (first['sequence'] as number) - 1)
-    await client.until(() => bookRows(client.messages).length >= wanted.length)
-    expect(bookRows(client.messages)).toEqual(wanted)
-    const rows = client.messages.filter(({ type }) => type === 'update')
-    for (const row of rows) expect(row['previous_sequence']).toBe((row['sequence'] as number) - 1)
+    const wanted = await rowsByRest(test, (first['sequence'] as number) - 1)
+    expect(wanted.length).toBeGreaterThan(20)
+    await client.until(() => lastOf(client) >= wanted.at(-1)!.sequence)
+    const told = booksOf(client.messages)
+    expect(told.map(({ row }) => row)).toEqual(wanted)
+    for (const row of told.slice(1)) {
+      expect(row['previous_sequence']).toBe((row['sequence'] as number) - 1)
+    }
+  })
+
+  it('of changes gives the same books, row by row', async () => {
+    const test = await start({ seed: 6 })
+    await test.add(5)
+    const client = await test.connect()
+    client.send({ ...SUBSCRIBE, mode: 'changes' })
+    await client.next('snapshots_done')
+    await test.add(60)
+    const wanted = new Map((await rowsByRest(test)).map((row) => [row.sequence, row]))
+    await client.until(() => lastOf(client) >= wanted.size)
+    const keeper = new BookKeeper()
+    for (const message of booksOf(client.messages)) {
+      keeper.take(message)
+      const row = wanted.get(message['sequence'] as number)!
+      expect(keeper.textOf(KEY)).toBe(bookText(toBook(row)))
+    }
+    expect(keeper.holes).toEqual([])
+    expect(
+      client.messages.some(({ row }) => 'changes' in ((row as object | undefined) ?? {})),
+    ).toBe(true)
+  })
+
+  it('conflated says what lies between, and ends with the same book', async () => {
+    for (const mode of ['full', 'changes'] as const) {
+      const test = await start({ seed: 7 })
+      await test.add(5)
+      const client = await test.connect()
+      client.send({ ...SUBSCRIBE, mode, conflate_ms: 100 })
+      await client.next('snapshots_done')
+      for (let round = 0; round < 40; round++) await test.add(2)
+      const rows = await rowsByRest(test)
+      await client.until(() => lastOf(client) >= rows.length)
+      const keeper = new BookKeeper()
+      for (const message of booksOf(client.messages)) {
+        keeper.take(message)
+        const row = rows[(message['sequence'] as number) - 1]!
+        expect(keeper.textOf(KEY)).toBe(bookText(toBook(row)))
+      }
+      expect(keeper.holes).toEqual([])
+      expect(keeper.seen.get(KEY)!.length).toBeLessThan(rows.length - 5)
+    }
+  })
+
+  it('tells gaps and trades between the rows, an open gap also at the start', async () => {
+    const test = await start({ seed: 8 })
+    const client = await test.connect()
+    await test.add(10)
+    client.send(SUBSCRIBE)
+    const from = (await client.next('snapshot'))['sequence'] as number
+    await client.next('snapshots_done')
+    await test.add(250)
+    const rows = await rowsByRest(test)
+    await client.until(() => lastOf(client) >= rows.length)
+    const gaps = (await test.store.gaps({ venue, key: KEY })).filter(
+      ({ afterSequence }) => afterSequence >= from,
+    )
+    expect(gaps.length).toBeGreaterThan(3)
+    const told = client.messages.filter(({ type }) => type === 'gap').map(({ gap }) => gap)
+    for (const { start, end, afterSequence } of gaps) {
+      const same = client.messages.findLastIndex((message) => {
+        const gap = message['gap'] as
+          | { after_sequence: number; end_time: string | null }
+          | undefined
+        return (
+          gap?.after_sequence === afterSequence && (gap.end_time === null) === (end === undefined)
+        )
+      })
+      expect([start, same]).not.toEqual([start, -1])
+      // The row behind the gap comes behind its message.
+      const next = client.messages.findIndex(
+        (message) => message.type === 'update' && message['sequence'] === afterSequence + 1,
+      )
+      expect(next === -1 || next > same).toBe(true)
+    }
+    expect(told.length).toBeGreaterThanOrEqual(gaps.length)
+    const trades = await test.store.trades({ venue, key: KEY, order: 'asc', limit: 1000 })
+    const numbers = client.messages.filter(({ type }) => type === 'trade')
+    const first = numbers[0]!['sequence'] as number
+    await client.until(() =>
+      client.messages.some(
+        (one) => one.type === 'trade' && one['sequence'] === trades.ordinals.at(-1),
+      ),
+    )
+    const all = client.messages.filter(({ type }) => type === 'trade')
+    expect(all.map((one) => one['sequence'])).toEqual(trades.ordinals.filter((one) => one >= first))
+    expect(all.map((one) => one['previous_sequence']).slice(0, 2)).toEqual([null, first])
+    const late = await test.connect()
+    late.send(SUBSCRIBE)
+    await late.next('snapshots_done')
+    const open = gaps.filter(({ end }) => end === undefined)
+    expect(late.messages.filter(({ type }) => type === 'gap').length).toBe(open.length)
+  })
+
+  it('of a family takes new markets along, from their first row', async () => {
+    const test = await start()
+    await test.add(30)
+    const client = await test.connect()
+    client.send({ op: 'subscribe', id: 'all', venue: 'venueb' })
+    expect(await client.next('subscribed')).toMatchObject({ instruments: 2 })
+    await client.next('snapshots_done')
+    const fresh = { venue, market: 'NEW', key: 'NEW' } as const
+    const position = (await test.store.appliedPosition(venue)) + 1
+    const received = (test.script.now + 1) as Micros
+    const row = {
+      instrument: fresh,
+      received,
+      journal: position,
+      source: -1,
+      venueSeq: -1,
+      channel: -1,
+      flags: FLAGS.restart | FLAGS.full_book,
+      priceDecimals: 2,
+      keys: [100, 103],
+      sizes: [5, 6],
+    }
+    const batch: AppendBatch = {
+      venue,
+      position,
+      origin: 'live',
+      recorder: 'r1',
+      normalizer: 1,
+      observations: [row, { ...row, flags: 0, keys: [100], sizes: [7] }],
+      revisions: [
+        { kind: 'market', received, journal: position, record: createRecord(fresh, '1') },
+      ],
+    }
+    await test.store.append(batch)
+    await client.until(() =>
+      client.messages.some((one) => one['key'] === 'NEW' && one.type === 'update'),
+    )
+    const own = client.messages.filter(
+      (one) =>
+        one['key'] === 'NEW' || (one.type === 'market' && JSON.stringify(one).includes('"NEW"')),
+    )
+    expect(
+      own.map(({ type, sequence, previous_sequence: previous }) => [type, sequence, previous]),
+    ).toEqual([
+      ['market', undefined, undefined],
+      ['snapshot', 1, null],
+      ['update', 2, 1],
+    ])
+    client.send({ op: 'unsubscribe', id: 'all' })
+    await client.next('unsubscribed')
+    const heard = client.messages.length
+    await test.add(10)
+    client.send({ op: 'ping', nonce: 'n' })
+    expect(await client.next('pong')).toMatchObject({ nonce: 'n' })
+    expect(client.messages.length).toBe(heard + 1)
+  })
+})
+
+describe('a reader who comes back', () => {
+  it('gets every row after its last one, and what was missing meanwhile', async () => {
+    for (const mode of ['full', 'changes'] as const) {
+      const test = await start({ seed: 9 })
+      await test.add(20)
+      const keeper = new BookKeeper()
+      const rows: number[] = []
+      for (let round = 0; round < 8; round++) {
+        const client = await test.connect()
+        const resume = Object.fromEntries([
+          ...keeper.sequences,
+          ...[...keeper.trades].map(([key, last]) => [`${key}/trade`, last] as const),
+        ])
+        client.send({ ...SUBSCRIBE, mode, ...(round === 0 ? {} : { resume }) })
+        await client.next('snapshots_done')
+        const adding = test.add(6)
+        if (round % 2 === 0) await adding
+        client.socket.terminate()
+        await client.close()
+        await adding
+        for (const message of client.messages) keeper.take(message)
+        rows.push(client.messages.filter(({ type }) => type === 'snapshot').length)
+        await test.add(6)
+      }
+      const last = await test.connect()
+      last.send({ ...SUBSCRIBE, mode, resume: Object.fromEntries(keeper.sequences) })
+      await last.next('snapshots_done')
+      for (const message of last.messages) keeper.take(message)
+      const all = await rowsByRest(test)
+      const seen = keeper.seen.get(KEY)!
+      expect(seen).toEqual(all.map(({ sequence }) => sequence).slice(seen[0]! - 1))
+      expect(keeper.textOf(KEY)).toBe(bookText(toBook(all.at(-1)!)))
+      expect(keeper.holes).toEqual([])
+      expect(rows).toEqual([1, 0, 0, 0, 0, 0, 0, 0])
+      const gaps = (await test.store.gaps({ venue, key: KEY })).filter(
+        ({ afterSequence }) => afterSequence >= seen[0]!,
+      )
+      const told = keeper.gaps.map(({ gap }) => gap as { after_sequence: number })
+      for (const { afterSequence } of gaps) {
+        expect(told.map((gap) => gap.after_sequence)).toContain(afterSequence)
+      }
+    }
+  })
+
+  it('is told when its rows are gone, too many, or were never there', async () => {
+    const test = await start()
+    await test.add(30)
+    const client = await test.connect()
+    const last = (await rowsByRest(test)).length
+    client.send({ ...SUBSCRIBE, resume: { [KEY]: last + 5 } })
+    expect(await client.next('resync')).toMatchObject({
+      key: KEY,
+      market_id: market,
+      after_sequence: last + 5,
+      reason: 'rebuilt',
+    })
+    expect(await client.next('snapshot')).toMatchObject({ sequence: last })
+    await client.next('snapshots_done')
+    client.send({ op: 'unsubscribe', id: 's' })
+    client.send({ ...SUBSCRIBE, resume: { [KEY]: last } })
+    await client.next('snapshots_done')
+    expect(client.messages.filter(({ type }) => type === 'snapshot').length).toBe(1)
+    client.send({ op: 'unsubscribe', id: 's' })
+    client.send({ ...SUBSCRIBE, conflate_ms: 50, resume: { [KEY]: 1 } })
+    expect(await client.next('snapshot')).toMatchObject({ sequence: last, previous_sequence: 1 })
+    await test.store.seal()
+    await test.store.retain(test.script.now + 1)
+  })
+
+  it('goes on after another server took over', async () => {
+    const test = await start()
+    await test.add(30)
+    const client = await test.connect()
+    client.send(SUBSCRIBE)
+    await client.next('snapshots_done')
+    const before = lastOf(client)
+    const closing = test.server.close(2000)
+    expect(await client.close()).toEqual({ code: 1001, reason: 'shutting_down' })
+    await closing
+    await test.add(20)
+    const next = await createTestServer({ path: test.path, store: test.store })
+    const { port } = await next.server.listen({ host: '127.0.0.1', port: 0 })
+    const again = await new StreamClient(`ws://127.0.0.1:${port}/v3/stream`, {
+      key: test.key,
+    }).open()
+    again.send({ ...SUBSCRIBE, resume: { [KEY]: before } })
+    await again.next('snapshots_done')
+    const { lastSequence } = (await test.store.instrument({ venue, key: KEY }))!
+    const sequences = booksOf(again.messages).map(({ sequence }) => sequence as number)
+    expect(sequences).toEqual(
+      Array.from({ length: lastSequence - before }, (_, index) => before + index + 1),
+    )
   })
 })

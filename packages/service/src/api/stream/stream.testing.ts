@@ -2,6 +2,9 @@ import type { StreamMessage, StreamRequest } from '@priorbook/sdk/wire'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 
+// Enough for a machine that has much else to do.
+const PATIENCE_MS = 20_000
+
 /** Any member of any message. */
 export type AnyMessage = StreamMessage & Readonly<Record<string, unknown>>
 
@@ -12,6 +15,7 @@ export class StreamClient {
   closed: { readonly code: number; readonly reason: string } | undefined
   private wake: (() => void)[] = []
   private taken = 0
+  private isLate = false
 
   constructor(url: string, options: { readonly key?: string; readonly protocols?: string[] } = {}) {
     const { key, protocols = [] } = options
@@ -25,6 +29,7 @@ export class StreamClient {
       this.closed = { code, reason: reason.toString() }
       this.stir()
     })
+    this.socket.on('open', () => this.stir())
     this.socket.on('error', () => this.stir())
     onTestFinished(() => this.socket.terminate())
   }
@@ -46,6 +51,7 @@ export class StreamClient {
       while (this.taken < this.messages.length && found === undefined) {
         const message = this.messages[this.taken++]!
         if (message.type === type) found = message
+        else if (message.type === 'error') throw new Error(JSON.stringify(message))
       }
       return found !== undefined || this.closed !== undefined
     })
@@ -55,7 +61,18 @@ export class StreamClient {
 
   /** Waits until something holds; looked at with every message. */
   async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await new Promise<void>((resolve) => this.wake.push(resolve))
+    const late = setTimeout(() => {
+      this.isLate = true
+      this.stir()
+    }, PATIENCE_MS)
+    try {
+      while (!holds()) {
+        if (this.isLate) throw new Error(`nothing since ${JSON.stringify(this.messages.at(-1))}`)
+        await new Promise<void>((resolve) => this.wake.push(resolve))
+      }
+    } finally {
+      clearTimeout(late)
+    }
   }
 
   async close(): Promise<{ readonly code: number; readonly reason: string }> {

@@ -1,0 +1,298 @@
+import { connect } from 'node:net'
+import type { Micros } from '@priorbook/sdk/domain'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createRecord, INSTRUMENTS } from '../../store/store-script.testing.ts'
+import { createTestServer, type TestServer } from '../server.testing.ts'
+import type { ApiServerOptions } from '../server.ts'
+import { StreamClient } from './stream.testing.ts'
+
+type Listening = TestServer & { readonly url: string; readonly port: number }
+
+const { venue, market } = INSTRUMENTS[1]!
+const SUBSCRIBE = { op: 'subscribe', id: 's', venue, market_id: market } as const
+
+async function start(options: Partial<ApiServerOptions> = {}): Promise<Listening> {
+  const test = await createTestServer(options)
+  const received = (Date.now() * 1000) as Micros
+  const soon = (received + 3_600_000_000) as Micros
+  await test.store.append({
+    venue,
+    position: 1,
+    origin: 'live',
+    recorder: 'r1',
+    normalizer: 1,
+    revisions: [
+      {
+        kind: 'market',
+        received,
+        journal: 1,
+        record: createRecord(INSTRUMENTS[1]!, '1', {
+          seriesTicker: 'KXBTC',
+          openTime: received,
+          closeTime: soon,
+        }),
+      },
+    ],
+  })
+  const { port } = await test.server.listen({ host: '127.0.0.1', port: 0 })
+  return { ...test, port, url: `ws://127.0.0.1:${port}/v3/stream` }
+}
+
+async function connected(test: Listening, plan = 'quant'): Promise<StreamClient> {
+  const client = await new StreamClient(test.url, { key: test.keyOf(plan) }).open()
+  await client.next('welcome')
+  return client
+}
+
+describe('a key', () => {
+  it('comes by header, as a subprotocol, or as the first message', async () => {
+    const test = await start()
+    const key = test.keyOf('quant')
+    const protocols = ['priorbook.v3', `priorbook.key.${key}`]
+    const browser = await new StreamClient(test.url, { protocols }).open()
+    expect(await browser.next('welcome')).toMatchObject({ plan: 'quant' })
+    expect(browser.socket.protocol).toBe('priorbook.v3')
+    const late = await new StreamClient(test.url).open()
+    late.send({ op: 'auth', key })
+    expect(await late.next('welcome')).toMatchObject({
+      limits: { subscriptions: 50, instruments: 2000, replays: 4 },
+    })
+    late.send({ op: 'auth', key })
+    expect(await late.next('error')).toMatchObject({ code: 'already_authenticated' })
+    expect(test.logs.join('\n')).not.toContain(key)
+  })
+
+  it('that is wrong, missing or late ends the connection with a code', async () => {
+    const test = await start({ stream: { timing: { authMs: 300 } } })
+    const wrong = `pb_live_${'x'.repeat(36)}`
+    const header = new StreamClient(test.url, { key: wrong })
+    await header.open()
+    expect(header.socket.readyState).not.toBe(header.socket.OPEN)
+    const protocols = ['priorbook.v3', `priorbook.key.${wrong}`]
+    const browser = new StreamClient(test.url, { protocols })
+    expect(await browser.next('error')).toMatchObject({ code: 'invalid_key' })
+    expect(await browser.close()).toEqual({ code: 4401, reason: 'unauthenticated' })
+    const early = await new StreamClient(test.url).open()
+    early.send({ op: 'ping' })
+    expect(await early.next('error')).toMatchObject({ code: 'missing_key' })
+    expect((await early.close()).code).toBe(4401)
+    const silent = await new StreamClient(test.url).open()
+    expect(await silent.next('error')).toMatchObject({ code: 'auth_timeout' })
+    expect((await silent.close()).code).toBe(4408)
+    expect(test.logs.join('\n')).not.toContain(wrong)
+  })
+
+  it('that is revoked closes its connections soon, one that expires when it does', async () => {
+    const test = await start()
+    const made = test.access.keys.create({ plan: 'quant', name: 'short' })
+    const client = await new StreamClient(test.url, { key: made.key }).open()
+    await client.next('welcome')
+    const other = await connected(test)
+    const begin = performance.now()
+    test.access.keys.revoke(made.id)
+    expect(await client.next('error')).toMatchObject({ code: 'revoked_key' })
+    expect(await client.close()).toEqual({ code: 4410, reason: 'revoked' })
+    // Promised are 2 s; a machine with much else to do gets three times as long.
+    expect(performance.now() - begin).toBeLessThan(6000)
+    const expires = (Date.now() * 1000 + 700_000) as Micros
+    const { key } = test.access.keys.create({ plan: 'quant', name: 'short', expires })
+    const brief = await new StreamClient(test.url, { key }).open()
+    await brief.next('welcome')
+    expect(await brief.next('error')).toMatchObject({ code: 'expired_key' })
+    expect((await brief.close()).code).toBe(4410)
+    other.send({ op: 'ping' })
+    expect(await other.next('pong')).toMatchObject({ nonce: null })
+  })
+
+  it('has the connections, subscriptions and instruments of its plan', async () => {
+    const test = await start()
+    const key = test.keyOf('explorer')
+    const first = await new StreamClient(test.url, { key }).open()
+    await first.next('welcome')
+    first.send({ op: 'subscribe', id: 'a', venue: 'venuea' })
+    expect(await first.next('error')).toMatchObject({
+      code: 'plan_required',
+      id: 'a',
+      plan: 'quant',
+    })
+    first.send({ op: 'subscribe', id: 'eth', venue: 'venueb', series: 'KXETH' })
+    expect(await first.next('error')).toMatchObject({ code: 'plan_required' })
+    first.send(SUBSCRIBE)
+    expect(await first.next('subscribed')).toMatchObject({ id: 's' })
+    const busy = await new StreamClient(test.url, { key }).open()
+    // One request a second: the second connection came too soon.
+    expect(busy.socket.readyState).not.toBe(busy.socket.OPEN)
+    const open = (): StreamClient =>
+      new StreamClient(test.url, { protocols: ['priorbook.v3', `priorbook.key.${desk}`] })
+    const desk = test.keyOf('unlimited')
+    const terms = test.access.plans.find('unlimited')!.stream
+    const before = { ...terms }
+    onTestFinished(() => void Object.assign(terms, before))
+    Object.assign(terms, { connections: 2, subscriptions: 1, instruments: 0 })
+    const one = open()
+    await one.next('welcome')
+    const two = open()
+    await two.next('welcome')
+    const three = open()
+    expect(await three.next('error')).toMatchObject({ code: 'too_many_connections' })
+    expect((await three.close()).code).toBe(4403)
+    one.send(SUBSCRIBE)
+    expect(await one.next('error')).toMatchObject({ code: 'too_many_instruments', id: 's' })
+    Object.assign(terms, { instruments: 1 })
+    one.send(SUBSCRIBE)
+    await one.next('subscribed')
+    one.send({ ...SUBSCRIBE, id: 'second' })
+    expect(await one.next('error')).toMatchObject({ code: 'too_many_subscriptions' })
+    two.socket.close()
+    await two.close()
+    await expect(welcomed(open)).resolves.toBe(true)
+  })
+})
+
+describe('what makes no sense', () => {
+  const cases: readonly (readonly [code: string, message: string | object])[] = [
+    ['malformed_message', '{'],
+    ['malformed_message', '[]'],
+    ['malformed_message', 'null'],
+    ['unknown_op', { op: 'sing' }],
+    ['unknown_op', {}],
+    ['invalid_parameter', { ...SUBSCRIBE, id: undefined }],
+    ['invalid_parameter', { ...SUBSCRIBE, id: '' }],
+    ['invalid_parameter', { ...SUBSCRIBE, id: 'x'.repeat(65) }],
+    ['invalid_parameter', { ...SUBSCRIBE, venue: 'venued' }],
+    ['invalid_parameter', { ...SUBSCRIBE, series: 'KXBTC' }],
+    ['invalid_parameter', { ...SUBSCRIBE, mode: 'some' }],
+    ['invalid_parameter', { ...SUBSCRIBE, mode: 'changes', depth: 3 }],
+    ['invalid_parameter', { ...SUBSCRIBE, depth: 0 }],
+    ['invalid_parameter', { ...SUBSCRIBE, datasets: [] }],
+    ['invalid_parameter', { ...SUBSCRIBE, datasets: ['books', 'books'] }],
+    ['invalid_parameter', { ...SUBSCRIBE, conflate_ms: 1 }],
+    ['invalid_parameter', { ...SUBSCRIBE, conflate_ms: '100' }],
+    ['invalid_parameter', { ...SUBSCRIBE, resume: [1] }],
+    ['invalid_parameter', { ...SUBSCRIBE, resume: { a: -1 } }],
+    ['unknown_parameter', { ...SUBSCRIBE, speed: 3 }],
+    ['unknown_market', { ...SUBSCRIBE, market_id: 'NOPE' }],
+    ['unknown_market', { ...SUBSCRIBE, market_id: market.toLowerCase() }],
+    ['unknown_market', { op: 'subscribe', id: 's', venue, series: 'KXNONE' }],
+    ['unknown_asset', { op: 'subscribe', id: 's', venue: 'venuec', asset: 'doge' }],
+    ['unknown_id', { op: 'unsubscribe', id: 'none' }],
+    ['unknown_id', { op: 'pause', id: 'none' }],
+    ['unknown_id', { op: 'seek', id: 'none', time: '2026-08-05T12:00:00Z' }],
+    ['invalid_parameter', { op: 'seek', id: 'none' }],
+    ['invalid_parameter', { op: 'replay', id: 'r', markets: [] }],
+    ['unknown_parameter', { op: 'ping', nonsense: 1 }],
+  ]
+
+  it('gets a typed error, and the connection goes on', async () => {
+    const test = await start()
+    const client = await connected(test, 'unlimited')
+    for (const [code, message] of cases) {
+      client.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
+      expect([message, await client.next('error')]).toMatchObject([message, { code }])
+    }
+    client.socket.send(Buffer.from([1, 2, 3]))
+    expect(await client.next('error')).toMatchObject({ code: 'malformed_message' })
+    client.send(SUBSCRIBE)
+    expect(await client.next('subscribed')).toMatchObject({ markets: 1, instruments: 1 })
+    client.send(SUBSCRIBE)
+    expect(await client.next('error')).toMatchObject({ code: 'duplicate_id', id: 's' })
+    client.send({ ...SUBSCRIBE, id: 'twice' })
+    expect(await client.next('error')).toMatchObject({ code: 'already_subscribed', id: 'twice' })
+    client.send({ ...SUBSCRIBE, id: 'low', market_id: market.toLowerCase() })
+    const { hint } = await client.next('error')
+    expect(hint).toContain(market)
+    client.send({ op: 'ping', nonce: 'still' })
+    expect(await client.next('pong')).toMatchObject({ nonce: 'still' })
+  })
+
+  it('that is too long, or comes too fast, ends the connection', async () => {
+    const test = await start()
+    const long = await connected(test)
+    long.send({ op: 'ping', nonce: 'x'.repeat(70_000) })
+    expect(await long.next('error')).toMatchObject({ code: 'message_too_large' })
+    expect((await long.close()).code).toBe(1009)
+    const huge = await connected(test)
+    huge.socket.send('x'.repeat(2_000_000))
+    expect((await huge.close()).code).toBe(1009)
+    const flood = await connected(test)
+    for (let count = 0; count < 400; count++) flood.send({ op: 'ping' })
+    await flood.until(() => flood.messages.some(({ type }) => type === 'error'))
+    expect(flood.messages.find(({ type }) => type === 'error')).toMatchObject({ code: 'flooding' })
+    expect((await flood.close()).code).toBe(4430)
+  })
+
+  it('asked of the address without a socket is told so', async () => {
+    const test = await start()
+    const key = test.keyOf('quant')
+    const asked = await test.ask('/v3/stream', { key })
+    expect([asked.status, asked.json()['code']]).toEqual([426, 'upgrade_required'])
+    expect((await test.ask('/v3/stream')).status).toBe(401)
+    // Another protocol that a client would like better is none of our business.
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(test.port, '127.0.0.1')
+      socket.write(
+        'GET /v3/health HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
+      )
+      socket.once('data', (data) => {
+        resolve(data.toString())
+        socket.destroy()
+      })
+    })
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})
+
+describe('a connection', () => {
+  it('beats, and is left when nobody answers', async () => {
+    const test = await start({ stream: { timing: { heartbeatMs: 300, pingMs: 200 } } })
+    const client = await connected(test)
+    expect(await client.next('heartbeat')).toMatchObject({ sent: 1 })
+    // A peer that does not answer questions.
+    ;(client.socket as unknown as { _autoPong: boolean })._autoPong = false
+    expect((await client.close()).code).toBe(1006)
+  })
+
+  it('without a key shows the demonstration, with small limits', async () => {
+    const test = await start()
+    const demo = await start({ demo: { store: test.store, notice: { code: 'n', message: 'N' } } })
+    const url = demo.url.replace('/v3/', '/v3/demo/')
+    const client = await new StreamClient(url).open()
+    expect(await client.next('welcome')).toMatchObject({
+      plan: 'demo',
+      limits: { subscriptions: 3, instruments: 50, replays: 1 },
+      notice: { code: 'n' },
+    })
+    client.send(SUBSCRIBE)
+    await client.next('snapshots_done')
+    const none = new StreamClient(test.url.replace('/v3/', '/v3/demo/'))
+    await none.open()
+    expect(none.socket.readyState).not.toBe(none.socket.OPEN)
+  })
+
+  it('is counted for its key', async () => {
+    const test = await start()
+    const made = test.access.keys.create({ plan: 'quant', name: 'counted' })
+    const client = await new StreamClient(test.url, { key: made.key }).open()
+    await client.next('welcome')
+    client.send(SUBSCRIBE)
+    await client.next('snapshots_done')
+    client.socket.close()
+    await client.close()
+    let rows = test.access.usage.read(made.id, 0)
+    while ((rows[0]?.bytes ?? 0) === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      rows = test.access.usage.read(made.id, 0)
+    }
+    expect(rows).toMatchObject([{ route: 'stream', requests: 1, refused: 0 }])
+  })
+})
+
+// The end of a connection is counted when the server has seen it.
+async function welcomed(open: () => StreamClient): Promise<boolean> {
+  for (let attempt = 0; attempt < 50; attempt++) {
+    const client = open()
+    await client.until(() => client.messages.length > 0)
+    if (client.messages[0]!.type === 'welcome') return true
+  }
+  return false
+}

@@ -1,0 +1,195 @@
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Hub, joinAll, Subscriber, type Sink, type Subscription } from '../../live/index.ts'
+import { createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
+import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
+import { ModelStore } from '../../store/store-model.testing.ts'
+import { write } from '../../store/store-opened.testing.ts'
+import { INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
+import { instrumentOf, type MarketInstrument } from '../kit/index.ts'
+import { BookKeeper } from './book-keeper.testing.ts'
+import { ROW_TEXT, type RowStyle } from './row-text.ts'
+import type { AnyMessage } from './stream.testing.ts'
+
+/** A socket that is read when the test says so. */
+class FakeSink implements Sink {
+  readonly messages: AnyMessage[] = []
+  buffered = 0
+  left = 0
+  most = 0
+  private waiting: Uint8Array[] = []
+
+  write(bytes: Uint8Array): void {
+    this.waiting.push(bytes)
+    this.buffered += bytes.length
+    this.most = Math.max(this.most, this.buffered)
+  }
+
+  cork(): void {}
+  uncork(): void {}
+
+  read(): void {
+    const bytes = Buffer.concat(this.waiting)
+    this.waiting = []
+    this.left += this.buffered
+    this.buffered = 0
+    for (let at = 0; at < bytes.length;) {
+      let length = bytes[at + 1]!
+      at += 2
+      if (length === 126) {
+        length = bytes.readUInt16BE(at)
+        at += 2
+      }
+      this.messages.push(JSON.parse(bytes.toString('utf8', at, at + length)) as AnyMessage)
+      at += length
+    }
+  }
+}
+
+type Hall = {
+  readonly hub: Hub<RowStyle, MarketInstrument>
+  readonly store: EmbeddedStore
+  readonly script: Script
+  readonly add: (batches: number) => Promise<void>
+  readonly reader: (mode: 'full' | 'changes', stallMs?: number) => Promise<Reader>
+}
+type Reader = {
+  readonly sink: FakeSink
+  readonly subscriber: Subscriber
+  readonly keeper: BookKeeper
+  isStalled: boolean
+  /** Reads what waits, as often as something comes. */
+  read(): Promise<void>
+}
+
+const LAG = 20_000
+
+async function createHall(seed: number): Promise<Hall> {
+  const folder = createTempFolder()
+  const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
+  const script = new Script(seed)
+  const model = new ModelStore(script.books)
+  const add = (batches: number): Promise<void> => write(store, model, script.take(batches))
+  await add(60)
+  const hub = new Hub<RowStyle, MarketInstrument>({
+    source: store,
+    text: ROW_TEXT,
+    now: () => script.now,
+    contextOf: ({ venue, market, key }, record) =>
+      record === undefined ? { venue, key, marketId: market, index: 0 } : instrumentOf(record, key),
+    onTrouble: (error) => {
+      throw error
+    },
+  })
+  onTestFinished(async () => {
+    await hub.close()
+    await store.close()
+  })
+  const reader = async (mode: 'full' | 'changes', stallMs = 60_000): Promise<Reader> => {
+    const sink = new FakeSink()
+    const keeper = new BookKeeper()
+    const limits = { lagBytes: LAG, lowBytes: 1000, mostBytes: 10 * LAG, stallMs }
+    const made: Reader = {
+      sink,
+      keeper,
+      subscriber: new Subscriber(sink, () => (made.isStalled = true), limits),
+      isStalled: false,
+      async read() {
+        sink.read()
+        for (const message of sink.messages.splice(0)) keeper.take(message)
+        if (made.subscriber.drained()) await recovered(made)
+      },
+    }
+    const recovered = async (one: Reader): Promise<void> => {
+      await readingOn(one, hub.recover(one.subscriber))
+    }
+    hub.enter(made.subscriber)
+    onTestFinished(() => hub.leave(made.subscriber))
+    const subscription: Subscription<RowStyle, MarketInstrument> = {
+      subscriber: made.subscriber,
+      style: {
+        name: mode,
+        mode,
+        conflateMs: 0,
+        values: {},
+        options: { ladders: true },
+      },
+      datasets: new Set(['books', 'trades']),
+      since: script.now,
+      wants: ({ venue }) => venue === 'venueb',
+      admits: () => true,
+      pending: new Set(),
+      topics: new Set(),
+    }
+    await hub.open(subscription)
+    const instruments = INSTRUMENTS.slice(1, 3)
+    await readingOn(
+      made,
+      joinAll(hub, subscription, instruments, {
+        books: new Map(),
+        trades: new Map(),
+        budget: 1000,
+      }),
+    )
+    return made
+  }
+  return { hub, store, script, add, reader }
+}
+
+/** Reads all the time while something is done. */
+async function readingOn(reader: Reader, work: Promise<void>): Promise<void> {
+  const pause = (): Promise<'pause'> =>
+    new Promise((resolve) => setTimeout(() => resolve('pause'), 5))
+  while ((await Promise.race([work, pause()])) === 'pause') await reader.read()
+}
+
+describe('a reader who does not read', () => {
+  it('costs a bounded queue, is told what it missed, and has the right books again', async () => {
+    for (const mode of ['full', 'changes'] as const) {
+      const { add, reader, store } = await createHall(31)
+      const fast = await reader(mode)
+      const slow = await reader(mode)
+      for (let round = 0; round < 60; round++) {
+        await add(3)
+        await new Promise((resolve) => setTimeout(resolve, 8))
+        await fast.read()
+        if (round % 20 === 19) await slow.read()
+      }
+      const isThere = async ({ keeper }: Reader): Promise<boolean> => {
+        for (const { venue, key } of INSTRUMENTS.slice(1, 3)) {
+          const { lastSequence } = (await store.instrument({ venue, key }))!
+          if (keeper.sequences.get(key) !== lastSequence) return false
+        }
+        return true
+      }
+      while (!(await isThere(fast)) || !(await isThere(slow))) {
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        await fast.read()
+        await slow.read()
+      }
+      expect(fast.keeper.resyncs).toEqual([])
+      expect(slow.keeper.resyncs.length).toBeGreaterThan(0)
+      expect(slow.keeper.resyncs[0]).toMatchObject({ reason: 'slow_reader' })
+      expect([fast.keeper.holes, slow.keeper.holes]).toEqual([[], []])
+      expect(slow.sink.most).toBeLessThan(10 * LAG)
+      for (const { key } of INSTRUMENTS.slice(1, 3)) {
+        expect(slow.keeper.textOf(key)).toBe(fast.keeper.textOf(key))
+        expect(slow.keeper.textOf(key).length).toBeGreaterThan(0)
+      }
+    }
+  })
+
+  it('at all is let go, and nobody else', async () => {
+    const { add, reader } = await createHall(32)
+    const fast = await reader('full', 300)
+    const stalled = await reader('full', 300)
+    for (let round = 0; round < 400 && !stalled.isStalled; round++) {
+      await add(3)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      await fast.read()
+    }
+    expect([stalled.isStalled, fast.isStalled]).toEqual([true, false])
+    expect(stalled.sink.buffered).toBeLessThan(10 * LAG)
+    expect(fast.keeper.holes).toEqual([])
+  })
+})
