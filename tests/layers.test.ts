@@ -90,6 +90,11 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'emulator/playback',
     'emulator/emulator.ts',
   ],
+  // The explorer is one more client: of the SDK it sees what every visitor's program sees.
+  'web/model': ['sdk/client', 'sdk/wire', 'sdk/domain'],
+  'web/app': ['sdk/client', 'web/model'],
+  'web/session': ['sdk/client', 'sdk/wire', 'sdk/domain', 'web/app', 'web/model'],
+  'web/ui': ['sdk/client', 'sdk/wire', 'sdk/domain', 'web/app', 'web/model', 'web/session'],
 }
 
 // Of these a folder may know the types, which are gone at run time, and nothing else.
@@ -108,6 +113,9 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/commands': ['pino'],
   'emulator/core': ['ws'],
   'emulator/playback': ['ws'],
+  'web/app': ['@preact/signals', 'preact'],
+  'web/session': ['@preact/signals'],
+  'web/ui': ['@preact/signals', 'preact', 'uplot'],
 }
 
 // Runtime-neutral code: a browser must be able to run it.
@@ -119,6 +127,10 @@ const NEUTRAL = [
   'sdk/replay',
   'sdk/backtest',
   'sdk/index.ts',
+  'web/model',
+  'web/app',
+  'web/session',
+  'web/ui',
 ]
 const NODE_ONLY = /-node\.ts$/
 

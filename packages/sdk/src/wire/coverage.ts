@@ -60,6 +60,39 @@ export type InstrumentCoverageJson = {
   readonly gaps: readonly GapJson[]
 }
 
+/** One UTC day of all books of a venue. */
+export type CalendarDayJson = {
+  readonly venue: VenueId
+  readonly day: string
+  readonly condition: 'available' | 'degraded' | 'missing'
+  /** Markets and ladder streams with an observation on the day. */
+  readonly markets: number
+  readonly instruments: number
+  readonly observations: number
+  /** Summed over all ladder streams. */
+  readonly observed_ms: DecimalJson
+  readonly gap_ms: DecimalJson
+  /** What is missing, the most first. */
+  readonly reasons: readonly {
+    readonly reason: string
+    readonly gaps: number
+    readonly gap_ms: DecimalJson
+  }[]
+}
+
+/** The schema of a day of a venue. */
+export const CALENDAR_DAY_SCHEMA: JsonSchema = objectOf({
+  venue: TEXT,
+  day: TEXT,
+  condition: { enum: ['available', 'degraded', 'missing'] },
+  markets: COUNT,
+  instruments: COUNT,
+  observations: COUNT,
+  observed_ms: described(DECIMAL_OR_NULL, 'Summed over all ladder streams of the venue.'),
+  gap_ms: DECIMAL_OR_NULL,
+  reasons: listOf(objectOf({ reason: TEXT, gaps: COUNT, gap_ms: DECIMAL_OR_NULL })),
+})
+
 /** The schema of a dataset's coverage. */
 export const DATASET_COVERAGE_SCHEMA: JsonSchema = objectOf({
   kind: { const: 'dataset' },

@@ -7,6 +7,7 @@ import type { Store } from '../store/store.ts'
 import type { AccountDesk, RecorderPulse } from './account/desk.ts'
 import { createDocuments } from './account/documents.ts'
 import { ACCOUNT_ROUTES } from './account/index.ts'
+import { statusRoute } from './account/status.ts'
 import type { Access } from './auth/access.ts'
 import { createGrant } from './auth/grant.ts'
 import { redactKeys } from './auth/key-text.ts'
@@ -29,6 +30,8 @@ import {
   isStreamUpgrade,
   type StreamOptions,
 } from './stream/index.ts'
+import { serveWeb } from './web/serve-web.ts'
+import type { WebFiles } from './web/web-files.ts'
 
 /** What a server serves, from where and to whom. */
 export type ApiServerOptions = {
@@ -44,6 +47,8 @@ export type ApiServerOptions = {
   readonly corsOrigin?: string
   readonly log?: RequestLog
   readonly recorder?: () => RecorderPulse | undefined
+  /** The built explorer; without it `/` is a page with links. */
+  readonly web?: WebFiles | undefined
   readonly now?: () => Micros
   readonly routes?: readonly Route[]
   readonly timeouts?: Partial<Timeouts>
@@ -189,7 +194,17 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   const open = createGrant(OPEN_PLAN, [OPEN_PLAN], undefined, 'keyless')
   for (const route of routes) {
     const post = createPost(route, context, route.isKeyless === true ? open : undefined)
-    for (const address of [route.address, ...(route.aliases ?? [])]) serve(address, post)
+    for (const address of [route.address, ...(route.aliases ?? [])]) {
+      // The explorer stands where the small page with links stood.
+      if (address !== '/' || options.web === undefined) serve(address, post)
+    }
+  }
+  if (options.web !== undefined) {
+    serveWeb(
+      app,
+      options.web,
+      (request, response) => new Exchange(request, response, nextRequestId(), common, onFinished),
+    )
   }
 
   const { demo } = options
@@ -200,6 +215,8 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
       store: demo.store,
       cursors: createCursorCodec(secrets),
       now,
+      // Emulated data are shown as they are recorded; samples are not recorded by anybody.
+      ...(demo.store === options.store ? { desk } : {}),
       ...(demo.notice === undefined ? {} : { notice: demo.notice }),
     }
     const grant = createGrant(DEMO_PLAN, [DEMO_PLAN], undefined, 'demo')
@@ -216,7 +233,14 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     log,
     nextId: nextRequestId,
     ...options.stream,
-    ...(demoContext === undefined ? {} : { demo: { context: demoContext, grant: createGrant(DEMO_PLAN, [DEMO_PLAN], undefined, 'demo') } }),
+    ...(demoContext === undefined
+      ? {}
+      : {
+          demo: {
+            context: demoContext,
+            grant: createGrant(DEMO_PLAN, [DEMO_PLAN], undefined, 'demo'),
+          },
+        }),
   })
   stream.attach(app.server)
   for (const address of [STREAM_PATH, DEMO_STREAM_PATH]) {
@@ -270,9 +294,11 @@ function upgradeRequired(): Problem {
   })
 }
 
-/** True for routes that the demo copies: those that read the store. */
+/** True for routes that the demo copies: those that read the store, and how it is being filled. */
 export function isDemonstrable(route: Route): boolean {
-  return route.address.startsWith('/v3/') && !ACCOUNT_ROUTES.includes(route)
+  return (
+    route.address.startsWith('/v3/') && (!ACCOUNT_ROUTES.includes(route) || route === statusRoute)
+  )
 }
 
 /** The address of a route in the demo. */

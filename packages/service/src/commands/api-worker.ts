@@ -2,6 +2,7 @@ import { pino, type Logger } from 'pino'
 import { VENUE_IDS } from '@priorbook/sdk/domain'
 import { openAccess } from '../api/auth/index.ts'
 import { createApiServer } from '../api/server.ts'
+import { readWebFiles } from '../api/web/web-files.ts'
 import type { RecorderPulse } from '../api/account/desk.ts'
 import { readRecord } from '../journal/index.ts'
 import { boundYoungGeneration } from '../lib/memory.ts'
@@ -79,6 +80,7 @@ async function serve(order: WorkerOrder, whenStopped: Promise<void>): Promise<vo
     journalDir: order.journal,
     auditor: createAuditor(store, order.journal),
     recorder: () => pulse,
+    web: readWebFiles(),
     ...(order.corsOrigin === '' ? {} : { corsOrigin: order.corsOrigin }),
     ...(isEmulated ? { notice: EMULATED, demo: { store, notice: EMULATED } } : {}),
     ...(sample === undefined ? {} : { demo: { store: sample, notice: SAMPLE } }),

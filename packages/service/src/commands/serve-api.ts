@@ -49,7 +49,8 @@ export async function serveApi(options: {
       onTrouble,
     },
   )
-  const timer = setInterval(() => tellPulse(workers, options.status()), PULSE_MS)
+  const tellPulse = createPulse(workers)
+  const timer = setInterval(() => tellPulse(options.status()), PULSE_MS)
   for (const line of firstWords(workers.url, data, isEmulated)) console.log(line)
   return {
     url: workers.url,
@@ -65,22 +66,43 @@ function workersFor(isRecording: boolean): number {
   return Math.max(1, availableParallelism() - (isRecording ? 1 : 0))
 }
 
-function tellPulse(workers: ApiWorkers, status: RecorderStatus | undefined): void {
-  if (status === undefined) return
-  const venues: Record<string, RecorderPulse['venues'][string]> = {}
-  for (const [venue, state] of Object.entries(status.venues)) {
-    venues[venue] = {
-      state: state.connector.state,
-      detail: state.connector.detail,
-      booksOpen: state.books.open,
+// Rates are those since the pulse before.
+function createPulse(workers: ApiWorkers): (status: RecorderStatus | undefined) => void {
+  const before = new Map<string, { readonly messages: number; readonly at: number }>()
+  return (status) => {
+    if (status === undefined) return
+    const venues: Record<string, RecorderPulse['venues'][string]> = {}
+    const at = performance.now()
+    for (const [venue, { connector, books, counts, messages }] of Object.entries(status.venues)) {
+      const last = before.get(venue) ?? { messages, at: at - PULSE_MS }
+      before.set(venue, { messages, at })
+      const { observations, trades, samples, gaps, quarantined } = counts
+      venues[venue] = {
+        state: connector.state,
+        detail: connector.detail,
+        booksOpen: books.open,
+        capture: {
+          markets: connector.markets,
+          books: books.tracks,
+          sockets: connector.sockets.filter(({ connected }) => connected).length,
+          messages,
+          messagesPerSecond: ((messages - last.messages) * 1000) / Math.max(1, at - last.at),
+          observations,
+          trades,
+          samples,
+          gaps,
+          quarantined,
+          ...(connector.quota === undefined ? {} : { quota: connector.quota }),
+        },
+      }
     }
+    workers.pulse({
+      venues,
+      lagP50Ms: status.lag.p50Ms,
+      lagP99Ms: status.lag.p99Ms,
+      isDiskFull: status.diskFull,
+    })
   }
-  workers.pulse({
-    venues,
-    lagP50Ms: status.lag.p50Ms,
-    lagP99Ms: status.lag.p99Ms,
-    isDiskFull: status.diskFull,
-  })
 }
 
 // Three lines that work from the first second on.

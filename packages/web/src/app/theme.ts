@@ -17,7 +17,7 @@ export function startTheme(): void {
   const apply = (): void => {
     const isDark = theme.peek() === 'dark' || (theme.peek() === 'auto' && dark.matches)
     document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light'
-    paint.value++
+    paint.value = paint.peek() + 1
   }
   dark.addEventListener('change', apply)
   effect(() => {

@@ -15,6 +15,12 @@ export function padDecimal(text: string, places: number): string {
   return text.padEnd(point + 1 + places, '0')
 }
 
+/** A price with at least its cents: `0.5` is `0.50`, `0.485` stays. */
+export function printPrice(value: DecimalJson | null | undefined): string {
+  const text = printDecimal(value)
+  return text === '–' ? text : padDecimal(text, 2)
+}
+
 /** How many decimals the longest of the texts has. */
 export function placesOf(texts: Iterable<string>): number {
   let places = 0

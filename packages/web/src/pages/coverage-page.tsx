@@ -144,6 +144,9 @@ function DatasetRow(props: {
       <div class="calendar" role="group" aria-label={`${nameOf(dataset)}, by day`}>
         {weeks.map((week, index) => (
           <div class="week" key={index}>
+            <span class="month" aria-hidden="true">
+              {monthOf(week, index)}
+            </span>
             {week.map((cell, place) =>
               cell === undefined ? (
                 <span key={place} class="day none" />
@@ -168,6 +171,15 @@ function DatasetRow(props: {
       </div>
     </div>
   )
+}
+
+// The name of a month above the week in which it begins.
+function monthOf(week: readonly (CalendarCell | undefined)[], index: number): string {
+  const first = week.find((cell) => cell?.day.endsWith('-01') === true)
+  const shown = first ?? (index === 0 ? week.find((cell) => cell !== undefined) : undefined)
+  if (shown === undefined) return ''
+  const day = new Date(`${shown.day}T00:00:00Z`)
+  return day.toLocaleString('en', { month: 'short', timeZone: 'UTC' })
 }
 
 function labelOf({ day, state, share, row }: CalendarCell): string {

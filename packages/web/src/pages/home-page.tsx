@@ -41,7 +41,14 @@ export function HomePage() {
     [panel],
     found.length === 0 ? EVERY_MS : undefined,
   )
-  const quotes = useMemo(() => new ListQuotes(panel.client), [panel])
+  const quotes = useMemo(
+    () =>
+      new ListQuotes(panel.client, async (signal) => {
+        const params = { status: 'open', order: 'desc', limit: 100 } as const
+        return (await panel.client.markets(params, { signal }).page()).data
+      }),
+    [panel],
+  )
   useEffect(() => () => quotes.close(), [quotes])
   const [first] = found
   return (
@@ -109,7 +116,7 @@ function Featured({ market }: { readonly market: ListedMarketJson }) {
         </span>
       </div>
       <div class="featured-grid">
-        <Heatmap store={store} height={360} />
+        <Heatmap store={store} height={540} />
         <Ladders session={session} />
       </div>
     </PanelBox>

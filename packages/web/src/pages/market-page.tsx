@@ -4,7 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { rewriteAddress } from '../app/router.ts'
 import { quoteOf, complementOf } from '../model/book.ts'
-import { printDecimal, printShort } from '../model/decimal.ts'
+import { printDecimal, printPrice, printShort } from '../model/decimal.ts'
 import { toPriceLines } from '../model/history.ts'
 import { microsOrAbsent, MINUTE, printSeconds, printSpan } from '../model/time.ts'
 import { ChartStore } from '../session/chart-store.ts'
@@ -64,6 +64,18 @@ export function MarketPage(props: {
       <div class="market-grid">
         <div class="market-main">
           <Charts store={store} />
+          <div class="market-more">
+            <PanelBox title="Status and resolution" calls={session.panels.revisions.calls}>
+              <Timeline session={session} />
+            </PanelBox>
+            <PanelBox title="Gaps" calls={session.panels.gaps.calls}>
+              <GapTable
+                gaps={store.gaps.value}
+                now={session.present.value}
+                onPick={(time) => session.seek(time)}
+              />
+            </PanelBox>
+          </div>
         </div>
         <div class="market-side">
           <PanelBox title="Order book" calls={session.panels.book.calls} class="book-panel">
@@ -74,18 +86,6 @@ export function MarketPage(props: {
           </PanelBox>
           <PanelBox title="Executions" calls={session.panels.trades.calls}>
             <TradeList session={session} />
-          </PanelBox>
-        </div>
-        <div class="market-more">
-          <PanelBox title="Status and resolution" calls={session.panels.revisions.calls}>
-            <Timeline session={session} />
-          </PanelBox>
-          <PanelBox title="Gaps" calls={session.panels.gaps.calls}>
-            <GapTable
-              gaps={store.gaps.value}
-              now={session.present.value}
-              onPick={(time) => session.seek(time)}
-            />
           </PanelBox>
           {session.record.value !== undefined && (
             <PanelBox title="Identifiers" calls={session.panels.market.calls}>
@@ -132,9 +132,9 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
       </div>
       <dl class="head-facts">
         <Fact name="Status" value={<StatusWord status={record?.status} />} />
-        <Fact name={`${view?.label ?? 'Yes'} bid`} value={quote?.bid ?? '–'} class="bid" />
-        <Fact name={`${view?.label ?? 'Yes'} ask`} value={quote?.ask ?? '–'} class="ask" />
-        <Fact name="Spread" value={quote?.spread ?? '–'} />
+        <Fact name={`${view?.label ?? 'Yes'} bid`} value={printPrice(quote?.bid)} class="bid" />
+        <Fact name={`${view?.label ?? 'Yes'} ask`} value={printPrice(quote?.ask)} class="ask" />
+        <Fact name="Spread" value={printPrice(quote?.spread)} />
         <Fact
           name={`Volume${units === undefined ? '' : `, ${units.volume_unit}`}`}
           value={
@@ -260,7 +260,7 @@ function Charts({ store }: { readonly store: ChartStore }) {
           </div>
         }
       >
-        <Heatmap store={store} height={320} />
+        <Heatmap store={store} height={session.ref.venue === 'venuea' ? 320 : 420} />
         {store.trouble.value !== undefined && <TroubleNote trouble={store.trouble.value} />}
       </PanelBox>
       {session.ref.venue === 'venuea' && <SamplesPanel store={store} />}

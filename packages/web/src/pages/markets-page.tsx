@@ -16,7 +16,10 @@ export function MarketsPage({ filters }: { readonly filters: MarketFilters }) {
   const mark = `${key.value} ${JSON.stringify(filters)}`
   const { list, quotes } = useMemo(() => {
     const made = new MarketList(filters)
-    return { list: made, quotes: new ListQuotes(made.panel.client) }
+    return {
+      list: made,
+      quotes: new ListQuotes(made.panel.client, (signal) => made.refresh(signal)),
+    }
   }, [mark])
   useEffect(
     () => () => {

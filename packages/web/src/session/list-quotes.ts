@@ -11,8 +11,13 @@ export type Quote = {
   readonly last: string | null
 }
 
+/** Asks for rows of the list again, with their quotes. */
+export type Refresh = (signal: AbortSignal) => Promise<readonly ListedMarketJson[]>
+
 const SETTLE_MS = 250
 const CONFLATE_MS = 500
+const REFRESH_MS = 2500
+const MOST_FOLLOWED = 60
 
 /** Keeps the quotes of the rows that are seen up to date. */
 export class ListQuotes {
@@ -23,9 +28,15 @@ export class ListQuotes {
   private timer: ReturnType<typeof setTimeout> | undefined
   private frame = 0
   private readonly next = new Map<string, Quote>()
+  private readonly refresh: Refresh
+  private refreshTimer: ReturnType<typeof setTimeout> | undefined
+  private readonly stopping = new AbortController()
+  /** Subscriptions that the plan allows; the welcome tells. */
+  private most = MOST_FOLLOWED
 
-  constructor(client: PriorbookClient) {
+  constructor(client: PriorbookClient, refresh: Refresh) {
     this.client = client
+    this.refresh = refresh
   }
 
   /** Follows these rows from now on; those that scroll by are not worth a subscription. */
@@ -39,7 +50,9 @@ export class ListQuotes {
   }
 
   close(): void {
+    this.stopping.abort()
     clearTimeout(this.timer)
+    clearTimeout(this.refreshTimer)
     cancelAnimationFrame(this.frame)
     this.link.peek()?.stop()
   }
@@ -50,10 +63,10 @@ export class ListQuotes {
       this.link.value = undefined
       return
     }
-    let turn = 0
+    const followed = rows.slice(0, this.most)
     this.link.value = openLiveLink(
       this.client,
-      rows.map(({ venue, market_id }) => ({
+      followed.map(({ venue, market_id }) => ({
         venue,
         market_id,
         depth: 1,
@@ -63,17 +76,36 @@ export class ListQuotes {
         time_format: 'epoch_us',
       })),
       (message) => this.hear(message, rows),
-      // Without a socket one market after another is asked for, so that a plan's rate is not used up.
-      async (signal) => {
-        const row = rows[turn++ % rows.length]!
-        const { data } = await this.client.market(row).latest({ depth: 1 }, { signal })
-        const [book] = data
-        if (book !== undefined) this.put(row, quoteOfRow(book))
-      },
+      () => this.askAgain(),
     )
+    clearTimeout(this.refreshTimer)
+    if (followed.length < rows.length) this.askLater()
+  }
+
+  // What the plan does not let be followed is asked for now and then, all of it at once.
+  private askLater(): void {
+    this.refreshTimer = setTimeout(() => {
+      void this.askAgain()
+        .catch(() => undefined)
+        .then(() => this.stopping.signal.aborted || this.askLater())
+    }, REFRESH_MS)
+  }
+
+  private async askAgain(): Promise<void> {
+    for (const row of await this.refresh(this.stopping.signal)) {
+      this.put(row, { ...quoteOfRow(row), last: textOf(row.last_price) })
+    }
   }
 
   private hear(message: LiveMessage, rows: readonly ListedMarketJson[]): void {
+    if (
+      message.type === 'welcome' &&
+      message.limits.subscriptions < Math.min(rows.length, this.most)
+    ) {
+      this.most = message.limits.subscriptions
+      queueMicrotask(() => this.follow(rows))
+      return
+    }
     if (message.type !== 'snapshot' && message.type !== 'update' && message.type !== 'trade') return
     const { row } = message
     const market = rows.find((one) => one.market_id === row.market_id && one.venue === row.venue)

@@ -67,6 +67,14 @@ export class MarketList {
     if (isSortable && this.hasMore.peek() && this.trouble.peek() === undefined) void this.more()
   }
 
+  /** The first rows as they are now. */
+  async refresh(signal: AbortSignal): Promise<readonly ListedMarketJson[]> {
+    const page = await this.panel.client
+      .markets({ ...this.params(), limit: FIRST }, { signal })
+      .page()
+    return page.data
+  }
+
   close(): void {
     this.stopping.abort()
   }

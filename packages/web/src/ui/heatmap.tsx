@@ -143,7 +143,7 @@ function toImage(grid: HeatGrid): HTMLCanvasElement {
 function ramp(low: string, high: string): Uint32Array {
   const [a, b] = [channels(low), channels(high)]
   return Uint32Array.from({ length: LEVELS }, (_, index) => {
-    const part = (index / (LEVELS - 1)) ** 1.6
+    const part = (index / (LEVELS - 1)) ** 2.1
     const mix = (channel: 0 | 1 | 2): number =>
       Math.round(a[channel] + (b[channel] - a[channel]) * part)
     return (255 << 24) | (mix(2) << 16) | (mix(1) << 8) | mix(0)

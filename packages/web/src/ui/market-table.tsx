@@ -2,7 +2,7 @@ import type { ListedMarketJson } from '@priorbook/sdk/client'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { printPlace } from '../model/place.ts'
 import { coverageBar } from '../model/market-sort.ts'
-import { printCount, printDecimal, printShort } from '../model/decimal.ts'
+import { printCount, printDecimal, printPrice, printShort } from '../model/decimal.ts'
 import { microsOrAbsent, printSeconds, printSpan } from '../model/time.ts'
 import type { ListQuotes, Quote } from '../session/list-quotes.ts'
 import { nameOf } from '../session/list-quotes.ts'
@@ -119,19 +119,19 @@ function MarketRow(props: {
       </span>
       <span role="cell" class="num bid">
         <b>Bid </b>
-        {printDecimal(bid)}
+        {printPrice(bid)}
       </span>
       <span role="cell" class="num ask">
         <b>Ask </b>
-        {printDecimal(ask)}
+        {printPrice(ask)}
       </span>
       <span role="cell" class="num">
         <b>± </b>
-        {printDecimal(spread)}
+        {printPrice(spread)}
       </span>
       <span role="cell" class="num">
         <b>Last </b>
-        {printDecimal(last)}
+        {printPrice(last)}
       </span>
       <span role="cell" class="num volume">
         {row.volume === null ? '–' : printShort(printDecimal(row.volume))}

@@ -3,7 +3,7 @@ import { GAP_REASONS, printMicros, type Gap, type VenueId } from '@priorbook/sdk
 import type { Store } from '../../store/store.ts'
 import { defineRoute } from '../kit/route.ts'
 import { callerOf } from './caller.ts'
-import type { RecorderPulse } from './desk.ts'
+import type { RecorderPulse, VenuePulse } from './desk.ts'
 
 const DAYS = 7
 const DAY = 86_400_000_000
@@ -24,6 +24,32 @@ const INCIDENT = Type.Object(
   },
   { additionalProperties: false },
 )
+const QUOTA = Type.Object(
+  {
+    limit: Type.Integer(),
+    window_ms: Type.Integer(),
+    used: Type.Integer(),
+    refused: Type.Integer(),
+  },
+  { additionalProperties: false },
+)
+const CAPTURE = Type.Object(
+  {
+    markets: Type.Integer(),
+    books: Type.Integer(),
+    books_open: Type.Integer(),
+    sockets: Type.Integer(),
+    messages: Type.Integer(),
+    messages_per_second: Type.Number(),
+    observations: Type.Integer(),
+    trades: Type.Integer(),
+    samples: Type.Integer(),
+    gaps: Type.Integer(),
+    quarantined: Type.Integer(),
+    quota: Type.Union([QUOTA, Type.Null()]),
+  },
+  { additionalProperties: false },
+)
 const VENUE = Type.Object(
   {
     venue: Type.String(),
@@ -36,6 +62,7 @@ const VENUE = Type.Object(
     instruments: Type.Integer(),
     last_received_time: TEXT_OR_NULL,
     open_gaps: Type.Integer(),
+    capture: Type.Union([CAPTURE, Type.Null()]),
   },
   { additionalProperties: false },
 )
@@ -46,7 +73,7 @@ export const statusRoute = defineRoute({
   address: '/v3/status',
   tag: 'Service',
   summary: 'How the service is doing, with incidents',
-  description: `Per venue: whether it is being recorded and when something last arrived. Incidents are gaps of whole venues, open ones and those of the last ${DAYS} days. Gaps of single markets: /v3/gaps.`,
+  description: `Per venue: whether it is being recorded, when something last arrived, and what the recorder counts. Incidents are gaps of whole venues, open ones and those of the last ${DAYS} days. Gaps of single markets: /v3/gaps.`,
   path: {},
   query: {},
   data: Type.Object(
@@ -153,6 +180,34 @@ function venueRow(state: VenueState, recorder: RecorderPulse | undefined) {
     instruments,
     last_received_time: lastReceived === 0 ? null : printMicros(lastReceived as Gap['start']),
     open_gaps: openGaps,
+    capture: live?.capture === undefined ? null : captureRow(live.capture, live.booksOpen),
+  }
+}
+
+function captureRow(capture: VenuePulse, booksOpen: number) {
+  const { markets, books, sockets, messages, quota } = capture
+  const { observations, trades, samples, gaps, quarantined } = capture
+  return {
+    markets,
+    books,
+    books_open: booksOpen,
+    sockets,
+    messages,
+    messages_per_second: round(capture.messagesPerSecond),
+    observations,
+    trades,
+    samples,
+    gaps,
+    quarantined,
+    quota:
+      quota === undefined
+        ? null
+        : {
+            limit: quota.limit,
+            window_ms: quota.windowMs,
+            used: quota.used,
+            refused: quota.refused,
+          },
   }
 }
 

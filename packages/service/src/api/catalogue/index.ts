@@ -1,6 +1,7 @@
 import type { Route } from '../kit/route.ts'
 import { AUDIT_ROUTES } from './audit.ts'
 import { COVERAGE_ROUTE } from './coverage.ts'
+import { COVERAGE_CALENDAR_ROUTE } from './coverage-calendar.ts'
 import { EXECUTION_ROUTES } from './execution.ts'
 import { GAPS_ROUTE } from './gaps.ts'
 import { MARKET_LIST_ROUTES } from './market-lists.ts'
@@ -18,6 +19,7 @@ export const CATALOGUE_ROUTES: readonly Route[] = [
   ...TIMESERIES_ROUTES,
   GAPS_ROUTE,
   COVERAGE_ROUTE,
+  COVERAGE_CALENDAR_ROUTE,
   ...EXECUTION_ROUTES,
   ...AUDIT_ROUTES,
 ]
