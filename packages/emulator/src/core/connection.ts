@@ -34,6 +34,13 @@ export type ConnectionParts = {
 
 type Frame = { readonly text: string; readonly payloads: readonly Payload[] | undefined }
 
+/** A frame and what becomes of it when its turn comes. */
+type Fated = Frame & {
+  readonly delivered: Delivery
+  /** What goes out in its place. */
+  readonly spoiled?: { readonly text: string; readonly variant: string }
+}
+
 /** A client that is this far behind is cut, as the venues do. */
 const MAX_BEHIND_BYTES = 64 * 1024 * 1024
 /** A frame that waits for a successor waits no longer than this. */
@@ -43,7 +50,7 @@ const HOLD_MS = 250
 export function createConnection(parts: ConnectionParts): Connection {
   const { id, venue, faults, truth, random } = parts
   const early: Frame[] = []
-  const late: (Frame & { readonly due: number })[] = []
+  const late: (Fated & { readonly due: number })[] = []
   let socket: WebSocket | undefined
   let frozen = false
   let held: Frame | undefined
@@ -71,62 +78,86 @@ export function createConnection(parts: ConnectionParts): Connection {
     )
   }
 
+  /** Lets a frame meet its fate. */
+  function settle(frame: Fated): void {
+    const { delivered, spoiled } = frame
+    if (delivered === 'dropped' || delivered === 'stalled') note(frame, delivered)
+    else put(frame, delivered, spoiled?.text, spoiled?.variant)
+  }
+
   function release(): void {
     clearTimeout(holdTimer)
     const frame = held
     held = undefined
-    if (frame !== undefined) put(frame, 'reordered')
+    if (frame === undefined) return
+    if (late.length > 0) queue({ ...frame, delivered: 'reordered' }, 0)
+    else put(frame, 'reordered')
   }
 
-  function queue(frame: Frame, delayMs: number): void {
-    // Never before one that already waits: slow keeps the order.
+  // Whatever becomes of a frame, it becomes of it after those before it: slow keeps the order.
+  function queue(frame: Fated, delayMs: number): void {
     const due = Math.max(performance.now() + delayMs, late.at(-1)?.due ?? 0)
-    late.push({ ...frame, due })
+    late.push({
+      ...frame,
+      due,
+      delivered: frame.delivered === 'sent' ? 'delayed' : frame.delivered,
+    })
     lateTimer ??= setTimeout(drain, delayMs)
   }
 
   function drain(): void {
     lateTimer = undefined
     const now = performance.now()
-    while (late.length > 0 && late[0]!.due <= now) put(late.shift()!, 'delayed')
+    while (late.length > 0 && late[0]!.due <= now) settle(late.shift()!)
     if (late.length > 0) lateTimer = setTimeout(drain, Math.max(1, late[0]!.due - now))
   }
 
+  /** What waits is never put on the wire. */
+  function lose(delivered: 'dropped' | 'stalled'): void {
+    clearTimeout(holdTimer)
+    clearTimeout(lateTimer)
+    lateTimer = undefined
+    for (const frame of late.splice(0)) note(frame, delivered)
+    if (held !== undefined) note(held, delivered)
+    held = undefined
+  }
+
   function throughFaults(frame: Frame): void {
-    const { payloads, text } = frame
+    const { payloads } = frame
     const keys = payloads?.map((payload) => payload.key)
-    if (payloads !== undefined) {
-      if (faults.strike('stall', venue, id, keys)) return note(frame, 'stalled')
-      if (faults.strike('drop', venue, id, keys)) return note(frame, 'dropped')
-      const spoil = faults.strike('malformed', venue, id, keys)
-      if (spoil !== undefined) {
-        const spoiled = malform(text, random, spoil.variant)
-        return put(frame, 'malformed', spoiled.text, spoiled.variant)
-      }
-      if (held === undefined && faults.strike('reorder', venue, id, keys)) {
-        held = frame
-        holdTimer = setTimeout(release, HOLD_MS)
-        return
-      }
-    }
+    const fated =
+      payloads === undefined ? { ...frame, delivered: 'sent' as const } : meetFault(frame, keys)
+    if (fated === undefined) return
     const slow = faults.strike('slow', venue, id, keys)
-    if (slow !== undefined || late.length > 0) return queue(frame, slow?.delayMs ?? 0)
-    put(frame, 'sent')
-    if (payloads === undefined) return
+    if (slow !== undefined || late.length > 0) return queue(fated, slow?.delayMs ?? 0)
+    settle(fated)
+    if (payloads === undefined || fated.delivered !== 'sent') return
     if (faults.strike('duplicate', venue, id, keys)) put(frame, 'duplicated')
     release()
+  }
+
+  /** Nothing for a frame that waits for its successor. */
+  function meetFault(frame: Frame, keys: readonly string[] | undefined): Fated | undefined {
+    if (faults.strike('stall', venue, id, keys)) return { ...frame, delivered: 'stalled' }
+    if (faults.strike('drop', venue, id, keys)) return { ...frame, delivered: 'dropped' }
+    const spoil = faults.strike('malformed', venue, id, keys)
+    if (spoil !== undefined) {
+      const spoiled = malform(frame.text, random, spoil.variant)
+      return { ...frame, delivered: 'malformed', spoiled }
+    }
+    if (held === undefined && faults.strike('reorder', venue, id, keys)) {
+      held = frame
+      holdTimer = setTimeout(release, HOLD_MS)
+      return undefined
+    }
+    return { ...frame, delivered: 'sent' }
   }
 
   return {
     id,
     attach(opened) {
       socket = opened
-      opened.on('close', () => {
-        clearTimeout(holdTimer)
-        clearTimeout(lateTimer)
-        late.length = 0
-        held = undefined
-      })
+      opened.on('close', () => lose('dropped'))
       for (const { text, payloads } of early.splice(0)) this.send(text, payloads)
     },
     send(text, payloads) {
@@ -145,6 +176,7 @@ export function createConnection(parts: ConnectionParts): Connection {
     pending: () => socket?.bufferedAmount ?? 0,
     freeze() {
       frozen = true
+      lose('stalled')
       socket?.pause()
     },
     get frozen() {
