@@ -13,7 +13,7 @@ type Waiting = Place & { readonly gap: Gap }
 /** The gaps of one key (an instrument, a market, a whole venue) as what opens and closes. */
 export class GapLane implements Lane {
   at: number
-  rank: number = RANK.carriedGap
+  rank: number = RANK.gapClose
   sequence = 0
   readonly index: number
   isReady = false
@@ -71,18 +71,14 @@ export class GapLane implements Lane {
     const finish = gap.end ?? Infinity
     const isEmpty = finish === gap.start
     if (gap.start >= end || finish < start || (finish === start && !isEmpty)) return
-    const isCarried = gap.start < start
-    const opening = {
-      at: Math.max(gap.start, start),
-      rank: isCarried ? RANK.carriedGap : RANK.gapOpen,
-      index,
-    }
+    // A gap of no length opens and closes before the rows of its time.
+    const rank = isEmpty ? RANK.gapClose : RANK.gapOpen
     const sequence = gap.afterSequence * 2
-    this.insert({ ...opening, sequence, gap: asOpened(gap) })
+    // What was open before the range opens where it begins.
+    const at = Math.max(gap.start, start)
+    this.insert({ at, rank, index, sequence, gap: asOpened(gap) })
     if (finish >= end) return
-    // A gap of no length closes where it opens, not before.
-    const closing = isEmpty ? opening : { at: finish, rank: RANK.gapClose, index }
-    this.insert({ ...closing, sequence: sequence + 1, gap })
+    this.insert({ at: finish, rank: RANK.gapClose, index, sequence: sequence + 1, gap })
   }
 
   private insert(edge: Waiting): void {
@@ -102,7 +98,7 @@ export class GapLane implements Lane {
       this.sequence = first!.sequence
     } else {
       this.at = Math.max(this.range.start, this.last?.start ?? 0)
-      this.rank = RANK.carriedGap
+      this.rank = RANK.gapClose
       this.sequence = 0
     }
   }

@@ -1,12 +1,10 @@
 /** The order of what happens at one time; see `ReplayEvent` of the SDK. */
 export const RANK = {
   market: 0,
-  /** A gap that was open already where the replay begins. */
-  carriedGap: 1,
-  gapClose: 2,
-  book: 3,
-  trade: 4,
-  gapOpen: 5,
+  gapClose: 1,
+  book: 2,
+  trade: 3,
+  gapOpen: 4,
 } as const
 
 /** The place of something in the order of a replay. */

@@ -22,7 +22,7 @@ const SETTLED = 60_000_000
 /** One ladder stream of a replay, with the rows that were known when the replay began. */
 export type ReplayStream = {
   readonly instrument: MarketInstrument
-  /** The place among the instruments of the replay: it decides where times tie. */
+  /** The place among the instruments of the replay, by venue and key: it decides where times tie. */
   readonly index: number
   /** The last sequence that belongs to the replay, and when the first and the last row were received. */
   readonly last: number
@@ -77,16 +77,24 @@ export async function resolveScope(
     })
   }
   const states = await selectMarkets(context, grant, order.selectors, { start, end })
+  const instruments: MarketInstrument[] = []
+  for (const { record } of states) instruments.push(...(await instrumentsOf(context, record)))
+  if (instruments.length > MOST_INSTRUMENTS) throw tooMany()
+  instruments.sort((a, b) => compareText(a.venue, b.venue) || compareText(a.key, b.key))
   const breath = new Breath()
   const streams: ReplayStream[] = []
-  for (const { record } of states) {
-    for (const instrument of await instrumentsOf(context, record)) {
-      if (streams.length === MOST_INSTRUMENTS) throw tooMany()
-      streams.push(await pinStream(context, order, instrument, streams.length, end, now))
-      await breath.take()
-    }
+  for (const [index, instrument] of instruments.entries()) {
+    streams.push(await pinStream(context, order, instrument, index, end, now))
+    await breath.take()
   }
-  return { start, end, streams, markets: states.map(toMarket), notices }
+  const markets = states.map(toMarket)
+  markets.sort((a, b) => compareText(a.venue, b.venue) || compareText(a.marketId, b.marketId))
+  return { start, end, streams, markets, notices }
+}
+
+/** Compares by code units, the same everywhere and as the SDK does. */
+export function compareText(left: string, right: string): number {
+  return left < right ? -1 : +(left > right)
 }
 
 async function pinStream(

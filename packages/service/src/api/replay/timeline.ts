@@ -8,7 +8,7 @@ import { LaneHeap } from './lane.ts'
 import { MarketLane } from './market-lane.ts'
 import type { ReplayOrder } from './request.ts'
 import type { RowBudget } from './row-budget.ts'
-import type { ReplayScope, ReplayStream } from './scope.ts'
+import { compareText, type ReplayScope, type ReplayStream } from './scope.ts'
 import { TradeLane, type TradePlace } from './trade-lane.ts'
 
 /** What comes next in a replay: some rows of one instrument, or one other thing. */
@@ -128,7 +128,7 @@ function takeOther(lane: TradeLane | MarketLane | GapLane): TimelineItem {
   return { kind: 'market', at, state: lane.take() }
 }
 
-/** The keys under which something may be missing: instruments, then markets, then whole venues. */
+/** The keys under which something may be missing: by venue its instruments, then its markets, then all of it. */
 function gapKeysOf(scope: ReplayScope): readonly { venue: VenueId; key: string }[] {
   const keys = new Map<string, { venue: VenueId; key: string }>()
   const add = (venue: VenueId, key: string): void => {
@@ -138,5 +138,6 @@ function gapKeysOf(scope: ReplayScope): readonly { venue: VenueId; key: string }
   for (const { instrument } of scope.streams) add(instrument.venue, instrument.key)
   for (const { venue, marketId } of scope.markets) add(venue, marketId)
   for (const { venue } of scope.markets) add(venue, '')
-  return [...keys.values()]
+  // A stable sort.
+  return [...keys.values()].sort((a, b) => compareText(a.venue, b.venue))
 }
