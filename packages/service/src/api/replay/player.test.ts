@@ -198,11 +198,11 @@ describe('a reader of a replay', () => {
     expect(out.last).toMatchObject({ state: 'stopped' })
   })
 
-  it('shares the loop with others', async () => {
+  it.each(['max', 100_000] as const)('shares the loop with others (%s)', async (speed) => {
     const context = createContext(await createStore(5000))
     const outs = [new Recorded(), new Recorded(), new Recorded()]
     const turns: number[] = []
-    const replays = await Promise.all(outs.map((out) => open(context, RANGE, out)))
+    const replays = await Promise.all(outs.map((out) => open(context, { ...RANGE, speed }, out)))
     for (const [index, out] of outs.entries()) {
       out.onMessage = () => {
         if (turns.at(-1) !== index) turns.push(index)

@@ -31,6 +31,8 @@ export class Player implements Replay {
   private readonly sent = new SentRows()
   private isPaused = false
   private isOver = false
+  /** False until the first rows are at hand, at the start and after a seek. */
+  private isRolling = false
   private sought: number | undefined
   /** Recorded time and clock that belong together; both move on at every start, resume and seek. */
   private anchor: { readonly place: number; readonly now: number }
@@ -94,6 +96,7 @@ export class Player implements Replay {
     }
     this.sought = time
     this.reached = time
+    this.isRolling = false
     this.anchor = { place: time, now: this.clock.now() }
     this.tell('sought', time)
     this.wake?.()
@@ -109,7 +112,7 @@ export class Player implements Replay {
   /** Where the replay stands in recorded time. */
   private get place(): number {
     if (this.order.speed === Infinity) return this.reached
-    if (this.isPaused) return this.anchor.place
+    if (this.isPaused || !this.isRolling) return this.anchor.place
     const { place, now } = this.anchor
     const passed = (this.clock.now() - now) * 1000 * this.order.speed
     return Math.min(this.scope.end, Math.max(this.reached, Math.floor(place + passed)))
@@ -143,7 +146,6 @@ export class Player implements Replay {
     this.writer.restart()
     const { store, scope, order, budget } = this
     const timeline = new Timeline(store, scope, order.datasets, budget, start)
-    let isFirst = true
     try {
       for (;;) {
         const items = await timeline.next(this.writer.rowsFor(STEP_BYTES))
@@ -156,12 +158,12 @@ export class Player implements Replay {
         }
         const batch = this.writer.write(items)
         // The first look into the store may take a while; the clock runs from when it is done.
-        if (isFirst && !this.isPaused) this.anchor = { place: start, now: this.clock.now() }
-        isFirst = false
+        if (!this.isRolling) this.anchor = { place: start, now: this.clock.now() }
+        this.isRolling = true
         await this.send(batch)
         if (this.isOver) return undefined
         if (this.sought !== undefined) return this.sought
-        if (order.speed === Infinity) await turn()
+        await turn()
       }
     } finally {
       timeline.close()
