@@ -29,6 +29,7 @@ import {
   DEMO_STREAM_PATH,
   isStreamUpgrade,
   type StreamOptions,
+  type StreamServer,
 } from './stream/index.ts'
 import { serveWeb } from './web/serve-web.ts'
 import type { WebFiles } from './web/web-files.ts'
@@ -59,6 +60,8 @@ export type ApiServerOptions = {
 /** A server of the interface. */
 export type ApiServer = {
   readonly fastify: FastifyInstance
+  /** How its sockets are doing. */
+  readonly stream: Pick<StreamServer, 'pulse'>
   /** Listens and gives the address. */
   listen(at: {
     readonly host: string
@@ -180,6 +183,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     limits: (keyId, plan) => access.limiter.look(keyId, plan, now() / 1000),
     usage: (keyId, firstDay) => access.usage.read(keyId, firstDay),
     recorder: () => options.recorder?.(),
+    stream: () => stream.pulse(),
     document: documents,
   }
   const context: ApiContext = {
@@ -266,6 +270,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
 
   return {
     fastify: app,
+    stream,
     async listen({ host, port, reusePort = false }) {
       await app.listen({ host, port, ...(reusePort ? { reusePort } : {}) })
       const bound = (app.server.address() as AddressInfo).port

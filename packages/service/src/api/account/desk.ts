@@ -1,6 +1,7 @@
 import type { LimitState } from '../auth/limiter.ts'
 import type { Plan } from '../auth/plans.ts'
 import type { UsageRow } from '../auth/usage.ts'
+import type { StreamPulse } from '../stream/index.ts'
 
 /** What the recorder of this installation says of itself, where there is one. */
 export type RecorderPulse = {
@@ -47,6 +48,8 @@ export interface AccountDesk {
   usage(keyId: string, firstDay: number): readonly UsageRow[]
   /** Undefined where nothing is recorded by this installation. */
   recorder(): RecorderPulse | undefined
+  /** The sockets of the process that answers. */
+  stream(): StreamPulse
   /** The OpenAPI document, llms.txt and the pages of the docs. */
   document(name: 'openapi' | 'llms' | 'docs' | 'errors' | 'home'): string
 }

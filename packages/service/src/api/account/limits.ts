@@ -14,7 +14,7 @@ export const limitsRoute = defineRoute({
   tag: 'Account',
   summary: 'Every limit of the key, and what is left of it',
   description:
-    'Rate limits hold over any span of a second or a minute, for all connections together. This request counts as well.',
+    'Rate limits hold over any span of a second or a minute, for all connections together. This request counts as well. `stream`: connections of the key, and what one connection may have.',
   path: {},
   query: {},
   data: Type.Object(
@@ -39,6 +39,15 @@ export const limitsRoute = defineRoute({
       intervals: Type.Array(Type.String()),
       bulk_days: Type.Union([Type.Integer(), Type.Null()]),
       history_days: Type.Union([Type.Integer(), Type.Null()]),
+      stream: Type.Object(
+        {
+          connections: Type.Integer(),
+          subscriptions: Type.Integer(),
+          instruments: Type.Integer(),
+          replays: Type.Integer(),
+        },
+        { additionalProperties: false },
+      ),
       address_bytes: Type.Integer(),
       header_bytes: Type.Integer(),
     },
@@ -63,6 +72,7 @@ export const limitsRoute = defineRoute({
       intervals: Object.keys(INTERVALS),
       bulk_days: terms.features.includes('bulk_beyond_31_days') ? null : BULK_DAYS,
       history_days: terms.days,
+      stream: terms.stream,
       address_bytes: ADDRESS_BYTES,
       header_bytes: HEADER_BYTES,
     }

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { GAP_REASONS, printMicros, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import type { Store } from '../../store/store.ts'
 import { defineRoute } from '../kit/route.ts'
+import type { StreamPulse } from '../stream/index.ts'
 import { callerOf } from './caller.ts'
 import type { RecorderPulse, VenuePulse } from './desk.ts'
 
@@ -50,6 +51,15 @@ const CAPTURE = Type.Object(
   },
   { additionalProperties: false },
 )
+const STREAM = Type.Object(
+  {
+    connections: Type.Integer(),
+    subscriptions: Type.Integer(),
+    instruments: Type.Integer(),
+    messages_per_second: Type.Number(),
+  },
+  { additionalProperties: false },
+)
 const VENUE = Type.Object(
   {
     venue: Type.String(),
@@ -73,7 +83,7 @@ export const statusRoute = defineRoute({
   address: '/v3/status',
   tag: 'Service',
   summary: 'How the service is doing, with incidents',
-  description: `Per venue: whether it is being recorded, when something last arrived, and what the recorder counts. Incidents are gaps of whole venues, open ones and those of the last ${DAYS} days. Gaps of single markets: /v3/gaps.`,
+  description: `Per venue: whether it is being recorded, when something last arrived, and what the recorder counts. Incidents are gaps of whole venues, open ones and those of the last ${DAYS} days. Gaps of single markets: /v3/gaps. The sockets of the stream are those of the process that answers.`,
   path: {},
   query: {},
   data: Type.Object(
@@ -94,6 +104,7 @@ export const statusRoute = defineRoute({
         ),
         Type.Null(),
       ]),
+      stream: Type.Union([STREAM, Type.Null()]),
       venues: Type.Array(VENUE),
       incidents: Type.Array(INCIDENT),
     },
@@ -103,6 +114,7 @@ export const statusRoute = defineRoute({
     const { store, now, desk } = context
     const caller = callerOf(grant)
     const recorder = desk?.recorder()
+    const stream = desk?.stream()
     const seen = caller.terms.venues.filter((venue) => caller.allowsVenue(venue))
     const states = await Promise.all(seen.map((venue) => look(store, venue, now())))
     const venues = states.map((state) => venueRow(state, recorder))
@@ -119,6 +131,7 @@ export const statusRoute = defineRoute({
               lag_p99_ms: round(recorder.lagP99Ms),
               disk_full: recorder.isDiskFull,
             },
+      stream: stream === undefined ? null : streamRow(stream),
       venues,
       incidents,
     }
@@ -209,6 +222,10 @@ function captureRow(capture: VenuePulse, booksOpen: number) {
             refused: quota.refused,
           },
   }
+}
+
+function streamRow({ connections, subscriptions, instruments, messagesPerSecond }: StreamPulse) {
+  return { connections, subscriptions, instruments, messages_per_second: messagesPerSecond }
 }
 
 function incidentRow({ venue, reason, start, end, detail }: Gap) {
