@@ -54,7 +54,8 @@ export function explainError(error: unknown, url: string): Explained {
 function explainApi(error: PriorbookApiError): Explained {
   const { code, status, message, requestId } = error
   const allowed = error.allowed === undefined ? undefined : `One of ${error.allowed.join(', ')}.`
-  const hint = error.hint ?? allowed ?? ADVICE[code]
+  // What to do on the command line is not what to do with a header.
+  const hint = ADVICE[code] ?? error.hint ?? allowed
   const more = { message, code, requestId, hint }
   if (status === 401 || status === 403) return { ...more, exit: 'refused' }
   if (status === 404) return { ...more, exit: 'not_found' }

@@ -77,6 +77,8 @@ function connect(url: string, options: OptionValues, io: CliIo): PriorbookClient
   return createClient({
     url,
     demo: options['demo'] === true,
+    // Somebody waits: a second or two, not ten.
+    retries: 3,
     ...(key === undefined || key === '' ? {} : { key: key.trim() }),
     onRetry({ error, delayMs }) {
       if (isQuiet) return

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { crc32 } from 'node:zlib'
-import { isVenueId, VENUE_IDS } from '../domain/index.ts'
+import { isVenueId, PriorbookError, VENUE_IDS } from '../domain/index.ts'
 import { replayFiles } from '../replay/replay-node.ts'
 import type { FileFormat, LadderJson } from '../client/index.ts'
 import { CliError } from './exit-codes.ts'
@@ -214,9 +214,20 @@ export function splitCsv(line: string): string[] {
 async function readTape(
   path: string,
   rows: RowChecks,
-  _findings: Finding[],
+  findings: Finding[],
   signal: AbortSignal,
 ): Promise<boolean> {
+  try {
+    await replayTape(path, rows, signal)
+    findings.push({ check: 'container', isGood: true, detail: 'frames, chunks and hash hold' })
+  } catch (error) {
+    if (!(error instanceof PriorbookError)) throw error
+    findings.push({ check: 'container', isGood: false, detail: error.message })
+  }
+  return true
+}
+
+async function replayTape(path: string, rows: RowChecks, signal: AbortSignal): Promise<void> {
   for await (const batch of replayFiles([path], { signal })) {
     for (const event of batch) {
       switch (event.kind) {
@@ -251,7 +262,6 @@ async function readTape(
       }
     }
   }
-  return true
 }
 
 function addRow(rows: RowChecks, value: Readonly<Record<string, unknown>>, line: number): void {
