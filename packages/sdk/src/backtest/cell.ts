@@ -83,7 +83,7 @@ export class Cell extends CellDesk {
     if (at > cell.expireAt) {
       cell.expireAt = Infinity
       for (const level of cell.levels.values()) {
-        level.expire(at, track.sizeAt(level.side, level.price))
+        level.expire(at)
         cell.expireAt = Math.min(cell.expireAt, level.expiresAt)
       }
     }

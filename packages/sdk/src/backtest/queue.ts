@@ -21,7 +21,7 @@ export type OnQueueFill<Order> = (
   evidence: 'print_at_level' | 'print_through' | 'snapshot_inferred',
 ) => void
 
-type Shrink = { readonly at: number; readonly base: number; size: number }
+type Shrink = { readonly at: number; readonly base: number; readonly after: number; size: number }
 
 /**
  * Our resting orders at one price of one side, with what the tape says about the queue there.
@@ -64,19 +64,21 @@ export class RestingLevel<Order extends Queued> {
     this.prepaid -= explained
     size -= explained
     if (size === 0) return
-    this.waiting.push({ at, base: before + this.waitingSize, size })
+    this.waiting.push({ at, base: before + this.waitingSize, after, size })
     this.waitingSize += size
   }
 
   /** Treats shrinks that no print explained in time as cancels. */
-  expire(at: number, displayed: number): void {
+  expire(at: number): void {
     const { waiting } = this
     while (waiting.length > 0 && waiting[0]!.at + this.lag < at) {
       const shrink = waiting.shift()!
       this.waitingSize -= shrink.size
       for (const order of this.orders) {
-        if (order.enteredAt <= shrink.at) this.giveWay(order, shrink)
-        order.ahead = Math.min(order.ahead, displayed + this.waitingSize)
+        if (order.enteredAt > shrink.at) continue
+        this.giveWay(order, shrink)
+        // Nobody can stand in front who was not displayed.
+        order.ahead = Math.min(order.ahead, shrink.after)
       }
     }
   }

@@ -1,5 +1,6 @@
 /** The report of a run: JSON, CSV and a page. */
 export type { Baseline } from './baselines.ts'
+export { hashReport, printReport } from './hash.ts'
 export type { Confidence } from './bootstrap.ts'
 export type { Calibration, CalibrationBucket } from './calibration.ts'
 export {

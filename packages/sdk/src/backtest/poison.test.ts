@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import type { Gap, MarketRecord, Micros } from '../domain/index.ts'
+import type { ReplayBatch, ReplayEvent } from '../replay/index.ts'
+import { BookColumns, Ladder } from '../tape/index.ts'
+import { createRandom } from './random.ts'
+import { randomStrategy, randomTape } from './random-tape.testing.ts'
+import { backtest } from './run.ts'
+import type { Strategy } from './strategy.ts'
+
+const rounds = process.env['PRIORBOOK_FULL'] === '1' ? 1000 : 60
+
+/** Notes everything that a strategy sees and does, as text, with its time. */
+function witness(lines: [at: number, line: string][]): Strategy {
+  const inner = randomStrategy()
+  const say = (at: number, ...words: unknown[]): void =>
+    void lines.push([at, JSON.stringify(words)])
+  return {
+    ...inner,
+    onBook(book, context) {
+      const { now } = context
+      say(now, 'book', book.market.id, book.sequence, book.bids(), book.asks(), book.market.status)
+      const order = (request: Parameters<typeof context.order>[0]): number => {
+        const id = context.order(request)
+        say(now, 'order', id, request)
+        return id
+      }
+      inner.onBook!(book, { ...context, now, order })
+      say(now, context.position(book.market.id), context.cash('venueb'), context.cash('venuec'))
+    },
+    onTrade: (trade, { now }) => say(now, 'trade', trade),
+    onGap: (gap, { now }) => say(now, 'gap', gap),
+    onFill: (fill, { now }) => say(now, 'fill', fill),
+    onOrder: (order, { now }) => say(now, 'told', order),
+    onMarket: (market, { now }) => say(now, 'market', market.id, market.status, market.native),
+    onSettle: (paid, { now }) => say(now, 'settle', paid),
+  }
+}
+
+async function linesOf(
+  events: Iterable<ReplayBatch>,
+  seed: number,
+  until: number,
+): Promise<string> {
+  const lines: [number, string][] = []
+  await backtest({ events, strategy: witness(lines), seed, queue: 'proportional' })
+  return lines
+    .filter(([at]) => at < until)
+    .map(([at, line]) => `${at} ${line}`)
+    .join('\n')
+}
+
+/** The same tape up to T; after it rows, trades, records and gaps are garbage, ends of gaps too. */
+function* poisoned(
+  batches: Iterable<ReplayBatch>,
+  until: number,
+  seed: number,
+): Generator<ReplayBatch> {
+  const random = createRandom(seed, 'poison')
+  const ladder = new Ladder(4)
+  function* garbage(batch: ReplayBatch): Generator<ReplayEvent> {
+    for (const event of batch) {
+      if (event.at < until) {
+        // What an open gap's record knows of its end lies in the future.
+        if (event.kind === 'gap' && event.gap.end !== undefined && event.gap.end >= until) {
+          yield { ...event, gap: { ...event.gap, end: (until + 7) as Micros } }
+        } else yield event
+        continue
+      }
+      switch (event.kind) {
+        case 'book': {
+          ladder.clear()
+          const columns = new BookColumns(4)
+          const keys = Array.from({ length: 3 }, () => 2 + random.below(19_990))
+          const sizes = keys.map(() => 1 + random.below(1e9))
+          for (const [index, key] of keys.entries()) ladder.apply(key, sizes[index]!)
+          const head = { received: event.at, source: -1, venueSeq: -1, channel: -1, journal: 0 }
+          columns.push({ ...head, flags: 65 }, keys, sizes)
+          yield { ...event, ladder, columns, row: 0, flags: 65, sequence: 1 + random.below(1e6) }
+          break
+        }
+        case 'trade':
+          yield { ...event, price: (1 + random.below(9998)) as never, size: 1e9 as never }
+          break
+        case 'market': {
+          const resolution = { state: 'final', payouts: ['0.123', '0.877'] } as const
+          const record: MarketRecord = { ...event.record, status: 'voided', resolution, native: {} }
+          yield { ...event, record }
+          break
+        }
+        case 'gap': {
+          const gap: Gap = { ...event.gap, reason: 'corrupt', start: until as Micros }
+          yield { ...event, gap }
+          break
+        }
+        case 'sample':
+          yield event
+      }
+    }
+  }
+  for (const batch of batches) yield garbage(batch)
+}
+
+describe('the future', () => {
+  it(`changes no byte of what was seen and done before it, at ${rounds} random times`, async () => {
+    const random = createRandom(1, 'times')
+    let compared = 0
+    for (let round = 0; round < rounds; round++) {
+      const seed = round % 25
+      const tape = randomTape(seed, 120)
+      const times: number[] = []
+      for (const batch of tape.batches()) for (const { at } of batch) times.push(at)
+      const until = times[random.below(times.length)]! + random.below(2)
+      const honest = await linesOf(tape.batches(), seed, until)
+      const other = await linesOf(poisoned(tape.batches(), until, round), seed, until)
+      expect(other === honest, `round ${round}`).toBe(true)
+      compared += honest.length
+    }
+    expect(compared).toBeGreaterThan(rounds * 1000)
+  })
+})

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest'
+import { VENUE_IDS } from '../domain/index.ts'
+import type { ReplayBatch } from '../replay/index.ts'
+import { Cell } from './cell.ts'
+import { MONEY_ONE, payoutOf } from './money.ts'
+import { QUEUE_MODELS } from './queue.ts'
+import { randomStrategy, randomTape } from './random-tape.testing.ts'
+import { backtest } from './run.ts'
+import { World } from './world.ts'
+
+const rounds = process.env['PRIORBOOK_FULL'] === '1' ? 2000 : 120
+
+function cellOf(world: World, seed: number): Cell {
+  return new Cell(world, {
+    strategy: randomStrategy(),
+    params: {},
+    seed,
+    queue: QUEUE_MODELS[seed % 3]!,
+    isBracketed: true,
+    latency: { entry: { kind: 'jitter', base: 0, spread: 300_000 }, cancel: 50_000 },
+    gapPolicy: seed % 2 === 0 ? 'cancel' : 'freeze',
+    cash: { venuea: 0, venueb: 200 * MONEY_ONE, venuec: 200 * MONEY_ONE },
+    printLag: 800_000,
+    nearGap: 10_000_000,
+    keep: 10_000,
+    explain: 10,
+  })
+}
+
+describe('under random orders', () => {
+  it('cash and positions conserve to the unit', () => {
+    let fills = 0
+    for (let seed = 0; seed < rounds; seed++) {
+      const world = new World()
+      const cell = cellOf(world, seed)
+      world.attach([cell])
+      let problem: string | undefined
+      for (const batch of randomTape(seed).batches()) {
+        for (const event of batch) {
+          world.take(event)
+          problem ??= problemOf(cell)
+        }
+      }
+      world.finish(world.now)
+      expect(problem ?? problemOf(cell), `seed ${seed}`).toBeUndefined()
+      expect(cell.failure, `seed ${seed}`).toBeUndefined()
+      fills += cell.fillCount.value
+      // Results by evidence add up to the whole, but for what rounding to venue amounts took.
+      const start = VENUE_IDS.reduce((sum, venue) => sum + cell.accounts[venue].start, 0)
+      let parts = 0
+      for (const own of cell.active) {
+        const units: [number, number] = [0, 0]
+        for (const bucket of own.buckets) {
+          parts += bucket?.cash ?? 0
+          units[0] += bucket?.units[0] ?? 0
+          units[1] += bucket?.units[1] ?? 0
+        }
+        const net = units[0] - units[1]
+        for (const outcome of [0, 1] as const) {
+          const value = own.state.valueOf(outcome, net)
+          const each = payoutOf(own.state.venue, value, Math.abs(units[outcome]))
+          parts += units[outcome] < 0 ? -each : each
+        }
+      }
+      expect(Math.abs(cell.equity() - start - parts), `seed ${seed}`).toBeLessThan(MONEY_ONE / 50)
+    }
+    expect(fills).toBeGreaterThan(rounds * 5)
+  })
+
+  it('nothing fills better than the recorded book, and nothing in a gap', async () => {
+    for (let seed = 0; seed < rounds; seed++) {
+      const tape = randomTape(seed)
+      const gaps: [string, number, number][] = []
+      // The best prices after every row, by row id: copied from the tape, not from the engine.
+      const best = new Map<string, readonly [bid: number, ask: number]>()
+      for (const batch of tape.batches()) note(batch, best, gaps)
+      const { report } = await backtest({
+        events: tape.batches(),
+        strategy: randomStrategy(),
+        seed,
+        queue: QUEUE_MODELS[seed % 3]!,
+        gapPolicy: seed % 2 === 0 ? 'cancel' : 'freeze',
+      })
+      const orders = new Map(report.orders_kept.map((order) => [order.id, order]))
+      for (const fill of report.fills_kept) {
+        const order = orders.get(fill.order)!
+        const limit = order.price
+        if (limit !== undefined) {
+          expect(fill.side === 'buy' ? fill.price <= limit : fill.price >= limit).toBe(true)
+        }
+        if (fill.liquidity === 'taker') {
+          const [bid, ask] = best.get(fill.rows[0]!)!
+          const isBid = (fill.side === 'buy') === (fill.outcome === 0)
+          const frame = fill.outcome === 0 ? fill.price : 10_000 - fill.price
+          expect(isBid ? frame >= ask && ask > 0 : frame <= bid).toBe(true)
+        }
+        for (const [market, from, to] of gaps) {
+          if (market !== fill.market) continue
+          expect(fill.at > from && fill.at < to, `seed ${seed} fill ${fill.id}`).toBe(false)
+        }
+      }
+    }
+  })
+})
+
+// Looked at after every event: plain comparisons, an assertion takes a thousand times as long.
+function problemOf(cell: Cell): string | undefined {
+  for (const venue of VENUE_IDS) {
+    const { cash, expected, reserved } = cell.accounts[venue]
+    if (cash !== expected) return `${venue} holds ${cash}, its flows say ${expected}`
+    if (!Number.isSafeInteger(cash) || cash < 0) return `${venue} holds ${cash}`
+    if (reserved < 0) return `${venue} has set ${reserved} aside`
+  }
+  for (const { holding, state } of cell.active) {
+    for (const outcome of [0, 1]) {
+      const { units, reserved, cost } = holding
+      if (!(units[outcome]! >= 0 && reserved[outcome]! >= 0 && cost[outcome]! >= 0)) {
+        return `${state.name} holds ${JSON.stringify(holding)}`
+      }
+    }
+    if (state.venue === 'venueb' && Math.min(...holding.units) !== 0) return 'B holds a pair'
+  }
+  return undefined
+}
+
+function note(
+  batch: ReplayBatch,
+  best: Map<string, readonly [number, number]>,
+  gaps: [string, number, number][],
+): void {
+  for (const event of batch) {
+    if (event.kind === 'book') {
+      const { ladder, instrument, sequence } = event
+      const ask = ladder.bestAsk === ladder.one ? 0 : ladder.bestAsk
+      best.set(`${instrument.venue}:${instrument.key}:${sequence}`, [ladder.bestBid, ask])
+    }
+    if (event.kind === 'gap' && event.edge === 'open') {
+      const { venue, key, start, end } = event.gap
+      const market = key === '0xc-up' ? 'venuec:0xc' : `${venue}:${key}`
+      gaps.push([market, start, end ?? Infinity])
+    }
+  }
+}
