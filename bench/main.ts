@@ -3,6 +3,7 @@ import { benchApi } from './api.ts'
 import { benchCapture } from './capture.ts'
 import { benchGrowth } from './growth.ts'
 import { benchLive } from './live.ts'
+import { benchReplay } from './replay.ts'
 import { benchTape } from './tape.ts'
 
 const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> = {
@@ -11,6 +12,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   capture: benchCapture,
   api: benchApi,
   live: benchLive,
+  replay: benchReplay,
 }
 
 // As the program itself does.

@@ -39,6 +39,7 @@ export class BookLineParser {
   private minute = -1
   private readonly minuteText = new Uint8Array(17)
   private bytes: Uint8Array = new Uint8Array(0)
+  private view: DataView = new DataView(new ArrayBuffer(0))
   private at = 0
 
   constructor(flagsOf: (names: readonly string[]) => number) {
@@ -52,7 +53,7 @@ export class BookLineParser {
     this.known.delete(builder)
     if (match === null) return
     const middle = encoder.encode(match[1])
-    this.known.set(builder, { middle, bids: new SideText(), asks: new SideText() })
+    this.known.set(builder, { middle, bids: createSide(), asks: createSide() })
   }
 
   /**
@@ -69,6 +70,11 @@ export class BookLineParser {
   ): boolean {
     const known = this.known.get(builder)
     if (known === undefined) return false
+    if (bytes.buffer !== this.view.buffer || bytes.byteOffset !== this.view.byteOffset) {
+      this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    } else if (bytes.byteLength !== this.view.byteLength) {
+      this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    }
     this.bytes = bytes
     this.at = at
     const sequence = this.whole()
@@ -80,11 +86,11 @@ export class BookLineParser {
     if (!this.readFlags(head, to) || !this.readNative(head, to)) return false
     // A book that starts anew is compared with nothing.
     if ((head.flags & FLAGS.restart) !== 0) {
-      known.bids.length = 0
-      known.asks.length = 0
+      known.bids.prices.length = 0
+      known.asks.prices.length = 0
     }
-    if (!this.skip(BIDS) || !this.readText(known.bids, builder.bids, -1, sizeDecimals)) return false
-    if (!this.skip(ASKS) || !this.readText(known.asks, builder.asks, 1, sizeDecimals)) return false
+    if (!this.skip(BIDS) || !this.readSide(known.bids, builder.bids, -1, sizeDecimals)) return false
+    if (!this.skip(ASKS) || !this.readSide(known.asks, builder.asks, 1, sizeDecimals)) return false
     head.received = received
     head.source = source
     head.sequence = sequence
@@ -210,50 +216,86 @@ export class BookLineParser {
     return bytes[this.at++] === BRACE
   }
 
-  /** Reads a side unless its text is that of the row before. */
-  private readText(
-    text: SideText,
+  /** Reads a side into a builder's levels, unless it is that of the row before. */
+  private readSide(
+    known: KnownSide,
     side: SideLevels,
     direction: 1 | -1,
     sizeDecimals: number,
   ): boolean {
-    const { bytes, at } = this
-    const { bytes: before, length } = text
-    let index = 0
-    while (index < length && bytes[at + index] === before[index]) index++
-    side.isSame = length > 0 && index === length
-    if (side.isSame) {
-      this.at = at + length
-      return true
+    const { prices, sizes } = known
+    const fromPrice = this.readList(prices, PRICE_DECIMALS)
+    if (fromPrice < 0 || !this.skip(SIZES)) return false
+    const fromSize = this.readList(sizes, sizeDecimals)
+    if (fromSize < 0 || prices.count !== sizes.count) return false
+    const { count } = prices
+    side.isSame = fromPrice > count && fromSize > count
+    if (side.isSame) return true
+    // Prices lie strictly between 0 and 1 and lead away from the best one.
+    for (let index = fromPrice; index < count; index++) {
+      const price = prices.values[index]!
+      const last = index === 0 ? (direction === 1 ? 0 : 10_000) : prices.values[index - 1]!
+      if (!((price - last) * direction > 0 && price > 0 && price < 10_000)) return false
     }
-    if (!this.readSide(side, direction, sizeDecimals)) {
-      text.length = 0
-      return false
+    for (let index = fromSize; index < count; index++) {
+      if (!(sizes.values[index]! > 0)) return false
     }
-    text.keep(bytes, at, this.at)
+    while (side.price.length < count) side.grow()
+    side.count = count
+    const { price, size } = side
+    for (let index = 0; index < count; index++) {
+      price[index] = prices.values[index]!
+      size[index] = sizes.values[index]!
+    }
     return true
   }
 
-  private readSide(side: SideLevels, direction: 1 | -1, sizeDecimals: number): boolean {
-    side.count = 0
-    let last = direction === 1 ? 0 : POW10[PRICE_DECIMALS]!
-    while (this.bytes[this.at] !== CLOSE) {
-      if (side.count === side.price.length) side.grow()
-      const price = this.decimal(PRICE_DECIMALS)
-      // Prices lie strictly between 0 and 1 and lead away from the best one.
-      if (!((price - last) * direction > 0 && price > 0 && price < 10_000)) return false
-      side.price[side.count++] = price
-      last = price
+  /**
+   * Reads a list of decimals with its closing bracket. Consecutive rows share nearly all of it: only
+   * what comes from the first difference on is read. Gives the first number that was read, more than
+   * there are where the list is the same, −1 where it is none.
+   */
+  private readList(list: ListText, decimals: number): number {
+    const { bytes, at: start } = this
+    const same = this.commonLength(list)
+    if (list.length > 0 && same === list.length) {
+      this.at = start + same
+      return list.count + 1
+    }
+    // The number in which they part may have begun before.
+    let index = list.numberAt(same)
+    const first = index
+    this.at = start + (index === 0 ? 0 : list.starts[index]!)
+    const keptFrom = this.at
+    while (bytes[this.at] !== CLOSE) {
+      if (index === list.values.length) list.grow()
+      list.starts[index] = this.at - start
+      const value = this.decimal(decimals)
+      if (value < 0) {
+        list.length = 0
+        return -1
+      }
+      list.values[index++] = value
     }
     this.at++
-    if (!this.skip(SIZES)) return false
-    const { size, count } = side
-    for (let index = 0; index < count; index++) {
-      const value = this.decimal(sizeDecimals)
-      if (!(value > 0)) return false
-      size[index] = value
+    // A comma before the bracket is no list.
+    if (index > 0 && bytes[this.at - 2] === COMMA) {
+      list.length = 0
+      return -1
     }
-    return this.bytes[this.at++] === CLOSE
+    list.count = index
+    list.keep(bytes, start, keptFrom, this.at)
+    return first
+  }
+
+  /** How many bytes here are those of a list. */
+  private commonLength({ bytes: before, view, length }: ListText): number {
+    const { bytes, at } = this
+    let index = 0
+    const whole = Math.min(length, bytes.length - at) - 4
+    while (index <= whole && this.view.getInt32(at + index) === view.getInt32(index)) index += 4
+    while (index < length && bytes[at + index] === before[index]) index++
+    return index
   }
 
   /** A decimal in units of 10^−decimals with the comma behind it; −1 where it is none. */
@@ -291,21 +333,60 @@ export class BookLineParser {
 type KnownText = {
   /** What stands between the number in the row id and the source time. */
   readonly middle: Uint8Array
-  readonly bids: SideText
-  readonly asks: SideText
+  readonly bids: KnownSide
+  readonly asks: KnownSide
 }
 
-/** The text of a side in the row before. */
-class SideText {
-  bytes = new Uint8Array(1024)
-  length = 0
+type KnownSide = { readonly prices: ListText; readonly sizes: ListText }
 
-  keep(bytes: Uint8Array, from: number, to: number): void {
-    const length = to - from
-    if (this.bytes.length < length) this.bytes = new Uint8Array(length * 2)
-    this.bytes.set(bytes.subarray(from, to))
+/** The text of a list in the row before, and its numbers. */
+class ListText {
+  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(1024)
+  view = new DataView(this.bytes.buffer)
+  length = 0
+  count = 0
+  values = new Float64Array(128)
+  /** Where each number begins in the text. */
+  starts = new Int32Array(128)
+
+  /** The number that a place of the text belongs to. */
+  numberAt(place: number): number {
+    if (this.length === 0) return 0
+    let low = 0
+    let high = this.count
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.starts[middle]! <= place) low = middle + 1
+      else high = middle
+    }
+    return Math.max(0, low - 1)
+  }
+
+  /** Keeps the text from `start` on, of which what lies before `from` is here already. */
+  keep(bytes: Uint8Array, start: number, from: number, to: number): void {
+    const length = to - start
+    if (this.bytes.length < length) {
+      const grown = new Uint8Array(length * 2)
+      grown.set(this.bytes)
+      this.bytes = grown
+      this.view = new DataView(grown.buffer)
+    }
+    for (let at = from; at < to; at++) this.bytes[at - start] = bytes[at]!
     this.length = length
   }
+
+  grow(): void {
+    const values = new Float64Array(this.values.length * 2)
+    values.set(this.values)
+    this.values = values
+    const starts = new Int32Array(this.starts.length * 2)
+    starts.set(this.starts)
+    this.starts = starts
+  }
+}
+
+function createSide(): KnownSide {
+  return { prices: new ListText(), sizes: new ListText() }
 }
 
 function isCalendar(text: string, millis: number): boolean {
