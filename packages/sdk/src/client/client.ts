@@ -39,11 +39,11 @@ import type { Walk, WalkOptions } from './walk.ts'
 /** Where the service is and how it is asked. */
 export type ClientOptions = StyleParams & {
   /** Such as `http://127.0.0.1:8780`; in a browser the page's own origin where absent. */
-  readonly url?: string
+  readonly url?: string | undefined
   /** The API key, or what gives it before each request. */
-  readonly key?: string | (() => string | Promise<string>)
+  readonly key?: string | (() => string | Promise<string>) | undefined
   /** Reads demonstration data, which needs no key. */
-  readonly demo?: boolean
+  readonly demo?: boolean | undefined
   readonly fetch?: typeof globalThis.fetch
   readonly WebSocket?: typeof globalThis.WebSocket
   /** How many times a failed request is made again (5), or the whole policy. */
