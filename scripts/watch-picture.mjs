@@ -21,8 +21,9 @@ const server = spawn(
   process.execPath,
   [
     join(root, 'packages/service/bin/priorbook-server.mjs'),
-    ...['serve', '--upstream', 'emulator', '--seed', '5', '--speed', '2', '--workers', '1'],
-    ...['--data', join(folder, 'data'), '--port', '0', '--ops-port', '0'],
+    ...'serve --upstream emulator --seed 5 --speed 2 --workers 1 --port 0 --ops-port 0'.split(' '),
+    '--data',
+    join(folder, 'data'),
   ],
   { stdio: ['ignore', 'pipe', 'inherit'] },
 )

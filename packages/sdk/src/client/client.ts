@@ -196,9 +196,13 @@ export class PriorbookClient {
   }
 
   /** The server's OpenAPI document; needs no key. */
-  async openapi(options: CallOptions = {}): Promise<Readonly<Record<string, unknown>>> {
-    const { body } = await this.caller.http.getJson(ROUTES.openapi.address, {}, options)
-    return body as Readonly<Record<string, unknown>>
+  openapi(options: CallOptions = {}): Promise<Readonly<Record<string, unknown>>> {
+    return this.document(ROUTES.openapi, options)
+  }
+
+  /** The AsyncAPI document of the stream; needs no key. */
+  asyncapi(options: CallOptions = {}): Promise<Readonly<Record<string, unknown>>> {
+    return this.document(ROUTES.asyncapi, options)
   }
 
   /**
@@ -246,6 +250,14 @@ export class PriorbookClient {
   private async explain(signal: AbortSignal | undefined): Promise<void> {
     if (this.caller.isDemo || this.key === undefined) await this.health({ signal })
     else await this.whoami({ signal })
+  }
+
+  private async document(
+    { address }: ClientRoute,
+    options: CallOptions,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const { body } = await this.caller.http.getJson(address, {}, options)
+    return body as Readonly<Record<string, unknown>>
   }
 
   private one<Data>(

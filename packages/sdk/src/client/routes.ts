@@ -131,6 +131,7 @@ export const ROUTES = {
   status: named<{}>()('/v3/status', []),
   health: named<{}>()('/v3/health', []),
   openapi: named<{}>()('/v3/openapi.json', []),
+  asyncapi: named<{}>()('/v3/asyncapi.json', []),
 } as const
 
 /** Routes of the account and of the service itself: they have no demonstration data. */
@@ -140,6 +141,7 @@ export const ACCOUNT_ADDRESSES: readonly string[] = [
   ROUTES.usage,
   ROUTES.health,
   ROUTES.openapi,
+  ROUTES.asyncapi,
 ].map(({ address }) => address)
 
 /** The same route over demonstration data, which needs no key. */
