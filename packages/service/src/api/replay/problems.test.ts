@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { printMicros } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
@@ -13,6 +14,10 @@ import {
 } from '../catalogue/fixture.testing.ts'
 import type { Grant } from '../kit/route.ts'
 import { createContext, micros, open, play, Recorded } from './replay.testing.ts'
+import { MOST_SELECTORS, MOST_SPEED } from './request.ts'
+import { ROW_BUDGET } from './row-budget.ts'
+import { MOST_INSTRUMENTS } from './scope.ts'
+import { MOST_MARKETS } from './select.ts'
 
 const B = { venue: 'venueb', market_id: B_MARKET }
 const RANGE = { start_time: printMicros(NOON), end_time: printMicros(at(600)) }
@@ -163,5 +168,21 @@ describe('a replay at the edges', () => {
     await replay.ended
     expect(out.last).toMatchObject({ state: 'finished' })
     expect(out.of('replay_state')).toHaveLength(2)
+  })
+})
+
+describe('the page about replays', () => {
+  it('gives the bounds of the code', () => {
+    const page = readFileSync(
+      new URL('../../../../../docs/socket-replay.md', import.meta.url),
+      'utf8',
+    )
+    const show = (value: number): string => value.toLocaleString('en')
+    expect(page).toContain(`1 to ${MOST_SELECTORS} entries`)
+    expect(page).toContain(`up to ${show(MOST_SPEED)};`)
+    expect(page).toContain(
+      `at most ${show(MOST_MARKETS)} markets and ${show(MOST_INSTRUMENTS)} books`,
+    )
+    expect(page).toContain(`at most ${show(ROW_BUDGET)} rows`)
   })
 })
