@@ -1,4 +1,4 @@
-import type { Micros } from '../domain/index.ts'
+import type { Gap, Micros } from '../domain/index.ts'
 import { gapName, type Contents, type Span } from './contents.ts'
 import type { MarketEvent, ReplayGapEvent } from './event.ts'
 import { compareText } from './instrument.ts'
@@ -13,7 +13,7 @@ export type Notes = {
 /**
  * What is told beside rows. What was known or had begun before the start is told at the start; what
  * became known at the end or later is not told. A gap without length opens and closes before the rows
- * of its time.
+ * of its time. Where a gap opens it has no end yet.
  */
 export function notesOf(contents: Contents, { start, end }: Span): Notes {
   const markets = [...contents.markets.values()]
@@ -32,10 +32,11 @@ export function notesOf(contents: Contents, { start, end }: Span): Notes {
   const closes: ReplayGapEvent[] = []
   const opens: ReplayGapEvent[] = []
   for (const gap of contents.gaps.values()) {
-    if (gap.start >= end || (gap.end !== undefined && gap.end < start)) continue
+    const finish = gap.end ?? Infinity
+    const isInstant = finish <= gap.start
+    if (gap.start >= end || finish < start || (finish === start && !isInstant)) continue
     const at = Math.max(gap.start, start) as Micros
-    const isInstant = gap.end !== undefined && gap.end <= at
-    const open: ReplayGapEvent = { kind: 'gap', at, edge: 'open', gap }
+    const open: ReplayGapEvent = { kind: 'gap', at, edge: 'open', gap: asOpened(gap) }
     if (isInstant) closes.push(open)
     else opens.push(open)
     if (gap.end !== undefined && gap.end < end) {
@@ -43,6 +44,13 @@ export function notesOf(contents: Contents, { start, end }: Span): Notes {
     }
   }
   return { markets, closes: sorted(closes), opens: sorted(opens) }
+}
+
+// Where a gap opens nobody knows yet when and how it ends.
+function asOpened(gap: Gap): Gap {
+  if (gap.end === undefined) return gap
+  const { end: _end, sourceEnd: _source, endJournal: _journal, detail: _detail, ...open } = gap
+  return open
 }
 
 function sorted(events: ReplayGapEvent[]): ReplayGapEvent[] {

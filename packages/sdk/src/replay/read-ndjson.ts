@@ -1,5 +1,4 @@
 import {
-  FLAGS,
   isVenueId,
   parseScaled,
   parsePrice,
@@ -36,7 +35,7 @@ import { BookBuilder, createHead, type SideLevels, type TakeChunk } from './book
 import { BOOK_START, BookLineParser } from './book-line.ts'
 import { Contents, type ChunkFacts, type Span } from './contents.ts'
 import { placeError } from './error.ts'
-import { CUT_BOOK } from './flags.ts'
+import { flagsOf } from './flags.ts'
 import { LineCutter, type LineTaker } from './ndjson-lines.ts'
 import type { ReplayPlatform, Spool } from './platform.ts'
 
@@ -388,18 +387,6 @@ function fillSide(side: SideLevels, value: unknown, direction: 1 | -1, sizeDecim
     side.size[side.count++] = units
     last = ticks
   }
-}
-
-function flagsOf(value: unknown): number {
-  if (!Array.isArray(value)) throw invalid('a row has no flags')
-  let bits = 0
-  for (const name of value as unknown[]) {
-    if (name === 'truncated') bits |= CUT_BOOK
-    else if (typeof name === 'string' && Object.hasOwn(FLAGS, name)) {
-      bits |= FLAGS[name as keyof typeof FLAGS]
-    } else throw invalid(`${showValue(name)} is no flag of a row`)
-  }
-  return bits
 }
 
 function channelOf(native: JsonFields): number {

@@ -148,7 +148,8 @@ function instrumentsOf(
   return numberInstruments(named.values())
 }
 
-function flatten(batches: AsyncIterable<ReplayBatch>): AsyncIterableIterator<ReplayEvent> {
+/** Batches as single events. */
+export function flatten(batches: AsyncIterable<ReplayBatch>): AsyncIterableIterator<ReplayEvent> {
   const outer = batches[Symbol.asyncIterator]()
   let inner: Iterator<ReplayEvent> | undefined
   const next = async (): Promise<IteratorResult<ReplayEvent>> => {

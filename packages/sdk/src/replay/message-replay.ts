@@ -1,0 +1,245 @@
+import type { ReplayMessage } from '../client/index.ts'
+import {
+  instrumentName,
+  parsePrice,
+  parseSize,
+  PriorbookError,
+  VENUES,
+  type MarketRecord,
+  type Micros,
+  type SizeUnits,
+} from '../domain/index.ts'
+import { ABSENT, BookColumns, Ladder, levelKey } from '../tape/index.ts'
+import {
+  decimalOf,
+  fieldsOf,
+  fromGapJson,
+  fromMarketJson,
+  timeOf,
+  type BookContext,
+  type JsonFields,
+} from '../wire/index.ts'
+import { ReplayError } from './error.ts'
+import type { BookEvent, ReplayBatch, ReplayEvent, ReplayInstrument } from './event.ts'
+import { flagsOf, shownFlags } from './flags.ts'
+import { flatten, type Replay } from './replay.ts'
+
+/**
+ * A replay over the socket of a server as events: `client.socketReplay({…})` gives the messages. They come in
+ * the order of every other replay, at the pace that was asked for, one batch a message. The messages
+ * come once, so this can be iterated once. Ask without `depth`, and with `number_format: 'string'` where
+ * sizes may need more than 15 digits.
+ */
+export function replayMessages(messages: AsyncIterable<ReplayMessage>): Replay {
+  return new MessageReplay(messages)
+}
+
+class MessageReplay implements Replay {
+  readonly instruments: ReplayInstrument[] = []
+  private readonly known = new Map<string, HeldBook>()
+  private readonly records = new Map<string, MarketRecord>()
+  private readonly messages: AsyncIterable<ReplayMessage>
+  private lastAt = 0
+  private told = 0
+
+  constructor(messages: AsyncIterable<ReplayMessage>) {
+    this.messages = messages
+  }
+
+  get markets(): readonly MarketRecord[] {
+    return [...this.records.values()]
+  }
+
+  events(): AsyncIterableIterator<ReplayEvent> {
+    return flatten(this)
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ReplayBatch> {
+    for await (const message of this.messages) {
+      let event: ReplayEvent | undefined
+      try {
+        event = this.take(message)
+      } catch (cause) {
+        if (!(cause instanceof PriorbookError)) throw cause
+        const error = new ReplayError(cause.code, cause.message, { source: 'socket' }, cause)
+        error.told = { events: this.told, at: this.lastAt }
+        throw error
+      }
+      if (event === undefined) continue
+      this.lastAt = event.at
+      this.told++
+      yield [event]
+    }
+  }
+
+  private take(message: ReplayMessage): ReplayEvent | undefined {
+    switch (message.type) {
+      case 'snapshot':
+      case 'update':
+        return this.bookOf(message.row, message.key)
+      case 'trade': {
+        const { row } = message
+        const { instrument } = this.held(row, message.key)
+        const { priceDecimals, sizeDecimals } = instrument
+        return {
+          kind: 'trade',
+          at: timeOf(row.received_time)!,
+          instrument,
+          sequence: row.sequence,
+          source: timeOf(row.source_time),
+          flags: flagsOf(row.flags),
+          tradeId: row.trade_id,
+          price: parsePrice(decimalOf(row.price), priceDecimals),
+          size: exactSize(row.size, sizeDecimals),
+          taker: row.taker_side ?? undefined,
+        }
+      }
+      case 'market': {
+        const { record, knownAt } = fromMarketJson(message.row)
+        this.records.set(`${record.venue}:${record.marketId}`, record)
+        // Our clock may have stepped back between two records, and what was known before is told first.
+        return { kind: 'market', at: Math.max(knownAt, this.lastAt) as Micros, record }
+      }
+      case 'gap': {
+        const gap = fromGapJson(message.gap)
+        const edge = gap.end === undefined ? 'open' : 'close'
+        const at = Math.max(gap.end ?? gap.start, this.lastAt) as Micros
+        return { kind: 'gap', at, edge, gap }
+      }
+      case 'replay_state':
+        if (message.state === 'started' || message.state === 'sought') {
+          this.lastAt = timeOf(message.time) ?? 0
+        }
+        return undefined
+    }
+  }
+
+  private bookOf(row: JsonFields, key: string): BookEvent {
+    const held = this.held(row, key)
+    held.apply(row)
+    const { instrument, ladder, columns } = held
+    return {
+      kind: 'book',
+      at: columns.received[0]! as Micros,
+      instrument,
+      sequence: row['sequence'] as number,
+      source: columns.source[0] === ABSENT ? undefined : (columns.source[0]! as Micros),
+      flags: shownFlags(columns.flags[0]!),
+      ladder,
+      columns,
+      row: 0,
+    }
+  }
+
+  private held(row: JsonFields, key: string): HeldBook {
+    const context = contextOfRow(row, key)
+    const name = instrumentName(context)
+    let held = this.known.get(name)
+    if (held === undefined) {
+      const { priceDecimals, sizeDecimals } = VENUES[context.venue]
+      const index = this.instruments.length
+      held = new HeldBook({ ...context, index, priceDecimals, sizeDecimals })
+      this.known.set(name, held)
+      this.instruments.push(held.instrument)
+    }
+    return held
+  }
+}
+
+/** The running book of one instrument and the changes of its last row. */
+class HeldBook {
+  readonly instrument: ReplayInstrument
+  readonly ladder: Ladder
+  readonly columns: BookColumns
+
+  constructor(instrument: ReplayInstrument) {
+    this.instrument = instrument
+    this.ladder = new Ladder(instrument.priceDecimals)
+    this.columns = new BookColumns(instrument.priceDecimals, 1)
+  }
+
+  apply(row: JsonFields): void {
+    const flags = flagsOf(row['flags'])
+    const keys: number[] = []
+    const sizes: number[] = []
+    const { ladder } = this
+    if ((flags & RESTART) !== 0) ladder.clear()
+    if (row['changes'] === undefined) this.differences(row, keys, sizes)
+    else this.changes(row, keys, sizes)
+    for (const [index, key] of keys.entries()) ladder.apply(key, sizes[index]!)
+    this.columns.clear()
+    const received = timeOf(row['received_time'])
+    if (received === undefined)
+      throw new PriorbookError('invalid_message', 'a row without its time')
+    const head = { venueSeq: ABSENT, channel: ABSENT, journal: row['sequence'] as number, flags }
+    const source = timeOf(row['source_time']) ?? ABSENT
+    this.columns.push({ ...head, received, source }, keys, sizes)
+  }
+
+  private changes(row: JsonFields, keys: number[], sizes: number[]): void {
+    const { side, price, size } = fieldsOf(row['changes'], 'changes') as Record<string, unknown[]>
+    for (const [index, each] of (side ?? []).entries()) {
+      keys.push(this.keyOf(each === 'ask' ? 'ask' : 'bid', price?.[index]))
+      sizes.push(exactSize(size?.[index], this.instrument.sizeDecimals))
+    }
+  }
+
+  private differences(row: JsonFields, keys: number[], sizes: number[]): void {
+    const wanted = new Map<number, number>()
+    for (const side of ['bid', 'ask'] as const) {
+      const { price, size } = fieldsOf(row[`${side}s`], 'a ladder') as Record<string, unknown[]>
+      for (const [index, each] of (price ?? []).entries()) {
+        const units = exactSize(size?.[index], this.instrument.sizeDecimals)
+        wanted.set(this.keyOf(side, each), units)
+      }
+    }
+    for (const key of this.ladder.keys()) {
+      if (wanted.has(key)) continue
+      keys.push(key)
+      sizes.push(0)
+    }
+    for (const [key, size] of wanted) {
+      if (this.ladder.size[key] === size) continue
+      keys.push(key)
+      sizes.push(size)
+    }
+  }
+
+  private keyOf(side: 'bid' | 'ask', price: unknown): number {
+    const { priceDecimals } = this.instrument
+    const ticks = parsePrice(decimalOf(price), priceDecimals)
+    if (!(ticks > 0 && ticks < this.ladder.one)) {
+      throw new PriorbookError('invalid_message', 'a price is out of bounds')
+    }
+    return levelKey(side, ticks)
+  }
+}
+
+const RESTART = 64
+// Above this a JSON number may have lost its last digit.
+const SAFE_UNITS = 2 ** 50
+
+function exactSize(value: unknown, decimals: number): SizeUnits {
+  const isNumber = typeof value === 'number'
+  if (isNumber && value * 10 ** decimals > SAFE_UNITS) {
+    throw new PriorbookError(
+      'unrepresentable',
+      `a size near ${value} does not come exactly as a JSON number: ask with number_format string`,
+    )
+  }
+  return parseSize(decimalOf(value), decimals)
+}
+
+function contextOfRow(row: JsonFields, key: string): BookContext {
+  const text = (name: string): string | undefined => (row[name] ?? undefined) as string | undefined
+  return {
+    venue: row['venue'] as BookContext['venue'],
+    key,
+    marketId: text('market_id')!,
+    conditionId: text('condition_id'),
+    eventId: text('event_id'),
+    seriesTicker: text('series_ticker'),
+    outcome: text('outcome'),
+    tokenId: text('token_id'),
+  }
+}
