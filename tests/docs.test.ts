@@ -12,7 +12,7 @@ import {
   VENUES,
   VIOLATIONS,
 } from '../packages/sdk/src/domain/index.ts'
-import { PROBLEMS } from '../packages/sdk/src/wire/index.ts'
+import { PROBLEMS, STREAM_CLOSE_CODES, STREAM_ERRORS } from '../packages/sdk/src/wire/index.ts'
 import { DEFAULT_PLANS } from '../packages/service/src/api/auth/plans.ts'
 import { INTERVALS, VENUE_ADDRESSES } from '../packages/service/src/api/kit/index.ts'
 import { ROUTES } from '../packages/service/src/api/routes.ts'
@@ -84,6 +84,22 @@ describe('the docs say what the code says', () => {
       `${status} | ${title}`,
     ])
     expect(pairs('docs/errors.md', 'API problems')).toEqual(Object.fromEntries(problems))
+  })
+
+  it('lists every error, close code and limit of the stream', () => {
+    expect(pairs('docs/errors.md', 'Stream errors')).toEqual(STREAM_ERRORS)
+    const codes = sectionOf('docs/stream.md', 'Errors and close codes').matchAll(
+      /^\| (\d+) \| `(\w+)` \|/gm,
+    )
+    expect(Object.fromEntries([...codes].map(([, code, word]) => [word!, Number(code)]))).toEqual(
+      STREAM_CLOSE_CODES,
+    )
+    const limits = DEFAULT_PLANS.map(({ name, stream }) => {
+      const { connections, subscriptions, instruments, replays } = stream
+      const numbers = [connections, subscriptions, instruments, replays]
+      return [name, numbers.map((number) => number.toLocaleString('en-US')).join(' | ')]
+    })
+    expect(pairs('docs/stream.md', 'Limits')).toEqual(Object.fromEntries(limits))
   })
 
   it('names every route, interval and plan of the interface', () => {

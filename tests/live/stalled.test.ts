@@ -84,7 +84,7 @@ it('a reader who stops is let go with a code; the others get every row', async (
     for (const message of client.messages.splice(0)) {
       expect(message.type).not.toBe('resync')
       if (message.type !== 'update') continue
-      expect(message['previous_sequence']).toBe((message['sequence'] as number) - 1)
+      expect(message['previous_sequence']).toBe(message['sequence'] - 1)
       counts[index]!++
     }
     return counts[index]!

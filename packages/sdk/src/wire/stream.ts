@@ -209,6 +209,10 @@ export type StreamMessage =
       readonly message: string
       readonly id?: string
       readonly hint?: string
+      /** The member of the request that is wrong, what it may be, and the plan that would do. */
+      readonly param?: string
+      readonly allowed?: readonly string[]
+      readonly plan?: string
     }
 
 /** Why the server closes a socket; the reason text repeats the word. */

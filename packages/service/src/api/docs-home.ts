@@ -9,7 +9,7 @@ export function toHomePage(): string {
 <p>The explorer, which shows them here, is not built: <code>npm run build:web</code>, then start again.</p>
 <ul>
 <li><a href="/docs">Docs</a> with every route and a way to try it</li>
-<li><a href="/v3/openapi.json">OpenAPI 3.1</a> and <a href="/llms.txt">llms.txt</a></li>
+<li><a href="/v3/openapi.json">OpenAPI 3.1</a>, <a href="/v3/asyncapi.json">AsyncAPI 3</a> and <a href="/llms.txt">llms.txt</a></li>
 <li><a href="/docs/errors">Errors</a></li>
 <li><a href="/v3/health">Health</a></li>
 </ul></main>`,

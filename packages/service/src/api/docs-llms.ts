@@ -1,7 +1,14 @@
-import { PROBLEMS } from '@priorbook/sdk/wire'
+import {
+  PROBLEMS,
+  STREAM_ERRORS,
+  STREAM_MESSAGE_SCHEMAS,
+  STREAM_REQUEST_SCHEMAS,
+  type JsonSchema,
+} from '@priorbook/sdk/wire'
 import type { Plan } from './auth/plans.ts'
 import type { Route } from './kit/route.ts'
 import { ABOUT } from './openapi.ts'
+import { STREAM_ABOUT } from './stream/asyncapi.ts'
 
 /** `/llms.txt`: the whole interface in plain text. */
 export function toLlmsText(routes: readonly Route[], plans: readonly Plan[]): string {
@@ -11,11 +18,11 @@ export function toLlmsText(routes: readonly Route[], plans: readonly Plan[]): st
   return [
     '# Priorbook',
     '',
-    '> Historical order books of prediction markets over REST.',
+    '> Historical and live order books of prediction markets over REST and WebSocket.',
     '',
     ABOUT,
     '',
-    'OpenAPI: /v3/openapi.json. Docs for people: /docs.',
+    'OpenAPI: /v3/openapi.json. AsyncAPI: /v3/asyncapi.json. Docs for people: /docs.',
     '',
     '## Plans',
     '',
@@ -24,9 +31,17 @@ export function toLlmsText(routes: readonly Route[], plans: readonly Plan[]): st
     '## Routes',
     ...routes.filter(({ address }) => address.startsWith('/v3/')).flatMap(routeLines),
     '',
+    '## Stream',
+    '',
+    STREAM_ABOUT,
+    '',
+    ...streamLines('client', STREAM_REQUEST_SCHEMAS),
+    ...streamLines('server', STREAM_MESSAGE_SCHEMAS),
+    '',
     '## Errors',
     '',
     ...errors,
+    ...Object.entries(STREAM_ERRORS).map(([code, title]) => `- stream \`${code}\`: ${title}`),
     '',
   ].join('\n')
 }
@@ -47,6 +62,12 @@ function routeLines(route: Route): string[] {
     ...(formats.length === 0 ? [] : [`Formats: json, ${formats.join(', ')}.`]),
     ...params,
   ]
+}
+
+function streamLines(who: string, schemas: Readonly<Record<string, JsonSchema>>): string[] {
+  return Object.entries(schemas).map(
+    ([name, { description }]) => `- ${who} \`${name}\`: ${String(description)}`,
+  )
 }
 
 function planLine({ name, venues, assets, days, ...plan }: Plan): string {

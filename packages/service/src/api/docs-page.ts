@@ -7,7 +7,7 @@ export function toDocsPage(): string {
 
 const BODY = `<div class="split"><nav id="nav"></nav><main>
 <h1>Priorbook</h1><div id="about"></div>
-<p><a href="/docs/errors">Errors</a> · <a href="/v3/openapi.json">OpenAPI 3.1</a> · <a href="/llms.txt">llms.txt</a></p>
+<p><a href="/docs/errors">Errors</a> · <a href="/v3/openapi.json">OpenAPI 3.1</a> · <a href="/v3/asyncapi.json">AsyncAPI 3</a> · <a href="/llms.txt">llms.txt</a></p>
 <div class="bar"><label>Key <input id="key" type="password" size="48" autocomplete="off" placeholder="pb_live_…"></label>
 <label><input id="demo" type="checkbox" checked> demonstration data, no key</label></div>
 <div id="routes"><p class="soft">Loading…</p></div></main></div>`

@@ -10,7 +10,15 @@ import { createTestServer, type TestServer } from './server.testing.ts'
 
 const NOW = 1_790_000_000_000_000
 // Only these need no key.
-const KEYLESS = ['/', '/docs', '/docs/errors', '/llms.txt', '/v3/health', '/v3/openapi.json']
+const KEYLESS = [
+  '/',
+  '/docs',
+  '/docs/errors',
+  '/llms.txt',
+  '/v3/asyncapi.json',
+  '/v3/health',
+  '/v3/openapi.json',
+]
 
 const EXAMPLES: Readonly<Record<string, string>> = {
   market_id: '123',

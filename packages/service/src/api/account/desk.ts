@@ -50,6 +50,6 @@ export interface AccountDesk {
   recorder(): RecorderPulse | undefined
   /** The sockets of the process that answers. */
   stream(): StreamPulse
-  /** The OpenAPI document, llms.txt and the pages of the docs. */
-  document(name: 'openapi' | 'llms' | 'docs' | 'errors' | 'home'): string
+  /** The OpenAPI and AsyncAPI documents, llms.txt and the pages of the docs. */
+  document(name: 'openapi' | 'asyncapi' | 'llms' | 'docs' | 'errors' | 'home'): string
 }

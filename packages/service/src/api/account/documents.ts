@@ -5,6 +5,7 @@ import { toLlmsText } from '../docs-llms.ts'
 import type { PlanBook } from '../auth/plans.ts'
 import type { Route } from '../kit/route.ts'
 import { toOpenApi } from '../openapi.ts'
+import { toAsyncApi } from '../stream/asyncapi.ts'
 import type { AccountDesk } from './desk.ts'
 
 /** The documents of a server, each made when it is first asked for. */
@@ -15,6 +16,7 @@ export function createDocuments(
   const made = new Map<string, string>()
   const make = {
     openapi: () => JSON.stringify(toOpenApi(routes)),
+    asyncapi: () => JSON.stringify(toAsyncApi()),
     docs: () => toDocsPage(),
     errors: () => toErrorsPage(),
     llms: () => toLlmsText(routes, plans.all()),

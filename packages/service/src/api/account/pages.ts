@@ -25,6 +25,14 @@ export const PAGE_ROUTES: readonly Route[] = [
     'The OpenAPI document',
     'OpenAPI 3.1, made from the routes that this server serves.',
   ),
+  page(
+    'asyncapi',
+    '/v3/asyncapi.json',
+    'asyncapi',
+    'application/json; charset=utf-8',
+    'The AsyncAPI document',
+    'AsyncAPI 3, made from the messages of the stream.',
+  ),
 ]
 
 function page(

@@ -1,9 +1,11 @@
-import type { StreamMessage, StreamRequest } from '@priorbook/sdk/wire'
+import { STREAM_MESSAGE_SCHEMAS, type StreamMessage, type StreamRequest } from '@priorbook/sdk/wire'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
+import { violations } from '../catalogue/schema.testing.ts'
 
 // Enough for a machine that has much else to do.
 const PATIENCE_MS = 20_000
+const COMPARED = 3
 
 /** Any member of any message. */
 export type AnyMessage = StreamMessage & Readonly<Record<string, unknown>>
@@ -16,13 +18,17 @@ export class StreamClient {
   private wake: (() => void)[] = []
   private taken = 0
   private isLate = false
+  private broken: string | undefined
+  private readonly compared = new Map<string, number>()
 
   constructor(url: string, options: { readonly key?: string; readonly protocols?: string[] } = {}) {
     const { key, protocols = [] } = options
     const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
     this.socket = new WebSocket(url, protocols, { headers })
     this.socket.on('message', (data: Buffer) => {
-      this.messages.push(JSON.parse(data.toString()) as AnyMessage)
+      const message = JSON.parse(data.toString()) as AnyMessage
+      this.compare(message)
+      this.messages.push(message)
       this.stir()
     })
     this.socket.on('close', (code, reason) => {
@@ -67,6 +73,7 @@ export class StreamClient {
     }, PATIENCE_MS)
     try {
       while (!holds()) {
+        if (this.broken !== undefined) throw new Error(this.broken)
         if (this.isLate) throw new Error(`nothing since ${JSON.stringify(this.messages.at(-1))}`)
         await new Promise<void>((resolve) => this.wake.push(resolve))
       }
@@ -78,6 +85,15 @@ export class StreamClient {
   async close(): Promise<{ readonly code: number; readonly reason: string }> {
     await this.until(() => this.closed !== undefined)
     return this.closed!
+  }
+
+  // The first few of every type are compared with what the document promises.
+  private compare(message: AnyMessage): void {
+    const count = this.compared.get(message.type) ?? 0
+    this.compared.set(message.type, count + 1)
+    if (count >= COMPARED) return
+    const wrong = violations(STREAM_MESSAGE_SCHEMAS[message.type], message)
+    if (wrong.length > 0) this.broken ??= `${message.type}: ${wrong.join(', ')}`
   }
 
   private stir(): void {
