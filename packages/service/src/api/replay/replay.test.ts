@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { VENUE_IDS, type Gap, type VenueId } from '@priorbook/sdk/domain'
-import { toMarketJson } from '@priorbook/sdk/wire'
+import { STREAM_MESSAGE_SCHEMAS, toMarketJson, type StreamMessage } from '@priorbook/sdk/wire'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { countOf } from '../../store/embedded/temp-folder.testing.ts'
 import { createRandom, INSTRUMENTS } from '../../store/store-script.testing.ts'
@@ -16,6 +16,7 @@ import {
 } from '../books/books.testing.ts'
 import { BOOK_ROUTES } from '../books/index.ts'
 import { CATALOGUE_ROUTES } from '../catalogue/index.ts'
+import { violations } from '../catalogue/schema.testing.ts'
 import { createTestCaller, createTestGrant, type TestCaller } from '../kit/testing.ts'
 import {
   createContext,
@@ -342,6 +343,20 @@ async function expectAll(store: Store): Promise<string[]> {
   expect(entries.filter(({ kind }) => kind === 1).length).toBeGreaterThan(3)
   return entries.map(({ name }) => name)
 }
+
+describe('messages of a replay', () => {
+  it.each(['full', 'changes'] as const)('fit their schemas (%s)', async (mode) => {
+    const { store } = await createStore(21, 200)
+    const out = await play(createContext(store), { markets: NAMED, mode })
+    const types = new Set(out.messages.map(({ type }) => type))
+    expect(types).toEqual(new Set(['replay_state', 'market', 'snapshot', 'update', 'trade', 'gap']))
+    const wrong = out.messages.flatMap(({ text }) => {
+      const message = JSON.parse(text) as StreamMessage
+      return violations(STREAM_MESSAGE_SCHEMAS[message.type], message)
+    })
+    expect(wrong).toEqual([])
+  })
+})
 
 describe('gaps of a replay', () => {
   it('open without an end and close with the bounds of the store', async () => {
