@@ -86,8 +86,8 @@ const OPEN_PLAN: Plan = {
   per_second: null,
   per_minute: null,
   features: [],
-  // Of all connections without a key together.
-  stream: { connections: 50, subscriptions: 3, instruments: 50, replays: 1 },
+  // Of one address.
+  stream: { connections: 10, subscriptions: 3, instruments: 50, replays: 1 },
 }
 // Counted by address: enough for a page in a browser, too little to be a service for free.
 const DEMO_PLAN: Plan = { ...OPEN_PLAN, name: 'demo', per_second: 50, per_minute: 1500 }
