@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config'
 const CAPTURE = 'tests/capture/**/*.test.ts'
 // These need programs of others; `npm run test:peers` installs them first.
 const PEERS = 'tests/peers/**/*.test.ts'
+// These need a browser; `npm run test:browser` builds the explorer first.
+const BROWSER = 'tests/browser/**/*.browser.ts'
 
 export default defineConfig({
   test: {
@@ -33,6 +35,20 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
+      ...(process.env['PRIORBOOK_BROWSER'] === '1'
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'browser',
+                include: [BROWSER],
+                fileParallelism: false,
+                testTimeout: 120_000,
+                hookTimeout: 120_000,
+              },
+            },
+          ]
+        : []),
       ...(process.env['PRIORBOOK_PEERS'] === '1'
         ? [{ extends: true as const, test: { name: 'peers', include: [PEERS] } }]
         : []),

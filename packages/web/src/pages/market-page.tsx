@@ -111,7 +111,7 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
   const record = session.known.value
   const { venue, market_id: marketId } = session.ref
   const close = microsOrAbsent(record?.close_time)
-  const left = close === undefined ? undefined : close - session.clock.value
+  const left = close === undefined ? undefined : close - session.second.value
   const view = session.outcomes.value?.[store.outcome.value]
   const own = view === undefined ? undefined : session.bookOf(view.key)
   const book = own !== undefined && view?.isComplement === true ? complementOf(own) : own

@@ -1,4 +1,4 @@
-import { batch, computed, effect, signal } from '@preact/signals'
+import { batch, computed, effect, signal, type ReadonlySignal } from '@preact/signals'
 import {
   OrderBook,
   type LiveMessage,
@@ -10,7 +10,7 @@ import type { GapJson, InstrumentCoverageJson, MarketJson, TradeJson } from '@pr
 import { createPanel } from '../app/panel.ts'
 import { toTrouble, type Trouble } from '../app/trouble.ts'
 import { toBook, type Book } from '../model/book.ts'
-import { gapAt, gapsOfInstrument, withGap } from '../model/gap.ts'
+import { gapAt, gapsOfInstrument, withGap, type GapSpan } from '../model/gap.ts'
 import { microsOf, microsOrAbsent, MINUTE, SECOND } from '../model/time.ts'
 import { toSource } from '../model/snippet.ts'
 import { openLiveLink, type LiveLink } from './live-link.ts'
@@ -35,6 +35,8 @@ export class MarketSession {
   readonly gaps = signal<readonly GapJson[]>([])
   readonly revisions = signal<readonly RevisionJson[]>([])
   readonly trades = signal<readonly TradeJson[]>([])
+  /** The newest executions at the instant of the past. */
+  readonly pastTrades = signal<readonly TradeJson[]>([])
   readonly notices = signal<readonly NoticeJson[]>([])
   readonly trouble = signal<Trouble | undefined>(undefined)
   readonly isLoaded = signal(false)
@@ -49,6 +51,7 @@ export class MarketSession {
   readonly link = signal<LiveLink | undefined>(undefined)
   private readonly firstHeard = signal<number | undefined>(undefined)
   readonly replayer: Replayer
+  private readonly views = new Map<string, InstrumentView>()
   private readonly orders = new Map<string, OrderBook>()
   private readonly pastOrders = new Map<string, OrderBook>()
   private readonly stopping = new AbortController()
@@ -58,6 +61,8 @@ export class MarketSession {
   /** The instant of the page in any case. */
   readonly clock = computed(() => this.time.value ?? this.present.value)
   readonly isLive = computed(() => this.time.value === undefined)
+  /** The same by whole seconds, for what does not change from frame to frame. */
+  readonly second = computed(() => Math.floor(this.clock.value / SECOND) * SECOND)
   readonly outcomes = computed(() => {
     const { value: record } = this.record
     return record === undefined ? undefined : outcomesOf(record)
@@ -76,9 +81,9 @@ export class MarketSession {
   })
   /** The record as it was known at the instant. */
   readonly known = computed(() => {
-    const { value: clock } = this.clock
     if (this.isLive.value) return this.record.value
-    const before = this.revisions.value.filter((one) => microsOf(one.revision_time) <= clock)
+    const end = this.second.value + SECOND
+    const before = this.revisions.value.filter((one) => microsOf(one.revision_time) <= end)
     return before.at(-1) ?? this.revisions.value[0] ?? this.record.value
   })
   /** True when the market trades at the present, as far as it is known. */
@@ -101,21 +106,33 @@ export class MarketSession {
 
   /** The book of an instrument at the instant; absent in a gap and where nothing is known. */
   bookOf(key: string): Book | undefined {
-    void this.version.value
-    const order = (this.isLive.value ? this.orders : this.pastOrders).get(key)
-    if (order === undefined) return undefined
-    if (this.gapOf(key) !== undefined) return undefined
-    return toBook(order)
+    return this.viewOf(key).book.value
   }
 
   /** The gap that the instrument lies in at the instant. */
-  gapOf(key: string) {
-    return gapAt(this.gapsOf(key), this.clock.value)
+  gapOf(key: string): GapSpan | undefined {
+    return this.viewOf(key).gap.value
   }
 
   /** All gaps that concern an instrument. */
-  gapsOf(key: string) {
-    return gapsOfInstrument(this.gaps.value, key, this.ref.market_id)
+  gapsOf(key: string): readonly GapSpan[] {
+    return this.viewOf(key).gaps.value
+  }
+
+  // Made once an instrument: several panels ask for the same book in the same frame.
+  private viewOf(key: string): InstrumentView {
+    let view = this.views.get(key)
+    if (view !== undefined) return view
+    const gaps = computed(() => gapsOfInstrument(this.gaps.value, key, this.ref.market_id))
+    const gap = computed(() => gapAt(gaps.value, this.clock.value))
+    const book = computed(() => {
+      void this.version.value
+      const order = (this.isLive.value ? this.orders : this.pastOrders).get(key)
+      return order === undefined || gap.value !== undefined ? undefined : toBook(order)
+    })
+    view = { gaps, gap, book }
+    this.views.set(key, view)
+    return view
   }
 
   /** Shows an instant, and asks for its books. */
@@ -241,6 +258,21 @@ export class MarketSession {
     ).data
   }
 
+  /** Asks for the executions before an instant of the past. */
+  async loadPastTrades(at: number): Promise<void> {
+    if (this.ref.venue === 'venuea') return
+    const { client, note } = this.panels.trades
+    const params = { end_time: Math.round(at) + 1, order: 'desc', limit: MOST_TRADES } as const
+    note(`client.market(${this.refSource}).trades`, params)
+    const page = await client.market(this.marketRef).trades(params, this.options).page()
+    this.pastTrades.value = page.data
+  }
+
+  /** Takes an execution of a replay. */
+  takePastTrade(trade: TradeJson): void {
+    this.pastTrades.value = [trade, ...this.pastTrades.peek()].slice(0, MOST_TRADES)
+  }
+
   /** The market with its asset, which the address of venue C holds. */
   get marketRef(): MarketRef {
     const record = this.record.peek()
@@ -344,6 +376,12 @@ export class MarketSession {
     }
     tick()
   }
+}
+
+type InstrumentView = {
+  readonly gaps: ReadonlySignal<readonly GapSpan[]>
+  readonly gap: ReadonlySignal<GapSpan | undefined>
+  readonly book: ReadonlySignal<Book | undefined>
 }
 
 /** The instrument of a row id, `venue:instrument:sequence`. */

@@ -112,6 +112,7 @@ export class Replayer {
         note(`client.market(${session.refSource}).asOf`, { at })
         const answer = await client.market(session.marketRef).asOf({ at }, session.options)
         if (session.time.peek() === undefined) return
+        if (this.asked === undefined) void session.loadPastTrades(at).catch(() => undefined)
         batch(() => {
           session.putBooks(answer.data)
           session.bookNotices.value = answer.notices
@@ -140,7 +141,7 @@ export class Replayer {
         end_time: Math.round(to),
         speed,
         mode: 'changes',
-        datasets: ['books'],
+        datasets: ['books', 'trades'],
         number_format: 'string',
         time_format: 'epoch_us',
       },
@@ -155,7 +156,10 @@ export class Replayer {
           case 'snapshot':
           case 'update':
             session.takePast(message.key, message.row)
-            session.bookNotices.value = []
+            if (session.bookNotices.peek().length > 0) session.bookNotices.value = []
+            break
+          case 'trade':
+            session.takePastTrade(message.row)
             break
           case 'gap':
             if (

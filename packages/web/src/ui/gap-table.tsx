@@ -34,14 +34,14 @@ export function GapTable(props: {
               </td>
               <td>
                 {onPick === undefined ? (
-                  printSeconds(gap.start)
+                  printSeconds(gap.start).slice(5)
                 ) : (
                   <button type="button" class="link" onClick={() => onPick(gap.start)}>
-                    {printSeconds(gap.start)}
+                    {printSeconds(gap.start).slice(5)}
                   </button>
                 )}
               </td>
-              <td>{gap.end === undefined ? 'open' : printSeconds(gap.end)}</td>
+              <td>{gap.end === undefined ? 'open' : printSeconds(gap.end).slice(5)}</td>
               <td class="num">{printSpan((gap.end ?? Math.max(now, gap.start)) - gap.start)}</td>
             </tr>
           ))}

@@ -26,6 +26,9 @@ export function Heatmap(props: { readonly store: ChartStore; readonly height: nu
     const ratio = devicePixelRatio
     element.width = Math.round(width * ratio)
     element.height = Math.round(height * ratio)
+    // What the picture spans, for whoever reads it without eyes.
+    element.dataset['from'] = String(range?.from ?? '')
+    element.dataset['to'] = String(range?.to ?? '')
     drawHeat(element, grid.value, store, range, { width, height, ratio })
   }
   useSignalEffect(draw)

@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks'
+import { useSignal, useSignalEffect } from '@preact/signals'
+import { useRef, useState } from 'preact/hooks'
 import { complementOf, quoteOf, type Book } from '../model/book.ts'
 import { groupDigits, padDecimal, placesOf, printTicks } from '../model/decimal.ts'
 import { gapSentence } from '../model/gap.ts'
@@ -104,14 +105,23 @@ function Ladder(props: {
       <p class="ladder-foot" title={`received ${printExact(book.received)} UTC`}>
         #{book.sequence} · {printClock(book.received)}
         <br />
-        {asks.ticks.length} asks · {bids.ticks.length} bids · {age(session, book)} old
+        {asks.ticks.length} asks · {bids.ticks.length} bids · <Age session={session} book={book} />{' '}
+        old
       </p>
     </div>
   )
 }
 
-function age(session: MarketSession, book: Book): string {
-  return printSpan(Math.max(0, session.clock.value - book.received))
+// Written by hand: it changes with every frame, and nothing else of the ladder need do so.
+function Age({ session, book }: { readonly session: MarketSession; readonly book: Book }) {
+  const ref = useRef<HTMLSpanElement>(null)
+  const now = useSignal(book)
+  now.value = book
+  useSignalEffect(() => {
+    const text = printSpan(Math.max(0, session.clock.value - now.value.received))
+    if (ref.current !== null) ref.current.textContent = text
+  })
+  return <span ref={ref} />
 }
 
 function Side(props: {

@@ -8,6 +8,8 @@ import { CopyButton } from './copy-button.tsx'
 import { hatchPattern } from './stage.ts'
 import { useWidth } from './use-size.ts'
 
+const TYPED = 'input, select, textarea'
+
 /** The time of the page: drag it, play it at any speed, step from observation to observation. */
 export function Scrubber({ store }: { readonly store: ChartStore }) {
   const { session } = store
@@ -20,9 +22,9 @@ export function Scrubber({ store }: { readonly store: ChartStore }) {
     const press = (event: KeyboardEvent): void => {
       const { target } = event
       if (event.metaKey || event.ctrlKey || event.altKey) return
-      const isTyping =
-        target instanceof Element && target.closest('input, select, textarea, button, a, summary')
-      if (isTyping !== null && isTyping !== false) return
+      // A control keeps the keys that it knows itself.
+      const own = event.key === ' ' ? 'input, select, textarea, button, a, summary' : TYPED
+      if (target instanceof Element && target.closest(own) !== null) return
       switch (event.key) {
         case ' ':
           if (replayer.isPlaying.peek()) replayer.pause()

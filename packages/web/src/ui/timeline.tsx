@@ -14,7 +14,7 @@ type Step = {
 export function Timeline({ session }: { readonly session: MarketSession }) {
   const steps = stepsOf(session.revisions.value)
   const record = session.known.value
-  const clock = session.clock.value
+  const clock = session.second.value
   if (steps.length === 0 || record === undefined) {
     return <p class="quiet">No version of the record has been seen.</p>
   }

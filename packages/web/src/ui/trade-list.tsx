@@ -10,11 +10,8 @@ export function TradeList({ session }: { readonly session: MarketSession }) {
   if (session.ref.venue === 'venuea') {
     return <p class="quiet">Venue A publishes no executions; its last trade is a sample above.</p>
   }
-  const clock = session.isLive.value ? Infinity : session.clock.value
-  const trades = session.trades.value.filter((one) => microsOf(one.received_time) <= clock)
-  if (trades.length === 0) {
-    return <p class="quiet">No execution among the newest that were loaded.</p>
-  }
+  const trades = session.isLive.value ? session.trades.value : session.pastTrades.value
+  if (trades.length === 0) return <p class="quiet">No execution up to this instant.</p>
   return (
     <ol class="trades">
       {trades.slice(0, SHOWN).map((trade) => (

@@ -1,0 +1,103 @@
+import type { Page } from 'playwright-core'
+
+/** A market as the list shows it. */
+export type ListedMarket = {
+  readonly venue: string
+  readonly market_id: string
+  readonly asset?: string
+  readonly title: string | null
+  readonly outcomes: readonly { readonly label: string; readonly token_id: string | null }[]
+  readonly coverage: {
+    readonly observations: number
+    readonly first_time: string
+    readonly last_time: string
+  }
+}
+
+/** Asks the interface beside the page: what the page shows must be what it answers. */
+export class ApiReader {
+  readonly url: string
+  private readonly key: string | undefined
+
+  constructor(url: string, key?: string) {
+    this.url = url
+    this.key = key
+  }
+
+  /** The data of an answer. */
+  async get(path: string): Promise<unknown> {
+    const address = this.key === undefined ? path.replace('/v3/', '/v3/demo/') : path
+    const headers = this.key === undefined ? {} : { authorization: `Bearer ${this.key}` }
+    const response = await fetch(this.url + address, { headers })
+    if (!response.ok) throw new Error(`${address}: ${response.status} ${await response.text()}`)
+    return ((await response.json()) as { data: unknown }).data
+  }
+
+  /** The market of a venue with the most books. */
+  async busiest(venue: string, filters = '&status=open'): Promise<ListedMarket> {
+    const path = `/v3/markets?venue=${venue}&limit=500&order=desc${filters}`
+    const rows = (await this.get(path)) as ListedMarket[]
+    return rows.toSorted((a, b) => b.coverage.observations - a.coverage.observations)[0]!
+  }
+
+  /** Waits until a venue has a market with so many books. */
+  async untilRecorded(venue: string, books: number): Promise<ListedMarket> {
+    for (;;) {
+      const market = await this.busiest(venue).catch(() => undefined)
+      if (market !== undefined && market.coverage.observations >= books) return market
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+  }
+
+  /** The book of an outcome at an instant, as lists of price and size; undefined where there is none. */
+  async bookAt(
+    market: ListedMarket,
+    at: string,
+    outcome: number,
+  ): Promise<{ asks: string[][]; bids: string[][] } | undefined> {
+    const path = `${marketPath(market)}/orderbook?number_format=string&at=${at}`
+    type Side = { price: string[]; size: string[] }
+    type Row = { token_id: string | null; bids: Side; asks: Side }
+    const data = (await this.get(path)) as Row | Row[] | null
+    const rows = data === null ? [] : Array.isArray(data) ? data : [data]
+    const isOwn = market.venue === 'venuec'
+    const token = market.outcomes[outcome]?.token_id
+    const row = isOwn ? rows.find((one) => one.token_id === token) : rows[0]
+    if (row === undefined) return undefined
+    const pairs = ({ price, size }: Side, isTurned: boolean): string[][] =>
+      price.map((text, index) => [isTurned ? complement(text) : text, size[index]!])
+    const isTurned = !isOwn && outcome === 1
+    return isTurned
+      ? { asks: pairs(row.bids, true), bids: pairs(row.asks, true) }
+      : { asks: pairs(row.asks, false), bids: pairs(row.bids, false) }
+  }
+}
+
+/** The path of a market in the interface. */
+export function marketPath({ venue, market_id: id, asset }: ListedMarket): string {
+  switch (venue) {
+    case 'venuea':
+      return `/v3/venuea-prediction/${id}`
+    case 'venueb':
+      return `/v3/venueb/${id}`
+    default:
+      return `/v3/${(asset ?? 'btc').toLowerCase()}/markets/${id}`
+  }
+}
+
+/** The address of a market in the explorer. */
+export function placeOf({ venue, market_id: id }: ListedMarket): string {
+  return `/market/${venue}/${encodeURIComponent(id)}`
+}
+
+/** The labels of both outcomes on the page. */
+export async function labelsOn(page: Page): Promise<string[]> {
+  const ladders = await page.locator('.ladder').all()
+  return Promise.all(ladders.map(async (one) => (await one.getAttribute('data-outcome'))!))
+}
+
+// One minus a price of at most four decimals, in whole ticks.
+function complement(price: string): string {
+  const ticks = 10_000 - Math.round(Number(price) * 10_000)
+  return String(ticks / 10_000)
+}

@@ -1,0 +1,92 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const BIN = join(import.meta.dirname, '../../packages/service/bin/priorbook-server.mjs')
+const PATIENCE_MS = 60_000
+
+/** A service in a process of its own, as `npm start` runs it; it can be stopped and started again. */
+export type ServiceProcess = {
+  readonly url: string
+  readonly data: string
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** A new key of a plan. */
+  keyOf(plan: string, ...more: readonly string[]): string
+  destroy(): Promise<void>
+}
+
+/** Prepares a service over an empty folder; `prepare` may fill it before the first start. */
+export async function createService(
+  args: readonly string[],
+  prepare?: (data: string) => void,
+): Promise<ServiceProcess> {
+  const home = mkdtempSync(join(tmpdir(), 'priorbook-browser-'))
+  const data = join(home, 'data')
+  prepare?.(data)
+  const port = await freePort()
+  const opsPort = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  let child: ChildProcess | undefined
+  const service: ServiceProcess = {
+    url,
+    data,
+    async start() {
+      child = spawn(
+        process.execPath,
+        [BIN, 'serve', '--data', data, '--port', `${port}`, '--ops-port', `${opsPort}`, ...args],
+        { stdio: ['ignore', 'ignore', 'ignore'] },
+      )
+      await untilAnswers(`${url}/v3/health`)
+    },
+    async stop() {
+      const running = child
+      child = undefined
+      if (running === undefined) return
+      const ended = new Promise((resolve) => running.once('exit', resolve))
+      running.kill('SIGTERM')
+      await ended
+    },
+    keyOf: (plan, ...more) =>
+      /pb_live_\w+/.exec(run('keys', 'create', '--plan', plan, '--data', data, ...more))![0],
+    async destroy() {
+      await service.stop()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+  return service
+}
+
+/** Runs a command of the service to its end. */
+export function run(...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [BIN, ...args], {
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`${args.join(' ')}: ${stderr}`)
+  return stdout
+}
+
+async function untilAnswers(url: string): Promise<void> {
+  const until = Date.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      if ((await fetch(url)).ok) return
+    } catch (error) {
+      if (Date.now() > until) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}

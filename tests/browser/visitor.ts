@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { chromium, type Browser, type Page } from 'playwright-core'
+
+const { resolve } = createRequire(import.meta.url)
+
+/** Opens the browser: Debian's, or the one that CHROMIUM names. */
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu'],
+  })
+}
+
+/** A page of a new visitor that remembers what went wrong in it. */
+export type Visitor = {
+  readonly page: Page
+  /** Errors on the console and in scripts; what a test expects is taken out by its own words. */
+  readonly errors: string[]
+  close(): Promise<void>
+}
+
+/** How the visitor looks at it. */
+export type Look = {
+  readonly scheme?: 'light' | 'dark'
+  readonly width?: number
+  readonly height?: number
+  readonly key?: string
+}
+
+/** Lets a visitor in. */
+export async function openVisitor(
+  browser: Browser,
+  url: string,
+  look: Look = {},
+): Promise<Visitor> {
+  const { scheme = 'light', width = 1440, height = 900, key } = look
+  const context = await browser.newContext({
+    baseURL: url,
+    viewport: { width, height },
+    colorScheme: scheme,
+    reducedMotion: 'reduce',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  if (key !== undefined) {
+    await context.addInitScript((text) => localStorage.setItem('priorbook.key', text), key)
+  }
+  const page = await context.newPage()
+  const errors: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text())
+  })
+  page.on('pageerror', (error) => errors.push(error.stack ?? error.message))
+  return { page, errors, close: () => context.close() }
+}
+
+const AXE = readFileSync(resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What a screen reader's user or a keyboard's user would stumble over. */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    type Found = { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<Found> } }
+    const { violations } = await axe.run()
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`),
+    )
+  })
+}
+
+/** The whole ladder of one outcome as the page shows it, prices and sizes in canonical form. */
+export async function shownBook(
+  page: Page,
+  outcome: string,
+): Promise<{ asks: string[][]; bids: string[][] } | undefined> {
+  return page.evaluate((name) => {
+    const ladder = document.querySelector(`.ladder[data-outcome="${name}"]`)
+    if (ladder === null || ladder.querySelector('.no-book') !== null) return undefined
+    const canonical = (text: string): string => {
+      const plain = text.replaceAll(',', '').trim()
+      return plain.includes('.') ? plain.replace(/\.?0+$/, '') : plain
+    }
+    const side = (kind: string): string[][] =>
+      [...ladder.querySelectorAll(`.${kind} li:not(.no-level)`)].map((row) => [
+        canonical(row.querySelector('.price')!.textContent),
+        canonical(row.querySelector('.size')!.textContent),
+      ])
+    return { asks: side('asks').toReversed(), bids: side('bids') }
+  }, outcome)
+}
