@@ -14,6 +14,7 @@ export {
 } from './money.ts'
 export * from './order.ts'
 export { QUEUE_MODELS, type QueueModel } from './queue.ts'
+export { withoutOutcome, type Revision } from './records.ts'
 export * from './report/index.ts'
 export type { RuleAssumption } from './rules.ts'
 export * from './run.ts'

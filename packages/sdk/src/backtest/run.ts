@@ -3,6 +3,7 @@ import {
   PriorbookError,
   printMicros,
   VENUE_IDS,
+  type MarketRecord,
   type Micros,
   type VenueId,
 } from '../domain/index.ts'
@@ -13,6 +14,7 @@ import type { LatencyOptions } from './latency.ts'
 import type { Assumptions } from './market-state.ts'
 import { parseMoney } from './money.ts'
 import { QUEUE_MODELS, type QueueModel } from './queue.ts'
+import type { Revision } from './records.ts'
 import { buildReport, type Report } from './report/report.ts'
 import type { Params, Strategy, StrategyFactory } from './strategy.ts'
 import type { Why } from './why.ts'
@@ -37,6 +39,13 @@ export type RunOptions = {
   readonly nearGap?: number
   readonly seed?: number
   readonly assume?: Assumptions
+  /** Market records by the time they became known, where the events do not hold all of them. */
+  readonly revisions?: readonly Revision[]
+  /**
+   * Names, ticks and fees of these records are taken as true for the whole range; `newest`: of those
+   * that the events bring with them (files hold the newest record of a market alone).
+   */
+  readonly records?: readonly MarketRecord[] | 'newest'
   /** How many orders and fills are kept for the report; all are counted. */
   readonly keep?: number
   /** Of how many orders the story is kept. */
@@ -135,9 +144,15 @@ async function runAll(options: RunOptions, params: readonly Params[]): Promise<B
     models.map((queue) => new Cell(world, cellOptions(options, each, queue, models.length > 1))),
   )
   world.attach(cells)
+  const { events, revisions, records } = options
+  if (revisions !== undefined) world.setRevisions(revisions)
+  if (records !== undefined && records !== 'newest') world.assumeRecords(records)
   let last = options.from ?? 0
   let next = PROGRESS_EVERY
-  for await (const batch of options.events) {
+  let isFirst = true
+  for await (const batch of events) {
+    if (isFirst && records === 'newest') world.assumeRecords(newestOf(events))
+    isFirst = false
     for (const event of batch) world.take(event)
     if (world.counts.observations >= next) {
       next = world.counts.observations + PROGRESS_EVERY
@@ -146,7 +161,9 @@ async function runAll(options: RunOptions, params: readonly Params[]): Promise<B
     }
   }
   if (world.counts.observations === 0) throw noData(world, options)
-  last = Math.max(last, world.now, Math.min(options.to ?? 0, world.now))
+  // Records that came after the last row still belong to the range.
+  const lastRevision = revisions?.reduce((most, { at }) => Math.max(most, at), 0) ?? 0
+  last = Math.max(last, world.now, Math.min(options.to ?? lastRevision, lastRevision))
   world.finish(last)
   options.onProgress?.(world.now, world.counts.observations)
   return params.map((each, index) => {
@@ -164,6 +181,10 @@ async function runAll(options: RunOptions, params: readonly Params[]): Promise<B
       },
     }
   })
+}
+
+function newestOf(events: EventSource): readonly MarketRecord[] {
+  return 'markets' in events ? (events.markets as readonly MarketRecord[]) : []
 }
 
 function cellOptions(

@@ -106,32 +106,32 @@ export interface StrategyContext {
   readonly now: number
   readonly params: Params
   /** Sends an order and gives its id; refusals come to `onOrder`. */
-  order(request: OrderRequest): number
-  buy(request: Omit<OrderRequest, 'side'>): number
-  sell(request: Omit<OrderRequest, 'side'>): number
-  cancel(id: number): void
-  cancelAll(market?: string): void
+  readonly order: (request: OrderRequest) => number
+  readonly buy: (request: Omit<OrderRequest, 'side'>) => number
+  readonly sell: (request: Omit<OrderRequest, 'side'>) => number
+  readonly cancel: (id: number) => void
+  readonly cancelAll: (market?: string) => void
   /** Cancels an order and sends another in its place with the rest of its size; it queues anew. */
-  replace(id: number, change: Pick<OrderRequest, 'price' | 'size'>): number
+  readonly replace: (id: number, change: Pick<OrderRequest, 'price' | 'size'>) => number
   /** Turns pairs of shares into money (all of them without a size) or money into pairs; venues A and C. */
-  merge(market: string, size?: number | string): boolean
-  split(market: string, size: number | string): boolean
+  readonly merge: (market: string, size?: number | string) => boolean
+  readonly split: (market: string, size: number | string) => boolean
   /** Calls `onTimer` at a time, or so many microseconds from now. */
-  timerAt(at: number, tag?: string): void
-  timerIn(micros: number, tag?: string): void
+  readonly timerAt: (at: number, tag?: string) => void
+  readonly timerIn: (micros: number, tag?: string) => void
   /** Says what the strategy thinks the chance of an outcome is, for calibration and Brier score. */
-  forecast(market: string, chance: number, outcome?: number | string): void
-  book(market: string, outcome?: number | string): BookView | undefined
-  market(id: string): MarketView | undefined
-  markets(): readonly MarketView[]
-  position(market: string): PositionView
+  readonly forecast: (market: string, chance: number, outcome?: number | string) => void
+  readonly book: (market: string, outcome?: number | string) => BookView | undefined
+  readonly market: (id: string) => MarketView | undefined
+  readonly markets: () => readonly MarketView[]
+  readonly position: (market: string) => PositionView
   /** Free cash at a venue: what is set aside for open orders is not free. */
-  cash(venue: VenueId): number
-  orders(market?: string): readonly OrderView[]
+  readonly cash: (venue: VenueId) => number
+  readonly orders: (market?: string) => readonly OrderView[]
   /** A number in [0, 1) of the run's seed. */
-  random(): number
+  readonly random: () => number
   /** A line for the report; the first 1,000 are kept. */
-  log(text: string): void
+  readonly log: (text: string) => void
 }
 
 /** A strategy: a plain object with the hooks it needs. Each gets what happened and the context. */

@@ -1,4 +1,11 @@
-import { FLAGS, parseScaled, type Gap, type MarketRecord, type VenueId } from '../domain/index.ts'
+import {
+  FLAGS,
+  parseScaled,
+  type Gap,
+  type MarketRecord,
+  type Micros,
+  type VenueId,
+} from '../domain/index.ts'
 import type {
   BookEvent,
   MarketEvent,
@@ -11,10 +18,13 @@ import type {
 import type { BookColumns, Ladder } from '../tape/index.ts'
 import type { CellWorld } from './cell-options.ts'
 import type { Cell } from './cell.ts'
-import { MarketState, Track, type Assumptions } from './market-state.ts'
+import { isLoss, MarketState, Track, type Assumptions } from './market-state.ts'
 import { MONEY_DECIMALS, MONEY_ONE, PRICE_ONE } from './money.ts'
+import { withoutOutcome, type Revision } from './records.ts'
 import type { GapView, SampleView, TradeView } from './strategy.ts'
 import { FrozenBook, FrozenMarket } from './views.ts'
+
+const MOST_SPANS = 1000
 
 /** How much was read. */
 export type WorldCounts = {
@@ -42,6 +52,9 @@ export class World implements CellWorld {
     gaps: 0,
     sidelessTrades: 0,
   }
+  /** Gaps with a loss, the first thousand of them; `end` is absent while one is open. */
+  readonly gapSpans: { market: string; reason: string; start: number; end: number | undefined }[] =
+    []
   now = 0
   firstAt = 0
   private due = Infinity
@@ -53,9 +66,28 @@ export class World implements CellWorld {
   private cells: readonly Cell[] = []
   private watchers: readonly Cell[] = []
   private isStarted = false
+  private revisions: readonly Revision[] = []
+  private readonly revised = new Set<string>()
+  private nextRevision = 0
+  private revisionDue = Infinity
 
   constructor(assume: Assumptions = {}) {
     this.assume = assume
+  }
+
+  /** Records by the time they became known; records of these markets in the events are then ignored. */
+  setRevisions(revisions: readonly Revision[]): void {
+    this.revisions = revisions.toSorted((left, right) => left.at - right.at)
+    for (const { record } of revisions) this.revised.add(`${record.venue}:${record.marketId}`)
+    this.revisionDue = this.revisions[0]?.at ?? Infinity
+  }
+
+  /** Takes names, ticks and fees of records as true from the start, without anything they say of the end. */
+  assumeRecords(records: readonly MarketRecord[]): void {
+    for (const record of records) {
+      const state = this.state(record.venue, record.marketId)
+      if (state.record === undefined) this.setRecord(state, withoutOutcome(record))
+    }
   }
 
   /** Sets the runs that share this world; before the first event. */
@@ -72,6 +104,7 @@ export class World implements CellWorld {
   take(event: ReplayEvent): void {
     const { at } = event
     if (!this.isStarted) this.start(at)
+    if (at >= this.revisionDue) this.revise(at)
     // What was planned before this time meets the book before this event.
     if (at > this.due) this.drain(at)
     this.now = at
@@ -83,7 +116,7 @@ export class World implements CellWorld {
         this.trade(event)
         return
       case 'market':
-        this.market(event)
+        if (!this.revised.has(`${event.record.venue}:${event.record.marketId}`)) this.market(event)
         return
       case 'gap':
         this.gap(event)
@@ -96,6 +129,7 @@ export class World implements CellWorld {
   /** The tape ends: everything due until then is done. */
   finish(at: number): void {
     if (!this.isStarted) this.start(at)
+    this.revise(at)
     this.now = Math.max(this.now, at)
     for (const cell of this.cells) cell.finish(this.now)
   }
@@ -214,15 +248,13 @@ export class World implements CellWorld {
     }
   }
 
-  private market({ record, at }: MarketEvent): void {
+  private market({ record, at }: Omit<MarketEvent, 'kind'>): void {
     this.counts.revisions++
     const state = this.state(record.venue, record.marketId)
     const wasOpen = isTrading(state.record)
     const wasDisputed = isDisputed(state.record)
-    state.record = record
+    this.setRecord(state, record)
     state.knownAt = at
-    state.closesAt =
-      record.closeTime === undefined || record.venue === 'venuec' ? Infinity : record.closeTime
     if (isDisputed(record) && !wasDisputed) state.disputes++
     for (const track of state.tracks) this.reframe(state, track)
     if (wasOpen && !isTrading(record)) {
@@ -270,8 +302,17 @@ export class World implements CellWorld {
       })
       if (edge === 'open') {
         state.openGap(gap, at)
+        if (isLoss(gap.reason) && this.gapSpans.length < MOST_SPANS) {
+          const { reason } = gap
+          this.gapSpans.push({ market: state.name, reason, start: at, end: undefined })
+        }
         for (const cell of this.cells) cell.gapOpens(state, view, at)
       } else if (state.closeGap(gap, at)) {
+        const span = this.gapSpans.findLast(
+          ({ market, reason, end }) =>
+            market === state.name && reason === gap.reason && end === undefined,
+        )
+        if (span !== undefined) span.end = at
         for (const cell of this.cells) cell.gapCloses(state, view, at)
       }
     }
@@ -285,6 +326,27 @@ export class World implements CellWorld {
     this.now = at
     this.sampleDue = at
     for (const cell of this.cells) cell.start(at)
+  }
+
+  private setRecord(state: MarketState, record: MarketRecord): void {
+    state.record = record
+    state.closesAt =
+      record.closeTime === undefined || record.venue === 'venuec' ? Infinity : record.closeTime
+  }
+
+  // Records come before everything else of their time.
+  private revise(until: number): void {
+    while (this.nextRevision < this.revisions.length) {
+      const { at, record } = this.revisions[this.nextRevision]!
+      if (at > until) break
+      this.nextRevision++
+      // What was known before the first event is told with it.
+      const then = Math.max(at, this.now)
+      if (then > this.due) this.drain(then)
+      this.now = then
+      this.market({ record, at: then as Micros })
+    }
+    this.revisionDue = this.revisions[this.nextRevision]?.at ?? Infinity
   }
 
   private drain(at: number): void {

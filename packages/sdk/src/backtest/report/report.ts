@@ -4,7 +4,7 @@ import type { Cell } from '../cell.ts'
 import { EVIDENCE, EVIDENCE_CLASSES, type Evidence, type FillView } from '../fill.ts'
 import { DEFAULT_LATENCY } from '../latency.ts'
 import { eventOf } from '../market-state.ts'
-import { divideBig, MONEY_ONE, PRICE_ONE, printMoney } from '../money.ts'
+import { divideBig, MONEY_ONE, printMoney } from '../money.ts'
 import type { OrderView } from '../order.ts'
 import { MARKOUTS } from '../tally.ts'
 import type { World } from '../world.ts'
@@ -142,6 +142,13 @@ export type Report = {
     readonly seconds: number
     readonly orders_cancelled: number
     readonly orders_refused: number
+    /** The first thousand, in microseconds; `end` is null where it is not known. */
+    readonly spans: readonly {
+      readonly market: string
+      readonly reason: string
+      readonly start: number
+      readonly end: number | null
+    }[]
   }
   readonly exposure: {
     readonly markets_traded: number
@@ -310,6 +317,7 @@ export function buildReport(
       ),
       orders_cancelled: tally.gapCancels,
       orders_refused: tally.gapRejects,
+      spans: world.gapSpans.map((span) => ({ ...span, end: span.end ?? null })),
     },
     exposure: {
       markets_traded: traded.length,
@@ -548,9 +556,4 @@ function moneyOf(text: string): number {
   const [whole = '0', fraction = ''] = text.replace('-', '').split('.')
   const units = Number(whole) * MONEY_ONE + Number(fraction.padEnd(8, '0'))
   return text.startsWith('-') ? -units : units
-}
-
-/** A price in ten-thousandths as a chance. */
-export function chanceOf(price: number): number {
-  return price / PRICE_ONE
 }

@@ -1,0 +1,335 @@
+import { EVIDENCE_CLASSES } from '../fill.ts'
+import { PRICE_ONE } from '../money.ts'
+import type { Report } from './report.ts'
+import {
+  area,
+  bar,
+  createFrame,
+  drawing,
+  escapeHtml,
+  polyline,
+  shortNumber,
+  timeTicks,
+  type Frame,
+} from './svg.ts'
+
+/** A plot with its heading and a sentence on how to read it. */
+export type Plot = { readonly title: string; readonly about: string; readonly svg: string }
+
+/** All plots of a report; one without data says so in its place. */
+export function plotsOf(report: Report): Plot[] {
+  return [
+    equityPlot(report),
+    drawdownPlot(report),
+    marketsPlot(report),
+    evidencePlot(report),
+    fillsPlot(report),
+    calibrationPlot(report),
+    markoutPlot(report),
+    comparisonPlot(report),
+  ]
+}
+
+const MONEY = 1e8
+
+function equityPlot(report: Report): Plot {
+  const start = Number(report.headline.start)
+  const points = report.equity.map(([at, equity]) => [at, equity / MONEY - start] as const)
+  const capital = report.equity.map(([at, , bound]) => [at, bound / MONEY] as const)
+  const frame = overTime(report, [...points, ...capital, [report.equity[0]?.[0] ?? 0, 0]])
+  const body =
+    gapShades(report, frame) +
+    polyline(frame, stepped(capital), 'line second') +
+    polyline(frame, stepped(points), 'line first')
+  return {
+    title: 'Result and bound capital',
+    about:
+      'Cash and positions at what they could be sold for, less the start (solid); money bound in positions and orders (dashed). Shaded: not observed.',
+    svg: timed(frame, body, 'Result and bound capital over time'),
+  }
+}
+
+function drawdownPlot(report: Report): Plot {
+  let peak = -Infinity
+  const points = report.equity.map(([at, equity]) => {
+    peak = Math.max(peak, equity)
+    return [at, (equity - peak) / MONEY] as const
+  })
+  const frame = overTime(report, [...points, [report.equity[0]?.[0] ?? 0, 0]])
+  return {
+    title: 'Drawdown',
+    about:
+      'How far below its highest point the result was, in money: a percentage of a small peak says nothing.',
+    svg: timed(
+      frame,
+      gapShades(report, frame) + area(frame, stepped(points), 0, 'area loss'),
+      'Drawdown over time',
+    ),
+  }
+}
+
+function marketsPlot({ markets }: Report): Plot {
+  const traded = markets
+    .filter(({ fills }) => fills > 0)
+    .toSorted((left, right) => Math.abs(Number(right.pnl)) - Math.abs(Number(left.pnl)))
+    .slice(0, 40)
+    .toSorted((left, right) => Number(right.pnl) - Number(left.pnl))
+  const title = 'Result by market'
+  const about = 'The forty largest, best first; hover for the name.'
+  if (traded.length === 0) return empty(title, about, 'No market was traded.')
+  const values = traded.map(({ pnl }) => Number(pnl))
+  const frame = createFrame(
+    [-0.5, traded.length - 0.5],
+    [Math.min(0, ...values), Math.max(0, ...values)],
+  )
+  const wide = Math.min(48, (frame.width - 80) / traded.length - 2)
+  const bars = traded.map(({ market, pnl, fills }, index) =>
+    bar(
+      frame,
+      index,
+      0,
+      Number(pnl),
+      Math.max(2, wide),
+      tone(Number(pnl)),
+      `${market}: ${pnl} in ${fills} fills`,
+    ),
+  )
+  return {
+    title,
+    about,
+    svg: drawing(frame, bars.join(''), { xTicks: [], yFormat: shortNumber, name: title }),
+  }
+}
+
+function evidencePlot({ evidence, gaps }: Report): Plot {
+  const classes: (readonly [string, { readonly fills: number; readonly pnl: string }])[] = [
+    ...EVIDENCE_CLASSES.map((name) => [name, evidence[name]] as const),
+    ['near a gap', gaps.near],
+  ]
+  const values = classes.map(([, { pnl }]) => Number(pnl))
+  const frame = createFrame(
+    [-0.5, classes.length - 0.5],
+    [Math.min(0, ...values), Math.max(0, ...values)],
+  )
+  const bars = classes.map(([name, { pnl, fills }], index) =>
+    bar(frame, index, 0, Number(pnl), 54, tone(Number(pnl)), `${name}: ${pnl} in ${fills} fills`),
+  )
+  return {
+    title: 'Result by evidence',
+    about:
+      'What the fills rest on. The last bar counts fills close to a gap again, whatever their class.',
+    svg: drawing(frame, bars.join(''), {
+      xTicks: classes.map(([name, { fills }], index) => [
+        index,
+        `${name.replaceAll('_', ' ')} (${fills})`,
+      ]),
+      yFormat: shortNumber,
+      name: 'Result by evidence',
+    }),
+  }
+}
+
+function fillsPlot(report: Report): Plot {
+  const title = 'Fills'
+  const about =
+    'Price by time: bought (up) and sold (down); filled shapes took, open ones rested. At most 3,000 are drawn.'
+  const { fills_kept: fills } = report
+  if (fills.length === 0) return empty(title, about, 'Nothing was filled.')
+  const every = Math.ceil(fills.length / 3000)
+  const shown = fills.filter((_, index) => index % every === 0)
+  const frame = createFrame(
+    [report.equity[0]?.[0] ?? shown[0]!.at, report.equity.at(-1)?.[0] ?? shown.at(-1)!.at],
+    [0, 1],
+  )
+  const marks = shown.map(({ at, price, side, liquidity, market, size, evidence }) => {
+    const x = Math.round(frame.x(at) * 10) / 10
+    const y = Math.round(frame.y(price / PRICE_ONE) * 10) / 10
+    const shape = side === 'buy' ? `M${x} ${y - 4}l4 7h-8z` : `M${x} ${y + 4}l4-7h-8z`
+    const name = `${side} ${size} at ${price / PRICE_ONE} of ${market}, ${liquidity}, ${evidence}`
+    return `<path class="${side} ${liquidity}" d="${shape}"><title>${escapeHtml(name)}</title></path>`
+  })
+  return { title, about, svg: timed(frame, gapShades(report, frame) + marks.join(''), title) }
+}
+
+function calibrationPlot({ calibration }: Report): Plot {
+  const title = 'Calibration'
+  const about =
+    'What was paid (circles) or said (squares) against how often it happened; on the line is right. Settled markets only.'
+  const frame = createFrame([0, 1], [0, 1])
+  const point = (
+    shape: 'circle' | 'square',
+    each: Report['calibration']['entries'][number],
+  ): string => {
+    if (each.mean_chance === null || each.happened === null) return ''
+    const x = frame.x(each.mean_chance)
+    const y = frame.y(each.happened)
+    const name = `<title>chance ${each.mean_chance}, happened ${each.happened}, weight ${each.weight}</title>`
+    return shape === 'circle'
+      ? `<circle class="dot" cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="5">${name}</circle>`
+      : `<rect class="dot second" x="${(x - 4).toFixed(1)}" y="${(y - 4).toFixed(1)}" width="8" height="8">${name}</rect>`
+  }
+  const body =
+    polyline(
+      frame,
+      [
+        [0, 0],
+        [1, 1],
+      ],
+      'line rule',
+    ) +
+    calibration.entries.map((each) => point('circle', each)).join('') +
+    calibration.forecasts.map((each) => point('square', each)).join('')
+  return {
+    title,
+    about,
+    svg: drawing(frame, body, {
+      xTicks: [0, 0.2, 0.4, 0.6, 0.8, 1].map((value) => [value, String(value)]),
+      yFormat: shortNumber,
+      name: title,
+    }),
+  }
+}
+
+function markoutPlot({ markouts }: Report): Plot {
+  const title = 'Markouts'
+  const about =
+    'How the mid stood after a fill, in ten-thousandths a share; below zero the fill was followed by a move against it.'
+  const values = markouts.flatMap(({ taker, maker }) => [taker ?? 0, maker ?? 0])
+  const frame = createFrame(
+    [-0.5, markouts.length - 0.5],
+    [Math.min(0, ...values), Math.max(0, ...values)],
+  )
+  const bars = markouts.flatMap(({ seconds, taker, maker }, index) => [
+    taker === null
+      ? ''
+      : bar(frame, index - 0.14, 0, taker, 42, 'solid first', `took: ${taker} after ${seconds} s`),
+    maker === null
+      ? ''
+      : bar(
+          frame,
+          index + 0.14,
+          0,
+          maker,
+          42,
+          'solid second',
+          `rested: ${maker} after ${seconds} s`,
+        ),
+  ])
+  return {
+    title,
+    about: `${about} Left took, right rested.`,
+    svg: drawing(frame, bars.join(''), {
+      xTicks: markouts.map(({ seconds, fills }, index) => [index, `${seconds} s (${fills})`]),
+      yFormat: shortNumber,
+      name: title,
+    }),
+  }
+}
+
+function comparisonPlot({ headline, bracket, confidence, baselines }: Report): Plot {
+  const rows: {
+    readonly name: string
+    readonly low: number
+    readonly mid: number
+    readonly high: number
+  }[] = []
+  const pnl = Number(headline.pnl)
+  rows.push({
+    name: 'result ± 95 %',
+    low: confidence.low ?? pnl,
+    mid: pnl,
+    high: confidence.high ?? pnl,
+  })
+  if (bracket !== null) {
+    const models = [bracket.pessimistic, bracket.proportional, bracket.optimistic].map(Number)
+    rows.push({
+      name: 'queue models',
+      low: Math.min(...models),
+      mid: models[1]!,
+      high: Math.max(...models),
+    })
+  }
+  for (const { name, pnl: value } of baselines) {
+    rows.push({ name: name.replaceAll('_', ' '), low: value, mid: value, high: value })
+  }
+  const values = rows.flatMap(({ low, high }) => [low, high, 0])
+  const frame = createFrame([-0.5, rows.length - 0.5], [Math.min(...values), Math.max(...values)])
+  const body = rows.map(({ name, low, mid, high }, index) => {
+    const x = frame.x(index).toFixed(1)
+    const title = `<title>${escapeHtml(`${name}: ${low} … ${mid} … ${high}`)}</title>`
+    return (
+      `<line class="span" x1="${x}" x2="${x}" y1="${frame.y(low).toFixed(1)}" y2="${frame.y(high).toFixed(1)}"/>` +
+      `<circle class="dot" cx="${x}" cy="${frame.y(mid).toFixed(1)}" r="5">${title}</circle>`
+    )
+  })
+  const zero = polyline(
+    frame,
+    [
+      [-0.5, 0],
+      [rows.length - 0.5, 0],
+    ],
+    'line rule',
+  )
+  return {
+    title: 'How sure, and against what',
+    about:
+      'The result with the band of drawing events anew, the three queue models, and rules without a thought (one share a market).',
+    svg: drawing(frame, zero + body.join(''), {
+      xTicks: rows.map(({ name }, index) => [index, name]),
+      yFormat: shortNumber,
+      name: 'Confidence, bracket and baselines',
+    }),
+  }
+}
+
+function overTime(report: Report, points: readonly (readonly [number, number])[]): Frame {
+  const values = points.map(([, value]) => value)
+  const from = report.equity[0]?.[0] ?? 0
+  const to = report.equity.at(-1)?.[0] ?? 1
+  let low = Infinity
+  let high = -Infinity
+  for (const value of values) {
+    low = Math.min(low, value)
+    high = Math.max(high, value)
+  }
+  const room = (high - low) * 0.06
+  return createFrame([from, to], [low - room, high + room])
+}
+
+function timed(frame: Frame, body: string, name: string): string {
+  return drawing(frame, body, {
+    xTicks: timeTicks(frame.xs[0], frame.xs[1]),
+    yFormat: shortNumber,
+    name,
+  })
+}
+
+function gapShades({ gaps }: Report, frame: Frame): string {
+  const [from, to] = frame.xs
+  return gaps.spans
+    .filter(({ start, end }) => start < to && (end ?? to) > from)
+    .map(({ market, reason, start, end }) => {
+      const x0 = frame.x(Math.max(start, from))
+      const wide = Math.max(1, frame.x(Math.min(end ?? to, to)) - x0)
+      return `<rect class="gap" x="${x0.toFixed(1)}" y="12" width="${wide.toFixed(1)}" height="${frame.height - 42}"><title>${escapeHtml(`${market}: ${reason}`)}</title></rect>`
+    })
+    .join('')
+}
+
+// The value holds until the next point.
+function stepped(points: readonly (readonly [number, number])[]): (readonly [number, number])[] {
+  return points.flatMap(([at, value], index) =>
+    index === 0
+      ? [[at, value] as const]
+      : [[at, points[index - 1]![1]] as const, [at, value] as const],
+  )
+}
+
+function tone(value: number): string {
+  return value < 0 ? 'solid loss' : 'solid gain'
+}
+
+function empty(title: string, about: string, text: string): Plot {
+  const svg = `<svg viewBox="0 0 640 240" role="img" aria-label="${escapeHtml(title)}"><text class="none" x="320" y="124" text-anchor="middle">${escapeHtml(text)}</text></svg>`
+  return { title, about, svg }
+}

@@ -1,0 +1,151 @@
+/** The room of a plot and how values become places in it. */
+export type Frame = {
+  readonly width: number
+  readonly height: number
+  readonly x: (value: number) => number
+  readonly y: (value: number) => number
+  readonly xs: readonly [number, number]
+  readonly ys: readonly [number, number]
+}
+
+const LEFT = 64
+const RIGHT = 16
+const TOP = 12
+const BOTTOM = 30
+
+/** Maps ranges to a drawing; a range without length gets some. */
+export function createFrame(
+  xs: readonly [number, number],
+  ys: readonly [number, number],
+  width = 640,
+  height = 240,
+): Frame {
+  const [x0, x1] = widened(xs)
+  const [y0, y1] = widened(ys)
+  return {
+    width,
+    height,
+    xs: [x0, x1],
+    ys: [y0, y1],
+    x: (value) => LEFT + ((value - x0) / (x1 - x0)) * (width - LEFT - RIGHT),
+    y: (value) => height - BOTTOM - ((value - y0) / (y1 - y0)) * (height - TOP - BOTTOM),
+  }
+}
+
+/** A drawing with axes; `body` is what lies in it. */
+export function drawing(
+  frame: Frame,
+  body: string,
+  axes: {
+    readonly xTicks: readonly (readonly [value: number, text: string])[]
+    readonly yFormat: (value: number) => string
+    readonly name: string
+  },
+): string {
+  const { width, height, x, y, ys } = frame
+  const lines = niceTicks(ys[0], ys[1]).map(
+    (value) =>
+      `<line class="grid" x1="${LEFT}" x2="${width - RIGHT}" y1="${at(y(value))}" y2="${at(y(value))}"/>` +
+      `<text class="tick" x="${LEFT - 8}" y="${at(y(value) + 4)}" text-anchor="end">${escapeHtml(axes.yFormat(value))}</text>`,
+  )
+  const marks = axes.xTicks.map(
+    ([value, text]) =>
+      `<text class="tick" x="${at(x(value))}" y="${height - 8}" text-anchor="middle">${escapeHtml(text)}</text>`,
+  )
+  return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(axes.name)}">${lines.join('')}${body}${marks.join('')}</svg>`
+}
+
+/** A line through points. */
+export function polyline(
+  frame: Frame,
+  points: readonly (readonly [number, number])[],
+  className: string,
+): string {
+  const places = points.map(([px, py]) => `${at(frame.x(px))},${at(frame.y(py))}`).join(' ')
+  return `<polyline class="${className}" points="${places}"/>`
+}
+
+/** The area between points and a level. */
+export function area(
+  frame: Frame,
+  points: readonly (readonly [number, number])[],
+  level: number,
+  className: string,
+): string {
+  if (points.length === 0) return ''
+  const places = points.map(([px, py]) => `${at(frame.x(px))},${at(frame.y(py))}`)
+  const first = at(frame.x(points[0]![0]))
+  const last = at(frame.x(points.at(-1)![0]))
+  const base = at(frame.y(level))
+  return `<polygon class="${className}" points="${first},${base} ${places.join(' ')} ${last},${base}"/>`
+}
+
+/** A bar from one value to another, around a place. */
+export function bar(
+  frame: Frame,
+  place: number,
+  from: number,
+  to: number,
+  wide: number,
+  className: string,
+  title: string,
+): string {
+  const top = frame.y(Math.max(from, to))
+  const high = Math.max(1, Math.abs(frame.y(from) - frame.y(to)))
+  return `<rect class="${className}" x="${at(frame.x(place) - wide / 2)}" y="${at(top)}" width="${at(wide)}" height="${at(high)}" rx="2"><title>${escapeHtml(title)}</title></rect>`
+}
+
+/** Times of an axis: about five, as clock time within two days, else as days. */
+export function timeTicks(from: number, to: number): (readonly [number, string])[] {
+  const span = to - from
+  const isShort = span < 2 * 86_400_000_000
+  return Array.from({ length: 5 }, (_, index) => {
+    const at = from + (span * (index + 0.5)) / 5
+    const text = new Date(at / 1000).toISOString()
+    return [at, isShort ? text.slice(11, 19) : text.slice(0, 10)] as const
+  })
+}
+
+/** Round values inside a range. */
+export function niceTicks(from: number, to: number): number[] {
+  const rough = (to - from) / 4
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough) ?? rough
+  const ticks: number[] = []
+  for (let index = Math.ceil(from / step); index * step <= to + step * 1e-9; index++) {
+    ticks.push(index * step)
+  }
+  return ticks
+}
+
+/** Text inside HTML and SVG. */
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;')
+}
+
+/** A number as short text. */
+export function shortNumber(value: number): string {
+  const size = Math.abs(value)
+  if (size >= 1e6) return `${round(value / 1e6)}M`
+  if (size >= 1e4) return `${round(value / 1e3)}k`
+  return String(round(value))
+}
+
+function round(value: number): number {
+  return Number(value.toPrecision(4))
+}
+
+function widened([from, to]: readonly [number, number]): [number, number] {
+  if (to > from) return [from, to]
+  const room = Math.max(1e-6, Math.abs(from) * 0.01)
+  return [from - room, to + room]
+}
+
+function at(place: number): string {
+  return String(Math.round(place * 10) / 10)
+}
