@@ -47,12 +47,13 @@ export class BookLineParser {
   }
 
   /** Learns the fixed text of an instrument from one of its lines, which was read in full before. */
-  learn(builder: BookBuilder, bytes: Uint8Array, from: number, to: number): void {
-    const text = decoder.decode(bytes.subarray(from, to))
+  learn(builder: BookBuilder, line: Uint8Array, from: number, to: number): void {
+    const text = decoder.decode(line.subarray(from, to))
     const match = /^\{"type":"book","id":"[^"]*?:\d+(",.*?"source_time":)/.exec(text)
     this.known.delete(builder)
     if (match === null) return
-    const middle = encoder.encode(match[1])
+    const bytes = encoder.encode(match[1])
+    const middle = { bytes, view: new DataView(bytes.buffer), length: bytes.length }
     this.known.set(builder, { middle, bids: createSide(), asks: createSide() })
   }
 
@@ -78,7 +79,7 @@ export class BookLineParser {
     this.bytes = bytes
     this.at = at
     const sequence = this.whole()
-    if (sequence < 0 || !this.skip(known.middle)) return false
+    if (sequence < 0 || !this.skipKnown(known.middle)) return false
     const source = bytes[this.at] === LETTER_N ? this.nothing() : this.time()
     if (source < ABSENT || !this.skip(RECEIVED)) return false
     const received = this.time()
@@ -95,6 +96,12 @@ export class BookLineParser {
     head.source = source
     head.sequence = sequence
     return this.at < to && bytes[this.at] === BRACE && bytes[to - 1] === BRACE
+  }
+
+  private skipKnown(text: KnownBytes): boolean {
+    const isThere = this.commonLength(text) === text.length
+    this.at += text.length
+    return isThere
   }
 
   private skip(expected: Uint8Array): boolean {
@@ -289,7 +296,7 @@ export class BookLineParser {
   }
 
   /** How many bytes here are those of a list. */
-  private commonLength({ bytes: before, view, length }: ListText): number {
+  private commonLength({ bytes: before, view, length }: KnownBytes): number {
     const { bytes, at } = this
     let index = 0
     const whole = Math.min(length, bytes.length - at) - 4
@@ -332,9 +339,15 @@ export class BookLineParser {
 /** What is the same in all rows of an instrument, and in many rows that follow each other. */
 type KnownText = {
   /** What stands between the number in the row id and the source time. */
-  readonly middle: Uint8Array
+  readonly middle: KnownBytes
   readonly bids: KnownSide
   readonly asks: KnownSide
+}
+
+type KnownBytes = {
+  readonly bytes: Uint8Array
+  readonly view: DataView
+  readonly length: number
 }
 
 type KnownSide = { readonly prices: ListText; readonly sizes: ListText }
