@@ -24,15 +24,12 @@ export async function measurePeerApi(
   })
   const ended = new Promise((resolve) => server.once('exit', resolve))
   try {
-    const [port] = await createInterface({ input: server.stdout })
-      [Symbol.asyncIterator]()
-      .next()
-      .then(({ value }) => [Number(value)])
+    const port = Number(await firstLine(server.stdout))
     const requests = makePlan(job.seed, markets).pages100.map(
       ({ ticker, from }) =>
         `GET /page?ticker=${ticker}&from=${from} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`,
     )
-    const task = { host: '127.0.0.1', port: port!, requests, connections: CONNECTIONS }
+    const task = { host: '127.0.0.1', port, requests, connections: CONNECTIONS }
     await load({ ...task, seconds: 3 })
     const result: LoadResult = await load({ ...task, seconds: SECONDS })
     if (Object.keys(result.statuses).join() !== '200') {
@@ -47,4 +44,8 @@ export async function measurePeerApi(
     server.stdin.end()
     await ended
   }
+}
+
+function firstLine(input: NodeJS.ReadableStream): Promise<string> {
+  return new Promise((resolve) => createInterface({ input }).once('line', resolve))
 }
