@@ -17,6 +17,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'service/journal': ['sdk/domain'],
   'service/venues': ['sdk/domain', 'sdk/tape', 'service/lib'],
   'service/store': ['sdk/domain', 'sdk/tape', 'service/lib'],
+  // Reads what the SDK wrote; the engines beside it know nothing of the wire.
+  'service/store/files': [
+    'sdk/domain',
+    'sdk/tape',
+    'sdk/wire',
+    'sdk/replay',
+    'service/lib',
+    'service/store',
+  ],
   'service/live': ['sdk/domain', 'sdk/tape', 'service/lib'],
   'service/recorder': [
     'sdk/domain',
@@ -45,6 +54,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/venues',
     'service/recorder',
     'service/store',
+    'service/store/files',
     'service/ops',
     'service/api',
   ],
@@ -139,7 +149,7 @@ const IMPORT = /(?:^|\n)\s*(?:import|export)\s(type\s)?[^'"]*?from\s+'([^']+)'|i
 
 /** The folder of the table that a file of the packages belongs to, such as `service/store`. */
 function layerOf(file: string): string | undefined {
-  const match = /^packages\/(\w+)\/src\/([^/]+)/.exec(file)
+  const match = /^packages\/(\w+)\/src\/(store\/files|[^/]+)/.exec(file)
   return match === null ? undefined : `${match[1]}/${match[2]}`
 }
 
