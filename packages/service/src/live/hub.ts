@@ -28,6 +28,8 @@ export type HubOptions<Style extends LiveStyle, Context> = {
 
 // A commit reaches subscribers within this and the time of its rows.
 const TICK_MS = 5
+// After trouble with the store it is left in peace for a while.
+const TROUBLE_MS = 500
 const CHECK_MS = 250
 const PAGE = 512
 // Topics that are begun anew in one turn, so that the others do not wait long.
@@ -53,9 +55,11 @@ export class Hub<Style extends LiveStyle, Context> {
   /** Instruments of the store that were compared with all subscriptions. */
   private readonly compared = new Set<string>()
   private readonly records = new Map<string, LiveMarket | undefined>()
+  /** Records that were read since the last look: what is new in them was told to nobody. */
+  private readonly loaded = new Set<string>()
   private follower: Awaited<ReturnType<LiveSource['follow']>> | undefined
   private mustLook: NonNullable<LiveChanges['missed']> | undefined
-  private timer: NodeJS.Timeout | undefined
+  private isWatching = false
   private checkTimer: NodeJS.Timeout | undefined
   private isClosed = false
 
@@ -102,7 +106,7 @@ export class Hub<Style extends LiveStyle, Context> {
       this.subscriptions.add(subscription)
       this.compared.clear()
     })
-    this.schedule()
+    this.watch().catch((error: unknown) => this.options.onTrouble(error))
   }
 
   /** Ends a subscription. */
@@ -110,8 +114,6 @@ export class Hub<Style extends LiveStyle, Context> {
     this.subscriptions.delete(subscription)
     for (const topic of subscription.topics) this.part(topic, subscription)
     if (this.subscriptions.size > 0) return
-    clearTimeout(this.timer)
-    this.timer = undefined
     this.follower?.close()
     this.follower = undefined
     this.mustLook = undefined
@@ -154,6 +156,7 @@ export class Hub<Style extends LiveStyle, Context> {
     const name = `${venue}/${marketId}`
     if (this.records.has(name)) return this.records.get(name)
     const market = await this.source.market(venue, marketId)
+    this.loaded.add(name)
     if (this.records.size >= REMEMBERED_RECORDS) this.records.clear()
     this.records.set(name, market)
     return market
@@ -220,7 +223,6 @@ export class Hub<Style extends LiveStyle, Context> {
   /** Ends everything. */
   async close(): Promise<void> {
     this.isClosed = true
-    clearTimeout(this.timer)
     clearInterval(this.checkTimer)
     await this.turns.take(async () => {
       this.follower?.close()
@@ -263,21 +265,21 @@ export class Hub<Style extends LiveStyle, Context> {
     }
   }
 
-  private schedule(delayMs = TICK_MS): void {
-    if (this.timer !== undefined || this.isClosed) return
-    this.timer = setTimeout(() => {
+  // Looks for commits as long as somebody wants to know of them.
+  private async watch(): Promise<void> {
+    if (this.isWatching) return
+    this.isWatching = true
+    while (this.subscriptions.size > 0 && !this.isClosed) {
       const started = performance.now()
-      void this.turns
-        .take(() => this.tick())
-        .then(() => {
-          this.timer = undefined
-          if (this.subscriptions.size === 0) return
-          this.schedule(Math.max(1, TICK_MS - (performance.now() - started)))
-        })
-    }, delayMs)
+      const isWell = await this.turns.take(() => this.tick())
+      const pauseMs = isWell ? TICK_MS - (performance.now() - started) : TROUBLE_MS
+      await new Promise((resolve) => setTimeout(resolve, Math.max(1, pauseMs)))
+    }
+    this.isWatching = false
   }
 
-  private async tick(): Promise<void> {
+  private async tick(): Promise<boolean> {
+    let isWell = true
     try {
       const changes = await this.follower?.take()
       if (changes?.missed !== undefined && this.mustLook !== 'rebuilt') {
@@ -290,7 +292,9 @@ export class Hub<Style extends LiveStyle, Context> {
       // What was named is not named again: the next turn looks at everything.
       this.mustLook ??= 'behind'
       this.options.onTrouble(error)
+      isWell = false
     }
+    this.loaded.clear()
     const now = Date.now()
     for (const topic of this.topics.values()) {
       for (const channel of topic.books.values()) {
@@ -300,19 +304,11 @@ export class Hub<Style extends LiveStyle, Context> {
       }
     }
     this.flush()
+    return isWell
   }
 
   private async apply(changes: LiveChanges): Promise<void> {
     for (const { venue, marketId } of changes.markets) await this.renewMarket(venue, marketId)
-    const own = new Map<string, Gap[]>()
-    const late: Gap[] = []
-    for (const gap of changes.gaps) {
-      if (!this.gaps.take(gap)) continue
-      const name = `${gap.venue}:${gap.key}`
-      if (gap.scope === 'instrument') own.set(name, [...(own.get(name) ?? []), gap])
-      else if (gap.end === undefined) late.push(gap)
-      else this.tellGap(gap)
-    }
     const changed = new Map<string, Instrument>()
     for (const instrument of [...changes.books, ...changes.trades]) {
       changed.set(instrumentName(instrument), instrument)
@@ -320,11 +316,31 @@ export class Hub<Style extends LiveStyle, Context> {
     for (const [name, instrument] of changed) {
       if (!this.compared.has(name)) await this.compare(instrument)
     }
+    const own = new Map<string, Gap[]>()
+    const late: Gap[] = []
+    for (const gap of changes.gaps) {
+      const name = `${gap.venue}:${gap.key}`
+      if (!this.isFollowed(gap) || !this.gaps.take(gap)) continue
+      if (gap.scope === 'instrument') own.set(name, [...(own.get(name) ?? []), gap])
+      else if (gap.end === undefined) late.push(gap)
+      else this.tellGap(gap)
+    }
     for (const name of new Set([...changed.keys(), ...own.keys()])) {
       const topic = this.topics.get(name)
       if (topic !== undefined) await this.pump(topic, own.get(name))
     }
     for (const gap of late) this.tellGap(gap)
+  }
+
+  private isFollowed({ venue, scope, key }: Gap): boolean {
+    switch (scope) {
+      case 'instrument':
+        return this.topics.has(`${venue}:${key}`)
+      case 'market':
+        return this.byMarket.has(`${venue}/${key}`)
+      case 'venue':
+        return true
+    }
   }
 
   // Where the log was cut before it was read, every topic is compared with the store.
@@ -413,21 +429,26 @@ export class Hub<Style extends LiveStyle, Context> {
     const name = `${venue}/${marketId}`
     const before = this.records.get(name)
     this.records.delete(name)
-    const news =
-      before === undefined
-        ? [await this.source.market(venue, marketId)]
-        : await this.source.revisions(venue, marketId, { after: before.revision, limit: 100 })
+    const isUntold = before === undefined || this.loaded.has(name)
+    const news = isUntold
+      ? [await this.source.market(venue, marketId)]
+      : await this.source.revisions(venue, marketId, { after: before.revision, limit: 100 })
     const last = news.at(-1)
     if (last === undefined) {
       this.records.set(name, before)
       return
     }
     this.records.set(name, last)
+    const made = new Map<string, Uint8Array>()
     for (const subscription of this.subscriptions) {
-      if (!subscription.datasets.has('markets') || !subscription.wants(last.record)) continue
-      for (const market of news) {
-        subscription.subscriber.send(this.text.market(subscription.style, market!))
+      const { subscriber, style, datasets } = subscription
+      if (!datasets.has('markets') || !subscription.wants(last.record)) continue
+      let bytes = made.get(style.name)
+      if (bytes === undefined) {
+        bytes = Buffer.concat(news.map((market) => this.text.market(style, market!)))
+        made.set(style.name, bytes)
       }
+      subscriber.send(bytes, news.length)
     }
     for (const topic of this.byMarket.get(name) ?? []) {
       topic.context = this.options.contextOf(topic.instrument, last.record)

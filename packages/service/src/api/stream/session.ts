@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { instrumentName } from '@priorbook/sdk/domain'
 import {
+  Problem,
   STREAM_CLOSE_CODES,
   timeJson,
   type StreamMessage,
@@ -86,6 +87,8 @@ export class StreamSession {
   private grant: PlanGrant | undefined
   /** The header that the key would be sent in; kept to ask again whether it still holds. */
   private authorization: string | undefined
+  /** The name under which the connection is counted. */
+  private countedAs = ''
   private work: Promise<void> = Promise.resolve()
   private openedMs = performance.now()
   private beatMs = performance.now()
@@ -135,7 +138,13 @@ export class StreamSession {
     if (this.authorization !== undefined) {
       try {
         const { plan } = access.authenticator.check(this.authorization, context.now())
-        if (plan !== this.grant.plan) this.close('plan_required')
+        if (plan !== this.grant.plan) {
+          this.refuse(
+            new Problem('plan_required', 'the plan of the key has changed'),
+            'plan_required',
+          )
+          return
+        }
       } catch (error) {
         this.refuse(error, 'revoked')
         return
@@ -397,12 +406,15 @@ export class StreamSession {
   private welcome(grant: PlanGrant): void {
     const { access, context, timing, log } = this.desk
     const { connections, subscriptions, instruments, replays } = grant.terms.stream
-    if (!access.connections.open(grant.keyId, connections)) {
+    // Without a key the address of the peer is all that can be counted.
+    const name = grant.key === undefined ? `${grant.keyId} ${this.raw.remoteAddress}` : grant.keyId
+    if (!access.connections.open(name, connections)) {
       const detail = `the plan ${grant.plan} allows ${connections} connections at a time`
       this.refuse(new StreamProblem('too_many_connections', detail), 'plan_required')
       return
     }
     this.grant = grant
+    this.countedAs = name
     if (grant.key !== undefined) access.usage.note(grant.keyId, 'stream', 101, 0, 0)
     log?.info({ id: this.id, key: grant.keyId }, 'stream opened')
     this.say({
@@ -525,7 +537,7 @@ export class StreamSession {
     const { hub, access, log } = this.desk
     hub.leave(this.subscriber)
     if (this.grant !== undefined) {
-      access.connections.end(this.grant.keyId)
+      access.connections.end(this.countedAs)
       this.count(performance.now())
       const { messages, bytes } = this.subscriber
       log?.info({ id: this.id, key: this.grant.keyId, messages, bytes }, 'stream closed')

@@ -1,5 +1,6 @@
 import { FLAGS, type Micros } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
+import { openEmbeddedStore } from '../../store/embedded/open.ts'
 import { ModelStore } from '../../store/store-model.testing.ts'
 import { write } from '../../store/store-opened.testing.ts'
 import { createRecord, INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
@@ -312,6 +313,30 @@ describe('a reader who comes back', () => {
     expect(await client.next('snapshot')).toMatchObject({ sequence: last, previous_sequence: 1 })
     await test.store.seal()
     await test.store.retain(test.script.now + 1)
+  })
+
+  it('begins anew when the tape was rebuilt under it', async () => {
+    const test = await start()
+    await test.add(40)
+    const client = await test.connect()
+    client.send(SUBSCRIBE)
+    await client.next('snapshots_done')
+    const before = lastOf(client)
+    await test.store.seal()
+    const file = `${test.path}/rebuilt.db`
+    const rebuilt = openEmbeddedStore({ file })
+    const script = new Script(5)
+    await write(rebuilt, new ModelStore(script.books), script.take(30))
+    await rebuilt.seal()
+    const { lastSequence } = (await rebuilt.instrument({ venue, key: KEY }))!
+    await rebuilt.close()
+    await test.store.adopt(file, test.script.now)
+    expect(await client.next('resync')).toMatchObject({
+      after_sequence: before,
+      reason: 'rebuilt',
+    })
+    expect(await client.next('snapshot')).toMatchObject({ sequence: lastSequence })
+    expect(lastSequence).toBeLessThan(before)
   })
 
   it('goes on after another server took over', async () => {
