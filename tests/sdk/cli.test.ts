@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { main } from '../../packages/sdk/src/cli/main.ts'
 import { openEmulatedApi, type EmulatedApi } from '../api/emulated-api.ts'
+import { hasEnough } from './enough.ts'
 import { openFaultProxy, type Fault, type FaultProxy } from './fault-proxy.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../packages/sdk/bin/priorbook.mjs')
@@ -26,12 +27,12 @@ let market: string
 let fault: (url: string) => Fault = () => 'none'
 
 beforeAll(async () => {
-  api = await openEmulatedApi({ ms: 2500, speed: 30 })
+  api = await openEmulatedApi({ ms: 1500, speed: 30, until: hasEnough })
   const { url } = await api.server.listen({ host: '127.0.0.1', port: 0 })
   proxy = await openFaultProxy(url, (_number, address) => fault(address))
   key = api.keyOf()
   market = `venueb:${api.busiest.venueb.record.marketId}`
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await proxy.close()

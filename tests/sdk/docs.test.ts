@@ -9,6 +9,7 @@ import { CLIENT_ERRORS } from '../../packages/sdk/src/client/index.ts'
 import { openAccess, type Access } from '../../packages/service/src/api/auth/access.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
 import { pause, start, type Running } from '../capture/harness.ts'
+import { hasEnough } from './enough.ts'
 
 const root = join(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'priorbook-docs-'))
@@ -34,9 +35,8 @@ beforeAll(async () => {
   const PATH = [join(folder, 'bin'), dirname(process.execPath), process.env['PATH']].join(delimiter)
   env = { PATH, PRIORBOOK_URL: url, PRIORBOOK_KEY: key }
   // Books of every venue, a few trades.
-  while (((await run.store.instruments('venueb'))[0]?.lastSequence ?? 0) < 20) await pause(100)
-  await pause(1500)
-}, 60_000)
+  while (!(await hasEnough(run.store))) await pause(100)
+}, 180_000)
 
 afterAll(async () => {
   await server.close(500)
@@ -54,8 +54,9 @@ function blocksOf(file: string, language: string): string[] {
 async function execute(
   program: string,
   args: readonly string[],
+  cwd = folder,
 ): Promise<[number | null, string, string]> {
-  const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let out = ''
   let err = ''
   child.stdout.on('data', (text: Buffer) => (out += text.toString()))
@@ -87,7 +88,7 @@ describe('the docs of the SDK', () => {
     // Each of them prints something.
     expect(shown.filter((text) => text.trim() === '')).toEqual([])
     expect(out).toContain('unknown_market 404 market_ticker')
-  }, 120_000)
+  }, 300_000)
 
   it('list every error of the client', () => {
     const rows = readFileSync(join(root, 'docs/sdk.md'), 'utf8').matchAll(
@@ -102,15 +103,17 @@ describe('the docs of the SDK', () => {
 
 describe('the docs of the command line', () => {
   it('have examples that run', async () => {
+    // A folder of its own: what is there is not replaced.
+    const place = mkdtempSync(join(folder, 'shell-'))
     const script = blocksOf('docs/cli.md', 'sh').join('\n')
-    const [code, out, err] = await execute('sh', ['-eu', '-c', script])
+    const [code, out, err] = await execute('sh', ['-eu', '-c', script], place)
     expect([code, err]).toEqual([0, expect.not.stringContaining('priorbook:')])
     expect(out).toContain('│')
     expect(out).toContain('"type":"snapshot"')
     expect(out).not.toContain('BAD')
-    expect(readFileSync(join(folder, 'rows.ndjson'), 'utf8')).toContain('"finished"')
-    expect(readFileSync(join(folder, 'events.ndjson'), 'utf8')).toContain('"type":"book"')
-  }, 120_000)
+    expect(readFileSync(join(place, 'rows.ndjson'), 'utf8')).toContain('"finished"')
+    expect(readFileSync(join(place, 'events.ndjson'), 'utf8')).toContain('"type":"book"')
+  }, 300_000)
 
   it('have a heading for every command and a row for every exit status', () => {
     const text = readFileSync(join(root, 'docs/cli.md'), 'utf8')

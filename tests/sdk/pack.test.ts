@@ -36,6 +36,8 @@ function run(
   return spawnSync(process.execPath, [name], { cwd: clean, encoding: 'utf8' })
 }
 
+const IMPORT = /^(?:import|export)\s[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)/gm
+
 describe('the packed SDK', () => {
   it('brings nothing with it and no sources', () => {
     expect(
@@ -85,6 +87,29 @@ describe('the packed SDK', () => {
       console.log(error.code, book.best.bid.price, VENUE_IDS.length, new Ladder(2).one)`,
     )
     expect([status, stdout, stderr]).toEqual([0, 'network_failed 0.5 3 100\n', ''])
+  })
+
+  it('has nothing of Node behind the doors that browsers use', () => {
+    const home = join(clean, 'node_modules/@priorbook/sdk')
+    const seen = new Set<string>()
+    const found: string[] = []
+    const visit = (file: string): void => {
+      if (seen.has(file)) return
+      seen.add(file)
+      const text = readFileSync(file, 'utf8')
+      for (const [, first, second] of text.matchAll(IMPORT)) {
+        const name = (first ?? second)!
+        if (name.startsWith('.')) visit(join(dirname(file), name))
+        else found.push(`${file} imports ${name}`)
+      }
+      // What only Node has without being imported.
+      if (/(?<![.\w])(Buffer|process|setImmediate)[.(]/.test(text)) found.push(`${file} uses Node`)
+    }
+    for (const door of ['', 'client/', 'wire/', 'domain/', 'tape/', 'replay/', 'backtest/']) {
+      visit(join(home, door, 'index.js'))
+    }
+    expect(found).toEqual([])
+    expect(seen.size).toBeGreaterThan(60)
   })
 
   it('runs the command line', () => {

@@ -7,6 +7,7 @@ import {
   type PriorbookClient,
 } from '../../packages/sdk/src/client/index.ts'
 import { openEmulatedApi, type EmulatedApi } from '../api/emulated-api.ts'
+import { hasEnough } from './enough.ts'
 import { openFaultProxy, type Fault, type FaultProxy } from './fault-proxy.ts'
 
 let api: EmulatedApi
@@ -26,7 +27,7 @@ const FAULTS: readonly Fault[] = [
 ]
 
 beforeAll(async () => {
-  api = await openEmulatedApi({ ms: 2500, speed: 30 })
+  api = await openEmulatedApi({ ms: 1500, speed: 30, until: hasEnough })
   const { url } = await api.server.listen({ host: '127.0.0.1', port: 0 })
   proxy = await openFaultProxy(url, (number) =>
     isFaulty && number % 2 === 0 ? FAULTS[(number / 2) % FAULTS.length]! : 'none',
@@ -34,7 +35,7 @@ beforeAll(async () => {
   const key = api.keyOf()
   direct = createClient({ url, key })
   client = createClient({ url: proxy.url, key, retries: { baseDelayMs: 1, maxDelayMs: 10 } })
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await proxy.close()

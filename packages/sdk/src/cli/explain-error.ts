@@ -19,8 +19,9 @@ export function explainError(error: unknown, url: string): Explained {
   }
   if (error instanceof PriorbookApiError) return explainApi(error)
   if (error instanceof PriorbookStreamError) {
-    const { reason, message, hint } = error
-    return { ...plain, exit: exitOfReason(reason), message, code: reason, hint }
+    const { reason, message, errorCode: code = reason } = error
+    const hint = ADVICE[code] ?? error.hint
+    return { ...plain, exit: exitOfReason(reason), message, code, hint }
   }
   if (error instanceof PriorbookClientError) {
     const { code, message } = error

@@ -198,6 +198,14 @@ describe('a walk', () => {
     expect(asked).toHaveLength(2)
   })
 
+  it('can be cut to a number of rows', async () => {
+    const { client, asked } = await serve(PAGES)
+    const rows: string[] = []
+    for await (const { id } of client.market(MARKET).snapshots().take(3)) rows.push(id)
+    expect(rows).toEqual(ids.slice(0, 3))
+    expect(asked.map(({ url }) => url.split('?')[1])).toEqual(['limit=3', 'limit=3&cursor=c1'])
+  })
+
   it('does not turn in circles', async () => {
     const { client } = await serve([page(['a:1'], 'c')])
     expect(await failure(client.gaps().toArray())).toMatchObject({ code: 'bad_answer' })

@@ -16,6 +16,7 @@ export {
   PriorbookStreamError,
   type SocketEnd,
   type SocketOptions,
+  type StreamFault,
   type StreamSocket,
   type Welcome,
 } from './socket.ts'

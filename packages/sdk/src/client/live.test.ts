@@ -371,6 +371,56 @@ describe('a live stream', () => {
     })
   })
 
+  it('says what the server said before the welcome', async () => {
+    const error = { type: 'error', code: 'expired_key', message: 'The key has expired.' }
+    const { client } = await serve([
+      (peer) => {
+        peer.send(error)
+        peer.socket.close(4401, 'unauthenticated')
+      },
+    ])
+    await expect(follow(client, () => false)).rejects.toMatchObject({
+      reason: 'unauthenticated',
+      errorCode: 'expired_key',
+      message: 'The key has expired.',
+      closeCode: 4401,
+    })
+  })
+
+  it('comes back after a limit, and while the old connection still counts', async () => {
+    const refusing =
+      (code: string, closeCode: number): Script =>
+      (peer) => {
+        peer.send({ type: 'error', code, message: 'not now' })
+        peer.socket.close(closeCode)
+      }
+    const serving: Script = async (peer) => {
+      peer.send(welcome())
+      const { resume } = await peer.next('subscribe')
+      const last = resume?.['M'] ?? 0
+      peer.send(last === 0 ? snapshot(1) : update(last + 1, last))
+      if (last === 0) peer.socket.terminate()
+    }
+    const { client } = await serve([
+      serving,
+      refusing('too_many_connections', 4403),
+      refusing('rate_limited', 4401),
+      serving,
+    ])
+    const seen = await follow(client, isUpdate(2))
+    expect(seen.filter((word) => !word.startsWith('disconnected'))).toEqual([
+      'welcome',
+      'snapshot 1',
+      'welcome',
+      'update 2',
+    ])
+    const first = await serve([refusing('too_many_connections', 4403)])
+    await expect(follow(first.client, () => false)).rejects.toMatchObject({
+      reason: 'plan_required',
+      errorCode: 'too_many_connections',
+    })
+  })
+
   it('gives up where it is told to', async () => {
     const { client, connections } = await serve([
       (peer) => {

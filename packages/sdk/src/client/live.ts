@@ -3,6 +3,7 @@ import { DEFAULT_RETRY, delayOf, sleep, type RetryPolicy } from './backoff.ts'
 import { PriorbookClientError } from './errors.ts'
 import { Sequences, type HoleMessage } from './sequences.ts'
 import {
+  PASSING_ERRORS,
   PriorbookStreamError,
   refusalOf,
   type SocketEnd,
@@ -45,8 +46,6 @@ export interface LiveConnector {
   readonly firstRetries: number
 }
 
-// Errors of a subscription that may be gone in a moment.
-const PASSING = new Set(['internal_error', 'store_unavailable', 'rate_limited', 'request_timeout'])
 const DONE_REASONS = new Set(['market_closed', 'retention'])
 
 /**
@@ -87,7 +86,8 @@ export async function* followLive(
       throw new PriorbookClientError('network_failed', detail)
     }
     const retryMs = Math.round(delayOf(retry, failures))
-    yield { type: 'disconnected', ...end, retry_ms: retryMs }
+    const { code, reason } = end
+    yield { type: 'disconnected', code, reason, retry_ms: retryMs }
     await sleep(retryMs, signal).catch(() => {})
   }
 }
@@ -103,6 +103,8 @@ async function connect(
     return await connector.open(options)
   } catch (error) {
     if (isAborted(signal)) return undefined
+    // The server may not know yet that the connection before is gone.
+    if (hasConnected && isCrowded(error)) return undefined
     const isNetwork = error instanceof PriorbookClientError && error.code === 'network_failed'
     if (!isNetwork) throw error
   }
@@ -160,7 +162,7 @@ async function* follow(
       case 'error': {
         const { id, code, message: detail, hint } = message
         if (id === undefined || !ids.has(id)) break
-        if (!PASSING.has(code)) throw new PriorbookStreamError(code, detail, { hint })
+        if (!PASSING_ERRORS.has(code)) throw new PriorbookStreamError(code, detail, { hint })
         yield message
         return { code: 1000, reason: code }
       }
@@ -170,6 +172,10 @@ async function* follow(
     yield message
   }
   return undefined
+}
+
+function isCrowded(error: unknown): boolean {
+  return error instanceof PriorbookStreamError && error.errorCode === 'too_many_connections'
 }
 
 function isAborted(signal: AbortSignal | undefined): boolean {

@@ -16,23 +16,39 @@ export type SocketEnd = {
   readonly code: number
   /** A word of `STREAM_CLOSE_CODES`, or the client's own: `silent`, `reader_behind`, `broken`, `closed`. */
   readonly reason: string
+  /** What the server said before it closed. */
+  readonly error?: StreamFault | undefined
+}
+
+/** An error of the whole connection. */
+export type StreamFault = {
+  readonly code: string
+  readonly message: string
+  readonly hint?: string | undefined
 }
 
 /** The server refuses what was asked of the stream. */
 export class PriorbookStreamError extends PriorbookClientError {
-  /** The server's word, such as `unauthenticated` or `plan_required`. */
+  /** Why, such as `unauthenticated`, `plan_required` or `unknown_market`. */
   readonly reason: string
+  /** The code of the error that came before the connection was closed, such as `expired_key`. */
+  readonly errorCode: string | undefined
   readonly closeCode: number | undefined
   readonly hint: string | undefined
 
   constructor(
     reason: string,
     detail: string,
-    more: { readonly closeCode?: number; readonly hint?: string | undefined } = {},
+    more: {
+      readonly closeCode?: number
+      readonly hint?: string | undefined
+      readonly error?: StreamFault | undefined
+    } = {},
   ) {
     super('stream_refused', detail)
     this.name = 'PriorbookStreamError'
     this.reason = reason
+    this.errorCode = more.error?.code
     this.closeCode = more.closeCode
     this.hint = more.hint
   }
@@ -132,6 +148,7 @@ export async function openSocket(
   socket.addEventListener('message', ({ data }: { readonly data: unknown }) => {
     const message = parseMessage(data)
     if (message === undefined || life.end !== undefined) return
+    if (message.type === 'error' && message.id === undefined) life.fault = message
     if (message.type === 'welcome') {
       life.expect(message.heartbeat_ms * SILENT_HEARTBEATS + SILENT_EXTRA_MS)
     } else life.stir()
@@ -143,22 +160,33 @@ export async function openSocket(
   })
   // What went wrong the browser does not tell; the event `close` follows.
   socket.addEventListener('error', () => life.finish({ code: 1006, reason: 'broken' }))
-  const { done, value } = await queue.next()
-  if (done !== true && value.type === 'welcome') {
-    return new StreamSocket(socket, queue, life, value)
+  for (;;) {
+    const { done, value } = await queue.next()
+    if (done === true) break
+    // What comes before the welcome tells why there will be none.
+    if (value.type === 'welcome') return new StreamSocket(socket, queue, life, value)
   }
-  life.finish({ code: 1002, reason: 'broken' })
   signal?.throwIfAborted()
   throw refusalOf(life.end!) ?? unreachable(url, life.end!)
 }
 
 /** The error of a socket that would be closed again, undefined where another try may help. */
-export function refusalOf({ code, reason }: SocketEnd): PriorbookStreamError | undefined {
+export function refusalOf({ code, error }: SocketEnd): PriorbookStreamError | undefined {
   const advice = REFUSALS[code]
-  return advice === undefined
-    ? undefined
-    : new PriorbookStreamError(wordOf(code), advice, { closeCode: code, hint: reason })
+  if (advice === undefined || (error !== undefined && PASSING_ERRORS.has(error.code))) {
+    return undefined
+  }
+  const { message = advice, hint } = error ?? {}
+  return new PriorbookStreamError(wordOf(code), message, { closeCode: code, hint, error })
 }
+
+/** Errors that may be gone in a moment. */
+export const PASSING_ERRORS: ReadonlySet<string> = new Set([
+  'internal_error',
+  'store_unavailable',
+  'rate_limited',
+  'request_timeout',
+])
 
 const { unauthenticated, plan_required, revoked, message_too_large } = STREAM_CLOSE_CODES
 
@@ -180,6 +208,8 @@ function wordOf(code: number): string {
 /** Ends a socket once, whoever finds the reason first, and watches that it is not silent. */
 class SocketLife {
   end: SocketEnd | undefined
+  /** The last error of the whole connection. */
+  fault: StreamFault | undefined
   private readonly socket: WebSocket
   private readonly queue: AsyncQueue<StreamMessage>
   private readonly signal: AbortSignal | undefined
@@ -217,7 +247,8 @@ class SocketLife {
 
   finish(end: SocketEnd): void {
     if (this.end !== undefined) return
-    this.end = end
+    const { fault: error } = this
+    this.end = error === undefined ? end : { ...end, error: { ...error } }
     clearTimeout(this.timer)
     this.signal?.removeEventListener('abort', this.abort)
     this.queue.end()
@@ -247,7 +278,8 @@ function parseMessage(data: unknown): StreamMessage | undefined {
   }
 }
 
-function unreachable(url: string, { reason }: SocketEnd): PriorbookClientError {
-  const why = reason === 'silent' ? 'no welcome came' : `the connection is ${reason}`
+function unreachable(url: string, { reason, error }: SocketEnd): PriorbookClientError {
+  const word = reason === 'silent' ? 'no welcome came' : `the connection is ${reason}`
+  const why = error?.message ?? word
   return new PriorbookClientError('network_failed', `${url} failed: ${why}`)
 }

@@ -79,6 +79,18 @@ export class Walk<Row> implements AsyncIterable<Row> {
     throw new PriorbookClientError('bad_answer', 'a walk without a page')
   }
 
+  /** At most so many rows: `limit` is the size of a page, this is the size of the whole. */
+  async *take(count: number): AsyncGenerator<Row, void, undefined> {
+    const limit = Math.min(count, Number(this.query['limit'] ?? count))
+    let left = count
+    if (left <= 0) return
+    const walk = new Walk<Row>(this.http, this.path, { ...this.query, limit }, this.options)
+    for await (const row of walk) {
+      yield row
+      if (--left === 0) return
+    }
+  }
+
   /** All rows in one list; for requests that are known to be small. */
   async toArray(): Promise<Row[]> {
     const rows: Row[] = []
