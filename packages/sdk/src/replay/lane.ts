@@ -52,7 +52,7 @@ export abstract class RowLane<Columns extends HeadColumns> implements Lane {
   at: number
   isReady = false
   protected columns: Columns | undefined
-  protected received = new Float64Array(0)
+  protected received: Float64Array = NOTHING
   protected row = 0
   protected to = 0
   /** The number of row 0 of the columns. */
@@ -91,6 +91,15 @@ export abstract class RowLane<Columns extends HeadColumns> implements Lane {
     this.lastAt = this.received[row - 1]!
     this.isReady = false
     this.at = this.boundOf(this.pieces[this.next])
+    if (this.next === this.pieces.length) this.release()
+  }
+
+  /** Lets go of what an ended lane needs no more: thousands of rounds end in one replay. */
+  protected release(): void {
+    this.columns = undefined
+    this.received = NOTHING
+    this.block = new Uint8Array(0)
+    this.blockStore = undefined
   }
 
   prepare(): boolean {
@@ -108,8 +117,7 @@ export abstract class RowLane<Columns extends HeadColumns> implements Lane {
       }
     }
     this.at = Infinity
-    // A lane at its end holds nothing on to.
-    this.block = new Uint8Array(0)
+    this.release()
     return true
   }
 
@@ -181,24 +189,15 @@ const bookDecoder = new BookDecoder()
 
 /** The observations of one instrument; the ladder is folded when a row is told, not before. */
 export class BookLane extends RowLane<BookColumns> {
-  private readonly ladder = new Ladder()
-  private readonly event: Mutable<BookEvent>
+  private readonly instrument: ReplayInstrument
+  /** Made with the first row: most rounds of a day have not begun yet, or have ended. */
+  private held: { readonly ladder: Ladder; readonly event: Mutable<BookEvent> } | undefined
   private spare: BookColumns | undefined
   private folded: BookColumns | undefined
 
   constructor(stream: StreamContents, needs: LaneNeeds, instrument: ReplayInstrument) {
     super(stream, needs)
-    this.event = {
-      kind: 'book',
-      at: 0 as Micros,
-      instrument,
-      sequence: 0,
-      source: 0 as Micros,
-      flags: 0,
-      ladder: this.ladder,
-      columns: new BookColumns(2, 1),
-      row: 0,
-    }
+    this.instrument = instrument
   }
 
   protected decode(chunk: Chunk): BookColumns {
@@ -209,9 +208,10 @@ export class BookLane extends RowLane<BookColumns> {
   }
 
   tell(): BookEvent {
-    const { columns, row, ladder, event } = this
-    const own = columns!
+    const { row } = this
+    const own = this.columns!
     if (this.folded !== own) this.begin(own, row)
+    const { ladder, event } = this.held!
     const { flags, changeEnd, key, size } = own
     const bits = flags[row]!
     if ((bits & RESTART) !== 0) ladder.clear()
@@ -230,12 +230,31 @@ export class BookLane extends RowLane<BookColumns> {
     return event
   }
 
+  protected override release(): void {
+    super.release()
+    this.held = undefined
+    this.spare = undefined
+    this.folded = undefined
+  }
+
   private begin(columns: BookColumns, row: number): void {
-    loadBase(this.ladder, columns)
-    if (row > 0) applyRows(this.ladder, columns, 0, row)
+    this.held ??= createEvent(this.instrument, columns)
+    const { ladder } = this.held
+    loadBase(ladder, columns)
+    if (row > 0) applyRows(ladder, columns, 0, row)
     this.spare = this.folded
     this.folded = columns
   }
+}
+
+function createEvent(
+  instrument: ReplayInstrument,
+  columns: BookColumns,
+): { ladder: Ladder; event: Mutable<BookEvent> } {
+  const ladder = new Ladder()
+  const at = 0 as Micros
+  const rest = { sequence: 0, source: at, flags: 0, ladder, columns, row: 0 }
+  return { ladder, event: { kind: 'book', at, instrument, ...rest } }
 }
 
 /** The trades of one instrument; prices are ticks of the venue. */
@@ -345,6 +364,7 @@ export class ListLane implements Lane {
 type Mutable<Event> = { -readonly [Key in keyof Event]: Event[Key] }
 
 const RESTART = 64
+const NOTHING = new Float64Array(0)
 
 /** The first row received at or after a time. */
 function lowerBound(received: Float64Array, count: number, time: number): number {
