@@ -90,7 +90,7 @@ export class StreamClient {
   }
 
   private take(text: string): void {
-    const seen = { ...(JSON.parse(text) as StreamSeen), text, cameMs: performance.now() }
+    const seen = Object.assign(JSON.parse(text) as StreamSeen, { text, cameMs: performance.now() })
     this.messages.push(seen)
     const { waiting } = this
     this.waiting = waiting.filter(({ isIt, found }) => {

@@ -83,7 +83,7 @@ function recordOf(marketId: string): MarketRecord {
   }
 }
 
-describe('a replay of hundreds of markets at once', () => {
+describe('a replay of hundreds of markets at once', { timeout: 600_000 }, () => {
   it('holds a bounded number of rows and sends all of them in order', async () => {
     const [markets, rows] = [countOf(400, 100), 700]
     const store = await createStore(markets, rows)
