@@ -1,4 +1,5 @@
 import type { Command } from '../command.ts'
+import { BACKTEST } from './backtest.ts'
 import { BOOK } from './book.ts'
 import { completionCommand } from './completion.ts'
 import { COVERAGE } from './coverage.ts'
@@ -18,6 +19,7 @@ export const COMMANDS: readonly Command[] = [
   DOWNLOAD,
   VERIFY,
   REPLAY,
+  BACKTEST,
   GAPS,
   COVERAGE,
   WHOAMI,

@@ -1,0 +1,154 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import {
+  backtest,
+  printWhy,
+  sweep,
+  trainHoldout,
+  type BacktestResult,
+  type Report,
+  type Revision,
+  type RunOptions,
+  type Strategy,
+  type StrategyFactory,
+} from '../backtest/index.ts'
+import { createClient } from '../client/index.ts'
+import { PriorbookError, printMicros, type Micros } from '../domain/index.ts'
+import { downloadSource, replay, type Replay } from '../replay/index.ts'
+import { createReplayPlatform, replayFiles } from '../replay/replay-node.ts'
+import { fromMarketJson } from '../wire/index.ts'
+import type { BacktestJob } from './backtest-job.ts'
+
+/** What the worker says: that it lives, how far it is, what came out, or why nothing did. */
+export type WorkerMessage =
+  | { readonly type: 'alive' }
+  | { readonly type: 'notice'; readonly text: string }
+  | { readonly type: 'progress'; readonly at: number; readonly observations: number }
+  | {
+      readonly type: 'done'
+      readonly report: Report
+      readonly all: readonly Report[]
+      readonly train: readonly Report[]
+      readonly why: string | undefined
+    }
+  | { readonly type: 'failed'; readonly code: string | undefined; readonly message: string }
+
+const port = parentPort!
+const say = (message: WorkerMessage): void => port.postMessage(message)
+// A strategy that loops stops this too: whoever waits for it ends the worker.
+const pulse = setInterval(() => say({ type: 'alive' }), 500)
+
+try {
+  await run(workerData as BacktestJob)
+} catch (error) {
+  const code = error instanceof PriorbookError ? error.code : undefined
+  const named = error as { readonly code?: unknown }
+  const message = error instanceof Error ? error.message : String(error)
+  say({
+    type: 'failed',
+    code: code ?? (typeof named.code === 'string' ? named.code : undefined),
+    message,
+  })
+} finally {
+  clearInterval(pulse)
+}
+
+async function run(job: BacktestJob): Promise<void> {
+  const strategy = await loadStrategy(job.strategy)
+  const { client, files, markets } = job
+  const revisions = client === undefined ? undefined : await readRevisions(job)
+  const open = (from: number | undefined, to: number | undefined): Replay => {
+    const range = {
+      ...(from === undefined ? {} : { start: from }),
+      ...(to === undefined ? {} : { end: to }),
+    }
+    if (client === undefined) return replayFiles(files, range)
+    const caller = createClient(client)
+    const times = {
+      ...(from === undefined ? {} : { start_time: printMicros(from as Micros) }),
+      ...(to === undefined ? {} : { end_time: printMicros(to as Micros) }),
+    }
+    const sources = markets.flatMap(({ venue, market_id }) =>
+      (venue === 'venuea' ? (['books'] as const) : (['books', 'trades'] as const)).map((dataset) =>
+        downloadSource(caller, { venue, market_id, dataset, format: 'tape' as const, ...times }),
+      ),
+    )
+    return replay({ sources, platform: createReplayPlatform(), ...range })
+  }
+  const { from, to, split } = job
+  const common: Omit<RunOptions, 'events'> = {
+    strategy,
+    queue: job.queue,
+    cash: job.cash,
+    seed: job.seed,
+    latency: { entry: job.latencyMicros, cancel: job.latencyMicros },
+    gapPolicy: job.gapPolicy,
+    assume: job.assume,
+    ...(revisions === undefined ? { records: 'newest' } : { revisions }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    onProgress: (at, observations) => say({ type: 'progress', at, observations }),
+  }
+  if (revisions === undefined) {
+    say({
+      type: 'notice',
+      text: 'Files hold the newest record of a market alone: its ticks and fees are taken as true for the whole range.',
+    })
+  }
+  if (split !== undefined) {
+    const range = { from: from ?? 0, to: to ?? Number.MAX_SAFE_INTEGER }
+    const { params } = job
+    const { train, holdout } = await trainHoldout({ ...common, ...range, open, split, params })
+    return finish(job, [holdout], train)
+  }
+  const [first = {}] = job.params
+  const events = open(from, to)
+  const results =
+    job.params.length === 1
+      ? [await backtest({ ...common, events, params: first })]
+      : await sweep({ ...common, events, params: job.params })
+  finish(job, results, [])
+}
+
+function finish(
+  job: BacktestJob,
+  results: readonly BacktestResult[],
+  train: readonly BacktestResult[],
+): void {
+  const best = results.reduce((left, right) =>
+    Number(right.report.headline.pnl) > Number(left.report.headline.pnl) ? right : left,
+  )
+  const why = job.why === undefined ? undefined : best.why(job.why)
+  say({
+    type: 'done',
+    report: best.report,
+    all: results.map(({ report }) => report),
+    train: train.map(({ report }) => report),
+    why:
+      job.why === undefined
+        ? undefined
+        : why === undefined
+          ? `There is no order ${job.why}.`
+          : printWhy(why),
+  })
+}
+
+// A module gives its strategy as `strategy`, or as its default.
+async function loadStrategy(url: string): Promise<Strategy | StrategyFactory> {
+  const module = (await import(url)) as { readonly strategy?: unknown; readonly default?: unknown }
+  const found = module.strategy ?? module.default
+  if (typeof found === 'function') return found as StrategyFactory
+  if (typeof found === 'object' && found !== null) return found
+  throw new PriorbookError('invalid_argument', `${url} exports no strategy`)
+}
+
+async function readRevisions({ client, markets }: BacktestJob): Promise<Revision[]> {
+  const caller = createClient(client!)
+  const revisions: Revision[] = []
+  for (const market of markets) {
+    for await (const row of caller.market(market).revisions()) {
+      const { record, knownAt } = fromMarketJson(row)
+      revisions.push({ at: knownAt, record })
+    }
+  }
+  return revisions
+}

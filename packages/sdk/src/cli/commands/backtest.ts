@@ -1,0 +1,241 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import {
+  hashReport,
+  printReport,
+  REPORT_TABLES,
+  reportCsv,
+  reportHtml,
+  type Report,
+} from '../../backtest/index.ts'
+import { parseMicros } from '../../domain/index.ts'
+import { countOf, parseMarket, textOf, timeOf } from '../args.ts'
+import { RUN_OPTIONS, runOptionsOf, type BacktestJob } from '../backtest-job.ts'
+import type { WorkerMessage } from '../backtest-worker.ts'
+import type { Command, CommandContext } from '../command.ts'
+import { CliError } from '../exit-codes.ts'
+import { layTable } from '../table.ts'
+
+/** `backtest`: a strategy over recorded events, in a worker that can be stopped. */
+export const BACKTEST: Command = {
+  name: 'backtest',
+  args: 'STRATEGY [FILE]...',
+  about: 'Run a strategy over recorded books and report what would have happened, and how sure.',
+  more:
+    'STRATEGY is a module that exports `strategy`: an object with hooks, or a function of parameters that ' +
+    'makes one. Data come from the service (--markets) or from downloaded files of the format tape or ' +
+    'ndjson. A strategy that does not come back for --timeout seconds is stopped.',
+  options: {
+    markets: {
+      type: 'string',
+      value: 'LIST',
+      about: 'Markets of the service, VENUE:ID,VENUE:ID,…',
+    },
+    from: { type: 'string', value: 'TIME', about: 'From this received time on.' },
+    to: { type: 'string', value: 'TIME', about: 'Up to, but without, this received time.' },
+    ...RUN_OPTIONS,
+    out: {
+      type: 'string',
+      value: 'FOLDER',
+      about: 'Write report.json, report.html and CSV tables there.',
+    },
+    why: { type: 'string', value: 'ORDER', about: 'Tell the story of one order.' },
+    timeout: { type: 'string', value: 'S', about: 'Stop a strategy that hangs so long; 60.' },
+  },
+  examples: [
+    'priorbook backtest strategy.ts --markets venueb:KXBTC15M-26AUG111515-15 --from 2026-08-11 --to 2026-08-12',
+    'priorbook backtest strategy.ts books.tape trades.tape --out report --queue bracket',
+    "priorbook backtest strategy.ts *.tape --params 'jump=600|1000|1500,hold=60|180' --split 2026-08-10",
+  ],
+  async run(context) {
+    const { options, io } = context
+    const done = await runWorker(context, jobOf(context))
+    const out = textOf(options, 'out')
+    if (out !== undefined) writeReport(out, done.report)
+    if (context.isJson) {
+      for (const report of done.all) await io.write(`${JSON.stringify(report)}\n`)
+      return
+    }
+    await io.write(summary(done.report))
+    if (done.train.length > 0) await io.write(`\nbefore the split\n${cells(done.train)}`)
+    if (done.all.length > 1) await io.write(`\n${cells(done.all)}`)
+    if (done.why !== undefined) await io.write(`\n${done.why}\n`)
+    if (out !== undefined) io.note(`${out}: report.html, report.json, ${REPORT_TABLES.join(', ')}`)
+    if (done.report.status === 'failed') {
+      throw new CliError('failed', `the strategy failed: ${done.report.failure?.message ?? ''}`)
+    }
+  },
+}
+
+type Done = Extract<WorkerMessage, { readonly type: 'done' }>
+
+function jobOf({ args, options, io }: CommandContext): BacktestJob {
+  const [file, ...files] = args
+  if (file === undefined) throw new CliError('usage', 'the strategy is missing')
+  if (!existsSync(file)) throw new CliError('not_found', `there is no file ${file}`)
+  for (const name of files) {
+    if (!existsSync(name)) throw new CliError('not_found', `there is no file ${name}`)
+  }
+  const list = textOf(options, 'markets')
+  const markets = (list ?? '')
+    .split(',')
+    .flatMap((name) => (name === '' ? [] : [parseMarket(name)]))
+  if (markets.length === 0 && files.length === 0) {
+    const hint = 'Name markets of the service with --markets, or files after the strategy.'
+    throw new CliError('usage', 'there is nothing to run over', hint)
+  }
+  if (markets.length > 0 && files.length > 0) {
+    throw new CliError('usage', 'either --markets or files, not both')
+  }
+  const time = (name: string): number | undefined => {
+    const text = timeOf(options, name)
+    if (text === undefined) return undefined
+    return /^\d+$/.test(text) ? Number(text) * (text.length === 13 ? 1000 : 1) : parseMicros(text)
+  }
+  const url = textOf(options, 'url') ?? io.env['PRIORBOOK_URL'] ?? 'http://127.0.0.1:8780'
+  const key = textOf(options, 'key') ?? io.env['PRIORBOOK_KEY']
+  const demo = options['demo'] === true
+  return {
+    strategy: pathToFileURL(resolve(file)).href,
+    files: files.map((name) => resolve(name)),
+    markets,
+    client: files.length > 0 ? undefined : { url, demo, ...(key === undefined ? {} : { key }) },
+    from: time('from'),
+    to: time('to'),
+    split: time('split'),
+    why: countOf(options, 'why', 999_999_999),
+    ...runOptionsOf(options),
+  }
+}
+
+// Built, the worker stands beside this file as JavaScript.
+const WORKER = new URL(
+  import.meta.url.endsWith('.ts') ? '../backtest-worker.ts' : '../backtest-worker.js',
+  import.meta.url,
+)
+
+function runWorker(context: CommandContext, job: BacktestJob): Promise<Done> {
+  const { io, options, signal } = context
+  const seconds = countOf(options, 'timeout', 86_400) ?? 60
+  const isQuiet = options['quiet'] === true || !io.isErrorTty
+  const worker = new Worker(WORKER, { workerData: job })
+  return new Promise((settle, reject) => {
+    let seen = Date.now()
+    const watch = setInterval(() => {
+      if (Date.now() - seen < seconds * 1000) return
+      finish(() =>
+        reject(
+          new CliError(
+            'failed',
+            `the strategy did not come back for ${seconds} s and was stopped`,
+            'It loops, or computes too long in one hook; --timeout gives it more time.',
+          ),
+        ),
+      )
+    }, 250)
+    const stop = (): void => finish(() => reject(signal.reason as Error))
+    const finish = (end: () => void): void => {
+      clearInterval(watch)
+      signal.removeEventListener('abort', stop)
+      void worker.terminate()
+      if (!isQuiet) io.draw('\r\u001B[K')
+      end()
+    }
+    signal.addEventListener('abort', stop)
+    worker.on('error', (error) => finish(() => reject(error as Error)))
+    worker.on('message', (message: WorkerMessage) => {
+      seen = Date.now()
+      switch (message.type) {
+        case 'alive':
+          return
+        case 'notice':
+          if (options['quiet'] !== true) io.note(message.text)
+          return
+        case 'progress':
+          if (!isQuiet) io.draw(`\r${progressText(job, message.at, message.observations)}\u001B[K`)
+          return
+        case 'failed':
+          finish(() => reject(failure(message)))
+          return
+        case 'done':
+          finish(() => settle(message))
+      }
+    })
+  })
+}
+
+function failure({ code, message }: Extract<WorkerMessage, { readonly type: 'failed' }>): CliError {
+  if (code === 'no_data') return new CliError('empty', message)
+  if (code === 'fee_unknown') {
+    return new CliError('usage', message, 'Such as --assume venueb-maker=none or venuec-fees=none.')
+  }
+  return new CliError(code === undefined ? 'failed' : 'usage', message)
+}
+
+function progressText({ from, to }: BacktestJob, at: number, observations: number): string {
+  const count = `${(observations / 1e6).toFixed(2)} M books`
+  const place = new Date(at / 1000).toISOString().slice(0, 19)
+  if (from === undefined || to === undefined) return `${place}  ${count}`
+  const share = Math.min(1, Math.max(0, (at - from) / (to - from)))
+  const full = Math.round(share * 24)
+  return `${'█'.repeat(full)}${'░'.repeat(24 - full)} ${String(Math.floor(share * 100)).padStart(3)} %  ${place}  ${count}`
+}
+
+function summary(report: Report): string {
+  const { headline, bracket, confidence, orders, fills, gaps, coverage } = report
+  const band =
+    confidence.low === null
+      ? `too few events (${confidence.events}) for a band`
+      : `95 % of ${confidence.events} events drawn anew: ${confidence.low} to ${confidence.high}`
+  const isOne = bracket === null || bracket.is_one_number
+  const lines = [
+    ...report.notices.map((text) => `! ${text}`),
+    isOne
+      ? `result                 ${headline.pnl}`
+      : `result                 ${bracket.pessimistic} … ${bracket.proportional} … ${bracket.optimistic} (by queue model)`,
+    `                       ${band}`,
+    `settled / open         ${headline.pnl_settled} / ${headline.pnl_open}`,
+    `fees                   ${headline.fees}`,
+    `peak capital           ${headline.peak_capital} (return ${headline.return_on_peak_capital ?? '–'})`,
+    `largest drawdown       ${headline.max_drawdown}`,
+    `orders                 ${orders.sent} sent, ${orders.rejected} refused, ${orders.with_fills} with fills`,
+    `fills                  ${fills.count}: ${fills.taker} took, ${fills.maker} rested`,
+    `near gaps              ${gaps.near.fills} fills, ${gaps.near.pnl}`,
+    `observed               ${coverage.observed}, ${coverage.observations} books, ${coverage.trades} trades`,
+    `report                 sha256 ${hashReport(report)}`,
+    ...report.disclaimer,
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function cells(reports: readonly Report[]): string {
+  const rows = reports
+    .toSorted((left, right) => Number(right.headline.pnl) - Number(left.headline.pnl))
+    .map(({ run, headline, fills }) => [
+      Object.entries(run.params)
+        .map(([name, value]) => `${name}=${String(value)}`)
+        .join(' '),
+      headline.pnl,
+      headline.fees,
+      String(fills.count),
+    ])
+  const right = true
+  const columns = [
+    { head: 'params' },
+    { head: 'result', right },
+    { head: 'fees', right },
+    { head: 'fills', right },
+  ]
+  return `${layTable(columns, rows).join('\n')}\n`
+}
+
+function writeReport(folder: string, report: Report): void {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'report.json'), printReport(report))
+  writeFileSync(join(folder, 'report.html'), reportHtml(report))
+  for (const table of REPORT_TABLES) {
+    writeFileSync(join(folder, `${table}.csv`), reportCsv(report, table))
+  }
+}
