@@ -82,6 +82,9 @@ function spawnProgram(args: readonly string[], stopAfter = Infinity): Promise<Ra
 
 const at = (name: string): string => join(folder, name)
 
+// A test that is tried again finds nothing of the time before.
+let attempt = 0
+
 const lines = (text: string): Record<string, unknown>[] =>
   text
     .trim()
@@ -223,7 +226,7 @@ describe('exit status', () => {
 
 describe('downloads', () => {
   it.each(['ndjson', 'csv', 'arrow', 'parquet', 'tape'])('of %s are proved', async (format) => {
-    const file = at(`proved.${format}`)
+    const file = at(`${++attempt}-proved.${format}`)
     const loaded = await run(['download', market, '-f', format, '-o', file, '--json'])
     expect(loaded.status).toBe(0)
     expect(lines(loaded.out)[0]).toMatchObject({ path: file, rows: api.busiest.venueb.rows })
@@ -236,7 +239,8 @@ describe('downloads', () => {
   })
 
   it('find rows that break the six checks, without a manifest too', async () => {
-    const path = at('proved.ndjson')
+    const path = at(`${++attempt}-sound.ndjson`)
+    await run(['download', market, '-o', path])
     const text = readFileSync(path, 'utf8').split('\n')
     const row = JSON.parse(text[20]!) as { bids: { price: number[] }; asks: { price: number[] } }
     row.bids.price.reverse()
@@ -247,15 +251,16 @@ describe('downloads', () => {
   })
 
   it('go on where a broken line left them, in one run', async () => {
+    const cut = at(`${++attempt}-cut.ndjson`)
     let cuts = 0
     fault = (url) => (url.startsWith('/v3/bulk?') && cuts++ < 3 ? 'cut' : 'none')
-    const { status, out, err } = await run(['download', market, '-o', at('cut.ndjson'), '--json'])
+    const { status, out, err } = await run(['download', market, '-o', cut, '--json'])
     fault = () => 'none'
     expect([status, cuts]).toEqual([0, 4])
     expect(err).toContain('again in')
     expect(lines(out)[0]).toMatchObject({ rows: api.busiest.venueb.rows })
-    const whole = readFileSync(at('cut.ndjson'))
-    expect((await run(['verify', at('cut.ndjson')])).status).toBe(0)
+    const whole = readFileSync(cut)
+    expect((await run(['verify', cut])).status).toBe(0)
     expect(whole.toString().trimEnd().split('\n').at(-1)).toContain('"type":"receipt"')
   }, 60_000)
 
@@ -266,7 +271,8 @@ describe('downloads', () => {
       '--end',
       String(api.busiest.venueb.last),
     ]
-    const args = ['download', market, ...range, '-o', at('later.ndjson'), '--json']
+    const later = at(`${++attempt}-later.ndjson`)
+    const args = ['download', market, ...range, '-o', later, '--json']
     // The line breaks once, and then nothing answers any more.
     let asked = 0
     fault = (url) =>
@@ -274,7 +280,7 @@ describe('downloads', () => {
     const first = await run(args)
     fault = () => 'none'
     expect(first.status).toBe(4)
-    const left = statSync(at('later.ndjson.part')).size
+    const left = statSync(`${later}.part`).size
     expect(left).toBeGreaterThan(1000)
     const offsets: string[] = []
     fault = (url) => {
@@ -285,9 +291,11 @@ describe('downloads', () => {
     fault = () => 'none'
     expect([second.status, offsets]).toEqual([0, [String(left)]])
     expect(lines(second.out)[0]).toMatchObject({ resumed_at: left })
-    expect((await run(['verify', at('later.ndjson')])).status).toBe(0)
+    expect((await run(['verify', later])).status).toBe(0)
     expect(
-      readdirSync(folder).filter((name) => name.includes('later') && name.includes('part')),
+      readdirSync(folder).filter(
+        (name) => name.includes(`${attempt}-later`) && name.includes('part'),
+      ),
     ).toEqual([])
     const third = await run(args)
     // The range may be final by now, or not: a file is never replaced without --force.
@@ -302,13 +310,14 @@ describe('downloads', () => {
       '--end',
       String(api.busiest.venueb.last),
     ]
-    const args = ['download', market, ...range, '-o', at('spoiled.csv'), '-f', 'csv']
+    const spoiled = at(`${++attempt}-spoiled.csv`)
+    const args = ['download', market, ...range, '-o', spoiled, '-f', 'csv']
     let asked = 0
     fault = (url) =>
       url.startsWith('/v3/bulk?') ? (asked++ === 0 ? 'cut' : { status: 404 }) : 'none'
     await run(args)
     fault = () => 'none'
-    const part = at('spoiled.csv.part')
+    const part = `${spoiled}.part`
     const bytes = readFileSync(part)
     bytes[100]! ^= 1
     writeFileSync(part, bytes)
@@ -316,11 +325,11 @@ describe('downloads', () => {
     const manifest = `${part}.manifest.json`
     const saved = readFileSync(manifest, 'utf8')
     writeFileSync(manifest, saved.replace('"is_final":false', '"is_final":true'))
-    const spoiled = await run(args)
-    expect([spoiled.status, spoiled.err]).toEqual([6, expect.stringContaining('SHA-256')])
-    expect(existsSync(at('spoiled.csv'))).toBe(false)
+    const again = await run(args)
+    expect([again.status, again.err]).toEqual([6, expect.stringContaining('SHA-256')])
+    expect(existsSync(spoiled)).toBe(false)
     expect((await run(args)).status).toBe(0)
-    expect((await run(['verify', at('spoiled.csv')])).status).toBe(0)
+    expect((await run(['verify', spoiled])).status).toBe(0)
   }, 60_000)
 
   it('of nothing say why', async () => {
