@@ -5,12 +5,16 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { createClient } from '@priorbook/sdk/client'
+import { replayMessages, type Replay } from '@priorbook/sdk/replay'
 import { replayFiles } from '@priorbook/sdk/replay/node'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
 import { indexFolder } from '../../packages/service/src/store/files/index-folder.ts'
 import { openFilesStore } from '../../packages/service/src/store/files/open.ts'
+import { lineOf } from '../../packages/sdk/src/replay/container.testing.ts'
+import { expectLines } from '../../packages/service/src/store/store-answers.testing.ts'
 import { openEmulatedApi, type EmulatedApi } from '../api/emulated-api.ts'
 
 const BIN = fileURLToPath(
@@ -181,6 +185,40 @@ describe.each(VENUE_IDS)('%s, hosted from files', (venue) => {
     const name = readdirSync(folder).find((each) => each.startsWith(`${venue}_dataset-books`))!
     expect(await count(file)).toEqual(await count(join(folder, name)))
   })
+})
+
+test('the stream of hosted files: replays tell what the files tell, books are there to follow', async () => {
+  const { url } = await hosted.listen({ host: '127.0.0.1', port: 0 })
+  const client = createClient({ url, key })
+  const markets = VENUE_IDS.map((venue) => ({
+    venue,
+    market_id: original.busiest[venue].record.marketId,
+  }))
+  const linesOf = async (source: Replay): Promise<string[]> => {
+    const lines: string[] = []
+    for await (const event of source.events()) {
+      if (event.kind === 'market' || event.kind === 'sample') continue
+      lines.push(lineOf(event).replace(/,index=\d+/, ''))
+    }
+    return lines
+  }
+  const files = readdirSync(folder)
+    .filter((name) => !name.includes('samples'))
+    .map((name) => join(folder, name))
+  const busy = VENUE_IDS.map((venue) => original.busiest[venue])
+  const start = Math.min(...busy.map(({ first }) => first)) - 86_400_000_000
+  const end = Math.max(...busy.map(({ last }) => last)) + 1
+  const wanted = await linesOf(replayFiles(files, { start, end }))
+  expect(wanted.length).toBeGreaterThan(100)
+  const style = { start_time: start, end_time: end, number_format: 'string' } as const
+  const messages = client.socketReplay({ markets, ...style })
+  expectLines(await linesOf(replayMessages(messages)), wanted)
+  const first = new Set<string>()
+  for await (const message of client.live(markets)) {
+    if (message.type === 'snapshot') first.add(message.row.venue)
+    if (first.size === VENUE_IDS.length) break
+  }
+  expect([...first].sort()).toEqual([...VENUE_IDS])
 })
 
 test('serve --store files:DIR answers offline, names what it refuses, and stops in order', async () => {
