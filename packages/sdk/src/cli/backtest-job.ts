@@ -116,7 +116,7 @@ export function parseAssume(text: string | undefined): Assumptions {
       fees['venuebMaker'] = value
     } else throw wrongAssumption(part)
   }
-  return { fees: fees as NonNullable<Assumptions['fees']>, rules }
+  return { fees, rules }
 }
 
 function wrongAssumption(part: string): CliError {

@@ -3,7 +3,6 @@ import { open } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { crc32 } from 'node:zlib'
 import { isVenueId, PriorbookError, VENUE_IDS } from '../domain/index.ts'
-import { replayFiles } from '../replay/replay-node.ts'
 import type { FileFormat, LadderJson } from '../client/index.ts'
 import { CliError } from './exit-codes.ts'
 import { fileIn, hashFile, type SavedManifest } from './file-proof.ts'
@@ -228,6 +227,8 @@ async function readTape(
 }
 
 async function replayTape(path: string, rows: RowChecks, signal: AbortSignal): Promise<void> {
+  // Only here: it needs zstd, which Node has since 22.15.
+  const { replayFiles } = await import('../replay/replay-node.ts')
   for await (const batch of replayFiles([path], { signal })) {
     for (const event of batch) {
       switch (event.kind) {

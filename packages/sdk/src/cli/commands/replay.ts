@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { parseMicros, type VenueId } from '../../domain/index.ts'
 import type { MarketSelector } from '../../wire/index.ts'
-import { replayFiles } from '../../replay/replay-node.ts'
 import { countOf, parseMarket, textOf, timeOf } from '../args.ts'
 import { RANGE_OPTIONS, type Command, type CommandContext } from '../command.ts'
 import { CliError } from '../exit-codes.ts'
@@ -57,6 +56,8 @@ async function replayLocal(context: CommandContext): Promise<void> {
   const start = timeOf(options, 'start')
   const end = timeOf(options, 'end')
   const depth = countOf(options, 'depth', 10_000)
+  // Only here: it needs zstd, which Node has since 22.15.
+  const { replayFiles } = await import('../../replay/replay-node.ts')
   const replay = replayFiles(args, {
     signal,
     ...(start === undefined ? {} : { start: parseMicros(start) }),
