@@ -1,5 +1,6 @@
 import { boundYoungGeneration } from '../packages/service/src/lib/memory.ts'
 import { benchApi } from './api.ts'
+import { benchBacktest } from './backtest.ts'
 import { benchCapture } from './capture.ts'
 import { benchGrowth } from './growth.ts'
 import { benchLive } from './live.ts'
@@ -11,6 +12,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   growth: benchGrowth,
   capture: benchCapture,
   api: benchApi,
+  backtest: benchBacktest,
   live: benchLive,
   replay: benchReplay,
 }

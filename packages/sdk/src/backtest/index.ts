@@ -13,6 +13,7 @@ export {
   printMoney,
 } from './money.ts'
 export * from './order.ts'
+export { paper, type PaperOptions } from './paper.ts'
 export { QUEUE_MODELS, type QueueModel } from './queue.ts'
 export { withoutOutcome, type Revision } from './records.ts'
 export * from './report/index.ts'

@@ -137,17 +137,9 @@ export async function trainHoldout(
 const PROGRESS_EVERY = 1 << 16
 
 async function runAll(options: RunOptions, params: readonly Params[]): Promise<BacktestResult[]> {
-  const models =
-    options.queue === undefined || options.queue === 'bracket' ? QUEUE_MODELS : [options.queue]
-  const world = new World(options.assume)
-  const cells = params.flatMap((each) =>
-    models.map((queue) => new Cell(world, cellOptions(options, each, queue, models.length > 1))),
-  )
-  world.attach(cells)
-  const { events, revisions, records } = options
-  if (revisions !== undefined) world.setRevisions(revisions)
-  if (records !== undefined && records !== 'newest') world.assumeRecords(records)
-  let last = options.from ?? 0
+  const run = new Run(options, params)
+  const { world } = run
+  const { events, records } = options
   let next = PROGRESS_EVERY
   let isFirst = true
   for await (const batch of events) {
@@ -161,26 +153,63 @@ async function runAll(options: RunOptions, params: readonly Params[]): Promise<B
     }
   }
   if (world.counts.observations === 0) throw noData(world, options)
-  // Records that came after the last row still belong to the range.
-  const lastRevision = revisions?.reduce((most, { at }) => Math.max(most, at), 0) ?? 0
-  last = Math.max(last, world.now, Math.min(options.to ?? lastRevision, lastRevision))
-  world.finish(last)
+  run.finish()
   options.onProgress?.(world.now, world.counts.observations)
-  return params.map((each, index) => {
-    const own = cells.slice(index * models.length, (index + 1) * models.length)
-    const reports = own.map((cell) => buildReport(world, cell, own, options))
-    return {
-      params: each,
-      report: reports[0]!,
-      reports,
-      why(id) {
-        const order = own[0]!.order(id)
-        return order === undefined
-          ? undefined
-          : { order: order.view(), steps: Object.freeze([...(order.steps ?? [])]) }
-      },
-    }
-  })
+  return run.results()
+}
+
+/** The runs over one world, for whoever feeds it: a tape to its end, or a live stream without one. */
+export class Run {
+  readonly world: World
+  private readonly options: Omit<RunOptions, 'events'>
+  private readonly params: readonly Params[]
+  private readonly models: readonly QueueModel[]
+  private readonly cells: readonly Cell[]
+
+  constructor(options: Omit<RunOptions, 'events'>, params: readonly Params[]) {
+    const { queue = 'bracket', revisions, records } = options
+    this.options = options
+    this.params = params
+    this.models = queue === 'bracket' ? QUEUE_MODELS : [queue]
+    this.world = new World(options.assume)
+    const isBracketed = this.models.length > 1
+    this.cells = params.flatMap((each) =>
+      this.models.map(
+        (model) => new Cell(this.world, cellOptions(options, each, model, isBracketed)),
+      ),
+    )
+    this.world.attach(this.cells)
+    if (revisions !== undefined) this.world.setRevisions(revisions)
+    if (records !== undefined && records !== 'newest') this.world.assumeRecords(records)
+  }
+
+  /** Does what is still due and ends the runs. */
+  finish(): void {
+    const { to, from = 0, revisions } = this.options
+    // Records that came after the last row still belong to the range.
+    const known = revisions?.reduce((most, { at }) => Math.max(most, at), 0) ?? 0
+    this.world.finish(Math.max(from, this.world.now, Math.min(to ?? known, known)))
+  }
+
+  /** What came out so far. */
+  results(): BacktestResult[] {
+    const { models, options, world } = this
+    return this.params.map((params, index) => {
+      const own = this.cells.slice(index * models.length, (index + 1) * models.length)
+      const reports = own.map((cell) => buildReport(world, cell, own, options))
+      return {
+        params,
+        report: reports[0]!,
+        reports,
+        why(id) {
+          const order = own[0]!.order(id)
+          return order === undefined
+            ? undefined
+            : { order: order.view(), steps: Object.freeze([...(order.steps ?? [])]) }
+        },
+      }
+    })
+  }
 }
 
 function newestOf(events: EventSource): readonly MarketRecord[] {
@@ -188,7 +217,7 @@ function newestOf(events: EventSource): readonly MarketRecord[] {
 }
 
 function cellOptions(
-  options: RunOptions,
+  options: Omit<RunOptions, 'events'>,
   params: Params,
   queue: QueueModel,
   isBracketed: boolean,

@@ -126,6 +126,13 @@ export class World implements CellWorld {
     }
   }
 
+  /** Time passes without an event: what is due until then happens. */
+  advance(at: number): void {
+    if (!this.isStarted || at <= this.now) return
+    if (at > this.due) this.drain(at)
+    this.now = at
+  }
+
   /** The tape ends: everything due until then is done. */
   finish(at: number): void {
     if (!this.isStarted) this.start(at)

@@ -1,3 +1,4 @@
+import { createActiveClock, type ActiveClock } from './active-clock.ts'
 import { EVIDENCE_CLASSES } from '../fill.ts'
 import { PRICE_ONE } from '../money.ts'
 import type { Report } from './report.ts'
@@ -9,7 +10,6 @@ import {
   escapeHtml,
   polyline,
   shortNumber,
-  timeTicks,
   type Frame,
 } from './svg.ts'
 
@@ -18,12 +18,13 @@ export type Plot = { readonly title: string; readonly about: string; readonly sv
 
 /** All plots of a report; one without data says so in its place. */
 export function plotsOf(report: Report): Plot[] {
+  const clock = createActiveClock(report)
   return [
-    equityPlot(report),
-    drawdownPlot(report),
+    equityPlot(report, clock),
+    drawdownPlot(report, clock),
     marketsPlot(report),
     evidencePlot(report),
-    fillsPlot(report),
+    fillsPlot(report, clock),
     calibrationPlot(report),
     markoutPlot(report),
     comparisonPlot(report),
@@ -32,37 +33,40 @@ export function plotsOf(report: Report): Plot[] {
 
 const MONEY = 1e8
 
-function equityPlot(report: Report): Plot {
+function equityPlot(report: Report, clock: ActiveClock): Plot {
   const start = Number(report.headline.start)
-  const points = report.equity.map(([at, equity]) => [at, equity / MONEY - start] as const)
-  const capital = report.equity.map(([at, , bound]) => [at, bound / MONEY] as const)
-  const frame = overTime(report, [...points, ...capital, [report.equity[0]?.[0] ?? 0, 0]])
+  const points = report.equity.map(
+    ([at, equity]) => [clock.place(at), equity / MONEY - start] as const,
+  )
+  const capital = report.equity.map(([at, , bound]) => [clock.place(at), bound / MONEY] as const)
+  const frame = overTime(clock, [...points, ...capital, [0, 0]])
   const body =
-    gapShades(report, frame) +
+    gapShades(report, frame, clock) +
     polyline(frame, stepped(capital), 'line second') +
     polyline(frame, stepped(points), 'line first')
   return {
     title: 'Result and bound capital',
     about:
-      'Cash and positions at what they could be sold for, less the start (solid); money bound in positions and orders (dashed). Shaded: not observed.',
-    svg: timed(frame, body, 'Result and bound capital over time'),
+      'Cash and positions at what they could be sold for, less the start (solid); money bound in positions and orders (dashed). Shaded: not observed. Long stretches without news are cut out.',
+    svg: timed(frame, clock, body, 'Result and bound capital over time'),
   }
 }
 
-function drawdownPlot(report: Report): Plot {
+function drawdownPlot(report: Report, clock: ActiveClock): Plot {
   let peak = -Infinity
   const points = report.equity.map(([at, equity]) => {
     peak = Math.max(peak, equity)
-    return [at, (equity - peak) / MONEY] as const
+    return [clock.place(at), (equity - peak) / MONEY] as const
   })
-  const frame = overTime(report, [...points, [report.equity[0]?.[0] ?? 0, 0]])
+  const frame = overTime(clock, [...points, [0, 0]])
   return {
     title: 'Drawdown',
     about:
       'How far below its highest point the result was, in money: a percentage of a small peak says nothing.',
     svg: timed(
       frame,
-      gapShades(report, frame) + area(frame, stepped(points), 0, 'area loss'),
+      clock,
+      gapShades(report, frame, clock) + area(frame, stepped(points), 0, 'area loss'),
       'Drawdown over time',
     ),
   }
@@ -129,7 +133,7 @@ function evidencePlot({ evidence, gaps }: Report): Plot {
   }
 }
 
-function fillsPlot(report: Report): Plot {
+function fillsPlot(report: Report, clock: ActiveClock): Plot {
   const title = 'Fills'
   const about =
     'Price by time: bought (up) and sold (down); filled shapes took, open ones rested. At most 3,000 are drawn.'
@@ -137,18 +141,19 @@ function fillsPlot(report: Report): Plot {
   if (fills.length === 0) return empty(title, about, 'Nothing was filled.')
   const every = Math.ceil(fills.length / 3000)
   const shown = fills.filter((_, index) => index % every === 0)
-  const frame = createFrame(
-    [report.equity[0]?.[0] ?? shown[0]!.at, report.equity.at(-1)?.[0] ?? shown.at(-1)!.at],
-    [0, 1],
-  )
+  const frame = createFrame([0, clock.length], [0, 1])
   const marks = shown.map(({ at, price, side, liquidity, market, size, evidence }) => {
-    const x = Math.round(frame.x(at) * 10) / 10
+    const x = Math.round(frame.x(clock.place(at)) * 10) / 10
     const y = Math.round(frame.y(price / PRICE_ONE) * 10) / 10
     const shape = side === 'buy' ? `M${x} ${y - 4}l4 7h-8z` : `M${x} ${y + 4}l4-7h-8z`
     const name = `${side} ${size} at ${price / PRICE_ONE} of ${market}, ${liquidity}, ${evidence}`
     return `<path class="${side} ${liquidity}" d="${shape}"><title>${escapeHtml(name)}</title></path>`
   })
-  return { title, about, svg: timed(frame, gapShades(report, frame) + marks.join(''), title) }
+  return {
+    title,
+    about,
+    svg: timed(frame, clock, gapShades(report, frame, clock) + marks.join(''), title),
+  }
 }
 
 function calibrationPlot({ calibration }: Report): Plot {
@@ -282,10 +287,8 @@ function comparisonPlot({ headline, bracket, confidence, baselines }: Report): P
   }
 }
 
-function overTime(report: Report, points: readonly (readonly [number, number])[]): Frame {
+function overTime(clock: ActiveClock, points: readonly (readonly [number, number])[]): Frame {
   const values = points.map(([, value]) => value)
-  const from = report.equity[0]?.[0] ?? 0
-  const to = report.equity.at(-1)?.[0] ?? 1
   let low = Infinity
   let high = -Infinity
   for (const value of values) {
@@ -293,25 +296,20 @@ function overTime(report: Report, points: readonly (readonly [number, number])[]
     high = Math.max(high, value)
   }
   const room = (high - low) * 0.06
-  return createFrame([from, to], [low - room, high + room])
+  return createFrame([0, clock.length], [low - room, high + room])
 }
 
-function timed(frame: Frame, body: string, name: string): string {
-  return drawing(frame, body, {
-    xTicks: timeTicks(frame.xs[0], frame.xs[1]),
-    yFormat: shortNumber,
-    name,
-  })
+function timed(frame: Frame, clock: ActiveClock, body: string, name: string): string {
+  return drawing(frame, body, { xTicks: clock.ticks, yFormat: shortNumber, name })
 }
 
-function gapShades({ gaps }: Report, frame: Frame): string {
-  const [from, to] = frame.xs
+function gapShades({ gaps }: Report, frame: Frame, clock: ActiveClock): string {
   return gaps.spans
-    .filter(({ start, end }) => start < to && (end ?? to) > from)
     .map(({ market, reason, start, end }) => {
-      const x0 = frame.x(Math.max(start, from))
-      const wide = Math.max(1, frame.x(Math.min(end ?? to, to)) - x0)
-      return `<rect class="gap" x="${x0.toFixed(1)}" y="12" width="${wide.toFixed(1)}" height="${frame.height - 42}"><title>${escapeHtml(`${market}: ${reason}`)}</title></rect>`
+      const x0 = frame.x(clock.place(start))
+      const x1 = end === null ? frame.x(clock.length) : frame.x(clock.place(end))
+      const title = `<title>${escapeHtml(`${market}: ${reason}`)}</title>`
+      return `<rect class="gap" x="${x0.toFixed(1)}" y="12" width="${Math.max(1.5, x1 - x0).toFixed(1)}" height="${frame.height - 42}">${title}</rect>`
     })
     .join('')
 }

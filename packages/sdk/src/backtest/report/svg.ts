@@ -95,17 +95,6 @@ export function bar(
   return `<rect class="${className}" x="${at(frame.x(place) - wide / 2)}" y="${at(top)}" width="${at(wide)}" height="${at(high)}" rx="2"><title>${escapeHtml(title)}</title></rect>`
 }
 
-/** Times of an axis: about five, as clock time within two days, else as days. */
-export function timeTicks(from: number, to: number): (readonly [number, string])[] {
-  const span = to - from
-  const isShort = span < 2 * 86_400_000_000
-  return Array.from({ length: 5 }, (_, index) => {
-    const at = from + (span * (index + 0.5)) / 5
-    const text = new Date(at / 1000).toISOString()
-    return [at, isShort ? text.slice(11, 19) : text.slice(0, 10)] as const
-  })
-}
-
 /** Round values inside a range. */
 export function niceTicks(from: number, to: number): number[] {
   const rough = (to - from) / 4
