@@ -57,6 +57,9 @@ mkdirSync(join(out, 'bin'))
 writeFileSync(
   join(out, 'bin/priorbook.mjs'),
   `#!/usr/bin/env node
+import module from 'node:module'
+
+module.enableCompileCache?.()
 const { main } = await import('../cli/main.js')
 process.exitCode = await main(process.argv.slice(2))
 `,
