@@ -57,6 +57,7 @@ export class Subscriber {
   private queue: Uint8Array[] = []
   private queued = 0
   private isLagging = false
+  private isHeld = false
   private waiters: (() => void)[] = []
   private left = 0
   private leftAt = 0
@@ -80,13 +81,25 @@ export class Subscriber {
 
   /** True while rows are left out. */
   get lags(): boolean {
-    return this.isLagging
+    return this.isLagging || this.isHeld
+  }
+
+  /** Leaves rows out from now on: the reader is far behind, whatever the buffers of the system hold. */
+  hold(): void {
+    this.isHeld = true
+  }
+
+  /** Ends that; true when rows may come again. */
+  unhold(): boolean {
+    if (!this.isHeld) return false
+    this.isHeld = false
+    return !this.isLagging
   }
 
   /** Takes rows unless too many wait; false: they were left out. */
   offer(bytes: Uint8Array, messages: number): boolean {
     if (this.isClosed) return true
-    if (this.isLagging) return false
+    if (this.lags) return false
     if (this.buffered + bytes.length > this.limits.lagBytes && this.buffered > 0) {
       this.isLagging = true
       this.watch()
@@ -135,7 +148,7 @@ export class Subscriber {
     for (const resolve of waiters) resolve()
     if (!this.isLagging) return false
     this.isLagging = false
-    return true
+    return !this.isHeld
   }
 
   /** To be called now and then: lets a reader go who takes nothing. */

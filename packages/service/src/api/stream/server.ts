@@ -53,6 +53,8 @@ export type StreamPulse = {
   readonly subscriptions: number
   readonly instruments: number
   readonly messagesPerSecond: number
+  /** Connections that are left out rows right now. */
+  readonly held: number
 }
 
 const PULSE_MS = 400
@@ -178,7 +180,8 @@ export function createStreamServer(options: StreamOptions): StreamServer {
         instruments += counts.instruments
       }
       const messagesPerSecond = Math.round(rate.perSecond * 10) / 10
-      return { connections: sessions.size, subscriptions, instruments, messagesPerSecond }
+      const held = [...sessions].filter(({ subscriber }) => subscriber.lags).length
+      return { connections: sessions.size, subscriptions, instruments, messagesPerSecond, held }
     },
     async close(deadlineMs) {
       isClosing = true

@@ -55,10 +55,17 @@ export type StreamTiming = {
   readonly heartbeatMs: number
   /** How often a peer is asked whether it is there; two questions without an answer end it. */
   readonly pingMs: number
+  /** A peer that has not answered for so long, while much was sent, is far behind. */
+  readonly farMs: number
 }
 
 /** The clocks that the service uses. */
-export const STREAM_TIMING: StreamTiming = { authMs: 5000, heartbeatMs: 10_000, pingMs: 15_000 }
+export const STREAM_TIMING: StreamTiming = {
+  authMs: 5000,
+  heartbeatMs: 10_000,
+  pingMs: 15_000,
+  farMs: 3500,
+}
 
 type CloseWord = keyof typeof STREAM_CLOSE_CODES
 type Own = Subscription<RowStyle, MarketInstrument>
@@ -68,6 +75,10 @@ const RATE = 50
 const BURST = 200
 // Rows that one connection may ask for again.
 const RESUME_ROWS = 100_000
+// After so much a peer is asked whether it is there, and left out rows when it has not answered for
+// long and so much.
+const OFTEN_BYTES = 65_536
+const FAR_BYTES = 262_144
 const USAGE_MS = 5000
 const CLOSE_MS = 2000
 
@@ -93,6 +104,10 @@ export class StreamSession {
   private openedMs = performance.now()
   private beatMs = performance.now()
   private pingedMs = performance.now()
+  private pingedBytes = 0
+  /** When the oldest question without an answer was asked, and what was sent before. */
+  private askedMs = 0
+  private askedBytes = 0
   private usedMs = performance.now()
   private unanswered = 0
   private counted = { rows: 0, bytes: 0 }
@@ -112,7 +127,7 @@ export class StreamSession {
     desk.hub.enter(this.subscriber)
     raw.on('drain', () => this.drained())
     socket.on('message', (data, isBinary) => this.receive(data, isBinary))
-    socket.on('pong', () => (this.unanswered = 0))
+    socket.on('pong', () => this.answered())
     // What a peer sends against the protocol of sockets; they are closed by the library.
     socket.on('error', () => undefined)
     socket.on('close', () => this.gone())
@@ -155,7 +170,9 @@ export class StreamSession {
       this.say({ type: 'heartbeat', server_time: this.now(), sent: this.subscriber.messages })
       this.subscriber.flush()
     }
-    if (nowMs - this.pingedMs >= timing.pingMs) this.ping(nowMs)
+    const isOften = this.unanswered === 0 && this.subscriber.bytes - this.pingedBytes > OFTEN_BYTES
+    if (isOften || nowMs - this.pingedMs >= timing.pingMs) this.ping(nowMs)
+    this.holdIfFar(nowMs)
     if (nowMs - this.usedMs >= USAGE_MS) this.count(nowMs)
   }
 
@@ -466,12 +483,32 @@ export class StreamSession {
   }
 
   private drained(): void {
-    if (!this.subscriber.drained()) return
+    if (this.subscriber.drained()) this.recover()
+  }
+
+  private recover(): void {
     this.desk.hub.recover(this.subscriber).catch((error: unknown) => this.trouble(error))
+  }
+
+  // A reader that does not read answers no questions: what it has not answered for, it has not read. The
+  // buffers of the system hide that for megabytes.
+  private holdIfFar(nowMs: number): void {
+    if (this.unanswered === 0 || nowMs - this.askedMs < this.desk.timing.farMs) return
+    if (this.subscriber.bytes - this.askedBytes > FAR_BYTES) this.subscriber.hold()
+  }
+
+  private answered(): void {
+    this.unanswered = 0
+    if (this.subscriber.unhold()) this.recover()
   }
 
   private ping(nowMs: number): void {
     this.pingedMs = nowMs
+    this.pingedBytes = this.subscriber.bytes
+    if (this.unanswered === 0) {
+      this.askedMs = nowMs
+      this.askedBytes = this.pingedBytes
+    }
     if (this.unanswered >= 2) {
       this.terminate()
       return

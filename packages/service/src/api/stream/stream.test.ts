@@ -364,3 +364,31 @@ describe('a reader who comes back', () => {
     )
   })
 })
+
+it('a reader whom only the buffers of the system keep up is left out rows, and told', async () => {
+  const test = await start({ stream: { timing: { farMs: 300 } } })
+  const client = await test.connect()
+  client.send({ ...SUBSCRIBE, id: 'all', market_id: undefined, mode: 'full' })
+  await client.next('snapshots_done')
+  client.socket.pause()
+  for (let round = 0; round < 400 && test.server.stream.pulse().held === 0; round++) {
+    await test.add(10)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  await test.add(30)
+  client.socket.resume()
+  await client.until(() => client.messages.some(({ type }) => type === 'resync'))
+  const { lastSequence } = (await test.store.instrument({ venue, key: KEY }))!
+  const keeper = new BookKeeper()
+  const take = (): void => {
+    for (const message of client.messages.splice(0)) keeper.take(message)
+  }
+  await client.until(() => {
+    take()
+    return keeper.sequences.get(KEY) === lastSequence
+  })
+  expect(keeper.holes).toEqual([])
+  expect(keeper.resyncs[0]).toMatchObject({ reason: 'slow_reader' })
+  const rows = await rowsByRest(test, lastSequence - 1)
+  expect(keeper.textOf(KEY)).toBe(bookText(toBook(rows[0]!)))
+})
