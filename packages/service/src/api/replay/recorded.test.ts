@@ -13,11 +13,13 @@ if (recorded === '') {
 }
 const isFull = process.env['PRIORBOOK_FULL'] === '1'
 
-describe('a replay of the sample market', () => {
+const OPTIONS = { timeout: isFull ? 600_000 : 60_000 }
+
+describe('a replay of the sample market', OPTIONS, () => {
   describeMarkets(join(import.meta.dirname, '../../../sample'))
 })
 
-describe.skipIf(recorded === '')('a replay of recorded markets', () => {
+describe.skipIf(recorded === '')('a replay of recorded markets', OPTIONS, () => {
   describeMarkets(join(recorded, 'venueb/ws-gold15m'))
 })
 
