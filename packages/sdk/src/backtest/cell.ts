@@ -214,6 +214,9 @@ export class Cell extends CellDesk {
     this.now = at
     this.call('onEnd', (strategy) => strategy.onEnd?.(this.context))
     for (const order of this.live.values()) {
+      const cell = this.cellFor(order.market)
+      this.release(cell, order)
+      this.noteCapital(cell)
       order.state = 'cancelled'
       order.reason = 'run_end'
     }

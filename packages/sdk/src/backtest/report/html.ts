@@ -73,7 +73,7 @@ function tilesHtml({
       ? ['Result', cents(headline.pnl), band, tone(headline.pnl)]
       : [
           'Result, a bracket',
-          `${cents(bracket.pessimistic)} … ${cents(bracket.optimistic)}`,
+          rangeText(bracket),
           `proportional ${cents(bracket.proportional)}; ${band}`,
           tone(bracket.pessimistic),
         ],
@@ -225,6 +225,13 @@ function cents(text: string): string {
     minimumFractionDigits: 2,
     maximumFractionDigits: 2,
   })
+}
+
+function rangeText(bracket: NonNullable<Report['bracket']>): string {
+  const values = [bracket.pessimistic, bracket.proportional, bracket.optimistic].toSorted(
+    (left, right) => Number(left) - Number(right),
+  )
+  return `${cents(values[0]!)} … ${cents(values[2]!)}`
 }
 
 function tone(text: string): string {

@@ -114,6 +114,8 @@ function evidencePlot({ evidence, gaps }: Report): Plot {
   const frame = createFrame(
     [-0.5, classes.length - 0.5],
     [Math.min(0, ...values), Math.max(0, ...values)],
+    760,
+    285,
   )
   const bars = classes.map(([name, { pnl, fills }], index) =>
     bar(frame, index, 0, Number(pnl), 54, tone(Number(pnl)), `${name}: ${pnl} in ${fills} fills`),
