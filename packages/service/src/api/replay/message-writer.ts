@@ -1,6 +1,5 @@
 import type { BookRun } from '@priorbook/sdk/tape'
 import {
-  renderChanges,
   timeJson,
   toGapJson,
   toMarketJson,
@@ -8,76 +7,17 @@ import {
   type BookContext,
   type BookPart,
 } from '@priorbook/sdk/wire'
-import { renderBooks } from '../books/renderers.ts'
+import { MessageBatch } from './message-batch.ts'
 import type { ReplayOrder } from './request.ts'
+import {
+  renderChanged,
+  renderWhole,
+  type ChangedPart,
+  type Lines,
+  type Parts,
+} from './row-lines.ts'
 import type { ReplayStream } from './scope.ts'
 import type { TimelineItem } from './timeline.ts'
-
-/** Messages in the order in which they are sent; their bytes are never changed again. */
-export class MessageBatch {
-  count = 0
-  /** Of each message: when its item was received, and the row that it holds, if any. */
-  readonly at: number[] = []
-  readonly rowPrefix: (string | undefined)[] = []
-  readonly rowSequence: number[] = []
-  private readonly starts: number[] = []
-  private bytes: Buffer
-  private end = 0
-
-  constructor(room: number) {
-    this.bytes = Buffer.allocUnsafeSlow(room)
-  }
-
-  /** The text of a message. */
-  message(index: number): Uint8Array {
-    return this.bytes.subarray(this.starts[index], this.starts[index + 1] ?? this.end)
-  }
-
-  get length(): number {
-    return this.end
-  }
-
-  /** Begins a message. */
-  begin(at: number, rowPrefix?: string, rowSequence = 0): void {
-    this.starts[this.count] = this.end
-    this.at[this.count] = at
-    this.rowPrefix[this.count] = rowPrefix
-    this.rowSequence[this.count++] = rowSequence
-  }
-
-  /** Makes room for so many bytes. */
-  reserve(length: number): void {
-    if (this.end + length <= this.bytes.length) return
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.end + length, this.bytes.length * 2))
-    this.bytes.copy(grown, 0, 0, this.end)
-    this.bytes = grown
-  }
-
-  /** Adds text that may hold any character. */
-  text(text: string): void {
-    this.reserve(text.length * 3)
-    this.end += this.bytes.write(text, this.end)
-  }
-
-  /** Adds bytes, for which there is room. */
-  copy(from: Buffer, start: number, end: number): void {
-    from.copy(this.bytes, this.end, start, end)
-    this.end += end - start
-  }
-
-  /** Adds a number, for which there is room. */
-  digits(value: number): void {
-    let digits = 1
-    for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digits++
-    let rest = value
-    for (let at = this.end + digits - 1; at >= this.end; at--) {
-      const next = Math.floor(rest / 10)
-      this.bytes[at] = 48 + rest - next * 10
-      rest = next
-    }
-    this.end += digits
-  }
-}
 
 /** What messages of one instrument begin with, and the last rows that they told of. */
 type StreamText = {
@@ -93,11 +33,7 @@ type StreamText = {
 const PREVIOUS = Buffer.from(',"previous_sequence":')
 const NO_PREVIOUS = Buffer.from(',"previous_sequence":null')
 const ROW = Buffer.from(',"row":{')
-const LINE_FEED = 10
 const END = Buffer.from('}')
-// Lines of rows say their type first, which messages say themselves.
-const BOOK_LINE = '{"type":"book",'.length
-const CHANGES_LINE = '{"type":"changes",'.length
 // The digits of two sequences and the fixed text between them.
 const NUMBERS_ROOM = 100
 
@@ -127,8 +63,8 @@ export class MessageWriter {
   write(items: readonly TimelineItem[]): MessageBatch {
     const { style, mode } = this.order
     const parts = this.split(items)
-    const whole = new Lines(renderWhole(parts, this.order), BOOK_LINE)
-    const changed = new Lines(renderChanged(parts, this.order), CHANGES_LINE)
+    const whole = renderWhole(parts, this.order)
+    const changed = renderChanged(parts, this.order)
     const rows = parts.rows
     const room = whole.length + changed.length + rows * (NUMBERS_ROOM + 300) + 1024
     const batch = new MessageBatch(room)
@@ -264,55 +200,7 @@ export class MessageWriter {
   }
 }
 
-type ChangedPart = BookRun & { readonly source: number }
-
-type Parts = {
-  readonly contexts: readonly BookContext[]
-  readonly whole: readonly BookPart[]
-  readonly changed: readonly ChangedPart[]
-  readonly rows: number
-}
-
 // After a hole in the numbers (damage on disk) changes would be applied to another book.
 function follows(last: number | undefined, sequence: number): boolean {
   return last !== undefined && sequence === last + 1
-}
-
-function renderWhole({ whole, contexts }: Parts, { options }: ReplayOrder): Buffer {
-  if (whole.length === 0) return NOTHING
-  return toBuffer(renderBooks((renderer) => renderer.renderNdjson(whole, contexts, options)))
-}
-
-function renderChanged({ changed, contexts }: Parts, { style }: ReplayOrder): Buffer {
-  if (changed.length === 0) return NOTHING
-  return toBuffer(renderChanges(changed, contexts, { ...style, format: 'ndjson' }))
-}
-
-const NOTHING = Buffer.alloc(0)
-
-function toBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)
-}
-
-/** Walks over rendered lines; what stands before a row's first name is left out. */
-class Lines {
-  readonly bytes: Buffer
-  start = 0
-  end = -1
-  private readonly skipped: number
-
-  constructor(bytes: Buffer, skipped: number) {
-    this.bytes = bytes
-    this.skipped = skipped
-  }
-
-  get length(): number {
-    return this.bytes.length
-  }
-
-  next(): void {
-    const begin = this.end + 1
-    this.start = begin + this.skipped
-    this.end = this.bytes.indexOf(LINE_FEED, this.start)
-  }
 }
