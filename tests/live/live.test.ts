@@ -1,11 +1,13 @@
 import { printScaled, VENUE_IDS, VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
 import { expect, it, onTestFinished } from 'vitest'
+import { createClient, OrderBook } from '../../packages/sdk/src/client/index.ts'
 import { BookKeeper } from '../../packages/service/src/api/stream/book-keeper.testing.ts'
 import { StreamClient } from '../../packages/service/src/api/stream/stream.testing.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
 import { countOf } from '../capture/emulated-home.ts'
 import { pause, start } from '../capture/harness.ts'
+import { startCutProxy } from './cut-proxy.ts'
 import { LiveApi } from './live-api.ts'
 
 const MODES = { venuea: 'full', venueb: 'changes', venuec: 'changes' } as const
@@ -59,13 +61,51 @@ class Reader {
   }
 }
 
+/** A reader that uses the SDK, which reconnects and resumes by itself. */
+class SdkReader {
+  readonly books = new Map<string, OrderBook>()
+  readonly told: string[] = []
+  disconnects = 0
+  private readonly controller = new AbortController()
+
+  async follow(url: string, key: string): Promise<void> {
+    const client = createClient({ url, key })
+    const { signal } = this.controller
+    const subscriptions = VENUE_IDS.map((venue) => ({ venue, mode: MODES[venue] }))
+    const retry = { baseDelayMs: 5, maxDelayMs: 50 }
+    for await (const message of client.live(subscriptions, { retry, signal })) {
+      if (message.type === 'disconnected') this.disconnects++
+      if (message.type === 'hole' || message.type === 'resync' || message.type === 'error') {
+        this.told.push(JSON.stringify(message))
+      }
+      if (message.type !== 'snapshot' && message.type !== 'update') continue
+      const { key: name, row } = message
+      let book = this.books.get(name)
+      if (book === undefined) this.books.set(name, (book = new OrderBook(row.venue)))
+      book.apply(message)
+    }
+  }
+
+  stop(): void {
+    this.controller.abort()
+  }
+
+  textOf(key: string): string {
+    const { ladder, sizeDecimals } = this.books.get(key)!
+    return ladderText(ladder, sizeDecimals)
+  }
+}
+
 async function bookOf(store: Store, venue: VenueId, key: string): Promise<string> {
   const run = await store.latest({ venue, key })
   if (run === undefined) return ''
   const ladder = new Ladder()
   loadBase(ladder, run.columns)
   applyRow(ladder, run.columns, run.from)
-  const { sizeDecimals } = VENUES[venue]
+  return ladderText(ladder, VENUES[venue].sizeDecimals)
+}
+
+function ladderText(ladder: Ladder, sizeDecimals: number): string {
   const lines = ladder.keys().map((level) => {
     const side = (level & 1) === 0 ? 'bid' : 'ask'
     const price = Number(printScaled(level >> 1, ladder.decimals))
@@ -81,6 +121,13 @@ it('books of a reader equal those of the store through lost connections and a re
   const api = new LiveApi(run.data.tape)
   const workers = [await api.start(), await api.start()]
   const reader = new Reader()
+  const proxy = await startCutProxy(workers[1]!.port)
+  const sdk = new SdkReader()
+  const following = sdk.follow(proxy.url, api.key)
+  onTestFinished(async () => {
+    sdk.stop()
+    await following
+  })
   const begun = Date.now() * 1000
   await reader.connect(workers[0]!.url, api.key)
   const losses = countOf(50, 12)
@@ -97,6 +144,8 @@ it('books of a reader equal those of the store through lost connections and a re
       await pause(100)
       workers[0] = await api.start(port)
     }
+    proxy.target = workers[loss % 2]!.port
+    proxy.cut()
     await reader.lose()
     await reader.connect(workers[loss % 2]!.url, api.key)
   }
@@ -107,6 +156,8 @@ it('books of a reader equal those of the store through lost connections and a re
       const { sequences } = reader.keepers[instrument.venue]
       const has = sequences.get(instrument.key)
       if (has !== undefined && has !== lastSequence) return false
+      const book = sdk.books.get(instrument.key)
+      if (book !== undefined && book.sequence !== lastSequence) return false
     }
     return true
   }
@@ -127,8 +178,14 @@ it('books of a reader equal those of the store through lost connections and a re
     expect([key, seen]).toEqual([key, wanted])
     expect([key, keeper.textOf(key)]).toEqual([key, await bookOf(run.store, venue, key)])
     rows += seen.length
+    if (!sdk.books.has(key)) continue
+    expect([key, sdk.books.get(key)!.sequence]).toEqual([key, lastSequence])
+    expect([key, sdk.textOf(key)]).toEqual([key, await bookOf(run.store, venue, key)])
   }
   expect(rows).toBeGreaterThan(300)
+  expect(sdk.told).toEqual([])
+  expect(sdk.disconnects).toBeGreaterThan(losses / 2)
+  expect(sdk.books.size).toBeGreaterThan(10)
   for (const venue of VENUE_IDS) {
     const keeper = reader.keepers[venue]
     expect(keeper.holes).toEqual([])
