@@ -176,6 +176,10 @@ describe('commands that read', () => {
       env: { PRIORBOOK_KEY: '' },
     })
     expect([status, lines(out).length]).toEqual([0, 1])
+    const watched = await run(['watch', market, '--demo', '--count', '1'], {
+      env: { PRIORBOOK_KEY: '' },
+    })
+    expect([watched.status, watched.out]).toEqual([0, expect.stringContaining('seq ')])
   })
 })
 

@@ -212,6 +212,58 @@ describe('a walk', () => {
   })
 })
 
+describe('a download', () => {
+  const begin: Answer = (_request, response) => {
+    response.writeHead(200, { 'content-disposition': 'attachment; filename="a.csv"' })
+    response.write('id,venue')
+  }
+  const scope = { venue: 'venueb', market_id: 'M', format: 'csv' } as const
+
+  async function read(body: AsyncIterable<Uint8Array>): Promise<string> {
+    let text = ''
+    for await (const piece of body) text += Buffer.from(piece).toString()
+    return text
+  }
+
+  it('is opened again, and read to its end', async () => {
+    const { client, asked } = await serve([
+      problem(503, { code: 'store_unavailable' }),
+      (request, response) => {
+        begin(request, response)
+        response.end('\n')
+      },
+    ])
+    const { body, fileName } = await client.download({ ...scope, offset: 3 })
+    expect([fileName, await read(body)]).toEqual(['a.csv', 'id,venue\n'])
+    expect(asked[1]!.url).toBe('/v3/bulk?venue=venueb&market_id=M&offset=3&format=csv')
+  })
+
+  it('that stands still or breaks says so', async () => {
+    const silent = await serve([begin])
+    const still = await silent.client.download(scope, { idleTimeoutMs: 30 })
+    await expect(read(still.body)).rejects.toMatchObject({
+      code: 'network_failed',
+      message: expect.stringContaining('nothing came for 30 ms'),
+    })
+    const { client } = await serve([
+      (request, response) => {
+        begin(request, response)
+        setTimeout(() => response.destroy(), 20)
+      },
+    ])
+    const broken = await client.download(scope)
+    await expect(read(broken.body)).rejects.toMatchObject({ code: 'network_failed' })
+  })
+
+  it('ends with its signal', async () => {
+    const { client } = await serve([begin])
+    const controller = new AbortController()
+    const { body } = await client.download(scope, { signal: controller.signal })
+    setTimeout(() => controller.abort(new Error('enough')), 20)
+    await expect(read(body)).rejects.toThrow('enough')
+  })
+})
+
 describe('errors', () => {
   it('are those of the server, with all it says', async () => {
     const { client } = await serve([

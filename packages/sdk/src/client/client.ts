@@ -3,7 +3,7 @@ import type { VenueAMarketJson, VenueBMarketJson, VenueCMarketJson } from '../wi
 import type { Answer } from './answer.ts'
 import type { RetryPolicy } from './backoff.ts'
 import { Caller } from './caller.ts'
-import { openDownload, type Download } from './download.ts'
+import { openDownload, type Download, type DownloadOptions } from './download.ts'
 import { PriorbookClientError } from './errors.ts'
 import { checkKey, Http, retryPolicy, type RetryEvent } from './http.ts'
 import { followLive, type LiveMessage, type LiveOptions, type LiveSubscription } from './live.ts'
@@ -163,7 +163,7 @@ export class PriorbookClient {
   }
 
   /** Opens a download; its bytes are read from `body` as they come. */
-  download(params: DownloadParams, options: CallOptions = {}): Promise<Download> {
+  download(params: DownloadParams, options: DownloadOptions = {}): Promise<Download> {
     return openDownload(this.caller, params, options)
   }
 

@@ -13,25 +13,37 @@ export type Download = {
   readonly body: AsyncIterable<Uint8Array>
 }
 
+/** How a download is read. */
+export type DownloadOptions = CallOptions & {
+  /** How long nothing may come before the connection counts as broken; 60 s. */
+  readonly idleTimeoutMs?: number | undefined
+}
+
+const IDLE_TIMEOUT_MS = 60_000
+// The first rows of a large family have to be found before the headers are sent.
+const HEADERS_TIMEOUT_MS = 120_000
+
 /** Opens a download. A body that breaks is not asked for again: the caller knows what it has of it. */
 export async function openDownload(
   caller: Caller,
   params: DownloadParams,
-  options: CallOptions,
+  options: DownloadOptions,
 ): Promise<Download> {
   const { bulk } = ROUTES
   const { format = 'ndjson', ...rest } = params
   const path = caller.place(bulk.address)
   // What has no text in it knows no style.
   const query = TEXT_FORMATS.includes(format) ? caller.withStyle(bulk, rest) : rest
-  const response = await caller.http.open(path, { ...query, format }, options)
+  const { signal, idleTimeoutMs = IDLE_TIMEOUT_MS } = options
+  const limits = { signal, timeoutMs: HEADERS_TIMEOUT_MS }
+  const response = await caller.http.open(path, { ...query, format }, limits)
   const { headers } = response
   const name = /filename="([^"]+)"/.exec(headers.get('content-disposition') ?? '')?.[1]
   return {
     fileName: name ?? `priorbook.${format}`,
     contentType: headers.get('content-type') ?? 'application/octet-stream',
     requestId: headers.get('x-request-id') ?? undefined,
-    body: read(response, options.signal),
+    body: read(response, signal, idleTimeoutMs),
   }
 }
 
@@ -41,13 +53,14 @@ const TEXT_FORMATS: readonly string[] = ['ndjson', 'csv']
 async function* read(
   { body }: Response,
   signal: AbortSignal | undefined,
+  idleTimeoutMs: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   if (body === null) return
   const reader = body.getReader()
   let isDone = false
   try {
     for (;;) {
-      const { done, value } = await reader.read()
+      const { done, value } = await inTime(reader.read(), idleTimeoutMs)
       if (done) break
       yield value as Uint8Array
     }
@@ -58,5 +71,17 @@ async function* read(
     throw new PriorbookClientError('network_failed', `the download broke: ${why}`, { cause })
   } finally {
     if (!isDone) await reader.cancel().catch(() => {})
+  }
+}
+
+async function inTime<Value>(promise: Promise<Value>, ms: number): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const silence = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing came for ${ms} ms`)), ms)
+  })
+  try {
+    return await Promise.race([promise, silence])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -72,8 +72,8 @@ export class Http {
 
   /** Gets an answer whose body the caller reads; only what goes wrong before it begins is tried again. */
   open(path: string, query: Query, options: RequestOptions = {}): Promise<Response> {
-    // The signal of an attempt would end the body with the attempt's own time limit.
-    return this.attempt(path, { ...options, timeoutMs: 0 }, (signal) =>
+    // The time limit of an attempt ends with its headers: the body may take as long as it wants.
+    return this.attempt(path, options, (signal) =>
       this.send(path, query, signal, options.headers ?? {}),
     )
   }

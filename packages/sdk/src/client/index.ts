@@ -2,7 +2,7 @@
 export * from './answer.ts'
 export type { RetryPolicy } from './backoff.ts'
 export * from './client.ts'
-export type { Download } from './download.ts'
+export type { Download, DownloadOptions } from './download.ts'
 export * from './errors.ts'
 export type { RetryEvent } from './http.ts'
 export type { DisconnectedMessage, LiveMessage, LiveOptions, LiveSubscription } from './live.ts'
