@@ -140,6 +140,9 @@ type TraceEvent = {
   readonly ph: string
   readonly ts: number
   readonly dur?: number
+  /** Time of the thread itself: what other programs take of the machine is not in it. */
+  readonly tdur?: number
+  readonly tts?: number
   readonly tid: number
 }
 
@@ -154,7 +157,7 @@ async function traced<Result>(
   await session.send('Tracing.start', {
     transferMode: 'ReportEvents',
     traceConfig: {
-      includedCategories: ['devtools.timeline', 'disabled-by-default-devtools.timeline'],
+      includedCategories: ['devtools.timeline'],
     },
   })
   const result = await work()
@@ -178,35 +181,31 @@ const WORK = new Set([
   'Commit',
 ])
 
-/** Milliseconds of script and paint in every frame: outermost events only, nothing is counted twice. */
+/**
+ * Milliseconds that script and paint took of the main thread in every frame; outermost events only,
+ * nothing is counted twice.
+ */
 function workByFrame(events: readonly TraceEvent[]): number[] {
-  const starts = events
-    .filter(({ name }) => name === 'FireAnimationFrame')
-    .map(({ ts }) => ts)
-    .sort((a, b) => a - b)
   const main = events.find(({ name }) => name === 'FireAnimationFrame')?.tid
   const pieces = events
     .filter(({ name, ph, tid }) => ph === 'X' && tid === main && WORK.has(name))
     .sort((a, b) => a.ts - b.ts || (b.dur ?? 0) - (a.dur ?? 0))
+  // The last step of a frame is its layers: what stands between two of them is one frame.
+  const ends = pieces.filter(({ name }) => name === 'Layerize').map(({ ts }) => ts)
   const sums: number[] = []
-  // Several callbacks of one frame begin within a millisecond of each other.
-  const frames = starts.filter((ts, index) => index === 0 || ts - starts[index - 1]! > 4000)
   let next = 0
   let covered = 0
-  for (const [index, start] of frames.entries()) {
-    const end = frames[index + 1] ?? Infinity
-    if (end === Infinity) break
+  for (const end of ends) {
     let sum = 0
-    while (next < pieces.length && pieces[next]!.ts < end) {
-      const { ts, dur = 0 } = pieces[next]!
-      next++
-      if (ts < start || ts + dur <= covered) continue
-      sum += ts + dur - Math.max(ts, covered)
+    for (; next < pieces.length && pieces[next]!.ts <= end; next++) {
+      const { ts, dur = 0, tdur = dur } = pieces[next]!
+      if (ts < covered) continue
+      sum += tdur
       covered = ts + dur
     }
     sums.push(sum / 1000)
   }
-  return sums
+  return sums.slice(1)
 }
 
 function percentile(values: readonly number[], part: number): number {

@@ -113,7 +113,7 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
   const close = microsOrAbsent(record?.close_time)
   const left = close === undefined ? undefined : close - session.second.value
   const view = session.outcomes.value?.[store.outcome.value]
-  const own = view === undefined ? undefined : session.bookOf(view.key)
+  const own = view === undefined ? undefined : session.calmBookOf(view.key)
   const book = own !== undefined && view?.isComplement === true ? complementOf(own) : own
   const quote = book === undefined ? undefined : quoteOf(book)
   const emulated = session.notices.value.find(({ code }) => /emulated|sample/.test(code))

@@ -1,4 +1,4 @@
-import { batch, computed, effect, signal, type ReadonlySignal } from '@preact/signals'
+import { batch, computed, effect, signal, untracked, type ReadonlySignal } from '@preact/signals'
 import {
   OrderBook,
   type LiveMessage,
@@ -19,6 +19,7 @@ import { Replayer } from './replayer.ts'
 
 const RETRY_MS = 3000
 const MOST_TRADES = 60
+const CALM_MS = 120
 
 /** Everything that one market page shows, at the present or at any instant of the past. */
 export class MarketSession {
@@ -56,6 +57,8 @@ export class MarketSession {
   private readonly pastOrders = new Map<string, OrderBook>()
   private readonly stopping = new AbortController()
   private frame = 0
+  private calmAt = 0
+  private readonly calm = signal(0)
   private readonly disposers: (() => void)[] = []
 
   /** The instant of the page in any case. */
@@ -176,10 +179,23 @@ export class MarketSession {
   /** Tells the page once a frame, however many rows came. */
   changed(): void {
     if (this.frame !== 0) return
-    this.frame = requestAnimationFrame(() => {
+    this.frame = requestAnimationFrame((now) => {
       this.frame = 0
-      this.version.value++
+      batch(() => {
+        this.version.value++
+        if (now - this.calmAt > CALM_MS) {
+          this.calmAt = now
+          this.calm.value++
+        }
+      })
     })
+  }
+
+  /** The book as it was a moment ago, for figures that would flicker. */
+  calmBookOf(key: string): Book | undefined {
+    void this.calm.value
+    void this.second.value
+    return untracked(() => this.bookOf(key))
   }
 
   close(): void {

@@ -142,8 +142,9 @@ function Side(props: {
   const list = (
     <ol class={`levels ${name}s`} aria-label={`${name}s`}>
       {rows.length === 0 && <li class="no-level">no {name}s</li>}
-      {rows.map(({ price, size }) => (
-        <li key={price}>
+      {rows.map(({ price, size }, index) => (
+        // By place, not by price: a change of the book then changes texts and moves no element.
+        <li key={index}>
           <i style={{ transform: `scaleX(${(Number(size) / largest).toFixed(3)})` }} />
           <span class="price">{padDecimal(price, places)}</span>
           <span class="size">{groupDigits(padDecimal(size, sizePlaces))}</span>

@@ -144,6 +144,7 @@ function Slider(props: { readonly store: ChartStore; readonly from: number; read
     const element = input.current
     if (element === null) return
     element.value = String(Math.round(((time - from) / span) * 10_000))
+    if (store.session.replayer.isPlaying.value) return
     element.setAttribute('aria-valuetext', `${printExact(time).slice(0, 23)} UTC`)
   })
   return (

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import {
+  groupDigits,
+  padDecimal,
+  placesOf,
+  printBytes,
+  printDecimal,
+  printPrice,
+  printShort,
+} from './decimal.ts'
+
+describe('decimals for the eye', () => {
+  it('line up without changing a digit', () => {
+    expect(placesOf(['0.5', '0.485', '1'])).toBe(3)
+    expect(['0.5', '0.485', '1'].map((text) => padDecimal(text, 3))).toEqual([
+      '0.500',
+      '0.485',
+      '1.000',
+    ])
+    expect(padDecimal('12', 0)).toBe('12')
+  })
+
+  it('show what the wire sends', () => {
+    expect(printDecimal(null)).toBe('–')
+    expect(printDecimal('0.10')).toBe('0.10')
+    expect(printDecimal({ rawJSON: '12345678901234567890.5' })).toBe('12345678901234567890.5')
+    expect(printPrice('0.5')).toBe('0.50')
+    expect(printPrice('0.4855')).toBe('0.4855')
+    expect(printPrice(null)).toBe('–')
+  })
+
+  it('are grouped before the point alone', () => {
+    expect(groupDigits('1234567.12345')).toBe('1,234,567.12345')
+    expect(groupDigits('999')).toBe('999')
+  })
+
+  it('are short where columns are narrow', () => {
+    expect(printShort('9999.5')).toBe('9,999.5')
+    expect(printShort('12345')).toBe('12.3k')
+    expect(printShort('3100000')).toBe('3.1M')
+    expect(printShort('–')).toBe('–')
+    expect(printBytes(999)).toBe('999 B')
+    expect(printBytes(1_250_000)).toBe('1.3 MB')
+  })
+})

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { parsePlace, printPlace, type Place } from './place.ts'
+
+describe('addresses of the explorer', () => {
+  it.each<Place>([
+    { page: 'home' },
+    { page: 'markets', filters: {} },
+    { page: 'markets', filters: { q: 'a&b c', venue: 'venuec', sort: 'volume', status: 'any' } },
+    { page: 'market', venue: 'venueb', marketId: 'KX-1/2 ä', time: undefined },
+    { page: 'market', venue: 'venuea', marketId: '17', time: 1_786_410_915_904_001 },
+    { page: 'coverage', venue: 'venueb', day: '2026-08-11' },
+    { page: 'coverage', venue: undefined, day: undefined },
+    { page: 'status' },
+    { page: 'key' },
+  ])('reads what it writes: %o', (place) => {
+    const { pathname, search } = new URL(printPlace(place), 'http://localhost')
+    expect(parsePlace(pathname, search)).toEqual(place)
+  })
+
+  it('leaves addresses alone that are not its own', () => {
+    for (const path of ['/docs', '/v3/markets', '/market', '/market/venuex/1', '/markets/more']) {
+      expect(parsePlace(path, '')).toEqual({ page: 'nowhere', path })
+    }
+  })
+
+  it('drops what it cannot use', () => {
+    expect(parsePlace('/markets', '?venue=venuex&q=')).toEqual({ page: 'markets', filters: {} })
+    expect(parsePlace('/market/venueb/X', '?t=never')).toMatchObject({ time: undefined })
+    expect(parsePlace('/coverage', '?day=monday')).toMatchObject({ day: undefined })
+    expect(parsePlace('/market/venueb/%E0%A4%A', '')).toMatchObject({ marketId: '%E0%A4%A' })
+  })
+})

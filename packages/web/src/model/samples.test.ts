@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest'
+import { toSampleLines } from './samples.ts'
+
+it('keeps metrics apart and holds each until its next sample', () => {
+  const chance = { time: [1e6, 3e6], value: [0.5, 0.6] }
+  const price = { time: [2e6], value: [0.4] }
+  expect(toSampleLines([chance, price, undefined])).toEqual([
+    [1, 2, 3],
+    [0.5, 0.5, 0.6],
+    [null, 0.4, 0.4],
+    [null, null, null],
+  ])
+})

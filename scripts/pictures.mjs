@@ -1,0 +1,60 @@
+// Takes the pictures of the docs: the explorer over emulated venues, with a gap from a restart.
+// node scripts/pictures.mjs [SECONDS]   records so long before each half of the pictures (90)
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { ApiReader, placeOf } from '../tests/browser/api-reader.ts'
+import { createService } from '../tests/browser/service-process.ts'
+import { openBrowser, openVisitor } from '../tests/browser/visitor.ts'
+
+const seconds = Number(process.argv[2] ?? 90)
+const folder = join(import.meta.dirname, '../docs/images')
+mkdirSync(folder, { recursive: true })
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+const service = await createService(['--upstream', 'emulator', '--workers', '1'])
+const browser = await openBrowser()
+
+async function take(name, path, look, act) {
+  const visitor = await openVisitor(browser, service.url, look)
+  await visitor.page.goto(path)
+  await pause(3000)
+  await act?.(visitor.page)
+  await visitor.page.screenshot({ path: join(folder, `${name}.png`) })
+  await visitor.close()
+  console.log(`${name}.png`)
+}
+
+try {
+  await service.start()
+  await pause(seconds * 1000)
+  await service.stop()
+  await pause(4000)
+  await service.start()
+  await pause(seconds * 1000)
+  const api = new ApiReader(service.url)
+  const [a, b, c] = await Promise.all(
+    ['venuea', 'venueb', 'venuec'].map((venue) => api.busiest(venue)),
+  )
+  const half = async (page) => {
+    await page.getByLabel('Time shown').evaluate((input) => {
+      input.value = '7400'
+      input.dispatchEvent(new Event('input', { bubbles: true }))
+    })
+    await pause(1000)
+  }
+  const day = async (page) => {
+    await page.locator('.venue-calendar').nth(1).locator('.day.c-degraded').last().click()
+    await pause(1500)
+  }
+  await take('market-dark', placeOf(b), { scheme: 'dark', height: 860 }, half)
+  await take('market-light', placeOf(a), { height: 980 })
+  await take('start-light', '/', { height: 860 })
+  await take('markets-light', '/markets', { height: 700 })
+  await take('coverage-dark', '/coverage', { scheme: 'dark', height: 860 }, day)
+  await take('recorder-light', '/status', { height: 460 })
+  await take('phone-dark', placeOf(c), { scheme: 'dark', width: 390, height: 844 })
+  await take('phone-light', '/markets', { width: 390, height: 844 })
+} finally {
+  await browser.close()
+  await service.destroy()
+}
