@@ -1,4 +1,4 @@
-import { PriorbookError, printScaled, VENUES } from '../domain/index.ts'
+import { PriorbookError } from '../domain/index.ts'
 import { mergePairs, splitPairs } from './account.ts'
 import { addChance, chanceBuckets } from './cell-market.ts'
 import type { CellOptions, CellWorld } from './cell-options.ts'
@@ -8,6 +8,7 @@ import {
   EngineOrder,
   outcomeIndex,
   parseOrder,
+  parseReplacement,
   parseUnits,
   type ParsedOrder,
 } from './engine-order.ts'
@@ -61,22 +62,7 @@ export abstract class CellDesk extends CellVenue {
       this.refuse(next, 'unknown_order')
       return next
     }
-    const decimals = VENUES[old.market.venue].sizeDecimals
-    const parsed = parseOrder(
-      {
-        market: old.market.name,
-        outcome: old.outcome,
-        side: old.side,
-        size: change.size ?? printScaled(old.remaining, decimals),
-        ...((change.price ?? old.price) === undefined ? {} : { price: change.price ?? old.price! }),
-        timeInForce: old.timeInForce,
-        ...(old.expires === undefined ? {} : { expires: old.expires }),
-        postOnly: old.postOnly,
-        reduceOnly: old.reduceOnly,
-        ...(old.tag === undefined ? {} : { tag: old.tag }),
-      },
-      this.world.markets,
-    )
+    const parsed = parseReplacement(old, change)
     if (typeof parsed === 'string') {
       this.refuse(next, parsed)
       return next

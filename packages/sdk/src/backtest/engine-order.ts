@@ -1,4 +1,4 @@
-import { decimalText, parseScaled, printScaled, VENUES } from '../domain/index.ts'
+import { decimalText, parseScaled, POW10, printScaled, VENUES } from '../domain/index.ts'
 import type { FeeAccumulator } from './fees/index.ts'
 import type { MarketState } from './market-state.ts'
 import { parseMoney, PRICE_DECIMALS, PRICE_ONE } from './money.ts'
@@ -140,10 +140,29 @@ export function parseOrder(
   return { ...common, size, money: undefined }
 }
 
+/** An order in the place of another: what is not said stays, the size being what is left. */
+export function parseReplacement(
+  old: EngineOrder,
+  change: Pick<OrderRequest, 'price' | 'size'>,
+): ParsedOrder | RejectReason {
+  if (typeof change !== 'object' || change === null) return 'invalid_order'
+  const price = change.price === undefined ? old.price : parseTicks(change.price)
+  if (price === null) return 'invalid_price'
+  const size = change.size === undefined ? old.remaining : parseUnits(old.market, change.size)
+  if (size === undefined) return 'invalid_size'
+  const { market, outcome, side, timeInForce, expires, postOnly, reduceOnly, tag } = old
+  const same = { market, outcome, side, timeInForce, expires, postOnly, reduceOnly, tag }
+  return { ...same, price, size, money: undefined }
+}
+
 /** Reads a size of a market in its units; undefined where it is none. */
 export function parseUnits(market: MarketState, size: unknown): number | undefined {
   const decimals = VENUES[market.venue].sizeDecimals
-  const units = attempt(() => parseScaled(decimalText(size), decimals))
+  // A whole number of shares needs no reading.
+  const isWhole = Number.isInteger(size) && (size as number) <= 1_000_000
+  const units = isWhole
+    ? (size as number) * POW10[decimals]!
+    : attempt(() => parseScaled(decimalText(size), decimals))
   return units === undefined || units <= 0 ? undefined : units
 }
 

@@ -95,10 +95,9 @@ export class MarketState {
   closesAt = Infinity
   disputes = 0
   lateChanges = 0
-  observations = 0
   trades = 0
+  lastTradeAt = 0
   firstAt = 0
-  lastAt = 0
   /** The first two-sided book, for the baselines: bid and ask of the first outcome. */
   firstBid = 0
   firstAsk = 0
@@ -117,6 +116,20 @@ export class MarketState {
     this.name = `${venue}:${marketId}`
     this.isPolled = venue === 'venuea'
     this.assume = assume
+  }
+
+  /** Counted by the tracks, which every row passes. */
+  get observations(): number {
+    let rows = 0
+    for (const track of this.tracks) rows += track.rows
+    return rows
+  }
+
+  /** When the last row or trade came. */
+  get lastAt(): number {
+    let at = this.lastTradeAt
+    for (const track of this.tracks) at = Math.max(at, track.at)
+    return at
   }
 
   get inGap(): boolean {

@@ -146,15 +146,15 @@ async function runAll(options: RunOptions, params: readonly Params[]): Promise<B
     if (isFirst && records === 'newest') world.assumeRecords(newestOf(events))
     isFirst = false
     for (const event of batch) world.take(event)
-    if (world.counts.observations >= next) {
-      next = world.counts.observations + PROGRESS_EVERY
-      options.onProgress?.(world.now, world.counts.observations)
-      options.signal?.throwIfAborted()
-    }
+    const { observations } = world
+    if (observations < next) continue
+    next = observations + PROGRESS_EVERY
+    options.onProgress?.(world.now, observations)
+    options.signal?.throwIfAborted()
   }
-  if (world.counts.observations === 0) throw noData(world, options)
+  if (world.observations === 0) throw noData(world, options)
   run.finish()
-  options.onProgress?.(world.now, world.counts.observations)
+  options.onProgress?.(world.now, world.observations)
   return run.results()
 }
 

@@ -28,7 +28,6 @@ const MOST_SPANS = 1000
 
 /** How much was read. */
 export type WorldCounts = {
-  observations: number
   trades: number
   samples: number
   revisions: number
@@ -45,7 +44,6 @@ export class World implements CellWorld {
   readonly markets = new Map<string, MarketState>()
   readonly list: MarketState[] = []
   readonly counts: WorldCounts = {
-    observations: 0,
     trades: 0,
     samples: 0,
     revisions: 0,
@@ -98,6 +96,11 @@ export class World implements CellWorld {
 
   noteDue(at: number): void {
     if (at < this.due) this.due = at
+  }
+
+  /** Books read so far. */
+  get observations(): number {
+    return this.list.reduce((sum, { observations }) => sum + observations, 0)
   }
 
   /** Takes one event; events come by received time. */
@@ -177,9 +180,6 @@ export class World implements CellWorld {
       track.lastAsk = ladder.bestAsk * track.factor
       if (market.firstQuoteAt === 0) this.noteFirstQuote(market)
     }
-    market.observations++
-    market.lastAt = at
-    this.counts.observations++
     if (isBusy) {
       for (const cell of this.cells) {
         const own = cell.markets[market.index]
@@ -203,7 +203,7 @@ export class World implements CellWorld {
     const { market } = track
     this.counts.trades++
     market.trades++
-    market.lastAt = at
+    market.lastTradeAt = at
     const row = `${instrument.venue}:${instrument.key}/trade:${event.sequence}`
     if (taker === undefined) this.counts.sidelessTrades++
     else if (market.busy > 0 && market.primary !== undefined && at < market.closesAt) {

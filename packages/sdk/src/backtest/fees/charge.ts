@@ -75,9 +75,16 @@ function chargeQuadratic(
   const isTaker = fill.liquidity === 'taker'
   const rate = isTaker ? formula.taker : (formula.maker ?? 0)
   // rate 10^−6 × contracts 10^−d × p 10^−4 × (1 − p) 10^−4, in steps of $0.0001.
-  const exact = BigInt(rate) * BigInt(size) * BigInt(price) * BigInt(PRICE_ONE - price)
-  const scale = BigInt(POW10[6 + VENUES[venue].sizeDecimals + 8 - 4]!)
-  let trade = divideBig(exact, scale, 'up') * CENTICENT
+  const scale = POW10[6 + VENUES[venue].sizeDecimals + 8 - 4]!
+  const product = rate * size * (price * (PRICE_ONE - price))
+  let trade =
+    (product <= Number.MAX_SAFE_INTEGER
+      ? Math.ceil(product / scale)
+      : divideBig(
+          BigInt(rate) * BigInt(size) * BigInt(price) * BigInt(PRICE_ONE - price),
+          BigInt(scale),
+          'up',
+        )) * CENTICENT
   if (!isTaker && formula.makerFlat !== undefined) {
     const flat = BigInt(formula.makerFlat) * BigInt(size)
     const step = BigInt(POW10[VENUES[venue].sizeDecimals]! * CENTICENT)

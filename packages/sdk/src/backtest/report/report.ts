@@ -334,7 +334,7 @@ export function buildReport(
     calibration: calibrationOf(world, cell),
     baselines: baselinesOf(world),
     coverage: {
-      observations: world.counts.observations,
+      observations: world.observations,
       trades: world.counts.trades,
       samples: world.counts.samples,
       revisions: world.counts.revisions,
