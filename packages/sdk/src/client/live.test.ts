@@ -186,7 +186,7 @@ describe('a live stream', () => {
         peer.send(welcome())
         resumes.push((await peer.next('subscribe')).resume)
         peer.send(update(4, 3), update(5, 4), trade(3, 2))
-        peer.socket.terminate()
+        peer.socket.close(1011)
       },
       async (peer) => {
         peer.send(welcome())
@@ -399,7 +399,7 @@ describe('a live stream', () => {
       const { resume } = await peer.next('subscribe')
       const last = resume?.['M'] ?? 0
       peer.send(last === 0 ? snapshot(1) : update(last + 1, last))
-      if (last === 0) peer.socket.terminate()
+      if (last === 0) peer.socket.close(1001)
     }
     const { client } = await serve([
       serving,
@@ -423,8 +423,9 @@ describe('a live stream', () => {
 
   it('gives up where it is told to', async () => {
     const { client, connections } = await serve([
-      (peer) => {
+      async (peer) => {
         peer.send(welcome())
+        await peer.next('subscribe')
         peer.socket.terminate()
       },
     ])
