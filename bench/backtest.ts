@@ -39,6 +39,8 @@ export function benchBacktest(): Promise<Record<string, unknown>> {
       fills: active.fills,
       active_per_s: Math.round(observations / active.seconds),
       idle_per_s: Math.round(observations / idle.seconds),
+      active_per_cpu_s: Math.round(observations / active.cpuSeconds),
+      idle_per_cpu_s: Math.round(observations / idle.cpuSeconds),
       first_event_ms: rounded(active.firstEventMs),
       rss_mb: rounded(Math.max(idle.rssMb, active.rssMb, swept.rssMb)),
       sweep_36_ratio: rounded(swept.seconds / active.seconds),

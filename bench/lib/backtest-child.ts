@@ -12,6 +12,8 @@ export type BacktestJob = {
 /** What it took. */
 export type BacktestTimes = {
   readonly seconds: number
+  /** Of all threads: what one core would need, whoever else uses the machine. */
+  readonly cpuSeconds: number
   readonly firstEventMs: number
   readonly rssMb: number
   readonly orders: number
@@ -22,6 +24,7 @@ const job = JSON.parse(process.argv[2]!) as BacktestJob
 let firstEventMs = Number.NaN
 let peak = 0
 const begun = performance.now()
+const cpuBegun = process.cpuUsage()
 const results = await sweep({
   events: replayFiles(job.files),
   queue: 'proportional',
@@ -47,9 +50,11 @@ const results = await sweep({
   },
 })
 const seconds = (performance.now() - begun) / 1000
+const cpu = process.cpuUsage(cpuBegun)
 const { report } = results[0]!
 const times: BacktestTimes = {
   seconds,
+  cpuSeconds: (cpu.user + cpu.system) / 1e6,
   firstEventMs,
   rssMb: Math.max(peak, rssMb()),
   orders: report.orders.sent,

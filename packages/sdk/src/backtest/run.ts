@@ -135,6 +135,7 @@ export async function trainHoldout(
 }
 
 const PROGRESS_EVERY = 1 << 16
+const LEAST_KEPT = 200
 
 async function runAll(options: RunOptions, params: readonly Params[]): Promise<BacktestResult[]> {
   const run = new Run(options, params)
@@ -175,7 +176,8 @@ export class Run {
     const isBracketed = this.models.length > 1
     this.cells = params.flatMap((each) =>
       this.models.map(
-        (model) => new Cell(this.world, cellOptions(options, each, model, isBracketed)),
+        (model) =>
+          new Cell(this.world, cellOptions(options, each, model, isBracketed, params.length)),
       ),
     )
     this.world.attach(this.cells)
@@ -221,6 +223,7 @@ function cellOptions(
   params: Params,
   queue: QueueModel,
   isBracketed: boolean,
+  share: number,
 ): CellOptions {
   const { strategy } = options
   return {
@@ -234,8 +237,9 @@ function cellOptions(
     cash: cashOf(options.cash),
     printLag: options.printLag ?? DEFAULT_PRINT_LAG,
     nearGap: options.nearGap ?? DEFAULT_NEAR_GAP,
-    keep: options.keep ?? 50_000,
-    explain: options.explain ?? 10_000,
+    // A sweep shares the room: memory does not grow with the number of its cells.
+    keep: Math.max(LEAST_KEPT, Math.floor((options.keep ?? 50_000) / share)),
+    explain: Math.floor((options.explain ?? 10_000) / share),
   }
 }
 
