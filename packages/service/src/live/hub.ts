@@ -162,8 +162,13 @@ export class Hub<Style extends LiveStyle, Context> {
     return market
   }
 
-  /** Brings a topic to the newest row; in a turn. `gaps` are told where they belong between the rows. */
+  /** Brings a topic to the newest rows; in a turn. `gaps` are told where they belong between the books. */
   async pump(topic: Topic<Style, Context>, gaps: readonly Gap[] = []): Promise<void> {
+    await this.pumpBooks(topic, gaps)
+    await this.pumpTrades(topic)
+  }
+
+  private async pumpBooks(topic: Topic<Style, Context>, gaps: readonly Gap[]): Promise<void> {
     const { venue, key } = topic.instrument
     const waiting = gaps.toSorted((a, b) => a.afterSequence - b.afterSequence || a.start - b.start)
     for (;;) {
@@ -197,7 +202,6 @@ export class Hub<Style extends LiveStyle, Context> {
     }
     this.flushBooks(topic)
     for (const gap of waiting) this.tellGap(gap)
-    await this.pumpTrades(topic)
   }
 
   /** Hands everything over that was written in a turn. */
@@ -325,9 +329,13 @@ export class Hub<Style extends LiveStyle, Context> {
       else if (gap.end === undefined) late.push(gap)
       else this.tellGap(gap)
     }
-    for (const name of new Set([...changed.keys(), ...own.keys()])) {
+    for (const name of new Set([...changes.books.map(instrumentName), ...own.keys()])) {
       const topic = this.topics.get(name)
-      if (topic !== undefined) await this.pump(topic, own.get(name))
+      if (topic !== undefined) await this.pumpBooks(topic, own.get(name) ?? [])
+    }
+    for (const instrument of changes.trades) {
+      const topic = this.topics.get(instrumentName(instrument))
+      if (topic !== undefined) await this.pumpTrades(topic)
     }
     for (const gap of late) this.tellGap(gap)
   }
