@@ -15,6 +15,9 @@ const BIDS = encoder.encode(',"bids":{"price":[')
 const SIZES = encoder.encode(',"size":[')
 const ASKS = encoder.encode('},"asks":{"price":[')
 
+// At least so many bytes stand between the sequence and the flags.
+const BEFORE_FLAGS = 80
+
 const QUOTE = 34
 const COMMA = 44
 const POINT = 46
@@ -37,7 +40,7 @@ export class BookLineParser {
   private readonly flags = new Map<string, number>([['', 0]])
   private readonly flagsOf: (names: readonly string[]) => number
   private minute = -1
-  private readonly minuteText = new Uint8Array(17)
+  private readonly minuteText = knownBytes(new Uint8Array(17))
   private bytes: Uint8Array = new Uint8Array(0)
   private view: DataView = new DataView(new ArrayBuffer(0))
   private at = 0
@@ -53,7 +56,7 @@ export class BookLineParser {
     this.known.delete(builder)
     if (match === null) return
     const bytes = encoder.encode(match[1])
-    const middle = { bytes, view: new DataView(bytes.buffer), length: bytes.length }
+    const middle = knownBytes(bytes)
     this.known.set(builder, { middle, bids: createSide(), asks: createSide() })
   }
 
@@ -71,12 +74,10 @@ export class BookLineParser {
   ): boolean {
     const known = this.known.get(builder)
     if (known === undefined) return false
-    if (bytes.buffer !== this.view.buffer || bytes.byteOffset !== this.view.byteOffset) {
+    if (bytes !== this.bytes) {
       this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    } else if (bytes.byteLength !== this.view.byteLength) {
-      this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      this.bytes = bytes
     }
-    this.bytes = bytes
     this.at = at
     const sequence = this.whole()
     if (sequence < 0 || !this.skipKnown(known.middle)) return false
@@ -140,13 +141,10 @@ export class BookLineParser {
     const { bytes, at } = this
     if (bytes[at] !== QUOTE) return this.whole()
     // The same minute as before: only its seconds are read.
-    let same = this.minute >= 0
-    for (let index = 0; index < 17 && same; index++) {
-      same = bytes[at + 1 + index] === this.minuteText[index]
-    }
-    if (!same) {
-      this.minuteText.set(bytes.subarray(at + 1, at + 18))
-      const text = decoder.decode(this.minuteText)
+    this.at = at + 1
+    if (this.minute < 0 || this.commonLength(this.minuteText) < 17) {
+      this.minuteText.bytes.set(bytes.subarray(at + 1, at + 18))
+      const text = decoder.decode(this.minuteText.bytes)
       const millis = /^\d{4}-\d\d-\d\dT\d\d:\d\d:$/.test(text) ? Date.parse(`${text}00Z`) : NaN
       this.minute = Number.isNaN(millis) || !isCalendar(text, millis) ? -1 : millis * 1000
       if (this.minute < 0) return -2
@@ -174,7 +172,7 @@ export class BookLineParser {
   private readFlags(head: BookHead, to: number): boolean {
     const { bytes } = this
     // Best prices, mid, spread and counts stand before the flags; the ladders say them again.
-    let at = this.at
+    let at = this.at + BEFORE_FLAGS
     while (at < to && bytes[at] !== OPEN) at++
     this.at = at - FLAGS_START.length
     if (!this.skip(FLAGS_START)) return false
@@ -299,8 +297,12 @@ export class BookLineParser {
   private commonLength({ bytes: before, view, length }: KnownBytes): number {
     const { bytes, at } = this
     let index = 0
+    const here = this.view
     const whole = Math.min(length, bytes.length - at) - 4
-    while (index <= whole && this.view.getInt32(at + index) === view.getInt32(index)) index += 4
+    // The order of bytes is the processor's own, so that it costs nothing.
+    while (index <= whole && here.getInt32(at + index, true) === view.getInt32(index, true)) {
+      index += 4
+    }
     while (index < length && bytes[at + index] === before[index]) index++
     return index
   }
@@ -348,6 +350,10 @@ type KnownBytes = {
   readonly bytes: Uint8Array
   readonly view: DataView
   readonly length: number
+}
+
+function knownBytes(bytes: Uint8Array<ArrayBuffer>): KnownBytes {
+  return { bytes, view: new DataView(bytes.buffer), length: bytes.length }
 }
 
 type KnownSide = { readonly prices: ListText; readonly sizes: ListText }
