@@ -107,6 +107,7 @@ function createPulse(workers: ApiWorkers): (status: RecorderStatus | undefined) 
 
 // Three lines that work from the first second on.
 function firstWords(url: string, data: DataFolder, isEmulated: boolean): string[] {
+  const places = ['', `  explorer ${url}/`, `  docs     ${url}/docs`]
   const open = `  curl '${url}/v3/demo/venueb/markets?limit=2'`
   if (isEmulated) {
     const access = openAccess(data.path)
@@ -114,8 +115,7 @@ function firstWords(url: string, data: DataFolder, isEmulated: boolean): string[
     access.close()
     const header = `-H 'Authorization: Bearer ${key}'`
     return [
-      '',
-      `  ${url}/docs`,
+      ...places,
       `  key for these emulated data: ${key}`,
       '',
       `  curl ${header} '${url}/v3/markets?limit=3'`,
@@ -128,5 +128,5 @@ function firstWords(url: string, data: DataFolder, isEmulated: boolean): string[
   const hasKeys = createKeyRing(control, () => 0 as never).list().length > 0
   control.close()
   const make = `priorbook-server keys create --plan desk --data ${data.path}`
-  return ['', `  ${url}/docs`, ...(hasKeys ? [] : [`  no keys yet: ${make}`]), '', open, '']
+  return [...places, ...(hasKeys ? [] : [`  no keys yet: ${make}`]), '', open, '']
 }
