@@ -1,0 +1,137 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { writeBacktestFiles } from '../../bench/lib/backtest-files.ts'
+import { generateRecordings } from '../../bench/lib/generator.ts'
+import { EXIT_CODES } from '../../packages/sdk/src/cli/exit-codes.ts'
+import type { CliIo } from '../../packages/sdk/src/cli/io.ts'
+import { main } from '../../packages/sdk/src/cli/main.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'priorbook-backtest-cli-'))
+let files: readonly string[] = []
+
+beforeAll(() => {
+  generateRecordings(join(folder, 'recordings'), 5, 0.01)
+  files = writeBacktestFiles(join(folder, 'recordings'), join(folder, 'tape'), 1).files
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function strategyFile(name: string, body: string): string {
+  const file = join(folder, `${name}.ts`)
+  writeFileSync(file, `export const strategy = ${body}\n`)
+  return file
+}
+
+async function priorbook(...argv: readonly string[]) {
+  let out = ''
+  let err = ''
+  const io: CliIo = {
+    async write(text) {
+      out += typeof text === 'string' ? text : Buffer.from(text).toString()
+    },
+    note: (line) => void (err += `${line}\n`),
+    draw: (text) => void (err += text),
+    isTty: false,
+    isErrorTty: false,
+    hasColor: false,
+    env: {},
+    paint: (_, text) => text,
+    size: () => ({ columns: 80, rows: 24 }),
+  }
+  const status = await main(argv, io)
+  return { status, out, err }
+}
+
+const TAKER = `(params) => ({
+  name: 'taker',
+  onBook(book, { buy, position }) {
+    const { id } = book.market
+    const size = Number(params.size ?? 1)
+    if (book.bestAsk !== null && position(id).shares[0] < size) buy({ market: id, size })
+  },
+})`
+
+describe('priorbook backtest', () => {
+  it('runs files, writes its reports and tells the story of an order', async () => {
+    const out = join(folder, 'report')
+    const file = strategyFile('taker', TAKER)
+    const run = await priorbook('backtest', file, ...files, '--out', out, '--why', '1')
+    expect(run.status).toBe(EXIT_CODES.ok.status)
+    expect(run.out).toMatch(/^result {17}-?\d/m)
+    expect(run.out).toContain('took what the recorded book showed')
+    expect(run.out).toContain('does not reproduce hidden liquidity')
+    expect(run.err).toContain('newest record')
+    const report = JSON.parse(readFileSync(join(out, 'report.json'), 'utf8')) as {
+      format: string
+      fills: { count: number }
+    }
+    expect(report.format).toBe('priorbook-backtest/1')
+    const lines = readFileSync(join(out, 'fills.csv'), 'utf8').trim().split('\n')
+    expect(lines).toHaveLength(report.fills.count + 1)
+    expect(readFileSync(join(out, 'report.html'), 'utf8')).toContain('</svg>')
+    for (const name of ['orders', 'markets', 'equity', 'settlements']) {
+      expect(existsSync(join(out, `${name}.csv`))).toBe(true)
+    }
+  })
+
+  it('sweeps and holds out, the same every time', async () => {
+    const file = strategyFile('swept', TAKER)
+    const words = [file, ...files, '--queue', 'pessimistic', '-q'] as const
+    const swept = await priorbook('backtest', ...words, '--params', 'size=1|3|5,name=x')
+    expect(swept.out.match(/size=\d name=x/g)).toHaveLength(3)
+    const split = await priorbook(
+      'backtest',
+      ...words,
+      '--params',
+      'size=1|3',
+      '--split',
+      '2026-08-10T12:00:00Z',
+    )
+    expect(split.out).toContain('before the split')
+    const again = await priorbook('backtest', ...words, '--params', 'size=1|3|5,name=x')
+    expect(again.out).toBe(swept.out)
+  })
+
+  it('stops a strategy that loops, and says where one failed', async () => {
+    const loop = strategyFile('loop', '{ onBook() { for (;;) {} } }')
+    const looped = await priorbook('backtest', loop, ...files, '--timeout', '2')
+    expect(looped.status).toBe(EXIT_CODES.failed.status)
+    expect(looped.err).toContain('did not come back for 2 s')
+    const bad = strategyFile('bad', "{ onBook() { throw new Error('no idea') } }")
+    const failed = await priorbook('backtest', bad, ...files)
+    expect(failed.status).toBe(EXIT_CODES.failed.status)
+    expect(failed.out).toContain('failed in onBook')
+    expect(failed.err).toContain('no idea')
+  })
+
+  it.each([
+    [['backtest'], 'usage', 'the strategy is missing'],
+    [['backtest', 'nothing.ts', 'x.tape'], 'not_found', 'no file nothing.ts'],
+    [['backtest', 'STRATEGY'], 'usage', 'nothing to run over'],
+    [['backtest', 'STRATEGY', 'FILE', '--markets', 'venueb:X'], 'usage', 'not both'],
+    [['backtest', 'STRATEGY', 'FILE', '--queue', 'hopeful'], 'usage', '--queue is hopeful'],
+    [['backtest', 'STRATEGY', 'FILE', '--params', '=3'], 'usage', '--params holds =3'],
+    [['backtest', 'STRATEGY', 'FILE', '--assume', 'venuex-tick=1'], 'usage', '--assume holds'],
+    [['backtest', 'STRATEGY', 'FILE', '--cash', 'much'], 'usage', '--cash is much'],
+    [['backtest', 'STRATEGY', 'FILE', '--latency', '-5s'], 'usage', '--latency'],
+    [['backtest', 'EMPTY', 'FILE'], 'usage', 'exports no strategy'],
+    [
+      ['backtest', 'STRATEGY', 'FILE', '--from', '2020-01-01', '--to', '2020-01-02'],
+      'empty',
+      'no recorded book',
+    ],
+  ] as const)('refuses %j', async (argv, exit, text) => {
+    const file = strategyFile('fine', '{}')
+    const empty = join(folder, 'empty.ts')
+    writeFileSync(empty, 'export const other = 1\n')
+    const places: Readonly<Record<string, string>> = {
+      STRATEGY: file,
+      EMPTY: empty,
+      FILE: files[0]!,
+    }
+    const run = await priorbook(...argv.map((word) => places[word] ?? word))
+    expect(run.err).toContain(text)
+    expect(run.status).toBe(EXIT_CODES[exit].status)
+  })
+})
