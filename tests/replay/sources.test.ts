@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -107,6 +107,47 @@ test('tape, NDJSON in every packing and style, and downloads tell the same event
       )
       expectLines(await linesOf(replay({ sources, platform: createReplayPlatform() })), tape)
     }
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+test('a download that is refused, breaks off or is left says so and tells nothing', async () => {
+  const whole = contents.get('1.pbx')!
+  const open = new Set<ServerResponse>()
+  const server = createServer((request, response) => {
+    open.add(response)
+    response.once('close', () => open.delete(response))
+    if (request.url === '/none') {
+      response.writeHead(404, { 'content-type': 'application/problem+json' })
+      response.end('{"code":"unknown_market"}')
+    } else {
+      response.writeHead(200, { 'content-length': String(whole.length) })
+      response.write(whole.subarray(0, whole.length >> 1))
+      if (request.url === '/broken') setTimeout(() => response.destroy(), 20)
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => {
+    server.once('listening', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  const stop = new AbortController()
+  const ask = (path: string): Promise<string[]> => {
+    const sources = [urlSource(`http://127.0.0.1:${port}${path}`)]
+    const platform = createReplayPlatform()
+    return linesOf(replay({ sources, platform, signal: stop.signal }))
+  }
+  try {
+    await expect(ask('/none')).rejects.toThrow(/404 .*unknown_market/)
+    await expect(ask('/broken')).rejects.toMatchObject({
+      code: 'truncated_file',
+      told: { events: 0 },
+    })
+    setTimeout(() => stop.abort(), 50)
+    await expect(ask('/waiting')).rejects.toThrow(/abort/i)
+    await expect.poll(() => open.size).toBe(0)
   } finally {
     server.closeAllConnections()
     server.close()
