@@ -59,7 +59,7 @@ function listFiles(folder: string): readonly ListedFile[] {
   let names: string[]
   try {
     names = readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
+      .filter((entry) => entry.isFile() || entry.isSymbolicLink())
       .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
   } catch (cause) {
     const why = (cause as Error).message
@@ -68,9 +68,11 @@ function listFiles(folder: string): readonly ListedFile[] {
   return names
     .filter((name) => !IGNORED.test(name))
     .sort()
-    .map((name) => {
-      const { size, mtimeMs } = statSync(join(folder, name))
-      return { name, size, changed: Math.floor(mtimeMs) }
+    .flatMap((name) => {
+      // A link may lead to a folder, or nowhere.
+      const found = statSync(join(folder, name), { throwIfNoEntry: false })
+      if (found?.isFile() !== true) return []
+      return [{ name, size: found.size, changed: Math.floor(found.mtimeMs) }]
     })
 }
 
