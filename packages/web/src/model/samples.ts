@@ -3,16 +3,22 @@ export type Line = { readonly time: readonly number[]; readonly value: readonly 
 
 /**
  * Lines of a chart share their times: each metric keeps its own values and holds the last one at the
- * times of the others, from its first sample on.
+ * times of the others, from its first sample on. At a hole every line ends until its next sample.
  */
-export function toSampleLines(lines: readonly (Line | undefined)[]): (number | null)[][] {
-  const times = [...new Set(lines.flatMap((line) => line?.time ?? []))].sort((a, b) => a - b)
+export function toSampleLines(
+  lines: readonly (Line | undefined)[],
+  holes: readonly number[] = [],
+): (number | null)[][] {
+  const sampled = lines.flatMap((line) => line?.time ?? [])
+  const breaks = new Set(holes)
+  const times = [...new Set([...sampled, ...breaks])].sort((a, b) => a - b)
   const aligned = lines.map((line) => {
     const { time: own, value } = line ?? { time: [], value: [] }
     let next = 0
     let last: number | null = null
     return times.map((time) => {
       while (next < own.length && own[next]! <= time) last = value[next++]!
+      if (breaks.has(time)) last = null
       return last
     })
   })

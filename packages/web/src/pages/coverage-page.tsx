@@ -145,7 +145,7 @@ function DatasetRow(props: {
         {weeks.map((week, index) => (
           <div class="week" key={index}>
             <span class="month" aria-hidden="true">
-              {monthOf(week, index)}
+              {monthOf(weeks, index)}
             </span>
             {week.map((cell, place) =>
               cell === undefined ? (
@@ -174,9 +174,11 @@ function DatasetRow(props: {
 }
 
 // The name of a month above the week in which it begins.
-function monthOf(week: readonly (CalendarCell | undefined)[], index: number): string {
-  const first = week.find((cell) => cell?.day.endsWith('-01') === true)
-  const shown = first ?? (index === 0 ? week.find((cell) => cell !== undefined) : undefined)
+function monthOf(weeks: ReturnType<typeof toWeeks>, index: number): string {
+  const beginning = (week = weeks[index]): CalendarCell | undefined =>
+    week?.find((cell) => cell?.day.endsWith('-01') === true)
+  const isAlone = index === 0 && beginning(weeks[1] ?? []) === undefined
+  const shown = beginning() ?? (isAlone ? weeks[0]!.find((cell) => cell !== undefined) : undefined)
   if (shown === undefined) return ''
   const day = new Date(`${shown.day}T00:00:00Z`)
   return day.toLocaleString('en', { month: 'short', timeZone: 'UTC' })

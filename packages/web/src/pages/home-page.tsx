@@ -5,7 +5,7 @@ import { createPanel } from '../app/panel.ts'
 import { useLoad } from '../app/use-load.ts'
 import { activityOf } from '../model/market-sort.ts'
 import { printPlace } from '../model/place.ts'
-import { microsOrAbsent, printSpan } from '../model/time.ts'
+import { microsOrAbsent, MINUTE, printSpan } from '../model/time.ts'
 import { ChartStore } from '../session/chart-store.ts'
 import { ListQuotes } from '../session/list-quotes.ts'
 import { MarketSession } from '../session/market-session.ts'
@@ -17,7 +17,7 @@ import { PanelBox } from '../ui/panel.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
 import { VenueTag } from '../ui/words.tsx'
 
-const EVERY_MS = 2000
+const EVERY_MS = 4000
 const LISTED = 14
 
 /** The door: the busiest market now, and the way to all others. */
@@ -35,11 +35,10 @@ export function HomePage() {
       const recorded = rows.data
         .filter(({ coverage }) => coverage.observations > 0)
         .toSorted((a, b) => activityOf(b) - activityOf(a))
-      setFound((before) => (before.length === 0 || recorded.length === 0 ? recorded : before))
-      return { recorded, hasAny: rows.data.length > 0 }
+      setFound((before) => withFeatured(before[0], recorded))
     },
     [panel],
-    found.length === 0 ? EVERY_MS : undefined,
+    EVERY_MS,
   )
   const quotes = useMemo(
     () =>
@@ -69,7 +68,7 @@ export function HomePage() {
           text="The recorder needs a moment after its start; this page goes on by itself."
         />
       )}
-      {first !== undefined && <Featured key={first.market_id} market={first} />}
+      {first !== undefined && <Featured key={`${first.venue} ${first.market_id}`} market={first} />}
       {found.length > 1 && (
         <PanelBox
           title="Busiest now"
@@ -87,6 +86,20 @@ export function HomePage() {
       )}
     </main>
   )
+}
+
+// What is shown stays until it closes; then comes the busiest that has some time left.
+function withFeatured(
+  shown: ListedMarketJson | undefined,
+  recorded: readonly ListedMarketJson[],
+): readonly ListedMarketJson[] {
+  const now = Date.now() * 1000
+  const left = (row: ListedMarketJson): number => (microsOrAbsent(row.close_time) ?? Infinity) - now
+  const isSame = (row: ListedMarketJson): boolean =>
+    row.market_id === shown?.market_id && row.venue === shown.venue
+  const kept = shown !== undefined && left(shown) > 0 ? recorded.find(isSame) : undefined
+  const first = kept ?? recorded.find((row) => left(row) > MINUTE) ?? recorded[0]
+  return first === undefined ? [] : [first, ...recorded.filter((row) => row !== first)]
 }
 
 function Featured({ market }: { readonly market: ListedMarketJson }) {

@@ -93,8 +93,13 @@ export class MarketSession {
   readonly isOpen = computed(() => {
     const { value: record } = this.record
     const close = microsOrAbsent(record?.close_time)
+    const { value: extent } = this.extent
+    const isOld = extent !== undefined && this.present.value - extent.to > 10 * MINUTE
+    const isPast = extent !== undefined && Date.now() * 1000 - this.present.value > 10 * MINUTE
     return (
       record !== undefined &&
+      !isOld &&
+      !isPast &&
       (record.status === 'open' || record.status === null || record.status === 'scheduled') &&
       (close === undefined || close > this.present.value - 5 * SECOND)
     )

@@ -65,6 +65,7 @@ export function LineChart(props: {
 }
 
 const AXIS = 22
+const EDGE = 40
 
 function applyRange(plot: uPlot, store: ChartStore): void {
   const range = store.range.peek()
@@ -99,8 +100,11 @@ function optionsOf(
         size: AXIS,
         gap: 4,
         space: 90,
-        values: (_plot, splits, _axis, _space, step) =>
+        values: (plot, splits, _axis, _space, step) =>
           splits.map((time) => {
+            // A label that would be cut at an edge is left out.
+            const { min = 0, max = 0 } = plot.scales['x']!
+            if (((max - time) / (max - min)) * plot.width < EDGE) return ''
             const text = new Date(time * 1000).toISOString()
             return step >= 86_400 ? text.slice(5, 10) : text.slice(11, step < 60 ? 19 : 16)
           }),

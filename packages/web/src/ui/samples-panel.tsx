@@ -11,11 +11,19 @@ const LINES: readonly LineStyle[] = [
   { label: 'last_trade', stroke: 'sample-3', dash: [2, 3], width: 1.75 },
 ]
 
+const INTERRUPTIONS: ReadonlySet<string> = new Set(['recorder_down', 'disk_full'])
+
 /** The three metrics of venue A, each a line of its own; they are never merged. */
 export function SamplesPanel({ store }: { readonly store: ChartStore }) {
-  const data = useComputed<uPlot.AlignedData>(
-    () => toSampleLines(METRICS.map((metric) => store.samples.value[metric])) as uPlot.AlignedData,
-  )
+  const data = useComputed<uPlot.AlignedData>(() => {
+    const lines = METRICS.map((metric) => store.samples.value[metric])
+    // Samples are not books: only what interrupts the whole venue interrupts them.
+    const holes = store.gaps.value.filter(({ reason }) => INTERRUPTIONS.has(reason))
+    return toSampleLines(
+      lines,
+      holes.map(({ start }) => start + 1),
+    ) as uPlot.AlignedData
+  })
   return (
     <PanelBox
       title="Samples"
