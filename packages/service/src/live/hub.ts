@@ -6,6 +6,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import type { BookColumns } from '@priorbook/sdk/tape'
+import { Breath } from '../lib/breath.ts'
 import { GapBoard } from './gap-board.ts'
 import type { LiveChanges, LiveMarket, LiveSource } from './source.ts'
 import type { LiveStyle, LiveText } from './style.ts'
@@ -312,13 +313,18 @@ export class Hub<Style extends LiveStyle, Context> {
   }
 
   private async apply(changes: LiveChanges): Promise<void> {
-    for (const { venue, marketId } of changes.markets) await this.renewMarket(venue, marketId)
+    const breath = new Breath()
+    for (const { venue, marketId } of changes.markets) {
+      await this.renewMarket(venue, marketId)
+      await breath.take()
+    }
     const changed = new Map<string, Instrument>()
     for (const instrument of [...changes.books, ...changes.trades]) {
       changed.set(instrumentName(instrument), instrument)
     }
     for (const [name, instrument] of changed) {
       if (!this.compared.has(name)) await this.compare(instrument)
+      await breath.take()
     }
     const own = new Map<string, Gap[]>()
     const late: Gap[] = []
@@ -332,10 +338,12 @@ export class Hub<Style extends LiveStyle, Context> {
     for (const name of new Set([...changes.books.map(instrumentName), ...own.keys()])) {
       const topic = this.topics.get(name)
       if (topic !== undefined) await this.pumpBooks(topic, own.get(name) ?? [])
+      await breath.take()
     }
     for (const instrument of changes.trades) {
       const topic = this.topics.get(instrumentName(instrument))
       if (topic !== undefined) await this.pumpTrades(topic)
+      await breath.take()
     }
     for (const gap of late) this.tellGap(gap)
   }
@@ -354,6 +362,7 @@ export class Hub<Style extends LiveStyle, Context> {
   // Where the log was cut before it was read, every topic is compared with the store.
   private async lookAtAll(why: NonNullable<LiveChanges['missed']>): Promise<void> {
     this.compared.clear()
+    const breath = new Breath()
     const names = new Map<string, { venue: VenueId; key: string }>()
     const markets = new Map<string, { venue: VenueId; marketId: string }>()
     for (const { instrument } of this.topics.values()) {
@@ -377,6 +386,7 @@ export class Hub<Style extends LiveStyle, Context> {
         topic,
         gaps.filter((gap) => this.gaps.take(gap)),
       )
+      await breath.take()
     }
   }
 

@@ -1,4 +1,5 @@
 import { instrumentName, type Gap, type Instrument } from '@priorbook/sdk/domain'
+import { Breath } from '../lib/breath.ts'
 import { BookCursor } from './book-cursor.ts'
 import { GapBoard } from './gap-board.ts'
 import type { Hub } from './hub.ts'
@@ -31,9 +32,11 @@ export async function joinAll<Style extends LiveStyle, Context>(
 ): Promise<void> {
   const { subscriber, pending } = subscription
   const told = new GapBoard()
+  const breath = new Breath()
   for (const instrument of instruments) pending.add(instrumentName(instrument))
   for (let at = 0; at < instruments.length; at += SLICE) {
     const slice = instruments.slice(at, at + SLICE)
+    await breath.take()
     await hub.turns.take(async () => {
       for (const instrument of slice) {
         if (!hub.has(subscription)) return
@@ -177,6 +180,7 @@ class CatchUp<Style extends LiveStyle, Context> {
     else if (this.has + 1 < (facts?.firstSequence ?? 1)) refusal = 'resume_too_old'
     else if (behind > this.resume.budget) refusal = 'resume_too_old'
     await this.lookForGaps()
+    const breath = new Breath()
     // Of conflated books only the newest matters.
     const isStepwise = subscription.style.conflateMs === 0 && subscription.datasets.has('books')
     if (isStepwise) {
@@ -184,6 +188,7 @@ class CatchUp<Style extends LiveStyle, Context> {
         if (!(await this.sendPage())) refusal = 'resume_too_old'
         else if (await this.joinIfThere()) return
         await subscription.subscriber.room()
+        await breath.take()
       }
     }
     await hub.turns.take(() => this.joinAnew(refusal))

@@ -1,5 +1,6 @@
 import type { Instrument, MarketRecord, MarketStatus } from '@priorbook/sdk/domain'
 import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
+import { Breath } from '../../lib/breath.ts'
 import type { MarketState } from '../../store/store.ts'
 import {
   findMarket,
@@ -43,6 +44,7 @@ export async function select(
   grant.requireVenue(selector.venue)
   const wants = (record: MarketRecord): boolean =>
     belongs(selector, record) && grant.allows(record.venue, planAsset(record))
+  const breath = new Breath()
   const markets: MarketState[] = []
   const instruments = new Map<string, Instrument>()
   const take = async (state: MarketState): Promise<void> => {
@@ -58,12 +60,14 @@ export async function select(
     for await (const state of familyOf(context, selector)) {
       if (!LIVE.has(state.record.status) || !wants(state.record)) continue
       await take(state)
+      await breath.take()
       if (instruments.size > most) break
     }
   }
   const { venue } = selector
   for (const key of known) {
     if (instruments.has(key) || instruments.size > most) continue
+    await breath.take()
     const facts = await context.store.instrument({ venue, key })
     if (facts === undefined) continue
     const state = await context.store.market(venue, facts.instrument.market)

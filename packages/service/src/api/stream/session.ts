@@ -17,6 +17,7 @@ import {
 } from '../../live/index.ts'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
+import { redactKeys } from '../auth/key-text.ts'
 import type { RequestLog } from '../http/request-log.ts'
 import { RANGE_PARAMS, type ApiContext, type MarketInstrument } from '../kit/index.ts'
 import { openReplay, type Replay } from '../replay/index.ts'
@@ -556,7 +557,7 @@ export class StreamSession {
 
   private trouble(error: unknown): void {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    this.desk.log?.error({ id: this.id, error: text }, 'stream failed')
+    this.desk.log?.error({ id: this.id, error: redactKeys(text) }, 'stream failed')
   }
 
   private endAll(): void {

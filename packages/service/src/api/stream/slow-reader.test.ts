@@ -51,7 +51,11 @@ type Hall = {
   readonly store: EmbeddedStore
   readonly script: Script
   readonly add: (batches: number) => Promise<void>
-  readonly reader: (mode: 'full' | 'changes', stallMs?: number) => Promise<Reader>
+  readonly reader: (
+    mode: 'full' | 'changes',
+    stallMs?: number,
+    lagBytes?: number,
+  ) => Promise<Reader>
 }
 type Reader = {
   readonly sink: FakeSink
@@ -63,6 +67,8 @@ type Reader = {
 }
 
 const LAG = 20_000
+// A machine that stands still for a moment must not make a fast reader a slow one.
+const PLENTY = 50_000_000
 
 async function createHall(seed: number): Promise<Hall> {
   const folder = createTempFolder()
@@ -85,10 +91,14 @@ async function createHall(seed: number): Promise<Hall> {
     await hub.close()
     await store.close()
   })
-  const reader = async (mode: 'full' | 'changes', stallMs = 60_000): Promise<Reader> => {
+  const reader = async (
+    mode: 'full' | 'changes',
+    stallMs = 60_000,
+    lagBytes = LAG,
+  ): Promise<Reader> => {
     const sink = new FakeSink()
     const keeper = new BookKeeper()
-    const limits = { lagBytes: LAG, lowBytes: 1000, mostBytes: 10 * LAG, stallMs }
+    const limits = { lagBytes, lowBytes: 1000, mostBytes: 10 * lagBytes, stallMs }
     const made: Reader = {
       sink,
       keeper,
@@ -147,7 +157,7 @@ describe('a reader who does not read', () => {
   it('costs a bounded queue, is told what it missed, and has the right books again', async () => {
     for (const mode of ['full', 'changes'] as const) {
       const { add, reader, store } = await createHall(31)
-      const fast = await reader(mode)
+      const fast = await reader(mode, 60_000, PLENTY)
       const slow = await reader(mode)
       for (let round = 0; round < 60; round++) {
         await add(3)
@@ -181,7 +191,7 @@ describe('a reader who does not read', () => {
 
   it('at all is let go, and nobody else', async () => {
     const { add, reader } = await createHall(32)
-    const fast = await reader('full', 300)
+    const fast = await reader('full', 60_000, PLENTY)
     const stalled = await reader('full', 300)
     for (let round = 0; round < 400 && !stalled.isStalled; round++) {
       await add(3)
