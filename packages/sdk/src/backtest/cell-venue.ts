@@ -33,10 +33,13 @@ export abstract class CellVenue extends CellFills {
     const worst = order.frameSide === 0 ? PRICE_ONE - 1 : 1
     order.framePrice =
       order.price === undefined ? worst : same ? order.price : PRICE_ONE - order.price
-    if (order.frameSide === 0 ? cell.bestAsk <= order.framePrice : cell.bestBid >= order.framePrice)
-      return this.reject(cell, order, 'self_cross')
-
     const reach = this.reach(cell, track, order)
+    // What rests must not cross an own order, what takes must not come so far.
+    const rests = order.timeInForce === 'GTC' || order.timeInForce === 'GTD'
+    const farthest = rests ? order.framePrice : reach.farthest
+    if (order.frameSide === 0 ? cell.bestAsk <= farthest : cell.bestBid >= farthest) {
+      return this.reject(cell, order, 'self_cross')
+    }
     const before = order.steps === undefined ? undefined : this.glance(cell, track, order.outcome)
     if (order.postOnly && reach.units > 0) return this.reject(cell, order, 'would_take', before)
     if (reach.units > 0 && (rules.minimumValue > reach.worth || this.isTooSmall(order, rules))) {
@@ -104,24 +107,33 @@ export abstract class CellVenue extends CellFills {
     cell: CellMarket,
     track: Track,
     order: EngineOrder,
-  ): { readonly units: number; readonly worth: number; readonly isWhole: boolean } {
+  ): {
+    readonly units: number
+    readonly worth: number
+    readonly isWhole: boolean
+    /** The last price of the frame that would be taken. */
+    readonly farthest: number
+  } {
     const { venue } = cell.state
     let units = 0
     let worth = 0
     let money = order.money ?? Infinity
+    let farthest = order.frameSide === 0 ? -Infinity : Infinity
     this.walk(cell, track, order, (price, available) => {
       const own = order.outcome === track.outcome ? price : PRICE_ONE - price
       const wanted =
         order.money === undefined ? order.remaining - units : affordable(venue, own, money)
       const size = Math.min(available, wanted)
       units += size
+      if (size > 0) farthest = price
       const value = notional(venue, own, size, 'up')
       worth += value
       money -= value
       return size === available && (order.money === undefined ? units < order.remaining : true)
     })
     // A buy by money is whole when what is left buys nothing at the next price.
-    return { units, worth, isWhole: order.money !== undefined && money < MONEY_ONE / 100 }
+    const isWhole = order.money !== undefined && money < MONEY_ONE / 100
+    return { units, worth, isWhole, farthest }
   }
 
   /** Walks the other side of the frame's book, net of what was taken, up to the order's price. */

@@ -154,6 +154,9 @@ export class Cell extends CellDesk {
   gapOpens(state: MarketState, view: GapView, at: number): void {
     this.now = at
     const cell = this.markets[state.index]
+    if (cell !== undefined && view.reason === 'market_closed') {
+      for (const order of cell.resting()) this.end(cell, order, 'cancelled', 'closed')
+    }
     if (cell !== undefined && isLoss(view.reason)) {
       cell.moveNear(at - this.options.nearGap)
       if (this.options.gapPolicy === 'cancel') {

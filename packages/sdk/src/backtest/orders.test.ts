@@ -244,9 +244,15 @@ describe('what a venue refuses', () => {
       // Selling Yes at 0.49 is buying No at 0.51: both meet the own bid.
       [sec(6), send({ market: M, side: 'sell', price: 4900, size: 1 })],
       [sec(7), send({ market: M, side: 'buy', outcome: 1, price: 5100, size: 1 })],
+      // A market sale meets the bid at 0.48 in the book, but would meet 0.49 first.
+      [sec(8), send({ market: M, side: 'sell', size: 1 })],
+      // Far away from what it takes, an own order does not matter.
+      [sec(9), send({ market: M, side: 'sell', price: 9000, size: 1 })],
+      [sec(11), send({ market: M, side: 'buy', size: 1 })],
     ]
-    const { report } = await play(quiet(), script)
-    expect(report.orders.reasons).toStrictEqual({ self_cross: 2 })
+    const result = await play(quiet(), script)
+    expect(result.report.orders.reasons).toStrictEqual({ self_cross: 3 })
+    expect(fillsOf(result)).toStrictEqual(['6 buy 0 5000x1 taker book_cross'])
   })
 
   it('sales of what is not held at A and C, and orders below their minimum', async () => {

@@ -136,8 +136,7 @@ function finish(
 async function loadStrategy(url: string): Promise<Strategy | StrategyFactory> {
   const module = (await import(url)) as { readonly strategy?: unknown; readonly default?: unknown }
   const found = module.strategy ?? module.default
-  const isOne = typeof found === 'function' || (typeof found === 'object' && found !== null)
-  if (isOne) return found as Strategy | StrategyFactory
+  if (typeof found === 'function' || (typeof found === 'object' && found !== null)) return found
   throw new PriorbookError('invalid_argument', `${url} exports no strategy`)
 }
 
