@@ -75,6 +75,9 @@ export function benchReplay(): Promise<Record<string, unknown>> {
         replay_http_per_s: Math.round(http.perSecond),
         replay_ndjson_per_s: Math.round(ndjson.perSecond),
         tardis_orderbook_per_s: tardis === undefined ? null : Math.round(tardis),
+        replay_local_per_cpu_s: Math.round(local.perCpuSecond),
+        replay_http_per_cpu_s: Math.round(http.perCpuSecond),
+        replay_ndjson_per_cpu_s: Math.round(ndjson.perCpuSecond),
         local_rss_mb: rounded(localMb),
         rss_mb: rounded(rssMb()),
       }
@@ -111,13 +114,15 @@ function takeRows(markets: readonly Market[], rows: number): Market[] {
 async function measure(
   create: () => Replay,
   rounds = ROUNDS,
-): Promise<{ perSecond: number; observations: number }> {
+): Promise<{ perSecond: number; perCpuSecond: number; observations: number }> {
   const rates: number[] = []
+  const cpuRates: number[] = []
   let observations = 0
   let sum = 0
   for (let round = 0; round <= rounds; round++) {
     observations = 0
     const start = performance.now()
+    const before = process.cpuUsage()
     for await (const batch of create()) {
       for (const event of batch) {
         if (event.kind !== 'book') continue
@@ -125,10 +130,17 @@ async function measure(
         sum += event.ladder.bestBid + event.ladder.bestAsk
       }
     }
-    if (round > 0) rates.push((observations * 1000) / (performance.now() - start))
+    if (round === 0) continue
+    rates.push((observations * 1000) / (performance.now() - start))
+    const { user, system } = process.cpuUsage(before)
+    cpuRates.push((observations * 1e6) / (user + system))
   }
   if (sum === 0) throw new Error('nothing was replayed')
-  return { perSecond: quantile(rates, 0.5), observations }
+  return {
+    perSecond: quantile(rates, 0.5),
+    perCpuSecond: quantile(cpuRates, 0.5),
+    observations,
+  }
 }
 
 /** tardis-dev's OrderBook on the same changes in the same order, each a message in its own shape. */
