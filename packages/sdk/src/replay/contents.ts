@@ -15,6 +15,8 @@ export type Piece = {
   /** Rows received in [start, end) are told, the others only folded into the book. */
   readonly start: number
   readonly end: number
+  /** The checksum of a sealed chunk: the same rows of one history have the same. */
+  readonly check?: number | undefined
 }
 
 /** What a chunk says of itself, as far as a replay needs it before it is decoded. */
@@ -56,7 +58,14 @@ export class Contents {
   chunks = 0
 
   /** Notes a chunk of a source that was asked for a span. */
-  addChunk(header: ChunkFacts, store: ByteStore, offset: number, length: number, span: Span): void {
+  addChunk(
+    header: ChunkFacts,
+    store: ByteStore,
+    offset: number,
+    length: number,
+    span: Span,
+    check?: number,
+  ): void {
     const { kind, venue, market, key, metric, first, count, firstReceived, lastReceived } = header
     const name = `${venue}:${key}/${kind}/${metric}`
     let stream = this.streams.get(name)
@@ -65,7 +74,7 @@ export class Contents {
       this.streams.set(name, stream)
     }
     const { start, end } = span
-    const place = { store, offset, length, start, end }
+    const place = { store, offset, length, start, end, check }
     stream.pieces.push({ ...place, first, count, firstReceived, lastReceived })
     this.rows += count
     this.chunks++

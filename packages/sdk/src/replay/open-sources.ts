@@ -1,5 +1,6 @@
 import type { ByteStore } from './byte-store.ts'
 import { Contents } from './contents.ts'
+import { refuseContradictions } from './contradictions.ts'
 import { placeError, ReplayError } from './error.ts'
 import { noteHoles } from './holes.ts'
 import type { ReplayPlatform, Spool } from './platform.ts'
@@ -34,6 +35,7 @@ export async function openSources(
       signal.throwIfAborted()
       await readSource(source, platform, signal, contents, stores, openSpool)
     }
+    await refuseContradictions(contents, platform)
     await noteHoles(contents, platform)
   } catch (error) {
     await close()

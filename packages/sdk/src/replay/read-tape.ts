@@ -1,5 +1,5 @@
 import { PriorbookError } from '../domain/index.ts'
-import { openChunk } from '../tape/index.ts'
+import { ByteReader, openChunk } from '../tape/index.ts'
 import {
   fieldsOf,
   fromGapJson,
@@ -48,8 +48,9 @@ export async function readTape(
           case 'P': {
             const { header } = openChunk(frame.payload, platform)
             const { length } = frame.payload
+            const check = frame.kind === 'C' ? checkOf(frame.payload) : undefined
             const { store, offset } = await keep(frame)
-            own.addChunk(header, store, offset, length, span)
+            own.addChunk(header, store, offset, length, span, check)
             break
           }
           case 'E':
@@ -67,6 +68,11 @@ export async function readTape(
 
 function readOf({ chunks, rows }: Contents): { chunks: number; rows: number } {
   return { chunks, rows }
+}
+
+/** The last four bytes of a chunk. */
+function checkOf(payload: Uint8Array): number {
+  return new ByteReader(payload, payload.length - 4).uint32()
 }
 
 function spanOf(header: JsonFields): Span {

@@ -383,6 +383,19 @@ test('rows that no file holds are a gap', async () => {
   expect(lines.length).toBe(22)
 })
 
+test('files of two histories of an instrument are refused', async () => {
+  const rows = Array.from({ length: 20 }, (_, index) => rowAt(index, 20 + index))
+  const other = rows.map((row, index) => (index === 7 ? { ...row, sizes: [6, 5] } : row))
+  const file = (own: readonly TestRow[], letter: string): Buffer =>
+    new ContainerMaker(0, Infinity).frame(letter, bookChunk('venueb', 'K1', own)).finish()
+  expect((await linesOf(replayOf([file(rows, 'C'), file(rows, 'C')]))).length).toBe(20)
+  await expect(linesOf(replayOf([file(rows, 'C'), file(other, 'C')]))).rejects.toMatchObject({
+    code: 'corrupt_chunk',
+    place: { source: '1.pbx' },
+    told: { events: 0 },
+  })
+})
+
 test('leaving early, an error and the end close every file; batches are not read ahead', async () => {
   const rows = Array.from({ length: 3000 }, (_, index) => rowAt(index, 10 + (index % 80)))
   const maker = new ContainerMaker(0, Infinity)
