@@ -29,7 +29,8 @@ export class Track {
   readonly ladder: Ladder = new Ladder(2)
   started = false
   at = 0
-  source: number | undefined
+  /** The venue's time of the last row, −1 where it gave none: a field that is always a number is not boxed. */
+  source = -1
   sequence = 0
   /** Ten-thousandths in one tick of the ladder. */
   factor = 100

@@ -123,7 +123,8 @@ export class FrozenBook implements BookView {
     return this.#track.at
   }
   get sourceTime(): number | undefined {
-    return this.#track.source
+    const { source } = this.#track
+    return source < 0 ? undefined : source
   }
   get sequence(): number {
     return this.#track.sequence

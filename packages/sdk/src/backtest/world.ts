@@ -158,10 +158,11 @@ export class World implements CellWorld {
       else if (!restarts) market.isPolled = true
     }
     const isBusy = isFrame && market.busy > 0
+    const { cells } = this
     if (isBusy && !restarts) {
-      for (const cell of this.cells) {
-        const own = cell.markets[market.index]
-        if (own !== undefined && own.isBusy) cell.beforeRow(own, track, event)
+      for (let index = 0; index < cells.length; index++) {
+        const own = cells[index]!.markets[market.index]
+        if (own !== undefined && own.isBusy) cells[index]!.beforeRow(own, track, event)
       }
     }
     const { ladder } = track
@@ -172,7 +173,7 @@ export class World implements CellWorld {
       track.firstAt = at
     }
     track.at = at
-    track.source = event.source
+    track.source = event.source ?? -1
     track.sequence = event.sequence
     track.rows++
     if (ladder.bestBid !== 0 && ladder.bestAsk !== ladder.one) {
@@ -181,7 +182,8 @@ export class World implements CellWorld {
       if (market.firstQuoteAt === 0) this.noteFirstQuote(market)
     }
     if (isBusy) {
-      for (const cell of this.cells) {
+      for (let index = 0; index < cells.length; index++) {
+        const cell = cells[index]!
         const own = cell.markets[market.index]
         if (own === undefined || !own.isBusy) continue
         if (at >= market.closesAt) cell.marketCloses(own, at)

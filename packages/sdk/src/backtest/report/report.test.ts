@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest'
+import { randomStrategy, randomTape } from '../random-tape.testing.ts'
+import { backtest } from '../run.ts'
+import { fillsOf, play, send } from '../scripted.testing.ts'
+import { recordB, sec, TestTape } from '../tape.testing.ts'
+import { bootstrap } from './bootstrap.ts'
+import { REPORT_TABLES, reportCsv } from './csv.ts'
+import { reportHtml } from './html.ts'
+import { printReport } from './hash.ts'
+import { niceTicks } from './svg.ts'
+import { printWhy } from '../why.ts'
+
+const random = () =>
+  backtest({ events: randomTape(2, 800).batches(), strategy: randomStrategy(), seed: 5 })
+
+describe('a report', () => {
+  it('holds exact amounts that add up', async () => {
+    const { report } = await random()
+    const sum = (values: readonly string[]): number =>
+      values.reduce((total, value) => total + Number(value), 0)
+    const { headline, markets, evidence, gaps } = report
+    expect(sum([headline.pnl_settled, headline.pnl_open])).toBeCloseTo(
+      Number(headline.pnl) - Number(headline.settlement_fees_and_rounding),
+      6,
+    )
+    expect(sum(Object.values(evidence).map(({ pnl }) => pnl))).toBeCloseTo(
+      sum(markets.map(({ pnl }) => pnl)),
+      6,
+    )
+    expect(sum([gaps.near.pnl, gaps.apart.pnl])).toBeCloseTo(sum(markets.map(({ pnl }) => pnl)), 6)
+    const fills = Object.values(evidence).reduce((total, each) => total + each.fills, 0)
+    expect(fills).toBe(report.fills.count)
+    expect(printReport(report)).not.toMatch(/NaN|Infinity/)
+  })
+
+  it('says its disclaimer wherever it is shown', async () => {
+    const { report } = await random()
+    const words = 'does not reproduce hidden liquidity, queue priority or the market impact'
+    expect(report.disclaimer.join()).toContain(words)
+    expect(reportHtml(report)).toContain(words)
+  })
+
+  it('is one page without network, whatever names hold', async () => {
+    const name = `</title><img src=x onerror="alert('1')">`
+    const { report } = await backtest({
+      events: randomTape(2, 50).batches(),
+      strategy: { ...randomStrategy(), name },
+    })
+    const html = reportHtml(report)
+    expect(html).not.toContain('<img')
+    expect(html).not.toMatch(/https?:|<script|@import|url\(/)
+    expect(html.match(/<svg /g)).toHaveLength(8)
+    expect(html).not.toMatch(/NaN|undefined/)
+  })
+
+  it('of nothing is drawn too', async () => {
+    const tape = new TestTape()
+    tape.book(sec(1), tape.instrument('venueb', 'KX-1-A'), [], [])
+    const { report } = await backtest({ events: tape.batches(), strategy: {} })
+    expect(report.headline).toMatchObject({ pnl: '0', return_on_peak_capital: null })
+    expect(reportHtml(report)).not.toMatch(/NaN|undefined|Infinity/)
+  })
+
+  it('has tables as CSV that a spreadsheet can open safely', async () => {
+    const tape = new TestTape()
+    const b = tape.instrument('venueb', 'KX-1-A')
+    tape.market(sec(0), recordB('KX-1-A', { title: 'Up, or "down"?' }))
+    for (const at of [1, 3]) tape.book(sec(at), b, [[4800, 100]], [[5000, 100]])
+    const market = 'venueb:KX-1-A'
+    const result = await play(tape, [
+      [sec(2), send({ market, side: 'buy', size: 1, tag: '=HYPERLINK("x")' })],
+    ])
+    expect(fillsOf(result)).toHaveLength(1)
+    const { report } = result
+    const fills = reportCsv(report, 'fills')
+    expect(fills.split('\n')[1]).toBe(
+      `1,1,2026-08-06T07:06:42.000000Z,${market},0,buy,taker,0.5,1,0.02,0,book_cross,"[""${market}:1""]",1000000,"'=HYPERLINK(""x"")"`,
+    )
+    expect(reportCsv(report, 'markets')).toContain('"Up, or ""down""?"')
+    for (const table of REPORT_TABLES) {
+      const [head = '', ...rows] = reportCsv(report, table).trim().split('\n')
+      expect(head).toMatch(/^[a-z_,]+$/)
+      expect(rows.length).toBeGreaterThanOrEqual(table === 'settlements' ? 0 : 1)
+    }
+    const story = printWhy(result.why(1)!)
+    expect(story).toContain('book before bids 0.48×1 | asks 0.5×1')
+    expect(story).toContain('book after  bids 0.48×1 | asks 0.5×0')
+    expect(result.why(99)).toBeUndefined()
+  })
+
+  it('scores forecasts beside the mid', async () => {
+    const tape = new TestTape()
+    const b = tape.instrument('venueb', 'KX-1-A')
+    tape.market(sec(0), recordB('KX-1-A'))
+    for (const at of [1, 3]) tape.book(sec(at), b, [[4800, 100]], [[5200, 100]])
+    const over = {
+      status: 'resolved',
+      resolution: { state: 'final', payouts: ['1', '0'] },
+    } as const
+    tape.market(sec(9), recordB('KX-1-A', over))
+    const market = 'venueb:KX-1-A'
+    const { report } = await play(tape, [
+      [sec(2), ({ forecast }) => forecast(market, 0.8)],
+      [sec(2), ({ forecast }) => forecast(market, 0.4, 'No')],
+      [sec(2), ({ forecast }) => forecast(market, 7)],
+    ])
+    // ((1 − 0.8)² + (1 − 0.6)²) / 2 = 0.1; the mid's (1 − 0.5)² = 0.25.
+    expect(report.calibration.brier).toStrictEqual({
+      forecasts: 2,
+      strategy: 0.1,
+      mid: 0.25,
+      strategy_where_mid: 0.1,
+    })
+    expect(report.baselines).toMatchObject([
+      { name: 'always_favourite', pnl: 0.46 },
+      { name: 'always_yes', pnl: 0.46 },
+      { name: 'mid', pnl: 0.5 },
+    ])
+  })
+})
+
+describe('a band', () => {
+  it('comes from drawing events, and not from too few of them', () => {
+    expect(bootstrap([5], 1)).toMatchObject({ events: 1, low: null })
+    const band = bootstrap([1, -1, 2, -2, 3, 10], 1)
+    expect(bootstrap([1, -1, 2, -2, 3, 10], 1)).toStrictEqual(band)
+    expect(band.low!).toBeLessThan(13)
+    expect(band.high!).toBeGreaterThan(13)
+    expect(bootstrap([1, 1, 1], 9)).toMatchObject({ low: 3, high: 3, loss_share: 0 })
+  })
+})
+
+describe('ticks', () => {
+  it('are round', () => {
+    expect(niceTicks(0, 1)).toStrictEqual([0, 0.5, 1])
+    expect(niceTicks(-130, 12)).toStrictEqual([-100, -50, 0])
+  })
+})
