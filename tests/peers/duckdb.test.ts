@@ -89,7 +89,9 @@ async function readRows(file: string): Promise<ReadRow[]> {
     return type.startsWith('DECIMAL') ? `CAST(${name} AS VARCHAR) AS ${name}` : name
   })
   const read = await connection.runAndReadAll(`SELECT ${picked.join(', ')} FROM '${file}'`)
-  const decimals = new Set(columns.flatMap(({ name, type }) => (/^DECIMAL/.test(type) ? name : [])))
+  const decimals = new Set(
+    columns.flatMap(({ name, type }) => (type.startsWith('DECIMAL') ? name : [])),
+  )
   return read.getRowObjectsJson().map((row) =>
     Object.fromEntries(
       Object.entries(row).map(([name, value]) => {
