@@ -26,7 +26,8 @@ export const ERROR_CODES = {
   invalid_argument: 'A command-line argument or option is wrong.',
   invalid_config: 'The configuration holds a value that cannot be used.',
   upstream_failed: 'An upstream could not be started or reached at all.',
-  fee_unknown: 'The fees of a market at a time are not known, and the run was not told what to assume.',
+  fee_unknown:
+    'The fees of a market at a time are not known, and the run was not told what to assume.',
   no_data: 'The markets hold no recorded book in the range.',
 } as const
 
