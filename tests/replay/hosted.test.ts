@@ -15,6 +15,7 @@ import { indexFolder } from '../../packages/service/src/store/files/index-folder
 import { openFilesStore } from '../../packages/service/src/store/files/open.ts'
 import { lineOf } from '../../packages/sdk/src/replay/container.testing.ts'
 import { expectLines } from '../../packages/service/src/store/store-answers.testing.ts'
+import type { Store } from '../../packages/service/src/store/store.ts'
 import { openEmulatedApi, type EmulatedApi } from '../api/emulated-api.ts'
 
 const BIN = fileURLToPath(
@@ -34,7 +35,7 @@ let key: string
 const closers: (() => unknown)[] = []
 
 beforeAll(async () => {
-  original = await openEmulatedApi({ ms: 3000, speed: 30 })
+  original = await openEmulatedApi({ ms: 3000, speed: 30, until: hasRows })
   scratch = mkdtempSync(join(tmpdir(), 'priorbook-hosted-'))
   folder = join(scratch, 'downloads')
   mkdirSync(folder)
@@ -66,6 +67,24 @@ afterAll(async () => {
   await original.close()
   rmSync(scratch, { recursive: true, force: true })
 })
+
+// A busy machine records less in a second: some pages of every venue are waited for.
+async function hasRows(store: Store): Promise<boolean> {
+  for (const venue of VENUE_IDS) {
+    const gaps = await store.gaps({ venue })
+    const late = new Set(
+      gaps
+        .filter(({ reason }) => reason === 'before_capture' || reason === 'late_discovery')
+        .map(({ key: own }) => own),
+    )
+    const facts = await store.instruments(venue)
+    const isBusy = facts.some(
+      ({ instrument, lastSequence }) => lastSequence > 60 && late.has(instrument.key),
+    )
+    if (!isBusy) return false
+  }
+  return true
+}
 
 // From a day before the first row on: what was missed before it belongs to the market too.
 function downloadOf(venue: VenueId, dataset: string): string {
