@@ -5,9 +5,14 @@ const TURN_MS = 4
 export class Breath {
   private since = performance.now()
 
+  /** True when the last turn was long ago. */
+  get isDue(): boolean {
+    return performance.now() - this.since >= TURN_MS
+  }
+
   /** Returns at once, or after a turn of the event loop when the last one was long ago. */
   async take(): Promise<void> {
-    if (performance.now() - this.since < TURN_MS) return
+    if (!this.isDue) return
     await new Promise<void>((resolve) => setImmediate(resolve))
     this.since = performance.now()
   }

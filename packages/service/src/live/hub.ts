@@ -32,7 +32,7 @@ const TICK_MS = 5
 // After trouble with the store it is left in peace for a while.
 const TROUBLE_MS = 500
 const CHECK_MS = 250
-const PAGE = 512
+const PAGE = 256
 // Topics that are begun anew in one turn, so that the others do not wait long.
 const SLICE = 16
 const REMEMBERED_RECORDS = 20_000
@@ -171,6 +171,7 @@ export class Hub<Style extends LiveStyle, Context> {
 
   private async pumpBooks(topic: Topic<Style, Context>, gaps: readonly Gap[]): Promise<void> {
     const { venue, key } = topic.instrument
+    const breath = new Breath()
     const waiting = gaps.toSorted((a, b) => a.afterSequence - b.afterSequence || a.start - b.start)
     for (;;) {
       const after = topic.cursor.sequence
@@ -200,6 +201,8 @@ export class Hub<Style extends LiveStyle, Context> {
         }
       }
       if (!page.hasMore) break
+      this.flushBooks(topic)
+      await this.rest(breath)
     }
     this.flushBooks(topic)
     for (const gap of waiting) this.tellGap(gap)
@@ -316,7 +319,7 @@ export class Hub<Style extends LiveStyle, Context> {
     const breath = new Breath()
     for (const { venue, marketId } of changes.markets) {
       await this.renewMarket(venue, marketId)
-      await breath.take()
+      await this.rest(breath)
     }
     const changed = new Map<string, Instrument>()
     for (const instrument of [...changes.books, ...changes.trades]) {
@@ -324,7 +327,7 @@ export class Hub<Style extends LiveStyle, Context> {
     }
     for (const [name, instrument] of changed) {
       if (!this.compared.has(name)) await this.compare(instrument)
-      await breath.take()
+      await this.rest(breath)
     }
     const own = new Map<string, Gap[]>()
     const late: Gap[] = []
@@ -338,14 +341,21 @@ export class Hub<Style extends LiveStyle, Context> {
     for (const name of new Set([...changes.books.map(instrumentName), ...own.keys()])) {
       const topic = this.topics.get(name)
       if (topic !== undefined) await this.pumpBooks(topic, own.get(name) ?? [])
-      await breath.take()
+      await this.rest(breath)
     }
     for (const instrument of changes.trades) {
       const topic = this.topics.get(instrumentName(instrument))
       if (topic !== undefined) await this.pumpTrades(topic)
-      await breath.take()
+      await this.rest(breath)
     }
     for (const gap of late) this.tellGap(gap)
+  }
+
+  // What was written leaves before the event loop turns: a large commit must not look like a slow reader.
+  private async rest(breath: Breath): Promise<void> {
+    if (!breath.isDue) return
+    this.flush()
+    await breath.take()
   }
 
   private isFollowed({ venue, scope, key }: Gap): boolean {
@@ -386,7 +396,7 @@ export class Hub<Style extends LiveStyle, Context> {
         topic,
         gaps.filter((gap) => this.gaps.take(gap)),
       )
-      await breath.take()
+      await this.rest(breath)
     }
   }
 
