@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, CDPSession } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -121,6 +122,8 @@ describe.skipIf(!isThere)('the explorer over recordings', () => {
     const frames = trace.result.slice(1).map((time, index) => time - trace.result[index]!)
     const work = workByFrame(trace.events)
     const figures = {
+      'load of the machine': loadavg()[0]!.toFixed(1),
+      cores: availableParallelism(),
       frames: frames.length,
       'frame time p50': percentile(frames, 0.5),
       'frame time p95': percentile(frames, 0.95),

@@ -144,8 +144,11 @@ function Side(props: {
       {rows.length === 0 && <li class="no-level">no {name}s</li>}
       {rows.map(({ price, size }, index) => (
         // By place, not by price: a change of the book then changes texts and moves no element.
-        <li key={index}>
-          <i style={{ transform: `scaleX(${(Number(size) / largest).toFixed(3)})` }} />
+        // The bar is its background: an element of its own would cost more to paint than all texts.
+        <li
+          key={index}
+          style={{ backgroundSize: `${((Number(size) / largest) * 100).toFixed(1)}% 17px` }}
+        >
           <span class="price">{padDecimal(price, places)}</span>
           <span class="size">{groupDigits(padDecimal(size, sizePlaces))}</span>
         </li>
