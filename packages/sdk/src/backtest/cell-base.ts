@@ -183,7 +183,7 @@ export abstract class CellBase {
     order.state = 'filled'
     this.tally.whole++
     this.live.delete(order.id)
-    this.outbox.push(() => this.tellOrder(order))
+    this.tellLater(order)
   }
 
   protected end(
@@ -208,8 +208,10 @@ export abstract class CellBase {
     }
     cell.noteBusy()
     this.noteCapital(cell)
-    this.step(order, { rule: `${state}${reason === undefined ? '' : `: ${reason}`}` })
-    this.outbox.push(() => this.tellOrder(order))
+    if (order.steps !== undefined) {
+      this.step(order, { rule: `${state}${reason === undefined ? '' : `: ${reason}`}` })
+    }
+    this.tellLater(order)
   }
 
   protected reject(
@@ -226,6 +228,11 @@ export abstract class CellBase {
   protected countReason(reason: RejectReason): void {
     this.tally.rejected++
     this.tally.reasons[reason] = (this.tally.reasons[reason] ?? 0) + 1
+  }
+
+  protected tellLater(order: EngineOrder): void {
+    if (this.options.strategy.onOrder === undefined) return
+    this.outbox.push(() => this.tellOrder(order))
   }
 
   protected tellOrder(order: EngineOrder): void {

@@ -57,13 +57,15 @@ export abstract class CellVenue extends CellFills {
     this.tally.wanted += (order.money === undefined ? order.size : reach.units) / unit
     order.state = 'resting'
     const stopped = this.take(cell, track, order, formula)
-    this.step(order, {
-      rule: order.filled > 0 ? 'took what the recorded book showed' : 'met the book',
-      before,
-      after: order.steps === undefined ? undefined : this.glance(cell, track, order.outcome),
-      size: order.filled,
-      rows: [track.rowId],
-    })
+    if (order.steps !== undefined) {
+      this.step(order, {
+        rule: order.filled > 0 ? 'took what the recorded book showed' : 'met the book',
+        before,
+        after: this.glance(cell, track, order.outcome),
+        size: order.filled,
+        rows: [track.rowId],
+      })
+    }
     if (order.money !== undefined) order.size = order.filled
     if (order.remaining === 0) this.done(cell, order)
     else if (order.timeInForce === 'GTC' || order.timeInForce === 'GTD') {
@@ -251,12 +253,11 @@ export abstract class CellVenue extends CellFills {
     if (order.expires !== undefined) {
       this.plan(order.expires - rules.gtdEarly, { kind: 'expire', order })
     }
-    this.step(order, {
-      rule: `rests behind what is displayed (${this.options.queue} queue)`,
-      ahead: order.ahead,
-      price: order.price,
-    })
-    this.outbox.push(() => this.tellOrder(order))
+    if (order.steps !== undefined) {
+      const rule = `rests behind what is displayed (${this.options.queue} queue)`
+      this.step(order, { rule, ahead: order.ahead, price: order.price })
+    }
+    this.tellLater(order)
   }
 
   // The other side came to the price of resting orders: they would have met before it was displayed.

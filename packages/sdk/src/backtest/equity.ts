@@ -10,7 +10,7 @@ export class EquityCurve {
   due = -Infinity
   peak: number
   drawdown = 0
-  private step = 1_000_000
+  private step = 2_000_000
 
   constructor(start: number) {
     this.peak = start
