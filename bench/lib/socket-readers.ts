@@ -34,6 +34,7 @@ export type StalledFate = {
 const RECEIVED = Buffer.from('"received_time":')
 const DIGITS = 16
 const CLOSE = 8
+const PING = 9
 
 /** The monotonic clock in microseconds, the same for all processes of the machine. */
 export function monotonicMicros(): number {
@@ -240,6 +241,12 @@ class Reader {
   private take(bytes: Buffer, op: number, start: number, end: number): void {
     if (op === CLOSE) {
       this.closeCode = end - start >= 2 ? bytes.readUInt16BE(start) : 0
+      return
+    }
+    if (op === PING) {
+      // Who answers no pings while much is sent is taken for one that does not read.
+      const answer = Buffer.from([0x8a, 0x80 | (end - start), 0, 0, 0, 0])
+      this.socket.write(Buffer.concat([answer, bytes.subarray(start, end)]))
       return
     }
     const { readyText, leastBytes } = this.job
