@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiReader, labelsOn, placeOf, type ListedMarket } from './api-reader.ts'
@@ -198,6 +199,11 @@ describe('the explorer over emulated venues', () => {
           path,
           async ({ page }) => {
             await page.waitForTimeout(1200)
+            const shots = process.env['PRIORBOOK_SHOTS']
+            if (shots !== undefined) {
+              const name = path.split('/')[1] === '' ? 'start' : path.split('/')[1]
+              await page.screenshot({ path: join(shots, `${name}-${scheme}-${width}.png`) })
+            }
             const problems = await accessibilityProblems(page)
             const overflow = await page.evaluate(
               () => document.documentElement.scrollWidth - document.documentElement.clientWidth,

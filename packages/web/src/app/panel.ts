@@ -2,6 +2,7 @@ import { signal, type ReadonlySignal } from '@preact/signals'
 import { createClient, type PriorbookClient } from '@priorbook/sdk/client'
 import { toSource, type ApiCall } from '../model/snippet.ts'
 import { key } from './key.ts'
+import { Pace } from './pace.ts'
 import { heardFromServer, lostServer } from './reach.ts'
 
 /** A client of one panel that remembers what the panel asked, word for word. */
@@ -11,6 +12,15 @@ export type Panel = {
   readonly calls: ReadonlySignal<readonly ApiCall[]>
   /** Says how the SDK writes the request that follows. */
   readonly note: (method: string, params?: object) => void
+}
+
+// All panels share the limits of the key; demonstration data have room for a page.
+let shared: { readonly key: string; readonly pace: Pace } | undefined
+
+function paceOf(text: string | undefined): Pace | undefined {
+  if (text === undefined) return undefined
+  if (shared?.key !== text) shared = { key: text, pace: new Pace() }
+  return shared.pace
 }
 
 /** Creates the client of a panel: with the visitor's key, or over demonstration data without one. */
@@ -34,6 +44,7 @@ export function createPanel(): Panel {
       call,
     ]
   }
+  const pace = paceOf(key.peek())
   const client = createClient({
     url: location.origin,
     ...(key.peek() === undefined ? { demo: true } : { key: key.peek()! }),
@@ -44,11 +55,15 @@ export function createPanel(): Panel {
     fetch: async (input, init) => {
       const url = input instanceof Request ? input.url : input.toString()
       remember(url)
+      await pace?.turn()
       try {
+        init?.signal?.throwIfAborted()
         const response = await fetch(input, init)
+        pace?.heard(response.headers.get('ratelimit-policy'))
         heardFromServer()
         return response
       } catch (error) {
+        pace?.heard(undefined)
         if (init?.signal?.aborted !== true) lostServer()
         throw error
       }

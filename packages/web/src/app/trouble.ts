@@ -85,7 +85,7 @@ function ofServer(error: PriorbookApiError): Trouble {
     case 'plan_required':
       return made(
         'Your plan does not include this',
-        `${sentence(message)}${plan === undefined ? '' : ` The plan “${plan}” does.`}${advice}`,
+        `${sentence(message)}${advice === '' && plan !== undefined ? ` The plan “${plan}” does.` : advice}`,
         { action: 'key' },
       )
     case 'rate_limited':

@@ -17,7 +17,8 @@ import { PanelBox } from '../ui/panel.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
 import { VenueTag } from '../ui/words.tsx'
 
-const EVERY_MS = 4000
+const SOON_MS = 1500
+const EVERY_MS = 15_000
 const LISTED = 14
 
 /** The door: the busiest market now, and the way to all others. */
@@ -37,8 +38,8 @@ export function HomePage() {
         .toSorted((a, b) => activityOf(b) - activityOf(a))
       setFound((before) => withFeatured(before[0], recorded))
     },
-    [panel],
-    EVERY_MS,
+    [panel, found.length > 0],
+    found.length > 0 ? EVERY_MS : SOON_MS,
   )
   const quotes = useMemo(
     () =>

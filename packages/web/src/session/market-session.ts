@@ -236,6 +236,8 @@ export class MarketSession {
     this.trouble.value = undefined
     this.isLoaded.value = true
     this.openLink()
+    // Pictures first: a plan may allow one request a second.
+    setTimeout(() => void this.loadRest())
     if (this.time.peek() !== undefined) this.seek(this.time.peek()!)
     this.disposers.push(
       effect(() => {
@@ -257,7 +259,21 @@ export class MarketSession {
       this.notices.value = coverage.notices
       if (record !== null) this.record.value = record
     })
-    await Promise.all([this.loadGaps(), this.loadRevisions(), this.loadTrades()])
+    await this.loadGaps()
+  }
+
+  private async loadRest(): Promise<void> {
+    for (const load of [() => this.loadRevisions(), () => this.loadTrades()]) {
+      while (!this.stopping.signal.aborted) {
+        try {
+          await load()
+          break
+        } catch (error) {
+          if (!toTrouble(error).isPassing) break
+          await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+        }
+      }
+    }
   }
 
   /** Asks for the gaps again: those that open are told, some are known only later. */

@@ -42,7 +42,11 @@ export function GapTable(props: {
                 )}
               </td>
               <td>{gap.end === undefined ? 'open' : printSeconds(gap.end).slice(5)}</td>
-              <td class="num">{printSpan((gap.end ?? Math.max(now, gap.start)) - gap.start)}</td>
+              <td class="num">
+                {gap.end === undefined && isExpected(gap.reason)
+                  ? '–'
+                  : printSpan((gap.end ?? Math.max(now, gap.start)) - gap.start)}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -207,6 +207,16 @@ function NoBook({
       </div>
     )
   }
+  const hasEnded =
+    session.isLive.value && !session.isOpen.value && session.extent.value !== undefined
+  if (hasEnded) {
+    return (
+      <div class="no-book" role="status">
+        <strong>The market has closed</strong>
+        <p>Step back (←) or move the time below to see its books.</p>
+      </div>
+    )
+  }
   const isWaiting = session.replayer.isSeeking.value || session.isOpen.value
   return (
     <div class="no-book" role="status">
