@@ -63,7 +63,7 @@ export class Track {
 
   /** Follows the ladder's decimals. */
   rescaled(): void {
-    this.factor = POW10[PRICE_DECIMALS - this.ladder.decimals]!
+    this.factor = POW10[PRICE_DECIMALS - this.ladder.decimals]! | 0
   }
 }
 

@@ -394,6 +394,8 @@ export class World implements CellWorld {
     made.firstAt = this.now
     this.markets.set(name, made)
     this.list.push(made)
+    // A place for every market: reading beyond the end of an array is slow.
+    for (const cell of this.cells) cell.markets.push(undefined)
     for (const gap of this.openGaps) {
       if (gap.scope !== 'instrument' && this.concerns(gap, made)) made.openGap(gap, this.now)
     }
