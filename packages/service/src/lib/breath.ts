@@ -13,7 +13,14 @@ export class Breath {
   /** Returns at once, or after a turn of the event loop when the last one was long ago. */
   async take(): Promise<void> {
     if (!this.isDue) return
-    await new Promise<void>((resolve) => setImmediate(resolve))
+    await turn()
     this.since = performance.now()
   }
+}
+
+/** Lets the event loop turn once. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
 }

@@ -8,9 +8,9 @@ import {
 import { Problem, type SampleMetric, type ValueStyle } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
 import {
-  findMarket,
+  findFamily,
+  findNamedMarket,
   planAsset,
-  VENUE_ADDRESSES,
   type ApiContext,
   type Grant,
   type Notice,
@@ -111,19 +111,11 @@ async function findOne(
     const detail = `${param} names a family and market_id one market: give one of the two`
     throw new Problem('invalid_parameter', detail, { param })
   }
-  const address = VENUE_ADDRESSES.find((one) => one.venue === venue)!
-  try {
-    return await findMarket(context, address, { [address.marketParam]: id }, grant)
-  } catch (error) {
-    // The name of the path parameter is not the one that was sent here.
-    if (!(error instanceof Problem) || error.code !== 'unknown_market') throw error
-    throw new Problem(error.code, error.message, { ...error.fields, param: 'market_id' })
-  }
+  return findNamedMarket(context, grant, venue, id)
 }
 
 async function checkFamily(context: ApiContext, query: ScopeQuery, grant: Grant): Promise<Family> {
-  const { venue, series, window } = query
-  const asset = query.asset?.toUpperCase()
+  const { venue, series, asset } = query
   const needed = venue === 'venueb' ? (series ?? asset) : asset
   if (needed === undefined) {
     const param = venue === 'venueb' ? 'series' : 'asset'
@@ -132,20 +124,8 @@ async function checkFamily(context: ApiContext, query: ScopeQuery, grant: Grant)
       hint: `One market: market_id. A family: ${param}, and window for one length of rounds.`,
     })
   }
-  grant.requireAsset(venue, asset ?? planAsset({ venue, marketId: series!, seriesTicker: series! }))
-  const family = {
-    ...(asset === undefined ? {} : { asset }),
-    ...(series === undefined ? {} : { series }),
-    ...(window === undefined ? {} : { window }),
-  }
-  const { markets } = await context.store.markets({ venue, ...family, limit: 1 })
-  if (markets.length > 0) return family
-  const names = Object.entries(family).map(([name, value]) => `${name} ${value}`)
-  const code = asset === undefined || window !== undefined ? 'unknown_market' : 'unknown_asset'
-  throw new Problem(code, `no market of ${names.join(', ')} has been recorded`, {
-    param: asset === undefined ? 'series' : 'asset',
-    hint: 'What is recorded is listed by /v3/markets.',
-  })
+  const { venue: _venue, ...family } = await findFamily(context, grant, query)
+  return family
 }
 
 type Range = Pick<BulkScope, 'start' | 'end' | 'windowStart' | 'isFinal' | 'notices'>

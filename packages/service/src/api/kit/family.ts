@@ -9,6 +9,14 @@ import type { ApiContext, Grant } from './route.ts'
 /** The markets of one venue that share series, asset or window, as the store is asked for them. */
 export type Family = Pick<MarketSelector, 'venue' | 'series' | 'asset' | 'window'>
 
+/** What a request says of a family. */
+export type FamilyNames = {
+  readonly venue: VenueId
+  readonly series?: string | undefined
+  readonly asset?: string | undefined
+  readonly window?: string | undefined
+}
+
 /** Finds the market that a parameter `market_id` names; throws `Problem` with a hint where there is none. */
 export async function findNamedMarket(
   context: ApiContext,
@@ -30,7 +38,7 @@ export async function findNamedMarket(
 export async function findFamily(
   context: ApiContext,
   grant: Grant,
-  { venue, series, window, ...more }: MarketSelector,
+  { venue, series, window, ...more }: FamilyNames,
 ): Promise<Family> {
   grant.requireVenue(venue)
   const asset = more.asset?.toUpperCase()

@@ -1,7 +1,7 @@
 import { printMicros, toMicros, type Micros } from '@priorbook/sdk/domain'
 import { Problem, timeJson } from '@priorbook/sdk/wire'
 import type { Store } from '../../store/store.ts'
-import { turn } from './breath.ts'
+import { turn } from '../../lib/breath.ts'
 import type { MessageBatch } from './message-batch.ts'
 import { MessageWriter } from './message-writer.ts'
 import type { Replay, ReplayClock, ReplayOutput } from './replay.ts'

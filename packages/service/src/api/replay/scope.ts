@@ -9,7 +9,7 @@ import {
   type MarketInstrument,
   type Notice,
 } from '../kit/index.ts'
-import { Breath } from './breath.ts'
+import { Breath } from '../../lib/breath.ts'
 import type { ReplayOrder } from './request.ts'
 import { selectMarkets } from './select.ts'
 

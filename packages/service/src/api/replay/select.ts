@@ -7,7 +7,7 @@ import {
   type ApiContext,
   type Grant,
 } from '../kit/index.ts'
-import { Breath } from './breath.ts'
+import { Breath } from '../../lib/breath.ts'
 
 /** The most markets of one replay. */
 export const MOST_MARKETS = 4096

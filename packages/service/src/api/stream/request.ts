@@ -1,12 +1,21 @@
-import { isVenueId, VENUE_IDS } from '@priorbook/sdk/domain'
 import {
   Problem,
-  STREAM_DATASETS,
   type MarketSelector,
   type StreamDataset,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import { BOOK_PARAMS, STYLE_PARAMS, type Param } from '../kit/index.ts'
+import {
+  BOOK_PARAMS,
+  readDatasets,
+  readParam,
+  readSelector,
+  readStyle,
+  readText,
+  readWord,
+  refuseUnknownMembers,
+  SELECTOR_MEMBERS,
+  showMember,
+} from '../kit/index.ts'
 import { StreamProblem } from './stream-problem.ts'
 
 /** The largest message that a client may send. */
@@ -50,11 +59,7 @@ export type SubscribeOrder = {
 const SUBSCRIBE_PARAMS = [
   'op',
   'id',
-  'venue',
-  'market_id',
-  'series',
-  'asset',
-  'window',
+  ...SELECTOR_MEMBERS,
   'datasets',
   'mode',
   'depth',
@@ -81,14 +86,14 @@ export function parseRequest(text: string): RawRequest {
   const { op } = value as { op?: unknown }
   if (!STREAM_OPS.some((word) => word === op)) {
     const hint = `One of ${STREAM_OPS.join(', ')}.`
-    throw new StreamProblem('unknown_op', `op is ${show(op)}`, hint)
+    throw new StreamProblem('unknown_op', `op is ${showMember(op)}`, hint)
   }
   return value as RawRequest
 }
 
 /** Reads the message `subscribe`. */
 export function parseSubscribe(request: RawRequest): SubscribeOrder {
-  refuseUnknown(request, SUBSCRIBE_PARAMS)
+  refuseUnknownMembers(request, SUBSCRIBE_PARAMS)
   const mode = readWord(request['mode'], 'mode', ['full', 'changes'] as const) ?? 'full'
   const depth = readParam(request['depth'], 'depth', BOOK_PARAMS.depth)
   if (depth !== undefined && mode === 'changes') {
@@ -103,14 +108,7 @@ export function parseSubscribe(request: RawRequest): SubscribeOrder {
     datasets: readDatasets(request['datasets']),
     mode,
     depth,
-    style: {
-      numberFormat: readParam(
-        request['number_format'],
-        'number_format',
-        STYLE_PARAMS.number_format,
-      ),
-      timeFormat: readParam(request['time_format'], 'time_format', STYLE_PARAMS.time_format),
-    },
+    style: readStyle(request),
     conflateMs: readConflation(request['conflate_ms']),
     resume: readResume(request['resume']),
   }
@@ -121,56 +119,10 @@ export function readId(request: RawRequest): string {
   return readText(request['id'], 'id', 64)
 }
 
-/** Refuses members that an operation does not have. */
-export function refuseUnknown(request: RawRequest, allowed: readonly string[]): void {
-  const param = Object.keys(request).find((name) => !allowed.includes(name))
-  if (param === undefined) return
-  throw new Problem('unknown_parameter', `${show(param)} is not known here`, {
-    param: param.slice(0, 60),
-    allowed,
-  })
-}
-
-function readSelector(request: RawRequest): MarketSelector {
-  const { venue } = request
-  if (typeof venue !== 'string' || !isVenueId(venue)) {
-    throw new Problem('invalid_parameter', `venue is ${show(venue)}`, {
-      param: 'venue',
-      allowed: VENUE_IDS,
-    })
-  }
-  const names = (['market_id', 'series', 'asset', 'window'] as const).filter(
-    (name) => request[name] !== undefined,
-  )
-  const family = names.find((name) => name !== 'market_id')
-  if (names.includes('market_id') && family !== undefined) {
-    const detail = `${family} names a family and market_id one market: give one of the two`
-    throw new Problem('invalid_parameter', detail, { param: family })
-  }
-  return {
-    venue,
-    ...Object.fromEntries(names.map((name) => [name, readText(request[name], name, 200)])),
-  }
-}
-
-function readDatasets(value: unknown): ReadonlySet<StreamDataset> {
-  if (value === undefined) return new Set(STREAM_DATASETS)
-  const words: readonly unknown[] = Array.isArray(value) ? value : []
-  const known = STREAM_DATASETS.filter((word) => words.includes(word))
-  if (known.length === 0 || known.length !== words.length) {
-    throw new Problem('invalid_parameter', `datasets is ${show(value)}`, {
-      param: 'datasets',
-      allowed: STREAM_DATASETS,
-      hint: 'A list of different datasets; all of them without.',
-    })
-  }
-  return new Set(known)
-}
-
 function readConflation(value: unknown): number {
   if (value === undefined) return 0
   if (!Number.isInteger(value) || (value as number) < 10 || (value as number) > MAX_CONFLATE_MS) {
-    throw new Problem('invalid_parameter', `conflate_ms is ${show(value)}`, {
+    throw new Problem('invalid_parameter', `conflate_ms is ${showMember(value)}`, {
       param: 'conflate_ms',
       hint: `A whole number from 10 to ${MAX_CONFLATE_MS}; every row without.`,
     })
@@ -198,38 +150,4 @@ function readResume(value: unknown): SubscribeOrder['resume'] {
     else books.set(name, sequence)
   }
   return { books, trades }
-}
-
-function readParam<T>(value: unknown, name: string, param: Param<T>): T | undefined {
-  if (value === undefined) return undefined
-  const isPlain = typeof value === 'string' || typeof value === 'number'
-  return param.parse(isPlain ? String(value) : show(value), name)
-}
-
-function readWord<const Words extends readonly string[]>(
-  value: unknown,
-  name: string,
-  words: Words,
-): Words[number] | undefined {
-  const word = words.find((one) => one === value)
-  if (word === undefined && value !== undefined) {
-    throw new Problem('invalid_parameter', `${name} is ${show(value)}`, {
-      param: name,
-      allowed: words,
-    })
-  }
-  return word
-}
-
-/** Text of a bounded length. */
-export function readText(value: unknown, name: string, maxLength: number): string {
-  if (typeof value !== 'string' || value.length === 0 || value.length > maxLength) {
-    const detail = `${name} is ${show(value)}, not text of 1 to ${maxLength} characters`
-    throw new Problem('invalid_parameter', detail, { param: name })
-  }
-  return value
-}
-
-function show(value: unknown): string {
-  return value === undefined ? 'absent' : JSON.stringify(value).slice(0, 60)
 }

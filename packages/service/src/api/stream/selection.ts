@@ -1,12 +1,13 @@
 import type { Instrument, MarketRecord, MarketStatus } from '@priorbook/sdk/domain'
-import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
+import type { MarketSelector } from '@priorbook/sdk/wire'
 import { Breath } from '../../lib/breath.ts'
 import type { MarketState } from '../../store/store.ts'
 import {
-  findMarket,
+  findFamily,
+  findNamedMarket,
   instrumentsOf,
+  marketsOf,
   planAsset,
-  VENUE_ADDRESSES,
   type ApiContext,
   type Grant,
 } from '../kit/index.ts'
@@ -19,7 +20,6 @@ export type Selection = {
   readonly wants: (record: MarketRecord) => boolean
 }
 
-const PAGE = 500
 // Markets that closed longer ago bring no rows; should one do so, its instruments join then.
 const RECENT_MICROS = 86_400_000_000
 const LIVE: ReadonlySet<MarketStatus | undefined> = new Set([
@@ -54,11 +54,13 @@ export async function select(
       instruments.set(key, { venue, market: record.marketId, key })
     }
   }
-  if (selector.market_id !== undefined) await take(await findOne(context, grant, selector))
+  if (selector.market_id !== undefined)
+    await take(await findNamedMarket(context, grant, selector.venue, selector.market_id))
   else {
-    await checkFamily(context, grant, selector)
-    for await (const state of familyOf(context, selector)) {
-      if (!LIVE.has(state.record.status) || !wants(state.record)) continue
+    const family = await findFamily(context, grant, selector)
+    const range = { start: context.now() - RECENT_MICROS }
+    for await (const state of marketsOf(context, grant, family, range)) {
+      if (!LIVE.has(state.record.status)) continue
       await take(state)
       await breath.take()
       if (instruments.size > most) break
@@ -85,70 +87,4 @@ function belongs(selector: MarketSelector, record: MarketRecord): boolean {
     (asset === undefined || record.asset?.toUpperCase() === asset.toUpperCase()) &&
     (window === undefined || record.window === window)
   )
-}
-
-async function findOne(
-  context: ApiContext,
-  grant: Grant,
-  { venue, market_id: id }: MarketSelector,
-): Promise<MarketState> {
-  const address = VENUE_ADDRESSES.find((one) => one.venue === venue)!
-  try {
-    return await findMarket(context, address, { [address.marketParam]: id }, grant)
-  } catch (error) {
-    // The name of the path parameter is not the one that was sent here.
-    if (!(error instanceof Problem) || error.code !== 'unknown_market') throw error
-    throw new Problem(error.code, error.message, { ...error.fields, param: 'market_id' })
-  }
-}
-
-async function* familyOf(
-  { store, now }: ApiContext,
-  selector: MarketSelector,
-): AsyncGenerator<MarketState> {
-  const family = toQuery(selector)
-  let after: { openTime: number; venue: string; marketId: string } | undefined
-  for (;;) {
-    const page = await store.markets({
-      ...family,
-      start: now() - RECENT_MICROS,
-      limit: PAGE,
-      ...(after === undefined ? {} : { after }),
-    })
-    yield* page.markets
-    const last = page.markets.at(-1)
-    if (!page.hasMore || last === undefined) return
-    const { venue, marketId } = last.record
-    after = { openTime: last.sortTime, venue, marketId }
-  }
-}
-
-function toQuery({ venue, series, asset, window }: MarketSelector) {
-  return {
-    venue,
-    ...(series === undefined ? {} : { series }),
-    ...(asset === undefined ? {} : { asset: asset.toUpperCase() }),
-    ...(window === undefined ? {} : { window }),
-  }
-}
-
-async function checkFamily(
-  { store }: ApiContext,
-  grant: Grant,
-  selector: MarketSelector,
-): Promise<void> {
-  const { venue, series, asset, window } = selector
-  if (asset !== undefined) grant.requireAsset(venue, asset.toUpperCase())
-  else if (series !== undefined) {
-    grant.requireAsset(venue, planAsset({ venue, marketId: series, seriesTicker: series }))
-  }
-  const family = toQuery(selector)
-  const { markets } = await store.markets({ ...family, limit: 1 })
-  if (markets.length > 0) return
-  const names = Object.entries(family).map(([name, value]) => `${name} ${value}`)
-  const code = asset === undefined || window !== undefined ? 'unknown_market' : 'unknown_asset'
-  throw new Problem(code, `no market of ${names.join(', ')} has been recorded`, {
-    param: asset !== undefined ? 'asset' : series !== undefined ? 'series' : 'venue',
-    hint: 'What is recorded is listed by /v3/markets.',
-  })
 }

@@ -19,7 +19,13 @@ import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { redactKeys } from '../auth/key-text.ts'
 import type { RequestLog } from '../http/request-log.ts'
-import { RANGE_PARAMS, type ApiContext, type MarketInstrument } from '../kit/index.ts'
+import {
+  RANGE_PARAMS,
+  readText,
+  refuseUnknownMembers,
+  type ApiContext,
+  type MarketInstrument,
+} from '../kit/index.ts'
 import { openReplay, type Replay } from '../replay/index.ts'
 import { admitKey } from './admit.ts'
 import { toFrame } from './frame.ts'
@@ -29,8 +35,6 @@ import {
   parseRequest,
   parseSubscribe,
   readId,
-  readText,
-  refuseUnknown,
   type RawRequest,
   type SubscribeOrder,
 } from './request.ts'
@@ -224,7 +228,7 @@ export class StreamSession {
 
   private async perform(request: RawRequest): Promise<void> {
     if (request.op === 'auth') {
-      refuseUnknown(request, ['op', 'key'])
+      refuseUnknownMembers(request, ['op', 'key'])
       if (this.grant !== undefined) throw new StreamProblem('already_authenticated')
       this.authenticate(`Bearer ${readText(request['key'], 'key', 200)}`)
       return
@@ -236,7 +240,7 @@ export class StreamSession {
     }
     switch (request.op) {
       case 'ping': {
-        refuseUnknown(request, ['op', 'nonce'])
+        refuseUnknownMembers(request, ['op', 'nonce'])
         const { nonce } = request
         const text = nonce === undefined ? null : readText(nonce, 'nonce', 200)
         this.say({ type: 'pong', nonce: text, server_time: this.now() })
@@ -246,7 +250,7 @@ export class StreamSession {
         await this.subscribe(parseSubscribe(request), grant)
         break
       case 'unsubscribe': {
-        refuseUnknown(request, ['op', 'id'])
+        refuseUnknownMembers(request, ['op', 'id'])
         const id = readId(request)
         const subscription = this.subscriptions.get(id)
         if (subscription === undefined) throw new StreamProblem('unknown_id')
@@ -261,11 +265,11 @@ export class StreamSession {
       case 'pause':
       case 'resume':
       case 'stop':
-        refuseUnknown(request, ['op', 'id'])
+        refuseUnknownMembers(request, ['op', 'id'])
         this.replayOf(request)[request.op]()
         break
       case 'seek': {
-        refuseUnknown(request, ['op', 'id', 'time'])
+        refuseUnknownMembers(request, ['op', 'id', 'time'])
         const { time } = request
         const text = typeof time === 'number' ? String(time) : readText(time, 'time', 40)
         this.replayOf(request).seek(RANGE_PARAMS.start_time.parse(text, 'time'))
