@@ -1,11 +1,4 @@
-import {
-  FLAGS,
-  parseScaled,
-  type Gap,
-  type MarketRecord,
-  type Micros,
-  type VenueId,
-} from '../domain/index.ts'
+import { FLAGS, type Gap, type MarketRecord, type Micros, type VenueId } from '../domain/index.ts'
 import type {
   BookEvent,
   MarketEvent,
@@ -15,11 +8,12 @@ import type {
   SampleEvent,
   TradeEvent,
 } from '../replay/index.ts'
-import type { BookColumns, Ladder } from '../tape/index.ts'
 import type { CellWorld } from './cell-options.ts'
 import type { Cell } from './cell.ts'
 import { isLoss, MarketState, Track, type Assumptions } from './market-state.ts'
-import { MONEY_DECIMALS, MONEY_ONE, PRICE_ONE } from './money.ts'
+import { PRICE_ONE } from './money.ts'
+import { applyChanges, copyLadder } from './own-book.ts'
+import { finalPayouts, isDisputed, isTrading, outcomeOf } from './record-facts.ts'
 import { withoutOutcome, type Revision } from './records.ts'
 import type { GapView, SampleView, TradeView } from './strategy.ts'
 import { FrozenBook, FrozenMarket } from './views.ts'
@@ -438,67 +432,5 @@ export class World implements CellWorld {
       case 'instrument':
         return this.byKey.get(`${gap.venue}:${gap.key}`)?.market === state
     }
-  }
-}
-
-function isTrading(record: MarketRecord | undefined): boolean {
-  const status = record?.status
-  return status === undefined || status === 'open' || status === 'scheduled'
-}
-
-function isDisputed(record: MarketRecord | undefined): boolean {
-  return record?.status === 'disputed' || record?.resolution?.state === 'disputed'
-}
-
-// What the venue said, and only when it is its last word; never what prices suggest.
-function finalPayouts(record: MarketRecord): readonly number[] | undefined {
-  const { resolution, winningOutcome, outcomes, status } = record
-  const isFinal = resolution?.state === 'final' || status === 'resolved' || status === 'voided'
-  if (!isFinal) return undefined
-  if (resolution?.payouts !== undefined) {
-    const payouts = resolution.payouts.map((payout) => parseScaled(payout, MONEY_DECIMALS))
-    return payouts.length >= 2 ? payouts : undefined
-  }
-  if (winningOutcome === undefined || status === 'voided' || outcomes.length < 2) return undefined
-  const index = outcomes.findIndex(({ label }) => label === winningOutcome)
-  return index < 0 ? undefined : outcomes.map((_, each) => (each === index ? MONEY_ONE : 0))
-}
-
-function outcomeOf(record: MarketRecord | undefined, instrument: ReplayInstrument): number {
-  if (instrument.venue !== 'venuec') return 0
-  const found = record?.outcomes.find(
-    ({ tokenId, label }) => tokenId === instrument.key || label === instrument.outcome,
-  )
-  return found?.index ?? 0
-}
-
-function copyLadder(track: Track, source: Ladder): void {
-  const { ladder } = track
-  ladder.clear()
-  ladder.rescale(source.decimals)
-  for (const key of source.keys()) ladder.apply(key, source.size[key]!)
-  track.rescaled()
-  track.started = true
-}
-
-// Our own book: orders that arrive between two rows must meet the first of them, and the replay's
-// ladder is already at the second when its event comes.
-function applyChanges(track: Track, columns: BookColumns, row: number): void {
-  const { ladder } = track
-  if (columns.priceDecimals > ladder.decimals) {
-    ladder.rescale(columns.priceDecimals)
-    track.rescaled()
-  }
-  const { key, size, changeEnd } = columns
-  const end = changeEnd[row]!
-  let index = row === 0 ? 0 : changeEnd[row - 1]!
-  if (columns.priceDecimals === ladder.decimals) {
-    for (; index < end; index++) ladder.apply(key[index]!, size[index]!)
-    return
-  }
-  const factor = 10 ** (ladder.decimals - columns.priceDecimals)
-  for (; index < end; index++) {
-    const level = key[index]!
-    ladder.apply((level >>> 1) * factor * 2 + (level & 1), size[index]!)
   }
 }

@@ -1,4 +1,4 @@
-import type { Report } from './report.ts'
+import type { Report } from './report-shape.ts'
 
 /** Time without long stretches in which nothing was recorded: rounds of days apart fit beside each other. */
 export interface ActiveClock {

@@ -1,6 +1,6 @@
 import { printMicros, printScaled, type Micros } from '../../domain/index.ts'
 import { PRICE_DECIMALS } from '../money.ts'
-import type { Report } from './report.ts'
+import type { Report } from './report-shape.ts'
 
 /** The tables of a report that can be had as CSV. */
 export const REPORT_TABLES = ['fills', 'orders', 'markets', 'equity', 'settlements'] as const

@@ -1,5 +1,5 @@
 import { RunningSha256 } from '../../wire/index.ts'
-import type { Report } from './report.ts'
+import type { Report } from './report-shape.ts'
 
 /** The report as JSON text: the same run gives the same bytes. */
 export function printReport(report: Report): string {

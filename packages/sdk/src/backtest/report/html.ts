@@ -1,7 +1,7 @@
 import { EVIDENCE_CLASSES } from '../fill.ts'
 import { REJECT_REASONS, type RejectReason } from '../order.ts'
 import { plotsOf } from './plots.ts'
-import type { Report } from './report.ts'
+import type { Report } from './report-shape.ts'
 import { STYLE } from './style.ts'
 import { escapeHtml } from './svg.ts'
 

@@ -5,10 +5,5 @@ export type { Confidence } from './bootstrap.ts'
 export type { Calibration, CalibrationBucket } from './calibration.ts'
 export { REPORT_TABLES, reportCsv, type ReportTable } from './csv.ts'
 export { reportHtml } from './html.ts'
-export {
-  DISCLAIMER,
-  QUEUE_DISCLAIMER,
-  type ClassResult,
-  type MarketResult,
-  type Report,
-} from './report.ts'
+export type { ClassResult, MarketResult, Report } from './report-shape.ts'
+export { DISCLAIMER, QUEUE_DISCLAIMER } from './report.ts'

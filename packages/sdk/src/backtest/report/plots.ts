@@ -1,7 +1,7 @@
 import { createActiveClock, type ActiveClock } from './active-clock.ts'
 import { EVIDENCE_CLASSES } from '../fill.ts'
 import { PRICE_ONE } from '../money.ts'
-import type { Report } from './report.ts'
+import type { Report } from './report-shape.ts'
 import {
   area,
   bar,

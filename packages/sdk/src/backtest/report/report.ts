@@ -1,17 +1,15 @@
 import { floorOf, POW10, printMicros, VENUES, VENUE_IDS, type Micros } from '../../domain/index.ts'
-import type { Failure } from '../cell-options.ts'
 import type { Cell } from '../cell.ts'
-import { EVIDENCE, EVIDENCE_CLASSES, type Evidence, type FillView } from '../fill.ts'
+import { EVIDENCE, EVIDENCE_CLASSES } from '../fill.ts'
 import { DEFAULT_LATENCY } from '../latency.ts'
 import { eventOf } from '../market-state.ts'
 import { divideBig, MONEY_ONE, printMoney } from '../money.ts'
-import type { OrderView } from '../order.ts'
 import { MARKOUTS } from '../tally.ts'
 import type { World } from '../world.ts'
-import type { SettlementView } from '../strategy.ts'
-import { baselinesOf, type Baseline } from './baselines.ts'
-import { bootstrap, rounded, type Confidence } from './bootstrap.ts'
-import { calibrationOf, type Calibration } from './calibration.ts'
+import { baselinesOf } from './baselines.ts'
+import { bootstrap, rounded } from './bootstrap.ts'
+import { calibrationOf } from './calibration.ts'
+import type { ClassResult, MarketResult, Report } from './report-shape.ts'
 
 /** The words of the interface document about what recorded books cannot tell. */
 export const DISCLAIMER =
@@ -20,175 +18,6 @@ export const DISCLAIMER =
 /** What this report adds to them. */
 export const QUEUE_DISCLAIMER =
   'Results of resting orders are models of a queue that nobody recorded. Collateral of all venues is counted one to one.'
-
-/** Results of fills of one kind; money as decimal text. */
-export type ClassResult = { readonly fills: number; readonly pnl: string; readonly fees: string }
-
-/** One market in the report. */
-export type MarketResult = {
-  readonly market: string
-  readonly event: string
-  readonly title: string | null
-  readonly status: string | null
-  readonly fills: number
-  readonly pnl: string
-  readonly fees: string
-  readonly payouts: readonly string[] | null
-  /** Seconds from the first fill until the money was paid; null while it is not. */
-  readonly locked_s: number | null
-  readonly disputes: number
-  readonly late_changes: number
-  readonly observations: number
-  readonly trades: number
-  readonly gaps: number
-  readonly gap_s: number
-  /** The part of the time between first and last row that was observed. */
-  readonly coverage: number
-  /** Whole books between which anything may have happened. */
-  readonly polled: boolean
-  readonly fee_basis: string
-  readonly tick_source: string | null
-  readonly rows: readonly {
-    readonly key: string
-    readonly first_sequence: number
-    readonly last_sequence: number
-    readonly rows: number
-  }[]
-}
-
-/** Everything a run found out, as JSON: money is decimal text, statistics are numbers. */
-export type Report = {
-  readonly format: 'priorbook-backtest/1'
-  readonly status: 'complete' | 'failed'
-  readonly failure: Failure | null
-  readonly disclaimer: readonly string[]
-  readonly notices: readonly string[]
-  readonly run: {
-    readonly strategy: string
-    readonly params: Readonly<Record<string, unknown>>
-    readonly seed: number
-    readonly queue: string
-    readonly latency: unknown
-    readonly gap_policy: string
-    readonly print_lag_us: number
-    readonly near_gap_us: number
-    readonly cash: Readonly<Record<string, string>>
-    readonly assume: unknown
-    readonly from: string
-    readonly to: string
-  }
-  readonly headline: {
-    readonly pnl: string
-    /** Of markets that paid, and of those that are marked at what they could be sold for. */
-    readonly pnl_settled: string
-    readonly pnl_open: string
-    readonly start: string
-    readonly end: string
-    readonly fees: string
-    readonly settlement_fees_and_rounding: string
-    /** From daily pools if they paid per fill; in no other figure. */
-    readonly rebates_apart: string
-    readonly peak_capital: string
-    readonly return_on_peak_capital: number | null
-    readonly mean_capital: string
-    readonly max_drawdown: string
-    readonly volume: string
-  }
-  /** The PnL by queue model where all three were run. Where they differ, no single one is the result. */
-  readonly bracket: {
-    readonly pessimistic: string
-    readonly proportional: string
-    readonly optimistic: string
-    readonly maker_fills: readonly number[]
-    readonly is_one_number: boolean
-  } | null
-  readonly confidence: Confidence
-  readonly orders: {
-    readonly sent: number
-    readonly arrived: number
-    readonly rejected: number
-    readonly reasons: Readonly<Record<string, number>>
-    readonly cancelled: number
-    readonly expired: number
-    readonly with_fills: number
-    readonly filled_whole: number
-    readonly fill_rate_orders: number | null
-    readonly fill_rate_size: number | null
-  }
-  readonly fills: {
-    readonly count: number
-    readonly taker: number
-    readonly maker: number
-    readonly mean_book_age_ms: number | null
-    readonly max_book_age_ms: number
-  }
-  readonly slippage: {
-    /** Ten-thousandths a share beyond the best price and the mid of when the order was sent. */
-    readonly from_touch: number | null
-    readonly from_mid: number | null
-  }
-  readonly markouts: readonly {
-    readonly seconds: number
-    readonly taker: number | null
-    readonly maker: number | null
-    readonly fills: number
-    readonly missing: number
-  }[]
-  readonly evidence: Readonly<Record<Evidence, ClassResult & { readonly meaning: string }>>
-  readonly gaps: {
-    readonly near: ClassResult
-    readonly apart: ClassResult
-    readonly count: number
-    readonly seconds: number
-    readonly orders_cancelled: number
-    readonly orders_refused: number
-    /** The first thousand, in microseconds; `end` is null where it is not known. */
-    readonly spans: readonly {
-      readonly market: string
-      readonly reason: string
-      readonly start: number
-      readonly end: number | null
-    }[]
-  }
-  readonly exposure: {
-    readonly markets_traded: number
-    readonly settled: number
-    readonly open: number
-    readonly void_unpaid: number
-    readonly disputed: number
-    readonly mean_lock_up_s: number | null
-    readonly max_lock_up_s: number | null
-  }
-  readonly calibration: Calibration
-  readonly baselines: readonly Baseline[]
-  readonly coverage: {
-    readonly observations: number
-    readonly trades: number
-    readonly samples: number
-    readonly revisions: number
-    readonly trades_without_side: number
-    readonly observed: number
-    readonly below_floor: readonly string[]
-  }
-  readonly venues: readonly {
-    readonly venue: string
-    readonly start: string
-    readonly cash: string
-    readonly bought: string
-    readonly sold: string
-    readonly fees: string
-    readonly share_fees: string
-    readonly paid_out: string
-    readonly merged: string
-    readonly split: string
-  }[]
-  readonly markets: readonly MarketResult[]
-  readonly equity: readonly (readonly [at: number, equity: number, capital: number])[]
-  readonly settlements: readonly SettlementView[]
-  readonly orders_kept: readonly OrderView[]
-  readonly fills_kept: readonly FillView[]
-  readonly logs: readonly string[]
-}
 
 /** What the report says about the run beside its results. */
 export type ReportOptions = {
