@@ -4,7 +4,9 @@ import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   chunkHash,
+  decodeChunk,
   openChunk,
+  rowsBetween,
   type BookColumns,
   type Chunk,
   type Observation,
@@ -25,7 +27,6 @@ import {
   type ScriptedStore,
 } from './scripted-store.testing.ts'
 import { readContainer } from './tape-container.ts'
-import { decodeChunk, rowsBetween } from './tape-part.ts'
 
 const platform = createNodePlatform()
 let made: ScriptedStore

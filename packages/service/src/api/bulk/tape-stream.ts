@@ -1,17 +1,21 @@
 import { PriorbookError, type Gap } from '@priorbook/sdk/domain'
 import {
+  decodeChunk,
+  encodePart,
   openChunk,
+  rowsBetween,
   SampleColumns,
   TradeColumns,
   type BookRun,
   type ChunkHeader,
   type ChunkKind,
+  type Maker,
+  type StreamRows,
   type TapePlatform,
 } from '@priorbook/sdk/tape'
 import type { Store } from '../../store/store.ts'
 import type { BulkScope } from './scope.ts'
 import type { SeriesFacts } from './tally.ts'
-import { decodeChunk, encodePart, rowsBetween, type Maker, type StreamRows } from './tape-part.ts'
 
 /** The stored chunks of one stream of a download, and what of it is damaged. */
 export type TapePiece =

@@ -1,22 +1,12 @@
-import {
-  applyRows,
-  BookColumns,
-  BookDecoder,
-  BookEncoder,
-  decodeSamples,
-  decodeTrades,
-  encodeSamples,
-  encodeTrades,
-  Ladder,
-  loadBase,
-  NO_HASH,
-  SampleColumns,
-  TradeColumns,
-  type Chunk,
-  type ChunkHeader,
-  type ChunkIdentity,
-  type TapePlatform,
-} from '@priorbook/sdk/tape'
+import { BookDecoder, BookEncoder } from './book-codec.ts'
+import { NO_HASH, type Chunk, type ChunkHeader } from './chunk.ts'
+import type { ChunkIdentity } from './book-codec.ts'
+import { BookColumns, SampleColumns, TradeColumns } from './columns.ts'
+import { Ladder } from './ladder.ts'
+import type { TapePlatform } from './platform.ts'
+import { applyRows, loadBase } from './run.ts'
+import { decodeSamples, encodeSamples } from './sample-codec.ts'
+import { decodeTrades, encodeTrades } from './trade-codec.ts'
 
 /** Who made rows: what a chunk says that its rows do not. */
 export type Maker = Pick<ChunkHeader, 'origin' | 'recorder' | 'normalizer'>
