@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -7,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { importRecordings } from '../packages/service/src/recorder/import.ts'
 import { findRecordings } from '../packages/service/src/recorder/recording.ts'
 import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.ts'
+import { familyRssMb, stopChild } from './lib/child.ts'
 import type { LoadJob, LoadResult } from './lib/http-load.ts'
 import { planSeed } from './lib/plan.ts'
 import { createRandom } from './lib/random.ts'
@@ -52,7 +52,7 @@ export function benchApi(): Promise<Record<string, unknown>> {
       await reachable(PORT, key)
       return await measure(server, markets, key, folder)
     } finally {
-      await stop(server)
+      await stopChild(server)
     }
   })
 }
@@ -124,7 +124,7 @@ async function measure(
     small_pages_per_s: RATE,
     p99_idle_ms: round(idle.p99Ms),
     p99_busy_ms: round(busy[0].p99Ms),
-    rss_mb: round(rssMb(server)),
+    rss_mb: round(familyRssMb(server)),
   }
 }
 
@@ -205,7 +205,7 @@ async function besides<T>(folder: string, work: () => Promise<T>): Promise<T> {
     await firstLine(recorder)
     return await work()
   } finally {
-    await stop(recorder)
+    await stopChild(recorder)
   }
 }
 
@@ -228,7 +228,7 @@ async function loadBare(
     })
     return { latest: await load(job('/latest')), page: await load(job('/page')) }
   } finally {
-    await Promise.all(servers.map(stop))
+    await Promise.all(servers.map(stopChild))
   }
 }
 
@@ -261,21 +261,6 @@ async function reachable(port: number, key: string): Promise<void> {
   throw new Error('the server does not answer')
 }
 
-// The largest process of the server's family.
-function rssMb(server: ChildProcess): number {
-  const pids = [server.pid!, ...childrenOf(server.pid!)]
-  const sizes = pids.map((pid) => {
-    const text = readFileSync(`/proc/${pid}/status`, 'utf8')
-    return Number(/VmRSS:\s+(\d+)/.exec(text)?.[1] ?? 0) / 1024
-  })
-  return Math.max(...sizes)
-}
-
-function childrenOf(pid: number): number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return text.split(' ').filter(Boolean).map(Number)
-}
-
 function start(file: string, args: readonly string[]): ChildProcess {
   return spawn(process.execPath, [file, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -290,18 +275,6 @@ function firstLine(child: ChildProcess): Promise<string> {
     child.once('exit', (code) => {
       if (code !== 0) reject(new Error(`a child ended with ${code}`))
     })
-  })
-}
-
-function stop(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (child.exitCode !== null) {
-      resolve()
-      return
-    }
-    child.once('exit', () => resolve())
-    child.stdin!.end()
-    child.kill('SIGTERM')
   })
 }
 

@@ -1,9 +1,9 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.ts'
+import { familyRssMb, stopChild } from './lib/child.ts'
 import { FED_MARKET, LiveFeed } from './lib/live-feed.ts'
 import { withScratch } from './lib/scratch.ts'
 import type { ReadersRequest } from './lib/socket-readers-child.ts'
@@ -51,7 +51,7 @@ export function benchLive(): Promise<Record<string, unknown>> {
       const [port, barePort] = await Promise.all([portOf(server), said(bare)])
       const at = { port, key }
       const fanOut = await measureFanOut(feed, at, bare, barePort as number)
-      const idleRss = rssMb(server)
+      const idleRss = familyRssMb(server)
       const times: ReaderTimes[] = []
       for (let round = 0; round < ROUNDS; round++) {
         times.push(await measureTimes(feed, at, SUBSCRIBERS, RATE, 0))
@@ -75,12 +75,12 @@ export function benchLive(): Promise<Record<string, unknown>> {
         stalled_resyncs: stalled.fate?.resyncs ?? 0,
         replay_rows_per_s: Math.round(replayed),
         replay_changes_per_s: Math.round(changes),
-        rss_mb: round(rssMb(server)),
+        rss_mb: round(familyRssMb(server)),
         rss_after_fanout_mb: round(idleRss),
       }
     } finally {
       bare.kill()
-      await stop(server)
+      await stopChild(server)
       await store.close()
     }
   })
@@ -328,30 +328,6 @@ function portOf(server: ChildProcess): Promise<number> {
 
 function said(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve) => child.once('message', resolve))
-}
-
-function stop(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (child.exitCode !== null) {
-      resolve()
-      return
-    }
-    child.once('exit', () => resolve())
-    child.stdin!.end()
-    child.kill('SIGTERM')
-  })
-}
-
-// The largest process of the server's family.
-function rssMb(server: ChildProcess): number {
-  const pid = server.pid!
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  const pids = [pid, ...children.split(' ').filter(Boolean).map(Number)]
-  const sizes = pids.map((one) => {
-    const text = readFileSync(`/proc/${one}/status`, 'utf8')
-    return Number(/VmRSS:\s+(\d+)/.exec(text)?.[1] ?? 0) / 1024
-  })
-  return Math.max(...sizes)
 }
 
 function median(values: readonly number[]): number {

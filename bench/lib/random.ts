@@ -1,3 +1,5 @@
+import { createSfc32 } from '../../packages/sdk/src/backtest/random.ts'
+
 /** A seeded source of random numbers: the same seed gives the same benchmark on every machine. */
 export interface Random {
   /** A number in [0, 1) with 32 random bits. */
@@ -14,24 +16,9 @@ export interface Random {
   geometric(mean: number): number
 }
 
-/** Builds an sfc32 generator (PractRand, public domain) from one integer seed. */
+/** Builds a source of random numbers from one integer seed. */
 export function createRandom(seed: number): Random {
-  let a = 0x9e3779b9
-  let b = 0x243f6a88
-  let c = seed | 0
-  let counter = 1
-
-  const next = (): number => {
-    const sum = (((a + b) | 0) + counter) | 0
-    counter = (counter + 1) | 0
-    a = b ^ (b >>> 9)
-    b = (c + (c << 3)) | 0
-    c = (((c << 21) | (c >>> 11)) + sum) | 0
-    return sum >>> 0
-  }
-  // sfc32 needs some rounds until a small seed has reached every bit of the state.
-  for (let round = 0; round < 20; round++) next()
-
+  const next = createSfc32(seed)
   const float = (): number => next() / 4294967296
   // Ranges of microseconds are wider than 32 bits, so two draws make one 53-bit number.
   const float53 = (): number => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992

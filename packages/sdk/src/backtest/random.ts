@@ -6,8 +6,17 @@ export interface Random {
   below(limit: number): number
 }
 
-/** Builds an sfc32 generator (PractRand, public domain) from a seed and the name of its use. */
+/** Builds a source of random numbers from a seed and the name of its use. */
 export function createRandom(seed: number, use = ''): Random {
+  const next = createSfc32(seed, use)
+  return {
+    float: () => next() / 4294967296,
+    below: (limit) => Math.floor((next() / 4294967296) * limit),
+  }
+}
+
+/** An sfc32 generator (PractRand, public domain): 32 random bits a call. */
+export function createSfc32(seed: number, use = ''): () => number {
   let a = 0x9e3779b9
   let b = 0x243f6a88
   let c = seed | 0
@@ -26,8 +35,5 @@ export function createRandom(seed: number, use = ''): Random {
   }
   // sfc32 needs some rounds until a small seed has reached every bit of the state.
   for (let round = 0; round < 20; round++) next()
-  return {
-    float: () => next() / 4294967296,
-    below: (limit) => Math.floor((next() / 4294967296) * limit),
-  }
+  return next
 }

@@ -8,6 +8,7 @@ import {
   type VenueId,
 } from '../domain/index.ts'
 import { MONEY_ONE, PRICE_DECIMALS, PRICE_ONE } from './money.ts'
+import { nativeField, nativeUnits } from './native-value.ts'
 
 /** Prices from `from` up to `to` go in steps, all in ten-thousandths. */
 export type TickRange = { readonly from: number; readonly to: number; readonly step: number }
@@ -35,8 +36,9 @@ export function rulesOf(record: MarketRecord): VenueRules | undefined {
   const { venue, native } = record
   switch (venue) {
     case 'venuea': {
-      const places = number(
-        field(native['market'], 'decimalPrecision') ?? field(native['topic'], 'decimalPrecision'),
+      const places = nativeUnits(
+        nativeField(native['market'], 'decimalPrecision') ??
+          nativeField(native['topic'], 'decimalPrecision'),
         0,
       )
       if (places === undefined || places > PRICE_DECIMALS) return undefined
@@ -47,9 +49,9 @@ export function rulesOf(record: MarketRecord): VenueRules | undefined {
       }
     }
     case 'venueb': {
-      const ticks = priceRanges(field(native['market'], 'price_ranges'))
+      const ticks = priceRanges(nativeField(native['market'], 'price_ranges'))
       if (ticks === undefined) return undefined
-      const whole = field(native['market'], 'fractional_trading_enabled') === false
+      const whole = nativeField(native['market'], 'fractional_trading_enabled') === false
       const contract = POW10[VENUES.venueb.sizeDecimals]!
       return {
         ...VENUE_RULES.venueb,
@@ -60,15 +62,15 @@ export function rulesOf(record: MarketRecord): VenueRules | undefined {
     }
     case 'venuec': {
       const said = native['gamma'] ?? native['new_market'] ?? native['clob']
-      const tick = number(
-        field(said, 'orderPriceMinTickSize') ??
-          field(said, 'order_price_min_tick_size') ??
-          field(said, 'minimum_tick_size'),
+      const tick = nativeUnits(
+        nativeField(said, 'orderPriceMinTickSize') ??
+          nativeField(said, 'order_price_min_tick_size') ??
+          nativeField(said, 'minimum_tick_size'),
         PRICE_DECIMALS,
       )
       if (tick === undefined || tick === 0) return undefined
-      const least = number(
-        field(said, 'orderMinSize') ?? field(said, 'minimum_order_size'),
+      const least = nativeUnits(
+        nativeField(said, 'orderMinSize') ?? nativeField(said, 'minimum_order_size'),
         VENUES.venuec.sizeDecimals,
       )
       return {
@@ -119,26 +121,11 @@ function priceRanges(value: Json | undefined): TickRange[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined
   const ranges: TickRange[] = []
   for (const range of value as readonly Json[]) {
-    const from = number(field(range, 'start'), PRICE_DECIMALS)
-    const to = number(field(range, 'end'), PRICE_DECIMALS)
-    const step = number(field(range, 'step'), PRICE_DECIMALS)
+    const from = nativeUnits(nativeField(range, 'start'), PRICE_DECIMALS)
+    const to = nativeUnits(nativeField(range, 'end'), PRICE_DECIMALS)
+    const step = nativeUnits(nativeField(range, 'step'), PRICE_DECIMALS)
     if (from === undefined || to === undefined || step === undefined || step <= 0) return undefined
     ranges.push({ from, to, step })
   }
   return ranges
-}
-
-function field(value: Json | undefined, name: string): Json | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  return (value as { readonly [key: string]: Json })[name] ?? undefined
-}
-
-function number(value: Json | undefined, decimals: number): number | undefined {
-  if (typeof value !== 'string' && typeof value !== 'number') return undefined
-  try {
-    const units = parseScaled(decimalText(value), decimals)
-    return units < 0 ? undefined : units
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,4 @@
-import type { GapJson, MarketJson, TimeJson } from '../wire/index.ts'
+import type { GapJson, MarketJson, ReceiptJson, TimeJson } from '../wire/index.ts'
 import { PriorbookClientError } from './errors.ts'
 import type { JsonAnswer } from './http.ts'
 
@@ -7,16 +7,6 @@ export type NoticeJson = {
   readonly code: string
   readonly message: string
   readonly [more: string]: unknown
-}
-
-/** What the last page of a walk says of all its rows. */
-export type ReceiptJson = {
-  readonly rows: number
-  readonly first_id: string | null
-  readonly last_id: string | null
-  /** SHA-256 of the row ids in the order of the walk, each followed by a line feed. */
-  readonly sha256: string
-  readonly gaps: number
 }
 
 /** What stands beside the data of every answer. */

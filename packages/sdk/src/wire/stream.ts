@@ -71,8 +71,8 @@ export type StreamRequest =
   | { readonly op: 'stop'; readonly id: string }
   | { readonly op: 'ping'; readonly nonce?: string }
 
-/** The changed levels of a row, as the route `/changes` gives them; size 0: the level went. */
-export type StreamChangesRow = {
+/** What rows of books begin with, whole or changed. */
+export type StreamRowHead = {
   readonly id: string
   readonly venue: VenueId
   readonly market_id: string
@@ -80,6 +80,10 @@ export type StreamChangesRow = {
   readonly received_time: TimeJson
   readonly source_time: TimeJson | null
   readonly sequence: number
+}
+
+/** The changed levels of a row, as the route `/changes` gives them; size 0: the level went. */
+export type StreamChangesRow = StreamRowHead & {
   readonly changes: {
     readonly side: readonly ('bid' | 'ask')[]
     readonly price: readonly (number | string)[]
@@ -95,14 +99,7 @@ export type StreamLadder = {
 }
 
 /** A whole book, as every route gives it. */
-export type StreamBookRow = {
-  readonly id: string
-  readonly venue: VenueId
-  readonly market_id: string
-  readonly token_id: string | null
-  readonly received_time: TimeJson
-  readonly source_time: TimeJson | null
-  readonly sequence: number
+export type StreamBookRow = StreamRowHead & {
   readonly bids: StreamLadder
   readonly asks: StreamLadder
   readonly [more: string]: unknown
@@ -141,14 +138,14 @@ export type StreamMessage =
       readonly instruments: number
     }
   | { readonly type: 'unsubscribed'; readonly id: string }
-  | {
+  | ({
       /** The first row of an instrument, or the first after a resync. */
       readonly type: 'snapshot'
       readonly key: string
       readonly sequence: number
       readonly previous_sequence: number | null
       readonly row: StreamBookRow
-    }
+    } & OfReplay)
   | ({
       readonly type: 'update'
       readonly key: string
@@ -156,12 +153,6 @@ export type StreamMessage =
       readonly previous_sequence: number
       readonly row: StreamBookRow | StreamChangesRow
     } & OfReplay)
-  | ({ readonly type: 'snapshot'; readonly replay: string } & {
-      readonly key: string
-      readonly sequence: number
-      readonly previous_sequence: number | null
-      readonly row: StreamBookRow
-    })
   | ({
       readonly type: 'trade'
       readonly key: string

@@ -5,6 +5,7 @@ import { createPanel } from '../app/panel.ts'
 import { toTrouble, type Trouble } from '../app/trouble.ts'
 import { useLoad } from '../app/use-load.ts'
 import { printBytes, printCount } from '../model/decimal.ts'
+import { Facts } from '../ui/facts.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { TroubleNote } from '../ui/trouble-note.tsx'
 
@@ -117,14 +118,7 @@ function KeyFacts() {
   return (
     <>
       <PanelBox title="What it allows" calls={panel.calls}>
-        <dl class="facts wide-facts">
-          {facts.map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
+        <Facts class="facts wide-facts" facts={facts} />
         <div class="rates">
           {limits.rates.length === 0 && <p class="quiet">No rate limit.</p>}
           {limits.rates.map((rate) => (

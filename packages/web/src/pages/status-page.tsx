@@ -5,6 +5,7 @@ import { createPanel } from '../app/panel.ts'
 import { useLoad } from '../app/use-load.ts'
 import { printCount } from '../model/decimal.ts'
 import { microsOf, printSeconds, printSpan } from '../model/time.ts'
+import { Facts } from '../ui/facts.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
 import { StatusWord, VENUE_NAMES, VenueTag } from '../ui/words.tsx'
@@ -69,16 +70,7 @@ function Lag({ status }: { readonly status: StatusJson }) {
     ['Quarantined', printCount(quarantined)],
     ['Disk', recorder.disk_full ? '▲ full: nothing is kept' : 'has space'],
   ]
-  return (
-    <dl class="big-facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
+  return <Facts class="big-facts" facts={facts} />
 }
 
 const HEADS = [

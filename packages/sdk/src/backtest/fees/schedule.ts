@@ -1,10 +1,5 @@
-import {
-  decimalText,
-  parseScaled,
-  type Json,
-  type MarketRecord,
-  type VenueId,
-} from '../../domain/index.ts'
+import type { MarketRecord, VenueId } from '../../domain/index.ts'
+import { nativeField, nativeUnits } from '../native-value.ts'
 import { tableRow } from './table.ts'
 
 /** Rates are whole millionths: 70,000 is 0.07. */
@@ -87,8 +82,10 @@ export function scheduleOf(
 function archived({ venue, native }: MarketRecord): FeeSchedule | undefined {
   switch (venue) {
     case 'venuea': {
-      const said = ['market', 'topic', 'category'].map((name) => field(native[name], 'feeRateBps'))
-      const bps = scaled(
+      const said = ['market', 'topic', 'category'].map((name) =>
+        nativeField(native[name], 'feeRateBps'),
+      )
+      const bps = nativeUnits(
         said.find((value) => value !== undefined),
         0,
       )
@@ -96,8 +93,11 @@ function archived({ venue, native }: MarketRecord): FeeSchedule | undefined {
       return market({ kind: 'shares', bps }, 'feeRateBps of the market record')
     }
     case 'venueb': {
-      const type = field(native['series'], 'fee_type')
-      const multiplier = scaled(field(native['series'], 'fee_multiplier') ?? 1, RATE_DECIMALS)
+      const type = nativeField(native['series'], 'fee_type')
+      const multiplier = nativeUnits(
+        nativeField(native['series'], 'fee_multiplier') ?? 1,
+        RATE_DECIMALS,
+      )
       if (type === undefined || multiplier === undefined) return undefined
       const rate = (base: number): number => Math.round((base * multiplier) / 10 ** RATE_DECIMALS)
       if (type === 'quadratic' || type === 'quadratic_with_maker_fees') {
@@ -109,15 +109,16 @@ function archived({ venue, native }: MarketRecord): FeeSchedule | undefined {
     }
     case 'venuec': {
       const said = native['gamma'] ?? native['new_market']
-      const enabled = field(said, 'feesEnabled') ?? field(said, 'fees_enabled')
+      const enabled = nativeField(said, 'feesEnabled') ?? nativeField(said, 'fees_enabled')
       if (enabled === false) return market({ kind: 'none' }, 'feesEnabled of the market record')
-      const schedule = field(said, 'feeSchedule') ?? field(said, 'fee_schedule')
-      const rate = scaled(field(schedule, 'rate'), RATE_DECIMALS)
-      const exponent = scaled(field(schedule, 'exponent') ?? 1, 0)
+      const schedule = nativeField(said, 'feeSchedule') ?? nativeField(said, 'fee_schedule')
+      const rate = nativeUnits(nativeField(schedule, 'rate'), RATE_DECIMALS)
+      const exponent = nativeUnits(nativeField(schedule, 'exponent') ?? 1, 0)
       if (rate === undefined || exponent === undefined || exponent > 4) return undefined
-      const rebate = field(schedule, 'rebateRate') ?? field(schedule, 'rebate_rate') ?? 0
+      const rebate =
+        nativeField(schedule, 'rebateRate') ?? nativeField(schedule, 'rebate_rate') ?? 0
       return market(
-        { kind: 'curve', rate, exponent, rebate: scaled(rebate, RATE_DECIMALS) ?? 0 },
+        { kind: 'curve', rate, exponent, rebate: nativeUnits(rebate, RATE_DECIMALS) ?? 0 },
         'feeSchedule of the market record',
       )
     }
@@ -126,20 +127,4 @@ function archived({ venue, native }: MarketRecord): FeeSchedule | undefined {
 
 function market(formula: FeeFormula, source: string): FeeSchedule {
   return { formula, basis: 'market', source }
-}
-
-function field(value: Json | undefined, name: string): Json | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  return (value as { readonly [key: string]: Json })[name] ?? undefined
-}
-
-// A number that does not fit is as good as none: the run asks what to assume.
-function scaled(value: Json | undefined, decimals: number): number | undefined {
-  if (typeof value !== 'string' && typeof value !== 'number') return undefined
-  try {
-    const units = parseScaled(decimalText(value), decimals)
-    return units < 0 ? undefined : units
-  } catch {
-    return undefined
-  }
 }

@@ -1,7 +1,7 @@
 import type { Gap } from '@priorbook/sdk/domain'
+import type { ReceiptJson } from '@priorbook/sdk/wire'
 import type { Notice } from '../kit/index.ts'
 import type { PagePart } from './page-rows.ts'
-import type { ReceiptJson } from './receipt.ts'
 
 /**
  * A page as lines: rows and gaps in the order of the walk, then notices, and at the end of the walk the

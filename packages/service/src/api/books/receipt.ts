@@ -1,15 +1,4 @@
-import { RunningSha256 } from '@priorbook/sdk/wire'
-
-/** Proves to a client that it got every row of a walk, and nothing else. */
-export type ReceiptJson = {
-  readonly rows: number
-  readonly first_id: string | null
-  readonly last_id: string | null
-  /** SHA-256 of the row ids in the order of the walk, each followed by a line feed. */
-  readonly sha256: string
-  /** How many gaps the pages listed. */
-  readonly gaps: number
-}
+import { RunningSha256, type ReceiptJson } from '@priorbook/sdk/wire'
 
 const encoder = new TextEncoder()
 const LINE_FEED = 10

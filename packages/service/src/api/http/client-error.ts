@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { Problem, PROBLEMS } from '@priorbook/sdk/wire'
-import { toProblemBody } from './problem-body.ts'
+import { Problem } from '@priorbook/sdk/wire'
+import { toProblemResponse } from './problem-response.ts'
 
 const MAX_ADDRESS = 8192
 
@@ -20,21 +20,7 @@ export function createClientErrorHandler(
     const problem = toProblem(error)
     const requestId = nextRequestId()
     onRefused(problem, requestId)
-    const body = toProblemBody(problem, requestId)
-    const { status } = PROBLEMS[problem.code]
-    socket.end(
-      [
-        `HTTP/1.1 ${status} ${problem.code}`,
-        'Content-Type: application/problem+json',
-        `Content-Length: ${Buffer.byteLength(body)}`,
-        'Cache-Control: no-store',
-        'X-Content-Type-Options: nosniff',
-        `X-Request-Id: ${requestId}`,
-        'Connection: close',
-        '',
-        body,
-      ].join('\r\n'),
-    )
+    socket.end(toProblemResponse(problem, requestId))
     // A client that goes on sending must not keep the socket.
     setTimeout(() => socket.destroy(), 1000).unref()
   }

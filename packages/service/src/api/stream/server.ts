@@ -2,20 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import {
-  Problem,
-  PROBLEMS,
-  STREAM_KEY_PROTOCOL,
-  STREAM_PATH,
-  STREAM_PROTOCOL,
-} from '@priorbook/sdk/wire'
+import { Problem, STREAM_KEY_PROTOCOL, STREAM_PATH, STREAM_PROTOCOL } from '@priorbook/sdk/wire'
 import { WebSocketServer } from 'ws'
 import { Hub, type SubscriberLimits } from '../../live/index.ts'
 import type { Store } from '../../store/store.ts'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { redactKeys } from '../auth/key-text.ts'
-import { toProblem, toProblemBody } from '../http/problem-body.ts'
+import { toProblem } from '../http/problem-body.ts'
+import { toProblemResponse } from '../http/problem-response.ts'
 import type { RequestLog } from '../http/request-log.ts'
 import { instrumentOf, type ApiContext, type MarketInstrument } from '../kit/index.ts'
 import { ROW_TEXT, type RowStyle } from './row-text.ts'
@@ -137,7 +132,7 @@ export function createStreamServer(options: StreamOptions): StreamServer {
     const refuse = (problem: Problem): void => {
       const id = options.nextId()
       log?.info({ id, code: problem.code }, 'no stream')
-      answer(socket, problem, id)
+      socket.end(toProblemResponse(problem, id))
     }
     if (isClosing) {
       socket.destroy()
@@ -228,25 +223,4 @@ function keyOf(request: IncomingMessage): string | undefined {
 function pathOf({ url = '' }: IncomingMessage): string {
   const end = url.indexOf('?')
   return end === -1 ? url : url.slice(0, end)
-}
-
-function answer(socket: Duplex, problem: Problem, requestId: string): void {
-  const body = toProblemBody(problem, requestId)
-  const { status } = PROBLEMS[problem.code]
-  const { retryAfter } = problem.fields
-  socket.end(
-    [
-      `HTTP/1.1 ${status} ${problem.code}`,
-      'Content-Type: application/problem+json',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      'Cache-Control: no-store',
-      'X-Content-Type-Options: nosniff',
-      `X-Request-Id: ${requestId}`,
-      ...(status === 401 ? ['WWW-Authenticate: Bearer'] : []),
-      ...(retryAfter === undefined ? [] : [`Retry-After: ${retryAfter}`]),
-      'Connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  )
 }
