@@ -70,6 +70,14 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
   const http = createServer({ keepAlive: true }, (request, response) => {
     void readBody(request).then((body) => serve(toRequest(request, body), response))
   })
+  const answered = new WeakMap<Socket, string>()
+  http.on('connection', (socket: Socket) => {
+    // A socket that is closed with unread bytes in it is reset, one that was read to its end is not.
+    socket.on('close', (isReset) => {
+      const request = answered.get(socket)
+      if (isReset && request !== undefined) truth.note({ type: 'untaken', venue, request })
+    })
+  })
   http.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     upgrade(request, socket, head)
   })
@@ -120,6 +128,7 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
         ...headers,
         date: new Date(world.now(venue)).toUTCString(),
       })
+      if (response.socket !== null) answered.set(response.socket, id)
       response.end(body)
     }
     if (slow === undefined) reply()

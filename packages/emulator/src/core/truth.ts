@@ -47,6 +47,8 @@ export type TruthEvent =
       readonly hash?: string
       readonly payloads: readonly Payload[]
     }
+  /** The client broke off with this answer unread in its socket: it never took it. */
+  | { readonly type: 'untaken'; readonly venue: VenueId; readonly request: string }
   | {
       readonly type: 'connection'
       readonly venue: VenueId

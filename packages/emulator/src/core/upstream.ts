@@ -106,6 +106,10 @@ export type Payload =
       readonly key: string
       readonly book: Book
       readonly seq?: number
+      /** The venue's time that it names, in milliseconds, where nothing else tells the order. */
+      readonly time?: number
+      /** What a change names where it names new sizes: the levels in the terms of `book`. */
+      readonly levels?: readonly (Level & { readonly side: 'bid' | 'ask' })[]
     }
   | { readonly kind: 'trade'; readonly key: string; readonly id: string; readonly fill: Fill }
   | {

@@ -1,3 +1,5 @@
+import { connect as dial } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { startEmulator, type Emulator } from '../emulator.ts'
@@ -266,3 +268,23 @@ describe('faults of answers', () => {
 async function until(test: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await test())) await new Promise((resolve) => setTimeout(resolve, 10))
 }
+
+describe('answers', () => {
+  it('that a client did not take are told', async () => {
+    const of = (type: 'answer' | 'untaken'): TruthEntry[] =>
+      emulator.truth.entries.filter((entry) => entry.type === type)
+    const before = of('answer').length
+    const { hostname, port, pathname } = new URL(address.rest)
+    const socket = dial(Number(port), hostname)
+    socket.pause()
+    socket.write(`GET ${pathname}/markets?status=open HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`)
+    while (of('answer').length === before) await pause(5)
+    // Its bytes lie in the socket of the client, which goes away without a look at them.
+    await pause(50)
+    socket.destroy()
+    while (of('untaken').length === 0) await pause(5)
+    const [answer, untaken] = [of('answer').at(-1), of('untaken')[0]] as { request: string }[]
+    expect(untaken!.request).toBe(answer!.request)
+    expect(of('untaken')).toHaveLength(1)
+  })
+})

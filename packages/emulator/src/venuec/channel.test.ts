@@ -97,8 +97,20 @@ describe('the market channel', () => {
     venue.world.change(own, [{ side: 'ask', price: 5_250, size: 648_100_000 }])
     const [payloads] = wire.sent.map((frame) => frame.payloads)
     expect(payloads).toEqual([
-      { kind: 'change', key: up, book: own.book },
-      { kind: 'change', key: down, book: mirrored(own.book) },
+      {
+        kind: 'change',
+        key: up,
+        book: own.book,
+        time: venue.world.at,
+        levels: [{ side: 'ask', price: 5_250, size: 648_100_000 }],
+      },
+      {
+        kind: 'change',
+        key: down,
+        book: mirrored(own.book),
+        time: venue.world.at,
+        levels: [{ side: 'bid', price: 4_750, size: 648_100_000 }],
+      },
     ])
     const [frame] = wire.take() as [Frame]
     expect(frame).toMatchObject({ event_type: 'price_change', timestamp: String(venue.world.at) })

@@ -45,13 +45,14 @@ export function createChannel({ world, conditions, memory, readBooks }: ChannelP
   const clients = new Set<Client>()
   const bests = new WeakMap<Condition, readonly [string, string]>()
 
-  function full(condition: Condition, index: 0 | 1): Payload {
-    return { kind: 'full', key: condition.tokens[index], book: readBooks(condition)[index].book }
+  function full(condition: Condition, index: 0 | 1, time: number): Payload {
+    const { book } = readBooks(condition)[index]
+    return { kind: 'full', key: condition.tokens[index], book, time }
   }
 
   function sendBook({ wire }: Client, condition: Condition, index: 0 | 1, at: number): void {
     const frame = toBookFrame(condition, index, readBooks, at)
-    wire.send(JSON.stringify(frame), [full(condition, index)])
+    wire.send(JSON.stringify(frame), [full(condition, index, at)])
   }
 
   /** All books to start from in one frame; what has no book is left out without a word. */
@@ -62,8 +63,9 @@ export function createChannel({ world, conditions, memory, readBooks }: ChannelP
       const found = conditions.byToken(token)
       if (found === undefined || !memory.hasBook(found.condition.proposition)) continue
       const { condition, index } = found
-      frames.push(toBookFrame(condition, index, readBooks, memory.changedAt(condition.proposition)))
-      payloads.push(full(condition, index))
+      const at = memory.changedAt(condition.proposition)
+      frames.push(toBookFrame(condition, index, readBooks, at))
+      payloads.push(full(condition, index, at))
     }
     wire.send(JSON.stringify(frames), payloads.length === 0 ? undefined : payloads)
   }
@@ -121,6 +123,8 @@ export function createChannel({ world, conditions, memory, readBooks }: ChannelP
       kind: 'change',
       key: condition.tokens[index],
       book: books[index].book,
+      time: event.at,
+      levels: event.levels.map((level) => levelOf(level, index)),
     }))
     wire.send(JSON.stringify(toPriceChangeFrame(condition, event, books, wanted)), payloads)
   }
@@ -219,6 +223,15 @@ export function createChannel({ world, conditions, memory, readBooks }: ChannelP
       }
     },
   }
+}
+
+// A bid for one token is an offer of the other.
+function levelOf(
+  { side, price, size }: BookEvent['levels'][number],
+  index: 0 | 1,
+): { readonly side: 'bid' | 'ask'; readonly price: number; readonly size: number } {
+  if (index === 0) return { side, price, size }
+  return { side: side === 'bid' ? 'ask' : 'bid', price: complementOf(price), size }
 }
 
 function bestsOf({ bestBid, bestAsk }: TokenBook): string {

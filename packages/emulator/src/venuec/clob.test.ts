@@ -29,8 +29,8 @@ describe('the order books over REST', () => {
     const books = answers.map(({ value }) => value as WireBook)
     expect(books.map(bookIn)).toEqual([market.book, mirrored(market.book)])
     expect(answers.map(({ payloads }) => payloads)).toEqual([
-      [{ kind: 'full', key: up, book: market.book }],
-      [{ kind: 'full', key: down, book: mirrored(market.book) }],
+      [{ kind: 'full', key: up, book: market.book, time: Number(books[0]!.timestamp) }],
+      [{ kind: 'full', key: down, book: mirrored(market.book), time: Number(books[1]!.timestamp) }],
     ])
     expect(books[0]).toMatchObject({
       timestamp: String(venue.world.at),

@@ -35,7 +35,8 @@ export function createClob(parts: ClobParts): (request: UpstreamRequest) => Upst
   function bookOf({ condition, index }: TokenPlace): { body: object; payload: Payload } {
     const { book } = readBooks(condition)[index]
     const body = toRestBook(condition, index, readBooks, memory)
-    return { body, payload: { kind: 'full', key: condition.tokens[index], book } }
+    const time = memory.changedAt(condition.proposition)
+    return { body, payload: { kind: 'full', key: condition.tokens[index], book, time } }
   }
 
   function book(query: URLSearchParams): UpstreamAnswer {
