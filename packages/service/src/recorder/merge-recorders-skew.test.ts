@@ -195,6 +195,7 @@ describe('recorders that hear the venue at different times', () => {
       { at: 20, source: 10, kind: 'change' },
       { at: 22, source: 12, kind: 'change' },
       { at: 30, source: 20, kind: 'change' },
+      { at: 209, source: 199, kind: 'change' },
       { at: 210, source: 199, kind: 'full' },
     ])
     const report = await merge(target, first, late)
@@ -205,7 +206,7 @@ describe('recorders that hear the venue at different times', () => {
       '30: 0.4×21 | 0.6×1',
       '200: 0.4×200 | 0.6×1',
     ])
-    expect(report.books).toMatchObject({ observations: 5, filled: 1, repeated: 3 })
+    expect(report.books).toMatchObject({ observations: 5, filled: 1, repeated: 4 })
     expect(await gapsOf(target, 'venuec', UP)).toEqual(['recorder_down 210–'])
   })
 })

@@ -21,6 +21,7 @@ import {
 } from '@priorbook/sdk/tape'
 import { toEpoch } from './channel.ts'
 import { SilenceWatch } from './silence.ts'
+import { isTradeWork, noteLevels, type LevelsBefore } from './trade-work.ts'
 
 /** What a track remembers of a stored observation. */
 export type Mark = {
@@ -205,13 +206,15 @@ export class Track {
     const wasOpen = this.assembler.open
     const before = this.last
     if (this.gap !== undefined) this.assembler.markGap()
+    // Only of venue C a full book among changes says something about them.
+    const isJudged = wasOpen && before !== undefined && this.instrument.venue === 'venuec'
+    const levels = isJudged ? noteLevels(this.assembler.ladder) : undefined
     const taken = this.assembler.take(event, channel)
     if ('violation' in taken) return this.refuse(taken, event, gaps)
     const isHealing =
-      wasOpen &&
-      before !== undefined &&
+      levels !== undefined &&
       taken.keys.length > 0 &&
-      this.judgeHealed(event, taken, channel, before, gaps)
+      this.judgeHealed(event, taken, channel, before!, levels, gaps)
     const observed = isHealing ? { ...taken, flags: taken.flags | FLAGS.after_gap } : taken
     return this.accept(observed, channel, gaps)
   }
@@ -291,30 +294,24 @@ export class Track {
     return age <= REORDER_MICROS
   }
 
-  // A full book that differs from ours. A trade takes the best levels, so differences up to the new
-  // best prices are its work; any deeper one, and any in an answer, means that messages were lost.
+  // A full book that differs from ours. It comes with every trade, so what a trade can do is its work;
+  // any other difference, and any in an answer, means that messages were lost.
   private judgeHealed(
     event: BookSnapshot,
     taken: Observation,
     channel: number,
     before: Mark,
+    levels: LevelsBefore,
     gaps: Gap[],
   ): boolean {
-    if (this.instrument.venue !== 'venuec') return false
     const isNewer = taken.source !== ABSENT && taken.source > before.source
     let reason: GapReason | undefined
     if (channel === ABSENT) reason = isNewer ? 'venue_silent' : 'sequence_break'
-    else if (taken.keys.some((key) => this.isDeep(key))) reason = 'sequence_break'
+    else if (!isTradeWork(levels, this.assembler.ladder, taken.keys)) reason = 'sequence_break'
     if (reason === undefined) return false
     const gap = this.gapFrom(reason, event, undefined, reason === 'sequence_break')
     gaps.push(endGap(gap, taken.received, taken.source, taken.journal))
     return true
-  }
-
-  private isDeep(key: number): boolean {
-    const { ladder } = this.assembler
-    const ticks = key >>> 1
-    return (key & 1) === 0 ? ticks < ladder.bestBid : ticks > ladder.bestAsk
   }
 
   private agrees(claims: NonNullable<BookChange['claims']>): boolean {

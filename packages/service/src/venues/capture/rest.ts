@@ -15,6 +15,8 @@ export type RestCall = {
   readonly urgent?: boolean
   /** False for answers that are no data (limits, time): they are not journaled. */
   readonly keep?: boolean
+  /** Asked when a good answer is there: why it must not count any more, if so. It is noted as failed. */
+  refuse?(): string | undefined
 }
 
 /** An answer that was understood as JSON, or why there is none. */
@@ -83,6 +85,8 @@ export function createRest(options: RestOptions): Rest {
     if (status !== 200) {
       return failed(call, status, Buffer.from(bytes.subarray(0, SHOWN)).toString('latin1'))
     }
+    const refused = call.refuse?.()
+    if (refused !== undefined) return failed(call, status, refused)
     const value = parse(bytes)
     // What is no JSON is kept too: the recorder puts it into quarantine.
     if (call.keep !== false) sink.answer(call.request, received, bytes, value)

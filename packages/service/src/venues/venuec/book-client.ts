@@ -20,7 +20,13 @@ export type Comparison =
 
 /** Asks for full books and compares them with what the socket told. */
 export interface BookClient {
-  compare(token: WatchedToken, urgent: boolean, signal: AbortSignal): Promise<Comparison>
+  /** `refuse` says why the answer must not count, once it is there. */
+  compare(
+    token: WatchedToken,
+    urgent: boolean,
+    refuse: () => string | undefined,
+    signal: AbortSignal,
+  ): Promise<Comparison>
 }
 
 // What the answer already knows may still be under way on the socket.
@@ -35,12 +41,13 @@ export function createBookClient(
   async function ask(
     token: WatchedToken,
     urgent: boolean,
+    refuse: () => string | undefined,
     signal: AbortSignal,
   ): Promise<BookSnapshot | undefined> {
     const { key, market } = token.instrument
     const request = { kind: 'clob_book', token_id: key, condition_id: market }
     const query = { token_id: key }
-    const answer = await rest.ask({ request, path: '/book', query, urgent }, signal)
+    const answer = await rest.ask({ request, path: '/book', query, urgent, refuse }, signal)
     if (!answer.ok) return undefined
     try {
       const at = { received: sink.now(), journal: 0 }
@@ -53,8 +60,8 @@ export function createBookClient(
   }
 
   return {
-    async compare(token, urgent, signal) {
-      const book = await ask(token, urgent, signal)
+    async compare(token, urgent, refuse, signal) {
+      const book = await ask(token, urgent, refuse, signal)
       if (book === undefined) return 'failed'
       const ours = token.book
       if (!ours.isKnown) {

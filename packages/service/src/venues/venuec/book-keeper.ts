@@ -54,6 +54,9 @@ const COMPARISON_SHARE = 0.6
 // Waits before a book that did not come is asked for again; then the last one.
 const RECOVERY_MS: readonly number[] = [0, 50, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000]
 const MISS_MS: readonly number[] = [1_000, 2_000, 5_000, 10_000, 30_000]
+/** A subscription whose first book did not come is in effect after this; never scaled. */
+const YOUNG_MS = 1_000
+const YOUNG_STEP_MS = 50
 /** After so many failures in a row the subscription is made anew. */
 const RESUBSCRIBE_AFTER = 3
 /** Recoveries of one token within this time count as repeated. */
@@ -88,11 +91,22 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
     return sockets.resubscribe(token.key, token.failures > 1 && sockets.isAlive(token.key))
   }
 
+  // An answer is from some moment between the question and its arrival. If the token was subscribed only
+  // since, changes from before the subscription are missing behind it, and nothing would show them.
+  function compare(token: WatchedToken, urgent: boolean, signal: AbortSignal): Promise<Comparison> {
+    const { subscription } = token
+    const refuse = (): string | undefined =>
+      sockets.isConnected(token.key) && token.subscription === subscription
+        ? undefined
+        : 'the subscription ended meanwhile'
+    return books.compare(token, urgent, refuse, signal)
+  }
+
   async function serve(token: WatchedToken, need: Need, signal: AbortSignal): Promise<void> {
     token.isBusy = true
     if (need === 'comparison') comparisons++
     try {
-      const found = await books.compare(token, need !== 'comparison', signal)
+      const found = await compare(token, need !== 'comparison', signal)
       const nowMs = performance.now()
       token.comparedMs = nowMs
       if (need === 'first_book') {
@@ -151,6 +165,9 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
     sink.note({ note: 'loss', reason: 'venue_silent', why, keys: [token.key] })
   }
 
+  const isYoung = ({ awaitingMs }: WatchedToken): boolean =>
+    awaitingMs !== undefined && performance.now() - awaitingMs < YOUNG_MS
+
   async function recover(
     token: WatchedToken,
     recovery: Recovery,
@@ -158,10 +175,12 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
   ): Promise<void> {
     while (recovery.isWanted && tokens.get(token.key) === token) {
       await sleep(RECOVERY_MS[Math.min(recovery.attempts, RECOVERY_MS.length - 1)]!, signal)
+      // A new subscription brings a full book; an answer could be from before it took effect.
+      while (isYoung(token) && !signal.aborted) await sleep(YOUNG_STEP_MS, signal)
       // A book that no socket feeds must stay closed; the next connection brings a full one.
       if (signal.aborted || !sockets.isConnected(token.key)) return
       recovery.attempts++
-      const found = await books.compare(token, true, signal)
+      const found = await compare(token, true, signal)
       recovery.lastMs = performance.now()
       if (found === 'failed') {
         if (token.market.closeMs <= wallMs()) return
@@ -192,6 +211,7 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
       for (const key of keys) {
         const token = tokens.get(key)
         if (token === undefined) continue
+        token.subscription++
         token.awaitingMs = nowMs
         token.book.forget()
       }

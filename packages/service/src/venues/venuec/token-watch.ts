@@ -10,6 +10,8 @@ export type WatchedToken = {
   readonly market: Followed
   readonly book: TokenBook
   readonly spacing: Spacing
+  /** Counts subscriptions: an answer that was asked for under another one says nothing of this one. */
+  subscription: number
   /** When a frame last named it. */
   heardMs: number
   /** Subscribed since then, and no full book came; undefined once one did. */
@@ -41,6 +43,7 @@ export function watchToken(market: Followed, key: string, nowMs: number): Watche
     market,
     book: new TokenBook(),
     spacing: createSpacing(),
+    subscription: 0,
     heardMs: -Infinity,
     awaitingMs: undefined,
     askAfterMs: 0,
