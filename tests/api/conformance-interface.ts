@@ -188,7 +188,7 @@ export const INTERFACE: readonly Statement[] = [
   answered('Service 4: discovery', '/v3/venueb/markets'),
   {
     place: 'Service 4: yes/no ladders',
-    ask: `${BOOK_LISTS.B}?include_orderbook=true&limit=5`,
+    ask: `${BOOK_LISTS.B}?include_orderbook=true&limit=100`,
     at: 'body.data',
     is: (rows: Rows) => rows.some(({ yes, no }) => yes.price.length + no.price.length > 0),
     wrong: [[], [{ yes: { price: [] }, no: { price: [] } }], [{}]],
@@ -196,7 +196,7 @@ export const INTERFACE: readonly Statement[] = [
   answered('Service 5: discovery', '/v3/btc/markets'),
   {
     place: 'Service 5: ladders',
-    ask: `${BOOK_LISTS.C}?include_orderbook=true&limit=5`,
+    ask: `${BOOK_LISTS.C}?include_orderbook=true&limit=100`,
     at: 'body.data',
     is: (rows: Rows) => rows.some(({ bids, asks }) => bids.size.length + asks.size.length > 0),
     wrong: [[], [{ bids: { size: [] }, asks: { size: [] } }], [{}]],
