@@ -3,6 +3,7 @@ import { ABSENT, applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
 import type { TruthEntry } from '../../packages/emulator/src/core/truth.ts'
 import type { Book, Payload } from '../../packages/emulator/src/core/upstream.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
+import { followLoss, type Heard } from './unseen-loss.ts'
 
 /**
  * Compares a tape with what the upstreams say they put on the wire. It knows nothing of connectors
@@ -19,7 +20,7 @@ export type Verdict = {
   readonly rows: number
   readonly payloads: number
   readonly lost: number
-  /** Losses of venue C that the book after a trade overwrote: nobody could see them. */
+  /** Losses of venue C that nothing on the wire showed: nobody could see them. */
   readonly unseen: number
   readonly gaps: Readonly<Partial<Record<GapReason, number>>>
   readonly trades: number
@@ -37,11 +38,11 @@ export type CheckOptions = {
 
 type Expected = {
   readonly at: number
+  readonly payload: Payload & { readonly kind: 'full' | 'change' }
   readonly book: string
   readonly isAnswer: boolean
   /** A frame that was sent once more; a recorder may pass it over. */
   readonly isCopy: boolean
-  readonly isFull: boolean
   readonly delivered: boolean
   /** Spoiled on the way: what is left of it may or may not be a message. */
   readonly isSpoiled: boolean
@@ -50,7 +51,8 @@ type Expected = {
   matched: Row | undefined
 }
 
-type Span = { readonly from: number; readonly to: number }
+/** A time in which a book was wrong and nothing showed it, with the books that were believed in. */
+type Span = { readonly from: number; readonly to: number; readonly books: ReadonlySet<string> }
 
 type Row = {
   readonly received: number
@@ -113,6 +115,7 @@ export async function check(
       expected.filter(({ at }) => at >= from && at <= options.until),
       rows,
       gaps,
+      options.until,
       complain,
     )
     lostCount += judged.lost
@@ -146,7 +149,7 @@ export async function check(
 
 type Truth = {
   readonly books: Map<string, Expected[]>
-  readonly trades: Map<string, { id: string; at: number; isAnswer: boolean; delivered: boolean }[]>
+  readonly trades: Map<string, { id: string; at: number; delivered: boolean; isSpoiled: boolean }[]>
   readonly samples: Map<string, { value: string; at: number }[]>
   /** Times at which a venue's wire was not well: faults, closed connections. */
   readonly troubles: Map<VenueId, { readonly from: number; to: number }[]>
@@ -160,6 +163,11 @@ function gather(entries: readonly TruthEntry[]): Truth {
     troubles: new Map(),
   }
   const faults = new Map<string, { from: number; to: number }>()
+  // A client that was kept from reading for longer than it waits breaks off; what came meanwhile
+  // lies unread in its socket. It asked in vain and says so, as with an answer that never came.
+  const untaken = new Set(
+    entries.flatMap((entry) => (entry.type === 'untaken' ? [entry.request] : [])),
+  )
   const push = <T>(map: Map<string, T[]>, name: string, value: T): void => {
     const list = map.get(name)
     if (list === undefined) map.set(name, [value])
@@ -182,7 +190,10 @@ function gather(entries: readonly TruthEntry[]): Truth {
     }
     if (entry.type !== 'frame' && entry.type !== 'answer') continue
     const isAnswer = entry.type === 'answer'
-    const delivered = isAnswer ? entry.status === 200 : ON_WIRE.has(entry.delivered)
+    const delivered = isAnswer
+      ? entry.status === 200 && !untaken.has(entry.request)
+      : ON_WIRE.has(entry.delivered)
+    const isSpoiled = !isAnswer && entry.delivered === 'malformed'
     const isCopy = !isAnswer && entry.delivered === 'duplicated'
     const connection = isAnswer ? '' : entry.connection
     for (const payload of entry.payloads) {
@@ -190,18 +201,18 @@ function gather(entries: readonly TruthEntry[]): Truth {
       if (payload.kind === 'full' || payload.kind === 'change') {
         push(truth.books, name, {
           at,
+          payload,
           book: printBook(payload.book),
           isAnswer,
           isCopy,
-          isFull: payload.kind === 'full',
           delivered,
-          isSpoiled: !isAnswer && entry.delivered === 'malformed',
-          seq: seqOf(payload),
+          isSpoiled,
+          seq: payload.seq,
           connection,
           matched: undefined,
         })
       } else if (payload.kind === 'trade') {
-        push(truth.trades, name, { id: payload.id, at, isAnswer, delivered })
+        push(truth.trades, name, { id: payload.id, at, delivered, isSpoiled })
       } else if (payload.kind === 'sample' && delivered) {
         push(truth.samples, `${name} ${payload.metric}`, { value: payload.value, at })
       }
@@ -219,10 +230,6 @@ function withoutAbandoned(expected: readonly Expected[]): Expected[] {
     if (known < 0 && delivered) order.push(connection)
     return known < 0 || known === order.length - 1
   })
-}
-
-function seqOf(payload: Payload & { kind: 'full' | 'change' }): number | undefined {
-  return payload.seq
 }
 
 // Prices in ten-thousandths and sizes in millionths, as decimals, best first.
@@ -306,11 +313,15 @@ function judgeLosses(
   expected: readonly Expected[],
   rows: readonly Row[],
   gaps: readonly Gap[],
+  until: number,
   complain: (text: string) => void,
 ): { lost: number; unseen: readonly Span[] } {
   let lost = 0
   const unseen: Span[] = []
+  const stored = new Set(rows.map(({ book }) => book))
   let before: Row | undefined
+  // Messages before this one belong to a loss that was judged.
+  let judged = 0
   const nextRow = nextMatched(expected)
   for (const [index, one] of expected.entries()) {
     if (one.matched !== undefined) {
@@ -332,48 +343,58 @@ function judgeLosses(
         // It came after an answer that ended the gap and held it already.
         (start <= one.at && one.at <= (end ?? Infinity)),
     )
-    if (covering !== undefined) continue
-    // What followed an unseen loss made rows of its own, on a book that was not the venue's.
-    if (one.delivered && unseen.some(({ from, to }) => from <= one.at && one.at <= to)) continue
-    const healed = overwrittenBy(venue, expected, index)
-    if (healed !== undefined) unseen.push({ from: last, to: healed.received })
-    else {
-      complain(
-        `${name}: a book at ${one.at} (${one.delivered ? 'on the wire' : 'lost'}) is in no gap; rows ${before?.sequence}@${last} … ${next?.sequence}@${next?.received}`,
-      )
+    if (covering !== undefined || index < judged) continue
+    const followed =
+      venue === 'venuec' ? followUnseen(expected, index, last, gaps, stored, until) : undefined
+    if (followed !== undefined && followed.shown === undefined) {
+      judged = followed.next
+      unseen.push(followed)
+      continue
     }
+    complain(
+      `${name}: a book at ${one.at} (${one.delivered ? 'on the wire' : 'lost'}) is in no gap; rows ${before?.sequence}@${last} … ${next?.sequence}@${next?.received}; ${followed?.shown ?? ''}`,
+    )
   }
   return { lost, unseen }
 }
 
-// Venue C numbers nothing: when a lost change concerns the best levels and the next full book is the
-// one after a trade, the two cannot be told apart. Nothing deeper may differ.
-function overwrittenBy(
-  venue: VenueId,
+// Whether anything on the wire showed a loss of venue C. Where nothing did, whatever was heard since
+// must be stored as it looked to one who knew nothing of the loss.
+function followUnseen(
   expected: readonly Expected[],
   index: number,
-): Row | undefined {
-  if (venue !== 'venuec') return undefined
-  const after = expected
-    .slice(index + 1)
-    .find(({ isFull, matched }) => isFull && matched !== undefined)
-  const before = expected.slice(0, index).findLast(({ matched }) => matched !== undefined)
-  if (after === undefined || before === undefined) return undefined
-  const [ours, theirs] = [parseBook(before.book), parseBook(expected[index]!.book)]
-  const best = parseBook(after.book)
-  const isHidden = ([0, 1] as const).every((side) => {
-    const end = best[side][0]?.price ?? (side === 0 ? 0 : 1)
-    const isDeeper = (price: number): boolean => (side === 0 ? price < end : price > end)
-    const changed = [...ours[side], ...theirs[side]].filter(
-      ({ price, size }) =>
-        ![ours, theirs].every((book) =>
-          book[side].some((one) => one.price === price && one.size === size),
-        ),
-    )
-    return changed.every(({ price }) => !isDeeper(price))
-  })
-  return isHidden ? after.matched : undefined
+  last: number,
+  gaps: readonly Gap[],
+  stored: ReadonlySet<string>,
+  until: number,
+): (Span & { readonly shown: string | undefined; readonly next: number }) | undefined {
+  const from = expected.findLastIndex(({ matched }, at) => at < index && matched !== undefined)
+  if (from < 0) return undefined
+  const toHeard = (one: Expected): Heard => {
+    const isTaken = one.matched !== undefined || (one.delivered && !one.isAnswer)
+    return { at: one.at, payload: one.payload, isHeard: isTaken && !one.isCopy }
+  }
+  // A gap that begins later tells of something else; the book starts anew behind it.
+  const isBroken = ({ at }: Heard): boolean =>
+    gaps.some(({ start }) => start > last && start <= at + CLOCKS_MICROS)
+  const messages = expected.slice(index).map(toHeard)
+  const insight = followLoss(toHeard(expected[from]!), messages, printBook, isBroken)
+  const next = index + insight.heard
+  const to = expected[next] === undefined ? until : expected[next - 1]!.at
+  const { books } = insight
+  let { shown } = insight
+  if ([...books].some((book) => !stored.has(book))) shown ??= 'a message was not stored'
+  const isOpen = next === expected.length
+  if (isOpen && until - expected[index]!.at > COMPARED_MICROS) shown ??= 'no comparison found it'
+  return { from: last, to: to + LATE_MICROS, books, shown, next }
 }
+
+/** What two readings of the same clock may differ by. */
+const CLOCKS_MICROS = 5_000
+/** How much later than its place in the log a message can be stored. */
+const LATE_MICROS = 5_000_000
+/** Books are compared with REST every second at this speed, and an answer counts after two. */
+const COMPARED_MICROS = 6_000_000
 
 // A row that equals no book on the wire is an invention, unless venue C's silence about a loss explains
 // it: a loss that shows late makes the rows since the last full book doubtful, and a gap says so.
@@ -389,25 +410,14 @@ function judgeStrangers(
       ({ start, end, afterSequence }) =>
         afterSequence < sequence && start <= received && received < (end ?? Infinity),
     )
-    const isOverwritten = unseen.some(({ from, to }) => from <= received && received <= to)
-    if (name.startsWith('venuec') && (isDoubtful || isOverwritten)) continue
+    const isBelieved = unseen.some(
+      ({ from, to, books }) => from <= received && received <= to && books.has(book),
+    )
+    if (name.startsWith('venuec') && (isDoubtful || isBelieved)) continue
     complain(
       `${name}: row ${sequence} at ${received} equals no book on the wire: ${book.slice(0, 80)}`,
     )
   }
-}
-
-function parseBook(
-  text: string,
-): [{ price: number; size: string }[], { price: number; size: string }[]] {
-  const side = (part: string): { price: number; size: string }[] =>
-    part
-      .trim()
-      .split(' ')
-      .filter((level) => level !== '')
-      .map((level) => ({ price: Number(level.split('×')[0]), size: level.split('×')[1]! }))
-  const [bids, asks] = text.split('|')
-  return [side(bids!), side(asks!)]
 }
 
 function nextMatched(expected: readonly Expected[]): (Row | undefined)[] {
@@ -490,7 +500,8 @@ async function judgeTrades(
       const isKept = ids.some((stored) => stored === id || stored.includes(id))
       if (!isKept && !isIn) complain(`${name}: trade ${id} at ${at} is not stored`)
     }
-    const told = new Set(trades.filter(({ delivered }) => delivered).map(({ id }) => id))
+    // A spoiled frame may still be a message: then it tells what is left of it.
+    const told = new Set(trades.filter((one) => one.delivered || one.isSpoiled).map(({ id }) => id))
     for (const id of unique) {
       if (![...told].some((one) => id === one || id.includes(one)))
         complain(`${name}: trade ${id} was never told`)

@@ -6,9 +6,7 @@ import {
   type FaultKind,
 } from '../../packages/emulator/src/faults/fault.ts'
 import { randomSchedule } from '../../packages/emulator/src/faults/schedule.ts'
-import { compareWithJournal } from '../../packages/service/src/recorder/rebuild.ts'
-import { check, type Verdict } from './checker.ts'
-import { pause, start, type Running } from './harness.ts'
+import { recordApart } from './fault-run.ts'
 
 const FULL = process.env['PRIORBOOK_FULL'] === '1'
 const VENUES: readonly VenueId[] = ['venuea', 'venueb', 'venuec']
@@ -54,15 +52,6 @@ const REASONS: Readonly<Record<FaultKind, readonly string[]>> = {
 }
 const LIFE = ['before_capture', 'late_discovery', 'market_closed', 'recorder_down', 'book_reset']
 
-async function judge(run: Running): Promise<Verdict> {
-  const until = await run.stop()
-  const verdict = await check(run.emulator.truth.entries, run.store, { until: until - 200_000 })
-  await run.store.seal()
-  const { differences, damage } = await compareWithJournal(run.store, run.data)
-  expect([...differences, ...damage]).toEqual([])
-  return verdict
-}
-
 /** In short runs every venue gets another fault at the same time; in full ones every fault meets all. */
 const ROUNDS: readonly (readonly FaultKind[])[] = FULL
   ? FAULT_KINDS.map((kind) => [kind, kind, kind])
@@ -74,23 +63,24 @@ describe('faults', () => {
   it.concurrent.each(ROUNDS)(
     '%s, %s, %s: every loss in a gap, no gap without a cause',
     async (...kinds) => {
-      const run = await start({ seed: kinds.join(), speed: SPEED })
-      try {
-        await pause(2500)
-        for (const [at, venue] of VENUES.entries()) {
-          const { fault, forMs } = FAULTS[kinds[at]!]
-          run.emulator.inject({ fault, target: { venue }, forMs })
-        }
-        await pause(Math.max(...kinds.map((kind) => FAULTS[kind].forMs)) + 2500)
-        const verdict = await judge(run)
-        expect(verdict.complaints).toEqual([])
-        expect(verdict.rows).toBeGreaterThan(300)
-        const allowed = [...kinds.flatMap((kind) => REASONS[kind]), ...LIFE]
-        const found = Object.keys(verdict.gaps)
-        expect(found.filter((reason) => !allowed.includes(reason))).toEqual([])
-      } finally {
-        await run.destroy()
-      }
+      const faults = VENUES.map((venue, at) => ({
+        ...FAULTS[kinds[at]!],
+        at: 2500,
+        target: { venue },
+      }))
+      const forMs = 2500 + Math.max(...faults.map((fault) => fault.forMs)) + 2500
+      const { verdict, differences } = await recordApart({
+        seed: kinds.join(),
+        speed: SPEED,
+        faults,
+        forMs,
+      })
+      expect(differences).toEqual([])
+      expect(verdict.complaints).toEqual([])
+      expect(verdict.rows).toBeGreaterThan(300)
+      const allowed = [...kinds.flatMap((kind) => REASONS[kind]), ...LIFE]
+      const found = Object.keys(verdict.gaps)
+      expect(found.filter((reason) => !allowed.includes(reason))).toEqual([])
     },
   )
 })
@@ -104,14 +94,10 @@ describe('random schedules of overlapping faults', () => {
     // Two draws laid over each other: at least five faults at a time somewhere.
     const faults = [...randomSchedule(seed, options), ...randomSchedule(`${seed} again`, options)]
     expect(faults.length).toBeGreaterThanOrEqual(5)
-    const run = await start({ seed, speed: SPEED, faults })
-    try {
-      await pause(durationMs + 4000)
-      const verdict = await judge(run)
-      expect(verdict.instruments).toBeGreaterThanOrEqual(20)
-      expect({ seed, complaints: verdict.complaints }).toEqual({ seed, complaints: [] })
-    } finally {
-      await run.destroy()
-    }
+    const forMs = durationMs + 4000
+    const { verdict, differences } = await recordApart({ seed, speed: SPEED, faults, forMs })
+    expect(differences).toEqual([])
+    expect(verdict.instruments).toBeGreaterThanOrEqual(20)
+    expect({ seed, complaints: verdict.complaints }).toEqual({ seed, complaints: [] })
   })
 })

@@ -29,6 +29,9 @@ export type Running = {
   destroy(): Promise<void>
 }
 
+const SETTLE_TURNS = 100
+const SETTLE_MS = 300
+
 /** Starts both. */
 export async function start(
   options: EmulatorOptions & {
@@ -64,6 +67,9 @@ export async function start(
   let stopped = false
   const stop = async (): Promise<number> => {
     const at = Date.now() * 1000
+    // What was on the wire by now is read before the end, however little of the machine is ours.
+    for (let turn = 0; turn < SETTLE_TURNS; turn++) await new Promise(setImmediate)
+    await pause(SETTLE_MS)
     abort.abort()
     stopped = true
     await running

@@ -1,0 +1,128 @@
+import type { Book, Level, Payload } from '../../packages/emulator/src/core/upstream.ts'
+
+/**
+ * Plays what the best of recorders could know of a token of venue C after a loss. The venue numbers
+ * nothing, so a loss shows only by what comes later: best prices that the book does not have, a book
+ * that crosses, a change that is older than the one before it, a full book that no trade explains.
+ * Where the book is right again before any of them, nobody could have seen the loss.
+ */
+export type Insight = {
+  /** What showed the loss; undefined where nothing did. */
+  readonly shown: string | undefined
+  /** How many of the messages were looked at: those that the loss concerns. */
+  readonly heard: number
+  /** The books, as text, that whoever heard the rest believed in meanwhile. */
+  readonly books: ReadonlySet<string>
+}
+
+/** One message of the token, as the log tells it: a book before it is put on the wire or lost. */
+export type Heard = {
+  readonly at: number
+  readonly payload: Payload & { readonly kind: 'full' | 'change' }
+  /** False: it was lost on the way, or is a copy. */
+  readonly isHeard: boolean
+}
+
+// Longer ago than this, an older time means that the venue's clock was set.
+const REORDER_MICROS = 1_900_000
+
+/**
+ * Follows a book from before a loss over the messages since; `endsAt` says where something else ends it,
+ * such as a lost connection: what follows is no news about the loss any more.
+ */
+export function followLoss(
+  before: Heard,
+  messages: readonly Heard[],
+  print: (book: Book) => string,
+  endsAt: (one: Heard) => boolean,
+): Insight {
+  const ours = toLevels(before.payload.book)
+  const books = new Set<string>()
+  let { at, payload } = before
+  for (const [index, one] of messages.entries()) {
+    const done = (shown?: string): Insight => ({ shown, heard: index + 1, books })
+    if (endsAt(one)) return { shown: undefined, heard: index, books }
+    if (!one.isHeard) continue
+    const theirs = one.payload.book
+    const isOlder = (one.payload.time ?? 0) < (payload.time ?? 0) && one.at - at < REORDER_MICROS
+    if (one.payload.kind === 'full') {
+      if (isOlder) continue
+      const differences = compare(ours, toLevels(theirs))
+      if (isTrade(differences, theirs)) return done()
+      return done('a full book that no trade explains')
+    }
+    if (isOlder) return done('changes out of order')
+    for (const { side, price, size } of one.payload.levels ?? []) {
+      if (size === 0) ours.delete(`${side} ${price}`)
+      else ours.set(`${side} ${price}`, size)
+    }
+    ;({ at, payload } = one)
+    const book = toBook(ours)
+    if ((book.bids[0]?.price ?? 0) >= (book.asks[0]?.price ?? Infinity))
+      return done('a crossed book')
+    const isBest = (['bids', 'asks'] as const).every(
+      (side) => book[side][0]?.price === theirs[side][0]?.price,
+    )
+    if (!isBest) return done('other best prices')
+    books.add(print(book))
+    if (compare(ours, toLevels(theirs)).length === 0) return done()
+  }
+  return { shown: undefined, heard: messages.length, books }
+}
+
+type Levels = Map<string, number>
+type Difference = {
+  readonly side: 'bid' | 'ask'
+  readonly price: number
+  readonly ours: number
+  readonly theirs: number
+}
+
+function toLevels({ bids, asks }: Book): Levels {
+  const levels: Levels = new Map()
+  for (const { price, size } of bids) levels.set(`bid ${price}`, size)
+  for (const { price, size } of asks) levels.set(`ask ${price}`, size)
+  return levels
+}
+
+function toBook(levels: Levels): Book {
+  const of = (side: string): Level[] =>
+    [...levels].flatMap(([key, size]) => {
+      const [name, price] = key.split(' ')
+      return name === side ? [{ price: Number(price), size }] : []
+    })
+  return {
+    bids: of('bid').sort((a, b) => b.price - a.price),
+    asks: of('ask').sort((a, b) => a.price - b.price),
+  }
+}
+
+function compare(ours: Levels, theirs: Levels): Difference[] {
+  return [...new Set([...ours.keys(), ...theirs.keys()])]
+    .map((key) => {
+      const [side, price] = key.split(' ') as ['bid' | 'ask', string]
+      const sizes = { ours: ours.get(key) ?? 0, theirs: theirs.get(key) ?? 0 }
+      return { side, price: Number(price), ...sizes }
+    })
+    .filter((one) => one.ours !== one.theirs)
+}
+
+// One order takes from the best of one side on; if it took all that it met, it may rest on the other.
+function isTrade(differences: readonly Difference[], after: Book): boolean {
+  if (differences.length === 0) return true
+  const taken = differences.filter(({ ours, theirs }) => theirs < ours)
+  const grown = differences.filter(({ ours, theirs }) => theirs > ours)
+  const side = taken[0]?.side
+  if (side === undefined || taken.some((one) => one.side !== side) || grown.length > 1) return false
+  const sign = side === 'bid' ? 1 : -1
+  const best = (side === 'bid' ? after.bids : after.asks)[0]?.price
+  if (best !== undefined && taken.some(({ price }) => sign * (price - best) < 0)) return false
+  const rest = grown[0]
+  if (rest === undefined) return true
+  const own = (side === 'bid' ? after.asks : after.bids)[0]?.price
+  return (
+    rest.side !== side &&
+    rest.price === own &&
+    taken.every(({ theirs, price }) => theirs === 0 && sign * (price - rest.price) >= 0)
+  )
+}
