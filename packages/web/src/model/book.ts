@@ -2,8 +2,11 @@ import type { OrderBook } from '@priorbook/sdk/client'
 import { POW10, printScaled, VENUES } from '@priorbook/sdk/domain'
 import { microsOf, microsOrAbsent } from './time.ts'
 
-/** One side of a book for the eye: prices in ticks, sizes in the venue's own digits, best first. */
-export type Levels = { readonly ticks: readonly number[]; readonly size: readonly string[] }
+/**
+ * One side of a book for the eye, best first: prices in ticks, sizes in whole units of the venue's last
+ * decimal, both exact. Typed arrays, so that a book passes from a worker to the page without a copy.
+ */
+export type Levels = { readonly ticks: Int32Array; readonly units: Float64Array }
 
 /** A book at one instant. */
 export type Book = {
@@ -12,6 +15,8 @@ export type Book = {
   readonly source: number | undefined
   /** Decimals of the ticks. */
   readonly decimals: number
+  /** Decimals of the units. */
+  readonly sizeDecimals: number
   readonly bids: Levels
   readonly asks: Levels
 }
@@ -19,34 +24,32 @@ export type Book = {
 /** What the book of the SDK holds now; absent while it is not that of the market. */
 export function toBook(order: OrderBook): Book | undefined {
   if (order.isStale || order.receivedTime === undefined) return undefined
+  const { ladder, sizeDecimals } = order
   const decimals = VENUES[order.venue].priceDecimals
-  const factor = POW10[decimals]! / order.ladder.one
-  const side = ({
-    price,
-    size,
-  }: {
-    price: readonly number[]
-    size: readonly number[]
-  }): Levels => ({
-    ticks: factor === 1 ? price : price.map((ticks) => ticks * factor),
-    size: size.map((units) => printScaled(units, order.sizeDecimals)),
+  const factor = POW10[decimals]! / ladder.one
+  const side = ({ price, size }: LadderSide): Levels => ({
+    ticks: Int32Array.from(price, (ticks) => ticks * factor),
+    units: Float64Array.from(size),
   })
   return {
     sequence: order.sequence,
     received: microsOf(order.receivedTime),
     source: microsOrAbsent(order.sourceTime),
     decimals,
-    bids: side(order.ladder.bids()),
-    asks: side(order.ladder.asks()),
+    sizeDecimals,
+    bids: side(ladder.bids()),
+    asks: side(ladder.asks()),
   }
 }
+
+type LadderSide = ReturnType<OrderBook['ladder']['bids']>
 
 /** The same book seen from the other outcome: its bids are our asks at one minus their price. */
 export function complementOf(book: Book): Book {
   const one = POW10[book.decimals]!
-  const turn = ({ ticks, size }: Levels): Levels => ({
+  const turn = ({ ticks, units }: Levels): Levels => ({
     ticks: ticks.map((tick) => one - tick),
-    size,
+    units,
   })
   return { ...book, bids: turn(book.asks), asks: turn(book.bids) }
 }
@@ -58,8 +61,8 @@ export function quoteOf({ bids, asks, decimals }: Book): {
   readonly mid: string | undefined
   readonly spread: string | undefined
 } {
-  const [bid] = bids.ticks
-  const [ask] = asks.ticks
+  const bid = bids.ticks.at(0)
+  const ask = asks.ticks.at(0)
   const hasBoth = bid !== undefined && ask !== undefined
   return {
     bid: bid === undefined ? undefined : printScaled(bid, decimals),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   groupDigits,
   padDecimal,
-  placesOf,
+  placesIn,
   printBytes,
   printDecimal,
   printPrice,
@@ -11,7 +11,7 @@ import {
 
 describe('decimals for the eye', () => {
   it('line up without changing a digit', () => {
-    expect(placesOf(['0.5', '0.485', '1'])).toBe(3)
+    expect([5000, 4850, 10_000, 0].map((units) => placesIn(units, 4))).toEqual([1, 3, 0, 0])
     expect(['0.5', '0.485', '1'].map((text) => padDecimal(text, 3))).toEqual([
       '0.500',
       '0.485',

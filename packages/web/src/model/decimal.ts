@@ -21,13 +21,10 @@ export function printPrice(value: DecimalJson | null | undefined): string {
   return text === '–' ? text : padDecimal(text, 2)
 }
 
-/** How many decimals the longest of the texts has. */
-export function placesOf(texts: Iterable<string>): number {
-  let places = 0
-  for (const text of texts) {
-    const point = text.indexOf('.')
-    if (point !== -1) places = Math.max(places, text.length - point - 1)
-  }
+/** How many of a number's decimals are left when zeros at its end are not written. */
+export function placesIn(units: number, decimals: number): number {
+  let places = decimals
+  for (let rest = units; places > 0 && rest % 10 === 0; rest /= 10) places--
   return places
 }
 

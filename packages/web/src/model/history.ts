@@ -1,5 +1,5 @@
 import type { BookRowJson } from '@priorbook/sdk/client'
-import { decimalText, parseScaled, VENUES, type VenueId } from '@priorbook/sdk/domain'
+import { decimalText, parseScaled, POW10, VENUES, type VenueId } from '@priorbook/sdk/domain'
 import type { Book } from './book.ts'
 import { gapAt, type GapSpan } from './gap.ts'
 import { microsOf } from './time.ts'
@@ -69,13 +69,14 @@ export function complementColumn(column: Column, decimals: number): Column {
 }
 
 /** The column of a book that just arrived. */
-export function columnOfBook(book: Book): Column {
+export function columnOfBook({ received, sizeDecimals, bids, asks }: Book): Column {
+  const one = POW10[sizeDecimals]!
   return {
-    time: book.received,
-    bidTicks: book.bids.ticks,
-    bidSize: book.bids.size.map(Number),
-    askTicks: book.asks.ticks,
-    askSize: book.asks.size.map(Number),
+    time: received,
+    bidTicks: Array.from(bids.ticks),
+    bidSize: Array.from(bids.units, (units) => units / one),
+    askTicks: Array.from(asks.ticks),
+    askSize: Array.from(asks.units, (units) => units / one),
   }
 }
 

@@ -1,6 +1,7 @@
 import { batch, computed, effect, signal, untracked, type ReadonlySignal } from '@preact/signals'
 import {
   OrderBook,
+  type FullRow,
   type LiveMessage,
   type MarketRef,
   type NoticeJson,
@@ -15,12 +16,13 @@ import { microsOf, microsOrAbsent, MINUTE, SECOND } from '../model/time.ts'
 import { toSource } from '../model/snippet.ts'
 import { openLiveLink, type LiveLink } from './live-link.ts'
 import { outcomesOf } from './outcomes.ts'
+import { MOST_TRADES, type ReplayNews } from './replay-books.ts'
 import { Replayer } from './replayer.ts'
 
 const RETRY_MS = 3000
-const MOST_TRADES = 60
-const CALM_MS = 120
+// Ladders change at most every second frame, figures and lists a few times a second.
 const TELL_MS = 25
+const CALM_MS = 120
 
 /** Everything that one market page shows, at the present or at any instant of the past. */
 export class MarketSession {
@@ -55,19 +57,28 @@ export class MarketSession {
   readonly replayer: Replayer
   private readonly views = new Map<string, InstrumentView>()
   private readonly orders = new Map<string, OrderBook>()
-  private readonly pastOrders = new Map<string, OrderBook>()
+  private readonly pastBooks = new Map<string, Book>()
+  private newTrades: readonly TradeJson[] = []
+  private tradesAsked = 0
   private readonly stopping = new AbortController()
   private frame = 0
   private toldAt = 0
   private calmAt = 0
+  private isChanged = false
+  private isCalmDue = false
   private readonly calm = signal(0)
   private readonly disposers: (() => void)[] = []
 
   /** The instant of the page in any case. */
   readonly clock = computed(() => this.time.value ?? this.present.value)
   readonly isLive = computed(() => this.time.value === undefined)
-  /** The same by whole seconds, for what does not change from frame to frame. */
-  readonly second = computed(() => Math.floor(this.clock.value / SECOND) * SECOND)
+  /** The same at rest, and a few times a second while it runs: for what is read, not watched. */
+  readonly calmClock = computed(() => {
+    void this.calm.value
+    return this.replayer.isPlaying.value ? untracked(() => this.clock.value) : this.clock.value
+  })
+  /** The same by whole seconds. */
+  readonly second = computed(() => Math.floor(this.calmClock.value / SECOND) * SECOND)
   readonly outcomes = computed(() => {
     const { value: record } = this.record
     return record === undefined ? undefined : outcomesOf(record)
@@ -137,8 +148,10 @@ export class MarketSession {
     const gap = computed(() => gapAt(gaps.value, this.clock.value))
     const book = computed(() => {
       void this.version.value
-      const order = (this.isLive.value ? this.orders : this.pastOrders).get(key)
-      return order === undefined || gap.value !== undefined ? undefined : toBook(order)
+      if (gap.value !== undefined) return undefined
+      if (!this.isLive.value) return this.pastBooks.get(key)
+      const order = this.orders.get(key)
+      return order === undefined ? undefined : toBook(order)
     })
     view = { gaps, gap, book }
     this.views.set(key, view)
@@ -161,53 +174,70 @@ export class MarketSession {
   }
 
   /** Replaces the books of the past; what is absent is not known. */
-  putBooks(rows: Iterable<Parameters<OrderBook['applyRow']>[0] & { readonly id: string }>): void {
-    this.pastOrders.clear()
-    for (const row of rows) this.takePast(keyOf(row.id), row)
+  putBooks(rows: Iterable<FullRow & { readonly id: string }>): void {
+    this.pastBooks.clear()
+    for (const row of rows) this.putBook(keyOf(row.id), toBook(OrderBook.from(row)))
   }
 
-  /** Takes a row of a replay. */
-  takePast(key: string, row: Parameters<OrderBook['applyRow']>[0]): void {
-    let order = this.pastOrders.get(key)
-    if (order === undefined || !('changes' in row)) {
-      if ('changes' in row && !isRestart(row)) return
-      this.pastOrders.set(key, (order = new OrderBook(row.venue)))
+  /** Takes what a replay changed. */
+  takeNews({ books, trades }: ReplayNews): void {
+    for (const [key, book] of books) this.putBook(key, book)
+    if (books.length > 0) {
+      if (this.bookNotices.peek().length > 0) this.bookNotices.value = []
+      this.changed()
     }
-    order.applyRow(row)
-    this.changed()
+    if (trades.length > 0) {
+      this.newTrades = [...trades, ...this.newTrades].slice(0, MOST_TRADES)
+      this.stir()
+    }
   }
 
-  forgetPast(key: string | null): void {
-    if (key === null) this.pastOrders.clear()
-    else this.pastOrders.delete(key)
-    this.changed()
+  private putBook(key: string, book: Book | undefined): void {
+    if (book === undefined) this.pastBooks.delete(key)
+    else this.pastBooks.set(key, book)
   }
 
   /** Tells the page at most every second frame, however many rows came: no eye reads faster. */
   changed(): void {
+    this.isChanged = true
+    this.stir()
+  }
+
+  /** Lets what is calm follow in one of the next frames. */
+  stir(): void {
+    this.isCalmDue = true
     if (this.frame !== 0) return
     this.frame = requestAnimationFrame((now) => {
       this.frame = 0
-      if (now - this.toldAt < TELL_MS) {
-        this.changed()
-        return
-      }
-      this.toldAt = now
-      batch(() => {
-        this.version.value++
-        if (now - this.calmAt > CALM_MS) {
-          this.calmAt = now
-          this.calm.value++
-        }
-      })
+      this.turn(now)
     })
   }
 
-  /** The book as it was a moment ago, for figures that would flicker. */
+  // Ladders and all the rest take turns: neither frame is long.
+  private turn(now: number): void {
+    if (this.isCalmDue && now - this.calmAt > CALM_MS) {
+      this.calmAt = now
+      this.isCalmDue = false
+      batch(() => {
+        this.calm.value++
+        // What is asked for comes below what the replay tells meanwhile.
+        if (this.newTrades.length === 0 || this.tradesAsked > 0) return
+        this.pastTrades.value = [...this.newTrades, ...this.pastTrades.peek()].slice(0, MOST_TRADES)
+        this.newTrades = []
+      })
+    } else if (this.isChanged && now - this.toldAt > TELL_MS) {
+      this.toldAt = now
+      this.isChanged = false
+      this.version.value++
+    }
+    if (this.isChanged || this.isCalmDue) this.stir()
+  }
+
+  /** The book at rest, and as it was a moment ago where figures would flicker. */
   calmBookOf(key: string): Book | undefined {
     void this.calm.value
-    void this.second.value
-    return untracked(() => this.bookOf(key))
+    const isAtRest = !this.isLive.value && !this.replayer.isPlaying.value
+    return isAtRest ? this.bookOf(key) : untracked(() => this.bookOf(key))
   }
 
   close(): void {
@@ -308,13 +338,14 @@ export class MarketSession {
     const { client, note } = this.panels.trades
     const params = { end_time: Math.round(at) + 1, order: 'desc', limit: MOST_TRADES } as const
     note(`client.market(${this.refSource}).trades`, params)
-    const page = await client.market(this.marketRef).trades(params, this.options).page()
-    this.pastTrades.value = page.data
-  }
-
-  /** Takes an execution of a replay. */
-  takePastTrade(trade: TradeJson): void {
-    this.pastTrades.value = [trade, ...this.pastTrades.peek()].slice(0, MOST_TRADES)
+    this.newTrades = []
+    this.tradesAsked++
+    try {
+      const page = await client.market(this.marketRef).trades(params, this.options).page()
+      this.pastTrades.value = page.data
+    } finally {
+      this.tradesAsked--
+    }
   }
 
   /** The market with its asset, which the address of venue C holds. */
@@ -431,8 +462,4 @@ type InstrumentView = {
 /** The instrument of a row id, `venue:instrument:sequence`. */
 export function keyOf(id: string): string {
   return id.slice(id.indexOf(':') + 1, id.lastIndexOf(':'))
-}
-
-function isRestart({ flags }: { readonly flags?: unknown }): boolean {
-  return Array.isArray(flags) && flags.includes('restart')
 }

@@ -1,8 +1,9 @@
 import { batch, signal } from '@preact/signals'
-import { PriorbookClientError, type SocketReplay } from '@priorbook/sdk/client'
+import { key } from '../app/key.ts'
 import { toTrouble, type Trouble } from '../app/trouble.ts'
 import { microsOf } from '../model/time.ts'
 import type { MarketSession } from './market-session.ts'
+import { openReplayFeed, ReplayFailure } from './replay-feed.ts'
 
 /** Speeds of the scrubber: recorded pace × N. */
 export const SPEEDS = [0.25, 0.5, 1, 2, 5, 10, 30, 60, 300] as const
@@ -15,7 +16,7 @@ export class Replayer {
   /** True while the books of the instant are on their way. */
   readonly isSeeking = signal(false)
   private readonly session: MarketSession
-  private replay: SocketReplay | undefined
+  private playing: AbortController | undefined
   private asked: number | undefined
   private isAsking = false
   private frame = 0
@@ -94,8 +95,8 @@ export class Replayer {
 
   private halt(): void {
     this.isPlaying.value = false
-    this.replay?.stop()
-    this.replay = undefined
+    this.playing?.abort()
+    this.playing = undefined
     cancelAnimationFrame(this.frame)
   }
 
@@ -132,10 +133,17 @@ export class Replayer {
   private async run(from: number, to: number): Promise<void> {
     const { session } = this
     const { venue, market_id } = session.ref
-    const { client } = session.panels.book
     const speed = this.speed.peek()
-    const replay = client.socketReplay(
-      {
+    const playing = (this.playing = new AbortController())
+    const { signal } = playing
+    let hasBegun = false
+    // The clock starts with the rows: before them it would run ahead of the books.
+    const begin = (): void => {
+      if (!hasBegun) this.tick(from, to, performance.now(), speed)
+      hasBegun = true
+    }
+    try {
+      const params = {
         markets: [{ venue, market_id }],
         start_time: Math.round(from),
         end_time: Math.round(to),
@@ -144,55 +152,37 @@ export class Replayer {
         datasets: ['books', 'trades'],
         number_format: 'string',
         time_format: 'epoch_us',
-      },
-      session.options,
-    )
-    this.replay = replay
-    this.tick(from, to, performance.now(), speed)
-    try {
-      for await (const message of replay) {
-        if (this.replay !== replay) return
-        switch (message.type) {
-          case 'snapshot':
-          case 'update':
-            session.takePast(message.key, message.row)
-            if (session.bookNotices.peek().length > 0) session.bookNotices.value = []
-            break
-          case 'trade':
-            session.takePastTrade(message.row)
-            break
-          case 'gap':
-            if (
-              message.gap.end_time === null ||
-              microsOf(message.gap.end_time) > session.clock.peek()
-            )
-              session.forgetPast(message.gap.scope === 'instrument' ? message.gap.key : null)
-            break
-          default:
-            break
-        }
+      } as const
+      for await (const news of openReplayFeed({ key: key.peek(), params }, signal)) {
+        if (signal.aborted) return
+        begin()
+        session.takeNews(news)
+        // Asked again after the page drew it and had a frame for other things.
+        await frames(2)
       }
-      if (this.replay === replay) this.finish(to)
+      if (!signal.aborted) this.finish(to)
     } catch (error) {
-      if (this.replay !== replay || session.options.signal.aborted) return
+      if (signal.aborted || session.options.signal.aborted) return
+      const trouble = error instanceof ReplayFailure ? error.trouble : toTrouble(error)
       // Without a socket the books are asked for one after another; coarser, but it plays.
-      if (error instanceof PriorbookClientError && error.code === 'network_failed') {
-        await this.runByAsking(replay)
+      if (trouble.code === 'network_failed') {
+        begin()
+        await this.runByAsking(signal)
       } else {
         this.halt()
-        this.trouble.value = toTrouble(error)
+        this.trouble.value = trouble
       }
     }
   }
 
-  private async runByAsking(replay: SocketReplay): Promise<void> {
+  private async runByAsking(playing: AbortSignal): Promise<void> {
     const { session } = this
-    while (this.replay === replay) {
+    while (!playing.aborted) {
       const at = Math.round(session.clock.peek())
       try {
         const { client } = session.panels.book
         const answer = await client.market(session.marketRef).asOf({ at }, session.options)
-        if (this.replay !== replay) return
+        if (playing.aborted) return
         session.putBooks(answer.data)
         session.bookNotices.value = answer.notices
         session.version.value++
@@ -213,6 +203,7 @@ export class Replayer {
         return
       }
       this.session.time.value = time
+      this.session.stir()
       this.tick(from, to, started, speed)
     })
   }
@@ -221,4 +212,8 @@ export class Replayer {
     this.halt()
     this.seek(to - 1)
   }
+}
+
+async function frames(count: number): Promise<void> {
+  for (let left = count; left > 0; left--) await new Promise(requestAnimationFrame)
 }

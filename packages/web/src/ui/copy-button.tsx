@@ -2,17 +2,19 @@ import { useState } from 'preact/hooks'
 
 /** Copies a text and says so for a moment. */
 export function CopyButton(props: {
-  readonly text: string
+  /** What is copied, or what gives it when the button is pressed. */
+  readonly text: string | (() => string)
   readonly label: string
   readonly children?: string
 }) {
   const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle')
   const copy = async (): Promise<void> => {
+    const text = typeof props.text === 'string' ? props.text : props.text()
     try {
-      await navigator.clipboard.writeText(props.text)
+      await navigator.clipboard.writeText(text)
       setState('done')
     } catch {
-      setState(copyOldWay(props.text) ? 'done' : 'failed')
+      setState(copyOldWay(text) ? 'done' : 'failed')
     }
     setTimeout(() => setState('idle'), 1500)
   }

@@ -1,5 +1,5 @@
-import { useSignalEffect } from '@preact/signals'
-import { useRef } from 'preact/hooks'
+import { computed, effect } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { ChartStore } from '../session/chart-store.ts'
 import { fromX, toX } from './stage.ts'
 
@@ -11,17 +11,21 @@ export function Cursor(props: {
 }) {
   const { store, width, height } = props
   const line = useRef<HTMLDivElement>(null)
-  // Moved by hand: a frame of a replay moves the line and redraws nothing.
-  useSignalEffect(() => {
-    const range = store.range.value
-    const clock = store.session.clock.value
-    const element = line.current
-    if (element === null || range === undefined || width === 0) return
-    const x = toX(clock, range, width)
-    const isInside = clock >= range.from && clock <= range.to
-    element.style.transform = `translateX(${x.toFixed(1)}px)`
-    element.style.visibility = isInside ? 'visible' : 'hidden'
-  })
+  // Moved by hand and by half pixels: most frames of a replay move nothing, and none draws it anew.
+  useLayoutEffect(() => {
+    if (width === 0) return undefined
+    const place = computed(() => {
+      const range = store.range.value
+      const clock = store.session.clock.value
+      if (range === undefined || clock < range.from || clock > range.to) return undefined
+      return Math.round(toX(clock, range, width) * 2) / 2
+    })
+    return effect(() => {
+      const { style } = line.current!
+      style.visibility = place.value === undefined ? 'hidden' : 'visible'
+      if (place.value !== undefined) style.transform = `translateX(${place.value}px)`
+    })
+  }, [store, width])
   const seek = (event: PointerEvent): void => {
     const range = store.range.peek()
     if (range === undefined) return

@@ -101,7 +101,7 @@ export function Scrubber({ store }: { readonly store: ChartStore }) {
       </div>
       <div class="scrub-time">
         <Clock store={store} />
-        <CopyButton text={linkOf(store)} label="Copy a link to this market and time">
+        <CopyButton text={() => linkOf(store)} label="Copy a link to this market and time">
           Link
         </CopyButton>
         <button
@@ -120,7 +120,7 @@ export function Scrubber({ store }: { readonly store: ChartStore }) {
 
 function linkOf({ session }: ChartStore): string {
   const url = new URL(location.href)
-  const time = session.time.value
+  const time = session.time.peek()
   url.search = time === undefined ? '' : `?t=${printExact(time).replace(' ', 'T')}Z`
   return url.href
 }
@@ -128,7 +128,7 @@ function linkOf({ session }: ChartStore): string {
 function Clock({ store }: { readonly store: ChartStore }) {
   const ref = useRef<HTMLTimeElement>(null)
   useSignalEffect(() => {
-    const text = printExact(store.session.clock.value)
+    const text = printExact(store.session.calmClock.value)
     if (ref.current !== null) ref.current.textContent = `${text.slice(0, 23)} UTC`
   })
   return <time ref={ref} class="clock" />
@@ -140,10 +140,11 @@ function Slider(props: { readonly store: ChartStore; readonly from: number; read
   const input = useRef<HTMLInputElement>(null)
   const span = Math.max(1, to - from)
   useSignalEffect(() => {
-    const time = Math.min(to, Math.max(from, store.session.clock.value))
+    const time = Math.min(to, Math.max(from, store.session.calmClock.value))
     const element = input.current
     if (element === null) return
-    element.value = String(Math.round(((time - from) / span) * 10_000))
+    const value = String(Math.round(((time - from) / span) * 10_000))
+    if (element.value !== value) element.value = value
     if (store.session.replayer.isPlaying.value) return
     element.setAttribute('aria-valuetext', `${printExact(time).slice(0, 23)} UTC`)
   })

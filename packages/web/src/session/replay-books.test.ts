@@ -1,0 +1,81 @@
+import { OrderBook, type ReplayMessage } from '@priorbook/sdk/client'
+import type { TradeJson } from '@priorbook/sdk/wire'
+import { describe, expect, it } from 'vitest'
+import { toBook } from '../model/book.ts'
+import { MOST_TRADES, ReplayBooks } from './replay-books.ts'
+
+const HEAD = {
+  venue: 'venueb',
+  market_id: 'M',
+  token_id: null,
+  received_time: 1_786_410_915_904_001,
+  source_time: null,
+} as const
+const WHOLE = {
+  ...HEAD,
+  id: 'venueb:M:1',
+  sequence: 1,
+  bids: { price: ['0.48', '0.4'], size: ['12.5', '3'] },
+  asks: { price: ['0.5'], size: ['7'] },
+} as const
+
+function snapshot(): ReplayMessage {
+  return { type: 'snapshot', key: 'M', sequence: 1, previous_sequence: null, row: WHOLE }
+}
+
+function update(sequence: number, price: string, size: string, flags: string[] = []) {
+  const changes = { side: ['bid' as const], price: [price], size: [size] }
+  return {
+    type: 'update',
+    key: 'M',
+    sequence,
+    previous_sequence: sequence - 1,
+    row: { ...HEAD, id: `venueb:M:${sequence}`, sequence, flags, changes },
+  } as const satisfies ReplayMessage
+}
+
+function gap(scope: string, end: number | null): ReplayMessage {
+  const one = { scope, key: 'M', start_time: HEAD.received_time, end_time: end }
+  return { type: 'gap', gap: one } as unknown as ReplayMessage
+}
+
+function trade(id: string): ReplayMessage {
+  return { type: 'trade', row: { id } as TradeJson } as unknown as ReplayMessage
+}
+
+describe('the books of a replay', () => {
+  it('gives the last book of many rows, exactly that of the SDK', () => {
+    const books = new ReplayBooks()
+    const order = OrderBook.from(WHOLE)
+    books.take(snapshot())
+    for (const message of [update(2, '0.485', '0.01'), update(3, '0.4', '0')]) {
+      books.take(message)
+      order.apply(message)
+    }
+    expect(books.news()).toEqual({ books: [['M', toBook(order)]], trades: [] })
+    expect(toBook(order)!.sequence).toBe(3)
+    expect(books.news()).toBeUndefined()
+  })
+
+  it('forgets books where a gap opens, until a whole one comes', () => {
+    for (const scope of ['instrument', 'venue']) {
+      const books = new ReplayBooks()
+      books.take(snapshot())
+      books.take(gap(scope, null))
+      expect(books.news()?.books).toEqual([['M', undefined]])
+      books.take(update(2, '0.3', '1'))
+      books.take(gap(scope, HEAD.received_time + 1))
+      expect(books.news()).toBeUndefined()
+      books.take(update(3, '0.3', '1', ['restart']))
+      expect(books.news()?.books[0]?.[1]?.bids.units).toEqual(Float64Array.of(100))
+    }
+  })
+
+  it('keeps the newest executions, newest first', () => {
+    const books = new ReplayBooks()
+    for (let count = 0; count < 5 * MOST_TRADES; count++) books.take(trade(`t${count}`))
+    const trades = books.news()!.trades.map(({ id }) => id)
+    expect(trades).toHaveLength(MOST_TRADES)
+    expect([trades[0], trades.at(-1)]).toEqual([`t${5 * MOST_TRADES - 1}`, `t${4 * MOST_TRADES}`])
+  })
+})
