@@ -111,6 +111,18 @@ export class BookColumns extends HeadColumns {
     this.size = new Float64Array(changes)
   }
 
+  /** The memory that the columns take. */
+  get byteLength(): number {
+    const { received, flags, changeEnd, key, size } = this
+    return (
+      received.byteLength * 5 +
+      flags.byteLength +
+      changeEnd.byteLength +
+      key.byteLength +
+      size.byteLength
+    )
+  }
+
   /** How many level changes the rows hold together. */
   get changeCount(): number {
     return this.count === 0 ? 0 : this.changeEnd[this.count - 1]!

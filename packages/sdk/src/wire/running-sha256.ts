@@ -145,9 +145,18 @@ function fractionOf(prime: number, root: bigint): number {
   return Number(BigInt.asIntN(32, low))
 }
 
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+// Without padding. Browsers know only the other alphabet, and by way of text.
 function toBase64Url(bytes: Uint8Array): string {
-  const text = btoa(String.fromCharCode(...bytes))
-  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  let text = ''
+  for (let at = 0; at < bytes.length; at += 3) {
+    const word = (bytes[at]! << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0)
+    text += LETTERS[word >>> 18]! + LETTERS[(word >>> 12) & 63]!
+    if (at + 1 < bytes.length) text += LETTERS[(word >>> 6) & 63]!
+    if (at + 2 < bytes.length) text += LETTERS[word & 63]!
+  }
+  return text
 }
 
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {

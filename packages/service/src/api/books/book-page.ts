@@ -1,4 +1,4 @@
-import type { Gap, MarketRecord, Micros, VenueId } from '@priorbook/sdk/domain'
+import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toGapJson, type ValueStyle } from '@priorbook/sdk/wire'
 import {
   DEFAULT_LIMIT,
@@ -78,7 +78,7 @@ export async function answerPage(
   } as const
   const opened =
     cursor === undefined
-      ? await openWalk(context, grant, instruments, asked)
+      ? await openWalk(context, grant, target, asked)
       : resumeWalk(context, grant, instruments, asked, context.cursors.read(scope, cursor))
   const { walk } = opened
 
@@ -91,9 +91,9 @@ export async function answerPage(
   addToReceipt(walk, rows, gaps, order)
   const at = Math.min(query.known_at ?? Infinity, rows.received ?? walk.end - 1)
   const market = await target.known.marketAt(record.marketId, at)
-  const isFinal = await isSettled(context, opened, request, rows, gaps)
+  const isFinal = await isSettled(context, target, opened, request, rows, gaps)
   const style = { numberFormat: query.number_format, timeFormat: query.time_format }
-  const notices = await noticesOf(context, opened, grant, record, rows, gaps, style)
+  const notices = await noticesOf(target, opened, grant, rows, gaps, style)
   const receipt = rows.hasMore ? undefined : walk.receipt.toJson()
   const nextCursor = rows.hasMore
     ? context.cursors.sign(scope, toCursorState({ ...walk, ...pick(rows) }))
@@ -214,7 +214,8 @@ const SETTLED_MICROS = 60_000_000
  * every instrument proves that no other row can come into the page; and no gap of it is open.
  */
 async function isSettled(
-  { store, now }: ApiContext,
+  { now }: ApiContext,
+  { known }: BookTarget,
   { walk, source, cutAt }: OpenedWalk,
   { query }: PageRequest,
   rows: PageRows,
@@ -229,18 +230,16 @@ async function isSettled(
   const edge = reached === undefined ? walk.end : reached + 1
   if (edge > now() - SETTLED_MICROS) return false
   for (const { instrument } of walk.lanes) {
-    const { venue, key } = instrument
-    const facts = await store.instrument({ venue, key })
+    const facts = await known.instrument(instrument.key)
     if (facts === undefined || facts.lastReceived < edge) return false
   }
   return true
 }
 
 async function noticesOf(
-  { store }: ApiContext,
+  { record, known }: BookTarget,
   { walk, cutAt }: OpenedWalk,
   grant: Grant,
-  record: MarketRecord,
   rows: PageRows | SourceRows,
   gaps: readonly Gap[],
   style: ValueStyle,
@@ -251,8 +250,8 @@ async function noticesOf(
   if ('isUnfinished' in rows && rows.isUnfinished) notices.push(SCAN_GOES_ON)
   const isEmptyWalk = rows.count === 0 && !rows.hasMore && walk.receipt.toJson().rows === 0
   if (!isEmptyWalk || (cutAt !== undefined && walk.start >= walk.end)) return notices
-  const { venue, key } = walk.lanes[0]?.instrument ?? { venue: record.venue, key: record.marketId }
-  const facts = await store.instrument({ venue, key })
+  const { key } = walk.lanes[0]?.instrument ?? { key: record.marketId }
+  const facts = await known.instrument(key)
   notices.push(emptyRange(record, walk, facts, gaps))
   return notices
 }

@@ -4,6 +4,7 @@ import { createBookRenderer, type BookRenderer } from '@priorbook/sdk/wire'
 const MOST = 4
 
 const free: BookRenderer[] = []
+const lent: BookRenderer[] = []
 let made = 0
 
 /**
@@ -16,8 +17,14 @@ export function renderBooks(render: (renderer: BookRenderer) => Uint8Array): Uin
     // All are lent out in this turn: a copy costs less than another renderer.
     return render(spare()).slice()
   }
-  setImmediate(() => free.push(renderer))
+  if (lent.length === 0) setImmediate(takeBack)
+  lent.push(renderer)
   return render(renderer)
+}
+
+function takeBack(): void {
+  free.push(...lent)
+  lent.length = 0
 }
 
 function create(): BookRenderer {

@@ -2,7 +2,7 @@ import type { Gap, VenueId } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
 import { toMarketJson, type ValueStyle } from '@priorbook/sdk/wire'
 import { JsonText } from '../kit/json-text.ts'
-import type { MarketState, Store } from '../../store/store.ts'
+import type { InstrumentFacts, MarketState, Store } from '../../store/store.ts'
 
 // Markets and gap lists that are remembered; longer lists are asked for by range instead.
 const MOST_MARKETS = 4096
@@ -78,6 +78,7 @@ export class VenueMemory {
   private readonly markets = new Map<string, KnownMarket>()
   private readonly gapLists = new Map<string, readonly Gap[] | 'long'>()
   private readonly newest = new Map<string, BookRun>()
+  private readonly facts = new Map<string, InstrumentFacts>()
 
   constructor(store: Store, venue: VenueId, position: number, stamp: string) {
     this.store = store
@@ -122,6 +123,18 @@ export class VenueMemory {
     bound(newest)
     newest.set(key, run)
     return run
+  }
+
+  /** How far an instrument is recorded. */
+  async instrument(key: string): Promise<InstrumentFacts | undefined> {
+    const { store, venue, facts } = this
+    const known = facts.get(key)
+    if (known !== undefined) return known
+    const fresh = await store.instrument({ venue, key })
+    if (fresh === undefined) return undefined
+    bound(facts)
+    facts.set(key, fresh)
+    return fresh
   }
 
   /** A gap of a key that is open. */

@@ -2,6 +2,7 @@ import type { Micros } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
 import type { ApiContext, CursorState, Grant, MarketInstrument } from '../kit/index.ts'
 import type { InstrumentFacts } from '../../store/store.ts'
+import type { BookTarget } from './book-target.ts'
 import { Receipt } from './receipt.ts'
 import type { SourceRange } from './source-rows.ts'
 import { fromCursorState, type Lane, type Walk } from './walk.ts'
@@ -35,7 +36,7 @@ const WINDOW_GRACE_MICROS = 3_600_000_000
 export async function openWalk(
   context: ApiContext,
   grant: Grant,
-  instruments: readonly MarketInstrument[],
+  { instruments, known }: Pick<BookTarget, 'instruments' | 'known'>,
   request: WalkRequest,
 ): Promise<OpenedWalk> {
   const { startTime, endTime, clock, knownAt } = request
@@ -47,16 +48,14 @@ export async function openWalk(
   }
   const now = context.now()
   const recorded: (InstrumentFacts | undefined)[] = []
-  for (const { venue, key } of instruments) {
-    recorded.push(await context.store.instrument({ venue, key }))
-  }
+  for (const { key } of instruments) recorded.push(await known.instrument(key))
   const firstReceived = Math.min(...recorded.map((facts) => facts?.firstReceived ?? Infinity))
   // The recorder's clock may be ahead of ours: what is stored has been received.
   const present = Math.max(now, ...recorded.map((facts) => (facts?.lastReceived ?? 0) + 1))
-  const known = Math.min(present, knownAt === undefined ? Infinity : knownAt + 1)
+  const latest = Math.min(present, knownAt === undefined ? Infinity : knownAt + 1)
   const asked = clock === 'received' ? { start: startTime ?? 0, end: endTime ?? Infinity } : ALL
   const window = grant.windowStart(now)
-  const end = Math.min(asked.end, known)
+  const end = Math.min(asked.end, latest)
   const start = Math.min(Math.max(asked.start, window), Math.max(end, asked.start))
   const shown = clock === 'received' ? start : (startTime ?? 0)
   const isPast = knownAt !== undefined && knownAt < now

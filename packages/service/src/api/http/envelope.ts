@@ -21,12 +21,12 @@ export function writeEnvelope(
   }
   const head = isOne ? '{"data":' : '{"data":['
   const close = isOne ? tail : `]${tail}`
-  const lent = pool.take(head.length + rows.length + Buffer.byteLength(close))
-  const { bytes } = lent
+  const end = head.length + rows.length
+  // Room for every letter as UTF-8: counting its bytes first costs as much as writing them.
+  const { bytes, release } = pool.take(end + close.length * 3)
   bytes.write(head, 0, 'latin1')
   bytes.set(rows, head.length)
-  bytes.write(close, head.length + rows.length)
-  return lent
+  return { bytes: bytes.subarray(0, end + bytes.write(close, end)), release }
 }
 
 function tailOf({ meta, count, nextCursor }: DataAnswer, notice: Notice | undefined): string {
