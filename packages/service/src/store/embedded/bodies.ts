@@ -73,19 +73,30 @@ export class Bodies {
 
   /** The observations at a place; shared, never to be written to. */
   book(stream: Stream, place: ChunkPlace, numbers: boolean): BookColumns {
-    // Bodies are never changed under one number, but a part's number can be used again.
-    const name = `${place.body}/${place.first}/${place.count}/${stream.version}/${numbers}`
-    const cached = this.books.get(name)
-    if (cached !== undefined) {
-      this.books.delete(name)
-      this.books.set(name, cached)
-      return cached
-    }
+    const name = cacheName(stream, place, numbers)
+    const cached = this.cached(name)
+    if (cached !== undefined) return cached
     const chunk = this.open(stream, place)
     const { priceDecimals, count, changes } = chunk.header
     const columns = new BookColumns(priceDecimals, count, Math.min(changes, MOST_CHANGES))
     this.decoder.decode(chunk, this.platform, columns, { numbers })
     this.keep(name, columns)
+    return columns
+  }
+
+  /** The observations at a place if they are kept, else into columns of the caller's own. */
+  bookOr(into: BookColumns, stream: Stream, place: ChunkPlace): BookColumns {
+    const cached = this.cached(cacheName(stream, place, true))
+    if (cached !== undefined) return cached
+    this.bookInto(into, stream, place)
+    return into
+  }
+
+  private cached(name: string): BookColumns | undefined {
+    const columns = this.books.get(name)
+    if (columns === undefined) return undefined
+    this.books.delete(name)
+    this.books.set(name, columns)
     return columns
   }
 
@@ -117,6 +128,11 @@ export class Bodies {
     decodeSamples(this.open(stream, place), this.platform, columns)
     return columns
   }
+}
+
+// Bodies are never changed under one number, but a part's number can be used again.
+function cacheName(stream: Stream, place: ChunkPlace, numbers: boolean): string {
+  return `${place.body}/${place.first}/${place.count}/${stream.version}/${numbers}`
 }
 
 /** True for the errors that mean damage on disk, which a reader reports as a gap. */

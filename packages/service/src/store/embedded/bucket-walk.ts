@@ -8,9 +8,12 @@ import type { Stream } from './streams.ts'
 import { endOf, lastReceivedAtMost, toSingleRow, type Stretch } from './stretch.ts'
 import type { View } from './view.ts'
 
+// A walk through more rows than these does not drive what others read out of the cache of chunks.
+const MOST_KEPT_ROWS = 262_144
+
 /**
  * Interval sampling: goes from bucket to bucket and decides each by the directory and one chunk. Chunks
- * are decoded into one set of columns and folded by one ladder; a pick is a row that stands on its own.
+ * are folded by one ladder; a pick is a row that stands on its own.
  */
 export class BucketWalk {
   private readonly view: View
@@ -21,6 +24,7 @@ export class BucketWalk {
   private readonly scratch = new BookColumns()
   private readonly ladder = new Ladder()
   private stretch: Stretch | undefined
+  private keptRows = 0
   /** The last row of the stretch that the ladder has taken, −1 for the book before it. */
   private folded = -1
 
@@ -149,9 +153,14 @@ export class BucketWalk {
 
   private decode(place: ChunkPlace): void {
     if (this.stretch?.first === place.first) return
-    this.view.bodies.bookInto(this.scratch, this.stream, place)
+    const { bodies } = this.view
+    const columns =
+      this.keptRows < MOST_KEPT_ROWS
+        ? bodies.book(this.stream, place, true)
+        : bodies.bookOr(this.scratch, this.stream, place)
+    this.keptRows += place.count
     const { first, changesBefore } = place
-    this.enter({ columns: this.scratch, first, changesBefore })
+    this.enter({ columns, first, changesBefore })
   }
 
   private enter(stretch: Stretch): void {
