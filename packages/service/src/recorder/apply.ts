@@ -238,11 +238,15 @@ export class Applier {
       return
     }
     const epoch = slot === undefined ? undefined : this.epochs.get(slot)
+    // Every book of venue C is fed by a socket. One that only answers have told of so far is on a socket
+    // that nobody can name from here, perhaps on this one.
+    const isNameless = (channel: number): boolean =>
+      this.venue === 'venuec' && channel === ABSENT && sid === undefined
     const tracks = [...this.tracks.values()].filter(
       ({ channel }) =>
         epoch !== undefined &&
-        toEpoch(channel) === epoch &&
-        (sid === undefined || toSubscription(channel) === sid),
+        (isNameless(channel) ||
+          (toEpoch(channel) === epoch && (sid === undefined || toSubscription(channel) === sid))),
     )
     this.closeTracks(tracks, reason, record.number, why)
   }

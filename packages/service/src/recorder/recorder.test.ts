@@ -326,6 +326,32 @@ describe('a recorder of venue C', () => {
     expect((await booksOf(data, 'venuec', UP)).at(-1)).toBe('40: 0.42×1 0.41×1 0.4×1 | 0.6×1')
   })
 
+  it('finds a lost message by a change that crosses the book, back to the last full one', async () => {
+    const data = folder()
+    await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.connect()
+      c.book(['0.40×1', '0.39×1'], ['0.60×1'])
+      c.wait(10)
+      c.change('BUY', '0.38×1', ['0.4', '0.6'])
+      c.wait(10)
+      // 0.40 went and that was lost: an ask at 0.40 is news of the venue's sound book.
+      c.change('SELL', '0.40×1', ['0.39', '0.4'])
+      c.wait(10)
+      c.book(['0.39×1', '0.38×1'], ['0.40×1', '0.60×1'])
+      c.wait(10)
+      // A bid above the best bid that the message itself names is nonsense.
+      c.change('BUY', '0.99×1', ['0.39', '0.4'])
+      c.wait(10)
+      c.book(['0.39×1', '0.38×1'], ['0.40×1', '0.60×1'])
+    })
+    expect(await gapsOf(data, 'venuec', UP)).toEqual([
+      'sequence_break 0–30',
+      'rejected 30–50',
+      'recorder_down 50–',
+    ])
+  })
+
   it('finds a lost message by a full book that no trade explains', async () => {
     const data = folder()
     await record(data, 'venuec', (script) => {
@@ -369,6 +395,21 @@ describe('a recorder of venue C', () => {
       'venue_silent 200–5300',
       'recorder_down 5300–',
     ])
+  })
+
+  it('closes a book that only answers have told of when the socket is lost', async () => {
+    const data = folder()
+    await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.connect()
+      c.rest(['0.40×1'], ['0.60×1'])
+      c.wait(10)
+      script.note({ note: 'loss', reason: 'venue_silent', why: 'a test', slot: 1 })
+      c.wait(10)
+      c.connect()
+      c.book(['0.40×1'], ['0.60×1'])
+    })
+    expect(await gapsOf(data, 'venuec', UP)).toEqual(['venue_silent 0–20', 'recorder_down 20–'])
   })
 
   it('takes changes out of order for a loss', async () => {

@@ -193,7 +193,13 @@ export class Track {
       return { gaps, closed: 'book_reset' }
     }
     const taken = this.assembler.take(event, channel)
-    if ('violation' in taken) return this.refuse(taken, event, gaps)
+    if ('violation' in taken) {
+      const isOurs = taken.violation === 'crossed_book' && isSound(event)
+      if (!isOurs) return this.refuse(taken, event, gaps)
+      // The venue's own book is not crossed: it is ours that is wrong, since the last full one at most.
+      this.openGap('sequence_break', event, gaps, 'the change crosses our book', true)
+      return { gaps, closed: 'sequence_break' }
+    }
     if (event.claims !== undefined && !this.agrees(event.claims)) {
       // The book is not what the venue says: a message is missing, somewhere since the last full book.
       this.openGap('sequence_break', event, gaps, 'the best prices disagree with the venue’s', true)
@@ -374,6 +380,19 @@ export class Track {
     gaps.push(endGap(this.gap, first.received, first.source, first.journal))
     this.gap = undefined
   }
+}
+
+// True for a change that says best prices which do not cross and which its levels do not pass.
+function isSound({ claims, changes }: BookChange): boolean {
+  if (claims === undefined) return false
+  const { bestBid = -Infinity, bestAsk = Infinity } = claims
+  return (
+    bestBid < bestAsk &&
+    changes.every(
+      ({ side, price, size }) =>
+        size === 0 || (side === 'bid' ? price <= bestBid : price >= bestAsk),
+    )
+  )
 }
 
 const STALE: Taken = { gaps: [], stale: true }
