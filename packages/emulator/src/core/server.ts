@@ -131,8 +131,10 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
       if (response.socket !== null) answered.set(response.socket, id)
       response.end(body)
     }
-    if (slow === undefined) reply()
-    else setTimeout(reply, slow.delayMs)
+    // In the next turn but one, so that a client that left meanwhile is known to have left.
+    const soon = (): unknown => setImmediate(() => setImmediate(reply))
+    if (slow === undefined) soon()
+    else setTimeout(soon, slow.delayMs)
   }
 
   function upgrade(message: IncomingMessage, socket: Socket, head: Buffer): void {
