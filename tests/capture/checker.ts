@@ -3,7 +3,7 @@ import { ABSENT, applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
 import type { TruthEntry } from '../../packages/emulator/src/core/truth.ts'
 import type { Book, Payload } from '../../packages/emulator/src/core/upstream.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
-import { followLoss, type Heard } from './unseen-loss.ts'
+import { followLoss, type Heard, type Stored } from './unseen-loss.ts'
 
 /**
  * Compares a tape with what the upstreams say they put on the wire. It knows nothing of connectors
@@ -51,9 +51,6 @@ type Expected = {
   matched: Row | undefined
 }
 
-/** A time in which a book was wrong and nothing showed it, with the books that were believed in. */
-type Span = { readonly from: number; readonly to: number; readonly books: ReadonlySet<string> }
-
 type Row = {
   readonly received: number
   readonly sequence: number
@@ -63,6 +60,7 @@ type Row = {
 }
 
 const ANSWER_MICROS = 1_500_000
+const POLL_OUTAGE_MICROS = 3_000_000
 
 const ON_WIRE: ReadonlySet<string> = new Set(['sent', 'duplicated', 'reordered', 'delayed'])
 // Gaps that tell of no loss of what was subscribed.
@@ -119,8 +117,9 @@ export async function check(
       complain,
     )
     lostCount += judged.lost
-    unseenCount += judged.unseen.length
-    judgeStrangers(name, strangers, gaps, judged.unseen, complain)
+    unseenCount += judged.unseen
+    const isWrong = (row: Row): boolean => !judged.believed.has(row)
+    judgeStrangers(name, strangers.filter(isWrong), gaps, complain)
     judgeGaps(name, expected, rows, gaps, truth.troubles.get(venue) ?? [], tolerance, complain)
   }
   for (const [name, expected] of truth.books) {
@@ -283,11 +282,13 @@ async function readRows(store: Store, venue: VenueId, key: string): Promise<Row[
 // (and number). A row without one was invented.
 function match(venue: VenueId, expected: readonly Expected[], rows: readonly Row[]): Row[] {
   const strangers: Row[] = []
-  let at = 0
+  // Frames and answers come on wires of their own: a recorder that is late with one is not with the other.
+  const reached = { frame: 0, answer: 0 }
   for (const row of rows) {
+    const wire = row.isAnswer ? 'answer' : 'frame'
     let found: number | undefined
-    // Frames and answers may overtake each other by a little, so a payload is looked for around.
-    for (let next = Math.max(0, at - 64); next < expected.length; next++) {
+    // Some may overtake others by a little, so a payload is looked for around.
+    for (let next = Math.max(0, reached[wire] - 64); next < expected.length; next++) {
       const one = expected[next]!
       if (one.at > row.received + 50_000) break
       if (one.matched !== undefined || one.book !== row.book) continue
@@ -302,7 +303,7 @@ function match(venue: VenueId, expected: readonly Expected[], rows: readonly Row
       continue
     }
     expected[found]!.matched = row
-    at = Math.max(at, found + 1)
+    reached[wire] = Math.max(reached[wire], found + 1)
   }
   return strangers
 }
@@ -315,10 +316,11 @@ function judgeLosses(
   gaps: readonly Gap[],
   until: number,
   complain: (text: string) => void,
-): { lost: number; unseen: readonly Span[] } {
+): { lost: number; unseen: number; believed: ReadonlySet<Row> } {
   let lost = 0
-  const unseen: Span[] = []
-  const stored = new Set(rows.map(({ book }) => book))
+  let unseen = 0
+  // Rows of a book that was wrong while nothing showed it.
+  const believed = new Set<Row>()
   let before: Row | undefined
   // Messages before this one belong to a loss that was judged.
   let judged = 0
@@ -345,54 +347,61 @@ function judgeLosses(
     )
     if (covering !== undefined || index < judged) continue
     const followed =
-      venue === 'venuec' ? followUnseen(expected, index, last, gaps, stored, until) : undefined
+      venue === 'venuec' ? followUnseen(expected, index, rows, gaps, until) : undefined
     if (followed !== undefined && followed.shown === undefined) {
       judged = followed.next
-      unseen.push(followed)
+      for (const row of followed.believed) believed.add(row)
+      unseen++
       continue
     }
     complain(
       `${name}: a book at ${one.at} (${one.delivered ? 'on the wire' : 'lost'}) is in no gap; rows ${before?.sequence}@${last} … ${next?.sequence}@${next?.received}; ${followed?.shown ?? ''}`,
     )
   }
-  return { lost, unseen }
+  return { lost, unseen, believed }
 }
 
 // Whether anything on the wire showed a loss of venue C. Where nothing did, whatever was heard since
-// must be stored as it looked to one who knew nothing of the loss.
+// must be stored, row by row, as it looked to one who knew nothing of the loss.
 function followUnseen(
   expected: readonly Expected[],
   index: number,
-  last: number,
+  rows: readonly Row[],
   gaps: readonly Gap[],
-  stored: ReadonlySet<string>,
   until: number,
-): (Span & { readonly shown: string | undefined; readonly next: number }) | undefined {
-  const from = expected.findLastIndex(({ matched }, at) => at < index && matched !== undefined)
-  if (from < 0) return undefined
-  const toHeard = (one: Expected): Heard => {
-    const isTaken = one.matched !== undefined || (one.delivered && !one.isAnswer)
-    return { at: one.at, payload: one.payload, isHeard: isTaken && !one.isCopy }
+): { shown: string | undefined; next: number; believed: readonly Row[] } | undefined {
+  // Messages that swapped places within one millisecond concern those before the loss, too.
+  const known = expected.flatMap(({ matched }, at) =>
+    at < index && matched !== undefined ? [at] : [],
+  )
+  const from = known.at(-1 - LEAD) ?? known[0]
+  if (from === undefined) return undefined
+  const believed: Row[] = []
+  let at = rows.indexOf(expected[from]!.matched!)
+  const take = (book: Book): Stored => {
+    const text = printBook(book)
+    const before = at
+    // An answer that is equal, or a message that came twice, is a row too.
+    while (rows[at + 1]?.book === text) believed.push(rows[++at]!)
+    if (at > before || rows[at]!.book === text) return 'stored'
+    const { sequence } = rows[at]!
+    return gaps.some(({ afterSequence }) => afterSequence === sequence) ? 'ended' : 'missing'
   }
-  // A gap that begins later tells of something else; the book starts anew behind it.
-  const isBroken = ({ at }: Heard): boolean =>
-    gaps.some(({ start }) => start > last && start <= at + CLOCKS_MICROS)
-  const messages = expected.slice(index).map(toHeard)
-  const insight = followLoss(toHeard(expected[from]!), messages, printBook, isBroken)
-  const next = index + insight.heard
-  const to = expected[next] === undefined ? until : expected[next - 1]!.at
-  const { books } = insight
+  const messages = expected.slice(from + 1)
+  const toHeard = (one: Expected): Heard => {
+    const isHeard = !one.isAnswer && !one.isCopy && (one.delivered || one.matched !== undefined)
+    return { at: one.at, payload: one.payload, connection: one.connection, isHeard }
+  }
+  const lead = index - from - 1
+  const insight = followLoss(toHeard(expected[from]!), messages.map(toHeard), lead, take)
+  const next = from + 1 + insight.heard
   let { shown } = insight
-  if ([...books].some((book) => !stored.has(book))) shown ??= 'a message was not stored'
   const isOpen = next === expected.length
-  if (isOpen && until - expected[index]!.at > COMPARED_MICROS) shown ??= 'no comparison found it'
-  return { from: last, to: to + LATE_MICROS, books, shown, next }
+  if (isOpen && until - expected[index]!.at > COMPARED_MICROS) shown ??= 'no comparison with REST'
+  return { shown, next, believed }
 }
 
-/** What two readings of the same clock may differ by. */
-const CLOCKS_MICROS = 5_000
-/** How much later than its place in the log a message can be stored. */
-const LATE_MICROS = 5_000_000
+const LEAD = 3
 /** Books are compared with REST every second at this speed, and an answer counts after two. */
 const COMPARED_MICROS = 6_000_000
 
@@ -402,7 +411,6 @@ function judgeStrangers(
   name: string,
   strangers: readonly Row[],
   gaps: readonly Gap[],
-  unseen: readonly Span[],
   complain: (text: string) => void,
 ): void {
   for (const { sequence, received, book } of strangers) {
@@ -410,10 +418,7 @@ function judgeStrangers(
       ({ start, end, afterSequence }) =>
         afterSequence < sequence && start <= received && received < (end ?? Infinity),
     )
-    const isBelieved = unseen.some(
-      ({ from, to, books }) => from <= received && received <= to && books.has(book),
-    )
-    if (name.startsWith('venuec') && (isDoubtful || isBelieved)) continue
+    if (name.startsWith('venuec') && isDoubtful) continue
     complain(
       `${name}: row ${sequence} at ${received} equals no book on the wire: ${book.slice(0, 80)}`,
     )
@@ -441,6 +446,10 @@ function judgeGaps(
 ): void {
   const bySequence = new Map(rows.map((row) => [row.sequence, row]))
   const times = new Set(rows.map(({ received }) => received))
+  // When the message of a row was on the wire: a recorder that is late sees a cause later than it was.
+  const sent = new Map(
+    expected.flatMap(({ matched, at }) => (matched === undefined ? [] : [[matched, at] as const])),
+  )
   for (const { reason, start, end, afterSequence } of gaps) {
     const where = `${name}: gap ${reason} [${start}, ${end})`
     if (afterSequence > 0) {
@@ -462,16 +471,21 @@ function judgeGaps(
       if (!isClosing) complain(`${where} does not end at a row`)
     }
     if (QUIET.has(reason)) continue
+    const [last, first] = [bySequence.get(afterSequence), rows.find((row) => row.received === end)]
+    // Of a market that is polled a gap says that no answer came for three intervals of a second or more.
+    const isPolled = last?.isAnswer === true && first?.isAnswer === true
+    if (name.startsWith('venueb') && isPolled && end! - start >= POLL_OUTAGE_MICROS) continue
+    const since = Math.min(start, (last && sent.get(last)) ?? start) - tolerance
     const till = (end ?? Infinity) + tolerance
     const hasLoss = expected.some(
       (one) =>
         one.matched === undefined &&
         !one.isAnswer &&
         !one.isCopy &&
-        one.at >= start - tolerance &&
+        one.at >= since &&
         one.at <= till,
     )
-    const hasTrouble = troubles.some(({ from, to }) => from <= till && to >= start - tolerance)
+    const hasTrouble = troubles.some(({ from, to }) => from <= till && to >= since)
     if (!hasLoss && !hasTrouble) complain(`${where} has no cause`)
   }
 }

@@ -3,7 +3,8 @@ import type { Book, Level, Payload } from '../../packages/emulator/src/core/upst
 /**
  * Plays what the best of recorders could know of a token of venue C after a loss. The venue numbers
  * nothing, so a loss shows only by what comes later: best prices that the book does not have, a book
- * that crosses, a change that is older than the one before it, a full book that no trade explains.
+ * that crosses, a change that is older than the one before it, a full book that no trade explains, a
+ * new connection.
  * Where the book is right again before any of them, nobody could have seen the loss.
  */
 export type Insight = {
@@ -11,14 +12,13 @@ export type Insight = {
   readonly shown: string | undefined
   /** How many of the messages were looked at: those that the loss concerns. */
   readonly heard: number
-  /** The books, as text, that whoever heard the rest believed in meanwhile. */
-  readonly books: ReadonlySet<string>
 }
 
 /** One message of the token, as the log tells it: a book before it is put on the wire or lost. */
 export type Heard = {
   readonly at: number
   readonly payload: Payload & { readonly kind: 'full' | 'change' }
+  readonly connection: string
   /** False: it was lost on the way, or is a copy. */
   readonly isHeard: boolean
 }
@@ -26,35 +26,46 @@ export type Heard = {
 // Longer ago than this, an older time means that the venue's clock was set.
 const REORDER_MICROS = 1_900_000
 
+/** What became of a book that somebody who heard the rest must have stored. */
+export type Stored =
+  | 'stored'
+  /** Something else made an end there, such as a lost connection: what follows is no news of the loss. */
+  | 'ended'
+  | 'missing'
+
 /**
- * Follows a book from before a loss over the messages since; `endsAt` says where something else ends it,
- * such as a lost connection: what follows is no news about the loss any more.
+ * Follows a book over the messages that come after `before`; the first `lead` of them came before the
+ * loss, to see what else was under way. `take` is asked for every book that was believed in.
  */
 export function followLoss(
   before: Heard,
   messages: readonly Heard[],
-  print: (book: Book) => string,
-  endsAt: (one: Heard) => boolean,
+  lead: number,
+  take: (book: Book) => Stored,
 ): Insight {
   const ours = toLevels(before.payload.book)
-  const books = new Set<string>()
   let { at, payload } = before
   for (const [index, one] of messages.entries()) {
-    const done = (shown?: string): Insight => ({ shown, heard: index + 1, books })
-    if (endsAt(one)) return { shown: undefined, heard: index, books }
+    const done = (shown?: string): Insight => ({ shown, heard: index + 1 })
     if (!one.isHeard) continue
+    if (index >= lead && one.connection !== messages[lead]!.connection) {
+      return done('a new connection')
+    }
     const theirs = one.payload.book
     const isOlder = (one.payload.time ?? 0) < (payload.time ?? 0) && one.at - at < REORDER_MICROS
-    if (one.payload.kind === 'full') {
+    const isFull = one.payload.kind === 'full'
+    if (isFull) {
       if (isOlder) continue
-      const differences = compare(ours, toLevels(theirs))
-      if (isTrade(differences, theirs)) return done()
-      return done('a full book that no trade explains')
-    }
-    if (isOlder) return done('changes out of order')
-    for (const { side, price, size } of one.payload.levels ?? []) {
-      if (size === 0) ours.delete(`${side} ${price}`)
-      else ours.set(`${side} ${price}`, size)
+      const levels = toLevels(theirs)
+      if (!isTrade(compare(ours, levels), theirs)) return done('a full book that no trade explains')
+      ours.clear()
+      for (const [key, size] of levels) ours.set(key, size)
+    } else {
+      if (isOlder) return done('changes out of order')
+      for (const { side, price, size } of one.payload.levels ?? []) {
+        if (size === 0) ours.delete(`${side} ${price}`)
+        else ours.set(`${side} ${price}`, size)
+      }
     }
     ;({ at, payload } = one)
     const book = toBook(ours)
@@ -64,10 +75,12 @@ export function followLoss(
       (side) => book[side][0]?.price === theirs[side][0]?.price,
     )
     if (!isBest) return done('other best prices')
-    books.add(print(book))
-    if (compare(ours, toLevels(theirs)).length === 0) return done()
+    const stored = take(book)
+    if (stored === 'ended') return done()
+    if (stored === 'missing') return done('a message that is not stored')
+    if (index >= lead && compare(ours, toLevels(theirs)).length === 0) return done()
   }
-  return { shown: undefined, heard: messages.length, books }
+  return { shown: undefined, heard: messages.length }
 }
 
 type Levels = Map<string, number>
