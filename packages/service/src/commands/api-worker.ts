@@ -1,3 +1,4 @@
+import { openSync } from 'node:fs'
 import { pino, type Logger } from 'pino'
 import { VENUE_IDS } from '@priorbook/sdk/domain'
 import { openAccess } from '../api/auth/index.ts'
@@ -5,6 +6,7 @@ import { createApiServer } from '../api/server.ts'
 import { readWebFiles } from '../api/web/web-files.ts'
 import type { RecorderPulse } from '../api/account/desk.ts'
 import { readRecord } from '../journal/index.ts'
+import { LineBuffer } from '../lib/line-buffer.ts'
 import { boundYoungGeneration } from '../lib/memory.ts'
 import { createAuditor } from '../recorder/audit.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
@@ -45,6 +47,7 @@ export type WorkerNews =
   | { readonly kind: 'stop' }
 
 const CLOSE_MS = 10_000
+const LOG_FLUSH_MS = 500
 const EMULATED = {
   code: 'emulated_data',
   message: 'The data come from an emulator, not from a venue.',
@@ -92,7 +95,6 @@ async function serve(order: WorkerOrder, whenStopped: Promise<void>): Promise<vo
   access.close()
   await sample?.close()
   await store.close()
-  log.flush()
 }
 
 // Emulated data never share a folder with real data: one record tells them all.
@@ -111,11 +113,15 @@ async function hasEmulated(store: Store, journal: string): Promise<boolean> {
 }
 
 function createLog({ logLevel, logFile }: WorkerOrder): Logger {
-  // Lines leave in blocks: a line of its own for every request would cost more than the request.
-  const destination = pino.destination({ dest: logFile ?? 2, sync: false, minLength: 4096 })
-  const timer = setInterval(() => destination.flush(), 500)
-  timer.unref()
-  return pino({ level: logLevel, base: null }, destination)
+  const file = logFile === undefined ? 2 : openSync(logFile, 'a')
+  const destination = pino.destination({ dest: file, sync: false })
+  const lines = new LineBuffer(destination)
+  setInterval(() => lines.flush(), LOG_FLUSH_MS).unref()
+  process.once('exit', () => {
+    lines.flush()
+    destination.flushSync()
+  })
+  return pino({ level: logLevel, base: null }, lines)
 }
 
 function say(word: WorkerWord): void {
