@@ -20,8 +20,10 @@ import { MOST_TRADES, type ReplayNews } from './replay-books.ts'
 import { Replayer } from './replayer.ts'
 
 const RETRY_MS = 3000
-// Ladders change at most every second frame, figures and lists a few times a second.
-const TELL_MS = 25
+// Ladders change at most every third frame; no eye reads faster. Figures and lists change a few times a
+// second, and not within two frames of the ladders.
+const TELL_MS = 42
+const APART_MS = 25
 const CALM_MS = 120
 
 /** Everything that one market page shows, at the present or at any instant of the past. */
@@ -197,7 +199,7 @@ export class MarketSession {
     else this.pastBooks.set(key, book)
   }
 
-  /** Tells the page at most every second frame, however many rows came: no eye reads faster. */
+  /** Tells the page at most every third frame, however many rows came. */
   changed(): void {
     this.isChanged = true
     this.stir()
@@ -213,9 +215,10 @@ export class MarketSession {
     })
   }
 
-  // Ladders and all the rest take turns: neither frame is long.
+  // Ladders and all the rest take turns: no frame is long.
   private turn(now: number): void {
-    if (this.isCalmDue && now - this.calmAt > CALM_MS) {
+    const isApart = now - this.toldAt > APART_MS
+    if (this.isCalmDue && isApart && now - this.calmAt > CALM_MS) {
       this.calmAt = now
       this.isCalmDue = false
       batch(() => {

@@ -1,4 +1,4 @@
-import { computed, effect } from '@preact/signals'
+import { computed, effect, untracked } from '@preact/signals'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { complementOf } from '../model/book.ts'
 import { gapSentence } from '../model/gap.ts'
@@ -18,7 +18,7 @@ export function Ladders({ session }: { readonly session: MarketSession }) {
   return (
     <div class={`ladders${isSeekingFar ? ' seeking' : ''}`}>
       {outcomes.map((view, index) => (
-        <Ladder key={index} session={session} view={view} isWhole={isWhole} />
+        <Ladder key={index} session={session} view={view} isWhole={isWhole} turn={index} />
       ))}
       <label class="check">
         <input
@@ -32,11 +32,15 @@ export function Ladders({ session }: { readonly session: MarketSession }) {
   )
 }
 
-function Ladder(props: {
+type LadderProps = {
   readonly session: MarketSession
   readonly view: OutcomeView
   readonly isWhole: boolean
-}) {
+  /** Which of the frames after a change it takes while books run. */
+  readonly turn: number
+}
+
+function Ladder(props: LadderProps) {
   const { session, view, isWhole } = props
   const { key, label } = view
   const hasBook = useMemo(() => computed(() => session.bookOf(key) !== undefined), [session, key])
@@ -61,33 +65,41 @@ function Ladder(props: {
 }
 
 // Written by hand: nothing but the texts that differ changes from one book to the next.
-function LadderBook(props: {
-  readonly session: MarketSession
-  readonly view: OutcomeView
-  readonly isWhole: boolean
-}) {
-  const { session, isWhole } = props
+function LadderBook(props: LadderProps) {
+  const { session, isWhole, turn } = props
   const { key, isComplement } = props.view
   const host = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
     const element = host.current!
     const writer = createLadderWriter(element, isWhole ? Infinity : SHOWN)
+    let frame = 0
+    let isWritten = false
+    const write = (): void => {
+      const own = session.bookOf(key)
+      if (own !== undefined) writer.write(isComplement ? complementOf(own) : own)
+    }
     const stops = [
       effect(() => {
-        const own = session.bookOf(key)
-        if (own !== undefined) writer.write(isComplement ? complementOf(own) : own)
+        cancelAnimationFrame(frame)
+        // One ladder a frame: both at once would make every third frame long and the others empty.
+        const isRunning = session.isLive.value || session.replayer.isPlaying.value
+        if (turn > 0 && isRunning && session.bookOf(key) !== undefined && isWritten) {
+          frame = requestAnimationFrame(() => untracked(write))
+        } else write()
+        isWritten = true
       }),
       effect(() => {
         const own = session.calmBookOf(key)
         const clock = session.calmClock.value
         if (own !== undefined) writer.writeFoot(own, clock)
       }),
+      () => cancelAnimationFrame(frame),
     ]
     return () => {
       for (const stop of stops) stop()
       writer.clear()
     }
-  }, [session, key, isComplement, isWhole])
+  }, [session, key, isComplement, isWhole, turn])
   const scroll = { maxHeight: `${LADDER_ROW * SHOWN}px` }
   const list = (side: 'ask' | 'bid') => {
     const levels = <ol class={`levels ${side}s`} aria-label={`${side}s`} />

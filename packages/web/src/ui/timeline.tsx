@@ -1,3 +1,4 @@
+import { useComputed } from '@preact/signals'
 import type { RevisionJson } from '@priorbook/sdk/client'
 import { printDecimal } from '../model/decimal.ts'
 import { microsOf, microsOrAbsent, printSeconds } from '../model/time.ts'
@@ -12,9 +13,13 @@ type Step = {
 
 /** How the status of a market went, and how it was resolved; what lies ahead of the instant is pale. */
 export function Timeline({ session }: { readonly session: MarketSession }) {
-  const steps = stepsOf(session.revisions.value)
+  const steps = useComputed(() => stepsOf(session.revisions.value)).value
+  // Drawn anew where the instant passes a step, not with every second.
+  const passed = useComputed(() => {
+    const { value: second } = session.second
+    return stepsOf(session.revisions.value).filter(({ time }) => time <= second).length
+  }).value
   const record = session.known.value
-  const clock = session.second.value
   if (steps.length === 0 || record === undefined) {
     return <p class="quiet">No version of the record has been seen.</p>
   }
@@ -37,8 +42,8 @@ export function Timeline({ session }: { readonly session: MarketSession }) {
   return (
     <div class="timeline">
       <ol class="steps">
-        {steps.map(({ time, status, text }) => (
-          <li key={`${time} ${status}`} class={time > clock ? 'ahead' : ''}>
+        {steps.map(({ time, status, text }, index) => (
+          <li key={`${time} ${status}`} class={index < passed ? '' : 'ahead'}>
             <button type="button" class="step-time" onClick={() => session.seek(time)}>
               {printSeconds(time)}
             </button>
