@@ -44,7 +44,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/store',
     'service/live',
   ],
-  'service/ops': ['sdk/domain', 'service/recorder'],
+  'service/ops': ['sdk/domain', 'service/lib', 'service/recorder'],
   'service/commands': [
     'sdk/domain',
     'sdk/tape',

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { fastify, type FastifyHttpOptions, type FastifyInstance } from 'fastify'
 import { toMicros, VENUE_IDS, type Micros } from '@priorbook/sdk/domain'
 import { Problem, STREAM_PATH } from '@priorbook/sdk/wire'
+import { RequestTally, type ApiTally } from '../lib/api-tally.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountDesk, RecorderPulse } from './account/desk.ts'
 import { createDocuments } from './account/documents.ts'
@@ -62,6 +63,8 @@ export type ApiServer = {
   readonly fastify: FastifyInstance
   /** How its sockets are doing. */
   readonly stream: Pick<StreamServer, 'pulse'>
+  /** What it has done so far. */
+  tally(): ApiTally
   /** Listens and gives the address. */
   listen(at: {
     readonly host: string
@@ -99,7 +102,8 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   const now = options.now ?? (() => toMicros(Date.now() * 1000))
   const nextRequestId = createRequestIds()
   const common = commonHeaders(options.corsOrigin)
-  const onFinished = createOnFinished(access, log)
+  const tally = new RequestTally()
+  const onFinished = createOnFinished(access, tally, log)
   const dispatch = createDispatcher({
     access,
     pool: new BufferPool(),
@@ -271,6 +275,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   return {
     fastify: app,
     stream,
+    tally: () => tally.read({ memoryBytes: process.memoryUsage.rss(), stream: stream.pulse() }),
     async listen({ host, port, reusePort = false }) {
       await app.listen({ host, port, ...(reusePort ? { reusePort } : {}) })
       const bound = (app.server.address() as AddressInfo).port

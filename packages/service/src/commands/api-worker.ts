@@ -6,6 +6,7 @@ import { createApiServer } from '../api/server.ts'
 import { readWebFiles } from '../api/web/web-files.ts'
 import type { RecorderPulse } from '../api/account/desk.ts'
 import { readRecord } from '../journal/index.ts'
+import type { ApiTally } from '../lib/api-tally.ts'
 import { LineBuffer } from '../lib/line-buffer.ts'
 import { boundYoungGeneration } from '../lib/memory.ts'
 import { createAuditor } from '../recorder/audit.ts'
@@ -38,6 +39,7 @@ export type WorkerOrder = {
 export type WorkerWord =
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly port: number }
+  | { readonly kind: 'tally'; readonly tally: ApiTally }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
 
 /** What it hears later. */
@@ -47,6 +49,7 @@ export type WorkerNews =
   | { readonly kind: 'stop' }
 
 const CLOSE_MS = 10_000
+const TALLY_MS = 1000
 const LOG_FLUSH_MS = 500
 const EMULATED = {
   code: 'emulated_data',
@@ -90,7 +93,9 @@ async function serve(order: WorkerOrder, whenStopped: Promise<void>): Promise<vo
   })
   const { port } = await server.listen(order)
   say({ kind: 'listening', port })
+  const timer = setInterval(() => say({ kind: 'tally', tally: server.tally() }), TALLY_MS)
   await whenStopped
+  clearInterval(timer)
   await server.close(CLOSE_MS)
   access.close()
   await sample?.close()

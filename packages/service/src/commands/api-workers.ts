@@ -3,12 +3,15 @@ import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { RecorderPulse } from '../api/account/desk.ts'
+import { addTallies, endedTally, NO_TALLY, type ApiTally } from '../lib/api-tally.ts'
 import type { WorkerNews, WorkerOrder, WorkerWord } from './api-worker.ts'
 
 /** The processes that answer requests. */
 export interface ApiWorkers {
   readonly url: string
   readonly count: number
+  /** What they have done, those included that have ended, and what they do now. */
+  tally(): ApiTally
   /** Tells them how the recorder is doing. */
   pulse(pulse: RecorderPulse): void
   /** Lets running requests finish, then ends them. */
@@ -41,16 +44,18 @@ export async function startApiWorkers(
   let port = await findPort(order.host, order.port, options.mayMove)
   let isStopping = false
   let last: RecorderPulse | undefined
-  const children = new Set<ChildProcess>()
+  const children = new Map<ChildProcess, ApiTally>()
+  let past = NO_TALLY
   const endings = new Set<Promise<void>>()
 
   const start = async (): Promise<void> => {
     const child = fork(ENTRY, [], { env: withoutVenues(process.env), serialization: 'json' })
-    children.add(child)
+    children.set(child, NO_TALLY)
     const tell = (news: WorkerNews): void => void (child.connected && child.send(news))
     const { promise: ending, resolve: ended } = Promise.withResolvers<void>()
     endings.add(ending)
     child.once('exit', () => {
+      past = addTallies(past, endedTally(children.get(child)!))
       children.delete(child)
       endings.delete(ending)
       ended()
@@ -68,6 +73,9 @@ export async function startApiWorkers(
             ;({ port } = word)
             if (last !== undefined) tell({ kind: 'pulse', pulse: last })
             resolve()
+            break
+          case 'tally':
+            children.set(child, word.tally)
             break
           case 'failed':
             reject(toError(word))
@@ -96,9 +104,9 @@ export async function startApiWorkers(
 
   const stop = async (): Promise<void> => {
     isStopping = true
-    for (const child of children) if (child.connected) child.send({ kind: 'stop' })
+    for (const child of children.keys()) if (child.connected) child.send({ kind: 'stop' })
     const timer = setTimeout(() => {
-      for (const child of children) child.kill('SIGKILL')
+      for (const child of children.keys()) child.kill('SIGKILL')
     }, KILL_MS)
     await Promise.all(endings)
     clearTimeout(timer)
@@ -116,10 +124,11 @@ export async function startApiWorkers(
   return {
     url: `http://${host}:${port}`,
     count,
+    tally: () => [...children.values()].reduce(addTallies, past),
     pulse(pulse) {
       last = pulse
       const news: WorkerNews = { kind: 'pulse', pulse }
-      for (const child of children) if (child.connected) child.send(news)
+      for (const child of children.keys()) if (child.connected) child.send(news)
     },
     stop,
   }

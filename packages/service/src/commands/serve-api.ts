@@ -23,7 +23,7 @@ export async function serveApi(options: {
   readonly status: () => RecorderStatus | undefined
   readonly logFile: string | undefined
   readonly onTrouble: (fields: object, message: string) => void
-}): Promise<{ readonly url: string; stop(): Promise<void> }> {
+}): Promise<Pick<ApiWorkers, 'url' | 'tally' | 'stop'>> {
   const { config, data, isRecording, hosted, logFile, onTrouble } = options
   const isEmulated = isRecording && config.upstream === 'emulator'
   const demoTape = isEmulated ? undefined : await openSampleTape(data.path)
@@ -54,6 +54,7 @@ export async function serveApi(options: {
   for (const line of firstWords(workers.url, data, isEmulated)) console.log(line)
   return {
     url: workers.url,
+    tally: () => workers.tally(),
     async stop() {
       clearInterval(timer)
       await workers.stop()

@@ -113,11 +113,29 @@ describe('serve --upstream none', () => {
     // What is promised is a second; a busy machine may add to it.
     console.log(`revoked: seen after ${Date.now() - revokedAt} ms`)
 
+    // The operators' port counts what the processes do, and goes on counting when one is replaced.
+    const [metrics] = /http:\/\/\S+\/metrics/.exec(printed())!
+    const metric = async (name: string): Promise<number> => {
+      const lines = (await (await fetch(metrics)).text()).split('\n')
+      const line = lines.find((one) => one.startsWith(`priorbook_${name} `))
+      return Number(line?.split(' ').at(-1))
+    }
+    const pages = 'api_requests_total{route="venueb_snapshots",status="200"}'
+    const refused = 'api_requests_total{route="venueb_snapshots",status="401"}'
+    while (!((await metric(pages)) >= 1 && (await metric(refused)) >= 2)) await pause(100)
+    expect(await metric('api_processes')).toBe(2)
+    expect(await metric('api_sent_bytes_total')).toBeGreaterThan(1000)
+    expect(await metric('stream{what="connections"}')).toBe(0)
+    const before = await metric(pages)
+
     const list = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')
     const workers = list.trim().split(' ').map(Number)
     expect(workers).toHaveLength(2)
     for (const worker of workers) process.kill(worker, 'SIGKILL')
     while ((await ask(`${url}/v3/health`).catch(() => undefined))?.status !== 200) await pause(50)
+    expect(await metric(pages)).toBe(before)
+    const count = await metric('api_request_seconds_count')
+    expect(count).toBeGreaterThanOrEqual(before + 2)
 
     const taken = Number(new URL(url).port)
     const order = { host: '127.0.0.1', port: taken } as Parameters<typeof startApiWorkers>[0]

@@ -6,6 +6,7 @@ import { loadConfig, type Config } from '../config/index.ts'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { untilAborted } from '../lib/wait.ts'
 import { createDiskForecast } from '../ops/disk-forecast.ts'
+import type { ApiTally } from '../lib/api-tally.ts'
 import { createMetrics } from '../ops/metrics.ts'
 import { openOpsServer } from '../ops/server.ts'
 import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
@@ -120,12 +121,14 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
       })
     }
     const forecast = createDiskForecast(data.path)
+    let tally: (() => ApiTally) | undefined
     const status = (): ServiceStatus => ({
       role: config.role,
       upstream: config.upstream,
       disk: forecast(),
       ...(hosted === undefined ? {} : { files: hosted.report }),
       ...(recorder === undefined ? {} : { recorder: recorder.status() }),
+      ...(tally === undefined ? {} : { api: tally() }),
     })
     const ops = await openOps(config.ops, status)
     closers.push(() => ops.close())
@@ -148,10 +151,13 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
         onTrouble: (fields, message) => log.error(fields, message),
       })
       // A recorder records from its first second; whoever cannot serve stops all the same.
-      api.catch((error: unknown) => {
-        failure = { error }
-        stop.abort()
-      })
+      api.then(
+        (started) => (tally = () => started.tally()),
+        (error: unknown) => {
+          failure = { error }
+          stop.abort()
+        },
+      )
       closers.push(() =>
         api.then(
           (started) => started.stop(),

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { ANSWER_SECONDS } from '../lib/api-tally.ts'
 import type { VenueStatus } from '../recorder/recorder.ts'
 import type { ServiceStatus } from './status.ts'
 
@@ -28,7 +29,7 @@ export function createMetrics(status: () => ServiceStatus): Registry {
       })
     }
     // What only grows is a counter; its value is ours and is set anew at every scrape.
-    const one: Counter | Gauge = name.endsWith('_total')
+    const one: Counter | Gauge = /_(total|bucket|sum|count)$/.test(name)
       ? new Counter({ ...options, collect })
       : new Gauge({ ...options, collect })
   }
@@ -138,6 +139,49 @@ export function createMetrics(status: () => ServiceStatus): Registry {
   )
   metric('disk_full', 'Whether nothing can be written now.', [], ({ recorder }, set) =>
     set(recorder?.diskFull === true ? 1 : 0),
+  )
+  const answers = 'Time from a request to its whole answer'
+  metric(
+    'api_requests_total',
+    'Finished requests of the interface; 499 where the client went away.',
+    ['route', 'status'],
+    ({ api }, set) => {
+      for (const [name, count] of Object.entries(api?.requests ?? {})) {
+        const space = name.lastIndexOf(' ')
+        set(count, name.slice(0, space), name.slice(space + 1))
+      }
+    },
+  )
+  metric('api_request_seconds_bucket', `${answers}, by upper bound.`, ['le'], ({ api }, set) => {
+    if (api === undefined) return
+    let count = 0
+    for (const [index, one] of api.classes.entries()) {
+      count += one
+      set(count, String(ANSWER_SECONDS[index] ?? '+Inf'))
+    }
+  })
+  metric('api_request_seconds_sum', `${answers}, all together.`, [], ({ api }, set) => {
+    if (api !== undefined) set(api.seconds)
+  })
+  metric('api_request_seconds_count', `${answers}: how many.`, [], ({ api }, set) => {
+    if (api !== undefined) set(api.classes.reduce((sum, count) => sum + count, 0))
+  })
+  metric('api_sent_bytes_total', 'Bytes of answers.', [], ({ api }, set) => {
+    if (api !== undefined) set(api.bytes)
+  })
+  metric('api_processes', 'Processes that answer now.', [], ({ api }, set) => {
+    if (api !== undefined) set(api.processes)
+  })
+  metric('api_memory_bytes', 'Their resident memory together.', [], ({ api }, set) => {
+    if (api !== undefined) set(api.memoryBytes)
+  })
+  metric(
+    'stream',
+    'The live stream now: connections, subscriptions, and connections too slow for all rows.',
+    ['what'],
+    ({ api }, set) => {
+      for (const [what, count] of Object.entries(api?.stream ?? {})) set(count, what)
+    },
   )
   return registry
 }

@@ -1,4 +1,5 @@
 import type { VenueId } from '@priorbook/sdk/domain'
+import type { ApiTally } from '../lib/api-tally.ts'
 import type { RecorderStatus } from '../recorder/recorder.ts'
 import type { DiskState } from './disk-forecast.ts'
 
@@ -9,6 +10,8 @@ export type ServiceStatus = {
   readonly disk: DiskState
   /** Absent where this process does not record. */
   readonly recorder?: RecorderStatus
+  /** Absent where nothing is answered, or not yet. */
+  readonly api?: ApiTally
   /** Downloaded files that are served instead of a tape, and those that are not. */
   readonly files?: {
     readonly files: number
@@ -45,7 +48,7 @@ function short(count: number): string {
 
 /** The status as a page that reloads itself. */
 export function toStatusPage(status: ServiceStatus): string {
-  const { recorder, disk, files } = status
+  const { recorder, disk, files, api } = status
   const rows = Object.entries(recorder?.venues ?? {}).map(([venue, state]) => {
     const { connector, books, counts, messages } = state
     const { quota } = connector
@@ -95,7 +98,7 @@ td:nth-child(-n+3),th:nth-child(-n+3){text-align:left}
 <h1>Priorbook recorder</h1>
 <p>${escape(status.role)} · upstream ${escape(status.upstream)} · ${lag}${(disk.usedBytes / 1e6).toFixed(1)} MB kept · ${(disk.freeBytes / 1e9).toFixed(1)} GB free${left}</p>
 <table><thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
-<tbody>${rows.join('')}</tbody></table>${filesPart(files)}</html>`
+<tbody>${rows.join('')}</tbody></table>${filesPart(files)}${apiPart(api)}</html>`
 }
 
 function filesPart(files: ServiceStatus['files']): string {
@@ -104,6 +107,18 @@ function filesPart(files: ServiceStatus['files']): string {
     ({ file, code, detail }) => `<li>${escape(`${file}: ${code}: ${detail}`)}</li>`,
   )
   return `<h2>${files.files} files served, ${refused.length} refused</h2><ul>${refused.join('')}</ul>`
+}
+
+function apiPart(api: ServiceStatus['api']): string {
+  if (api === undefined) return ''
+  const classes = [0, 0, 0, 0, 0, 0]
+  for (const [name, count] of Object.entries(api.requests)) {
+    classes[Number(name.slice(name.lastIndexOf(' ') + 1, -2))]! += count
+  }
+  const { connections, subscriptions, held } = api.stream
+  const done = `${api.processes} processes · ${classes[2]! + classes[3]!} requests answered, ${classes[4]} refused, ${classes[5]} failed`
+  const now = `${connections} stream connections, ${subscriptions} subscriptions, ${held} of them too slow now`
+  return `<h2>Interface</h2><p>${done} · ${(api.bytes / 1e6).toFixed(1)} MB sent · ${(api.memoryBytes / 1e6).toFixed(0)} MB of memory<br>${now}</p>`
 }
 
 function escape(text: string): string {

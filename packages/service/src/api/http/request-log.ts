@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { RequestTally } from '../../lib/api-tally.ts'
 import type { Access } from '../auth/access.ts'
 import type { Outcome } from './exchange.ts'
 
@@ -16,16 +17,19 @@ export function createRequestIds(): () => string {
   return () => `${prefix}-${(++count).toString(36)}`
 }
 
-/** Counts a finished exchange for its key and logs it: by route, never by address. */
+/** Counts a finished exchange, for its key as well, and logs it: by route, never by address. */
 export function createOnFinished(
   access: Access,
+  tally: RequestTally,
   log: RequestLog | undefined,
 ): (outcome: Outcome) => void {
   return ({ exchange, status, bytes, rows }) => {
     const { grant, routeId, id, verb, startedMs } = exchange
     if (grant !== undefined) access.usage.note(grant.keyId, routeId, status, rows, bytes)
+    const took = performance.now() - startedMs
+    tally.note(routeId, status, took / 1000, bytes)
     if (log === undefined) return
-    const ms = Math.round((performance.now() - startedMs) * 1000) / 1000
+    const ms = Math.round(took * 1000) / 1000
     const key = grant?.keyId ?? 'none'
     log.info({ id, method: verb, route: routeId, status, ms, bytes, key }, 'request')
   }
