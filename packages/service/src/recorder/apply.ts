@@ -371,8 +371,9 @@ export class Applier {
     const track = await openTrack(this.store, instrument, openTime, this.captureStarted)
     this.tracks.set(instrument.key, track)
     if (!track.isOpen) {
-      const source = await this.store.fact(passedFact(this.venue, instrument.key))
-      this.passed.resume(instrument.key, source)
+      const names = passedFacts(this.venue, instrument.key)
+      const mark = await this.store.fact(names.mark)
+      this.passed.resume(instrument.key, mark, await this.store.fact(names.channel))
     }
     if (this.interrupted !== undefined) {
       const { reason, journal } = this.interrupted
@@ -454,7 +455,12 @@ export class Applier {
     const { key } = event.instrument
     const track = this.tracks.get(key)!
     const channel = this.channelOf(event, record)
-    if (channel === ABSENT && !track.isOpen && this.passed.isAhead(event)) {
+    const isNumbered = event.venueSeq !== undefined
+    if (
+      (channel === ABSENT || isNumbered) &&
+      !track.isOpen &&
+      this.passed.isAhead(event, channel)
+    ) {
       // It would open the book without the changes that came since: another one is needed.
       this.counts.duplicates++
       this.onClosed([event.instrument], 'book_reset')
@@ -462,7 +468,7 @@ export class Applier {
     }
     const taken = track.takeBook(event, channel)
     if (taken.observation !== undefined) this.passed.forget(key)
-    else if (this.passed.note(event)) rows.facts[passedFact(this.venue, key)] = event.source!
+    else this.notePassed(event, channel)
     if (taken.gaps.length > 0) rows.gaps.push(...taken.gaps)
     if (taken.observation !== undefined) rows.observations.push(taken.observation)
     else if (taken.stale === true) this.counts.duplicates++
@@ -472,6 +478,14 @@ export class Applier {
       rows.quarantine.push(toQuarantined(this.venue, record, key, violation, detail))
     }
     if (taken.closed !== undefined) this.onClosed([event.instrument], taken.closed)
+  }
+
+  private notePassed(event: BookSnapshot | BookChange, channel: number): void {
+    const passed = this.passed.note(event, channel)
+    if (passed === undefined) return
+    const names = passedFacts(this.venue, event.instrument.key)
+    this.rows.facts[names.mark] = passed.mark
+    if (passed.channel !== ABSENT) this.rows.facts[names.channel] = passed.channel
   }
 
   private takeTrade(event: Trade, record: ApplyRecord): void {
@@ -564,8 +578,11 @@ function epochFact(venue: VenueId, slot: number): string {
   return `epoch:${venue}:${slot}`
 }
 
-function passedFact(venue: VenueId, key: string): string {
-  return `passed:${venue}:${key}`
+function passedFacts(
+  venue: VenueId,
+  key: string,
+): { readonly mark: string; readonly channel: string } {
+  return { mark: `passed:${venue}:${key}`, channel: `passed_channel:${venue}:${key}` }
 }
 
 function captureFact(venue: VenueId): string {

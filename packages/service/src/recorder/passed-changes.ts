@@ -1,34 +1,54 @@
 import type { BookChange, BookSnapshot } from '@priorbook/sdk/domain'
+import { ABSENT } from '@priorbook/sdk/tape'
+
+/** A change that is in no row: its number within a channel or, where there are none, its time. */
+export type PassedMark = {
+  /** ABSENT for a time. */
+  readonly channel: number
+  readonly mark: number
+}
 
 /**
- * The newest change of every closed book that was passed over, by the venue's clock. An answer that
- * was made before it and comes after it must not open the book: the change would be missing from then
- * on, and nothing would show it.
+ * The newest change of every closed book that was passed over, by the venue's number or clock. A full
+ * book that was made before it and comes after it must not open the book: the change would be missing
+ * from then on, and nothing would show it.
  */
 export class PassedChanges {
-  private readonly newest = new Map<string, number>()
+  private readonly newest = new Map<string, PassedMark>()
 
-  /** Notes a change that is in no row; true when it is the newest of its book. Numbers show a loss themselves. */
-  note({ kind, instrument, source, venueSeq }: BookSnapshot | BookChange): boolean {
-    if (kind !== 'change' || source === undefined || venueSeq !== undefined) return false
-    if (source <= (this.newest.get(instrument.key) ?? -1)) return false
-    this.newest.set(instrument.key, source)
-    return true
+  /** Notes a change that is in no row; gives its mark when it is the newest of its book. */
+  note(event: BookSnapshot | BookChange, channel: number): PassedMark | undefined {
+    const passed = event.kind === 'change' ? markOf(event, channel) : undefined
+    if (passed === undefined) return undefined
+    const known = this.newest.get(event.instrument.key)
+    if (known?.channel === passed.channel && passed.mark <= known.mark) return undefined
+    this.newest.set(event.instrument.key, passed)
+    return passed
   }
 
   /** True when a change that was passed over is newer than this full book. */
-  isAhead({ kind, instrument, source }: BookSnapshot | BookChange): boolean {
-    if (kind !== 'snapshot' || source === undefined) return false
-    return source < (this.newest.get(instrument.key) ?? -1)
+  isAhead(event: BookSnapshot | BookChange, channel: number): boolean {
+    const full = event.kind === 'snapshot' ? markOf(event, channel) : undefined
+    const known = this.newest.get(event.instrument.key)
+    if (full === undefined || known?.channel !== full.channel) return false
+    return full.mark < known.mark
   }
 
   /** Takes up what an earlier process had noted of a book that is still closed. */
-  resume(key: string, source: number | undefined): void {
-    if (source !== undefined) this.newest.set(key, source)
+  resume(key: string, mark: number | undefined, channel: number | undefined): void {
+    if (mark !== undefined) this.newest.set(key, { mark, channel: channel ?? ABSENT })
   }
 
   /** The book is open again. */
   forget(key: string): void {
     this.newest.delete(key)
   }
+}
+
+function markOf(
+  { source, venueSeq }: BookSnapshot | BookChange,
+  channel: number,
+): PassedMark | undefined {
+  if (venueSeq !== undefined) return { channel, mark: venueSeq }
+  return source === undefined ? undefined : { channel: ABSENT, mark: source }
 }

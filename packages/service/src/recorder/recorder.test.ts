@@ -288,6 +288,32 @@ describe('a recorder of venue B', () => {
     ])
   })
 
+  it('opens no book by a full one that is older than a change which came before it', async () => {
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      b.connect()
+      b.full()
+      script.wait(10)
+      script.note({ note: 'loss', reason: 'sequence_break', why: 'a jump', slot: 1, sid: 1 })
+      // The change overtook the full book that it belongs to.
+      b.delta('0.4100', '5.00', TICKER, 3)
+      script.wait(10)
+      b.full()
+      script.wait(10)
+      b.skip()
+      b.full()
+      script.wait(10)
+      b.delta('0.4200', '5.00')
+    })
+    expect(await gapsOf(data, 'venueb', TICKER)).toEqual([
+      'sequence_break 0–30',
+      'recorder_down 40–',
+    ])
+    const rows = await booksOf(data, 'venueb', TICKER)
+    expect(rows.map((row) => row.split(':')[0])).toEqual(['0', '30', '40'])
+  })
+
   it('keeps received time from going back when our clock does', async () => {
     const data = folder()
     await record(data, 'venueb', (script) => {

@@ -103,6 +103,9 @@ export function createLink(options: LinkOptions): Link {
         if (words !== undefined) keepAlive = setInterval(() => send(words.text), words.everyMs)
       })
       ws.on('message', (data: Buffer) => {
+        // What was read before the end of a connection still comes; its loss is noted, and a book that
+        // it opened would be without a gap until the next connection.
+        if (noted) return
         const received = sink.now()
         lastFrame = received
         if (!options.onText(received, data, send)) return
