@@ -5,6 +5,7 @@ import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import type { ActiveFault, FaultBox } from '../faults/fault-box.ts'
 import type { FaultKind } from '../faults/fault.ts'
 import type { Random } from '../world/random.ts'
+import { wallMicros } from './clock.ts'
 import { createConnection, type Connection } from './connection.ts'
 import { createQuotaMeter, type QuotaUse } from './quota-meter.ts'
 import { refusalOf } from './refusals.ts'
@@ -107,6 +108,7 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
     const id = `${venue}-r${++requests}`
     const slow = faults.touches(venue) ? faults.strike('http_slow', venue) : undefined
     const answer = answerOf(request)
+    const made = wallMicros()
     const { status, body, headers = {}, payloads = [], cost = 1, bucket = 'default' } = answer
     const reply = (): void => {
       if (response.destroyed) return
@@ -117,6 +119,7 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
         {
           ...common,
           ...(fault === undefined ? {} : { fault }),
+          made,
           bytes: Buffer.byteLength(body),
           payloads,
         },

@@ -42,6 +42,8 @@ export type TruthEvent =
       readonly cost: number
       readonly bucket: string
       readonly fault?: FaultKind
+      /** When it was made: its payloads are of then, however late it went out. */
+      readonly made: number
       readonly bytes: number
       readonly text?: string
       readonly hash?: string
