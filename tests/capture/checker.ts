@@ -199,7 +199,7 @@ function gather(entries: readonly TruthEntry[]): Truth {
       const name = `${venue}:${payload.key}`
       if (payload.kind === 'full' || payload.kind === 'change') {
         push(truth.books, name, {
-          at,
+          at: isAnswer ? entry.made : at,
           payload,
           book: printBook(payload.book),
           isAnswer,
@@ -220,15 +220,25 @@ function gather(entries: readonly TruthEntry[]): Truth {
   return truth
 }
 
-// Frames on a connection that the client has left for a newer one concern nobody.
+// Frames on a connection that the client has left for a newer one concern nobody. An answer stands
+// where it was made.
 function withoutAbandoned(expected: readonly Expected[]): Expected[] {
   const order: string[] = []
-  return expected.filter(({ isAnswer, delivered, connection }) => {
-    if (isAnswer) return true
-    const known = order.indexOf(connection)
-    if (known < 0 && delivered) order.push(connection)
-    return known < 0 || known === order.length - 1
-  })
+  return expected
+    .toSorted((a, b) => a.at - b.at)
+    .filter(({ isAnswer, delivered, connection }) => {
+      if (isAnswer) return true
+      const known = order.indexOf(connection)
+      if (known >= 0) return known === order.length - 1
+      if (delivered) order.push(connection)
+      const newest = order.at(-1)
+      return delivered || newest === undefined || openedAs(connection) > openedAs(newest)
+    })
+}
+
+// Connections are numbered as they open.
+function openedAs(connection: string): number {
+  return Number(connection.slice(connection.lastIndexOf('c') + 1))
 }
 
 // Prices in ten-thousandths and sizes in millionths, as decimals, best first.
@@ -336,6 +346,9 @@ function judgeLosses(
     // A frame of C that was slower than an answer which held it already is passed over.
     const isHeld = before?.isAnswer === true && one.at - before.received < ANSWER_MICROS
     if (venue === 'venuec' && one.delivered && isHeld) continue
+    // A full book that says what is known is no news, of whoever loses it.
+    const isNews = one.payload.kind === 'change' || one.book !== before?.book
+    if (venue === 'venuec' && !one.delivered && !isNews) continue
     lost++
     const last = before?.received ?? rows[0]!.received
     const next = nextRow[index]
@@ -370,12 +383,13 @@ function followUnseen(
   gaps: readonly Gap[],
   until: number,
 ): { shown: string | undefined; next: number; believed: readonly Row[] } | undefined {
+  let from = expected.findLastIndex(({ matched }, at) => at < index && matched !== undefined)
+  if (from < 0) return undefined
   // Messages that swapped places within one millisecond concern those before the loss, too.
-  const known = expected.flatMap(({ matched }, at) =>
-    at < index && matched !== undefined ? [at] : [],
-  )
-  const from = known.at(-1 - LEAD) ?? known[0]
-  if (from === undefined) return undefined
+  for (let lead = 0; lead < LEAD && expected[from]!.payload.kind === 'change'; lead++) {
+    if (expected[from - 1]?.matched === undefined) break
+    from--
+  }
   const believed: Row[] = []
   let at = rows.indexOf(expected[from]!.matched!)
   const take = (book: Book): Stored => {
