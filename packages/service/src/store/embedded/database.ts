@@ -10,6 +10,9 @@ export type Column = number | string | Uint8Array | null
 /** One row by column name. */
 export type Row = Record<string, Column>
 
+/** Says that work without the database asked it; made once, because it is thrown often. */
+export const ASKED = new Error('the database was asked')
+
 // "PBTA": lets `file` and other tools tell a tape from any other SQLite database.
 const APPLICATION_ID = 0x50425441
 
@@ -23,6 +26,7 @@ export class Database {
   private readonly connection: DatabaseSync
   private readonly statements = new Map<string, StatementSync>()
   private readonly whole = new Set<string>()
+  private isShut = false
 
   constructor(file: string, readOnly: boolean) {
     this.file = file
@@ -62,6 +66,19 @@ export class Database {
       throw new PriorbookError('store_read_only', `${this.file} was opened for reading only`)
     }
     return this.transaction('BEGIN IMMEDIATE', work)
+  }
+
+  /** Runs `work` without the database; gives `ASKED` where it turns out to need it. */
+  withoutAsking<T>(work: () => T): T | typeof ASKED {
+    this.isShut = true
+    try {
+      return work()
+    } catch (error) {
+      if (error !== ASKED) throw error
+      return ASKED
+    } finally {
+      this.isShut = false
+    }
   }
 
   /** Runs `work` on one consistent view of the database. */
@@ -182,6 +199,7 @@ export class Database {
   }
 
   private prepare(sql: string): StatementSync {
+    if (this.isShut) throw ASKED
     let statement = this.statements.get(sql)
     if (statement === undefined) {
       statement = this.connection.prepare(sql)

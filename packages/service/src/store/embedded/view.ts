@@ -78,6 +78,11 @@ export class View {
     return this.stampOf(this.looked)
   }
 
+  /** True when this turn of the event loop has looked, and nobody had committed. */
+  get isCurrent(): boolean {
+    return this.looked !== undefined && this.looked === this.seen
+  }
+
   private stampOf(dataVersion: number): string {
     return `${dataVersion}/${this.lastLog}/${this.version}`
   }
