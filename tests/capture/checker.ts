@@ -113,7 +113,6 @@ export async function check(
       expected.filter(({ at }) => at >= from && at <= options.until),
       rows,
       gaps,
-      options.until,
       complain,
     )
     lostCount += judged.lost
@@ -324,7 +323,6 @@ function judgeLosses(
   expected: readonly Expected[],
   rows: readonly Row[],
   gaps: readonly Gap[],
-  until: number,
   complain: (text: string) => void,
 ): { lost: number; unseen: number; believed: ReadonlySet<Row> } {
   let lost = 0
@@ -359,8 +357,7 @@ function judgeLosses(
         (start <= one.at && one.at <= (end ?? Infinity)),
     )
     if (covering !== undefined || index < judged) continue
-    const followed =
-      venue === 'venuec' ? followUnseen(expected, index, rows, gaps, until) : undefined
+    const followed = venue === 'venuec' ? followUnseen(expected, index, rows, gaps) : undefined
     if (followed !== undefined && followed.shown === undefined) {
       judged = followed.next
       for (const row of followed.believed) believed.add(row)
@@ -381,7 +378,6 @@ function followUnseen(
   index: number,
   rows: readonly Row[],
   gaps: readonly Gap[],
-  until: number,
 ): { shown: string | undefined; next: number; believed: readonly Row[] } | undefined {
   let from = expected.findLastIndex(({ matched }, at) => at < index && matched !== undefined)
   if (from < 0) return undefined
@@ -410,8 +406,10 @@ function followUnseen(
   const insight = followLoss(toHeard(expected[from]!), messages.map(toHeard), lead, take)
   const next = from + 1 + insight.heard
   let { shown } = insight
+  // While it talks, a token is compared with REST; what ended before is compared no more.
   const isOpen = next === expected.length
-  if (isOpen && until - expected[index]!.at > COMPARED_MICROS) shown ??= 'no comparison with REST'
+  const spoken = expected.at(-1)!.at - expected[index]!.at
+  if (isOpen && spoken > COMPARED_MICROS) shown ??= 'no comparison with REST'
   return { shown, next, believed }
 }
 
