@@ -2,6 +2,7 @@ import { RunningSha256, type ReceiptJson } from '@priorbook/sdk/wire'
 
 const encoder = new TextEncoder()
 const LINE_FEED = 10
+const NINE = 57
 // A venue, a key of 200 characters and 16 digits.
 const ID_MAX = 256
 const scratch = new Uint8Array(1 << 14)
@@ -46,10 +47,21 @@ export class Receipt {
     this.rows += count
     const { written } = encoder.encodeInto(prefix, scratch)
     let start = 0
+    let before = 0
     for (let index = 0, sequence = first; index < count; index++, sequence += step) {
-      if (start > 0) scratch.copyWithin(start, 0, written)
-      start = writeDigits(sequence, start + written)
-      scratch[start++] = LINE_FEED
+      // An id is the one before it but for the last digit, nine times of ten.
+      const line = start
+      const length = line - before
+      const isNext = step === 1 && line > 0 && scratch[line - 2] !== NINE
+      if (line > 0) scratch.copyWithin(line, before, isNext ? line : before + written)
+      if (isNext) {
+        start = line + length
+        scratch[start - 2]!++
+      } else {
+        start = writeDigits(sequence, line + written)
+        scratch[start++] = LINE_FEED
+      }
+      before = line
       if (start + ID_MAX < scratch.length) continue
       this.hash.update(scratch, 0, start)
       start = 0
