@@ -87,7 +87,7 @@ export class ChartStore {
         if (wish.value !== '') queueMicrotask(() => void this.load())
       }),
       effect(() => {
-        void this.session.version.value
+        void this.session.turns.told.value
         void this.session.present.value
         this.grow()
       }),

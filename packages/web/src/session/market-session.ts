@@ -18,13 +18,9 @@ import { openLiveLink, type LiveLink } from './live-link.ts'
 import { outcomesOf } from './outcomes.ts'
 import { MOST_TRADES, type ReplayNews } from './replay-books.ts'
 import { Replayer } from './replayer.ts'
+import { Turns } from './turns.ts'
 
 const RETRY_MS = 3000
-// Ladders change at most every third frame; no eye reads faster. Figures and lists change a few times a
-// second, and not within two frames of the ladders.
-const TELL_MS = 42
-const APART_MS = 25
-const CALM_MS = 120
 
 /** Everything that one market page shows, at the present or at any instant of the past. */
 export class MarketSession {
@@ -48,8 +44,8 @@ export class MarketSession {
   readonly isLoaded = signal(false)
   /** The instant that is shown; absent while the page follows the present. */
   readonly time = signal<number | undefined>(undefined)
-  /** Books by instrument at that instant; counts up whenever one of them changed. */
-  readonly version = signal(0)
+  /** When what the page shows follows what came. */
+  readonly turns = new Turns(() => this.showTrades())
   /** Why there is no book at the instant, in the server's words. */
   readonly bookNotices = signal<readonly NoticeJson[]>([])
   /** The present, as the newest message tells it. */
@@ -63,12 +59,6 @@ export class MarketSession {
   private newTrades: readonly TradeJson[] = []
   private tradesAsked = 0
   private readonly stopping = new AbortController()
-  private frame = 0
-  private toldAt = 0
-  private calmAt = 0
-  private isChanged = false
-  private isCalmDue = false
-  private readonly calm = signal(0)
   private readonly disposers: (() => void)[] = []
 
   /** The instant of the page in any case. */
@@ -76,7 +66,7 @@ export class MarketSession {
   readonly isLive = computed(() => this.time.value === undefined)
   /** The same at rest, and a few times a second while it runs: for what is read, not watched. */
   readonly calmClock = computed(() => {
-    void this.calm.value
+    void this.turns.calm.value
     return this.replayer.isPlaying.value ? untracked(() => this.clock.value) : this.clock.value
   })
   /** The same by whole seconds. */
@@ -149,7 +139,7 @@ export class MarketSession {
     const gaps = computed(() => gapsOfInstrument(this.gaps.value, key, this.ref.market_id))
     const gap = computed(() => gapAt(gaps.value, this.clock.value))
     const book = computed(() => {
-      void this.version.value
+      void this.turns.told.value
       if (gap.value !== undefined) return undefined
       if (!this.isLive.value) return this.pastBooks.get(key)
       const order = this.orders.get(key)
@@ -171,7 +161,7 @@ export class MarketSession {
     batch(() => {
       this.time.value = undefined
       this.bookNotices.value = []
-      this.version.value++
+      this.turns.tellNow()
     })
   }
 
@@ -186,11 +176,11 @@ export class MarketSession {
     for (const [key, book] of books) this.putBook(key, book)
     if (books.length > 0) {
       if (this.bookNotices.peek().length > 0) this.bookNotices.value = []
-      this.changed()
+      this.turns.changed()
     }
     if (trades.length > 0) {
       this.newTrades = [...trades, ...this.newTrades].slice(0, MOST_TRADES)
-      this.stir()
+      this.turns.stir()
     }
   }
 
@@ -199,46 +189,16 @@ export class MarketSession {
     else this.pastBooks.set(key, book)
   }
 
-  /** Tells the page at most every third frame, however many rows came. */
-  changed(): void {
-    this.isChanged = true
-    this.stir()
-  }
-
-  /** Lets what is calm follow in one of the next frames. */
-  stir(): void {
-    this.isCalmDue = true
-    if (this.frame !== 0) return
-    this.frame = requestAnimationFrame((now) => {
-      this.frame = 0
-      this.turn(now)
-    })
-  }
-
-  // Ladders and all the rest take turns: no frame is long.
-  private turn(now: number): void {
-    const isApart = now - this.toldAt > APART_MS
-    if (this.isCalmDue && isApart && now - this.calmAt > CALM_MS) {
-      this.calmAt = now
-      this.isCalmDue = false
-      batch(() => {
-        this.calm.value++
-        // What is asked for comes below what the replay tells meanwhile.
-        if (this.newTrades.length === 0 || this.tradesAsked > 0) return
-        this.pastTrades.value = [...this.newTrades, ...this.pastTrades.peek()].slice(0, MOST_TRADES)
-        this.newTrades = []
-      })
-    } else if (this.isChanged && now - this.toldAt > TELL_MS) {
-      this.toldAt = now
-      this.isChanged = false
-      this.version.value++
-    }
-    if (this.isChanged || this.isCalmDue) this.stir()
+  private showTrades(): void {
+    // What is asked for comes below what the replay tells meanwhile.
+    if (this.newTrades.length === 0 || this.tradesAsked > 0) return
+    this.pastTrades.value = [...this.newTrades, ...this.pastTrades.peek()].slice(0, MOST_TRADES)
+    this.newTrades = []
   }
 
   /** The book at rest, and as it was a moment ago where figures would flicker. */
   calmBookOf(key: string): Book | undefined {
-    void this.calm.value
+    void this.turns.calm.value
     const isAtRest = !this.isLive.value && !this.replayer.isPlaying.value
     return isAtRest ? this.bookOf(key) : untracked(() => this.bookOf(key))
   }
@@ -247,7 +207,7 @@ export class MarketSession {
     this.stopping.abort()
     this.link.peek()?.stop()
     this.replayer.stop()
-    cancelAnimationFrame(this.frame)
+    this.turns.close()
     for (const dispose of this.disposers) dispose()
   }
 
@@ -396,7 +356,7 @@ export class MarketSession {
       case 'gap': {
         this.gaps.value = withGap(this.gaps.peek(), message.gap)
         if (message.gap.end_time === null) this.orders.get(message.gap.key ?? '')?.clear()
-        this.changed()
+        this.turns.changed()
         break
       }
       case 'market':
@@ -408,7 +368,7 @@ export class MarketSession {
         break
       case 'disconnected':
         // Whatever happens meanwhile is not seen: books are taken up again from a whole one.
-        this.changed()
+        this.turns.changed()
         break
       case 'welcome':
         void this.loadGaps().catch(() => undefined)
@@ -433,7 +393,7 @@ export class MarketSession {
   private observed(received: number): void {
     this.firstHeard.value ??= received
     this.newest = Math.max(this.newest, received)
-    this.changed()
+    this.turns.changed()
   }
 
   private newest = 0

@@ -117,7 +117,7 @@ export class Replayer {
         batch(() => {
           session.putBooks(answer.data)
           session.bookNotices.value = answer.notices
-          session.version.value++
+          session.turns.tellNow()
           this.trouble.value = undefined
         })
       }
@@ -185,7 +185,7 @@ export class Replayer {
         if (playing.aborted) return
         session.putBooks(answer.data)
         session.bookNotices.value = answer.notices
-        session.version.value++
+        session.turns.tellNow()
       } catch {
         if (session.options.signal.aborted) return
       }
@@ -203,7 +203,7 @@ export class Replayer {
         return
       }
       this.session.time.value = time
-      this.session.stir()
+      this.session.turns.stir()
       this.tick(from, to, started, speed)
     })
   }

@@ -122,8 +122,12 @@ function drawHeat(
 
 const image = document.createElement('canvas')
 const LEVELS = 256
+let drawn: { readonly grid: HeatGrid; readonly paint: number } | undefined
 
+// The same grid is often drawn again, for a range that grew by a moment.
 function toImage(grid: HeatGrid): HTMLCanvasElement {
+  if (drawn?.grid === grid && drawn.paint === paint.peek()) return image
+  drawn = { grid, paint: paint.peek() }
   image.width = grid.width
   image.height = grid.height
   const context = image.getContext('2d', { willReadFrequently: true })!
