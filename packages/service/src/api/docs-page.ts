@@ -107,9 +107,15 @@ fetch('/v3/openapi.json').then((response) => response.json()).then((doc) => {
       more.ontoggle = () => { if (!isOpen) { isOpen = true; more.append(tryIt(path, get)) } }
       section.append(more)
       const schema = (get.responses['200'].content['application/json'] || {}).schema
+      const about = schema && schema.properties && schema.properties.data
+      if (about && about.examples) {
+        const example = make('details')
+        example.append(make('summary', 'Example of data'), make('pre', JSON.stringify(about.examples[0], null, 2)))
+        section.append(example)
+      }
       if (schema) {
         const shape = make('details')
-        shape.append(make('summary', 'Schema'), make('pre', JSON.stringify(schema.properties ? schema.properties.data : schema, null, 2)))
+        shape.append(make('summary', 'Schema'), make('pre', JSON.stringify(about ? { ...about, examples: undefined } : schema, null, 2)))
         section.append(shape)
       }
       routes.append(section)

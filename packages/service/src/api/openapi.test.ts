@@ -1,4 +1,5 @@
 import { PROBLEMS } from '@priorbook/sdk/wire'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { ROUTES } from './routes.ts'
 import { createTestServer } from './server.testing.ts'
@@ -16,6 +17,12 @@ type Document = {
     readonly responses: Readonly<Record<string, object>>
     readonly schemas: Readonly<Record<string, object>>
     readonly headers: Readonly<Record<string, object>>
+  }
+}
+
+type Content = {
+  readonly 'application/json': {
+    readonly schema: { readonly properties: { readonly data: { readonly examples?: unknown[] } } }
   }
 }
 
@@ -44,6 +51,22 @@ describe('the OpenAPI document', () => {
       const said = parameters.filter((param) => param.in === 'path' && param.required)
       expect(said.map(({ name }) => name)).toEqual(inPath)
     }
+  })
+
+  it('shows of every route what it really answers (else: npm run examples)', async () => {
+    const document = await read()
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const wrong: string[] = []
+    for (const { id, address, data } of ROUTES) {
+      if (data === undefined || id.endsWith('_audit')) continue
+      const content = document.paths[address]!.get.responses['200']!.content as Content
+      const { examples = [], ...schema } = content['application/json'].schema.properties.data
+      const validate = ajv.compile(schema)
+      if (examples.length !== 1 || !validate(examples[0])) {
+        wrong.push(`${id}: ${ajv.errorsText(validate.errors)}`)
+      }
+    }
+    expect(wrong).toEqual([])
   })
 
   it('has no reference that leads nowhere', async () => {

@@ -1,3 +1,4 @@
+import examples from './openapi-examples.json' with { type: 'json' }
 import type { TSchema } from 'typebox'
 import { PROBLEMS, type ProblemCode } from '@priorbook/sdk/wire'
 import { MEDIA_TYPES } from './http/accept.ts'
@@ -115,10 +116,11 @@ function contentOf(route: Route): Json {
     format === 'ndjson' || format === 'csv' ? { schema: { type: 'string' } } : {},
   ])
   if (data !== undefined) {
+    const exampleData = (examples as Json)[route.id]
     const schema = {
       type: 'object',
       properties: {
-        data,
+        data: exampleData === undefined ? data : { ...data, examples: [exampleData] },
         meta: { $ref: '#/components/schemas/Meta' },
         pagination: { $ref: '#/components/schemas/Pagination' },
       },
