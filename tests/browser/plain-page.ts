@@ -28,8 +28,6 @@ export async function openPlainPage(
   const { targetId } = await root.send('Target.createTarget', {
     url: 'about:blank',
     browserContextId,
-    width,
-    height,
   })
   // A session within the session: those of their own are Playwright's.
   const { sessionId } = await root.send('Target.attachToTarget', { targetId, flatten: false })
@@ -58,6 +56,8 @@ export async function openPlainPage(
   }
   await send('Page.enable')
   await send('Runtime.enable')
+  const screen = { width, height, deviceScaleFactor: 1, mobile: false }
+  await send('Emulation.setDeviceMetricsOverride', screen)
   await send('Page.addScriptToEvaluateOnNewDocument', { source: script })
   await send('Page.navigate', { url })
   return {
