@@ -154,7 +154,8 @@ export function createLink(options: LinkOptions): Link {
       socket.terminate()
     },
     get connected() {
-      return connected
+      // One that was given up is as good as closed, though its end takes a moment.
+      return connected && !noted
     },
     get lastFrame() {
       return lastFrame

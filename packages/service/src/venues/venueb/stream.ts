@@ -270,7 +270,7 @@ export function createStream(options: StreamOptions): Stream {
     for (const command of subscriptions.unanswered(now, COMMAND_TIMEOUT_MS)) {
       subscriptions.failed(command)
       // It may have been made all the same, and twice the same book would be one too many.
-      if (command.action === 'subscribe') link.restart('disconnected', 'no answer to subscribe')
+      if (command.action === 'subscribe') link.restart('venue_silent', 'no answer to subscribe')
     }
     const { lost, silent } = recovery.overdue(now)
     if (lost.length > 0) link.restart('sequence_break', `no full book of ${lost.length} markets`)
