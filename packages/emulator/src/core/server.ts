@@ -111,7 +111,8 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
     const made = wallMicros()
     const { status, body, headers = {}, payloads = [], cost = 1, bucket = 'default' } = answer
     const reply = (): void => {
-      if (response.destroyed) return
+      const { socket } = response
+      if (response.destroyed || socket === null || socket.readableEnded || !socket.writable) return
       const { path } = request
       const fault = answer.fault ?? slow?.kind
       const common = { type: 'answer', venue, request: id, path, status, cost, bucket } as const
@@ -131,13 +132,11 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
         ...headers,
         date: new Date(world.now(venue)).toUTCString(),
       })
-      if (response.socket !== null) answered.set(response.socket, id)
+      answered.set(socket, id)
       response.end(body)
     }
-    // In the next turn but one, so that a client that left meanwhile is known to have left.
-    const soon = (): unknown => setImmediate(() => setImmediate(reply))
-    if (slow === undefined) soon()
-    else setTimeout(soon, slow.delayMs)
+    if (slow === undefined) afterTurns(LEAVING_TURNS, reply)
+    else setTimeout(() => afterTurns(LEAVING_TURNS, reply), slow.delayMs)
   }
 
   function upgrade(message: IncomingMessage, socket: Socket, head: Buffer): void {
@@ -260,6 +259,14 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
       if (http.listening) await new Promise((resolve) => http.close(resolve))
     },
   }
+}
+
+// A client that left while this process was busy is known to have left after some turns.
+const LEAVING_TURNS = 3
+
+function afterTurns(turns: number, then: () => void): void {
+  if (turns === 0) then()
+  else setImmediate(() => afterTurns(turns - 1, then))
 }
 
 function toRequest(message: IncomingMessage, body: string): UpstreamRequest {
