@@ -3,6 +3,7 @@ import { ABSENT, applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
 import type { TruthEntry } from '../../packages/emulator/src/core/truth.ts'
 import type { Book, Payload } from '../../packages/emulator/src/core/upstream.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
+import { gatherIncidents, isTroubled, judgeReason, type Incidents } from './gap-reasons.ts'
 import { followLoss, type Heard, type Stored } from './unseen-loss.ts'
 
 /**
@@ -83,6 +84,7 @@ export async function check(
 ): Promise<Verdict> {
   const { tolerance = 250_000 } = options
   const truth = gather(entries)
+  const incidents = gatherIncidents(entries)
   const complaints: string[] = []
   const complain = (text: string): void => {
     if (complaints.length < 40) complaints.push(text)
@@ -119,7 +121,7 @@ export async function check(
     unseenCount += judged.unseen
     const isWrong = (row: Row): boolean => !judged.believed.has(row)
     judgeStrangers(name, strangers.filter(isWrong), gaps, complain)
-    judgeGaps(name, expected, rows, gaps, truth.troubles.get(venue) ?? [], tolerance, complain)
+    judgeGaps(name, expected, rows, gaps, incidents.get(venue), tolerance, complain)
   }
   for (const [name, expected] of truth.books) {
     const delivered = expected.filter((one) => one.delivered && one.at <= options.until - 2_000_000)
@@ -149,8 +151,6 @@ type Truth = {
   readonly books: Map<string, Expected[]>
   readonly trades: Map<string, { id: string; at: number; delivered: boolean; isSpoiled: boolean }[]>
   readonly samples: Map<string, { value: string; at: number }[]>
-  /** Times at which a venue's wire was not well: faults, closed connections. */
-  readonly troubles: Map<VenueId, { readonly from: number; to: number }[]>
 }
 
 function gather(entries: readonly TruthEntry[]): Truth {
@@ -158,9 +158,7 @@ function gather(entries: readonly TruthEntry[]): Truth {
     books: new Map(),
     trades: new Map(),
     samples: new Map(),
-    troubles: new Map(),
   }
-  const faults = new Map<string, { from: number; to: number }>()
   // A client that was kept from reading for longer than it waits breaks off; what came meanwhile
   // lies unread in its socket. It asked in vain and says so, as with an answer that never came.
   const untaken = new Set(
@@ -173,19 +171,6 @@ function gather(entries: readonly TruthEntry[]): Truth {
   }
   for (const entry of entries) {
     const { venue, at } = entry
-    if (entry.type === 'connection' && entry.state === 'closed') {
-      push(truth.troubles as Map<string, { from: number; to: number }[]>, venue, {
-        from: at,
-        to: at,
-      })
-    }
-    if (entry.type === 'fault') {
-      const id = `${venue} ${entry.fault.id}`
-      const span = faults.get(id) ?? { from: at, to: Infinity }
-      if (entry.state === 'ended') span.to = at
-      else push(truth.troubles as Map<string, { from: number; to: number }[]>, venue, span)
-      faults.set(id, span)
-    }
     if (entry.type !== 'frame' && entry.type !== 'answer') continue
     const isAnswer = entry.type === 'answer'
     const delivered = isAnswer
@@ -245,6 +230,18 @@ function printBook(book: Book): string {
   const side = (levels: Book['bids']): string =>
     levels.map(({ price, size }) => `${printScaled(price, 4)}×${printScaled(size, 6)}`).join(' ')
   return `${side(book.bids)} | ${side(book.asks)}`
+}
+
+// What `printBook` printed, or a row in the same form.
+function parseBook(text: string): Book {
+  const side = (part: string): Book['bids'] =>
+    part.split(' ').flatMap((level) => {
+      const [price, size] = level.split('×')
+      if (price === undefined || size === undefined) return []
+      return [{ price: Math.round(Number(price) * 1e4), size: Math.round(Number(size) * 1e6) }]
+    })
+  const [bids = '', asks = ''] = text.split('|')
+  return { bids: side(bids), asks: side(asks) }
 }
 
 async function readRows(store: Store, venue: VenueId, key: string): Promise<Row[]> {
@@ -352,7 +349,7 @@ function judgeLosses(
     const next = nextRow[index]
     const covering = gaps.find(
       ({ start, end }) =>
-        (start <= last && (end === undefined || end >= (next?.received ?? one.at - 1_000_000))) ||
+        (start <= last && (end === undefined || end >= (next?.received ?? one.at))) ||
         // It came after an answer that ended the gap and held it already.
         (start <= one.at && one.at <= (end ?? Infinity)),
     )
@@ -388,22 +385,32 @@ function followUnseen(
   }
   const believed: Row[] = []
   let at = rows.indexOf(expected[from]!.matched!)
-  const take = (book: Book): Stored => {
-    const text = printBook(book)
+  const take = (book: Book | undefined): Stored => {
+    const text = book === undefined ? undefined : printBook(book)
     const before = at
     // An answer that is equal, or a message that came twice, is a row too.
     while (rows[at + 1]?.book === text) believed.push(rows[++at]!)
     if (at > before || rows[at]!.book === text) return 'stored'
-    const { sequence } = rows[at]!
-    return gaps.some(({ afterSequence }) => afterSequence === sequence) ? 'ended' : 'missing'
+    return hasGap() ? 'ended' : 'missing'
+  }
+  const hasGap = (): boolean =>
+    gaps.some(({ afterSequence }) => afterSequence === rows[at]!.sequence)
+  const believe = (): Book | 'ended' | undefined => {
+    if (hasGap()) return 'ended'
+    const next = rows[at + 1]
+    // A row that is of no message of the venue is what the spoiled one was read as.
+    if (next === undefined || expected.some(({ matched }) => matched === next)) return undefined
+    believed.push(rows[++at]!)
+    return parseBook(next.book)
   }
   const messages = expected.slice(from + 1)
   const toHeard = (one: Expected): Heard => {
     const isHeard = !one.isAnswer && !one.isCopy && (one.delivered || one.matched !== undefined)
-    return { at: one.at, payload: one.payload, connection: one.connection, isHeard }
+    const { at: sent, payload, connection, isSpoiled } = one
+    return { at: sent, payload, connection, isSpoiled, isHeard }
   }
   const lead = index - from - 1
-  const insight = followLoss(toHeard(expected[from]!), messages.map(toHeard), lead, take)
+  const insight = followLoss(toHeard(expected[from]!), messages.map(toHeard), lead, take, believe)
   const next = from + 1 + insight.heard
   let { shown } = insight
   // While it talks, a token is compared with REST; what ended before is compared no more.
@@ -452,7 +459,7 @@ function judgeGaps(
   expected: readonly Expected[],
   rows: readonly Row[],
   gaps: readonly Gap[],
-  troubles: readonly { from: number; to: number }[],
+  incidents: Incidents | undefined,
   tolerance: number,
   complain: (text: string) => void,
 ): void {
@@ -497,8 +504,10 @@ function judgeGaps(
         one.at >= since &&
         one.at <= till,
     )
-    const hasTrouble = troubles.some(({ from, to }) => from <= till && to >= since)
+    const hasTrouble = isTroubled(incidents, since, till)
     if (!hasLoss && !hasTrouble) complain(`${where} has no cause`)
+    const wrong = judgeReason(reason, since, till, incidents)
+    if (wrong !== undefined) complain(`${where}: ${wrong}`)
   }
 }
 

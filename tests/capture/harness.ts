@@ -29,7 +29,7 @@ export type Running = {
   destroy(): Promise<void>
 }
 
-const SETTLE_TURNS = 100
+const SETTLE_TURNS = 20
 const SETTLE_MS = 300
 
 /** Starts both. */

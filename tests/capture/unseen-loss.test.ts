@@ -33,13 +33,20 @@ function change(level: string, text: string, { time = 0, ...more }: Said = {}): 
 }
 
 const LOST = { isHeard: false }
+const nothing = (): undefined => undefined
 
 function follow(messages: readonly Heard[], lead = 0): Insight & { books: number } {
   let books = 0
-  const insight = followLoss(full('40×5 39×7 | 60×5 61×7'), messages, lead, () => {
-    books++
-    return 'stored'
-  })
+  const insight = followLoss(
+    full('40×5 39×7 | 60×5 61×7'),
+    messages,
+    lead,
+    () => {
+      books++
+      return 'stored'
+    },
+    nothing,
+  )
   return { ...insight, books }
 }
 
@@ -101,9 +108,9 @@ describe('a loss is shown by', () => {
   it('a message that has no row', () => {
     const messages = [lost, change('ask 61×1', '40×5 39×9 | 60×5 61×1')]
     const before = full('40×5 39×7 | 60×5 61×7')
-    expect(followLoss(before, messages, 0, () => 'missing').shown).toBe(
+    expect(followLoss(before, messages, 0, () => 'missing', nothing).shown).toBe(
       'a message that is not stored',
     )
-    expect(followLoss(before, messages, 0, () => 'ended').shown).toBeUndefined()
+    expect(followLoss(before, messages, 0, () => 'ended', nothing).shown).toBeUndefined()
   })
 })

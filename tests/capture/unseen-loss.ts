@@ -21,6 +21,8 @@ export type Heard = {
   readonly connection: string
   /** False: it was lost on the way, or is a copy. */
   readonly isHeard: boolean
+  /** Spoiled on the way, perhaps into a message that says something else. */
+  readonly isSpoiled?: boolean
 }
 
 // Longer ago than this, an older time means that the venue's clock was set.
@@ -35,21 +37,30 @@ export type Stored =
 
 /**
  * Follows a book over the messages that come after `before`; the first `lead` of them came before the
- * loss, to see what else was under way. `take` is asked for every book that was believed in.
+ * loss, to see what else was under way. `take` is asked for every book that was believed in, and without
+ * one where the connection ends; `believe` for the book that a spoiled message was taken for, if it was.
  */
 export function followLoss(
   before: Heard,
   messages: readonly Heard[],
   lead: number,
-  take: (book: Book) => Stored,
+  take: (book: Book | undefined) => Stored,
+  believe: () => Book | 'ended' | undefined,
 ): Insight {
   const ours = toLevels(before.payload.book)
   let { at, payload } = before
   for (const [index, one] of messages.entries()) {
     const done = (shown?: string): Insight => ({ shown, heard: index + 1 })
+    if (!one.isHeard && one.isSpoiled === true) {
+      const lie = believe()
+      if (lie === 'ended') return done()
+      if (lie === undefined) continue
+      ours.clear()
+      for (const [key, size] of toLevels(lie)) ours.set(key, size)
+    }
     if (!one.isHeard) continue
     if (index >= lead && one.connection !== messages[lead]!.connection) {
-      return done('a new connection')
+      return done(take(undefined) === 'ended' ? undefined : 'a new connection')
     }
     const theirs = one.payload.book
     const isOlder = (one.payload.time ?? 0) < (payload.time ?? 0) && one.at - at < REORDER_MICROS
