@@ -40,7 +40,7 @@ function gap(scope: string, end: number | null): ReplayMessage {
 }
 
 function trade(id: string): ReplayMessage {
-  return { type: 'trade', row: { id } as TradeJson } as unknown as ReplayMessage
+  return { type: 'trade', row: { id, received_time: 1 } as TradeJson } as unknown as ReplayMessage
 }
 
 describe('the books of a replay', () => {
@@ -48,11 +48,16 @@ describe('the books of a replay', () => {
     const books = new ReplayBooks()
     const order = OrderBook.from(WHOLE)
     books.take(snapshot())
+    expect(books.news()?.time).toBeUndefined()
     for (const message of [update(2, '0.485', '0.01'), update(3, '0.4', '0')]) {
       books.take(message)
       order.apply(message)
     }
-    expect(books.news()).toEqual({ books: [['M', toBook(order)]], trades: [] })
+    expect(books.news()).toEqual({
+      books: [['M', toBook(order)]],
+      trades: [],
+      time: HEAD.received_time,
+    })
     expect(toBook(order)!.sequence).toBe(3)
     expect(books.news()).toBeUndefined()
   })

@@ -1,6 +1,7 @@
 import { OrderBook, type ReplayMessage } from '@priorbook/sdk/client'
 import type { TradeJson } from '@priorbook/sdk/wire'
 import { toBook, type Book } from '../model/book.ts'
+import { microsOf } from '../model/time.ts'
 
 /** What a replay changed since it was last asked. */
 export type ReplayNews = {
@@ -8,6 +9,8 @@ export type ReplayNews = {
   readonly books: readonly (readonly [key: string, book: Book | undefined])[]
   /** Executions, newest first. */
   readonly trades: readonly TradeJson[]
+  /** When the last row was received; absent where none came in its time. */
+  readonly time: number | undefined
 }
 
 /** The most executions that the page keeps. */
@@ -21,15 +24,21 @@ export class ReplayBooks {
   private readonly orders = new Map<string, OrderBook>()
   private readonly changed = new Set<string>()
   private trades: TradeJson[] = []
+  private time: number | undefined
   private isNew = false
 
   take(message: ReplayMessage): void {
     switch (message.type) {
       case 'snapshot':
+        // The book that a replay begins with may have stood for long.
+        this.takeRow(message.key, message.row)
+        break
       case 'update':
+        this.time = microsOf(message.row.received_time)
         this.takeRow(message.key, message.row)
         break
       case 'trade':
+        this.time = microsOf(message.row.received_time)
         this.trades.push(message.row)
         if (this.trades.length > 2 * MOST_TRADES) this.trades = this.trades.slice(-MOST_TRADES)
         this.isNew = true
@@ -55,10 +64,12 @@ export class ReplayBooks {
       return [key, order === undefined ? undefined : toBook(order)] as const
     })
     const trades = this.trades.slice(-MOST_TRADES).reverse()
+    const { time } = this
     this.changed.clear()
     this.trades = []
+    this.time = undefined
     this.isNew = false
-    return { books, trades }
+    return { books, trades, time }
   }
 
   private takeRow(key: string, row: Parameters<OrderBook['applyRow']>[0]): void {

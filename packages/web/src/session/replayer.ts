@@ -1,6 +1,7 @@
 import { batch, signal } from '@preact/signals'
 import { key } from '../app/key.ts'
 import { toTrouble, type Trouble } from '../app/trouble.ts'
+import { ReplayClock } from '../model/replay-clock.ts'
 import { microsOf } from '../model/time.ts'
 import type { MarketSession } from './market-session.ts'
 import { openReplayFeed, ReplayFailure } from './replay-feed.ts'
@@ -136,11 +137,13 @@ export class Replayer {
     const speed = this.speed.peek()
     const playing = (this.playing = new AbortController())
     const { signal } = playing
-    let hasBegun = false
+    let clock: ReplayClock | undefined
     // The clock starts with the rows: before them it would run ahead of the books.
-    const begin = (): void => {
-      if (!hasBegun) this.tick(from, to, performance.now(), speed)
-      hasBegun = true
+    const begin = (): ReplayClock => {
+      if (clock !== undefined) return clock
+      clock = new ReplayClock(from, performance.now(), speed)
+      this.tick(clock, to)
+      return clock
     }
     try {
       const params = {
@@ -155,7 +158,8 @@ export class Replayer {
       } as const
       for await (const news of openReplayFeed({ key: key.peek(), params }, signal)) {
         if (signal.aborted) return
-        begin()
+        const running = begin()
+        if (news.time !== undefined) running.hear(news.time, performance.now())
         session.takeNews(news)
         // Asked again after the page drew it and had a frame for other things.
         await frames(2)
@@ -193,18 +197,17 @@ export class Replayer {
     }
   }
 
-  // The clock runs smoothly between rows, at the speed that was asked for.
-  private tick(from: number, to: number, started: number, speed: number): void {
+  private tick(clock: ReplayClock, to: number): void {
     this.frame = requestAnimationFrame((now) => {
       if (!this.isPlaying.peek()) return
-      const time = from + Math.max(0, now - started) * 1000 * speed
+      const time = clock.at(now)
       if (time >= to) {
         this.finish(to)
         return
       }
       this.session.time.value = time
       this.session.turns.stir()
-      this.tick(from, to, started, speed)
+      this.tick(clock, to)
     })
   }
 
