@@ -44,7 +44,8 @@ export async function createService(
     async stop() {
       const running = child
       child = undefined
-      if (running === undefined) return
+      // One that did not even start has no end to wait for.
+      if (running === undefined || running.exitCode !== null) return
       const ended = new Promise((resolve) => running.once('exit', resolve))
       running.kill('SIGTERM')
       await ended
