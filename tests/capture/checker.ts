@@ -363,6 +363,7 @@ function judgeLosses(
         (start <= one.at && one.at <= (end ?? Infinity)),
     )
     if (covering !== undefined || index < judged) continue
+    if (one.delivered && isBehind(one, before, rows, gaps)) continue
     const followed = venue === 'venuec' ? followUnseen(expected, index, rows, gaps) : undefined
     if (followed !== undefined && followed.shown === undefined) {
       judged = followed.next
@@ -375,6 +376,21 @@ function judgeLosses(
     )
   }
   return { lost, unseen, believed }
+}
+
+// A numbered message that came so late that its gap is over: its number lies within it.
+function isBehind(
+  { seq }: Expected,
+  before: Row | undefined,
+  rows: readonly Row[],
+  gaps: readonly Gap[],
+): boolean {
+  if (seq === undefined || before === undefined || before.seq < seq) return false
+  return gaps.some(({ afterSequence, end }) => {
+    const last = rows.find(({ sequence }) => sequence === afterSequence)
+    const first = rows.find(({ sequence }) => sequence === afterSequence + 1)
+    return first?.received === end && last !== undefined && last.seq < seq && seq < first!.seq
+  })
 }
 
 // Whether anything on the wire showed a loss of venue C. Where nothing did, whatever was heard since
@@ -503,7 +519,11 @@ function judgeGaps(
     // Of a market that is polled a gap says that no answer came for three intervals of a second or more.
     const isPolled = last?.isAnswer === true && first?.isAnswer === true
     if (name.startsWith('venueb') && isPolled && end! - start >= POLL_OUTAGE_MICROS) continue
-    const since = Math.min(start, (last && sent.get(last)) ?? start) - tolerance
+    // What came by socket before the gap; an answer can be seconds ahead of it.
+    const frame = rows.findLast(
+      (row) => row.sequence <= afterSequence && !row.isAnswer && sent.has(row),
+    )
+    const since = Math.min(start, (frame && sent.get(frame)) ?? start) - tolerance
     const till = (end ?? Infinity) + tolerance
     const hasLoss = expected.some(
       (one) =>

@@ -44,6 +44,7 @@ const SILENCES: Readonly<Partial<Record<GapReason, number>>> = {
   quota: 3_000_000,
 }
 const WATCHDOG_MICROS = 5_000_000
+const SLOWEST_MICROS = 2_000_000
 
 /** Gathers what went wrong of each venue. */
 export function gatherIncidents(entries: readonly TruthEntry[]): ReadonlyMap<VenueId, Incidents> {
@@ -57,7 +58,9 @@ export function gatherIncidents(entries: readonly TruthEntry[]): ReadonlyMap<Ven
     if (entry.type === 'fault') {
       const name = `${venue} ${entry.fault.id}`
       const span = faults.get(name) ?? { kind: entry.fault.fault.kind, from: at, to: Infinity }
-      if (entry.state === 'ended') span.to = at
+      // Times of a wrong clock are on the wire for as long as a slow one holds them.
+      const isClock = span.kind === 'clock_skew'
+      if (entry.state === 'ended') span.to = at + (isClock ? SLOWEST_MICROS : 0)
       else own.spans.push(span)
       faults.set(name, span)
       continue
