@@ -90,7 +90,7 @@ const OPEN_PLAN: Plan = {
   per_minute: null,
   features: [],
   // Of one address.
-  stream: { connections: 10, subscriptions: 3, instruments: 50, replays: 1 },
+  stream: { connections: 10, subscriptions: 3, instruments: 200, replays: 1 },
 }
 // Counted by address: enough for a page in a browser, too little to be a service for free.
 const DEMO_PLAN: Plan = { ...OPEN_PLAN, name: 'demo', per_second: 50, per_minute: 1500 }

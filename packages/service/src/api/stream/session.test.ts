@@ -259,7 +259,7 @@ describe('a connection', () => {
     const client = await new StreamClient(url).open()
     expect(await client.next('welcome')).toMatchObject({
       plan: 'demo',
-      limits: { subscriptions: 3, instruments: 50, replays: 1 },
+      limits: { subscriptions: 3, instruments: 200, replays: 1 },
       notice: { code: 'n' },
     })
     client.send(SUBSCRIBE)
