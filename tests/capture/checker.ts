@@ -339,6 +339,7 @@ function judgeLosses(
   // Messages before this one belong to a loss that was judged.
   let judged = 0
   const nextRow = nextMatched(expected)
+  const missing = joined(gaps)
   for (const [index, one] of expected.entries()) {
     if (one.matched !== undefined) {
       if (before === undefined || one.matched.sequence > before.sequence) before = one.matched
@@ -356,7 +357,7 @@ function judgeLosses(
     lost++
     const last = before?.received ?? rows[0]!.received
     const next = nextRow[index]
-    const covering = gaps.find(
+    const covering = missing.find(
       ({ start, end }) =>
         (start <= last && (end === undefined || end >= (next?.received ?? one.at))) ||
         // It came after an answer that ended the gap and held it already.
@@ -376,6 +377,17 @@ function judgeLosses(
     )
   }
   return { lost, unseen, believed }
+}
+
+// A gap that ends where another one begins, as that of a market that was seen closed, goes on in it.
+function joined(gaps: readonly Gap[]): { start: number; end: number | undefined }[] {
+  const spans: { start: number; end: number | undefined }[] = []
+  for (const { start, end } of gaps.toSorted((a, b) => a.start - b.start)) {
+    const last = spans.at(-1)
+    if (last?.end !== undefined && last.end === start) last.end = end
+    else spans.push({ start, end })
+  }
+  return spans
 }
 
 // A numbered message that came so late that its gap is over: its number lies within it.
