@@ -12,7 +12,7 @@ import type { InstrumentRef, Store } from '../packages/service/src/store/store.t
 import { measureAppend } from './append.ts'
 import { readFeeds } from './lib/feed.ts'
 import { measureReads, measureRepeated, rounded } from './lib/measure.ts'
-import { planSeed } from './lib/plan.ts'
+import { planSeed, type Plan } from './lib/plan.ts'
 import { syncMs, withScratch } from './lib/scratch.ts'
 import { planStore } from './lib/store-plan.ts'
 import { prepareTape } from './lib/tape.ts'
@@ -79,51 +79,26 @@ async function measureStore(
 ): Promise<{ figures: Record<string, number>; densest: InstrumentRef; rssMb: number }> {
   const store = openEmbeddedStore({ file, readOnly: true })
   const plan = await planStore(store)
-  const renderer = createBookRenderer()
-  const contextOf = (key: string): BookContext => ({ venue: 'venueb', key, marketId: key })
-  const page = async (key: string, from: number, rows: number, ladders: boolean) => {
-    const query = { venue: 'venueb', key, order: 'asc', after: from - 1, limit: rows } as const
-    const { runs, count } = await store.books(query)
-    if (count !== rows) throw new Error(`a page has ${count} rows, not ${rows}`)
-    return renderer.renderJsonRows(runs, contextOf(key), { ladders })
-  }
-  const budget = READ_BUDGET_MS
-  const p100 = await measureReads(plan.pages100, budget, ({ ticker, from, rows }) =>
-    page(ticker, from, rows, true),
-  )
-  const p1000 = await measureReads(plan.pages1000, budget, ({ ticker, from, rows }) =>
-    page(ticker, from, rows, true),
-  )
-  const bare = await measureReads(plan.pages100, budget, ({ ticker, from, rows }) =>
-    page(ticker, from, rows, false),
-  )
-  const asOf = await measureReads(plan.points, budget, async ({ ticker, atMicros }) => {
-    const { run } = await store.asOf({ venue: 'venueb', key: ticker, at: atMicros })
-    return renderer.renderJsonRows(run === undefined ? [] : [run], contextOf(ticker), {
-      ladders: true,
-    })
-  })
-  const latest = await measureReads(plan.points, budget, async ({ ticker }) => {
-    const run = await store.latest({ venue: 'venueb', key: ticker })
-    return renderer.renderJsonRows([run!], contextOf(ticker), { ladders: true })
-  })
   const { densest } = plan
-  const sample = (interval: number) => async () => {
-    const { picks } = await store.sampleBooks({
-      venue: 'venueb',
-      key: densest.ticker,
-      start: densest.firstReceived,
-      end: densest.lastReceived + 1,
-      interval,
-      limit: 100_000,
-      order: 'asc',
-    })
-    return renderer.renderJsonRows(picks, contextOf(densest.ticker), { ladders: true })
-  }
-  const second = await measureRepeated(20, budget, sample(SECOND))
-  const minute = await measureRepeated(40, budget, sample(60 * SECOND))
+  const { page, asOf, latest, sample } = createReads(store, densest)
+  const budget = READ_BUDGET_MS
+  const p100 = await measureReads(plan.pages100, budget, (at) => page(at, true))
+  const p1000 = await measureReads(plan.pages1000, budget, (at) => page(at, true))
+  const bare = await measureReads(plan.pages100, budget, (at) => page(at, false))
+  const known = await measureReads(plan.points, budget, asOf)
+  const newest = await measureReads(plan.points, budget, latest)
+  const second = await measureRepeated(20, budget, () => sample(SECOND))
+  const minute = await measureRepeated(40, budget, () => sample(60 * SECOND))
   const rssMb = process.resourceUsage().maxRSS / 1000
   await store.close()
+
+  // The same without any decoded chunk in memory: what a first visit costs.
+  const first = openEmbeddedStore({ file, readOnly: true, cacheBytes: 0 })
+  const cold = createReads(first, densest)
+  const cold100 = await measureReads(plan.pages100, budget, (at) => cold.page(at, true))
+  const coldKnown = await measureReads(plan.points, budget, cold.asOf)
+  const coldSecond = await measureRepeated(20, budget, () => cold.sample(SECOND))
+  await first.close()
   return {
     densest: { venue: 'venueb', key: densest.ticker },
     rssMb,
@@ -136,12 +111,50 @@ async function measureStore(
       page_1000_p99_ms: rounded(p1000.p99Ms),
       page_100_no_ladder_ms: rounded(bare.medianMs),
       page_100_no_ladder_p99_ms: rounded(bare.p99Ms),
-      as_of_ms: rounded(asOf.medianMs),
-      as_of_p99_ms: rounded(asOf.p99Ms),
-      latest_ms: rounded(latest.medianMs),
-      latest_p99_ms: rounded(latest.p99Ms),
+      as_of_ms: rounded(known.medianMs),
+      as_of_p99_ms: rounded(known.p99Ms),
+      latest_ms: rounded(newest.medianMs),
+      latest_p99_ms: rounded(newest.p99Ms),
       sample_1s_ms: rounded(second),
       sample_1m_ms: rounded(minute),
+      page_100_cold_ms: rounded(cold100.medianMs),
+      as_of_cold_ms: rounded(coldKnown.medianMs),
+      sample_1s_cold_ms: rounded(coldSecond),
+    },
+  }
+}
+
+// What is measured, as text each.
+function createReads(store: Store, densest: Plan['densest']) {
+  const renderer = createBookRenderer()
+  const contextOf = (key: string): BookContext => ({ venue: 'venueb', key, marketId: key })
+  return {
+    page: async ({ ticker, from, rows }: Plan['pages100'][number], ladders: boolean) => {
+      const query = { order: 'asc', after: from - 1, limit: rows } as const
+      const { runs, count } = await store.books({ venue: 'venueb', key: ticker, ...query })
+      if (count !== rows) throw new Error(`a page has ${count} rows, not ${rows}`)
+      return renderer.renderJsonRows(runs, contextOf(ticker), { ladders })
+    },
+    asOf: async ({ ticker, atMicros }: Plan['points'][number]) => {
+      const { run } = await store.asOf({ venue: 'venueb', key: ticker, at: atMicros })
+      const runs = run === undefined ? [] : [run]
+      return renderer.renderJsonRows(runs, contextOf(ticker), { ladders: true })
+    },
+    latest: async ({ ticker }: Plan['points'][number]) => {
+      const run = await store.latest({ venue: 'venueb', key: ticker })
+      return renderer.renderJsonRows([run!], contextOf(ticker), { ladders: true })
+    },
+    sample: async (interval: number) => {
+      const { picks } = await store.sampleBooks({
+        venue: 'venueb',
+        key: densest.ticker,
+        start: densest.firstReceived,
+        end: densest.lastReceived + 1,
+        interval,
+        limit: 100_000,
+        order: 'asc',
+      })
+      return renderer.renderJsonRows(picks, contextOf(densest.ticker), { ladders: true })
     },
   }
 }

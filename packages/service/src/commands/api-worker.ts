@@ -24,6 +24,7 @@ export type WorkerOrder = {
   readonly host: string
   readonly port: number
   readonly reusePort: boolean
+  readonly cacheBytes: number
   readonly corsOrigin: string
   readonly plansFile: string
   readonly logLevel: string
@@ -64,11 +65,11 @@ const SAMPLE = {
 async function serve(order: WorkerOrder, whenStopped: Promise<void>): Promise<void> {
   const log = createLog(order)
   const trouble = (why: string): void => log.warn({ why }, 'control files')
-  const { tape, filesFolder: folder } = order
+  const { tape, filesFolder: folder, cacheBytes } = order
   const store =
     folder === undefined
-      ? openEmbeddedStore({ file: tape, readOnly: true })
-      : openFilesStore({ folder, index: tape })
+      ? openEmbeddedStore({ file: tape, readOnly: true, cacheBytes })
+      : openFilesStore({ folder, index: tape, cacheBytes })
   const { plansFile } = order
   const access = openAccess(order.dataPath, {
     onTrouble: trouble,

@@ -35,6 +35,7 @@ export async function serveApi(options: {
       journal: data.journal,
       host: config.api.host,
       port: config.api.port,
+      cacheBytes: config.api.cacheMb * 1e6,
       corsOrigin: config.api.corsOrigin,
       plansFile: config.api.plans,
       logLevel: config.log.level,

@@ -43,6 +43,13 @@ export const CONFIG_SCHEMA = strict({
       maximum: 256,
       description: 'How many processes read and answer; 0 takes the cores that recording leaves.',
     }),
+    cacheMb: Type.Integer({
+      default: 32,
+      minimum: 1,
+      maximum: 65_536,
+      description:
+        'Memory for decoded chunks, in MB for each of them; 32 hold 500,000 observations.',
+    }),
     corsOrigin: Type.String({
       default: '',
       description: 'The origin whose pages may read answers in a browser; empty for none.',

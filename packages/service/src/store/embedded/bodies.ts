@@ -16,12 +16,20 @@ import type { Stream } from './streams.ts'
 
 // Decoded chunks that are kept, in bytes: about 500,000 observations. A walk reads a chunk once and pages
 // through it, and who studies a market comes back to the same few; decoding is a fifth of a page's cost.
-const CACHED_BYTES = 33_554_432
+const CACHE_BYTES = 33_554_432
 // Room that is made before the decoder has proved how many changes there are.
 const MOST_CHANGES = 65_536
 
 /** Reads a body that is kept outside the database; absent for one that is in it, or that is gone. */
 export type ReadBody = (body: number) => Uint8Array | undefined
+
+/** Where bodies come from and how many of them are kept. */
+export type BodyOptions = {
+  /** Where chunks are whose bytes are not in the file; only for reading. */
+  readonly readBody?: ReadBody | undefined
+  /** How much memory decoded chunks may take. */
+  readonly cacheBytes?: number | undefined
+}
 
 /** Fetches chunks and decodes them, trusting nothing: what a chunk says must fit where it was found. */
 export class Bodies {
@@ -31,11 +39,13 @@ export class Bodies {
   private readonly books = new Map<string, BookColumns>()
   private cachedBytes = 0
   private readonly read: ReadBody | undefined
+  private readonly cacheBytes: number
 
-  constructor(database: Database, platform: TapePlatform, read?: ReadBody) {
+  constructor(database: Database, platform: TapePlatform, options: BodyOptions = {}) {
     this.database = database
     this.platform = platform
-    this.read = read
+    this.read = options.readBody
+    this.cacheBytes = options.cacheBytes ?? CACHE_BYTES
   }
 
   /** The checked chunk at a place; `corrupt_chunk` where it is damaged or not what it should be. */
@@ -104,7 +114,7 @@ export class Bodies {
     this.books.set(name, columns)
     this.cachedBytes += columns.byteLength
     for (const [oldest, { byteLength }] of this.books) {
-      if (this.cachedBytes <= CACHED_BYTES) break
+      if (this.cachedBytes <= this.cacheBytes) break
       this.books.delete(oldest)
       this.cachedBytes -= byteLength
     }

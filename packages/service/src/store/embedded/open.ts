@@ -5,7 +5,7 @@ import type { TapePlatform } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import type { AppendBatch, Store, StoredChunk } from '../store.ts'
 import { adoptStreams } from './adopt.ts'
-import type { ReadBody } from './bodies.ts'
+import type { BodyOptions } from './bodies.ts'
 import { BookReader } from './books.ts'
 import { listMarkets, listRevisions, readMarket } from './catalog.ts'
 import { factsOf, listFacts, readCoverage } from './coverage.ts'
@@ -30,9 +30,7 @@ export type EmbeddedOptions = {
   readonly readOnly?: boolean
   readonly platform?: TapePlatform
   readonly limits?: Partial<SealLimits>
-  /** Where chunks are whose bytes are not in the file; only for reading. */
-  readonly readBody?: ReadBody
-}
+} & BodyOptions
 
 /** The embedded store, with what only an engine in one file can do. */
 export type EmbeddedStore = Store & {
@@ -59,7 +57,7 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   }
   try {
     const database = new Database(file, readOnly)
-    const view = new View(database, platform, options.readBody)
+    const view = new View(database, platform, options)
     database.read(() => view.refresh())
     const writer = readOnly ? undefined : new Writer(view, platform, options.limits)
     return createStore(database, view, writer, platform, () => lock?.close())

@@ -1,7 +1,7 @@
 import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
 import { applyRows, Ladder, loadBase, type ChunkKind, type TapePlatform } from '@priorbook/sdk/tape'
 import type { InstrumentRef } from '../store.ts'
-import { Bodies, isDamage, nameOf, type ReadBody } from './bodies.ts'
+import { Bodies, isDamage, nameOf, type BodyOptions } from './bodies.ts'
 import type { Database } from './database.ts'
 import { readDirectory, type Directory, type LostPlace } from './directory.ts'
 import type { LogListener } from './follow.ts'
@@ -40,9 +40,9 @@ export class View {
   /** The version of the file that this turn of the event loop has seen. */
   private looked: number | undefined
 
-  constructor(database: Database, platform: TapePlatform, readBody?: ReadBody) {
+  constructor(database: Database, platform: TapePlatform, options?: BodyOptions) {
     this.database = database
-    this.bodies = new Bodies(database, platform, readBody)
+    this.bodies = new Bodies(database, platform, options)
   }
 
   /** Takes over what others committed since the last call. */

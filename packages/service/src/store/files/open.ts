@@ -10,13 +10,15 @@ export type FilesOptions = {
   readonly folder: string
   /** Its index, made by `indexFolder`. */
   readonly index: string
+  /** How much memory decoded chunks may take. */
+  readonly cacheBytes?: number | undefined
 }
 
 /**
  * Opens a folder of exported files for reading, through an index that was made of it. The rows are read
  * from the files; one that was changed since gives gaps `corrupt`, never other rows.
  */
-export function openFilesStore({ folder, index }: FilesOptions): Store {
+export function openFilesStore({ folder, index, cacheBytes }: FilesOptions): Store {
   const places = new Database(index, true)
   let bodies: FolderBodies
   try {
@@ -24,7 +26,12 @@ export function openFilesStore({ folder, index }: FilesOptions): Store {
   } finally {
     places.close()
   }
-  const store = openEmbeddedStore({ file: index, readOnly: true, readBody: bodies.read })
+  const store = openEmbeddedStore({
+    file: index,
+    readOnly: true,
+    readBody: bodies.read,
+    cacheBytes,
+  })
   return {
     ...store,
     // A copy of the index would be a copy without rows.
