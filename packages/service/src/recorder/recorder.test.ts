@@ -438,6 +438,28 @@ describe('a recorder of venue C', () => {
     expect(await gapsOf(data, 'venuec', UP)).toEqual(['venue_silent 0–20', 'recorder_down 20–'])
   })
 
+  it('makes no row of the readable half of a change', async () => {
+    const data = folder()
+    await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.connect()
+      c.book(['0.40×1'], ['0.60×1'])
+      c.wait(10)
+      const best = { hash: 'b', best_bid: '0.4', best_ask: '0.6' }
+      const entry = (price: string) => ({ asset_id: UP, price, size: '5', side: 'BUY', ...best })
+      script.frame(1, {
+        event_type: 'price_change',
+        market: CONDITION,
+        timestamp: String(c.now()),
+        price_changes: [entry('0.39'), entry('1e308')],
+      })
+      c.wait(10)
+      c.book(['0.40×1', '0.39×5'], ['0.60×1'])
+    })
+    expect((await booksOf(data, 'venuec', UP)).map((row) => row.split(':')[0])).toEqual(['0', '20'])
+    expect(await gapsOf(data, 'venuec', UP)).toEqual(['rejected 0–20', 'recorder_down 20–'])
+  })
+
   it('takes changes out of order for a loss', async () => {
     const data = folder()
     await record(data, 'venuec', (script) => {

@@ -76,14 +76,16 @@ class FrameReader {
   #take(message: NativeMessage, where: string): void {
     switch (message.type) {
       case 'price_change':
+        // First what is broken: the rest of what it says of the same book would be a half of a change.
         for (const entry of message.entries) {
-          if ('level' in entry) {
-            this.#change(entry.instrument, entry.level, entry.claims, message.time)
-            continue
-          }
+          if ('level' in entry) continue
           const { instrument, error } = entry
           this.#problems.push({ where: instrument?.key ?? where, error })
           if (instrument !== undefined) this.#reset(instrument, 'rejected', message.time)
+        }
+        for (const entry of message.entries) {
+          if (!('level' in entry)) continue
+          this.#change(entry.instrument, entry.level, entry.claims, message.time)
         }
         return
       case 'book': {

@@ -5,8 +5,11 @@ import { normalizeClobMarkets, normalizeGammaEvents, normalizeGammaMarkets } fro
 import { normalizeFrame } from './frame.ts'
 import { normalizeBookAnswer, normalizeBooksAnswer } from './orderbook.ts'
 
-/** Counts changes of what venue C's normalizer says of the same bytes; stored with every chunk. */
-export const VENUEC_NORMALIZER_VERSION = 1
+/**
+ * Counts changes of what venue C's normalizer says of the same bytes; stored with every chunk.
+ * 2: of a change with a broken entry no half becomes a row.
+ */
+export const VENUEC_NORMALIZER_VERSION = 2
 
 /** Creates venue C's normalizer; it has no memory, so one serves everybody. */
 export function createVenueCNormalizer(): Normalizer {
