@@ -159,7 +159,20 @@ function toBase64Url(bytes: Uint8Array): string {
   return text
 }
 
+const VALUES = new Uint8Array(128)
+for (let value = 0; value < LETTERS.length; value++) VALUES[LETTERS.charCodeAt(value)] = value
+
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
-  const plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
-  return Uint8Array.from(plain, (letter) => letter.charCodeAt(0))
+  const bytes = new Uint8Array((text.length * 3) >> 2)
+  let at = 0
+  for (let index = 0; index < text.length; index += 4) {
+    let word = 0
+    for (let letter = index; letter < index + 4; letter++) {
+      word = (word << 6) | (VALUES[text.charCodeAt(letter)] ?? 0)
+    }
+    bytes[at++] = word >>> 16
+    bytes[at++] = word >>> 8
+    bytes[at++] = word
+  }
+  return bytes
 }
