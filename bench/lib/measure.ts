@@ -1,7 +1,7 @@
 /** JSON text as an engine gives it: bytes where it has them, else a string. */
 export type JsonText = string | Uint8Array
 
-const WARM_UP_MS = 1500
+const WARM_UP_MS = 2000
 
 /** Times of one kind of read, in milliseconds. */
 export type ReadTimes = {
