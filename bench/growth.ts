@@ -9,7 +9,7 @@ import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.t
 import { measureReads, rounded, type ReadTimes } from './lib/measure.ts'
 import { planSeed } from './lib/plan.ts'
 import { withScratch } from './lib/scratch.ts'
-import { planStore } from './lib/store-plan.ts'
+import { COLD_CACHE_BYTES, planStore } from './lib/store-plan.ts'
 import { prepareTape } from './lib/tape.ts'
 
 const SMALL = 1_000_000
@@ -60,7 +60,7 @@ async function measure(folder: string, recordings: string, total: number): Promi
   await writer.close()
 
   // Without chunks in memory: more of the small store would fit there, which says nothing of growth.
-  const store = openEmbeddedStore({ file, readOnly: true, cacheBytes: 0 })
+  const store = openEmbeddedStore({ file, readOnly: true, cacheBytes: COLD_CACHE_BYTES })
   const facts = await store.instruments()
   const plan = await planStore(store)
   const renderer = createBookRenderer()

@@ -14,7 +14,7 @@ import { readFeeds } from './lib/feed.ts'
 import { measureReads, measureRepeated, rounded } from './lib/measure.ts'
 import { planSeed, type Plan } from './lib/plan.ts'
 import { syncMs, withScratch } from './lib/scratch.ts'
-import { planStore } from './lib/store-plan.ts'
+import { COLD_CACHE_BYTES, planStore } from './lib/store-plan.ts'
 import { prepareTape } from './lib/tape.ts'
 
 const READ_BUDGET_MS = 20_000
@@ -93,7 +93,7 @@ async function measureStore(
   await store.close()
 
   // The same without any decoded chunk in memory: what a first visit costs.
-  const first = openEmbeddedStore({ file, readOnly: true, cacheBytes: 0 })
+  const first = openEmbeddedStore({ file, readOnly: true, cacheBytes: COLD_CACHE_BYTES })
   const cold = createReads(first, densest)
   const cold100 = await measureReads(plan.pages100, budget, (at) => cold.page(at, true))
   const coldKnown = await measureReads(plan.points, budget, cold.asOf)
