@@ -1,5 +1,6 @@
-import { printScaled, VENUES, type VenueId } from '@priorbook/sdk/domain'
-import { ABSENT, applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
+import { VENUES, type VenueId } from '@priorbook/sdk/domain'
+import { ABSENT } from '@priorbook/sdk/tape'
+import { foldRuns } from '../../packages/service/src/recorder/folded-rows.testing.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
 import type { Expected } from './wire-log.ts'
 
@@ -28,28 +29,15 @@ export async function readRows(store: Store, venue: VenueId, key: string): Promi
       numbers: true,
       ...(after === undefined ? {} : { after }),
     })
-    for (const { columns, firstSequence, from, to } of page.runs) {
-      const ladder = new Ladder()
-      loadBase(ladder, columns)
-      for (let row = 0; row < to; row++) {
-        applyRow(ladder, columns, row)
-        if (row < from) continue
-        const side = ({ price, size }: { price: number[]; size: number[] }): string =>
-          price
-            .map(
-              (p, at) =>
-                `${printScaled(p, ladder.decimals)}×${printScaled(size[at]!, sizeDecimals)}`,
-            )
-            .join(' ')
-        rows.push({
-          received: columns.received[row]!,
-          sequence: firstSequence + row,
-          book: `${side(ladder.bids())} | ${side(ladder.asks())}`,
-          seq: columns.venueSeq[row]!,
-          source: columns.source[row]!,
-          isAnswer: columns.channel[row] === ABSENT,
-        })
-      }
+    for (const { columns, row, sequence, book } of foldRuns(page.runs, sizeDecimals)) {
+      rows.push({
+        received: columns.received[row]!,
+        sequence,
+        book,
+        seq: columns.venueSeq[row]!,
+        source: columns.source[row]!,
+        isAnswer: columns.channel[row] === ABSENT,
+      })
     }
     if (!page.hasMore) return rows
     after = rows.at(-1)!.sequence

@@ -1,21 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  printScaled,
-  toMicros,
-  VENUES,
-  type Instrument,
-  type Origin,
-  type VenueId,
-} from '@priorbook/sdk/domain'
-import { applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
+import { toMicros, VENUES, type Instrument, type Origin, type VenueId } from '@priorbook/sdk/domain'
 import { onTestFinished } from 'vitest'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { untilAborted } from '../lib/wait.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import type { Store } from '../store/store.ts'
 import type { CaptureNote, CaptureRequest, CaptureSink } from '../venues/capture/contract.ts'
+import { foldRuns } from './folded-rows.testing.ts'
 import { compareWithJournal } from './rebuild.ts'
 import { openRecorder } from './recorder.ts'
 
@@ -124,24 +117,10 @@ export async function booksOf(data: DataFolder, venue: VenueId, key: string): Pr
   return read(data, async (store) => {
     const { runs } = await store.books({ venue, key, order: 'asc', limit: 10_000 })
     const { sizeDecimals } = VENUES[venue]
-    const rows: string[] = []
-    for (const { columns, from, to } of runs) {
-      const ladder = new Ladder()
-      loadBase(ladder, columns)
-      for (let row = 0; row < to; row++) {
-        applyRow(ladder, columns, row)
-        if (row < from) continue
-        const side = ({ price, size }: { price: number[]; size: number[] }): string =>
-          price
-            .map(
-              (p, i) => `${printScaled(p, ladder.decimals)}×${printScaled(size[i]!, sizeDecimals)}`,
-            )
-            .join(' ')
-        const at = (columns.received[row]! - START_MS * 1000) / 1000
-        rows.push(`${at}: ${side(ladder.bids())} | ${side(ladder.asks())}`)
-      }
-    }
-    return rows
+    return Array.from(foldRuns(runs, sizeDecimals), ({ columns, row, book }) => {
+      const at = (columns.received[row]! - START_MS * 1000) / 1000
+      return `${at}: ${book}`
+    })
   })
 }
 

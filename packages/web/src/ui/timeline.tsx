@@ -13,12 +13,13 @@ type Step = {
 
 /** How the status of a market went, and how it was resolved; what lies ahead of the instant is pale. */
 export function Timeline({ session }: { readonly session: MarketSession }) {
-  const steps = useComputed(() => stepsOf(session.revisions.value)).value
+  const all = useComputed(() => stepsOf(session.revisions.value))
   // Drawn anew where the instant passes a step, not with every second.
   const passed = useComputed(() => {
     const { value: second } = session.second
-    return stepsOf(session.revisions.value).filter(({ time }) => time <= second).length
+    return all.value.filter(({ time }) => time <= second).length
   }).value
+  const steps = all.value
   const record = session.known.value
   if (steps.length === 0 || record === undefined) {
     return <p class="quiet">No version of the record has been seen.</p>

@@ -115,26 +115,14 @@ export class VenueMemory {
 
   /** The newest book of an instrument. */
   async latest(key: string): Promise<BookRun | undefined> {
-    const { store, venue, newest } = this
-    const known = newest.get(key)
-    if (known !== undefined) return known
-    const run = await store.latest({ venue, key })
-    if (run === undefined) return undefined
-    bound(newest)
-    newest.set(key, run)
-    return run
+    const { store, venue } = this
+    return this.newest.get(key) ?? keep(this.newest, key, await store.latest({ venue, key }))
   }
 
   /** How far an instrument is recorded. */
   async instrument(key: string): Promise<InstrumentFacts | undefined> {
-    const { store, venue, facts } = this
-    const known = facts.get(key)
-    if (known !== undefined) return known
-    const fresh = await store.instrument({ venue, key })
-    if (fresh === undefined) return undefined
-    bound(facts)
-    facts.set(key, fresh)
-    return fresh
+    const { store, venue } = this
+    return this.facts.get(key) ?? keep(this.facts, key, await store.instrument({ venue, key }))
   }
 
   /** A gap of a key that is open. */
@@ -167,6 +155,13 @@ export class VenueMemory {
     }
     return list
   }
+}
+
+function keep<T>(map: Map<string, T>, key: string, value: T | undefined): T | undefined {
+  if (value === undefined) return undefined
+  bound(map)
+  map.set(key, value)
+  return value
 }
 
 function bound(map: Map<string, unknown>): void {
