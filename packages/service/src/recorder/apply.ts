@@ -231,23 +231,23 @@ export class Applier {
 
   private async takeLoss(note: Note & { note: 'loss' }, record: ApplyRecord): Promise<void> {
     await this.loadLive()
-    const { reason, why, slot, sid, keys } = note
-    if (keys !== undefined) {
-      const tracks = keys.flatMap((key) => this.tracks.get(key) ?? [])
-      this.closeTracks(tracks, reason, record.number, why)
-      return
-    }
+    const { reason, why, slot, sid, keys = [] } = note
+    const named = new Set(keys)
     const epoch = slot === undefined ? undefined : this.epochs.get(slot)
     // Every book of venue C is fed by a socket. One that only answers have told of so far is on a socket
     // that nobody can name from here, perhaps on this one.
     const isNameless = (channel: number): boolean =>
       this.venue === 'venuec' && channel === ABSENT && sid === undefined
-    const tracks = [...this.tracks.values()].filter(
-      ({ channel }) =>
-        epoch !== undefined &&
-        (isNameless(channel) ||
-          (toEpoch(channel) === epoch && (sid === undefined || toSubscription(channel) === sid))),
-    )
+    const isFed = (channel: number): boolean =>
+      epoch !== undefined &&
+      (isNameless(channel) ||
+        (toEpoch(channel) === epoch && (sid === undefined || toSubscription(channel) === sid)))
+    const tracks =
+      slot === undefined
+        ? keys.flatMap((key) => this.tracks.get(key) ?? [])
+        : [...this.tracks.values()].filter(
+            ({ channel, instrument }) => isFed(channel) || named.has(instrument.key),
+          )
     this.closeTracks(tracks, reason, record.number, why)
   }
 

@@ -211,6 +211,32 @@ describe('a recorder of venue B', () => {
     expect((await booksOf(data, 'venueb', TICKER)).at(-1)).toBe('10: 0.41×5 0.4×10 | 0.5×20')
   })
 
+  it('closes a polled book that the socket took over, when its messages are lost', async () => {
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      const polled = { orderbook_fp: { yes_dollars: [['0.4000', '10.00']], no_dollars: [] } }
+      b.connect()
+      b.full(OTHER)
+      script.answer({ kind: 'orderbook', ticker: TICKER, depth: 0 }, polled)
+      script.wait(100)
+      const why = 'seq 3 after 1'
+      const keys = [TICKER]
+      script.note({ note: 'loss', reason: 'sequence_break', why, slot: 1, sid: 1, keys })
+      b.skip()
+      b.delta('0.4100', '5.00', OTHER)
+      script.wait(100)
+      b.full()
+      b.full(OTHER)
+    })
+    for (const ticker of [TICKER, OTHER]) {
+      expect(await gapsOf(data, 'venueb', ticker)).toEqual([
+        'sequence_break 0–200',
+        'recorder_down 200–',
+      ])
+    }
+  })
+
   it('closes what an unreadable frame may have concerned', async () => {
     const data = folder()
     const recoveries = await record(data, 'venueb', (script) => {

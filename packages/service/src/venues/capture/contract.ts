@@ -53,7 +53,7 @@ export type CaptureNote =
   /** A socket is open; `slot` now stands for it. */
   | { readonly note: 'connected'; readonly slot: number; readonly url: string }
   /**
-   * Something was or may have been lost from here on: books of the named instruments, or of all that
+   * Something was or may have been lost from here on: books of the named instruments, and of all that
    * the socket (`slot`, and of it the subscription `sid`) fed, are closed until the next full one.
    */
   | {

@@ -73,8 +73,9 @@ export class TestSink implements CaptureSink {
     if (note.note === 'connected') this.#seqs.clear()
     if (note.note === 'loss') {
       for (const [ticker, book] of this.books) {
-        const isNamed = note.keys?.includes(ticker) ?? book.sid !== undefined
-        if (isNamed && (note.sid === undefined || note.sid === book.sid)) book.isOpen = false
+        const isFed = note.slot !== undefined && book.sid !== undefined
+        const isOf = isFed && (note.sid === undefined || note.sid === book.sid)
+        if (isOf || note.keys?.includes(ticker) === true) book.isOpen = false
       }
     }
   }

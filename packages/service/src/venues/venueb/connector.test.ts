@@ -271,6 +271,27 @@ describe('with credentials', () => {
     expect([...asked]).toStrictEqual([`/markets/${B}/orderbook`])
   })
 
+  it.each(['a jump', 'an end', 'a silence'])(
+    'names a market that was polled and whose first book was lost, at %s',
+    async (how) => {
+      venue.list(A, { close_time: new Date(Date.now() + 100_000).toISOString() })
+      venue.list(B)
+      start({ ...SIGNED, socketMarkets: 1 })
+      await until('both books', () => same(A) && same(B))
+      venue.drops.orderbook_snapshot = how === 'a silence' ? 5 : 1
+      const a = venue.markets.get(A)!
+      a.fields = { ...a.fields, status: 'closed', close_time: new Date().toISOString() }
+      await until('B on the socket', () => venue.subscribed('orderbook_delta').includes(B))
+      if (how === 'a jump') venue.change(B, 'yes', 4100, 250)
+      await wait(50)
+      if (how === 'an end') venue.closeSockets()
+      await until('a loss', () => sink.losses.length > 0)
+      const reason = { 'a jump': 'sequence_break', 'an end': 'disconnected' }[how] ?? 'venue_silent'
+      expect(sink.losses[0]).toMatchObject({ reason, keys: [B] })
+      await until('a book again', () => same(B))
+    },
+  )
+
   it('finds a socket that fell silent, though it stays open', async () => {
     venue.list(A)
     start(SIGNED)

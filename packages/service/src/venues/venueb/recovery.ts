@@ -15,6 +15,10 @@ export interface Recovery {
   drop(ticker: string): void
   /** What to ask for now; each ticker again after a while, until its book came. */
   due(nowMs: number): readonly SnapshotAsk[]
+  /** Markets of this subscription, or of all, that no book came of since they were subscribed. */
+  unheard(sid?: number): readonly string[]
+  /** Those of them that have been waited for too long, each once. */
+  late(nowMs: number): readonly string[]
   /** Books that did not come in time: after a loss, and after a subscription. */
   overdue(nowMs: number): { readonly lost: readonly string[]; readonly silent: readonly string[] }
   clear(): void
@@ -24,6 +28,8 @@ export interface Recovery {
 export const LOST_MS = 2_000
 /** A book that a new subscription did not bring for this long is not to be had on the socket. */
 export const SILENT_BOOK_MS = 10_000
+/** A market that was polled before is told to be silent after this long without a first book. */
+export const LATE_BOOK_MS = 3_000
 const ASK_AGAIN_MS = 600
 const FIRST_ASK_MS = 1_000
 const REPEAT_MS = 500
@@ -31,14 +37,17 @@ const MAX_REPEAT_MS = 5_000
 const CALM_MS = 15_000
 
 type Entry = { readonly sid: number; isLoss: boolean; since: number; askAt: number }
+/** A first book that is awaited. */
+type First = { readonly sid: number; readonly since: number; isTold: boolean }
 type Strike = { at: number; count: number }
 
 /** Creates the list of awaited books. Its periods are those of a network, at any speed. */
 export function createRecovery(): Recovery {
   const entries = new Map<string, Entry>()
+  const firsts = new Map<string, First>()
   const strikes = new Map<string, Strike>()
 
-  function late(nowMs: number, isLoss: boolean, limitMs: number): string[] {
+  function since(nowMs: number, isLoss: boolean, limitMs: number): string[] {
     const tickers: string[] = []
     for (const [ticker, entry] of entries) {
       if (entry.isLoss === isLoss && nowMs - entry.since > limitMs) tickers.push(ticker)
@@ -46,10 +55,16 @@ export function createRecovery(): Recovery {
     return tickers
   }
 
+  function forget(ticker: string): void {
+    entries.delete(ticker)
+    firsts.delete(ticker)
+  }
+
   return {
     expect(sid, tickers, nowMs) {
       for (const ticker of tickers) {
         entries.set(ticker, { sid, isLoss: false, since: nowMs, askAt: nowMs + FIRST_ASK_MS })
+        firsts.set(ticker, { sid, since: nowMs, isTold: false })
       }
     },
     lost(sid, tickers, nowMs) {
@@ -67,8 +82,8 @@ export function createRecovery(): Recovery {
       strikes.set(ticker, { at: askAt, count: count + 1 })
       entries.set(ticker, { sid, isLoss: true, since: askAt, askAt })
     },
-    arrived: (ticker) => void entries.delete(ticker),
-    drop: (ticker) => void entries.delete(ticker),
+    arrived: forget,
+    drop: forget,
     due(nowMs) {
       const asks = new Map<number, string[]>()
       for (const [ticker, entry] of entries) {
@@ -80,10 +95,26 @@ export function createRecovery(): Recovery {
       }
       return [...asks].map(([sid, tickers]) => ({ sid, tickers }))
     },
+    unheard(sid) {
+      const found = [...firsts].filter(([, first]) => sid === undefined || first.sid === sid)
+      return found.map(([ticker]) => ticker)
+    },
+    late(nowMs) {
+      const tickers: string[] = []
+      for (const [ticker, first] of firsts) {
+        if (first.isTold || nowMs - first.since <= LATE_BOOK_MS) continue
+        first.isTold = true
+        tickers.push(ticker)
+      }
+      return tickers
+    },
     overdue: (nowMs) => ({
-      lost: late(nowMs, true, LOST_MS),
-      silent: late(nowMs, false, SILENT_BOOK_MS),
+      lost: since(nowMs, true, LOST_MS),
+      silent: since(nowMs, false, SILENT_BOOK_MS),
     }),
-    clear: () => entries.clear(),
+    clear() {
+      entries.clear()
+      firsts.clear()
+    },
   }
 }

@@ -7,7 +7,7 @@ import { isObject } from './market-fields.ts'
 import { createMissedTrades, TRADE_MARGIN_MS } from './missed-trades.ts'
 import { createPace } from './pace.ts'
 import { createProbe } from './probe.ts'
-import { createRecovery } from './recovery.ts'
+import { createRecovery, LATE_BOOK_MS } from './recovery.ts'
 import { createSequences } from './sequence.ts'
 import type { Signer } from './signing.ts'
 import { CODES, ENDING_CODES, isCounter, LIFE_TYPES, parseFrame, textsOf } from './socket-words.ts'
@@ -71,7 +71,12 @@ export function createStream(options: StreamOptions): Stream {
   const link = createLink({
     slot,
     name: url,
-    sink,
+    sink: {
+      now: () => sink.now(),
+      frame: (...frame) => sink.frame(...frame),
+      answer: (...answer) => sink.answer(...answer),
+      note: (note) => sink.note(note.note === 'loss' ? { ...note, ...unheard() } : note),
+    },
     log,
     target: () => ({ url, headers: { ...signer.headers('GET', path, sink.now() / 1000) } }),
     expectsData: () => probe.size > 0,
@@ -106,11 +111,14 @@ export function createStream(options: StreamOptions): Stream {
     const msg = isObject(value['msg']) ? value['msg'] : {}
     const last = isCounter(sid) ? sequences.last(sid) : undefined
     const step = isCounter(sid) && isCounter(seq) ? sequences.check(sid, seq) : 'next'
-    const isJump = step === 'jump' && isCounter(sid)
     const channel = typeof sid === 'number' ? subscriptions.bySid(sid)?.channel : undefined
+    // A subscription begins with full books that nobody asked for: they came before this, and are lost.
+    const isOwn = type === 'orderbook_snapshot' && value['id'] === undefined
+    const isLate = step === 'first' && seq !== 1 && channel === 'orderbook_delta' && !isOwn
+    const isJump = (step === 'jump' || isLate) && isCounter(sid)
     const isLife = channel === 'market_lifecycle_v2' || LIFE_TYPES.has(type)
     if (isJump && !isLife) {
-      noteLoss(sid, `seq ${String(seq)} after ${last}`)
+      noteLoss(sid, `seq ${String(seq)} after ${last ?? 'none'}`)
     }
     const isEnd = type === 'error' && ENDING_CODES.has(msg['code'])
     if (isEnd && !isLife) {
@@ -137,7 +145,14 @@ export function createStream(options: StreamOptions): Stream {
 
   function noteLoss(sid: number, why: string): void {
     log.warn({ slot, sid, why }, 'messages of venue B were lost')
-    sink.note({ note: 'loss', reason: 'sequence_break', why, slot, sid })
+    sink.note({ note: 'loss', reason: 'sequence_break', why, slot, sid, ...unheard(sid) })
+  }
+
+  // Markets that were polled until the socket took them over: as long as it brought nothing of them, no
+  // book stands under its name, and what it lost of them would be nobody's loss.
+  function unheard(sid?: number): { readonly keys?: readonly string[] } {
+    const keys = recovery.unheard(sid)
+    return keys.length === 0 ? {} : { keys }
   }
 
   /** What the messages mean for what is subscribed and awaited. */
@@ -271,6 +286,11 @@ export function createStream(options: StreamOptions): Stream {
       subscriptions.failed(command)
       // It may have been made all the same, and twice the same book would be one too many.
       if (command.action === 'subscribe') link.restart('venue_silent', 'no answer to subscribe')
+    }
+    const keys = recovery.late(now)
+    if (keys.length > 0) {
+      const why = `no book for ${LATE_BOOK_MS} ms after the subscription`
+      sink.note({ note: 'loss', reason: 'venue_silent', why, keys })
     }
     const { lost, silent } = recovery.overdue(now)
     if (lost.length > 0) link.restart('sequence_break', `no full book of ${lost.length} markets`)

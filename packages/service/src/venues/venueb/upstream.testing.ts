@@ -44,7 +44,7 @@ export class TestVenue {
   /** So many of the next snapshots cannot be read. */
   spoils = 0
   /** Frames are numbered and not sent. */
-  drops = { orderbook_delta: 0, trade: 0 }
+  drops = { orderbook_delta: 0, orderbook_snapshot: 0, trade: 0 }
   readonly #sessions = new Set<Session>()
   readonly #server = createServer((request, response) => this.#answer(request, response))
   readonly #sockets = new WebSocketServer({ noServer: true })
@@ -321,6 +321,10 @@ export class TestVenue {
     const sides = isSpoiled ? { yes_dollars_fp: 'spoiled' } : { ...yes, ...no }
     const msg = { market_ticker: ticker, market_id: 'id', ...sides }
     const seq = ++sub.seq
+    if (this.drops.orderbook_snapshot > 0) {
+      this.drops.orderbook_snapshot--
+      return
+    }
     socket.send(
       JSON.stringify({
         type: 'orderbook_snapshot',
