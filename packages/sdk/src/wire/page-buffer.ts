@@ -1,14 +1,16 @@
+const encoder = new TextEncoder()
+
 /** The bytes of one page. It grows, is used again for the next page, and never shrinks. */
 export class PageBuffer {
-  bytes = new Uint8Array(1 << 16)
+  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(1 << 16)
   /** Where the next row begins. */
   end = 0
   rows = 0
   private starts = new Uint32Array(1024)
 
-  /** Forgets the page, keeps the room. */
-  clear(): void {
-    this.end = 0
+  /** Forgets the page, keeps the room; so many bytes stay free for what is put before the rows. */
+  clear(before = 0): void {
+    this.end = before
     this.rows = 0
   }
 
@@ -26,6 +28,13 @@ export class PageBuffer {
     this.reserve(text.length)
     this.bytes.set(text, this.end)
     this.end += text.length
+  }
+
+  /** Appends words that are no row. */
+  appendText(text: string): void {
+    // Room for every letter as UTF-8: counting its bytes first costs as much as writing them.
+    this.reserve(text.length * 3)
+    this.end += encoder.encodeInto(text, this.bytes.subarray(this.end)).written
   }
 
   /** Ends the row that was written at `end`. */

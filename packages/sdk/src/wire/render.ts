@@ -31,32 +31,41 @@ export const NATIVE_LEVELS_MAX = 100
 const LEVELS_PER_SPLICE = 4
 
 /**
- * Renders pages of observations. All three give a borrowed view, valid until the next call. Parts are
- * pulled one by one, and the columns of a part are not touched once the next one has been pulled.
+ * Renders pages of observations: at the end of a page that has no rows yet, or without one into the
+ * renderer's own. All three give a view of what they wrote; that of the renderer's own page is borrowed,
+ * valid until the next call. Parts are pulled one by one, and the columns of a part are not touched once
+ * the next one has been pulled.
  */
 export interface BookRenderer {
   /** JSON objects joined by commas; the envelope is the caller's. */
-  renderJsonRows(parts: Iterable<BookPart>, context: Contexts, options: BookPageOptions): Uint8Array
+  renderJsonRows: Render
   /** One JSON object a line, each with `"type":"book"` first. */
-  renderNdjson(parts: Iterable<BookPart>, context: Contexts, options: BookPageOptions): Uint8Array
+  renderNdjson: Render
   /** A header line and one line a row; see `CSV_COLUMNS`. */
-  renderCsv(parts: Iterable<BookPart>, context: Contexts, options: BookPageOptions): Uint8Array
+  renderCsv: Render
 }
+
+type Render = (
+  parts: Iterable<BookPart>,
+  context: Contexts,
+  options: BookPageOptions,
+  page?: PageBuffer,
+) => Uint8Array
 
 /** The context of a page, or one for each source of its parts. */
 export type Contexts = BookContext | readonly BookContext[]
 
 /** Builds a renderer with its own scratch space; one a thread is enough. */
 export function createBookRenderer(): BookRenderer {
-  const page = new PageBuffer()
+  const own = new PageBuffer()
   const times = new TimeText()
   const tokens = createTokenCache()
   const lanes: Lane[] = []
 
   return {
-    renderJsonRows: (parts, context, options) => render(JSON_DIALECT, parts, context, options),
-    renderNdjson: (parts, context, options) => render(NDJSON_DIALECT, parts, context, options),
-    renderCsv: (parts, context, options) => render(CSV_DIALECT, parts, context, options),
+    renderJsonRows: (...page) => render(JSON_DIALECT, ...page),
+    renderNdjson: (...page) => render(NDJSON_DIALECT, ...page),
+    renderCsv: (...page) => render(CSV_DIALECT, ...page),
   }
 
   function render(
@@ -64,13 +73,16 @@ export function createBookRenderer(): BookRenderer {
     parts: Iterable<BookPart>,
     context: Contexts,
     options: BookPageOptions,
+    into?: PageBuffer,
   ): Uint8Array {
-    page.clear()
+    if (into === undefined) own.clear()
+    const page = into ?? own
+    const begin = page.end
     times.use(options.timeFormat ?? 'iso', dialect.isTimeQuoted)
     const contexts = 'venue' in context ? [context] : context
     for (const [index, each] of contexts.entries()) {
-      lanes[index] ??= new Lane(page, times, tokens)
-      lanes[index].start(dialect, each, options)
+      lanes[index] ??= new Lane(times, tokens)
+      lanes[index].start(page, dialect, each, options)
     }
     if (options.header !== false) page.append(dialect.header)
     for (const part of parts) {
@@ -84,14 +96,13 @@ export function createBookRenderer(): BookRenderer {
       }
     }
     if (options.order === 'desc') page.reverse()
-    const end = dialect.isJoined && page.rows > 0 ? page.end - 1 : page.end
-    return page.bytes.subarray(0, end)
+    if (dialect.isJoined && page.rows > 0) page.end--
+    return page.bytes.subarray(begin, page.end)
   }
 }
 
 /** The rows of one instrument within a page: its running ladder and the text of its last row. */
 class Lane {
-  private readonly page: PageBuffer
   private readonly times: TimeText
   private readonly tokens: TokenCache
   private readonly head = new HeadText()
@@ -99,6 +110,7 @@ class Lane {
   /** By decimals: the ladder of a chunk in cents is not that of a chunk in 0.0001 ticks. */
   private readonly books: { ladder: Ladder; sizeLength: Uint8Array }[] = []
 
+  private page!: PageBuffer
   private dialect!: Dialect
   private hasLadders = false
   private isQuoted = false
@@ -120,13 +132,13 @@ class Lane {
   private at = 0
   private length = 0
 
-  constructor(page: PageBuffer, times: TimeText, tokens: TokenCache) {
-    this.page = page
+  constructor(times: TimeText, tokens: TokenCache) {
     this.times = times
     this.tokens = tokens
   }
 
-  start(dialect: Dialect, context: BookContext, options: BookPageOptions): void {
+  start(page: PageBuffer, dialect: Dialect, context: BookContext, options: BookPageOptions): void {
+    this.page = page
     const depth = options.depth ?? Infinity
     const hasNative = context.venue === 'venueb'
     const limit = hasNative ? Math.min(depth, NATIVE_LEVELS_MAX) : depth

@@ -1,16 +1,16 @@
 import { Type } from 'typebox'
 import { PriorbookError } from '@priorbook/sdk/domain'
+import type { PageBuffer } from '@priorbook/sdk/wire'
+import { ROWS_AT, takePage } from './kit/pages.ts'
 import { integerParam, required, textParam, timeParam, wordParam } from './kit/param.ts'
 import { defineRoute, type Route } from './kit/route.ts'
 
-/** Bytes that a handler lends out and overwrites at once, as renderers do. */
-const scratch = new Uint8Array(262_144)
-
-/** Rows in a buffer that the next call writes over. */
-export function lendRows(count: number): Uint8Array {
+/** Rows in a page, as renderers write them. */
+function rowsOf(count: number, before = 0): PageBuffer {
+  const page = takePage(before)
   const rows = Array.from({ length: count }, (_, index) => `{"n":${index},"price":0.5200}`)
-  const { written } = new TextEncoder().encodeInto(rows.join(','), scratch)
-  return scratch.subarray(0, written)
+  page.appendText(rows.join(','))
+  return page
 }
 
 /** Routes with the parts that servers must handle, and nothing behind them. */
@@ -37,10 +37,10 @@ export const FAKE_ROUTES: readonly Route[] = [
       const nextCursor = cursor === undefined ? 'next-one' : undefined
       const isFinal = order === 'asc'
       if (format === 'ndjson' || format === 'csv') {
-        const body = lendRows(limit)
+        const body = rowsOf(limit)
         return { kind: 'text', contentType: 'application/x-ndjson', body, nextCursor, isFinal }
       }
-      const rows = lendRows(limit)
+      const rows = rowsOf(limit, ROWS_AT)
       const market = { market_id: path.market_ticker }
       return { kind: 'data', rows, count: limit, meta: { market }, nextCursor, isFinal }
     },

@@ -14,7 +14,6 @@ import { createGrant } from './auth/grant.ts'
 import { redactKeys } from './auth/key-text.ts'
 import type { Plan } from './auth/plans.ts'
 import { deriveSecret } from './auth/secrets.ts'
-import { BufferPool } from './http/buffers.ts'
 import { createClientErrorHandler } from './http/client-error.ts'
 import { createDispatcher, createPost, type Post, type Task } from './http/dispatch.ts'
 import { Exchange, type VerbedRequest } from './http/exchange.ts'
@@ -106,7 +105,6 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   const onFinished = createOnFinished(access, tally, log)
   const dispatch = createDispatcher({
     access,
-    pool: new BufferPool(),
     now,
     corsOrigin: options.corsOrigin,
     onFailure: (error, { id, routeId }) => {

@@ -1,8 +1,10 @@
 import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
-import { timeJson, toGapJson, type ValueStyle } from '@priorbook/sdk/wire'
+import { timeJson, toGapJson, type PageBuffer, type ValueStyle } from '@priorbook/sdk/wire'
 import {
   DEFAULT_LIMIT,
   INTERVALS,
+  ROWS_AT,
+  takePage,
   type Answer,
   type ApiContext,
   type CursorScope,
@@ -50,11 +52,15 @@ export type PageRequest = Pick<RouteRequest<{}, {}>, 'route' | 'format'> & {
 export type PageKind = {
   /** Whatever else the cursor is bound to. */
   readonly scope: CursorScope
-  /** Renders rows in the order asked for; parts come oldest first, the bytes are borrowed. */
+  /**
+   * Renders rows in the order asked for, at the end of a page if there is one; parts come oldest first.
+   * The bytes are borrowed until anything is awaited.
+   */
   render(
     format: 'json' | 'ndjson' | 'csv',
     parts: readonly PagePart[],
     target: BookTarget,
+    page?: PageBuffer,
   ): Uint8Array
 }
 
@@ -113,7 +119,8 @@ export async function answerPage(
     return { kind: 'text', contentType: 'application/x-ndjson', body, ...next }
   }
   if (format === 'csv') {
-    const body = kind.render('csv', rows.parts, target)
+    const body = takePage()
+    kind.render('csv', rows.parts, target, body)
     return { kind: 'text', contentType: 'text/csv; charset=utf-8', body, ...next }
   }
   const meta: Meta = {
@@ -127,9 +134,11 @@ export async function answerPage(
     ...('excluded' in rows && { rows_without_source_time: rows.excluded }),
     ...(receipt !== undefined && { receipt }),
   }
+  const page = takePage(ROWS_AT)
+  kind.render('json', rows.parts, target, page)
   return {
     kind: 'data',
-    rows: kind.render('json', rows.parts, target),
+    rows: page,
     count: rows.count,
     meta,
     ...next,

@@ -30,9 +30,11 @@ export function changesRoute(address: VenueAddress): Route {
       }
       return answerPage(context, address, request, {
         scope: {},
-        render: (format, parts, { instruments }) => {
+        render(format, parts, { instruments }, page) {
           const runs = parts.flatMap((part) => ('row' in part ? [] : [part]))
-          return renderChanges(runs, instruments, { ...options, format })
+          const bytes = renderChanges(runs, instruments, { ...options, format })
+          page?.append(bytes)
+          return bytes
         },
       })
     },

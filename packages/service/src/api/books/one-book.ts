@@ -1,9 +1,16 @@
 import type { BookRun } from '@priorbook/sdk/tape'
 import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toGapJson, type ValueStyle } from '@priorbook/sdk/wire'
-import type { Answer, MarketInstrument, Notice, RouteRequest } from '../kit/index.ts'
+import {
+  ROWS_AT,
+  takePage,
+  type Answer,
+  type MarketInstrument,
+  type Notice,
+  type RouteRequest,
+} from '../kit/index.ts'
 import type { BookTarget } from './book-target.ts'
-import { renderBooks } from './renderers.ts'
+import { RENDERER } from './renderer.ts'
 
 /** The book of one instrument, or why there is none. */
 export type OneBook = {
@@ -52,24 +59,22 @@ export async function answerBooks(
   const { isFinal } = more
 
   if (format === 'csv') {
-    const body = renderBooks((renderer) => renderer.renderCsv(parts, instruments, options))
+    const body = takePage()
+    RENDERER.renderCsv(parts, instruments, options, body)
     return { kind: 'text', contentType: CSV, body, isFinal }
   }
   if (format === 'ndjson') {
-    const body = renderBooks((renderer) => renderer.renderNdjson(parts, instruments, options))
+    const body = RENDERER.renderNdjson(parts, instruments, options)
     const lines = notices.map((notice) => `${JSON.stringify({ type: 'notice', ...notice })}\n`)
     const whole = Buffer.concat([body, Buffer.from(lines.join(''))])
     return { kind: 'text', contentType: NDJSON, body: whole, isFinal }
   }
   const at = timeJson(more.at, style)
+  const rows = parts.length === 0 ? undefined : takePage(ROWS_AT)
+  if (rows !== undefined) RENDERER.renderJsonRows(parts, instruments, options, rows)
   return {
     kind: 'data',
-    ...(parts.length === 0
-      ? { data: null }
-      : {
-          rows: renderBooks((renderer) => renderer.renderJsonRows(parts, instruments, options)),
-          isOne: venue !== 'venuec',
-        }),
+    ...(rows === undefined ? { data: null } : { rows, isOne: venue !== 'venuec' }),
     count: parts.length,
     meta: {
       range: { start_time: at, end_time: at },

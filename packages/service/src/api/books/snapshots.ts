@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { defineRoute, type Route, type VenueAddress } from '../kit/index.ts'
 import { answerPage } from './book-page.ts'
 import { snapshotsParams } from './book-params.ts'
-import { renderBooks } from './renderers.ts'
+import { RENDERER } from './renderer.ts'
 
 /** Venue A's document shows full books; those of B and C name a switch for them. */
 const HAS_LADDERS: Readonly<Record<VenueId, boolean>> = {
@@ -50,12 +50,11 @@ export function snapshotsRoute(address: VenueAddress): Route {
       }
       return answerPage(context, address, request, {
         scope: { ladders, depth },
-        render: (format, parts, { instruments }) =>
-          renderBooks((renderer) => {
-            if (format === 'ndjson') return renderer.renderNdjson(parts, instruments, options)
-            if (format === 'csv') return renderer.renderCsv(parts, instruments, options)
-            return renderer.renderJsonRows(parts, instruments, options)
-          }),
+        render(format, parts, { instruments }, page) {
+          if (format === 'ndjson') return RENDERER.renderNdjson(parts, instruments, options, page)
+          if (format === 'csv') return RENDERER.renderCsv(parts, instruments, options, page)
+          return RENDERER.renderJsonRows(parts, instruments, options, page)
+        },
       })
     },
   })

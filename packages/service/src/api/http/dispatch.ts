@@ -4,7 +4,6 @@ import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import type { ApiContext, Route } from '../kit/route.ts'
 import { createFormatChooser, type FormatChooser } from './accept.ts'
-import type { BufferPool } from './buffers.ts'
 import { hasBody, type Exchange } from './exchange.ts'
 import { HandlerRequest } from './handler-request.ts'
 import { ALLOW, limitHeaders, PREFLIGHT_HEADERS, secondsUntil } from './headers.ts'
@@ -48,7 +47,6 @@ export type Task = {
 /** What the dispatcher needs beside its tasks. */
 export type DispatchOptions = {
   readonly access: Access
-  readonly pool: BufferPool
   readonly now: () => number
   readonly corsOrigin: string | undefined
   /** Told of what nobody foresaw. */
@@ -60,7 +58,7 @@ const MAX_REFUSED_BODY = 1_048_576
 
 /** Takes a request from its key to its answer; it never throws. */
 export function createDispatcher(options: DispatchOptions): (task: Task) => void {
-  const { access, pool, corsOrigin, onFailure } = options
+  const { access, corsOrigin, onFailure } = options
 
   const fail = (exchange: Exchange, error: unknown): void => {
     const problem = toProblem(error)
@@ -117,7 +115,7 @@ export function createDispatcher(options: DispatchOptions): (task: Task) => void
       exchange.response,
     )
     const answer = await route.handle(asked, context)
-    await sendAnswer(exchange, answer, context.notice, pool)
+    await sendAnswer(exchange, answer, context.notice)
   }
 
   return (task) => {

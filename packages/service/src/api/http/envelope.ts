@@ -1,32 +1,28 @@
 import { JsonText } from '../kit/json-text.ts'
+import { ROWS_AT } from '../kit/pages.ts'
 import type { Answer, Meta, Notice } from '../kit/route.ts'
-import type { BufferPool, Lent } from './buffers.ts'
 
 /** The version of rows and envelopes; it rises with every addition. */
 export const SCHEMA_VERSION = '3.0'
 
 type DataAnswer = Extract<Answer, { kind: 'data' }>
 
-/** Writes the envelope around an answer; the bytes of rows are copied once and never read. */
-export function writeEnvelope(
-  answer: DataAnswer,
-  notice: Notice | undefined,
-  pool: BufferPool,
-): Lent {
+const OPEN_LIST = Buffer.from('{"data":[')
+const OPEN_ONE = Buffer.from('{"data":')
+
+/** Writes the envelope around an answer, around rows in their own page. */
+export function writeEnvelope(answer: DataAnswer, notice: Notice | undefined): Uint8Array {
   const { rows, isOne = false } = answer
   const tail = tailOf(answer, notice)
   if (rows === undefined) {
     const data = answer.data === undefined ? 'null' : json(answer.data)
-    return { bytes: Buffer.from(`{"data":${data}${tail}`), release: undefined }
+    return Buffer.from(`{"data":${data}${tail}`)
   }
-  const head = isOne ? '{"data":' : '{"data":['
-  const close = isOne ? tail : `]${tail}`
-  const end = head.length + rows.length
-  // Room for every letter as UTF-8: counting its bytes first costs as much as writing them.
-  const { bytes, release } = pool.take(end + close.length * 3)
-  bytes.write(head, 0, 'latin1')
-  bytes.set(rows, head.length)
-  return { bytes: bytes.subarray(0, end + bytes.write(close, end)), release }
+  const open = isOne ? OPEN_ONE : OPEN_LIST
+  const start = ROWS_AT - open.length
+  rows.bytes.set(open, start)
+  rows.appendText(isOne ? tail : `]${tail}`)
+  return rows.bytes.subarray(start, rows.end)
 }
 
 function tailOf({ meta, count, nextCursor }: DataAnswer, notice: Notice | undefined): string {

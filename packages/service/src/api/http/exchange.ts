@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Micros } from '@priorbook/sdk/domain'
-import { PROBLEMS, type Problem } from '@priorbook/sdk/wire'
+import { PROBLEMS, type PageBuffer, type Problem } from '@priorbook/sdk/wire'
 import type { PlanGrant } from '../auth/grant.ts'
+import { givePage } from '../kit/pages.ts'
 import { ALLOW, DATA_POLICY } from './headers.ts'
 import { toProblemBody } from './problem-body.ts'
 
@@ -64,21 +65,21 @@ export class Exchange {
     ])
   }
 
-  /** Sends an answer that is whole; `onSent` is told when its bytes are needed no more. */
+  /** Sends an answer that is whole; the page that it lies in is given back when it is sent. */
   send(
     status: number,
     headers: readonly string[],
     body: Uint8Array | undefined,
     rows: number,
-    onSent?: () => void,
+    page?: PageBuffer,
   ): void {
     const { response } = this
     if (response.destroyed || response.headersSent) {
-      onSent?.()
+      if (page !== undefined) givePage(page)
       return
     }
     this.head(status, headers)
-    if (onSent !== undefined) response.once('close', onSent)
+    if (page !== undefined) response.once('close', () => givePage(page))
     const sent = this.verb === 'HEAD' ? undefined : body
     response.end(sent)
     this.finished(status, sent?.length ?? 0, rows)

@@ -1,6 +1,7 @@
+import { PageBuffer } from '@priorbook/sdk/wire'
+import { givePage } from '../kit/pages.ts'
 import type { Answer, Notice } from '../kit/route.ts'
 import { hashBody } from './body-hash.ts'
-import type { BufferPool } from './buffers.ts'
 import { chooseEncoding, isWorthPacking, pack, type Encoding } from './encoding.ts'
 import { writeEnvelope } from './envelope.ts'
 import type { Exchange } from './exchange.ts'
@@ -12,41 +13,43 @@ export async function sendAnswer(
   exchange: Exchange,
   answer: Answer,
   notice: Notice | undefined,
-  pool: BufferPool,
 ): Promise<void> {
   switch (answer.kind) {
     case 'data': {
-      const { bytes, release } = writeEnvelope(answer, notice, pool)
-      const more = { isFinal: answer.isFinal === true, rows: answer.count, release }
-      return sendWhole(exchange, 'application/json; charset=utf-8', bytes, more)
+      const bytes = writeEnvelope(answer, notice)
+      const { isFinal = false, count, rows: page } = answer
+      return sendWhole(exchange, JSON_TYPE, bytes, { isFinal, rows: count, page })
     }
     case 'text': {
       if (answer.nextCursor !== undefined)
         exchange.headers.push('Link', linkTo(exchange, answer.nextCursor))
-      // Bytes may be a view of what the handler writes next.
-      const { bytes, release } =
-        typeof answer.body === 'string'
-          ? { bytes: Buffer.from(answer.body), release: undefined }
-          : copyOf(answer.body, pool)
-      const more = { isFinal: answer.isFinal === true, rows: 0, release }
-      return sendWhole(exchange, answer.contentType, bytes, more)
+      const { body, contentType, isFinal = false } = answer
+      if (!(body instanceof PageBuffer)) {
+        const bytes = typeof body === 'string' ? Buffer.from(body) : body
+        return sendWhole(exchange, contentType, bytes, { isFinal, rows: 0 })
+      }
+      const bytes = body.bytes.subarray(0, body.end)
+      return sendWhole(exchange, contentType, bytes, { isFinal, rows: 0, page: body })
     }
     case 'stream':
       return sendStream(exchange, answer)
   }
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8'
+
 type Whole = {
   readonly isFinal: boolean
   readonly rows: number
-  readonly release: (() => void) | undefined
+  /** The page that the bytes lie in, if any. */
+  readonly page?: PageBuffer | undefined
 }
 
 async function sendWhole(
   exchange: Exchange,
   contentType: string,
-  bytes: Buffer,
-  { isFinal, rows, release }: Whole,
+  bytes: Uint8Array,
+  { isFinal, rows, page }: Whole,
 ): Promise<void> {
   const { headers: asked } = exchange.request
   const encoding: Encoding = isWorthPacking(bytes.length)
@@ -59,7 +62,7 @@ async function sendWhole(
     headers.push('ETag', tag, 'Cache-Control', FOR_EVER)
     if (isKnown(asked['if-none-match'], tag)) {
       exchange.send(304, headers.slice(2), undefined, 0)
-      release?.()
+      if (page !== undefined) givePage(page)
       return
     }
   } else headers.push('Cache-Control', 'no-store')
@@ -67,12 +70,12 @@ async function sendWhole(
   headers.push('Content-Security-Policy', isPage ? PAGE_POLICY : DATA_POLICY)
   if (encoding === 'identity') {
     headers.push('Content-Length', String(bytes.length))
-    exchange.send(200, headers, bytes, rows, release)
+    exchange.send(200, headers, bytes, rows, page)
     return
   }
   const packed = pack(bytes, encoding)
   const body = packed instanceof Promise ? await packed : packed
-  release?.()
+  if (page !== undefined) givePage(page)
   headers.push('Content-Encoding', encoding, 'Content-Length', String(body.length))
   exchange.send(200, headers, body, rows)
 }
@@ -115,15 +118,6 @@ async function sendStream(
 // Parquet and the tape are compressed inside.
 function isPacked(contentType: string): boolean {
   return /parquet|tape|zstd|gzip/.test(contentType)
-}
-
-function copyOf(
-  body: Uint8Array,
-  pool: BufferPool,
-): { bytes: Buffer; release: (() => void) | undefined } {
-  const lent = pool.take(body.length)
-  lent.bytes.set(body)
-  return lent
 }
 
 function isKnown(header: string | undefined, tag: string): boolean {

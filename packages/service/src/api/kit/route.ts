@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import type { Auditor, Micros, VenueId } from '@priorbook/sdk/domain'
+import type { PageBuffer } from '@priorbook/sdk/wire'
 import type { Store } from '../../store/store.ts'
 import type { AccountDesk } from '../account/desk.ts'
 import type { CursorCodec } from './cursor.ts'
@@ -75,9 +76,12 @@ export type Meta = {
 export type Answer =
   | {
       readonly kind: 'data'
-      /** A value, or the bytes of JSON rows joined by commas (`rows`), which are copied and never kept. */
       readonly data?: unknown
-      readonly rows?: Uint8Array
+      /**
+       * Instead of `data`: a page with JSON rows joined by commas from `ROWS_AT` on, so that the envelope
+       * is written around them in place. It is given back once it is sent.
+       */
+      readonly rows?: PageBuffer
       /** True when `rows` is one JSON object and `data` is it, not a list of it. */
       readonly isOne?: boolean
       readonly count: number
@@ -89,7 +93,8 @@ export type Answer =
   | {
       readonly kind: 'text'
       readonly contentType: string
-      readonly body: Uint8Array | string
+      /** A page is given back once it is sent. */
+      readonly body: Uint8Array | string | PageBuffer
       readonly nextCursor?: string | undefined
       readonly isFinal?: boolean
     }

@@ -1,7 +1,6 @@
 import { toMicros, type Micros } from '@priorbook/sdk/domain'
-import { Problem } from '@priorbook/sdk/wire'
+import { PageBuffer, Problem } from '@priorbook/sdk/wire'
 import { createFormatChooser } from '../http/accept.ts'
-import { BufferPool } from '../http/buffers.ts'
 import { writeEnvelope } from '../http/envelope.ts'
 import { createParamReader } from '../http/read-params.ts'
 import { createCursorCodec } from './cursor.ts'
@@ -100,15 +99,15 @@ export function createTestCaller(
   }
 }
 
-const pool = new BufferPool()
-
 function show(answer: Answer, { notice }: ApiContext): TestAnswer {
   if (answer.kind === 'stream') throw new Error('a stream has no text here')
   if (answer.kind === 'text') {
-    const text = Buffer.from(answer.body).toString()
+    const { body } = answer
+    const bytes = body instanceof PageBuffer ? body.bytes.subarray(0, body.end) : body
+    const text = Buffer.from(bytes).toString()
     return { answer, text, body: { data: null, meta: {}, pagination: NO_PAGE } }
   }
-  const text = writeEnvelope(answer, notice, pool).bytes.toString()
+  const text = Buffer.from(writeEnvelope(answer, notice)).toString()
   return { answer, text, body: JSON.parse(text) as TestBody }
 }
 

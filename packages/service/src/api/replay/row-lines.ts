@@ -1,6 +1,6 @@
 import type { BookRun } from '@priorbook/sdk/tape'
 import { renderChanges, type BookContext, type BookPart } from '@priorbook/sdk/wire'
-import { renderBooks } from '../books/renderers.ts'
+import { RENDERER } from '../books/renderer.ts'
 import type { ReplayOrder } from './request.ts'
 
 const LINE_FEED = 10
@@ -19,10 +19,10 @@ export type Parts = {
   readonly rows: number
 }
 
-/** The rows that are whole books; the bytes are borrowed until the event loop turns. */
+/** The rows that are whole books; the bytes are borrowed until anything is awaited. */
 export function renderWhole({ whole, contexts }: Parts, { options }: ReplayOrder): Lines {
   if (whole.length === 0) return new Lines(NOTHING, BOOK_LINE)
-  const bytes = renderBooks((renderer) => renderer.renderNdjson(whole, contexts, options))
+  const bytes = RENDERER.renderNdjson(whole, contexts, options)
   return new Lines(toBuffer(bytes), BOOK_LINE)
 }
 
