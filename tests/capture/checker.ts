@@ -4,6 +4,7 @@ import type { Store } from '../../packages/service/src/store/store.ts'
 import { gatherIncidents } from './gap-reasons.ts'
 import { judgeGaps } from './judge-gaps.ts'
 import { judgeLosses } from './judge-losses.ts'
+import { Reading } from './reading.ts'
 import { match, readRows, type Row } from './stored-rows.ts'
 import { gather, withoutAbandoned, type Expected, type Truth } from './wire-log.ts'
 
@@ -40,6 +41,16 @@ export type CheckOptions = {
 
 const ANSWER_MICROS = 1_500_000
 
+/** An instrument, with what was on the wire of it and what is stored. */
+type Matched = {
+  readonly venue: VenueId
+  readonly key: string
+  readonly name: string
+  readonly expected: readonly Expected[]
+  readonly rows: readonly Row[]
+  readonly strangers: readonly Row[]
+}
+
 /** Judges a store by the log of the truth. */
 export async function check(
   entries: readonly TruthEntry[],
@@ -59,15 +70,23 @@ export async function check(
   let lostCount = 0
   let unseenCount = 0
   const known = new Set<string>()
+  const matched: Matched[] = []
+  const readings = new Map<VenueId, Reading>()
   for (const { instrument } of await store.instruments()) {
     const { venue, key } = instrument
     const name = `${venue}:${key}`
     known.add(name)
     const expected = withoutAbandoned(truth.books.get(name) ?? [])
     const rows = await readRows(store, venue, key)
+    const strangers = match(venue, expected, rows)
+    matched.push({ venue, key, name, expected, rows, strangers })
+    let reading = readings.get(venue)
+    if (reading === undefined) readings.set(venue, (reading = new Reading()))
+    reading.add(expected)
+  }
+  for (const { venue, key, name, expected, rows, strangers } of matched) {
     const gaps = await store.gaps({ venue, key })
     for (const { reason } of gaps) counts[reason] = (counts[reason] ?? 0) + 1
-    const strangers = match(venue, expected, rows)
     const first = rows[0]
     const from =
       first === undefined ? Infinity : (expected.find(({ matched }) => matched === first)?.at ?? 0)
@@ -85,7 +104,8 @@ export async function check(
     unseenCount += judged.unseen
     const isWrong = (row: Row): boolean => !judged.believed.has(row)
     judgeStrangers(name, strangers.filter(isWrong), gaps, complain)
-    judgeGaps(name, expected, rows, gaps, incidents.get(venue), tolerance, complain)
+    const wire = { incidents: incidents.get(venue), reading: readings.get(venue)!, tolerance }
+    judgeGaps(name, expected, rows, gaps, wire, complain)
   }
   for (const [name, expected] of truth.books) {
     // An answer of venue C counts only together with a subscription.

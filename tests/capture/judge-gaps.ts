@@ -1,5 +1,6 @@
 import type { Gap, GapReason } from '@priorbook/sdk/domain'
 import { isTroubled, judgeReason, type Incidents } from './gap-reasons.ts'
+import type { Reading } from './reading.ts'
 import type { Row } from './stored-rows.ts'
 import type { Expected } from './wire-log.ts'
 
@@ -16,14 +17,21 @@ const QUIET: ReadonlySet<GapReason> = new Set([
   'book_reset',
 ])
 
+/** What is known of a venue's wire beside the messages of one instrument. */
+export type Wire = {
+  readonly incidents: Incidents | undefined
+  readonly reading: Reading
+  /** What clocks and sockets may differ by, in µs. */
+  readonly tolerance: number
+}
+
 /** Judges that gaps begin and end with rows, hold none, and have a cause that fits their reason. */
 export function judgeGaps(
   name: string,
   expected: readonly Expected[],
   rows: readonly Row[],
   gaps: readonly Gap[],
-  incidents: Incidents | undefined,
-  tolerance: number,
+  { incidents, reading, tolerance }: Wire,
   complain: (text: string) => void,
 ): void {
   const bySequence = new Map(rows.map((row) => [row.sequence, row]))
@@ -57,11 +65,13 @@ export function judgeGaps(
     // Of a market that is polled a gap says that no answer came for three intervals of a second or more.
     const isPolled = last?.isAnswer === true && first?.isAnswer === true
     if (name.startsWith('venueb') && isPolled && end! - start >= POLL_OUTAGE_MICROS) continue
-    // What came by socket before the gap; an answer can be seconds ahead of it.
+    // What came by socket before the gap; an answer can be seconds ahead of it, and tells of when it was
+    // made, however late it was taken.
     const frame = rows.findLast(
       (row) => row.sequence <= afterSequence && !row.isAnswer && sent.has(row),
     )
-    const since = Math.min(start, (frame && sent.get(frame)) ?? start) - tolerance
+    const known = [last, frame].flatMap((row) => (row && sent.get(row)) ?? [])
+    const since = Math.min(start, reading.reached(start), ...known) - tolerance
     const till = (end ?? Infinity) + tolerance
     const hasLoss = expected.some(
       (one) =>

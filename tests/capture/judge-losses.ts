@@ -49,6 +49,9 @@ export function judgeLosses(
     )
     if (covering !== undefined || index < judged) continue
     if (one.delivered && isBehind(one, before, rows, gaps)) continue
+    // The first book of a market that was polled until then: the next one says the same.
+    const isFirst = before?.isAnswer === true && one.payload.kind === 'full'
+    if (venue === 'venueb' && isFirst && next?.book === one.book) continue
     const followed = venue === 'venuec' ? followUnseen(expected, index, rows, gaps) : undefined
     if (followed !== undefined && followed.shown === undefined) {
       judged = followed.next
