@@ -257,7 +257,7 @@ async function noticesOf(
   if (cutAt !== undefined) notices.push(planWindow(grant.plan, cutAt, style))
   if ('excluded' in rows && rows.excluded > 0) notices.push(withoutSourceTime(rows.excluded))
   if ('isUnfinished' in rows && rows.isUnfinished) notices.push(SCAN_GOES_ON)
-  const isEmptyWalk = rows.count === 0 && !rows.hasMore && walk.receipt.toJson().rows === 0
+  const isEmptyWalk = rows.count === 0 && !rows.hasMore && walk.receipt.rowCount === 0
   if (!isEmptyWalk || (cutAt !== undefined && walk.start >= walk.end)) return notices
   const { key } = walk.lanes[0]?.instrument ?? { key: record.marketId }
   const facts = await known.instrument(key)
