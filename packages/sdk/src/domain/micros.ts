@@ -45,15 +45,34 @@ export function parseMicros(text: unknown): Micros {
 export function printMicros(time: Micros): string {
   const second = Math.floor(time / 1_000_000)
   if (second !== printedSecond) {
-    printedText = new Date(second * 1000).toISOString().slice(0, -4)
+    printedText = printSecond(second)
     printedSecond = second
   }
   return `${printedText}${String(time - second * 1_000_000).padStart(6, '0')}Z`
 }
 
-// Rows that follow each other share their second, as messages do below.
+// Rows that follow each other share their second, as messages do below, and most of them their day.
 let printedSecond = -1
 let printedText = ''
+let printedDay = NaN
+let dayText = ''
+
+// Such as `2026-08-05T12:00:00.`.
+function printSecond(second: number): string {
+  const day = Math.floor(second / 86_400)
+  if (day !== printedDay) {
+    dayText = new Date(day * 86_400_000).toISOString().slice(0, -'00:00:00.000Z'.length)
+    printedDay = day
+  }
+  const seconds = second - day * 86_400
+  const minutes = Math.floor(seconds / 60)
+  const hours = Math.floor(minutes / 60)
+  return `${dayText}${pair(hours)}:${pair(minutes - hours * 60)}:${pair(seconds - minutes * 60)}.`
+}
+
+function pair(value: number): string {
+  return value < 10 ? `0${value}` : String(value)
+}
 
 // Consecutive messages share their second: the calendar is asked once a second, not once a message.
 let lastText = ''

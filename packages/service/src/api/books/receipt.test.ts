@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { RunningSha256 } from '@priorbook/sdk/wire'
 import { Receipt } from './receipt.ts'

@@ -19,4 +19,13 @@ describe('a cursor', () => {
     expect(() => createCursorCodec([current]).read({ route: 'x' }, cursor)).toThrow('cursor')
     expect(() => createCursorCodec([old]).read({ route: 'y' }, cursor)).toThrow('cursor')
   })
+
+  it('holds any text, however long its scope', () => {
+    const codec = createCursorCodec([Buffer.from('secret')])
+    const state = { p: 'ä€😀'.repeat(40), c: 0 }
+    const scope = { route: 'x', books: 'é'.repeat(9000) }
+    expect(codec.read(scope, codec.sign(scope, state))).toEqual(state)
+    expect(codec.read({ route: 'y' }, codec.sign({ route: 'y' }, state))).toEqual(state)
+    expect(() => codec.read({ ...scope, route: 'z' }, codec.sign(scope, state))).toThrow('cursor')
+  })
 })
