@@ -117,7 +117,8 @@ export async function check(
       complain(`${name}: ${delivered.length} books on the wire, none stored`)
     }
   }
-  const trades = await judgeTrades(truth, store, options.until - tolerance, complain)
+  const rowsOf = new Map(matched.map(({ name, rows }) => [name, rows]))
+  const trades = await judgeTrades(truth, store, rowsOf, options.until - tolerance, complain)
   // An answer that is under way when the recorder stops is let go of.
   const samples = await judgeSamples(truth, store, options.until - ANSWER_MICROS, complain)
   const report = await store.verify()
@@ -158,6 +159,7 @@ function judgeStrangers(
 async function judgeTrades(
   truth: Truth,
   store: Store,
+  rowsOf: ReadonlyMap<string, readonly Row[]>,
   until: number,
   complain: (text: string) => void,
 ): Promise<number> {
@@ -171,9 +173,10 @@ async function judgeTrades(
     if (unique.size !== ids.length) complain(`${name}: trades stored twice`)
     const instrument = await store.instrument({ venue, key })
     const gaps = await store.gaps({ venue, key })
+    const silent = gaps.map((gap) => toUnheard(gap, rowsOf.get(name) ?? []))
     for (const { id, at, delivered } of trades) {
       if (!delivered || at > until || at < (instrument?.firstReceived ?? Infinity)) continue
-      const isIn = gaps.some(
+      const isIn = silent.some(
         ({ start, end }) => start - 300_000 <= at && at <= (end ?? Infinity) + 300_000,
       )
       const isKept = ids.some((stored) => stored === id || stored.includes(id))
@@ -187,6 +190,16 @@ async function judgeTrades(
     }
   }
   return count
+}
+
+// A gap of venue C begins with the last good book, which an answer may have told while the socket was
+// silent. Trades come by socket alone: of them nothing is known since the last message that it brought.
+function toUnheard({ venue, reason, start, end, afterSequence }: Gap, rows: readonly Row[]) {
+  const known = rows.findLast(({ sequence }) => sequence <= afterSequence)
+  const isEnded = reason === 'venue_silent' || reason === 'disconnected'
+  if (venue !== 'venuec' || !isEnded || known?.isAnswer !== true) return { start, end }
+  const heard = rows.findLast(({ sequence, isAnswer }) => sequence <= afterSequence && !isAnswer)
+  return { start: heard?.received ?? 0, end }
 }
 
 async function judgeSamples(

@@ -131,10 +131,22 @@ function followUnseen(
   const toHeard = (one: Expected): Heard => {
     const isHeard = !one.isAnswer && !one.isCopy && (one.delivered || one.matched !== undefined)
     const { at: sent, payload, connection, isSpoiled } = one
-    return { at: sent, payload, connection, isSpoiled, isHeard }
+    const isAnswer = one.isAnswer && one.matched !== undefined
+    return { at: sent, payload, connection, isSpoiled, isHeard, isAnswer }
   }
+  const lastFull = expected.findLast(
+    ({ matched, payload }, place) =>
+      place <= from && matched !== undefined && payload.kind === 'full',
+  )?.payload.time
   const lead = index - from - 1
-  const insight = followLoss(toHeard(expected[from]!), messages.map(toHeard), lead, take, believe)
+  const insight = followLoss(
+    toHeard(expected[from]!),
+    messages.map(toHeard),
+    lead,
+    take,
+    believe,
+    lastFull,
+  )
   const next = from + 1 + insight.heard
   let { shown } = insight
   // While it talks, a token is compared with REST; what ended before is compared no more.

@@ -69,6 +69,15 @@ describe('a loss that nothing shows', () => {
     expect(found).toEqual({ shown: undefined, heard: 2, books: 1 })
   })
 
+  it('is not that of a full book from before the last full one, be that an answer', () => {
+    const late = full('40×5 39×7 | 60×5 61×9', { time: -1 })
+    const between = full('40×5 39×7 | 60×5 61×9', { time: 1 })
+    const answer = { ...full('40×5 39×7 | 60×5 61×1', { time: 2, ...LOST }), isAnswer: true }
+    const next = change('ask 61×1', '40×5 39×7 | 60×5 61×1', { time: 2 })
+    expect(follow([late, next])).toMatchObject({ shown: undefined, heard: 2, books: 1 })
+    expect(follow([answer, next, between], 3)).toMatchObject({ shown: undefined, heard: 3 })
+  })
+
   it('is a swap of two messages of the same time', () => {
     const second = change('ask 61×1', '40×5 39×9 | 60×5 61×1')
     const first = change('bid 39×9', '40×5 39×9 | 60×5 61×7')
@@ -98,6 +107,13 @@ describe('a loss is shown by', () => {
       [
         change('ask 61×1', '40×5 39×9 | 60×5 61×1', { time: 2 }),
         change('bid 39×9', '40×5 39×9 | 60×5 61×7', { time: 1 }),
+      ],
+    ],
+    [
+      'a full book after a newer change',
+      [
+        change('ask 61×1', '40×5 39×7 | 60×1 61×1', { time: 2 }),
+        full('40×5 39×7 | 60×1 61×7', { time: 1 }),
       ],
     ],
     ['a new connection', [lost, full('40×5 39×7 | 60×5 61×7', { connection: 'c2' })]],

@@ -23,6 +23,8 @@ export type Heard = {
   readonly isHeard: boolean
   /** Spoiled on the way, perhaps into a message that says something else. */
   readonly isSpoiled?: boolean
+  /** A full book by REST that was stored: it holds all that is older. */
+  readonly isAnswer?: boolean
 }
 
 // Longer ago than this, an older time means that the venue's clock was set.
@@ -39,6 +41,7 @@ export type Stored =
  * Follows a book over the messages that come after `before`; the first `lead` of them came before the
  * loss, to see what else was under way. `take` is asked for every book that was believed in, and without
  * one where the connection ends; `believe` for the book that a spoiled message was taken for, if it was.
+ * `lastFull` is the venue's time of the last full book up to `before`, in milliseconds.
  */
 export function followLoss(
   before: Heard,
@@ -46,9 +49,12 @@ export function followLoss(
   lead: number,
   take: (book: Book | undefined) => Stored,
   believe: () => Book | 'ended' | undefined,
+  lastFull?: number,
 ): Insight {
   const ours = toLevels(before.payload.book)
   let { at, payload } = before
+  let fullTime = lastFull ?? -Infinity
+  if (payload.kind === 'full') fullTime = payload.time ?? fullTime
   for (const [index, one] of messages.entries()) {
     const done = (shown?: string): Insight => ({ shown, heard: index + 1 })
     if (!one.isHeard && one.isSpoiled === true) {
@@ -58,6 +64,7 @@ export function followLoss(
       ours.clear()
       for (const [key, size] of toLevels(lie)) ours.set(key, size)
     }
+    if (one.isAnswer === true) fullTime = Math.max(fullTime, one.payload.time ?? 0)
     if (!one.isHeard) continue
     if (index >= lead && one.connection !== messages[lead]!.connection) {
       return done(take(undefined) === 'ended' ? undefined : 'a new connection')
@@ -66,7 +73,10 @@ export function followLoss(
     const isOlder = (one.payload.time ?? 0) < (payload.time ?? 0) && one.at - at < REORDER_MICROS
     const isFull = one.payload.kind === 'full'
     if (isFull) {
-      if (isOlder) continue
+      // From before the last full book, or that one again: it says nothing of what came since.
+      if (isOlder && (one.payload.time ?? 0) <= fullTime) continue
+      if (isOlder) return done('a full book after a newer change')
+      fullTime = one.payload.time ?? fullTime
       const levels = toLevels(theirs)
       if (!isTrade(compare(ours, levels), theirs)) return done('a full book that no trade explains')
       ours.clear()

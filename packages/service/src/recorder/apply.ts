@@ -98,6 +98,7 @@ export class Applier {
   private broken: string | undefined
   private request: CaptureRequest | undefined
   private isPast = false
+  private isAnswer = false
   private interrupted: { readonly reason: GapReason; readonly journal: number } | undefined
   private rows = noRows()
   private position: number | undefined
@@ -299,6 +300,7 @@ export class Applier {
     this.broken = undefined
     this.request = undefined
     this.isPast = request?.kind.startsWith(PAST) === true
+    this.isAnswer = request !== undefined
     if (broken !== undefined) throw new PriorbookError('invalid_line', broken)
     if (record.slot > 0) return normalizer.frame(record.parsed ?? parseValue(record.bytes), at)
     if (request !== undefined) {
@@ -459,7 +461,7 @@ export class Applier {
     if (
       (channel === ABSENT || isNumbered) &&
       !track.isOpen &&
-      this.passed.isAhead(event, channel)
+      (this.passed.isAhead(event, channel) || (this.isAnswer && track.isBehind(event)))
     ) {
       // It would open the book without the changes that came since: another one is needed.
       this.counts.duplicates++

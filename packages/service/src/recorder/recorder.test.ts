@@ -87,8 +87,8 @@ function venueC(script: Script, slot = 1) {
     wait,
     now: () => ms,
     connect: () => script.note({ note: 'connected', slot, url: 'ws://c' }),
-    book: (bids: readonly string[], asks: readonly string[]) =>
-      script.frame(slot, book(bids, asks)),
+    book: (bids: readonly string[], asks: readonly string[], at = ms) =>
+      script.frame(slot, book(bids, asks, at)),
     rest: (bids: readonly string[], asks: readonly string[], at = ms) =>
       script.answer(
         { kind: 'clob_book', token_id: UP, condition_id: CONDITION },
@@ -501,6 +501,95 @@ describe('a recorder of venue C', () => {
       c.book(['0.41×2', '0.40×1'], ['0.60×1'])
     })
     expect(await gapsOf(data, 'venuec', UP)).toEqual(['sequence_break 0–30', 'recorder_down 30–'])
+  })
+
+  it('takes a full book that comes after a newer change for a loss, and asks for another', async () => {
+    const data = folder()
+    const recoveries = await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.connect()
+      c.book(['0.40×1', '0.30×5'], ['0.60×1', '0.70×2'])
+      c.wait(10)
+      const early = c.now()
+      c.wait(10)
+      c.change('BUY', '0.20×2', ['0.4', '0.6'])
+      // The trade was before the change, which was made to a book that we did not have.
+      c.book(['0.40×1', '0.30×5'], ['0.70×2'], early)
+      c.wait(10)
+      c.book(['0.40×1', '0.30×5', '0.20×2'], ['0.70×2'])
+    })
+    expect(recoveries[0]).toEqual({ keys: [UP], reason: 'sequence_break' })
+    expect(await gapsOf(data, 'venuec', UP)).toEqual(['sequence_break 0–30', 'recorder_down 30–'])
+  })
+
+  it('passes over a full book that comes again, and one from before the last full one', async () => {
+    const data = folder()
+    await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      const [first, second] = [c.now(), c.now() + 10]
+      c.connect()
+      c.book(['0.40×1'], ['0.60×1', '0.70×2'])
+      c.wait(10)
+      c.book(['0.40×1'], ['0.70×2'])
+      c.wait(10)
+      c.change('BUY', '0.20×2', ['0.4', '0.7'])
+      c.book(['0.40×1'], ['0.70×2'], second)
+      c.book(['0.40×1'], ['0.60×1', '0.70×2'], first)
+      c.wait(10)
+      c.change('BUY', '0.41×2', ['0.41', '0.7'])
+    })
+    expect((await booksOf(data, 'venuec', UP)).at(-1)).toBe('30: 0.41×2 0.4×1 0.2×2 | 0.7×2')
+    expect(await gapsOf(data, 'venuec', UP)).toEqual(['recorder_down 30–'])
+  })
+
+  it('passes over what an answer held before the socket brought it', async () => {
+    const data = folder()
+    await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.connect()
+      c.book(['0.40×1'], ['0.60×1', '0.70×2'])
+      const start = c.now()
+      c.wait(100)
+      script.note({ note: 'loss', reason: 'sequence_break', why: 'a test', keys: [UP] })
+      c.rest(['0.41×2', '0.40×1'], ['0.70×2'])
+      c.wait(100)
+      c.change('BUY', '0.41×3', ['0.41', '0.6'], start + 50)
+      c.book(['0.41×3', '0.40×1'], ['0.70×2'], start + 60)
+      c.change('BUY', '0.41×2', ['0.41', '0.7'], start + 100)
+      c.wait(100)
+      // No message that was under way is older than those that came before the answer.
+      c.change('BUY', '0.40×7', ['0.41', '0.7'], start - 10)
+    })
+    expect((await booksOf(data, 'venuec', UP)).slice(1)).toEqual([
+      '100: 0.41×2 0.4×1 | 0.7×2',
+      '200: 0.41×2 0.4×1 | 0.7×2',
+    ])
+    expect(await gapsOf(data, 'venuec', UP)).toEqual([
+      'sequence_break 0–100',
+      'sequence_break 100–',
+    ])
+  })
+
+  it('opens no book by an answer from before its newest row', async () => {
+    const data = folder()
+    const recoveries = await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.connect()
+      c.book(['0.40×1'], ['0.60×1'])
+      const start = c.now()
+      c.wait(10)
+      c.change('BUY', '0.30×2', ['0.4', '0.6'])
+      script.note({ note: 'loss', reason: 'rejected', why: 'a test', keys: [UP] })
+      c.wait(10)
+      c.rest(['0.40×1'], ['0.60×1'], start)
+      c.wait(10)
+      c.rest(['0.40×1', '0.30×2'], ['0.60×1'], start + 10)
+    })
+    expect(recoveries.slice(0, 2)).toEqual([
+      { keys: [UP], reason: 'rejected' },
+      { keys: [UP], reason: 'book_reset' },
+    ])
+    expect(await gapsOf(data, 'venuec', UP)).toEqual(['rejected 10–30', 'recorder_down 30–'])
   })
 })
 

@@ -78,6 +78,7 @@ export class Track {
   private sequence: number
   private last: Mark | undefined
   private numbered: Mark | undefined
+  private framed: Mark | undefined
   private full: (Mark & { readonly sequence: number }) | undefined
   private lastFrame: number
   private lastTrade: number
@@ -116,13 +117,19 @@ export class Track {
     return this.gap?.reason === 'market_closed'
   }
 
+  /** True for an answer of venue C that is from before the newest row: what came since would be missing. */
+  isBehind({ source }: BookSnapshot | BookChange): boolean {
+    if (this.instrument.venue !== 'venuec' || source === undefined) return false
+    return this.last !== undefined && source < this.last.source
+  }
+
   /** Takes a full book or a change that came over a channel (ABSENT: an answer). */
   takeBook(event: BookSnapshot | BookChange, channel: number): Taken {
     // After a damaged log was cut off, the journal is read again from before what is stored.
     if (event.journal <= this.journal) return STALE
     const gaps: Gap[] = []
     if (this.passOver(event, channel, gaps))
-      return gaps.length === 0 ? STALE : { gaps, stale: true }
+      return gaps.length === 0 ? STALE : { gaps, stale: true, closed: 'sequence_break' }
     this.lastFrame = Math.max(this.lastFrame, event.received)
     return event.kind === 'change'
       ? this.takeChange(event, channel, gaps)
@@ -263,11 +270,24 @@ export class Track {
       return channel === ABSENT && this.isInFlight(event, source, before)
     }
     if (event.received - before.received > REORDER_MICROS) return false
-    // Full books may come in any order; a change that comes after a newer one spoils the book.
-    if (event.kind === 'change') {
-      this.openGap('sequence_break', event, gaps, 'changes came out of order', true)
+    // An answer is from some time before; so may be a full book of venue A, where order is not promised.
+    const isOrdered = event.kind === 'change' || channel !== ABSENT
+    if (isOrdered && this.instrument.venue === 'venuec' && !this.isHeld(event, source, channel)) {
+      this.openGap('sequence_break', event, gaps, 'messages came out of order', true)
     }
     return true
+  }
+
+  // True when what is known holds an older message of a socket that has order. An answer that was ahead
+  // of the socket holds what the socket had not brought yet, and the last full book holds all before
+  // it. A full book that is neither tells what the changes behind it were made to, a change what they
+  // were made without.
+  private isHeld({ kind }: BookSnapshot | BookChange, source: number, channel: number): boolean {
+    const { last, framed, full } = this
+    const isAnswered = channel !== ABSENT && last!.channel === ABSENT
+    if (isAnswered && source >= (framed?.source ?? 0)) return true
+    if (kind === 'change' || full === undefined || full.source === ABSENT) return false
+    return source <= full.source && full.source - source <= REORDER_MICROS
   }
 
   private passOverNumbered(
@@ -332,6 +352,7 @@ export class Track {
     if (this.last !== undefined) this.silence.note(this.last, mark)
     this.last = mark
     if (mark.venueSeq !== ABSENT) this.numbered = mark
+    if (mark.channel !== ABSENT) this.framed = mark
     // Of venue B an answer and a channel cannot share a book; the others' answers stand among frames.
     if (mark.channel !== ABSENT || this.instrument.venue === 'venueb') this.channel = mark.channel
   }
