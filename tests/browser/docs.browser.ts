@@ -1,0 +1,139 @@
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ApiReader, type ListedMarket } from './api-reader.ts'
+import { createService, type ServiceProcess } from './service-process.ts'
+import { accessibilityProblems, openBrowser, openVisitor, type Look } from './visitor.ts'
+
+let service: ServiceProcess
+let browser: Browser
+let market: ListedMarket
+
+beforeAll(async () => {
+  service = await createService(['--upstream', 'emulator', '--workers', '1'])
+  await service.start()
+  browser = await openBrowser()
+  market = await new ApiReader(service.url).untilRecorded('venueb', 5)
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await service?.destroy()
+})
+
+async function visit(
+  path: string,
+  look: Look,
+  run: (page: Page, errors: string[]) => Promise<void>,
+): Promise<void> {
+  const visitor = await openVisitor(browser, service.url, look)
+  try {
+    await visitor.page.goto(path)
+    await run(visitor.page, visitor.errors)
+    expect(visitor.errors).toEqual([])
+  } finally {
+    await visitor.close()
+  }
+}
+
+// The part of the page about one route, with its form open.
+async function openForm(page: Page, id: string): Promise<Locator> {
+  const section = page.locator(`section#${id}`)
+  await section.getByText('Parameters and try it').click()
+  return section
+}
+
+// The status line and the body that a route answered with.
+async function send(section: Locator): Promise<{ status: string; curl: string; body: string }> {
+  await section.getByRole('button', { name: 'Send' }).click()
+  const out = section.locator('button + div')
+  await out.locator('pre').nth(1).waitFor()
+  return {
+    status: await out.locator('p').innerText(),
+    curl: await out.locator('pre').nth(0).innerText(),
+    body: await out.locator('pre').nth(1).innerText(),
+  }
+}
+
+describe('/docs', () => {
+  it('shows every route of the document with its parameters and examples', async () => {
+    const answer = await fetch(`${service.url}/v3/openapi.json`)
+    const document = (await answer.json()) as {
+      paths: Record<string, { get: { summary: string } }>
+    }
+    await visit('/docs', {}, async (page) => {
+      await page.locator('#routes section').first().waitFor()
+      const routes = Object.entries(document.paths).map(([path]) => `GET ${path}`)
+      const shown = await page.locator('#routes section .path').allInnerTexts()
+      expect(shown.toSorted()).toEqual(routes.toSorted())
+      expect(await page.locator('nav#nav a').count()).toBe(routes.length)
+      const examples = page.getByText('Example of data')
+      expect(await examples.count()).toBeGreaterThan(20)
+      await examples.first().click()
+      expect(await page.locator('details[open] pre').first().innerText()).toContain('{')
+    })
+  })
+
+  it('tries a route on the demonstration data without a key', async () => {
+    await visit('/docs', {}, async (page) => {
+      const section = await openForm(page, 'venueb_snapshots')
+      await section.getByLabel('market_ticker').fill(market.market_id)
+      await section.getByLabel('include_orderbook').selectOption('true')
+      await section.getByLabel('limit', { exact: true }).fill('2')
+      const { status, curl, body } = await send(section)
+      expect(status).toMatch(/^200 · \d+ ms · \d+ characters · [\w-]+/)
+      expect(curl).toContain(`/v3/demo/venueb/${market.market_id}/snapshots?`)
+      const { data } = JSON.parse(body) as { data: object[] }
+      expect(data).toHaveLength(2)
+      expect(data[0]).toMatchObject({
+        market_id: market.market_id,
+        bids: { price: expect.any(Array) },
+      })
+    })
+  })
+
+  it('tries a route with a key, which is nowhere in what it shows to copy', async () => {
+    const key = service.keyOf('desk')
+    await visit('/docs', {}, async (page) => {
+      await page.getByRole('textbox', { name: 'Key' }).fill(key)
+      await page.getByLabel('demonstration data, no key').uncheck()
+      const section = await openForm(page, 'whoami')
+      const { status, curl, body } = await send(section)
+      expect(status).toMatch(/^200 /)
+      expect(curl).toContain("-H 'Authorization: Bearer $KEY'")
+      expect(curl).not.toContain(key)
+      expect(body).toContain('"desk"')
+      const kept = await page.evaluate(() =>
+        JSON.stringify([localStorage, sessionStorage, document.cookie]),
+      )
+      expect(kept).not.toContain(key.slice(0, 20))
+    })
+  })
+
+  it('shows what is wrong with a request', async () => {
+    await visit('/docs', {}, async (page, errors) => {
+      const section = await openForm(page, 'venueb_snapshots')
+      await section.getByLabel('market_ticker').fill(market.market_id)
+      await section.getByLabel('limit', { exact: true }).fill('100000')
+      const { status, body } = await send(section)
+      expect(status).toMatch(/^400 /)
+      expect(JSON.parse(body)).toMatchObject({ code: 'invalid_parameter', param: 'limit' })
+      // The browser says so on its console too.
+      expect(errors.splice(0).every((text) => text.includes('status of 400'))).toBe(true)
+    })
+  })
+
+  it.each([
+    ['/docs', 1440, 'light'],
+    ['/docs', 390, 'dark'],
+    ['/docs/errors', 390, 'light'],
+  ] as const)('%s can be read by everybody, %i wide in %s colours', async (path, width, scheme) => {
+    await visit(path, { width, scheme }, async (page) => {
+      if (path === '/docs') await page.locator('#routes section').first().waitFor()
+      expect(await accessibilityProblems(page)).toEqual([])
+      const spill = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      )
+      expect(spill).toBe(0)
+    })
+  })
+})
