@@ -12,6 +12,9 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    globalSetup: ['tests/shared-scratch.ts'],
+    // Node reads the sources itself, as it does in production; hot loops are a tenth faster that way.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
       {
         extends: true,

@@ -114,6 +114,11 @@ function naiveFills(
       yes = toMap(event.msg.yes_dollars_fp)
       no = toMap(event.msg.no_dollars_fp)
       if (isNew) taken = new Map()
+      for (const [name, amount] of taken) {
+        const [side, price] = name.split(' ')
+        const size = (side === 'yes' ? yes : no).get(Number(price)) ?? 0
+        if (size < amount) taken.set(name, size)
+      }
       isOpen = true
     } else {
       if (!isOpen) continue
@@ -123,11 +128,8 @@ function naiveFills(
       const size = (side.get(price) ?? 0) + parseFixed(event.msg.delta_fp!, 2)
       if (size === 0) side.delete(price)
       else side.set(price, size)
-    }
-    for (const [name, amount] of taken) {
-      const [side, price] = name.split(' ')
-      const size = (side === 'yes' ? yes : no).get(Number(price)) ?? 0
-      if (size < amount) taken.set(name, size)
+      const name = `${event.msg.side} ${price}`
+      if (size < (taken.get(name) ?? 0)) taken.set(name, size)
     }
     last = at
   }

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { main } from '../main.ts'
 import { createLines, START_MS } from '../recorder/lines.testing.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 
@@ -23,10 +24,24 @@ function run(...args: string[]): Promise<Result> {
   })
 }
 
+/** The same in this process, which starts nothing: for calls whose process is like that of others. */
+async function call(...args: string[]): Promise<Result> {
+  const said = { out: '', err: '' }
+  const spies = [
+    vi.spyOn(console, 'log').mockImplementation((text) => void (said.out += `${text}\n`)),
+    vi.spyOn(console, 'error').mockImplementation((text) => void (said.err += `${text}\n`)),
+  ]
+  try {
+    return { code: await main(args), ...said }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+}
+
 const scratch = mkdtempSync(join(tmpdir(), 'priorbook-commands-'))
 const data = join(scratch, 'data')
 const json = async <T>(...args: string[]): Promise<T> => {
-  const { out, err } = await run(...args, '--json')
+  const { out, err } = await call(...args, '--json')
   if (out === '') throw new Error(err)
   return JSON.parse(out) as T
 }
@@ -54,7 +69,7 @@ describe('calls', () => {
     ]) {
       expect(all.out).toContain(name)
     }
-    expect((await run('verify', '--help')).out).toContain('usage: priorbook-server verify')
+    expect((await call('verify', '--help')).out).toContain('usage: priorbook-server verify')
   })
 
   it('says what is wrong with a wrong call and ends with 2', async () => {
@@ -66,7 +81,7 @@ describe('calls', () => {
       ['backup', '--data', data],
       ['import', 'venueb', '--data', data, join(scratch, 'nowhere')],
     ]) {
-      const { code, err } = await run(...args)
+      const { code, err } = await (args.length < 3 ? run : call)(...args)
       expect([args, code]).toEqual([args, 2])
       expect(err).not.toContain('    at ')
       expect(err).toMatch(/no command|invalid_argument/)
@@ -87,7 +102,7 @@ describe('calls', () => {
     expect(out).toMatch(/ask {2}0\.\d+/)
     expect(out).toMatch(/bid {2}0\.\d+/)
     expect(out).toContain('disconnected')
-    expect((await run('demo')).code).toBe(0)
+    expect((await call('demo')).code).toBe(0)
   })
 })
 
@@ -102,7 +117,7 @@ describe('a data folder', () => {
 
   it('is sealed twice without a change', async () => {
     const before = readFileSync(join(data, 'tape.db'))
-    expect((await run('seal', '--data', data)).code).toBe(0)
+    expect((await call('seal', '--data', data)).code).toBe(0)
     expect(readFileSync(join(data, 'tape.db')).equals(before)).toBe(true)
   })
 
@@ -117,10 +132,10 @@ describe('a data folder', () => {
   it('is backed up and restored', async () => {
     const backup = join(scratch, 'backup')
     expect((await run('backup', '--data', data, backup)).code).toBe(0)
-    expect((await run('backup', '--data', data, backup)).code).toBe(2)
+    expect((await call('backup', '--data', data, backup)).code).toBe(2)
     const restored = join(scratch, 'restored')
     expect((await run('restore', '--data', restored, backup)).code).toBe(0)
-    expect((await run('restore', '--data', restored, backup)).code).toBe(2)
+    expect((await call('restore', '--data', restored, backup)).code).toBe(2)
     type Report = { problems: unknown[]; observations: number }
     const own = await json<Report>('verify', '--data', data)
     expect(await json<Report>('verify', '--data', restored)).toEqual(own)
@@ -130,26 +145,26 @@ describe('a data folder', () => {
   })
 
   it('is found healthy by the doctor, and ill when it is', async () => {
-    const healthy = await run('doctor', '--data', data)
+    const healthy = await call('doctor', '--data', data)
     expect(healthy.out).toContain('are sound')
     expect(healthy.code).toBe(0)
-    expect((await run('doctor', '--data', join(scratch, 'none'))).out).toContain(
+    expect((await call('doctor', '--data', join(scratch, 'none'))).out).toContain(
       'does not exist yet',
     )
 
     const ill = join(scratch, 'ill')
-    await run('import', 'venueb', '--data', ill, SAMPLE)
+    await call('import', 'venueb', '--data', ill, SAMPLE)
     const database = new DatabaseSync(join(ill, 'tape.db'))
     database.exec('UPDATE body SET bytes = substr(bytes, 1, 100) WHERE id = 2')
     database.close()
     const sick = await run('doctor', '--data', ill)
     expect(sick.code).toBe(1)
     expect(sick.out).toContain('rebuild --adopt')
-    expect((await run('verify', '--data', ill)).out).toContain('corrupt_chunk')
+    expect((await call('verify', '--data', ill)).out).toContain('corrupt_chunk')
     // The journal mends it, and what was known before stays readable.
     const mended = await run('rebuild', '--data', ill, '--adopt')
     expect(mended.out).toContain('adopted')
-    expect((await run('verify', '--data', ill)).code).toBe(0)
+    expect((await call('verify', '--data', ill)).code).toBe(0)
     expect((await json<{ differences: unknown[] }>('rebuild', '--data', ill)).differences).toEqual(
       [],
     )
@@ -175,7 +190,7 @@ describe('a data folder', () => {
     const file = join(scratch, 'bad.ndjson')
     writeFileSync(file, lines.text())
     const folder = join(scratch, 'bad')
-    const { code, out } = await run('import', 'venueb', '--data', folder, file, BIN)
+    const { code, out } = await call('import', 'venueb', '--data', folder, file, BIN)
     expect(code).toBe(1)
     expect(out).toContain(`problem ${file}:2: invalid_line`)
     expect(out).toContain(`skipped ${BIN}`)
@@ -188,7 +203,7 @@ describe('a data folder', () => {
       const { code, err } = await run('seal', '--data', data)
       expect(code).toBe(1)
       expect(err).toContain('store_locked')
-      expect((await run('verify', '--data', data)).code).toBe(0)
+      expect((await call('verify', '--data', data)).code).toBe(0)
     } finally {
       await store.close()
     }

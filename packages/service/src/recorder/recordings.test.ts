@@ -16,6 +16,7 @@ import {
 import type { EmbeddedStore } from '../store/embedded/open.ts'
 import { createTestFolder, type TestFolder } from './import.testing.ts'
 import { compareWithJournal } from './rebuild.ts'
+import { importRecorded } from './recorded.testing.ts'
 
 const recorded = process.env['PRIORBOOK_RECORDINGS']
 const hasRecordings = recorded !== undefined && recorded !== ''
@@ -41,7 +42,7 @@ describe.skipIf(!hasRecordings)('import of recorded markets', () => {
   const folder = createTestFolder()
   const recordings = recorded ?? ''
   beforeAll(async () => {
-    const report = await folder.importPaths(join(recordings, 'venueb'))
+    const report = await importRecorded(folder, recordings)
     expect(report.problems).toEqual([])
     expect(report.foreign).toHaveLength(6)
   }, 120_000)
@@ -175,6 +176,7 @@ function describeExactImport(folder: TestFolder, recordings: string): void {
         } as const
         const { rows } = await store.trades(query)
         const raw = [...readLines(ticker)]
+          .filter((line) => line.includes('"trade"'))
           .map((line) => JSON.parse(line) as RawTrade)
           .filter(({ event }) => event.type === 'trade')
         expect(rows.count).toBe(raw.length)

@@ -9,7 +9,7 @@ import type { AppendBatch, Changes, Follower, Store } from './store.ts'
 /** What followers are told, and what they are not. */
 export function followTests(open: Open): void {
   test('tell exactly what was committed, of this handle and of another, however it is packed', async () => {
-    for (let seed = 71; seed < (FULL ? 91 : 75); seed++) {
+    for (let seed = 71; seed < (FULL ? 91 : 73); seed++) {
       const { store, openReader } = await open()
       const script = new Script(seed)
       const model = new ModelStore(script.books)

@@ -118,7 +118,7 @@ export function readStateTests(
 
   test('any page is what the model says, ties and bounds included', async () => {
     expect.hasAssertions()
-    for (let index = 0; index < (FULL ? 2000 : 150); index++) {
+    for (let index = 0; index < (FULL ? 2000 : 60); index++) {
       const ref = pick(INSTRUMENTS)
       const [a, b] = [anyTime(ref), anyTime(ref)]
       const limit = pick([1, 2, 3, 7, 99, 100, 1000])
@@ -183,7 +183,7 @@ export function readStateTests(
     for (const ref of INSTRUMENTS) {
       const rows = model.rows(ref)
       const all = model.listGaps({ venue: ref.venue, key: ref.key })
-      const gaps = all.filter(() => FULL || random() < 20 / all.length)
+      const gaps = all.filter(() => FULL || random() < 8 / all.length)
       const around = gaps.flatMap(({ start, end = start + DAY }) => [
         start,
         start + 1,
@@ -198,7 +198,7 @@ export function readStateTests(
         rows.at(-1)!.received,
         rows.at(-1)!.received + DAY,
         ...around,
-        ...Array.from({ length: FULL ? 1000 : 60 }, () => anyTime(ref)),
+        ...Array.from({ length: FULL ? 1000 : 25 }, () => anyTime(ref)),
       ]
       for (const at of times) await expectAsOf(current(), model, ref, at)
     }
@@ -222,7 +222,7 @@ export function readStateTests(
   test('interval sampling: the last row of each bucket, what it counts, and where it is cut', async () => {
     expect.hasAssertions()
     const intervals = [1, 5, 10, 30, 60, 300, 900, 3600, 86_400].map((each) => each * 1_000_000)
-    for (let index = 0; index < (FULL ? 800 : 120); index++) {
+    for (let index = 0; index < (FULL ? 800 : 40); index++) {
       const ref = pick(INSTRUMENTS)
       const [a, b] = [anyTime(ref), anyTime(ref)]
       await expectBuckets(current(), model, ref, {
@@ -266,7 +266,7 @@ export function readStateTests(
       }
     }
     for (const { all, read } of series) {
-      for (let index = 0; index < (FULL ? 300 : 25); index++) {
+      for (let index = 0; index < (FULL ? 300 : 10); index++) {
         const time = (): number =>
           all.length === 0 ? BEGIN : pick(all).received + pick([-1, 0, 1])
         const [a, b] = [time(), time()]

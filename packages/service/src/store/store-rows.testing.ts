@@ -32,6 +32,8 @@ import {
 import type { InstrumentRef, RowPage, StoredChunk } from './store.ts'
 
 const platform = createNodePlatform()
+// A ladder of fine ticks is 163 KB: one for all, as loading a base starts it anew.
+const ladder = new Ladder()
 
 // Every venue has the same price ticks: 0.0001.
 const { priceDecimals: PRICE_DECIMALS } = VENUES.venuea
@@ -40,12 +42,11 @@ const { priceDecimals: PRICE_DECIMALS } = VENUES.venuea
 export function rowsOf(runs: readonly BookRun[]): PlainRow[] {
   const rows: PlainRow[] = []
   for (const { columns, firstSequence, from, to } of runs) {
-    const ladder = new Ladder()
     loadBase(ladder, columns)
     applyRows(ladder, columns, 0, from)
     for (let row = from; row < to; row++) {
       applyRow(ladder, columns, row)
-      rows.push(toRow(columns, row, firstSequence + row, ladder))
+      rows.push(toRow(columns, row, firstSequence + row))
     }
   }
   return rows
@@ -54,10 +55,9 @@ export function rowsOf(runs: readonly BookRun[]): PlainRow[] {
 /** The buckets of a page of samples, each with its whole book. */
 export function bucketsOf(picks: readonly BookPick[]): PlainBucket[] {
   return picks.map(({ columns, row, sequence, bucket }) => {
-    const ladder = new Ladder()
     loadBase(ladder, columns)
     applyRows(ladder, columns, 0, row + 1)
-    return { ...bucket!, sequence, book: ladderText(ladder) }
+    return { ...bucket!, sequence, book: ladderText() }
   })
 }
 
@@ -142,7 +142,7 @@ export function replayTicks(runs: readonly BookRun[]): string[] {
   return books
 }
 
-function toRow(columns: BookColumns, row: number, sequence: number, ladder: Ladder): PlainRow {
+function toRow(columns: BookColumns, row: number, sequence: number): PlainRow {
   const factor = factorOf(columns.priceDecimals)
   const changes: [number, number][] = []
   for (let at = columns.changeStart(row); at < columns.changeEnd[row]!; at++) {
@@ -155,11 +155,11 @@ function toRow(columns: BookColumns, row: number, sequence: number, ladder: Ladd
     numbers: numbersText(columns.venueSeq[row]!, columns.channel[row]!, columns.journal[row]!),
     changes: changesText(changes),
     changeCount: changes.length,
-    book: ladderText(ladder),
+    book: ladderText(),
   }
 }
 
-function ladderText(ladder: Ladder): string {
+function ladderText(): string {
   const factor = factorOf(ladder.decimals)
   const side = ({ price, size }: { price: number[]; size: number[] }): string =>
     price.map((ticks, index) => `${ticks * factor}:${size[index]}`).join(' ')

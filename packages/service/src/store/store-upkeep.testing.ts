@@ -218,7 +218,7 @@ export function readerTests(open: Open): void {
     await append(script.next())
     const follower = startFollower(recipe)
     await follower.started
-    const until = Date.now() + (FULL ? 10_000 : 1500)
+    const until = Date.now() + (FULL ? 10_000 : 700)
     for (let round = 1; Date.now() < until; round++) {
       await append(script.next())
       if (round % 20 === 0) await store.seal()

@@ -291,7 +291,7 @@ function sealTests(open: Open): void {
 
   test('finer ticks can come at any time, whatever has been read or sealed', async () => {
     expect.hasAssertions()
-    for (let seed = 1; seed <= (FULL ? 60 : 6); seed++) {
+    for (let seed = 1; seed <= (FULL ? 60 : 3); seed++) {
       const { store, reopen } = await open()
       const script = new Script(100 + seed, { instruments: [CALM], frames: 3, finer: 0.1 })
       const model = new ModelStore(script.books)
@@ -309,7 +309,7 @@ function sealTests(open: Open): void {
   test('chunks are a function of the rows, not of when they were sealed', async () => {
     const instruments = [CALM, INSTRUMENTS[3]!]
     const script = new Script(12, { instruments, calm: CALM.key, frames: 40 })
-    const batches = script.take(FULL ? 600 : 160)
+    const batches = script.take(FULL ? 600 : 80)
     const rare = await open()
     const often = await open()
     // Everything at once: chunks are cut out of more rows than one can hold.
@@ -387,7 +387,7 @@ function interleavingTests(openStore: () => Promise<OpenedStore>): void {
       { minLength: 4, maxLength: 22 },
     )
     const property = fc.asyncProperty(fc.nat(1_000_000), steps, run)
-    await fc.assert(property, { seed: 81, numRuns: FULL ? 250 : 30, endOnFailure: !FULL })
+    await fc.assert(property, { seed: 81, numRuns: FULL ? 250 : 15, endOnFailure: !FULL })
   })
 
   const run = async (seed: number, steps: readonly Step[]): Promise<void> => {

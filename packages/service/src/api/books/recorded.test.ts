@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { createBookRenderer } from '@priorbook/sdk/wire'
-import { createTestFolder } from '../../recorder/import.testing.ts'
+import type { Instrument } from '@priorbook/sdk/domain'
+import { createBookRenderer, type BookContext } from '@priorbook/sdk/wire'
+import { createTestFolder, type TestFolder } from '../../recorder/import.testing.ts'
+import { importRecorded } from '../../recorder/recorded.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { createRandom } from '../../store/store-script.testing.ts'
 import { createTestCaller, type TestCaller } from '../kit/testing.ts'
@@ -17,15 +19,17 @@ const isFull = process.env['PRIORBOOK_FULL'] === '1'
 const sample = join(import.meta.dirname, '../../../sample')
 
 describe('pages of the sample market', () => {
-  describeMarkets(sample, 1)
+  describeMarkets((folder) => folder.importPaths(sample), 1)
 })
 
 describe.skipIf(recorded === '')('pages of recorded markets', () => {
-  const api = describeMarkets(join(recorded, 'venueb/ws-gold15m'), 6)
+  const api = describeMarkets((folder) => importRecorded(folder, recorded), 6)
 
   it('list the two gaps of 102130-30 once, and serve no book inside', async () => {
     const path = '/v3/venueb/KXGOLD15M-26AUG102130-30'
-    const pages = await walk(api(), `${path}/snapshots`, [1000])
+    // Minutes around them, or all of the market.
+    const range = isFull ? '' : '?start_time=1786410915000&end_time=1786411035000'
+    const pages = await walk(api(), `${path}/snapshots${range}`, [1000])
     const gaps = pages.flatMap((page) => page.gaps).map((text) => JSON.parse(text) as object)
     expect(gaps).toMatchObject([
       { reason: 'venue_silent', start_time: '2026-08-11T01:16:15.904000Z' },
@@ -42,14 +46,17 @@ describe.skipIf(recorded === '')('pages of recorded markets', () => {
 })
 
 /** Walks every market of a folder and compares with one reading of all its rows. */
-function describeMarkets(source: string, count: number): () => TestCaller {
+function describeMarkets(
+  fill: (folder: TestFolder) => Promise<unknown>,
+  count: number,
+): () => TestCaller {
   const folder = createTestFolder()
   const renderer = createBookRenderer()
   const random = createRandom(71)
   let store: EmbeddedStore
   let api: TestCaller
   beforeAll(async () => {
-    await folder.importPaths(source)
+    await fill(folder)
     store = openEmbeddedStore({ file: folder.data.tape, readOnly: true })
     api = createTestCaller(BOOK_ROUTES, { store })
   }, 120_000)
@@ -62,8 +69,8 @@ function describeMarkets(source: string, count: number): () => TestCaller {
     const markets = await store.instruments('venueb')
     expect(markets).toHaveLength(count)
     for (const [index, { instrument, lastSequence }] of markets.entries()) {
-      const { venue, key, market: marketId } = instrument
-      const context = { venue, key, marketId, outcome: 'Yes' }
+      const { venue, key } = instrument
+      const context = await contextOf(instrument)
       const all = { venue, key, order: 'asc', limit: 1_000_000, numbers: true } as const
       const { runs } = await store.books(all)
       const orders = ['asc', 'desc'] as const
@@ -87,8 +94,8 @@ function describeMarkets(source: string, count: number): () => TestCaller {
 
   it('of any size are the same rows with ladders at any place', async () => {
     for (const { instrument, firstReceived, lastReceived } of await store.instruments('venueb')) {
-      const { venue, key, market: marketId } = instrument
-      const context = { venue, key, marketId, outcome: 'Yes' }
+      const { venue, key } = instrument
+      const context = await contextOf(instrument)
       for (const size of [1, 2, 3, 7, 99, 100, 101, 1 + Math.floor(random() * 900)]) {
         const start = firstReceived + Math.floor(random() * (lastReceived - firstReceived))
         const end = start + Math.min(size, 40) * 50_000
@@ -105,5 +112,18 @@ function describeMarkets(source: string, count: number): () => TestCaller {
       }
     }
   })
+
+  /** What the catalogue knows of the market stands in its rows. */
+  async function contextOf({ venue, key, market }: Instrument): Promise<BookContext> {
+    const record = (await store.market(venue, market))?.record
+    return {
+      venue,
+      key,
+      marketId: market,
+      outcome: 'Yes',
+      ...(record?.eventTicker === undefined ? {} : { eventId: record.eventTicker }),
+      ...(record?.seriesTicker === undefined ? {} : { seriesTicker: record.seriesTicker }),
+    }
+  }
   return () => api
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { join } from 'node:path'
-import { createTestFolder } from '../../recorder/import.testing.ts'
+import { createTestFolder, type TestFolder } from '../../recorder/import.testing.ts'
+import { importRecorded } from '../../recorder/recorded.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { joined, walk } from '../books/books.testing.ts'
 import { BOOK_ROUTES } from '../books/index.ts'
@@ -16,18 +17,18 @@ const isFull = process.env['PRIORBOOK_FULL'] === '1'
 const OPTIONS = { timeout: isFull ? 600_000 : 60_000 }
 
 describe('a replay of the sample market', OPTIONS, () => {
-  describeMarkets(join(import.meta.dirname, '../../../sample'))
+  describeMarkets((folder) => folder.importPaths(join(import.meta.dirname, '../../../sample')))
 })
 
 describe.skipIf(recorded === '')('a replay of recorded markets', OPTIONS, () => {
-  describeMarkets(join(recorded, 'venueb/ws-gold15m'))
+  describeMarkets((folder) => importRecorded(folder, recorded))
 })
 
-function describeMarkets(source: string): void {
+function describeMarkets(fill: (folder: TestFolder) => Promise<unknown>): void {
   const folder = createTestFolder()
   let store: EmbeddedStore
   beforeAll(async () => {
-    await folder.importPaths(source)
+    await fill(folder)
     store = openEmbeddedStore({ file: folder.data.tape, readOnly: true })
   }, 120_000)
   afterAll(async () => {
@@ -39,7 +40,7 @@ function describeMarkets(source: string): void {
     const api = createTestCaller(BOOK_ROUTES, { store })
     const context = createContext(store)
     const facts = await store.instruments('venueb')
-    for (const { instrument } of isFull ? facts : facts.slice(0, 2)) {
+    for (const { instrument } of isFull ? facts : facts.slice(0, 1)) {
       const { venue, key } = instrument
       const out = await play(context, { markets: [{ venue, market_id: instrument.market }] })
       const url = `/v3/venueb/${key}/snapshots?include_orderbook=true`

@@ -10,7 +10,7 @@ import { batchAt, createRandom, makeBatches } from './tape-batches.testing.ts'
 import { Oracle } from './tape-oracle.testing.ts'
 import { countOf, createTempFolder } from './temp-folder.testing.ts'
 
-const CYCLES = countOf(100, 12)
+const CYCLES = countOf(100, 6)
 // Every so many cycles a new store begins: everything is compared after every kill.
 const CYCLES_A_STORE = 12
 const WAL_LIMIT = 128 * 1024 * 1024
