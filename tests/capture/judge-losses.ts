@@ -23,12 +23,18 @@ export function judgeLosses(
   // Messages before this one belong to a loss that was judged.
   let judged = 0
   const nextRow = nextMatched(expected)
+  const told = new Set(expected.map(({ matched }) => matched))
   const missing = joined(gaps)
   for (const [index, one] of expected.entries()) {
     if (one.matched !== undefined) {
       if (before === undefined || one.matched.sequence > before.sequence) before = one.matched
       continue
     }
+    // What a spoiled message of C was taken for: the next row, of the same time, and of no other message.
+    const place = (before?.sequence ?? 0) + 1
+    const taken = one.isSpoiled ? rows.find(({ sequence }) => sequence === place) : undefined
+    const isLie = taken?.source === (one.payload.time ?? NaN) * 1000
+    if (taken !== undefined && isLie && !told.has(taken)) believed.add(taken)
     // Full books of A may be passed over when a newer one is known, and no loss of one can be seen;
     // answers of C and B are comparisons beside the socket.
     if (one.isAnswer || one.isCopy || venue === 'venuea') continue

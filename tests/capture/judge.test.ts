@@ -95,6 +95,33 @@ describe('the cause of a gap', () => {
   })
 })
 
+describe('a row of a spoiled message of venue C', () => {
+  it('is believed where it has its time and follows the row before it, also in front of a gap', () => {
+    const row = (sequence: number, source: number): Row => ({
+      received: 2 * SECOND,
+      sequence,
+      book: 'lie',
+      seq: -1,
+      source,
+      isAnswer: false,
+    })
+    const payload = { kind: 'change' as const, key: 'T', book: { bids: [], asks: [] }, time: 2000 }
+    const messages = [
+      message(1, { sequence: 1, received: 1 }),
+      message(2, undefined, { isSpoiled: true, payload }),
+      message(4, { sequence: 3, received: 4 }),
+    ]
+    const believed = (lie: Row): number => {
+      const rows = [...rowsOf(messages), lie].toSorted((a, b) => a.sequence - b.sequence)
+      const gap = gapOf('rejected', 2, 4, 2)
+      return judgeLosses('venuec:T', 'venuec', messages, rows, [gap], () => undefined).believed.size
+    }
+    expect(believed(row(2, 2 * SECOND))).toBe(1)
+    expect(believed(row(2, 3 * SECOND))).toBe(0)
+    expect(believed(row(4, 2 * SECOND))).toBe(0)
+  })
+})
+
 describe('a lost first book of a market of venue B that was polled until then', () => {
   function judge(lost: string, more: Partial<Expected> = {}): string[] {
     const complaints: string[] = []
