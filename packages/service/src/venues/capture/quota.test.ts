@@ -3,18 +3,70 @@ import { createQuota } from './quota.ts'
 
 const { signal } = new AbortController()
 
-describe('a refusal by the venue', () => {
-  beforeEach(() => {
-    vi.useFakeTimers()
-  })
-  afterEach(() => {
-    vi.useRealTimers()
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('the limit of a window', () => {
+  /** Makes calls as fast as they may go, each delayed on its way there and back; when each arrived. */
+  async function arrivals(limit: number, delays: (call: number) => number): Promise<number[]> {
+    const quota = createQuota({ limit, windowMs: 1000, slackMs: 0 })
+    const times: number[] = []
+    const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+    const calls = Array.from({ length: 12 * limit }, async (_, call) => {
+      const end = await quota.take(1, call % 3 === 0, signal)
+      await wait(delays(call))
+      times.push(performance.now())
+      await wait(delays(call + 1))
+      end()
+    })
+    await vi.runAllTimersAsync()
+    await Promise.all(calls)
+    return times.toSorted((a, b) => a - b)
+  }
+
+  function most(times: readonly number[]): number {
+    return Math.max(...times.map((at) => times.filter((t) => t > at - 1000 && t <= at).length))
+  }
+
+  it('holds where the venue counts, however late some calls reach it', async () => {
+    expect(most(await arrivals(20, (call) => (call < 20 ? 800 : 1)))).toBe(20)
+    expect(most(await arrivals(20, (call) => (call * 7919) % 997))).toBeLessThanOrEqual(20)
+    expect(most(await arrivals(3, (call) => (call % 5) * 60))).toBe(3)
   })
 
+  it('is reached when calls are answered at once', async () => {
+    const times = await arrivals(10, () => 0)
+    expect(times.at(-1)! - times[0]!).toBe(11_000)
+  })
+
+  it('lets the next call wait for an end while all are under way', async () => {
+    const quota = createQuota({ limit: 1, windowMs: 1000, slackMs: 0 })
+    const end = await quota.take(1, false, signal)
+    let startedAt: number | undefined
+    const next = quota.take(1, false, signal).then(() => (startedAt = performance.now()))
+    await vi.advanceTimersByTimeAsync(5000)
+    expect([startedAt, quota.used]).toStrictEqual([undefined, 1])
+    const endedAt = performance.now()
+    end()
+    end()
+    await vi.runAllTimersAsync()
+    await next
+    expect(startedAt! - endedAt).toBe(1000)
+  })
+})
+
+describe('a refusal by the venue', () => {
   /** How long a call that is wanted now has to wait. */
   async function waitOf(quota: ReturnType<typeof createQuota>): Promise<number> {
     const start = performance.now()
-    const taken = quota.take(1, false, signal).then(() => performance.now() - start)
+    const taken = quota.take(1, false, signal).then((end) => {
+      end()
+      return performance.now() - start
+    })
     await vi.runAllTimersAsync()
     return taken
   }

@@ -2,17 +2,22 @@
 export type QuotaOptions = {
   readonly limit: number
   readonly windowMs: number
-  /**
-   * The window is kept this much longer, because requests can reach the venue closer together than
-   * they left; 5 % of the window by default.
-   */
+  /** The window is kept this much longer, as clocks run differently; 1 % of the window by default. */
   readonly slackMs?: number
 }
 
-/** Spends an upstream quota. Counted as a sliding window: a full bucket plus its refill would exceed it. */
+/**
+ * Spends an upstream quota. Counted as a sliding window: a full bucket plus its refill would exceed it.
+ * A request reaches the venue somewhere between its sending and its answer. It therefore counts from its
+ * sending until a window after its end; then no window of the venue's can hold more than the limit,
+ * whichever requests were delayed on the way.
+ */
 export interface Quota {
-  /** Resolves when the cost may be spent now, urgent ones first; rejects when the signal aborts. */
-  take(cost: number, urgent: boolean, signal: AbortSignal): Promise<void>
+  /**
+   * Resolves when the cost may be spent now, urgent ones first; rejects when the signal aborts. What it
+   * gives is to be called when the request is over, answered or not.
+   */
+  take(cost: number, urgent: boolean, signal: AbortSignal): Promise<() => void>
   /** The venue refused: nothing is sent for a while, longer with every refusal in a row. */
   refused(): void
   /** The venue answered: refusals in a row end. */
@@ -24,13 +29,14 @@ export interface Quota {
   readonly windowMs: number
 }
 
-type Waiter = { readonly cost: number; readonly start: () => void }
+type Waiter = { readonly cost: number; readonly start: (end: () => void) => void }
 
 /** Creates a quota with an empty window. */
 export function createQuota(options: QuotaOptions): Quota {
   const { limit, windowMs } = options
-  const span = windowMs + (options.slackMs ?? windowMs * 0.05)
-  const spent: { readonly at: number; readonly cost: number }[] = []
+  const span = windowMs + (options.slackMs ?? windowMs * 0.01)
+  /** Requests that are over, in the order of their ends; those under way count in `used` alone. */
+  const ended: { readonly at: number; readonly cost: number }[] = []
   const urgentWaiters: Waiter[] = []
   const waiters: Waiter[] = []
   let used = 0
@@ -40,7 +46,18 @@ export function createQuota(options: QuotaOptions): Quota {
   let timer: NodeJS.Timeout | undefined
 
   function forget(now: number): void {
-    while (spent.length > 0 && spent[0]!.at <= now - span) used -= spent.shift()!.cost
+    while (ended.length > 0 && ended[0]!.at <= now - span) used -= ended.shift()!.cost
+  }
+
+  function endOf(cost: number): () => void {
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      ended.push({ at: performance.now(), cost })
+      // Where all was under way, nothing told those who wait when to look again.
+      if (timer === undefined) pump()
+    }
   }
 
   function pump(): void {
@@ -53,14 +70,16 @@ export function createQuota(options: QuotaOptions): Quota {
       forget(now)
       const cost = Math.min(first.cost, limit)
       if (now < closedUntil || used + cost > limit) {
-        const freeAt = Math.max(closedUntil, used + cost > limit ? spent[0]!.at + span : 0)
+        const oldest = used + cost > limit ? ended[0] : undefined
+        // All that is spent is under way: the end of one of them goes on.
+        if (used + cost > limit && oldest === undefined) return
+        const freeAt = Math.max(closedUntil, oldest === undefined ? 0 : oldest.at + span)
         timer = setTimeout(pump, Math.max(1, freeAt - now))
         return
       }
       queue.shift()
-      spent.push({ at: now, cost })
       used += cost
-      first.start()
+      first.start(endOf(cost))
     }
   }
 
@@ -93,9 +112,9 @@ export function createQuota(options: QuotaOptions): Quota {
         }
         const waiter: Waiter = {
           cost,
-          start: () => {
+          start: (end) => {
             signal.removeEventListener('abort', onAbort)
-            resolve()
+            resolve(end)
           },
         }
         signal.addEventListener('abort', onAbort, { once: true })

@@ -56,7 +56,7 @@ export function createRest(options: RestOptions): Rest {
   let clockAt = -Infinity
 
   async function ask(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {
-    await quota.take(call.cost ?? 1, call.urgent ?? false, signal)
+    const end = await quota.take(call.cost ?? 1, call.urgent ?? false, signal)
     const sent = sink.now()
     let status: number
     let bytes: Uint8Array
@@ -78,6 +78,8 @@ export function createRest(options: RestOptions): Rest {
     } catch (error) {
       if (signal.aborted) throw error
       return failed(call, undefined, describe(error))
+    } finally {
+      end()
     }
     const received = sink.now()
     if (status === 429) quota.refused()

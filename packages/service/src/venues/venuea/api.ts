@@ -42,19 +42,13 @@ export function lastTradeCall(marketId: string, tokenId: string): RestCall {
  * in windows that are n times shorter, so that neither bursts nor pauses grow with the speed.
  */
 export function toVenueWindow(quota: QuotaOptions, speed: number): QuotaOptions {
-  const { windowMs, slackMs } = quota
   const limit = Math.floor(quota.limit / speed)
   // A few calls per window are no longer a quota that can be shared.
   if (speed === 1 || limit < LEAST_LIMIT) return quota
-  const scaledMs = windowMs / speed
-  // The way to the venue does not get shorter: up to 116 ms were measured on a busy machine.
-  const slack = slackMs ?? Math.max(scaledMs * SLACK_SHARE, LEAST_SLACK_MS)
-  return { limit, windowMs: scaledMs, slackMs: slack }
+  return { ...quota, limit, windowMs: quota.windowMs / speed }
 }
 
 const LEAST_LIMIT = 10
-const SLACK_SHARE = 0.05
-const LEAST_SLACK_MS = 250
 
 /** Takes the quota that a caller shares among several, or makes one of its limits. */
 export function toQuota(quota: Quota | QuotaOptions, speed: number): Quota {

@@ -35,6 +35,8 @@ const ATTEMPTS = 40
 const REFUSED_ATTEMPTS = 3
 /** The longest wait between attempts, in calls that the quota allows in this time. */
 const MOST_CALLS_WAITED = 60
+/** Beginnings are this much further apart than the quota asks for, as they may come closer on the way. */
+const PACE_SLACK = 0.05
 
 /**
  * Creates it. Calls are spread over the quota's window instead of being made in one go: a process that
@@ -45,7 +47,7 @@ export function createAsker(options: AskerOptions): Asker {
   const { apiKey, apiSecret, quota, log, attempts = ATTEMPTS } = options
   const api = createVenueAApi({ ...options, credentials: { apiKey, apiSecret } })
   const paceMs = quota.windowMs / quota.limit
-  const pace = createQuota({ limit: 1, windowMs: paceMs })
+  const pace = createQuota({ limit: 1, windowMs: paceMs, slackMs: paceMs * PACE_SLACK })
   let calls = 0
   let why = ''
 
@@ -59,7 +61,9 @@ export function createAsker(options: AskerOptions): Asker {
     async ask(call, read, signal) {
       let refused = 0
       for (let attempt = 0; attempt < attempts; attempt++) {
-        await pace.take(1, false, signal)
+        const begin = await pace.take(1, false, signal)
+        // Only beginnings are spread; the quota itself waits for answers.
+        begin()
         calls++
         const answer = await api.ask(call, signal)
         if (isRefusal(answer)) throw failure('venue A refuses the credentials', answer)

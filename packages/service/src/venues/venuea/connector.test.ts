@@ -317,8 +317,9 @@ it('every call goes through the quota, also where everything is wanted', async (
     refused: () => own.refused(),
     answered: () => own.answered(),
     async take(cost, urgent, signal) {
-      await own.take(cost, urgent, signal)
+      const end = await own.take(cost, urgent, signal)
       left.push(performance.now())
+      return end
     },
   }
   start({ quota, speed: 40 })
