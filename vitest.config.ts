@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-// Capture over real sockets judges times: its files run one after another, when nothing else does.
+// Capture over real sockets mostly waits, and judges times: a few files at once, before the others.
 const CAPTURE = 'tests/capture/**/*.test.ts'
 // These need programs of others; `npm run test:peers` installs them first.
 const PEERS = 'tests/peers/**/*.test.ts'
@@ -22,7 +22,7 @@ export default defineConfig({
           name: 'units',
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
           exclude: [CAPTURE, PEERS],
-          maxWorkers: 3,
+          maxWorkers: 4,
           isolate: false,
           retry: 1,
           sequence: { groupOrder: 1 },
@@ -33,7 +33,7 @@ export default defineConfig({
         test: {
           name: 'capture',
           include: [CAPTURE],
-          fileParallelism: false,
+          maxWorkers: 3,
           // A machine that stands still for a second in the middle of a run gets a second chance.
           retry: 1,
           sequence: { groupOrder: 0 },
