@@ -22,6 +22,7 @@ import {
 } from '../capture/fields.ts'
 import type { Arrival } from '../capture/contract.ts'
 import { decimal, field, isObject, OUTCOMES, payouts } from './market-fields.ts'
+import type { SeriesFees } from './series-fees.ts'
 
 /** One market or event of an answer that could not be read; the rest of the answer stands. */
 export type CatalogProblem = {
@@ -38,7 +39,7 @@ export type CatalogAnswer = {
 }
 
 /** What the caller knows of all markets of an answer, because it asked for them by it. */
-export type CatalogContext = { readonly seriesTicker?: string }
+export type CatalogContext = { readonly seriesTicker?: string; readonly fees?: SeriesFees }
 
 /**
  * Reads an answer of GET /events/{ticker}, /events, /markets/{ticker} or /markets: `{event, markets}`,
@@ -184,7 +185,10 @@ function parseMarket(
       settledTime,
       expirationValue: readText(field(market, 'expiration_value'), 'expiration_value'),
     }),
-    native: nativeOf(market, event),
+    native: {
+      ...nativeOf(market, event),
+      ...(context.fees === undefined ? {} : { series: context.fees }),
+    },
   })
 }
 

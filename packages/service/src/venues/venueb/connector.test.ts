@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Connector } from '../capture/contract.ts'
 import { TestLog, TestSink, until } from './capture.testing.ts'
 import { createVenueBConnector, type VenueBOptions } from './connector.ts'
-import { KEYS, TestVenue } from './upstream.testing.ts'
+import { KEYS, SERIES_FEES, TestVenue } from './upstream.testing.ts'
 
 const A = 'KXTEST15M-26SEP211200-00'
 const B = 'KXTEST15M-26SEP211200-15'
@@ -412,6 +412,21 @@ describe('without valid credentials', () => {
     await until('an end', () => connector.status().markets === 0)
     const answers = sink.captured.flatMap((one) => (one.kind === 'answer' ? [one.request] : []))
     expect(answers).toContainEqual({ kind: 'markets', tickers: [gone], series: 'KXOLD' })
+  })
+
+  it('repeats what a series charges in its requests for markets and events', async () => {
+    venue.list(A)
+    start({ speed: 60 })
+    const asked = (kind: string): object[] =>
+      sink.captured.flatMap((one) =>
+        one.kind === 'answer' && one.request.kind === kind ? [one.request] : [],
+      )
+    const isTold = (kind: string): boolean => asked(kind).some((request) => 'fees' in request)
+    await until('listings with fees', () => isTold('markets') && isTold('events'))
+    for (const kind of ['markets', 'events']) {
+      expect(asked(kind).at(-1)).toMatchObject({ kind, series: 'KXTEST15M', fees: SERIES_FEES })
+    }
+    expect(asked('series')[0]).toStrictEqual({ kind: 'series', series: 'KXTEST15M' })
   })
 
   it('says that it is degraded when nothing can be listed', async () => {

@@ -1,6 +1,8 @@
 import type { MarketRecord } from '@priorbook/sdk/domain'
+import type { CaptureRequest } from '../capture/contract.ts'
 import { sleep } from '../../lib/wait.ts'
 import { recordsOf, walk, type Asking, type WalkEnd } from './ask.ts'
+import { feesOf, type SeriesFees } from './series-fees.ts'
 
 /** What discovery looks for, how often, and whom it tells. */
 export type DiscoveryOptions = Asking & {
@@ -34,17 +36,32 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   const { series, sink, rest, cost, log } = options
   const failed = new Set<string>()
   const listed = new Set<string>()
+  const fees = new Map<string, SeriesFees>()
   let eventsAt = -Infinity
   let seriesAt = -Infinity
   let wake: (() => void) | undefined
   let isHurried = false
+
+  // An answer about markets does not say what its series charges; the request in front of it does.
+  function toRequest(kind: string, name: string, status: string): CaptureRequest {
+    const known = fees.get(name)
+    return { kind, series: name, status, ...(known === undefined ? {} : { fees: known }) }
+  }
+
+  async function askSeries(name: string, signal: AbortSignal): Promise<void> {
+    const path = `/series/${encodeURIComponent(name)}`
+    const request = { kind: 'series', series: name }
+    const answer = await rest.ask({ request, path, cost }, signal)
+    const said = answer.ok ? feesOf(answer.value) : undefined
+    if (said !== undefined) fees.set(name, said)
+  }
 
   async function listMarkets(name: string, signal: AbortSignal): Promise<void> {
     const tickers = new Set<string>()
     let isComplete = true
     for (const status of STATUSES) {
       const query = { series_ticker: name, status, limit: '1000', mve_filter: 'exclude' }
-      const request = { kind: 'markets', series: name, status }
+      const request = toRequest('markets', name, status)
       const end = await walk(options, { request, path: '/markets', query }, signal, (value) => {
         const records = recordsOf(value, sink, name)
         for (const { marketId } of records) tickers.add(marketId)
@@ -65,7 +82,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
         limit: '200',
         with_nested_markets: 'true',
       }
-      const request = { kind: 'events', series: name, status }
+      const request = toRequest('events', name, status)
       await walk(options, { request, path: '/events', query }, signal, (value) => {
         options.onMarkets(recordsOf(value, sink, name), name)
         return countOf(value)
@@ -95,10 +112,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
         }
         if (started - seriesAt >= options.seriesMs) {
           seriesAt = started
-          for (const name of series) {
-            const path = `/series/${encodeURIComponent(name)}`
-            await rest.ask({ request: { kind: 'series', series: name }, path, cost }, signal)
-          }
+          for (const name of series) await askSeries(name, signal)
         }
         // Whatever happens, the quota is for books first.
         const least = options.intervalMs / 10

@@ -183,6 +183,16 @@ describe('an answer', () => {
     expect(answer({ kind: 'market' }, { market: marketObject() }).events).toHaveLength(1)
   })
 
+  it('of the catalogue keeps what the series charges, as the request repeats it', () => {
+    const fees = { fee_type: 'quadratic_with_maker_fees', fee_multiplier: 0.5 }
+    const request = { kind: 'markets', series: 'KXTEST15M', fees: { ...fees, more: 1 } }
+    const [event] = answer(request, { markets: [marketObject()] }).events
+    expect(event).toMatchObject({ record: { native: { market: { ticker: TICKER } } } })
+    expect(event).toHaveProperty('record.native.series', fees)
+    const [without] = answer({ kind: 'markets' }, { markets: [marketObject()] }).events
+    expect(without).not.toHaveProperty('record.native.series')
+  })
+
   it('of a series says nothing of a market', () => {
     const nothing = { events: [], problems: [] }
     expect(answer({ kind: 'series' }, { series: { ticker: 'KXTEST15M' } })).toStrictEqual(nothing)

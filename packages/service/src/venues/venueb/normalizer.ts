@@ -12,6 +12,7 @@ import { isLifecycle, normalizeLifecycle } from './lifecycle.ts'
 import { isObject } from './market-fields.ts'
 import { normalizeVenueB, VENUEB_NORMALIZER_VERSION } from './normalize.ts'
 import { normalizeOrderbookAnswer } from './orderbook.ts'
+import { readFees } from './series-fees.ts'
 import { normalizeTradesAnswer } from './trades.ts'
 
 /** Creates the normalizer of venue B: messages of its socket and answers of its REST interface. */
@@ -48,7 +49,7 @@ function suspects(value: unknown): 'all' | 'none' | readonly string[] {
 function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): Normalized {
   switch (request.kind) {
     case 'series':
-      // Fees and settlement sources of a series: kept in the journal, no fact of one market.
+      // Kept in the journal, no fact of one market; requests for markets repeat the fees.
       readObject(readObject(value, 'the series answer')['series'], 'series')
       return NOTHING
     case 'events':
@@ -56,7 +57,11 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
     case 'markets':
     case 'market': {
       const { series } = request
-      const context = typeof series === 'string' ? { seriesTicker: series } : {}
+      const fees = readFees(request['fees'])
+      const context = {
+        ...(typeof series === 'string' ? { seriesTicker: series } : {}),
+        ...(fees === undefined ? {} : { fees }),
+      }
       const { events, problems } = normalizeCatalogAnswer(value, at, context)
       return { events, problems }
     }

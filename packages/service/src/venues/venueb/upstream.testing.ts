@@ -19,6 +19,9 @@ export type TestMarket = {
   readonly trades: Record<string, unknown>[]
 }
 
+/** What every series of the test venue charges. */
+export const SERIES_FEES = { fee_type: 'quadratic', fee_multiplier: 0.5 }
+
 type Session = {
   readonly socket: WebSocket
   readonly subs: Map<number, { channel: string; tickers: Set<string>; seq: number }>
@@ -198,7 +201,7 @@ export class TestVenue {
 
   #resource(path: string, query: URLSearchParams): object | undefined {
     const [, first, second, third] = path.split('/')
-    if (first === 'series') return { series: { ticker: second } }
+    if (first === 'series') return { series: { ticker: second, title: 'A series', ...SERIES_FEES } }
     if (first === 'events') return { events: this.#events(query), cursor: '' }
     if (first !== 'markets') return undefined
     if (second === 'trades') return { trades: this.#tradesOf(query), cursor: '' }
