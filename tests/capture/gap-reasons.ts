@@ -9,8 +9,11 @@ export type Incidents = {
   readonly spans: readonly Readonly<Span>[]
 }
 
-/** A fault, or a socket without a data frame for longer than its watchdog waits, whatever kept it. */
-type Span = { kind: FaultKind | 'silence'; from: number; to: number }
+/**
+ * A fault; a socket without a data frame for longer than its watchdog waits, whatever kept it; or the time
+ * in which a frame was kept back and others went before it.
+ */
+type Span = { kind: FaultKind | 'silence' | 'held'; from: number; to: number }
 
 type Moment = 'lost' | 'spoiled' | 'closed' | 'failed'
 
@@ -19,7 +22,7 @@ type Causes = { readonly moments: readonly Moment[]; readonly spans: readonly Sp
 
 const CAUSES: Readonly<Partial<Record<GapReason, Causes>>> = {
   // A clock that is set back makes changes look old.
-  sequence_break: { moments: ['lost', 'spoiled'], spans: ['clock_skew'] },
+  sequence_break: { moments: ['lost', 'spoiled'], spans: ['clock_skew', 'held'] },
   rejected: { moments: ['spoiled'], spans: [] },
   disconnected: { moments: ['closed', 'failed'], spans: ['refuse', 'http_5xx', 'http_slow'] },
   venue_silent: {
@@ -67,6 +70,8 @@ export function gatherIncidents(entries: readonly TruthEntry[]): ReadonlyMap<Ven
     }
     const kind = momentOf(entry)
     if (kind !== undefined) own.moments.push({ kind, at })
+    const since = entry.type === 'frame' ? entry.held : undefined
+    if (since !== undefined) own.spans.push({ kind: 'held', from: since, to: at })
     const isLost = kind === 'lost' && entry.type === 'frame' && entry.delivered !== 'reordered'
     if ((entry.type !== 'frame' && entry.type !== 'connection') || isLost) continue
     const from = heard.get(entry.connection) ?? at

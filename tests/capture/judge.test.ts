@@ -1,6 +1,6 @@
 import type { Gap, GapReason, Micros } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
-import type { Incidents } from './gap-reasons.ts'
+import { gatherIncidents, judgeReason, type Incidents } from './gap-reasons.ts'
 import { judgeGaps } from './judge-gaps.ts'
 import { judgeLosses } from './judge-losses.ts'
 import { Reading } from './reading.ts'
@@ -92,6 +92,18 @@ describe('the cause of a gap', () => {
     const prompt = message(11.8, { sequence: 7, received: 11.9 })
     expect(judge([answer(12), after], 11, [late])).toEqual([])
     expect(judge([answer(12), after], 11, [late, prompt])).toHaveLength(2)
+  })
+})
+
+describe('a frame that was kept back', () => {
+  it('is missing from then until it went out', () => {
+    const frame = { type: 'frame', venue: 'venueb', connection: 'c1', bytes: 1 } as const
+    const incidents = gatherIncidents([
+      { ...frame, delivered: 'reordered', at: 10, held: 5, payloads: [] },
+    ]).get('venueb')
+    expect(judgeReason('sequence_break', 6, 7, incidents)).toBeUndefined()
+    expect(judgeReason('sequence_break', 2, 4, incidents)).toBeDefined()
+    expect(judgeReason('sequence_break', 11, 12, incidents)).toBeDefined()
   })
 })
 

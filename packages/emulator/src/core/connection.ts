@@ -3,6 +3,7 @@ import type { VenueId } from '@priorbook/sdk/domain'
 import type { FaultBox } from '../faults/fault-box.ts'
 import { malform } from '../faults/malform.ts'
 import type { Random } from '../world/random.ts'
+import { wallMicros } from './clock.ts'
 import type { Delivery, Truth } from './truth.ts'
 import type { Payload, Wire } from './upstream.ts'
 
@@ -32,7 +33,12 @@ export type ConnectionParts = {
   readonly random: Random
 }
 
-type Frame = { readonly text: string; readonly payloads: readonly Payload[] | undefined }
+type Frame = {
+  readonly text: string
+  readonly payloads: readonly Payload[] | undefined
+  /** Since when it waits for a successor. */
+  readonly held?: number
+}
 
 /** A frame and what becomes of it when its turn comes. */
 type Fated = Frame & {
@@ -68,14 +74,15 @@ export function createConnection(parts: ConnectionParts): Connection {
   }
 
   function note(frame: Frame, delivered: Delivery, text = frame.text, variant?: string): void {
-    const { payloads } = frame
+    const { payloads, held: since } = frame
     if (!truth.wanted || (payloads === undefined && delivered === 'sent')) return
     const bytes = Buffer.byteLength(text)
     const event = { type: 'frame', venue, connection: id, delivered, bytes } as const
-    truth.note(
-      { ...event, ...(variant === undefined ? {} : { variant }), payloads: payloads ?? [] },
-      text,
-    )
+    const more = {
+      ...(variant === undefined ? {} : { variant }),
+      ...(since === undefined ? {} : { held: since }),
+    }
+    truth.note({ ...event, ...more, payloads: payloads ?? [] }, text)
   }
 
   /** Lets a frame meet its fate. */
@@ -146,7 +153,7 @@ export function createConnection(parts: ConnectionParts): Connection {
       return { ...frame, delivered: 'malformed', spoiled }
     }
     if (held === undefined && faults.strike('reorder', venue, id, keys)) {
-      held = frame
+      held = { ...frame, held: wallMicros() }
       holdTimer = setTimeout(release, HOLD_MS)
       return undefined
     }

@@ -30,6 +30,8 @@ export type TruthEvent =
       readonly hash?: string
       /** How a malformed frame was spoiled. */
       readonly variant?: string
+      /** Since when a frame was kept back to be reordered: its successors may have gone before it since. */
+      readonly held?: number
       /** What the frame said, or would have said had no fault met it. */
       readonly payloads: readonly Payload[]
     }

@@ -99,6 +99,11 @@ describe('faults of single frames', () => {
     const swapped = frames('reordered').map(seqOf)
     expect(swapped.length).toBe(2)
     for (const seq of swapped) expect(heard().indexOf(seq)).toBe(heard().indexOf(seq + 1) + 1)
+    for (const frame of frames('reordered')) {
+      const next = frames('sent').find((other) => seqOf(other) === seqOf(frame) + 1)!
+      const times = [frame.held!, next.at, frame.at]
+      expect(times).toEqual(times.toSorted((a, b) => a - b))
+    }
   })
 
   it('spoils frames in every listed way, each as the log says', async () => {
