@@ -51,23 +51,25 @@ export function printMicros(time: Micros): string {
   return `${printedText}${String(time - second * 1_000_000).padStart(6, '0')}Z`
 }
 
-// Rows that follow each other share their second, as messages do below, and most of them their day.
+// Rows that follow each other share their second, as messages do below, and pages their days.
 let printedSecond = -1
 let printedText = ''
-let printedDay = NaN
-let dayText = ''
+const days = new Map<number, string>()
+const MOST_DAYS = 64
 
 // Such as `2026-08-05T12:00:00.`.
 function printSecond(second: number): string {
   const day = Math.floor(second / 86_400)
-  if (day !== printedDay) {
-    dayText = new Date(day * 86_400_000).toISOString().slice(0, -'00:00:00.000Z'.length)
-    printedDay = day
+  let date = days.get(day)
+  if (date === undefined) {
+    date = new Date(day * 86_400_000).toISOString().slice(0, -'00:00:00.000Z'.length)
+    if (days.size >= MOST_DAYS) days.clear()
+    days.set(day, date)
   }
   const seconds = second - day * 86_400
   const minutes = Math.floor(seconds / 60)
   const hours = Math.floor(minutes / 60)
-  return `${dayText}${pair(hours)}:${pair(minutes - hours * 60)}:${pair(seconds - minutes * 60)}.`
+  return `${date}${pair(hours)}:${pair(minutes - hours * 60)}:${pair(seconds - minutes * 60)}.`
 }
 
 function pair(value: number): string {
