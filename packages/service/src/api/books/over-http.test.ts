@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { VENUE_IDS } from '@priorbook/sdk/domain'
 import { createTestServer, type TestServer } from '../server.testing.ts'
@@ -32,6 +34,37 @@ describe('books over HTTP', () => {
     expect(asked.length).toBeGreaterThan(40)
     const answers = await Promise.all(asked.map(({ url }) => ask(url, { key })))
     expect(answers.map(({ text }) => rowsOf(text))).toEqual(asked.map(({ rows }) => rows))
+  })
+
+  it('stay apart when clients go away, read late or take them packed', async () => {
+    const { server, ask, key } = await createServer()
+    const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+    const pages = VENUE_IDS.flatMap((venue) =>
+      ['asc', 'desc'].flatMap((order) =>
+        [900, 950, 1000].map(
+          (limit) =>
+            `${PATHS[venue]}/snapshots?include_orderbook=true&order=${order}&limit=${limit}&end_time=2030-01-01T00:00:00Z`,
+        ),
+      ),
+    )
+    const expected: string[] = []
+    for (const page of pages) expected.push(rowsOf((await ask(page, { key })).text))
+    const encodings = ['identity', 'gzip', 'zstd'] as const
+    const visits = Array.from({ length: 12 }, async (_, visit) => {
+      const asked = Array.from({ length: 30 }, (_none, turn) => (visit * 7 + turn) % pages.length)
+      const encoding = encodings[visit % 3]!
+      const texts = asked.map(
+        (page) =>
+          `GET ${pages[page]} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\naccept-encoding: ${encoding}\r\n\r\n`,
+      )
+      // Every fourth leaves in the middle; the others let more wait than sockets hold, and read then.
+      const isLeaving = visit % 4 === 3
+      const bodies = await talk(port, texts, isLeaving)
+      if (isLeaving) return
+      const read = bodies.map((body) => rowsOf(unpack(body, encoding).toString()))
+      expect(read).toEqual(asked.map((page) => expected[page]!))
+    })
+    await Promise.all(visits)
   })
 
   it('come on both base paths of A, with the same bytes and the same tag', async () => {
@@ -74,3 +107,43 @@ describe('books over HTTP', () => {
     expect((await ask(`${PATHS.venueb}/snapshots`)).status).toBe(401)
   })
 })
+
+// Sends all requests at once and reads the answers late; one that leaves reads a few bytes alone.
+function talk(port: number, texts: readonly string[], isLeaving: boolean): Promise<Buffer[]> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    socket.on('error', reject)
+    socket.pause()
+    socket.write(texts.join(''))
+    setTimeout(() => {
+      if (!isLeaving) socket.resume()
+      else {
+        socket.destroy()
+        resolve([])
+      }
+    }, 200)
+    const bodies: Buffer[] = []
+    let pending = Buffer.alloc(0)
+    socket.on('data', (piece: Buffer) => {
+      pending = Buffer.concat([pending, piece])
+      for (;;) {
+        const head = pending.indexOf('\r\n\r\n')
+        if (head === -1) return
+        const length = /content-length: (\d+)/i.exec(pending.toString('latin1', 0, head))![1]!
+        const end = head + 4 + Number(length)
+        if (pending.length < end) return
+        bodies.push(Buffer.from(pending.subarray(head + 4, end)))
+        pending = pending.subarray(end)
+        if (bodies.length < texts.length) continue
+        socket.destroy()
+        resolve(bodies)
+        return
+      }
+    })
+  })
+}
+
+function unpack(body: Buffer, encoding: 'identity' | 'gzip' | 'zstd'): Buffer {
+  if (encoding === 'identity') return body
+  return encoding === 'gzip' ? gunzipSync(body) : zstdDecompressSync(body)
+}
