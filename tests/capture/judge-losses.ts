@@ -4,8 +4,6 @@ import type { Row } from './stored-rows.ts'
 import { followLoss, type Heard, type Stored } from './unseen-loss.ts'
 import { parseBook, printBook, type Expected } from './wire-log.ts'
 
-const ANSWER_MICROS = 1_500_000
-
 /** Judges that everything without a row lies in a gap, or could be seen by nobody. */
 export function judgeLosses(
   name: string,
@@ -38,9 +36,10 @@ export function judgeLosses(
     // Full books of A may be passed over when a newer one is known, and no loss of one can be seen;
     // answers of C and B are comparisons beside the socket.
     if (one.isAnswer || one.isCopy || venue === 'venuea') continue
-    // A frame of C that was slower than an answer which held it already is passed over.
-    const isHeld = before?.isAnswer === true && one.at - before.received < ANSWER_MICROS
-    if (venue === 'venuec' && one.delivered && isHeld) continue
+    // What an answer of C held before the socket brought it is not missing, whether it came or not.
+    const isHeld =
+      before?.isAnswer === true && (one.payload.time ?? Infinity) * 1000 <= before.source
+    if (venue === 'venuec' && isHeld) continue
     // A full book that says what is known is no news, of whoever loses it.
     const isNews = one.payload.kind === 'change' || one.book !== before?.book
     if (venue === 'venuec' && !one.delivered && !isNews) continue

@@ -95,6 +95,22 @@ describe('the cause of a gap', () => {
   })
 })
 
+describe('a lost message of venue C', () => {
+  it('is no loss where an answer held it before', () => {
+    const lost = (time: number): number => {
+      const payload = { kind: 'change' as const, key: 'T', book: { bids: [], asks: [] }, time }
+      const answer = message(2, { sequence: 2, received: 2 }, { isAnswer: true })
+      const messages = [
+        message(1, { sequence: 1, received: 1 }),
+        { ...answer, matched: { ...answer.matched!, source: 2 * SECOND } },
+        message(3, undefined, { payload }),
+      ]
+      return judgeLosses('venuec:T', 'venuec', messages, rowsOf(messages), [], () => undefined).lost
+    }
+    expect([lost(1999), lost(2000), lost(2001)]).toEqual([0, 0, 1])
+  })
+})
+
 describe('a frame that was kept back', () => {
   it('is missing from then until it went out', () => {
     const frame = { type: 'frame', venue: 'venueb', connection: 'c1', bytes: 1 } as const
