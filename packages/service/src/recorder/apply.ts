@@ -21,6 +21,7 @@ import { MAX_SLOT, type RecordKind } from '../journal/index.ts'
 import type { AppendBatch, Quarantined, Store } from '../store/store.ts'
 import type { CaptureRequest, Normalized, Normalizer } from '../venues/capture/contract.ts'
 import { NORMALIZERS } from '../venues/registry.ts'
+import { CallCounter } from './asked-calls.ts'
 import { toBareMarket } from './bare-market.ts'
 import { noRows, type BatchRows } from './batch-rows.ts'
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
@@ -89,6 +90,7 @@ export class Applier {
   private readonly markets: MarketMemory
   private readonly sampleEnds = new Map<string, SampleEnd>()
   private readonly passed = new PassedChanges()
+  private readonly calls: CallCounter | undefined
   private readonly epochs = new Map<number, number>()
   // Markets that were seen ended: their instruments were looked for.
   private readonly endedMarkets = new Set<string>()
@@ -109,6 +111,7 @@ export class Applier {
     this.normalizer = NORMALIZERS[venue]
     this.onClosed = onClosed
     this.markets = new MarketMemory(store, venue)
+    if (COUNTED.has(venue)) this.calls = new CallCounter(venue)
   }
 
   /** Instruments whose book is held, and how many of them miss nothing now. */
@@ -198,6 +201,7 @@ export class Applier {
         return undefined
       case 'failed':
         this.counts.failed++
+        this.countCall(record)
         return undefined
       case 'connected':
         this.epochs.set(note.slot, record.number)
@@ -286,7 +290,14 @@ export class Applier {
     if (closed.length > 0) this.onClosed(closed, reason)
   }
 
+  private countCall({ received }: ApplyRecord): void {
+    if (this.calls === undefined) return
+    const [name, value] = this.calls.note(received)
+    this.rows.facts[name] = value
+  }
+
   private takeMessage(record: ApplyRecord): Promise<void> | undefined {
+    if (this.request !== undefined) this.countCall(record)
     const { events, problems } = this.normalize(record)
     for (const { where, error } of problems) {
       this.rows.quarantine.push(toQuarantined(this.venue, record, where, error.code, error.message))
@@ -403,6 +414,7 @@ export class Applier {
   private async readEpochs(): Promise<void> {
     this.isReadyToTake = true
     this.captureStarted = await this.store.fact(captureFact(this.venue))
+    await this.calls?.load(this.store)
     for (let slot = 1; slot <= MAX_SLOT; slot++) {
       const epoch = await this.store.fact(epochFact(this.venue, slot))
       if (epoch !== undefined) this.epochs.set(slot, epoch)
@@ -551,6 +563,8 @@ export function backfillFacts(
   return { reached: `${name}:reached`, topic: `${name}:topic` }
 }
 
+// Quotas of a minute are still being spent when a recorder starts again; those of seconds are not.
+const COUNTED: ReadonlySet<VenueId> = new Set(['venuea'])
 // Requests of a backfill: their answers are the catalogue of the past, such as `past_topic`.
 const PAST = 'past_'
 const ENDED_KEPT = 50_000

@@ -15,6 +15,7 @@ import type {
   ConnectorContext,
 } from '../venues/capture/contract.ts'
 import { Applier, type ApplyRecord } from './apply.ts'
+import { readAskedCalls } from './asked-calls.ts'
 import { catchUp } from './catch-up.ts'
 import type { LagMeter } from './lag.ts'
 import { toNoteBytes, type Note } from './note.ts'
@@ -76,7 +77,8 @@ export async function openVenueIntake(
   })
   const intake = new Intake(store, venue, writer, options)
   const unresolved = await readUnresolved(store, venue)
-  intake.connector = options.create({ sink: intake.sink, log, unresolved })
+  const asked = await readAskedCalls(store, venue)
+  intake.connector = options.create({ sink: intake.sink, log, unresolved, asked })
   return intake
 }
 

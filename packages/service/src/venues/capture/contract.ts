@@ -138,4 +138,6 @@ export type ConnectorContext = {
   readonly log: CaptureLog
   /** Markets that earlier runs recorded and that have not resolved; they are followed to their end. */
   readonly unresolved: readonly { readonly marketId: string; readonly native: Json }[]
+  /** How many calls earlier runs made that were over by a time, where the venue's quota is of a minute. */
+  readonly asked?: readonly { readonly until: Micros; readonly count: number }[]
 }

@@ -43,6 +43,20 @@ describe('the limit of a window', () => {
     expect(times.at(-1)! - times[0]!).toBe(11_000)
   })
 
+  it('counts what somebody else has spent, for as long as it is in the window', async () => {
+    const quota = createQuota({ limit: 10, windowMs: 1000, slackMs: 0 })
+    quota.resume(4, 200)
+    quota.resume(5, 700)
+    quota.resume(9, 1000)
+    expect(quota.used).toBe(9)
+    const start = performance.now()
+    const waits = Array.from({ length: 3 }, () =>
+      quota.take(1, false, signal).then(() => performance.now() - start),
+    )
+    await vi.runAllTimersAsync()
+    expect(await Promise.all(waits)).toStrictEqual([0, 300, 300])
+  })
+
   it('lets the next call wait for an end while all are under way', async () => {
     const quota = createQuota({ limit: 1, windowMs: 1000, slackMs: 0 })
     const end = await quota.take(1, false, signal)

@@ -18,6 +18,8 @@ export interface Quota {
    * gives is to be called when the request is over, answered or not.
    */
   take(cost: number, urgent: boolean, signal: AbortSignal): Promise<() => void>
+  /** Takes up what somebody else spent, until so many milliseconds ago. */
+  resume(cost: number, agoMs: number): void
   /** The venue refused: nothing is sent for a while, longer with every refusal in a row. */
   refused(): void
   /** The venue answered: refusals in a row end. */
@@ -124,6 +126,12 @@ export function createQuota(options: QuotaOptions): Quota {
           pump()
         }
       })
+    },
+    resume(cost, agoMs) {
+      const at = performance.now() - agoMs
+      const place = ended.findLastIndex((one) => one.at <= at) + 1
+      ended.splice(place, 0, { at, cost })
+      used += cost
     },
     refused() {
       refusals++

@@ -1,3 +1,5 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { toMicros } from '@priorbook/sdk/domain'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Connector, ConnectorContext } from '../capture/contract.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
@@ -37,6 +39,7 @@ afterEach(async () => {
 function start(
   options: Partial<VenueAOptions> = {},
   unresolved: ConnectorContext['unresolved'] = [],
+  asked: ConnectorContext['asked'] = [],
 ): Connector {
   const { restBase, wsUrl } = upstream
   const connector = createVenueAConnector(
@@ -49,7 +52,7 @@ function start(
       speed: 20,
       ...options,
     },
-    { sink, log, unresolved },
+    { sink, log, unresolved, asked },
   )
   running = connector.run(stopping.signal)
   return connector
@@ -303,6 +306,19 @@ it('last trades are sampled for open markets in turn', async () => {
   expect(request).toMatchObject({ token_id: expect.stringMatching(/^[12]01$/) as string })
 })
 
+it('goes on with the quota that an earlier run has left', async () => {
+  listRounds(...Array.from({ length: 40 }, (_, index) => roundObject(index + 1, -1000, HOUR)))
+  const asked = [
+    { until: toMicros(sink.now() - 61_000_000), count: 50 },
+    { until: toMicros(sink.now() + 1_000_000), count: 53 },
+  ]
+  const connector = start({ speed: 1, quota: { limit: 60, windowMs: 60_000 } }, [], asked)
+  await until(() => upstream.seen.length === 7)
+  await wait(300)
+  expect(upstream.seen).toHaveLength(7)
+  expect(connector.status().quota).toMatchObject({ limit: 60, used: 60, refused: 0 })
+})
+
 it('every call goes through the quota, also where everything is wanted', async () => {
   listRounds(...Array.from({ length: 40 }, (_, index) => roundObject(index + 1, -1000, HOUR)))
   const windowMs = 400
@@ -316,6 +332,7 @@ it('every call goes through the quota, also where everything is wanted', async (
     refusals: 0,
     refused: () => own.refused(),
     answered: () => own.answered(),
+    resume: (cost, agoMs) => own.resume(cost, agoMs),
     async take(cost, urgent, signal) {
       const end = await own.take(cost, urgent, signal)
       left.push(performance.now())

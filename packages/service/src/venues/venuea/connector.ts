@@ -46,6 +46,9 @@ export function createVenueAConnector(
   const nowMs = (): number => sink.now() / 1000
   const periods = createPeriods(speed)
   const quota = toQuota(options.quota, speed)
+  for (const { until, count } of context.asked ?? []) {
+    quota.resume(count, Math.max(0, (sink.now() - until) / 1000))
+  }
   const rounds = createRounds({ assets: options.assets, speed })
   const discovery = createDiscovery(rounds, speed)
   const standing = createStanding(log, periods)
