@@ -12,6 +12,7 @@ import { planSeed } from './lib/plan.ts'
 import { createRandom } from './lib/random.ts'
 import { channelFolder } from './lib/recordings.ts'
 import { withScratch } from './lib/scratch.ts'
+import { measureSecondCore } from './lib/second-core.ts'
 import { prepareTape } from './lib/tape.ts'
 
 const SERVER = fileURLToPath(
@@ -65,6 +66,7 @@ async function measure(
   key: string,
   folder: string,
 ): Promise<Record<string, unknown>> {
+  const secondCore = await measureSecondCore()
   const random = createRandom(7)
   const get = (path: string): string =>
     `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\n\r\n`
@@ -125,6 +127,7 @@ async function measure(
     p99_idle_ms: round(idle.p99Ms),
     p99_busy_ms: round(busy[0].p99Ms),
     rss_mb: round(familyRssMb(server)),
+    second_core: round(secondCore),
   }
 }
 
