@@ -1,36 +1,13 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
 import { ApiReader, placeOf, type ListedMarket } from './api-reader.ts'
-import { createService, type ServiceProcess } from './service-process.ts'
-import { openBrowser, openVisitor, type Look } from './visitor.ts'
+import { emulatedVisits } from './emulated-visits.ts'
+import { openVisitor } from './visitor.ts'
 
-let service: ServiceProcess
-let browser: Browser
-let market: ListedMarket
-
-beforeAll(async () => {
-  service = await createService(['--upstream', 'emulator', '--workers', '1'])
-  await service.start()
-  browser = await openBrowser()
-  market = await new ApiReader(service.url).untilRecorded('venueb', 20)
-})
-
-afterAll(async () => {
-  await browser?.close()
-  await service?.destroy()
-})
-
-async function visit(path: string, look: Look, run: (page: Page) => Promise<void>): Promise<void> {
-  const visitor = await openVisitor(browser, service.url, look)
-  try {
-    await visitor.page.goto(path)
-    await run(visitor.page)
-    // A refused request is on the console whoever made it; nothing else may be.
-    expect(visitor.errors.filter((text) => !text.includes('status of 40'))).toEqual([])
-  } finally {
-    await visitor.close()
-  }
-}
+// A refused request is on the console whoever made it; nothing else may be.
+const { service, browser, market, visit } = emulatedVisits(20, (error) =>
+  error.includes('status of 40'),
+)
 
 const troubleOf = (page: Page) => page.locator('.trouble').first()
 
@@ -45,7 +22,7 @@ describe('what cannot be shown', () => {
   })
 
   it('is an address without a page', async () => {
-    const response = await fetch(`${service.url}/nowhere`)
+    const response = await fetch(`${service().url}/nowhere`)
     expect(response.status).toBe(401)
     await visit('/market/venuex/1', {}, async (page) => {
       await page.getByText('There is nothing at this address').waitFor()
@@ -54,9 +31,9 @@ describe('what cannot be shown', () => {
   })
 
   it('is what an expired key asks for; without it the demonstration goes on', async () => {
-    const key = service.keyOf('quant', '--expires', new Date(Date.now() + 1500).toISOString())
+    const key = service().keyOf('quant', '--expires', new Date(Date.now() + 1500).toISOString())
     await new Promise((resolve) => setTimeout(resolve, 2500))
-    await visit(placeOf(market), { key }, async (page) => {
+    await visit(placeOf(market()), { key }, async (page) => {
       await troubleOf(page).waitFor()
       expect(await troubleOf(page).innerText()).toContain('Your key has expired')
       await page.getByRole('button', { name: 'Show demonstration data' }).click()
@@ -65,8 +42,8 @@ describe('what cannot be shown', () => {
   })
 
   it('is what the plan does not include', async () => {
-    const key = service.keyOf('explorer')
-    const other = await new ApiReader(service.url).untilRecorded('venuea', 1)
+    const key = service().keyOf('explorer')
+    const other = await new ApiReader(service().url).untilRecorded('venuea', 1)
     await visit(placeOf(other), { key }, async (page) => {
       await troubleOf(page).waitFor()
       const text = await troubleOf(page).innerText()
@@ -76,7 +53,7 @@ describe('what cannot be shown', () => {
   })
 
   it('is what a mistyped key asks for, and a good one repairs it', async () => {
-    const key = service.keyOf('desk')
+    const key = service().keyOf('desk')
     await visit('/key', {}, async (page) => {
       await page.getByLabel('Key', { exact: true }).fill('pb_live_thisIsNotAKeyOfAnybody')
       await page.getByRole('button', { name: 'Use this key' }).click()
@@ -88,7 +65,7 @@ describe('what cannot be shown', () => {
       expect(await page.evaluate(() => localStorage.getItem('priorbook.key'))).toBe(key)
       expect(page.url()).not.toContain(key)
       // Everything else now runs with it, the stream too.
-      await page.goto(placeOf(market))
+      await page.goto(placeOf(market()))
       await page.locator('.market-head .l-live').waitFor()
       await page.goto('/key')
       await page.getByRole('button', { name: 'Forget my key' }).click()
@@ -97,7 +74,7 @@ describe('what cannot be shown', () => {
   })
 
   it('is the book of a market without data', async () => {
-    const rows = (await new ApiReader(service.url).get(
+    const rows = (await new ApiReader(service().url).get(
       '/v3/markets?status=scheduled&limit=50',
     )) as ListedMarket[]
     const empty = rows.find(({ coverage }) => coverage.observations === 0)
@@ -112,7 +89,7 @@ describe('what cannot be shown', () => {
 
 describe('what is large', () => {
   it('is a book of a thousand levels a side', async () => {
-    const visitor = await openVisitor(browser, service.url)
+    const visitor = await openVisitor(browser(), service().url)
     const { page } = visitor
     const side = (from: number, sign: 1 | -1) => ({
       price: Array.from({ length: 1000 }, (_, level) =>
@@ -127,8 +104,8 @@ describe('what is large', () => {
       body.data.asks = side(5001, 1)
       await route.fulfill({ response, json: body })
     })
-    const { coverage } = market
-    await page.goto(`${placeOf(market)}?t=${coverage.last_time}`)
+    const { coverage } = market()
+    await page.goto(`${placeOf(market())}?t=${coverage.last_time}`)
     await page.getByText('988 more asks above').first().waitFor()
     await page.getByLabel('every level').check()
     expect(await page.locator('.ladder').first().locator('.bids li').count()).toBe(1000)
@@ -137,7 +114,7 @@ describe('what is large', () => {
   })
 
   it('is a list of a hundred thousand markets', async () => {
-    const visitor = await openVisitor(browser, service.url)
+    const visitor = await openVisitor(browser(), service().url)
     const { page } = visitor
     const template = {
       venue: 'venueb',
