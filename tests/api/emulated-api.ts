@@ -1,11 +1,17 @@
-import { mkdirSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
 import { marketPath } from '../../packages/service/src/api/kit/market-path.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
+import { toDataFolder, type DataFolder } from '../../packages/service/src/lib/data-folder.ts'
+import { makeOnce } from '../../packages/service/src/lib/make-once.testing.ts'
 import { createAuditor } from '../../packages/service/src/recorder/audit.ts'
-import type { EmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import {
+  openEmbeddedStore,
+  type EmbeddedStore,
+} from '../../packages/service/src/store/embedded/open.ts'
 import { pause, start } from '../capture/harness.ts'
 
 /** The sentence on every answer from emulated data. */
@@ -55,21 +61,66 @@ export type GetOptions = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Records the three emulated venues at least so long, stops, and serves what was kept. */
-export async function openEmulatedApi(options: {
+type RecordOptions = {
   readonly ms: number
   readonly speed?: number
   readonly seed?: number
   /** Records on until this holds. */
   readonly until?: (store: EmbeddedStore) => Promise<boolean>
-}): Promise<EmulatedApi> {
+}
+
+/** What was recorded, and how to be rid of it. */
+type Kept = {
+  readonly store: EmbeddedStore
+  readonly data: DataFolder
+  readonly destroy: () => Promise<void>
+}
+
+const SHARED = { ms: 2000, speed: 30 }
+
+/** Records the three emulated venues at least so long, stops, and serves what was kept. */
+export async function openEmulatedApi(options: RecordOptions): Promise<EmulatedApi> {
+  return serve(await record(options))
+}
+
+/**
+ * Serves a copy of some seconds that are recorded once for all files of a test run; where they lack
+ * what is waited for, others are recorded.
+ */
+export async function openSharedApi(
+  until: (store: EmbeddedStore) => Promise<boolean> = async () => true,
+): Promise<EmulatedApi> {
+  const shared = await makeOnce('emulated', async (folder) => {
+    const { store, data, destroy } = await record({ ...SHARED, until })
+    await store.close()
+    cpSync(data.path, folder, { recursive: true })
+    await destroy()
+  })
+  if (shared === undefined) return openEmulatedApi({ ...SHARED, until })
+  const path = mkdtempSync(join(tmpdir(), 'priorbook-emulated-'))
+  const data = toDataFolder(join(path, 'data'))
+  cpSync(shared, data.path, { recursive: true })
+  const store = openEmbeddedStore({ file: data.tape })
+  const destroy = async (): Promise<void> => {
+    await store.close()
+    rmSync(path, { recursive: true, force: true })
+  }
+  if (await until(store)) return serve({ store, data, destroy })
+  await destroy()
+  return openEmulatedApi({ ...SHARED, until })
+}
+
+async function record(options: RecordOptions): Promise<Kept> {
   const { ms, speed = 20, seed = 7, until = async () => true } = options
   const run = await start({ seed, speed })
   await pause(ms)
   while (!(await until(run.store))) await pause(100)
   await run.stop()
-  const { store } = run
-  const home = join(dirname(run.data.tape), 'access')
+  return { store: run.store, data: run.data, destroy: () => run.destroy() }
+}
+
+async function serve({ store, data, destroy }: Kept): Promise<EmulatedApi> {
+  const home = join(dirname(data.tape), 'access')
   mkdirSync(home)
   const access = openAccess(home)
   const errors: string[] = []
@@ -77,7 +128,7 @@ export async function openEmulatedApi(options: {
   const server = await createApiServer({
     store,
     access,
-    auditor: createAuditor(store, run.data.journal),
+    auditor: createAuditor(store, data.journal),
     notice: EMULATED,
     demo: { store, notice: EMULATED },
     log: {
@@ -113,7 +164,7 @@ export async function openEmulatedApi(options: {
     async close() {
       await server.close(500)
       access.close()
-      await run.destroy()
+      await destroy()
     },
   }
 }

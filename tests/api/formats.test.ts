@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { VENUE_IDS } from '@priorbook/sdk/domain'
 import { readArrow, readParquet } from '../../packages/service/src/api/bulk/read-back.testing.ts'
-import { openEmulatedApi, type EmulatedApi } from './emulated-api.ts'
+import { openSharedApi, type EmulatedApi } from './emulated-api.ts'
 import { DATASETS, differenceOf, download, rangeOf, walk } from './file-rows.ts'
 
 type Manifest = {
@@ -19,7 +19,7 @@ type Manifest = {
 let api: EmulatedApi
 
 beforeAll(async () => {
-  api = await openEmulatedApi({ ms: 2500, speed: 30 })
+  api = await openSharedApi()
 }, 60_000)
 
 afterAll(() => api.close())

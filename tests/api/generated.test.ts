@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PROBLEMS } from '@priorbook/sdk/wire'
-import { openEmulatedApi, type EmulatedApi } from './emulated-api.ts'
+import { openSharedApi, type EmulatedApi } from './emulated-api.ts'
 import { createRequests, type Operation, type OpenApi } from './generated-requests.ts'
 
 const RUNS = process.env['PRIORBOOK_FULL'] === '1' ? 200_000 : 5000
@@ -13,7 +13,7 @@ let api: EmulatedApi
 let document: OpenApi
 
 beforeAll(async () => {
-  api = await openEmulatedApi({ ms: 3500, speed: 30 })
+  api = await openSharedApi()
   document = (await api.get('/v3/openapi.json')).body as OpenApi
 }, 60_000)
 

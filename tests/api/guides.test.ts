@@ -3,14 +3,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openEmulatedApi, type EmulatedApi } from './emulated-api.ts'
+import { openSharedApi, type EmulatedApi } from './emulated-api.ts'
 
 let api: EmulatedApi
 let url: string
 const folder = mkdtempSync(join(tmpdir(), 'priorbook-guides-'))
 
 beforeAll(async () => {
-  api = await openEmulatedApi({ ms: 2500, speed: 30 })
+  api = await openSharedApi()
   url = (await api.server.listen({ host: '127.0.0.1', port: 0 })).url
 }, 60_000)
 

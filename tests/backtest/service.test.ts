@@ -6,7 +6,7 @@ import { paper, type Report, type Strategy } from '../../packages/sdk/src/backte
 import { main } from '../../packages/sdk/src/cli/main.ts'
 import { createClient } from '../../packages/sdk/src/client/index.ts'
 import { VENUE_IDS } from '../../packages/sdk/src/domain/index.ts'
-import { openEmulatedApi, type EmulatedApi } from '../api/emulated-api.ts'
+import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
 import { hasEnough } from '../sdk/enough.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'priorbook-backtest-service-'))
@@ -15,7 +15,7 @@ let url: string
 let key: string
 
 beforeAll(async () => {
-  api = await openEmulatedApi({ ms: 1500, speed: 30, until: hasEnough })
+  api = await openSharedApi(hasEnough)
   url = (await api.server.listen({ host: '127.0.0.1', port: 0 })).url
   key = api.keyOf()
 }, 180_000)

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { main } from '../../packages/sdk/src/cli/main.ts'
-import { openEmulatedApi, type EmulatedApi } from '../api/emulated-api.ts'
+import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
 import { hasEnough } from './enough.ts'
 import { openFaultProxy, type Fault, type FaultProxy } from './fault-proxy.ts'
 
@@ -27,7 +27,7 @@ let market: string
 let fault: (url: string) => Fault = () => 'none'
 
 beforeAll(async () => {
-  api = await openEmulatedApi({ ms: 1500, speed: 30, until: hasEnough })
+  api = await openSharedApi(hasEnough)
   const { url } = await api.server.listen({ host: '127.0.0.1', port: 0 })
   proxy = await openFaultProxy(url, (_number, address) => fault(address))
   key = api.keyOf()

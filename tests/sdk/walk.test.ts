@@ -6,7 +6,7 @@ import {
   type FullRow,
   type PriorbookClient,
 } from '../../packages/sdk/src/client/index.ts'
-import { openEmulatedApi, type EmulatedApi } from '../api/emulated-api.ts'
+import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
 import { hasEnough } from './enough.ts'
 import { openFaultProxy, type Fault, type FaultProxy } from './fault-proxy.ts'
 
@@ -27,7 +27,7 @@ const FAULTS: readonly Fault[] = [
 ]
 
 beforeAll(async () => {
-  api = await openEmulatedApi({ ms: 1500, speed: 30, until: hasEnough })
+  api = await openSharedApi(hasEnough)
   const { url } = await api.server.listen({ host: '127.0.0.1', port: 0 })
   proxy = await openFaultProxy(url, (number) =>
     isFaulty && number % 2 === 0 ? FAULTS[(number / 2) % FAULTS.length]! : 'none',
