@@ -61,9 +61,12 @@ async function run(disk: string, ballastBytes: number): Promise<DiskFullResult> 
       (await countRows(reader)) > full ? true : undefined,
     )
     const resumedMs = performance.now() - freed
-    await until('full books again', FILL_MS, async () =>
-      (await reader.gaps({ open: true, reason: 'disk_full' })).length === 0 ? true : undefined,
-    )
+    // Venues find space one after the other: every book that was open must have its gap, and its end.
+    await until('full books again', FILL_MS, async () => {
+      const told = await reader.gaps({ reason: 'disk_full' })
+      const isOver = told.length >= openBooks && told.every(({ end }) => end !== undefined)
+      return isOver ? true : undefined
+    })
     await pause(500)
     const { refused } = (await recorder.status()).recorder!
     const stoppedAt = Date.now() * 1000
