@@ -74,7 +74,8 @@ export function followLoss(
     const isFull = one.payload.kind === 'full'
     if (isFull) {
       // From before the last full book, or that one again: it says nothing of what came since.
-      if (isOlder && (one.payload.time ?? 0) <= fullTime) continue
+      const isKnown = (one.payload.time ?? 0) <= fullTime
+      if (isOlder && (isKnown || compare(ours, toLevels(theirs)).length === 0)) continue
       if (isOlder) return done('a full book after a newer change')
       fullTime = one.payload.time ?? fullTime
       const levels = toLevels(theirs)

@@ -522,7 +522,7 @@ describe('a recorder of venue C', () => {
     expect(await gapsOf(data, 'venuec', UP)).toEqual(['sequence_break 0–30', 'recorder_down 30–'])
   })
 
-  it('passes over a full book that comes again, and one from before the last full one', async () => {
+  it('passes over a full book that comes again, is ours, or is from before the last full one', async () => {
     const data = folder()
     await record(data, 'venuec', (script) => {
       const c = venueC(script)
@@ -535,6 +535,8 @@ describe('a recorder of venue C', () => {
       c.change('BUY', '0.20×2', ['0.4', '0.7'])
       c.book(['0.40×1'], ['0.70×2'], second)
       c.book(['0.40×1'], ['0.60×1', '0.70×2'], first)
+      // Older than the change, and just what it made of the book: nothing disagrees.
+      c.book(['0.40×1', '0.20×2'], ['0.70×2'], second + 5)
       c.wait(10)
       c.change('BUY', '0.41×2', ['0.41', '0.7'])
     })

@@ -8,6 +8,7 @@ import {
   type Gap,
   type GapReason,
   type Instrument,
+  type Level,
   type Micros,
   type Provenance,
   type Trade,
@@ -280,14 +281,28 @@ export class Track {
 
   // True when what is known holds an older message of a socket that has order. An answer that was ahead
   // of the socket holds what the socket had not brought yet, and the last full book holds all before
-  // it. A full book that is neither tells what the changes behind it were made to, a change what they
-  // were made without.
-  private isHeld({ kind }: BookSnapshot | BookChange, source: number, channel: number): boolean {
+  // it. A full book that is neither tells what the changes behind it were made to, unless it is ours; a
+  // change what they were made without.
+  private isHeld(event: BookSnapshot | BookChange, source: number, channel: number): boolean {
     const { last, framed, full } = this
     const isAnswered = channel !== ABSENT && last!.channel === ABSENT
     if (isAnswered && source >= (framed?.source ?? 0)) return true
-    if (kind === 'change' || full === undefined || full.source === ABSENT) return false
-    return source <= full.source && full.source - source <= REORDER_MICROS
+    if (event.kind === 'change') return false
+    const age = full === undefined || full.source === ABSENT ? -1 : full.source - source
+    return (age >= 0 && age <= REORDER_MICROS) || this.isOurs(event)
+  }
+
+  private isOurs({ bids, asks }: BookSnapshot): boolean {
+    const { ladder } = this.assembler
+    const scale = POW10[VENUES[this.instrument.venue].priceDecimals - ladder.decimals]!
+    const has = (levels: readonly Level[], side: number): boolean =>
+      levels.every(({ price, size }) => ladder.size[(price / scale) * 2 + side] === size)
+    return (
+      bids.length === ladder.bidLevels &&
+      asks.length === ladder.askLevels &&
+      has(bids, 0) &&
+      has(asks, 1)
+    )
   }
 
   private passOverNumbered(
