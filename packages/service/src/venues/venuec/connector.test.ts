@@ -162,7 +162,7 @@ describe('subscriptions', () => {
   })
 
   test.concurrent('end some seconds after the close', async ({ rig }) => {
-    const round = rig.venue.addRound(-1000, 1600)
+    const round = rig.venue.addRound(-1000, 3000)
     rig.venue.addRound(0, 5 * MINUTE)
     rig.run({ speed: 50 })
     await until(() => subscribed(rig.venue.heard[0]).length === 4)
