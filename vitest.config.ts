@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
-// Capture over real sockets mostly waits, and judges times: a few files at once, before the others.
+// Capture over real sockets mostly waits, and judges times: a few files at once, before the others,
+// which keep every core busy.
 const CAPTURE = 'tests/capture/**/*.test.ts'
 // These need programs of others; `npm run test:peers` installs them first.
 const PEERS = 'tests/peers/**/*.test.ts'
@@ -22,6 +23,7 @@ export default defineConfig({
           name: 'units',
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
           exclude: [CAPTURE, PEERS],
+          // More than two cores need, as many wait for sockets, processes and disks.
           maxWorkers: 4,
           isolate: false,
           retry: 1,

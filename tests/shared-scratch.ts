@@ -9,6 +9,8 @@ let scratch: string | undefined
  * `PRIORBOOK_TEST_SCRATCH`, and the compile cache of the programs for every process that a test starts.
  */
 export function setup(): void {
+  // Once for all projects.
+  if (process.env['PRIORBOOK_TEST_SCRATCH'] !== undefined) return
   scratch = mkdtempSync(join(tmpdir(), 'priorbook-shared-'))
   process.env['PRIORBOOK_TEST_SCRATCH'] = scratch
   process.env['NODE_COMPILE_CACHE'] ??= join(

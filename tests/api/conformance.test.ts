@@ -90,7 +90,7 @@ beforeAll(async () => {
     },
   })
   words = await findWords(api)
-}, 60_000)
+}, 180_000)
 
 afterAll(() => api.close())
 

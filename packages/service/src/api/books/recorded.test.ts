@@ -68,7 +68,10 @@ function describeMarkets(
   it('are one direct walk, with a receipt over it', async () => {
     const markets = await store.instruments('venueb')
     expect(markets).toHaveLength(count)
-    for (const [index, { instrument, lastSequence }] of markets.entries()) {
+    // One of them has as many rows as all others; `tests/api/walks.test.ts` walks over it.
+    const walked = markets.filter(({ lastSequence }) => isFull || lastSequence < 100_000)
+    expect(walked.length).toBeGreaterThanOrEqual(Math.min(count, 5))
+    for (const [index, { instrument, lastSequence }] of walked.entries()) {
       const { venue, key } = instrument
       const context = await contextOf(instrument)
       const all = { venue, key, order: 'asc', limit: 1_000_000, numbers: true } as const
