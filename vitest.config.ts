@@ -8,14 +8,15 @@ const PEERS = 'tests/peers/**/*.test.ts'
 // These need a browser; `npm run test:browser` builds the explorer first.
 const BROWSER = 'tests/browser/**/*.browser.ts'
 
+// Node reads the sources itself, as it does in production; hot loops are a tenth faster that way.
+const NATIVE = { viteModuleRunner: false, nodeLoader: false }
+
 export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
     globalSetup: ['tests/shared-scratch.ts'],
-    // Node reads the sources itself, as it does in production; hot loops are a tenth faster that way.
-    experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
       {
         extends: true,
@@ -26,6 +27,7 @@ export default defineConfig({
           // More than two cores need, as many wait for sockets, processes and disks.
           maxWorkers: 4,
           isolate: false,
+          experimental: NATIVE,
           retry: 1,
           sequence: { groupOrder: 1 },
         },
@@ -36,6 +38,7 @@ export default defineConfig({
           name: 'capture',
           include: [CAPTURE],
           maxWorkers: 3,
+          experimental: NATIVE,
           // A machine that stands still for a second in the middle of a run gets a second chance.
           retry: 1,
           sequence: { groupOrder: 0 },
