@@ -39,18 +39,20 @@ export type BacktestFiles = {
 
 /**
  * Writes the recorded markets of venue B as `tape` containers, and copies of them on later days under
- * other names, so that a run can be as long as wanted.
+ * other names, so that a run can be as long as wanted. `isWanted` may leave markets out.
  */
 export function writeBacktestFiles(
   recordings: string,
   folder: string,
   copies: number,
+  isWanted: (ticker: string) => boolean = () => true,
 ): BacktestFiles {
   mkdirSync(folder, { recursive: true })
   const files: string[] = []
   let observations = 0
   let trades = 0
   for (const recorded of findRecordings(recordings)) {
+    if (!isWanted(recorded.ticker)) continue
     const market = foldMarket(recorded)
     for (let copy = 0; copy < copies; copy++) {
       const name = copy === 0 ? recorded.ticker : `${recorded.ticker}-C${copy}`

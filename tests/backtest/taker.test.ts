@@ -14,6 +14,9 @@ const folder = mkdtempSync(join(tmpdir(), 'priorbook-taker-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const recordings = process.env['PRIORBOOK_RECORDINGS'] ?? ''
 const ORDERS = 10_000
+// One market has more messages than the five others.
+const isWanted = (ticker: string): boolean =>
+  process.env['PRIORBOOK_FULL'] === '1' || !ticker.endsWith('102130-30')
 
 /** An order of the comparison; prices in ten-thousandths of Yes or No, sizes in hundredths. */
 type TestOrder = {
@@ -41,8 +44,8 @@ describe('taker fills agree with a naive reimplementation', () => {
 })
 
 async function differences(source: string, target: string): Promise<string[]> {
-  const tickers = findRecordings(source)
-  const { files } = writeBacktestFiles(source, target, 1)
+  const tickers = findRecordings(source).filter(({ ticker }) => isWanted(ticker))
+  const { files } = writeBacktestFiles(source, target, 1, isWanted)
   const orders = drawOrders(tickers)
   const naive = new Map<number, string>()
   for (const ticker of tickers) naiveFills(ticker, orders, naive)

@@ -9,7 +9,7 @@ import { openEmbeddedStore } from '../../packages/service/src/store/embedded/ope
 import { pause } from '../capture/harness.ts'
 import { LiveApi } from './live-api.ts'
 
-const READERS = 8
+const READERS = process.env['PRIORBOOK_FULL'] === '1' ? 8 : 3
 const LEVELS = 480
 const INSTRUMENT = { venue: 'venueb', market: 'DEEP', key: 'DEEP' } as const
 
