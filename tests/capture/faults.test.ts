@@ -87,7 +87,7 @@ describe('faults', () => {
 })
 
 describe('random schedules of overlapping faults', () => {
-  const seeds = Array.from({ length: FULL ? 200 : 1 }, (_, index) => `schedule ${index + 1}`)
+  const seeds = Array.from({ length: FULL ? 200 : 2 }, (_, index) => `schedule ${index + 1}`)
 
   it.concurrent.each(seeds)('%s', async (seed) => {
     const durationMs = FULL ? 14_000 : 10_000
