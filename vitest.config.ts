@@ -25,7 +25,7 @@ export default defineConfig({
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
           exclude: [CAPTURE, PEERS],
           // More than two cores need, as many wait for sockets, processes and disks.
-          maxWorkers: 6,
+          maxWorkers: 5,
           isolate: false,
           experimental: NATIVE,
           retry: 1,

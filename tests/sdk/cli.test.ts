@@ -72,9 +72,13 @@ function spawnProgram(args: readonly string[], stopAfter = Infinity): Promise<Ra
   })
   let out = ''
   let err = ''
+  let isStopped = false
   child.stdout.on('data', (text: Buffer) => {
     out += text.toString()
-    if (out.length > stopAfter) child.kill('SIGINT')
+    if (isStopped || out.length <= stopAfter) return
+    // A second signal would end it at once.
+    isStopped = true
+    child.kill('SIGINT')
   })
   child.stderr.on('data', (text: Buffer) => (err += text.toString()))
   return new Promise((resolve) => child.on('close', (status) => resolve({ status, out, err })))
