@@ -11,7 +11,7 @@ const MARKETS = 50
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 60)
 const WARM_UP_SECONDS = 8
 // About what one core records, with the emulator on the other one.
-const PER_SECOND = Number(process.env['BENCH_PER_SECOND'] ?? 60_000)
+const PER_SECOND = Number(process.env['BENCH_PER_SECOND'] ?? 80_000)
 const LIMIT_PER_SECOND = 120_000
 
 /** One second of a child: messages and processor time so far, memory now, lag lately. */
