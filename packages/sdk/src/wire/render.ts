@@ -63,9 +63,9 @@ export function createBookRenderer(): BookRenderer {
   const lanes: Lane[] = []
 
   return {
-    renderJsonRows: (...page) => render(JSON_DIALECT, ...page),
-    renderNdjson: (...page) => render(NDJSON_DIALECT, ...page),
-    renderCsv: (...page) => render(CSV_DIALECT, ...page),
+    renderJsonRows: (...asked) => render(JSON_DIALECT, ...asked),
+    renderNdjson: (...asked) => render(NDJSON_DIALECT, ...asked),
+    renderCsv: (...asked) => render(CSV_DIALECT, ...asked),
   }
 
   function render(

@@ -111,7 +111,7 @@ export class Applier {
     this.normalizer = NORMALIZERS[venue]
     this.onClosed = onClosed
     this.markets = new MarketMemory(store, venue)
-    if (COUNTED.has(venue)) this.calls = new CallCounter(venue)
+    this.calls = CallCounter.of(venue)
   }
 
   /** Instruments whose book is held, and how many of them miss nothing now. */
@@ -563,8 +563,6 @@ export function backfillFacts(
   return { reached: `${name}:reached`, topic: `${name}:topic` }
 }
 
-// Quotas of a minute are still being spent when a recorder starts again; those of seconds are not.
-const COUNTED: ReadonlySet<VenueId> = new Set(['venuea'])
 // Requests of a backfill: their answers are the catalogue of the past, such as `past_topic`.
 const PAST = 'past_'
 const ENDED_KEPT = 50_000

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest'
 import { journalStats } from '../journal/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { CallCounter, readAskedCalls, type AskedCalls } from './asked-calls.ts'
+import type { AskedCalls } from '../venues/capture/contract.ts'
+import { CallCounter, readAskedCalls } from './asked-calls.ts'
 import { catchUp } from './catch-up.ts'
 import { createDataFolder, read, record, START_MS } from './scripted.testing.ts'
 
@@ -54,7 +55,7 @@ it('whoever goes on in the middle counts none twice and forgets none', async () 
 })
 
 it('a span takes the place of one that is long over', () => {
-  const counter = new CallCounter('venuea')
+  const counter = CallCounter.of('venuea')!
   const at = (seconds: number) => toMicros(START_MS * 1000 + seconds * 1_000_000)
   const [name, first] = counter.note(at(0))
   expect(counter.note(at(0.5))).toEqual([name, first + 1])

@@ -72,7 +72,8 @@ export class Receipt {
     this.lastId = `${prefix}${first + (count - 1) * step}`
     this.rows += count
     this.wait({ prefix, first, step, count })
-    while (this.runs.length > MOST_RUNS || this.waiting > MOST_ROWS) this.hashOldest()
+    while (this.runs.length > MOST_RUNS) this.hashOldest(Infinity)
+    while (this.waiting > MOST_ROWS) this.hashOldest(this.waiting - MOST_ROWS)
   }
 
   /** Takes the gaps of a page. */
@@ -100,12 +101,11 @@ export class Receipt {
     } else this.runs.push(run)
   }
 
-  // The oldest run, or as much of it as is too much.
-  private hashOldest(): void {
+  // The oldest run, or so many rows of it.
+  private hashOldest(most: number): void {
     const run = this.runs[0]!
     const { first, step } = run
-    const count = this.runs.length > MOST_RUNS ? run.count : this.waiting - MOST_ROWS
-    const taken = Math.min(count, run.count)
+    const taken = Math.min(most, run.count)
     const hash = (this.hash ??= RunningSha256.create())
     writeIds({ ...run, count: taken }, (end) => hash.update(scratch, 0, end))
     this.waiting -= taken
@@ -115,17 +115,13 @@ export class Receipt {
 
   private digest(): string {
     const { hash, runs } = this
-    if (hash === undefined) {
-      const whole = createHash('sha256')
-      for (const run of runs) writeIds(run, (end) => whole.update(scratch.subarray(0, end)))
-      return whole.digest('hex')
+    if (hash !== undefined) {
+      while (runs.length > 0) this.hashOldest(Infinity)
+      return hash.digest()
     }
-    while (runs.length > 0) {
-      const run = runs.shift()!
-      writeIds(run, (end) => hash.update(scratch, 0, end))
-      this.waiting -= run.count
-    }
-    return hash.digest()
+    const whole = createHash('sha256')
+    for (const run of runs) writeIds(run, (end) => whole.update(scratch.subarray(0, end)))
+    return whole.digest('hex')
   }
 }
 

@@ -132,6 +132,9 @@ export interface Connector {
   status(): ConnectorStatus
 }
 
+/** Calls to a venue that were over by a time, and how many. */
+export type AskedCalls = { readonly until: Micros; readonly count: number }
+
 /** What every connector gets beside its own options. */
 export type ConnectorContext = {
   readonly sink: CaptureSink
@@ -139,5 +142,5 @@ export type ConnectorContext = {
   /** Markets that earlier runs recorded and that have not resolved; they are followed to their end. */
   readonly unresolved: readonly { readonly marketId: string; readonly native: Json }[]
   /** How many calls earlier runs made that were over by a time, where the venue's quota is of a minute. */
-  readonly asked?: readonly { readonly until: Micros; readonly count: number }[]
+  readonly asked?: readonly AskedCalls[]
 }
