@@ -250,9 +250,11 @@ describe('downloads', () => {
     const path = at(`${++attempt}-sound.ndjson`)
     await run(['download', market, '-o', path])
     const text = readFileSync(path, 'utf8').split('\n')
-    const row = JSON.parse(text[20]!) as { bids: { price: number[] }; asks: { price: number[] } }
-    row.bids.price.reverse()
-    writeFileSync(at('bad.ndjson'), [...text.slice(0, 20), JSON.stringify(row)].join('\n'))
+    const rows = text.slice(0, -1).map((line) => JSON.parse(line) as { bids?: { price: number[] } })
+    const deep = rows.findIndex(({ bids }) => bids !== undefined && bids.price.length > 1)
+    rows[deep]!.bids!.price.reverse()
+    const bad = [...text.slice(0, deep), JSON.stringify(rows[deep])]
+    writeFileSync(at('bad.ndjson'), bad.join('\n'))
     const { status, out } = await run(['verify', at('bad.ndjson')])
     expect([status, out]).toEqual([6, expect.stringMatching(/unordered_levels[\s\S]*/)])
     expect(out).toContain('has no receipt')
