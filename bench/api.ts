@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -6,8 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { importRecordings } from '../packages/service/src/recorder/import.ts'
 import { findRecordings } from '../packages/service/src/recorder/recording.ts'
 import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.ts'
+import type { BareAnswers } from './lib/bare-server.ts'
 import { familyRssMb, stopChild } from './lib/child.ts'
 import type { LoadJob, LoadResult } from './lib/http-load.ts'
+import { Loader } from './lib/loader.ts'
 import { planSeed } from './lib/plan.ts'
 import { createRandom } from './lib/random.ts'
 import { channelFolder } from './lib/recordings.ts'
@@ -19,9 +22,11 @@ const SERVER = fileURLToPath(
   new URL('../packages/service/bin/priorbook-server.mjs', import.meta.url),
 )
 const BARE = fileURLToPath(new URL('./lib/bare-server.ts', import.meta.url))
-const LOAD = fileURLToPath(new URL('./lib/http-load-child.ts', import.meta.url))
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 8)
-const WARM_UP_SECONDS = 3
+// With every core busy the compiler of V8 gets its turn late: pages are at full speed after 10 s.
+const WARM_UP_SECONDS = 12
+// Ours and the bare route take turns of this length, so that both meet the same moments of the machine.
+const TURN_SECONDS = 2
 const CONNECTIONS = 16
 // Small pages a second at which the waiting times are measured.
 const RATE = 100
@@ -30,7 +35,7 @@ const BARE_PORT = 18_791
 
 /**
  * The REST interface over loopback: load from a process of its own, random markets and positions, no
- * cache of rendered pages; beside it fastify alone with answers of the same length.
+ * cache of rendered pages; beside it fastify alone with the same answers from memory.
  */
 export function benchApi(): Promise<Record<string, unknown>> {
   return withScratch(async (folder) => {
@@ -49,10 +54,12 @@ export function benchApi(): Promise<Record<string, unknown>> {
       '--ops-port',
       '0',
     ])
+    const loader = new Loader()
     try {
       await reachable(PORT, key)
-      return await measure(server, markets, key, folder)
+      return await measure(server, loader, markets, key, folder)
     } finally {
+      await loader.stop()
       await stopChild(server)
     }
   })
@@ -62,6 +69,7 @@ type Market = { readonly ticker: string; readonly times: readonly number[] }
 
 async function measure(
   server: ChildProcess,
+  loader: Loader,
   markets: readonly Market[],
   key: string,
   folder: string,
@@ -86,24 +94,28 @@ async function measure(
     connections,
     seconds: SECONDS,
   })
-  const latest = await load(
-    on(
-      PORT,
-      many(() => get(`/v3/venueb/${random.pick(markets).ticker}/orderbook/latest`)),
-    ),
+  const latestJob = on(
+    PORT,
+    many(() => get(`/v3/venueb/${random.pick(markets).ticker}/orderbook/latest`)),
   )
-  const full = await load(on(PORT, many(page('include_orderbook=true'))))
-  const bare = await loadBare(latest.bytes, full.bytes)
-  const plain = await load(on(PORT, many(page('include_orderbook=false'))))
-  const walk = await load(on(PORT, await walkRequests(markets, key, get)))
+  const full = await loadWarm(loader, on(PORT, many(page('include_orderbook=true'))))
+  const answers = {
+    ...(await readAnswer(`/v3/venueb/${markets[0]!.ticker}/orderbook/latest`, key)),
+    port: BARE_PORT,
+    pageBytes: Math.round(full.bytes),
+  }
+  const beside = await loadBeside(loader, latestJob, answers, join(folder, 'bare.json'))
+  const { latest, bare, bareBody, barePage } = beside
+  const plain = await loadWarm(loader, on(PORT, many(page('include_orderbook=false'))))
+  const walk = await loadWarm(loader, on(PORT, await walkRequests(markets, key, get)))
   const small = (): LoadJob => ({
     ...on(PORT, many(page('include_orderbook=true')), 4),
     rate: RATE,
   })
-  const idle = await load(small())
+  const idle = await loader.run(small())
   const bulk = await readBulk(markets[0]!.ticker, key)
   const busy = await besides(folder, () =>
-    Promise.all([load(small()), readBulk(markets[0]!.ticker, key)]),
+    Promise.all([loader.run(small()), readBulk(markets[0]!.ticker, key)]),
   )
   const results = { latest, full, plain, walk, idle, busy: busy[0] }
   for (const [name, { statuses }] of Object.entries(results)) {
@@ -115,11 +127,13 @@ async function measure(
     seconds_each: SECONDS,
     page_bytes: Math.round(full.bytes),
     latest_per_s: Math.round(latest.perSecond),
-    latest_bare_per_s: Math.round(bare.latest.perSecond),
-    latest_ratio: round(latest.perSecond / bare.latest.perSecond),
+    latest_bare_per_s: Math.round(bare.perSecond),
+    latest_ratio: round(latest.perSecond / bare.perSecond),
+    latest_bare_body_per_s: Math.round(bareBody.perSecond),
+    latest_body_ratio: round(latest.perSecond / bareBody.perSecond),
     page_100_per_s: Math.round(full.perSecond),
     page_100_walk_per_s: Math.round(walk.perSecond),
-    page_100_bare_per_s: Math.round(bare.page.perSecond),
+    page_100_bare_per_s: Math.round(barePage.perSecond),
     page_no_ladder_per_s: Math.round(plain.perSecond),
     bulk_ndjson_mb_per_s: round(bulk),
     bulk_busy_mb_per_s: round(busy[1]),
@@ -212,41 +226,71 @@ async function besides<T>(folder: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function loadBare(
-  latestBytes: number,
-  pageBytes: number,
-): Promise<{ latest: LoadResult; page: LoadResult }> {
-  const sizes = [String(Math.round(latestBytes)), String(Math.round(pageBytes))]
-  const servers = Array.from({ length: availableParallelism() }, () =>
-    start(BARE, [String(BARE_PORT), ...sizes]),
-  )
+type Beside = Readonly<Record<'latest' | 'bare' | 'bareBody' | 'barePage', LoadResult>>
+
+// Newest books and, turn by turn, fastify alone with the same bytes, and with the same body.
+async function loadBeside(
+  loader: Loader,
+  ours: LoadJob,
+  answers: BareAnswers,
+  file: string,
+): Promise<Beside> {
+  writeFileSync(file, JSON.stringify(answers))
+  const servers = Array.from({ length: availableParallelism() }, () => start(BARE, [file]))
   try {
     await Promise.all(servers.map(firstLine))
-    const job = (path: string): LoadJob => ({
-      host: '127.0.0.1',
-      port: BARE_PORT,
-      requests: [`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`],
-      connections: CONNECTIONS,
-      seconds: SECONDS,
+    // The same request but for the address.
+    const head = ours.requests[0]!.slice(ours.requests[0]!.indexOf(' HTTP/1.1'))
+    const bare = (path: string): LoadJob => ({
+      ...ours,
+      port: answers.port,
+      requests: [`GET ${path}${head}`],
     })
-    return { latest: await load(job('/latest')), page: await load(job('/page')) }
+    const jobs = [ours, bare('/latest'), bare('/latest-body')]
+    for (const job of jobs) await loader.run({ ...job, seconds: WARM_UP_SECONDS })
+    const turns = jobs.map((): LoadResult[] => [])
+    for (let turn = 0; turn < SECONDS / TURN_SECONDS; turn++) {
+      for (const [index, job] of jobs.entries()) {
+        turns[index]!.push(await loader.run({ ...job, seconds: TURN_SECONDS }))
+      }
+    }
+    const [latest, whole, body] = turns.map(joinTurns)
+    const barePage = await loadWarm(loader, bare('/page'))
+    return { latest: latest!, bare: whole!, bareBody: body!, barePage }
   } finally {
     await Promise.all(servers.map(stopChild))
   }
 }
 
-// Servers need some thousand requests of a kind until their code is compiled.
-async function load(job: LoadJob): Promise<LoadResult> {
-  if (job.rate === undefined) await loadOnce({ ...job, seconds: WARM_UP_SECONDS })
-  return loadOnce(job)
+// One answer as it goes over the wire; what Node writes itself is left to it.
+async function readAnswer(
+  path: string,
+  key: string,
+): Promise<Pick<BareAnswers, 'headers' | 'body'>> {
+  const answer = await fetch(`http://127.0.0.1:${PORT}${path}`, {
+    headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' },
+  })
+  const headers = Object.fromEntries(answer.headers)
+  for (const name of ['connection', 'keep-alive', 'date', 'content-length']) delete headers[name]
+  return { headers, body: await answer.text() }
 }
 
-async function loadOnce(job: LoadJob): Promise<LoadResult> {
-  const child = start(LOAD, [])
-  child.stdin!.end(JSON.stringify(job))
-  let text = ''
-  for await (const line of createInterface({ input: child.stdout! })) text += line
-  return JSON.parse(text) as LoadResult
+function joinTurns(turns: readonly LoadResult[]): LoadResult {
+  const mean = (pick: (turn: LoadResult) => number): number =>
+    turns.reduce((sum, turn) => sum + pick(turn), 0) / turns.length
+  return {
+    perSecond: mean(({ perSecond }) => perSecond),
+    p50Ms: mean(({ p50Ms }) => p50Ms),
+    p99Ms: mean(({ p99Ms }) => p99Ms),
+    bytes: mean(({ bytes }) => bytes),
+    statuses: Object.assign({}, ...turns.map(({ statuses }) => statuses)) as LoadResult['statuses'],
+  }
+}
+
+// Servers need some thousand requests of a kind until their code is compiled.
+async function loadWarm(loader: Loader, job: LoadJob): Promise<LoadResult> {
+  await loader.run({ ...job, seconds: WARM_UP_SECONDS })
+  return loader.run(job)
 }
 
 async function reachable(port: number, key: string): Promise<void> {

@@ -1,18 +1,28 @@
+import { readFileSync } from 'node:fs'
 import fastify from 'fastify'
 
-// Fastify alone, sending fixed bodies: `/latest` and `/page` of as many bytes as its arguments say.
-const [port, latest, page] = process.argv.slice(2).map(Number)
-const app = fastify({ logger: false })
-for (const [path, length] of [
-  ['/latest', latest],
-  ['/page', page],
-] as const) {
-  const body = Buffer.alloc(length!, 'x')
-  app.get(path, (_request, reply) => reply.type('application/json').send(body))
+/** What the bare server sends: the head and the body of an answer of ours, and pages of a length. */
+export type BareAnswers = {
+  readonly port: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly pageBytes: number
 }
+
+// Fastify alone, sending what it holds in memory: `/latest` the same bytes as ours, head included;
+// `/latest-body` and `/page` the body alone.
+const { port, headers, body, pageBytes } = JSON.parse(
+  readFileSync(process.argv[2]!, 'utf8'),
+) as BareAnswers
+const latest = Buffer.from(body)
+const page = Buffer.alloc(pageBytes, 'x')
+const app = fastify({ logger: false })
+app.get('/latest', (_request, reply) => reply.headers(headers).send(latest))
+app.get('/latest-body', (_request, reply) => reply.type('application/json').send(latest))
+app.get('/page', (_request, reply) => reply.type('application/json').send(page))
 await app.ready()
 await new Promise<void>((resolve) => {
-  app.server.listen({ port: port!, host: '127.0.0.1', reusePort: true }, resolve)
+  app.server.listen({ port, host: '127.0.0.1', reusePort: true }, resolve)
 })
 process.stdout.write('listening\n')
 process.stdin.resume()

@@ -1,6 +1,7 @@
-import { text } from 'node:stream/consumers'
+import { createInterface } from 'node:readline'
 import { load, type LoadJob } from './http-load.ts'
 
-// One job as JSON text on its input, one line of JSON as its result.
-const job = JSON.parse(await text(process.stdin)) as LoadJob
-process.stdout.write(`${JSON.stringify(await load(job))}\n`)
+// Jobs as lines of JSON on its input, one after the other, each with a line of JSON as its result.
+for await (const line of createInterface({ input: process.stdin })) {
+  process.stdout.write(`${JSON.stringify(await load(JSON.parse(line) as LoadJob))}\n`)
+}

@@ -1,4 +1,4 @@
-import { PriorbookError, type Gap } from '@priorbook/sdk/domain'
+import { PriorbookError } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
 import { BOOK_ROW_SCHEMA, listOf, type JsonSchema, type ValueStyle } from '@priorbook/sdk/wire'
 import { Type } from 'typebox'
@@ -80,7 +80,7 @@ async function readLatest(
   if (run.columns.received[run.from]! < window) {
     return { instrument, notice: planWindow(grant.plan, window, style) }
   }
-  const gap = await findOpenGap(known, instrument)
+  const gap = await known.openGap([key, instrument.marketId, ''])
   if (gap === undefined) return { instrument, run }
   return { instrument, run, gap, notice: openGap(gap, tokenId, style) }
 }
@@ -98,14 +98,3 @@ async function latestOrDamage(
 }
 
 const DAMAGE = new Set<PriorbookError['code']>(['corrupt_chunk', 'corrupt_row'])
-
-async function findOpenGap(
-  known: VenueMemory,
-  { key, marketId }: MarketInstrument,
-): Promise<Gap | undefined> {
-  for (const name of new Set([key, marketId, ''])) {
-    const gap = await known.openGap(name)
-    if (gap !== undefined) return gap
-  }
-  return undefined
-}

@@ -1,6 +1,6 @@
 import type { BookRun } from '@priorbook/sdk/tape'
 import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
-import { timeJson, toGapJson, type ValueStyle } from '@priorbook/sdk/wire'
+import { timeJson, toGapJson, type GapJson, type ValueStyle } from '@priorbook/sdk/wire'
 import {
   ROWS_AT,
   takePage,
@@ -10,6 +10,7 @@ import {
   type RouteRequest,
 } from '../kit/index.ts'
 import type { BookTarget } from './book-target.ts'
+import type { RunPart } from './page-rows.ts'
 import { RENDERER } from './renderer.ts'
 
 /** The book of one instrument, or why there is none. */
@@ -46,13 +47,18 @@ export async function answerBooks(
 ): Promise<Answer> {
   const { query, format } = request
   const style: ValueStyle = { numberFormat: query.number_format, timeFormat: query.time_format }
-  const parts = books.flatMap(({ run }, source) => (run === undefined ? [] : [{ ...run, source }]))
+  const parts: RunPart[] = []
+  const notices: Notice[] = []
+  const gaps: GapJson[] = []
+  let newest = 0
+  for (const [source, { run, notice, gap }] of books.entries()) {
+    if (notice !== undefined) notices.push(notice)
+    if (gap !== undefined) gaps.push(toGapJson(gap, style))
+    if (run === undefined) continue
+    parts.push({ ...run, source })
+    newest = Math.max(newest, run.columns.received[run.from]!)
+  }
   const instruments = books.map(({ instrument }) => instrument)
-  const notices = books.flatMap(({ notice }) => notice ?? [])
-  const newest = parts.reduce(
-    (last, { columns, from }) => Math.max(last, columns.received[from]!),
-    0,
-  )
   const known = parts.length === 0 ? more.knownAt : Math.min(newest, more.knownAt)
   const market = await target.known.marketAt(target.record.marketId, known)
   const options = { ladders: true, depth: query.depth, ...style }
@@ -78,7 +84,7 @@ export async function answerBooks(
     count: parts.length,
     meta: {
       range: { start_time: at, end_time: at },
-      gaps: books.flatMap(({ gap }) => (gap === undefined ? [] : [toGapJson(gap, style)])),
+      gaps,
       market: market === undefined ? null : target.memory.marketText(market, style),
       ...(notices.length > 0 && { notice: notices.length === 1 ? notices[0]! : notices }),
     },

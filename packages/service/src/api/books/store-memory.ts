@@ -24,7 +24,7 @@ export class StoreMemory {
   private static readonly memories = new WeakMap<Store, StoreMemory>()
   private readonly store: Store
   private readonly venues = new Map<VenueId, VenueMemory>()
-  private readonly texts = new WeakMap<MarketState, Map<string, JsonText>>()
+  private readonly texts = new WeakMap<MarketState, JsonText[]>()
 
   private constructor(store: Store) {
     this.store = store
@@ -56,14 +56,10 @@ export class StoreMemory {
   /** A market record as text, made once for each state and style. */
   marketText(state: MarketState, style: ValueStyle): JsonText {
     let texts = this.texts.get(state)
-    if (texts === undefined) this.texts.set(state, (texts = new Map()))
-    const name = `${style.numberFormat}/${style.timeFormat}`
-    let text = texts.get(name)
-    if (text === undefined) {
-      text = new JsonText(JSON.stringify(toMarketJson(state, style)))
-      texts.set(name, text)
-    }
-    return text
+    if (texts === undefined) this.texts.set(state, (texts = []))
+    const { numberFormat, timeFormat } = style
+    const index = (numberFormat === 'string' ? 2 : 0) + (timeFormat === 'epoch_us' ? 1 : 0)
+    return (texts[index] ??= new JsonText(JSON.stringify(toMarketJson(state, style))))
   }
 }
 
@@ -125,13 +121,16 @@ export class VenueMemory {
     return this.facts.get(key) ?? keep(this.facts, key, await store.instrument({ venue, key }))
   }
 
-  /** A gap of a key that is open. */
-  async openGap(key: string): Promise<Gap | undefined> {
+  /** The first gap that is open of several keys. */
+  async openGap(keys: readonly string[]): Promise<Gap | undefined> {
     const { store, venue } = this
-    const list = await this.listGaps(key)
-    if (list !== 'long') return list.find(({ end }) => end === undefined)
-    const [gap] = await store.gaps({ venue, key, open: true, limit: 1 })
-    return gap
+    for (const key of keys) {
+      const list = this.gapLists.get(key) ?? (await this.listGaps(key))
+      const open = list === 'long' ? await store.gaps({ venue, key, open: true, limit: 1 }) : list
+      const gap = open.find(({ end }) => end === undefined)
+      if (gap !== undefined) return gap
+    }
+    return undefined
   }
 
   /** The gaps of a key that may touch a span. */

@@ -115,7 +115,8 @@ export function createDispatcher(options: DispatchOptions): (task: Task) => void
       exchange.response,
     )
     const answer = await route.handle(asked, context)
-    await sendAnswer(exchange, answer, context.notice)
+    const sending = sendAnswer(exchange, answer, context.notice)
+    if (sending !== undefined) await sending
   }
 
   return (task) => {

@@ -6,6 +6,9 @@ import { givePage } from '../kit/pages.ts'
 import { ALLOW, DATA_POLICY } from './headers.ts'
 import { toProblemBody } from './problem-body.ts'
 
+// Node writes head and body at once where the body is text: a tenth of the time of a small answer.
+const SMALL = 8192
+
 /** What a finished exchange tells the log and the usage. */
 export type Outcome = {
   readonly exchange: Exchange
@@ -79,9 +82,14 @@ export class Exchange {
       return
     }
     this.head(status, headers)
-    if (page !== undefined) response.once('close', () => givePage(page))
     const sent = this.verb === 'HEAD' ? undefined : body
-    response.end(sent)
+    if (sent !== undefined && sent.length <= SMALL) {
+      response.end(toLatin1(sent), 'latin1')
+      if (page !== undefined) givePage(page)
+    } else {
+      if (page !== undefined) response.once('close', () => givePage(page))
+      response.end(sent)
+    }
     this.finished(status, sent?.length ?? 0, rows)
   }
 
@@ -103,6 +111,11 @@ export class Exchange {
   finished(status: number, bytes: number, rows: number): void {
     this.#onFinished({ exchange: this, status, bytes, rows })
   }
+}
+
+// Bytes as letters, one each, as which Node writes them again.
+function toLatin1({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, length).toString('latin1')
 }
 
 /** True when the request brings a body. */

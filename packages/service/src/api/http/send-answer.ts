@@ -8,12 +8,12 @@ import type { Exchange } from './exchange.ts'
 import { DATA_POLICY, FOR_EVER, PAGE_POLICY } from './headers.ts'
 import { streamBody } from './stream-body.ts'
 
-/** Sends what a handler answered. */
-export async function sendAnswer(
+/** Sends what a handler answered; a promise only where something must be waited for. */
+export function sendAnswer(
   exchange: Exchange,
   answer: Answer,
   notice: Notice | undefined,
-): Promise<void> {
+): Promise<void> | undefined {
   switch (answer.kind) {
     case 'data': {
       const bytes = writeEnvelope(answer, notice)
@@ -45,12 +45,13 @@ type Whole = {
   readonly page?: PageBuffer | undefined
 }
 
-async function sendWhole(
+function sendWhole(
   exchange: Exchange,
   contentType: string,
   bytes: Uint8Array,
-  { isFinal, rows, page }: Whole,
-): Promise<void> {
+  whole: Whole,
+): Promise<void> | undefined {
+  const { isFinal, rows, page } = whole
   const { headers: asked } = exchange.request
   const encoding: Encoding = isWorthPacking(bytes.length)
     ? chooseEncoding(asked['accept-encoding'])
@@ -63,7 +64,7 @@ async function sendWhole(
     if (isKnown(asked['if-none-match'], tag)) {
       exchange.send(304, headers.slice(2), undefined, 0)
       if (page !== undefined) givePage(page)
-      return
+      return undefined
     }
   } else headers.push('Cache-Control', 'no-store')
   const isPage = contentType.startsWith('text/html')
@@ -71,8 +72,18 @@ async function sendWhole(
   if (encoding === 'identity') {
     headers.push('Content-Length', String(bytes.length))
     exchange.send(200, headers, bytes, rows, page)
-    return
+    return undefined
   }
+  return sendPacked(exchange, headers, bytes, encoding, whole)
+}
+
+async function sendPacked(
+  exchange: Exchange,
+  headers: string[],
+  bytes: Uint8Array,
+  encoding: Exclude<Encoding, 'identity'>,
+  { rows, page }: Whole,
+): Promise<void> {
   const packed = pack(bytes, encoding)
   const body = packed instanceof Promise ? await packed : packed
   if (page !== undefined) givePage(page)
