@@ -25,7 +25,7 @@ const BARE = fileURLToPath(new URL('./lib/bare-server.ts', import.meta.url))
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 8)
 // With every core busy the compiler of V8 gets its turn late: pages are at full speed after 10 s.
 const WARM_UP_SECONDS = 12
-// Ours and the bare route take turns of this length, so that both meet the same moments of the machine.
+// All kinds take turns of this length, so that each meets the same moments of the machine.
 const TURN_SECONDS = 2
 const CONNECTIONS = 16
 // Small pages a second at which the waiting times are measured.
@@ -94,20 +94,28 @@ async function measure(
     connections,
     seconds: SECONDS,
   })
-  const latestJob = on(
-    PORT,
-    many(() => get(`/v3/venueb/${random.pick(markets).ticker}/orderbook/latest`)),
-  )
-  const full = await loadWarm(loader, on(PORT, many(page('include_orderbook=true'))))
-  const answers = {
-    ...(await readAnswer(`/v3/venueb/${markets[0]!.ticker}/orderbook/latest`, key)),
-    port: BARE_PORT,
-    pageBytes: Math.round(full.bytes),
+  const jobs: Record<Kind, LoadJob> = {
+    latest: on(
+      PORT,
+      many(() => get(`/v3/venueb/${random.pick(markets).ticker}/orderbook/latest`)),
+    ),
+    full: on(PORT, many(page('include_orderbook=true'))),
+    plain: on(PORT, many(page('include_orderbook=false'))),
+    walk: on(PORT, await walkRequests(markets, key, get)),
+    bare: on(BARE_PORT, [get('/latest')]),
+    bareBody: on(BARE_PORT, [get('/latest-body')]),
+    barePage: on(BARE_PORT, [get('/page')]),
   }
-  const beside = await loadBeside(loader, latestJob, answers, join(folder, 'bare.json'))
-  const { latest, bare, bareBody, barePage } = beside
-  const plain = await loadWarm(loader, on(PORT, many(page('include_orderbook=false'))))
-  const walk = await loadWarm(loader, on(PORT, await walkRequests(markets, key, get)))
+  const answer = `/v3/venueb/${markets[0]!.ticker}/orderbook/latest`
+  const bareAnswers = {
+    ...(await readAnswer(answer, key)),
+    port: BARE_PORT,
+    pageBytes: (await readAnswer(jobs.full.requests[0]!.split(' ')[1]!, key)).body.length,
+  }
+  const results = await besideBare(join(folder, 'bare.json'), bareAnswers, () =>
+    loadByTurns(loader, jobs),
+  )
+  const { latest, full, plain, walk, bare, bareBody, barePage } = results
   const small = (): LoadJob => ({
     ...on(PORT, many(page('include_orderbook=true')), 4),
     rate: RATE,
@@ -117,8 +125,7 @@ async function measure(
   const busy = await besides(folder, () =>
     Promise.all([loader.run(small()), readBulk(markets[0]!.ticker, key)]),
   )
-  const results = { latest, full, plain, walk, idle, busy: busy[0] }
-  for (const [name, { statuses }] of Object.entries(results)) {
+  for (const [name, { statuses }] of Object.entries({ ...results, idle, busy: busy[0] })) {
     if (Object.keys(statuses).join() !== '200') {
       throw new Error(`${name}: statuses ${JSON.stringify(statuses)}`)
     }
@@ -226,37 +233,39 @@ async function besides<T>(folder: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-type Beside = Readonly<Record<'latest' | 'bare' | 'bareBody' | 'barePage', LoadResult>>
+type Kind = 'latest' | 'full' | 'plain' | 'walk' | 'bare' | 'bareBody' | 'barePage'
 
-// Newest books and, turn by turn, fastify alone with the same bytes, and with the same body.
-async function loadBeside(
+// Warms all kinds up and then measures them in turns.
+async function loadByTurns(
   loader: Loader,
-  ours: LoadJob,
-  answers: BareAnswers,
+  jobs: Readonly<Record<Kind, LoadJob>>,
+): Promise<Record<Kind, LoadResult>> {
+  const lanes = Object.entries(jobs).map(([kind, job]) => ({
+    kind,
+    job,
+    turns: [] as LoadResult[],
+  }))
+  for (const { job } of lanes) await loader.run({ ...job, seconds: WARM_UP_SECONDS })
+  for (let turn = 0; turn < SECONDS / TURN_SECONDS; turn++) {
+    for (const { job, turns } of lanes) {
+      turns.push(await loader.run({ ...job, seconds: TURN_SECONDS }))
+    }
+  }
+  const results = lanes.map(({ kind, turns }) => [kind, joinTurns(turns)] as const)
+  return Object.fromEntries(results) as Record<Kind, LoadResult>
+}
+
+// While fastify alone, a process a core, sends the same answers.
+async function besideBare<T>(
   file: string,
-): Promise<Beside> {
+  answers: BareAnswers,
+  work: () => Promise<T>,
+): Promise<T> {
   writeFileSync(file, JSON.stringify(answers))
   const servers = Array.from({ length: availableParallelism() }, () => start(BARE, [file]))
   try {
     await Promise.all(servers.map(firstLine))
-    // The same request but for the address.
-    const head = ours.requests[0]!.slice(ours.requests[0]!.indexOf(' HTTP/1.1'))
-    const bare = (path: string): LoadJob => ({
-      ...ours,
-      port: answers.port,
-      requests: [`GET ${path}${head}`],
-    })
-    const jobs = [ours, bare('/latest'), bare('/latest-body')]
-    for (const job of jobs) await loader.run({ ...job, seconds: WARM_UP_SECONDS })
-    const turns = jobs.map((): LoadResult[] => [])
-    for (let turn = 0; turn < SECONDS / TURN_SECONDS; turn++) {
-      for (const [index, job] of jobs.entries()) {
-        turns[index]!.push(await loader.run({ ...job, seconds: TURN_SECONDS }))
-      }
-    }
-    const [latest, whole, body] = turns.map(joinTurns)
-    const barePage = await loadWarm(loader, bare('/page'))
-    return { latest: latest!, bare: whole!, bareBody: body!, barePage }
+    return await work()
   } finally {
     await Promise.all(servers.map(stopChild))
   }
@@ -285,12 +294,6 @@ function joinTurns(turns: readonly LoadResult[]): LoadResult {
     bytes: mean(({ bytes }) => bytes),
     statuses: Object.assign({}, ...turns.map(({ statuses }) => statuses)) as LoadResult['statuses'],
   }
-}
-
-// Servers need some thousand requests of a kind until their code is compiled.
-async function loadWarm(loader: Loader, job: LoadJob): Promise<LoadResult> {
-  await loader.run({ ...job, seconds: WARM_UP_SECONDS })
-  return loader.run(job)
 }
 
 async function reachable(port: number, key: string): Promise<void> {
