@@ -12,6 +12,8 @@ export type BookRun = {
   readonly firstSequence: number
   readonly from: number
   readonly to: number
+  /** A hash of the chunk that the columns were decoded from; absent while the rows are in none. */
+  readonly chunk?: string | undefined
 }
 
 /** The facts of the bucket that an observation stands for. */

@@ -8,13 +8,7 @@ import {
   type BookColumns,
   type BucketFacts,
 } from '../tape/index.ts'
-import {
-  CSV_DIALECT,
-  JSON_DIALECT,
-  NDJSON_DIALECT,
-  TRUNCATED,
-  type Dialect,
-} from './dialect.ts'
+import { CSV_DIALECT, JSON_DIALECT, NDJSON_DIALECT, TRUNCATED, type Dialect } from './dialect.ts'
 import { HeadText } from './head-text.ts'
 import { LadderText } from './ladder-text.ts'
 import { PageBuffer } from './page-buffer.ts'

@@ -139,6 +139,7 @@ export async function answerPage(
   return {
     kind: 'data',
     rows: page,
+    madeOf: isFinal ? madeOf(rows.parts) : undefined,
     count: rows.count,
     meta,
     ...next,
@@ -201,6 +202,16 @@ function addToReceipt(
     }
   }
   walk.receipt.addGaps(gaps.length)
+}
+
+// The chunks that rows come from and their places in them; undefined where some are in none.
+function madeOf(parts: readonly PagePart[]): string | undefined {
+  let text = ''
+  for (const part of parts) {
+    if ('row' in part || part.chunk === undefined) return undefined
+    text += `${part.chunk}:${part.firstSequence}:${part.from}:${part.to} `
+  }
+  return text
 }
 
 function pick({ lanes, received }: PageRows): Pick<Walk, 'lanes' | 'received'> {

@@ -16,9 +16,11 @@ export function sendAnswer(
 ): Promise<void> | undefined {
   switch (answer.kind) {
     case 'data': {
+      const rowsEnd = answer.rows?.end ?? 0
       const bytes = writeEnvelope(answer, notice)
-      const { isFinal = false, count, rows: page } = answer
-      return sendWhole(exchange, JSON_TYPE, bytes, { isFinal, rows: count, page })
+      const { isFinal = false, count, rows: page, madeOf } = answer
+      const proof = madeOf === undefined ? undefined : proofOf(bytes, rowsEnd, madeOf)
+      return sendWhole(exchange, JSON_TYPE, bytes, { isFinal, rows: count, page, proof })
     }
     case 'text': {
       if (answer.nextCursor !== undefined)
@@ -43,6 +45,8 @@ type Whole = {
   readonly rows: number
   /** The page that the bytes lie in, if any. */
   readonly page?: PageBuffer | undefined
+  /** Bytes that differ wherever the answer would; absent: the answer itself. */
+  readonly proof?: Uint8Array | undefined
 }
 
 function sendWhole(
@@ -51,7 +55,7 @@ function sendWhole(
   bytes: Uint8Array,
   whole: Whole,
 ): Promise<void> | undefined {
-  const { isFinal, rows, page } = whole
+  const { isFinal, rows, page, proof } = whole
   const { headers: asked } = exchange.request
   const encoding: Encoding = isWorthPacking(bytes.length)
     ? chooseEncoding(asked['accept-encoding'])
@@ -59,7 +63,7 @@ function sendWhole(
   const headers = ['Content-Type', contentType]
   if (isFinal) {
     // Each encoding is a representation of its own.
-    const tag = `"${hashBody(bytes)}${encoding === 'identity' ? '' : `-${encoding}`}"`
+    const tag = `"${hashBody(proof ?? bytes)}${encoding === 'identity' ? '' : `-${encoding}`}"`
     headers.push('ETag', tag, 'Cache-Control', FOR_EVER)
     if (isKnown(asked['if-none-match'], tag)) {
       exchange.send(304, headers.slice(2), undefined, 0)
@@ -125,6 +129,17 @@ async function sendStream(
     exchange.finished(sent.isWhole ? 200 : 499, sent.bytes, 0)
   }
 }
+
+// The beginning of the first row, what the rows are made of, and the envelope after them: a fiftieth of
+// a page of books.
+function proofOf(bytes: Uint8Array, rowsEnd: number, madeOf: string): Uint8Array {
+  const { byteOffset } = bytes
+  const first = bytes.subarray(0, Math.min(FIRST_BYTES, rowsEnd - byteOffset))
+  return Buffer.concat([first, Buffer.from(madeOf), bytes.subarray(rowsEnd - byteOffset)])
+}
+
+// More than the ids that a row begins with.
+const FIRST_BYTES = 1024
 
 // Parquet and the tape are compressed inside.
 function isPacked(contentType: string): boolean {

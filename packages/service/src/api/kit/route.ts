@@ -82,6 +82,11 @@ export type Answer =
        * is written around them in place. It is given back once it is sent.
        */
       readonly rows?: PageBuffer
+      /**
+       * What the rows are made of, where hashes prove it: in the entity tag it stands for their text but
+       * for the beginning of the first, which says whose rows they are.
+       */
+      readonly madeOf?: string | undefined
       /** True when `rows` is one JSON object and `data` is it, not a list of it. */
       readonly isOne?: boolean
       readonly count: number

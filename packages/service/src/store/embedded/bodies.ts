@@ -37,6 +37,7 @@ export class Bodies {
   private readonly platform: TapePlatform
   private readonly decoder = new BookDecoder()
   private readonly books = new Map<string, BookColumns>()
+  private readonly hashes = new WeakMap<BookColumns, string>()
   private cachedBytes = 0
   private readonly read: ReadBody | undefined
   private readonly cacheBytes: number
@@ -90,8 +91,14 @@ export class Bodies {
     const { priceDecimals, count, changes } = chunk.header
     const columns = new BookColumns(priceDecimals, count, Math.min(changes, MOST_CHANGES))
     this.decoder.decode(chunk, this.platform, columns, { numbers })
+    this.hashes.set(columns, hashStored(chunk, this.platform))
     this.keep(name, columns)
     return columns
+  }
+
+  /** A hash of the stored chunk that columns of `book` come from. */
+  hashOf(columns: BookColumns): string | undefined {
+    return this.hashes.get(columns)
   }
 
   /** The observations at a place if they are kept, else into columns of the caller's own. */
@@ -138,6 +145,12 @@ export class Bodies {
     decodeSamples(this.open(stream, place), this.platform, columns)
     return columns
   }
+}
+
+// Half of a SHA-256 of all that decoding reads.
+function hashStored({ headerBytes, sections }: Chunk, { sha256 }: TapePlatform): string {
+  const hash = sha256([headerBytes, ...sections.map(({ stored }) => stored)])
+  return Buffer.from(hash.subarray(0, 16)).toString('base64url')
 }
 
 // Bodies are never changed under one number, but a part's number can be used again.

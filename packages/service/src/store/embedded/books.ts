@@ -105,8 +105,10 @@ export class BookReader {
     const { places } = this.view.directory(stream)
     const place = places[placeOfOrdinal(places, ordinal)]
     if (place === undefined || 'lost' in place) throw missingRows(stream, ordinal)
-    const columns = this.view.bodies.book(stream, place, numbers)
-    return { columns, first: place.first, changesBefore: place.changesBefore }
+    const { bodies } = this.view
+    const columns = bodies.book(stream, place, numbers)
+    const { first, changesBefore } = place
+    return { columns, first, changesBefore, chunk: bodies.hashOf(columns) }
   }
 
   private forward(stream: Stream, query: BookQuery, end: number): BookPage {
@@ -302,5 +304,6 @@ function lastKnownOf(place: Directory['places'][number] | undefined): number {
 }
 
 function toRun(stretch: Stretch, from: number, to: number): BookRun {
-  return { columns: stretch.columns, firstSequence: stretch.first, from, to }
+  const { columns, first: firstSequence, chunk } = stretch
+  return { columns, firstSequence, from, to, chunk }
 }

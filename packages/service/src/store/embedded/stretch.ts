@@ -6,6 +6,8 @@ export type Stretch = {
   readonly columns: BookColumns
   readonly first: number
   readonly changesBefore: number
+  /** A hash of the chunk; absent for the tail. */
+  readonly chunk?: string | undefined
 }
 
 /** One row that stands on its own: the book it made, and its changes, which change nothing again. */
