@@ -82,7 +82,8 @@ export function createDispatcher(options: DispatchOptions): (task: Task) => void
     )
   }
 
-  const run = async ({ exchange, post, params, query, ...task }: Task): Promise<void> => {
+  const run = async (task: Task): Promise<void> => {
+    const { exchange, post, params, query } = task
     const { request, verb } = exchange
     exchange.now = toMicros(options.now())
     refuseLarge(exchange)

@@ -148,8 +148,8 @@ export class Bodies {
 }
 
 // Half of a SHA-256 of all that decoding reads.
-function hashStored({ headerBytes, sections }: Chunk, { sha256 }: TapePlatform): string {
-  const hash = sha256([headerBytes, ...sections.map(({ stored }) => stored)])
+function hashStored({ headerBytes, sections }: Chunk, platform: TapePlatform): string {
+  const hash = platform.sha256([headerBytes, ...sections.map(({ stored }) => stored)])
   return Buffer.from(hash.subarray(0, 16)).toString('base64url')
 }
 
