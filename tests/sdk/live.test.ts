@@ -13,6 +13,8 @@ import { createApiServer, type ApiServer } from '../../packages/service/src/api/
 import { pause, start, type Running } from '../capture/harness.ts'
 import { openFaultProxy, type FaultProxy } from './fault-proxy.ts'
 
+// Longer than it takes to find out that a connection is dead.
+const PATIENCE_MS = 60_000
 const CUTS = process.env['PRIORBOOK_FULL'] === '1' ? 100 : 12
 
 let run: Running
@@ -20,6 +22,7 @@ let access: Access
 let server: ApiServer
 let proxy: FaultProxy
 let client: PriorbookClient
+let reader: Reader
 
 async function serve(): Promise<string> {
   server = await createApiServer({ store: run.store, access })
@@ -52,9 +55,13 @@ class Reader {
   readonly skipped: string[] = []
   disconnects = 0
   rows = 0
+  /** What came last, to be told where nothing comes any more. */
+  last: string[] = []
   private readonly excused = new Set<string>()
 
   take(message: LiveMessage): void {
+    const word = message.type === 'disconnected' ? message.reason : message.type
+    this.last = [...this.last.slice(-20), `${Math.round(performance.now())}:${word}`]
     switch (message.type) {
       case 'snapshot':
       case 'update': {
@@ -89,7 +96,7 @@ class Reader {
 describe('a live stream through cuts and a restart', () => {
   it('holds the books of the store and misses nothing', async () => {
     const stop = new AbortController()
-    const reader = new Reader()
+    reader = new Reader()
     const subscriptions = VENUE_IDS.map((venue) => ({
       venue,
       mode: 'changes' as const,
@@ -102,7 +109,7 @@ describe('a live stream through cuts and a restart', () => {
     try {
       for (let cut = 0; cut < CUTS; cut++) {
         const rows = reader.rows
-        while (reader.rows === rows || proxy.sockets() === 0) await pause(20)
+        await until(() => reader.rows > rows && proxy.sockets() > 0, `rows before cut ${cut}`)
         await pause(40 + (cut % 5) * 30)
         proxy.cut()
         if (cut !== Math.floor(CUTS / 2)) continue
@@ -113,10 +120,12 @@ describe('a live stream through cuts and a restart', () => {
       await run.stop()
       const wanted = await newest()
       expect(wanted.size).toBeGreaterThan(15)
-      await until(() =>
-        [...wanted].every(
-          ([name, sequence]) => (reader.books.get(name)?.sequence ?? 0) >= sequence,
-        ),
+      await until(
+        () =>
+          [...wanted].every(
+            ([name, sequence]) => (reader.books.get(name)?.sequence ?? 0) >= sequence,
+          ),
+        'newest rows',
       )
       expect(reader.disconnects).toBeGreaterThanOrEqual(CUTS)
       expect([reader.holes, reader.skipped]).toEqual([[], []])
@@ -172,8 +181,15 @@ async function newest(): Promise<Map<string, number>> {
   return found
 }
 
-async function until(isDone: () => boolean): Promise<void> {
-  while (!isDone()) await pause(50)
+async function until(isDone: () => boolean, what: string): Promise<void> {
+  const begin = performance.now()
+  while (!isDone()) {
+    await pause(20)
+    if (performance.now() - begin < PATIENCE_MS) continue
+    const { connections, subscriptions, instruments } = server.stream.pulse()
+    const place = JSON.stringify({ connections, subscriptions, instruments, ...proxy.done })
+    throw new Error(`no ${what}: ${proxy.sockets()} sockets, ${place}, ${reader.last.join(' ')}`)
+  }
 }
 
 async function drain(

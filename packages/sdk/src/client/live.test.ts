@@ -242,6 +242,36 @@ describe('a live stream', () => {
     ])
   })
 
+  it('goes on with what still comes of a market that has closed, and resumes nothing of it', async () => {
+    const resumes: unknown[] = []
+    const { client } = await serve([
+      async (peer) => {
+        peer.send(welcome())
+        resumes.push((await peer.next('subscribe')).resume)
+        const gap = { venue: 'venueb', scope: 'instrument', key: 'M', reason: 'market_closed' }
+        peer.send(snapshot(3), { type: 'gap', gap }, update(4, 3, CHANGES), { type: 'gap', gap })
+        peer.socket.close()
+      },
+      async (peer) => {
+        peer.send(welcome())
+        resumes.push((await peer.next('subscribe')).resume)
+        peer.send(snapshot(9), update(10, 9, CHANGES))
+      },
+    ])
+    expect(await follow(client, isUpdate(10))).toEqual([
+      'welcome',
+      'snapshot 3',
+      'gap',
+      'update 4',
+      'gap',
+      'disconnected broken',
+      'welcome',
+      'snapshot 9',
+      'update 10',
+    ])
+    expect(resumes).toEqual([undefined, undefined])
+  })
+
   it('asks for a new book when changes of the old one are missing', async () => {
     const resumes: unknown[] = []
     const script: Script = async (peer) => {

@@ -156,7 +156,7 @@ async function* follow(
         break
       case 'gap': {
         const { venue, key, reason } = message.gap
-        if (key !== null && DONE_REASONS.has(reason)) sequences.forgetMarket(venue, key)
+        if (key !== null && DONE_REASONS.has(reason)) sequences.endMarket(venue, key)
         break
       }
       case 'error': {

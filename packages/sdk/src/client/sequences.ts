@@ -21,7 +21,9 @@ type Place = {
   readonly marketId: string
   readonly key: string
   readonly kind: 'book' | 'trade'
-  sequence: number
+  readonly sequence: number
+  /** True once its market has closed: a row that still comes must follow, but none is asked for. */
+  isOver: boolean
 }
 
 // A request has at most 64 KiB; the rest of it and the server's own reading need some room.
@@ -43,9 +45,10 @@ export class Sequences {
     const before = this.places.get(name)
     if (before !== undefined && sequence <= before.sequence) return 'old'
     this.places.delete(name)
-    this.places.set(name, { venue, marketId, key, kind, sequence })
+    this.places.set(name, { venue, marketId, key, kind, sequence, isOver: false })
     if (this.places.size > MOST_PLACES) this.places.delete(this.places.keys().next().value!)
     const last = before?.sequence ?? 0
+    if (before?.isOver === true && message.type === 'snapshot') return 'next'
     if (follows(message, before?.sequence)) return 'next'
     return { type: 'hole', venue, market_id: marketId, key, kind, after_sequence: last, sequence }
   }
@@ -55,11 +58,11 @@ export class Sequences {
     this.places.delete(nameOf(venue, key, 'book'))
   }
 
-  /** A market has closed: nothing more of it will come. */
-  forgetMarket(venue: VenueId, marketOrKey: string): void {
-    for (const [name, place] of this.places) {
+  /** A market has closed: little more of it will come, and nothing is resumed. */
+  endMarket(venue: VenueId, marketOrKey: string): void {
+    for (const place of this.places.values()) {
       if (place.venue === venue && (place.marketId === marketOrKey || place.key === marketOrKey)) {
-        this.places.delete(name)
+        place.isOver = true
       }
     }
   }
@@ -69,7 +72,7 @@ export class Sequences {
     const resume: Record<string, number> = {}
     let chars = 0
     for (const place of [...this.places.values()].reverse()) {
-      if (place.venue !== venue) continue
+      if (place.venue !== venue || place.isOver) continue
       if (marketId !== undefined && place.marketId !== marketId) continue
       const name = place.kind === 'trade' ? `${place.key}/trade` : place.key
       chars += name.length + String(place.sequence).length + 4

@@ -88,8 +88,16 @@ export class Hub<Style extends LiveStyle, Context> {
   enter(subscriber: Subscriber): void {
     this.subscribers.add(subscriber)
     this.checkTimer ??= setInterval(() => {
-      for (const one of this.subscribers) one.check(performance.now())
+      for (const one of this.subscribers) this.check(one)
     }, CHECK_MS)
+  }
+
+  // A queue that was emptied without a full socket is told by no event.
+  private check(subscriber: Subscriber): void {
+    subscriber.check(performance.now())
+    if (subscriber.drained()) {
+      this.recover(subscriber).catch((error: unknown) => this.options.onTrouble(error))
+    }
   }
 
   /** Takes a reader out. */
@@ -286,8 +294,19 @@ export class Hub<Style extends LiveStyle, Context> {
     this.isWatching = false
   }
 
+  // Whatever goes wrong, the next turn comes.
   private async tick(): Promise<boolean> {
-    let isWell = true
+    try {
+      await this.takeChanges()
+      this.handOver()
+      return true
+    } catch (error) {
+      this.options.onTrouble(error)
+      return false
+    }
+  }
+
+  private async takeChanges(): Promise<void> {
     try {
       const changes = await this.follower?.take()
       if (changes?.missed !== undefined && this.mustLook !== 'rebuilt') {
@@ -299,10 +318,13 @@ export class Hub<Style extends LiveStyle, Context> {
     } catch (error) {
       // What was named is not named again: the next turn looks at everything.
       this.mustLook ??= 'behind'
-      this.options.onTrouble(error)
-      isWell = false
+      throw error
+    } finally {
+      this.loaded.clear()
     }
-    this.loaded.clear()
+  }
+
+  private handOver(): void {
     const now = Date.now()
     for (const topic of this.topics.values()) {
       for (const channel of topic.books.values()) {
@@ -312,7 +334,6 @@ export class Hub<Style extends LiveStyle, Context> {
       }
     }
     this.flush()
-    return isWell
   }
 
   private async apply(changes: LiveChanges): Promise<void> {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { Hub } from './hub.ts'
+import type { LiveStyle } from './style.ts'
 import { Subscriber, type Sink } from './subscriber.ts'
 
 /** Keeps everything until it is read. */
@@ -33,6 +35,24 @@ function create(): { pipe: Pipe; subscriber: Subscriber; stalls: () => number } 
 }
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length)
+
+describe('a hub', () => {
+  it('lets rows come again where nothing waits any more and no event said so', async () => {
+    const { pipe, subscriber, stalls } = create()
+    const hub = new Hub<LiveStyle, unknown>({} as never)
+    hub.enter(subscriber)
+    let recovered = 0
+    subscriber.send(bytes(1))
+    // One that is larger than all that may wait, behind a word that no socket holds back.
+    expect(subscriber.offer(bytes(101), 1)).toBe(false)
+    subscriber.missed.set({ recover: () => recovered++ }, { last: 1, reason: 'slow_reader' })
+    subscriber.flush()
+    pipe.read()
+    await expect.poll(() => recovered).toBe(1)
+    expect([subscriber.lags, subscriber.missed.size, stalls()]).toEqual([false, 0, 0])
+    hub.leave(subscriber)
+  })
+})
 
 describe('a subscriber', () => {
   it('gets what was taken together, and counts it', () => {

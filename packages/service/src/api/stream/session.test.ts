@@ -269,6 +269,38 @@ describe('a connection', () => {
     expect(none.socket.readyState).not.toBe(none.socket.OPEN)
   })
 
+  it('that ends while it subscribes leaves no subscription behind', async () => {
+    const { store } = await start()
+    const reached = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const slow = new Proxy(store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        if (name !== 'follow') return value.bind(target) as unknown
+        return async () => {
+          reached.resolve()
+          await gate.promise
+          return target.follow()
+        }
+      },
+    })
+    const test = await start({ store: slow })
+    const client = await connected(test)
+    client.send(SUBSCRIBE)
+    await reached.promise
+    client.socket.terminate()
+    const pulse = () => test.server.stream.pulse()
+    await expect.poll(() => pulse().connections).toBe(0)
+    gate.resolve()
+    const next = await connected(test)
+    next.send(SUBSCRIBE)
+    await next.next('snapshots_done')
+    expect(pulse()).toMatchObject({ connections: 1, subscriptions: 1 })
+    next.socket.terminate()
+    await expect.poll(() => pulse()).toMatchObject({ connections: 0, subscriptions: 0 })
+  })
+
   it('is counted for its key', async () => {
     const test = await start()
     const made = test.access.keys.create({ plan: 'quant', name: 'counted' })

@@ -293,6 +293,7 @@ export class StreamSession {
     const most = terms.instruments - this.instruments
     const known = new Set([...order.resume.books.keys(), ...order.resume.trades.keys()])
     const { markets, instruments, wants } = await select(context, grant, selector, known, most)
+    if (this.isGone) return
     if (instruments.length > most) throw this.tooManyInstruments(grant)
     for (const instrument of instruments) {
       const other = this.findInstrument(instrumentName(instrument))
@@ -323,6 +324,11 @@ export class StreamSession {
     this.subscriptions.set(id, subscription)
     for (const instrument of instruments) subscription.pending.add(instrumentName(instrument))
     await hub.open(subscription)
+    if (this.subscriptions.get(id) !== subscription) {
+      // The peer has left meanwhile: nobody would end it later.
+      hub.end(subscription)
+      return
+    }
     this.say({
       type: 'subscribed',
       id,
