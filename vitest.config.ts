@@ -38,6 +38,8 @@ export default defineConfig({
           name: 'capture',
           include: [CAPTURE],
           maxWorkers: 3,
+          // Runs under faults have processes of their own and wait most of the time.
+          maxConcurrency: 6,
           experimental: NATIVE,
           // A machine that stands still for a second in the middle of a run gets a second chance.
           retry: 1,

@@ -17,7 +17,7 @@ import { listQuarantine } from './quarantine.ts'
 import { removeOlder } from './retention.ts'
 import { readSamples, readTrades } from './rows.ts'
 import { findState, readState, STATE } from './state.ts'
-import { listStreams, listUnbroken } from './streams.ts'
+import { listStreamsOf, listUnbroken } from './streams.ts'
 import { Verifier } from './verify.ts'
 import { View } from './view.ts'
 import { openWriterLock } from './writer-lock.ts'
@@ -172,9 +172,7 @@ function createStore(
     trades: (query) => read(() => readTrades(view, query)),
     samples: (query) => read(() => readSamples(view, query)),
     async *chunks(ref) {
-      const streams = await read(() =>
-        listStreams(database).filter(({ venue, key }) => venue === ref.venue && key === ref.key),
-      )
+      const streams = await read(() => listStreamsOf(database, ref))
       for (const { id } of streams) {
         // Each step looks anew: between two of them a part can be packed again, under any body number.
         for (let next = 1; ;) {

@@ -1,6 +1,7 @@
 import { ORIGINS, PriorbookError, type Instrument, type VenueId } from '@priorbook/sdk/domain'
 import { CHUNK_KINDS, NO_HASH, type ChunkKind } from '@priorbook/sdk/tape'
 import type { Column, Database, Row } from './database.ts'
+import type { InstrumentRef } from '../store.ts'
 import type { Maker } from './log.ts'
 import { checkRow, insertRow } from './row-sum.ts'
 
@@ -91,6 +92,17 @@ export function listStreams(database: Database, kind?: ChunkKind, venue?: VenueI
     .map(toStream)
     .filter((stream) => kind === undefined || stream.kind === kind)
     .filter((stream) => venue === undefined || stream.venue === venue)
+}
+
+/** The streams of one key in their newest generation, found by the index. */
+export function listStreamsOf(database: Database, ref: InstrumentRef): Stream[] {
+  const rows = database.all(
+    `${SELECT} WHERE venue = ? AND key = ? AND known_to IS NULL ORDER BY kind, metric`,
+    ref.venue,
+    ref.key,
+  )
+  // An index entry that points at the wrong row must not hand out another instrument's rows.
+  return rows.map(toStream).filter(({ venue, key }) => venue === ref.venue && key === ref.key)
 }
 
 /** The instruments of a venue whose books have no open gap; found by the indexes, few of very many. */
