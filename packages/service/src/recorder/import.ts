@@ -68,7 +68,7 @@ class ImportRun {
   private readonly read = new Map<RecordingFile, number>()
   private readonly stored = new Map<string, number>()
   private pending = 0
-  private places = new Map<number, RecordedLine>()
+  private readonly places = new LinePlaces()
   private earlier: Set<string> | undefined
   private lines = 0
   private skipped = 0
@@ -173,7 +173,7 @@ class ImportRun {
   private journal(line: RecordedLine, parsed?: Record<string, unknown>): Promise<void> | undefined {
     const { received, bytes } = line
     const number = this.writer.append(received, 'message', bytes)
-    this.places.set(number, line)
+    this.places.add(number, line)
     this.pending++
     return this.applier.take({ number, received, kind: 'message', slot: 0, bytes, parsed })
   }
@@ -192,12 +192,11 @@ class ImportRun {
     const batch = this.applier.drain({ origin: 'import', recorder: RECORDER })
     if (batch === undefined) return
     for (const { journal, code, detail } of batch.quarantine ?? []) {
-      const line = this.places.get(journal)
-      this.problem(line === undefined ? `record ${journal}` : placeOf(line), code, detail)
+      this.problem(this.places.find(journal) ?? `record ${journal}`, code, detail)
     }
     await this.options.store.append(batch)
     this.pending = 0
-    this.places = new Map()
+    this.places.clear()
     let done = 0
     for (const bytes of this.read.values()) done += bytes
     const total = this.options.files.reduce((sum, file) => sum + file.bytes, 0)
@@ -234,8 +233,37 @@ class ImportRun {
   }
 }
 
-function placeOf({ file, line }: RecordedLine): string {
+type LinePlace = Pick<RecordedLine, 'file' | 'line'>
+
+function placeOf({ file, line }: LinePlace): string {
   return `${file.path}:${line}`
+}
+
+/**
+ * Where the records of a batch stand in their files. Kept as three lists: the lines themselves, held
+ * until the end of a batch, would be moved by the collector again and again.
+ */
+class LinePlaces {
+  private readonly numbers: number[] = []
+  private readonly files: RecordingFile[] = []
+  private readonly lines: number[] = []
+
+  add(number: number, { file, line }: LinePlace): void {
+    this.numbers.push(number)
+    this.files.push(file)
+    this.lines.push(line)
+  }
+
+  find(number: number): string | undefined {
+    const at = this.numbers.indexOf(number)
+    return at === -1 ? undefined : placeOf({ file: this.files[at]!, line: this.lines[at]! })
+  }
+
+  clear(): void {
+    this.numbers.length = 0
+    this.files.length = 0
+    this.lines.length = 0
+  }
 }
 
 function tickerOf(message: Record<string, unknown>): string | undefined {
