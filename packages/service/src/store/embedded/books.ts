@@ -13,10 +13,17 @@ import type { View } from './view.ts'
 // Books of recently asked instruments, kept up to date row by row for `latest`.
 const KEPT_BOOKS = 4096
 
+type KeptBook = {
+  readonly ladder: Ladder
+  ordinal: number
+  /** The row that was asked for last, where it lies in a chunk: nothing is decoded for it again. */
+  newest: { readonly run: BookRun; readonly version: number } | undefined
+}
+
 /** Reads observations of one instrument out of chunks and tail. */
 export class BookReader {
   private readonly view: View
-  private readonly kept = new Map<number, { ladder: Ladder; ordinal: number }>()
+  private readonly kept = new Map<number, KeptBook>()
   private readonly keptGaps = new Map<number, { stamp: string; gaps: readonly Gap[] }>()
 
   constructor(view: View) {
@@ -41,11 +48,16 @@ export class BookReader {
     if (this.view.damagedLog !== undefined) throw this.view.damagedLog.error
     const last = this.view.lastOrdinal(stream)
     if (last <= stream.removed) return undefined
+    const known = this.kept.get(stream.id)?.newest
+    if (known?.run.firstSequence === last && known.version === stream.version) return known.run
     const stretch = this.stretchAt(stream, last, true)
     const row = last - stretch.first
-    const book = this.bookAt(stream, stretch, last)
-    const columns = toSingleRow(book, stretch.columns, row)
-    return { columns, firstSequence: last, from: 0, to: 1 }
+    const kept = this.bookAt(stream, stretch, last)
+    const columns = toSingleRow(kept.ladder, stretch.columns, row)
+    const run = { columns, firstSequence: last, from: 0, to: 1 }
+    // Rows of the tail are at hand, and can be derived again when the log is mended.
+    kept.newest = stretch.chunk === undefined ? undefined : { run, version: stream.version }
+    return run
   }
 
   /** The last observation at or before a time, unless the time lies in a gap. */
@@ -271,7 +283,7 @@ export class BookReader {
     return gaps
   }
 
-  private bookAt(stream: Stream, stretch: Stretch, last: number): Ladder {
+  private bookAt(stream: Stream, stretch: Stretch, last: number): KeptBook {
     let kept = this.kept.get(stream.id)
     // A reader's log can be cut behind it when the writer mends damage.
     const reachable =
@@ -279,7 +291,7 @@ export class BookReader {
     if (kept === undefined || !reachable || kept.ladder.decimals < stretch.columns.priceDecimals) {
       const ladder = new Ladder()
       loadBase(ladder, stretch.columns)
-      kept = { ladder, ordinal: stretch.first - 1 }
+      kept = { ladder, ordinal: stretch.first - 1, newest: undefined }
     }
     this.kept.delete(stream.id)
     this.kept.set(stream.id, kept)
@@ -293,7 +305,7 @@ export class BookReader {
       applyRows(kept.ladder, stretch.columns, 0, last - stretch.first + 1)
     }
     kept.ordinal = last
-    return kept.ladder
+    return kept
   }
 }
 
