@@ -10,7 +10,7 @@ import { countOf, createEmulatedHome, type EmulatedHome } from './emulated-home.
 import { until as untilThere, type RecorderProcess } from './recorder-process.ts'
 import { createSeenRows } from './seen-rows.ts'
 
-const CYCLES = countOf(50, 3)
+const CYCLES = countOf(50, 2)
 // About 2,000 messages a second over three venues.
 const RATES = { changes: 100, trades: 2, pauses: 0 }
 const STARTED_MS = 30_000

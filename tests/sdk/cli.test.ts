@@ -64,10 +64,10 @@ async function run(args: readonly string[], { env }: RunOptions = {}): Promise<R
 
 /** Runs the program itself; `stopAfter` so many characters it is interrupted. */
 function spawnProgram(args: readonly string[], stopAfter = Infinity): Promise<Ran> {
-  const { PATH = '' } = process.env
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: folder,
-    env: { PATH, PRIORBOOK_URL: proxy.url, PRIORBOOK_KEY: key },
+    env: { PATH, NODE_COMPILE_CACHE, PRIORBOOK_URL: proxy.url, PRIORBOOK_KEY: key },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let out = ''

@@ -20,7 +20,8 @@ let server: ApiServer
 let env: Record<string, string>
 
 beforeAll(async () => {
-  run = await start({ seed: 3, speed: 4 })
+  // The examples watch one market until something happens in it: none pauses, few close meanwhile.
+  run = await start({ seed: 3, rates: { changes: 20, trades: 1.2, pauses: 0 } })
   const home = join(dirname(run.data.tape), 'access')
   mkdirSync(home)
   access = openAccess(home)
@@ -33,7 +34,8 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'bin'))
   symlinkSync(join(root, 'packages/sdk/bin/priorbook.mjs'), join(folder, 'bin/priorbook'))
   const PATH = [join(folder, 'bin'), dirname(process.execPath), process.env['PATH']].join(delimiter)
-  env = { PATH, PRIORBOOK_URL: url, PRIORBOOK_KEY: key }
+  const { NODE_COMPILE_CACHE = '' } = process.env
+  env = { PATH, NODE_COMPILE_CACHE, PRIORBOOK_URL: url, PRIORBOOK_KEY: key }
   // Books of every venue, a few trades.
   while (!(await hasEnough(run.store))) await pause(100)
 }, 180_000)
@@ -88,7 +90,7 @@ describe('the docs of the SDK', () => {
     // Each of them prints something.
     expect(shown.filter((text) => text.trim() === '')).toEqual([])
     expect(out).toContain('unknown_market 404 market_ticker')
-  }, 300_000)
+  }, 120_000)
 
   it('list every error of the client', () => {
     const rows = readFileSync(join(root, 'docs/sdk.md'), 'utf8').matchAll(
@@ -113,7 +115,7 @@ describe('the docs of the command line', () => {
     expect(out).not.toContain('BAD')
     expect(readFileSync(join(place, 'rows.ndjson'), 'utf8')).toContain('"finished"')
     expect(readFileSync(join(place, 'events.ndjson'), 'utf8')).toContain('"type":"book"')
-  }, 300_000)
+  }, 90_000)
 
   it('have a heading for every command and a row for every exit status', () => {
     const text = readFileSync(join(root, 'docs/cli.md'), 'utf8')

@@ -118,7 +118,7 @@ export function readStateTests(
 
   test('any page is what the model says, ties and bounds included', async () => {
     expect.hasAssertions()
-    for (let index = 0; index < (FULL ? 2000 : 60); index++) {
+    for (let index = 0; index < (FULL ? 2000 : 40); index++) {
       const ref = pick(INSTRUMENTS)
       const [a, b] = [anyTime(ref), anyTime(ref)]
       const limit = pick([1, 2, 3, 7, 99, 100, 1000])
@@ -222,7 +222,7 @@ export function readStateTests(
   test('interval sampling: the last row of each bucket, what it counts, and where it is cut', async () => {
     expect.hasAssertions()
     const intervals = [1, 5, 10, 30, 60, 300, 900, 3600, 86_400].map((each) => each * 1_000_000)
-    for (let index = 0; index < (FULL ? 800 : 40); index++) {
+    for (let index = 0; index < (FULL ? 800 : 30); index++) {
       const ref = pick(INSTRUMENTS)
       const [a, b] = [anyTime(ref), anyTime(ref)]
       await expectBuckets(current(), model, ref, {

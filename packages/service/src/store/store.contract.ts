@@ -387,7 +387,7 @@ function interleavingTests(openStore: () => Promise<OpenedStore>): void {
       { minLength: 4, maxLength: 22 },
     )
     const property = fc.asyncProperty(fc.nat(1_000_000), steps, run)
-    await fc.assert(property, { seed: 81, numRuns: FULL ? 250 : 15, endOnFailure: !FULL })
+    await fc.assert(property, { seed: 81, numRuns: FULL ? 250 : 10, endOnFailure: !FULL })
   })
 
   const run = async (seed: number, steps: readonly Step[]): Promise<void> => {
