@@ -294,16 +294,18 @@ export class Hub<Style extends LiveStyle, Context> {
     this.isWatching = false
   }
 
-  // Whatever goes wrong, the next turn comes.
+  // Whatever goes wrong, what was written leaves and the next turn comes.
   private async tick(): Promise<boolean> {
-    try {
-      await this.takeChanges()
-      this.handOver()
-      return true
-    } catch (error) {
-      this.options.onTrouble(error)
-      return false
+    let isWell = true
+    for (const step of [() => this.takeChanges(), async () => this.handOver()]) {
+      try {
+        await step()
+      } catch (error) {
+        this.options.onTrouble(error)
+        isWell = false
+      }
     }
+    return isWell
   }
 
   private async takeChanges(): Promise<void> {
