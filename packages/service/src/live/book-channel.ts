@@ -86,6 +86,7 @@ export class BookChannel<Style extends LiveStyle, Context> implements Missable {
 
   /** Adds a member who has a row, but must begin anew. */
   rejoin(member: Subscription<Style, Context>, after: number, reason: LeftOut): void {
+    this.settle()
     this.members.add(member)
     this.recover(member.subscriber, { last: after, reason })
   }

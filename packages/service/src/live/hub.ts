@@ -92,10 +92,11 @@ export class Hub<Style extends LiveStyle, Context> {
     }, CHECK_MS)
   }
 
-  // A queue that was emptied without a full socket is told by no event.
+  // A queue that was emptied without a full socket is told by no event, and a recovery may have failed.
   private check(subscriber: Subscriber): void {
     subscriber.check(performance.now())
-    if (subscriber.drained()) {
+    const isBehind = subscriber.missed.size > 0 && !subscriber.lags && !subscriber.isClosed
+    if (subscriber.drained() || isBehind) {
       this.recover(subscriber).catch((error: unknown) => this.options.onTrouble(error))
     }
   }
@@ -228,8 +229,9 @@ export class Hub<Style extends LiveStyle, Context> {
         let count = 0
         for (const [channel, missed] of subscriber.missed) {
           if (count++ === SLICE || subscriber.lags) break
-          subscriber.missed.delete(channel)
+          // What waits in the channel lies before the reader's new beginning: it still misses that.
           channel.recover(subscriber, missed)
+          subscriber.missed.delete(channel)
         }
       })
       await subscriber.room()
@@ -251,9 +253,20 @@ export class Hub<Style extends LiveStyle, Context> {
     this.drop(topic)
   }
 
+  /** Keeps a topic while somebody is brought to it: the event loop may turn, and its last reader leave. */
+  async hold<T>(topic: Topic<Style, Context>, work: () => Promise<T>): Promise<T> {
+    topic.holds++
+    try {
+      return await work()
+    } finally {
+      topic.holds--
+      this.drop(topic)
+    }
+  }
+
   /** Forgets a topic that nobody reads. */
   drop(topic: Topic<Style, Context>): void {
-    if (topic.subscriptions.size > 0) return
+    if (topic.subscriptions.size > 0 || topic.holds > 0) return
     const { venue, market, key } = topic.instrument
     this.topics.delete(instrumentName(topic.instrument))
     this.gaps.forget(venue, key)
@@ -285,13 +298,16 @@ export class Hub<Style extends LiveStyle, Context> {
   private async watch(): Promise<void> {
     if (this.isWatching) return
     this.isWatching = true
-    while (this.subscriptions.size > 0 && !this.isClosed) {
-      const started = performance.now()
-      const isWell = await this.turns.take(() => this.tick())
-      const pauseMs = isWell ? TICK_MS - (performance.now() - started) : TROUBLE_MS
-      await new Promise((resolve) => setTimeout(resolve, Math.max(1, pauseMs)))
+    try {
+      while (this.subscriptions.size > 0 && !this.isClosed) {
+        const started = performance.now()
+        const isWell = await this.turns.take(() => this.tick())
+        const pauseMs = isWell ? TICK_MS - (performance.now() - started) : TROUBLE_MS
+        await new Promise((resolve) => setTimeout(resolve, Math.max(1, pauseMs)))
+      }
+    } finally {
+      this.isWatching = false
     }
-    this.isWatching = false
   }
 
   // Whatever goes wrong, what was written leaves and the next turn comes.
@@ -411,16 +427,23 @@ export class Hub<Style extends LiveStyle, Context> {
         if (this.gaps.take(gap)) this.tellGap(gap)
       }
     }
+    // One that cannot be read does not keep the others waiting; it is tried again.
+    const failures: unknown[] = []
     for (const topic of this.topics.values()) {
       const { venue, key } = topic.instrument
-      if (why === 'rebuilt') await this.reload(topic)
-      const gaps = await this.source.gaps({ venue, key, start: since })
-      await this.pump(
-        topic,
-        gaps.filter((gap) => this.gaps.take(gap)),
-      )
+      try {
+        if (why === 'rebuilt') await this.reload(topic)
+        const gaps = await this.source.gaps({ venue, key, start: since })
+        await this.pump(
+          topic,
+          gaps.filter((gap) => this.gaps.take(gap)),
+        )
+      } catch (error) {
+        failures.push(error)
+      }
       await this.rest(breath)
     }
+    if (failures.length > 0) throw failures[0]
   }
 
   private async reload(topic: Topic<Style, Context>): Promise<void> {

@@ -230,15 +230,13 @@ class CatchUp<Style extends LiveStyle, Context> {
     const { hub, subscription, instrument } = this
     return hub.turns.take(async () => {
       const topic = await hub.topicOf(instrument)
-      await hub.pump(topic)
-      if (topic.cursor.sequence !== this.has) {
-        hub.drop(topic)
-        return false
-      }
-      const entered = await enter(hub, subscription, instrument)
-      if (entered === undefined) return true
-      await this.finish(topic, undefined)
-      return true
+      return hub.hold(topic, async () => {
+        await hub.pump(topic)
+        if (topic.cursor.sequence !== this.has) return false
+        if ((await enter(hub, subscription, instrument)) === undefined) return true
+        await this.finish(topic, undefined)
+        return true
+      })
     })
   }
 
@@ -246,8 +244,10 @@ class CatchUp<Style extends LiveStyle, Context> {
     const { hub, subscription, instrument } = this
     const topic = await enter(hub, subscription, instrument)
     if (topic === undefined) return
-    await hub.pump(topic)
-    await this.finish(topic, refusal)
+    await hub.hold(topic, async () => {
+      await hub.pump(topic)
+      if (hub.has(subscription)) await this.finish(topic, refusal)
+    })
   }
 
   // Gaps that came while rows were sent are told in the turn in which the reader joins.

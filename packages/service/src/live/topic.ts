@@ -15,6 +15,8 @@ export class Topic<Style extends LiveStyle, Context> {
   readonly books = new Map<string, BookChannel<Style, Context>>()
   readonly trades = new Map<string, TradeChannel<Style, Context>>()
   readonly subscriptions = new Set<Subscription<Style, Context>>()
+  /** How many are about to join: it is not forgotten meanwhile, whoever leaves. */
+  holds = 0
 
   constructor(instrument: Instrument, context: Context) {
     this.instrument = instrument

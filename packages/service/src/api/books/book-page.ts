@@ -139,7 +139,7 @@ export async function answerPage(
   return {
     kind: 'data',
     rows: page,
-    madeOf: isFinal ? madeOf(rows.parts) : undefined,
+    madeOf: isFinal ? madeOf(rows.parts, target) : undefined,
     count: rows.count,
     meta,
     ...next,
@@ -204,9 +204,16 @@ function addToReceipt(
   walk.receipt.addGaps(gaps.length)
 }
 
-// The chunks that rows come from and their places in them; undefined where some are in none.
-function madeOf(parts: readonly PagePart[]): string | undefined {
-  let text = ''
+// Rises when the same rows are written differently.
+const RENDERING = 1
+
+// The chunks that rows come from, their places in them and whose they are; undefined where some rows are
+// in no chunk.
+function madeOf(
+  parts: readonly PagePart[],
+  { instruments }: Pick<BookTarget, 'instruments'>,
+): string | undefined {
+  let text = `${RENDERING} ${JSON.stringify(instruments)} `
   for (const part of parts) {
     if ('row' in part || part.chunk === undefined) return undefined
     text += `${part.chunk}:${part.firstSequence}:${part.from}:${part.to} `

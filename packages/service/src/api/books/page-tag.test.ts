@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { MarketRecord } from '@priorbook/sdk/domain'
+import type { MarketRecord, Micros } from '@priorbook/sdk/domain'
 import type { Observation } from '@priorbook/sdk/tape'
 import type { AppendBatch } from '../../store/store.ts'
 import { createTestServer } from '../server.testing.ts'
@@ -36,6 +36,40 @@ describe('the entity tag of a final page', () => {
     const more: Partial<MarketRecord>[] = [{ eventTicker: 'KXBTC-OTHER' }, { title: 'Another?' }]
     for (const fields of more) tags.add((await readPage(rename(batches, fields))).tag)
     expect(tags.size).toBe(3)
+  })
+
+  it('differs by what the market is called later', async () => {
+    const { store, ask, keyOf } = await createTestServer()
+    await Promise.all(batches.map((batch) => store.append(batch)))
+    await store.seal()
+    const key = keyOf('unlimited')
+    const seen = await readSeen(store, 'venuec')
+    const urls = Array.from({ length: 12 }, (_, index) => {
+      const [start, end] = [seen[index * 5]!.received, seen[index * 5 + 40]!.received]
+      return `${PATHS.venuec}/snapshots?limit=1000&start_time=${start}&end_time=${end}`
+    })
+    const askAll = () => Promise.all(urls.map((url) => ask(url, { key })))
+    const before = await askAll()
+    const { record } = (await store.market('venuec', '0xc0ffee'))!
+    const outcomes = record.outcomes.map((one) =>
+      one.index === 1 ? { ...one, label: 'Down' } : one,
+    )
+    const last = batches.findLast(({ venue }) => venue === 'venuec')!
+    const received = (seen.at(-1)!.received + 1_000_000) as Micros
+    const journal = last.position + 1
+    await store.append({
+      venue: 'venuec',
+      position: journal,
+      origin: last.origin,
+      recorder: last.recorder,
+      normalizer: last.normalizer,
+      revisions: [{ kind: 'market', received, journal, record: { ...record, outcomes } }],
+    })
+    const after = await askAll()
+    for (const [index, { text, headers }] of after.entries()) {
+      expect(text).not.toBe(before[index]!.text)
+      expect(headers['etag']).not.toBe(before[index]!.headers['etag'])
+    }
   })
 
   it('is there before the rows are sealed', async () => {

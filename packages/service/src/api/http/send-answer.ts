@@ -130,16 +130,10 @@ async function sendStream(
   }
 }
 
-// The beginning of the first row, what the rows are made of, and the envelope after them: a fiftieth of
-// a page of books.
+// What the rows are made of, and the envelope after them: a fiftieth of a page of books.
 function proofOf(bytes: Uint8Array, rowsEnd: number, madeOf: string): Uint8Array {
-  const { byteOffset } = bytes
-  const first = bytes.subarray(0, Math.min(FIRST_BYTES, rowsEnd - byteOffset))
-  return Buffer.concat([first, Buffer.from(madeOf), bytes.subarray(rowsEnd - byteOffset)])
+  return Buffer.concat([Buffer.from(madeOf), bytes.subarray(rowsEnd - bytes.byteOffset)])
 }
-
-// More than the ids that a row begins with.
-const FIRST_BYTES = 1024
 
 // Parquet and the tape are compressed inside.
 function isPacked(contentType: string): boolean {

@@ -83,8 +83,8 @@ export type Answer =
        */
       readonly rows?: PageBuffer
       /**
-       * What the rows are made of, where hashes prove it: in the entity tag it stands for their text but
-       * for the beginning of the first, which says whose rows they are.
+       * What the rows are made of and whose they are, where hashes prove it: in the entity tag it stands
+       * for their text.
        */
       readonly madeOf?: string | undefined
       /** True when `rows` is one JSON object and `data` is it, not a list of it. */

@@ -208,7 +208,9 @@ export class StreamSession {
       return
     }
     // One after the other: what was asked first is done first.
-    this.work = this.work.then(() => this.handle(bytes, isBinary))
+    this.work = this.work
+      .then(() => this.handle(bytes, isBinary))
+      .catch((error: unknown) => this.trouble(error))
   }
 
   private async handle(bytes: Buffer, isBinary: boolean): Promise<void> {
@@ -323,7 +325,13 @@ export class StreamSession {
     }
     this.subscriptions.set(id, subscription)
     for (const instrument of instruments) subscription.pending.add(instrumentName(instrument))
-    await hub.open(subscription)
+    try {
+      await hub.open(subscription)
+    } catch (error) {
+      this.subscriptions.delete(id)
+      hub.end(subscription)
+      throw error
+    }
     if (this.subscriptions.get(id) !== subscription) {
       // The peer has left meanwhile: nobody would end it later.
       hub.end(subscription)
