@@ -23,9 +23,16 @@ let server: ApiServer
 let proxy: FaultProxy
 let client: PriorbookClient
 let reader: Reader
+/** What went wrong at the server or ended the stream, to be told where nothing comes any more. */
+const trouble: string[] = []
 
 async function serve(): Promise<string> {
-  server = await createApiServer({ store: run.store, access })
+  const note = (fields: object, message: string): void => {
+    trouble.push(`${message} ${JSON.stringify(fields)}`)
+  }
+  const silent = (): void => undefined
+  const log = { info: silent, warn: note, error: note }
+  server = await createApiServer({ store: run.store, access, log })
   return (await server.listen({ host: '127.0.0.1', port: 0 })).url
 }
 
@@ -106,6 +113,7 @@ describe('a live stream through cuts and a restart', () => {
       const options = { signal: stop.signal, retry: { baseDelayMs: 5, maxDelayMs: 50 } }
       for await (const message of client.live(subscriptions, options)) reader.take(message)
     })()
+    following.catch((error: unknown) => trouble.push(String(error)))
     try {
       for (let cut = 0; cut < CUTS; cut++) {
         const rows = reader.rows
@@ -188,7 +196,8 @@ async function until(isDone: () => boolean, what: string): Promise<void> {
     if (performance.now() - begin < PATIENCE_MS) continue
     const { connections, subscriptions, instruments } = server.stream.pulse()
     const place = JSON.stringify({ connections, subscriptions, instruments, ...proxy.done })
-    throw new Error(`no ${what}: ${proxy.sockets()} sockets, ${place}, ${reader.last.join(' ')}`)
+    const words = [...reader.last, ...trouble].join(' ')
+    throw new Error(`no ${what}: ${proxy.sockets()} sockets, ${place}, ${words}`)
   }
 }
 

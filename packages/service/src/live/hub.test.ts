@@ -1,0 +1,167 @@
+import type { Instrument } from '@priorbook/sdk/domain'
+import { BookColumns, type BookRun } from '@priorbook/sdk/tape'
+import { describe, expect, it } from 'vitest'
+import { BookChannel } from './book-channel.ts'
+import { Hub } from './hub.ts'
+import { joinAll } from './join.ts'
+import type { LiveSource } from './source.ts'
+import type { LiveStyle, LiveText } from './style.ts'
+import { Subscriber, type Sink } from './subscriber.ts'
+import type { Subscription } from './subscription.ts'
+import type { Topic } from './topic.ts'
+
+const INSTRUMENT: Instrument = { venue: 'venueb', market: 'M', key: 'M' }
+const NAME = 'venueb:M'
+
+/** A store of one instrument that grows when it is told to. */
+class GrowingSource {
+  readonly columns = new BookColumns(2)
+  last = 0
+  /** How long a page takes, in which nothing else happens. */
+  busyMs = 0
+  private isChanged = false
+
+  grow(rows: number, isTold = true): void {
+    for (let row = 0; row < rows; row++) {
+      const number = ++this.last
+      const flags = number === 1 ? 1 : 0
+      const head = {
+        received: number,
+        source: number,
+        venueSeq: number,
+        channel: 0,
+        journal: number,
+      }
+      this.columns.push({ ...head, flags }, [100], [100 + number])
+    }
+    if (isTold) this.isChanged = true
+  }
+
+  toSource(): LiveSource {
+    const take = async (): Promise<unknown> => {
+      if (!this.isChanged) return undefined
+      this.isChanged = false
+      return { books: [INSTRUMENT], trades: [], markets: [], gaps: [] }
+    }
+    const run = (from: number, to: number): BookRun => ({
+      columns: this.columns,
+      firstSequence: 1,
+      from,
+      to,
+    })
+    return {
+      follow: async () => ({ take, close: () => undefined }),
+      instrument: async () => ({ firstSequence: 1, lastSequence: this.last, firstReceived: 1 }),
+      latest: async () => run(this.last - 1, this.last),
+      books: async ({ after, limit }: { after: number; limit: number }) => {
+        const until = performance.now() + this.busyMs
+        while (performance.now() < until);
+        const to = Math.min(this.last, after + limit)
+        return { runs: to > after ? [run(after, to)] : [], hasMore: to < this.last, corrupt: [] }
+      },
+      trades: async () => ({ rows: {}, ordinals: [], hasMore: false }),
+      gaps: async () => [],
+      market: async () => ({ record: { status: 'open' }, knownAt: 0, revision: 1 }),
+      revisions: async () => [],
+    } as unknown as LiveSource
+  }
+}
+
+const word = (text: string): Uint8Array => Buffer.from(`${text} `)
+const TEXT = {
+  snapshot: (_c: unknown, _s: unknown, _w: unknown, sequence: number) =>
+    word(`snapshot-${sequence}`),
+  update: (_c: unknown, _s: unknown, _w: unknown, sequence: number) => word(`update-${sequence}`),
+  resync: (_c: unknown, last: number) => word(`resync-${last}`),
+} as unknown as LiveText<LiveStyle, unknown>
+
+function createReader(): { readonly subscriber: Subscriber; readonly words: string[] } {
+  const words: string[] = []
+  const sink: Sink = {
+    write: (bytes) => void words.push(...Buffer.from(bytes).toString().trim().split(' ')),
+    cork: () => undefined,
+    uncork: () => undefined,
+    buffered: 0,
+    left: 0,
+  }
+  return { subscriber: new Subscriber(sink, () => undefined), words }
+}
+
+function subscribe(subscriber: Subscriber, style: LiveStyle): Subscription<LiveStyle, unknown> {
+  return {
+    subscriber,
+    style,
+    datasets: new Set(['books']),
+    since: 0,
+    wants: () => true,
+    admits: () => true,
+    pending: new Set(),
+    topics: new Set(),
+  }
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+describe('a hub', () => {
+  it('keeps what a reader is brought to, though its last other reader leaves meanwhile', async () => {
+    const store = new GrowingSource()
+    store.grow(10, false)
+    const hub = new Hub<LiveStyle, unknown>({
+      source: store.toSource(),
+      text: TEXT,
+      contextOf: () => ({}),
+      now: () => 1,
+      onTrouble: (error) => expect.unreachable(String(error)),
+    })
+    const [old, fresh] = [createReader(), createReader()]
+    hub.enter(old.subscriber)
+    hub.enter(fresh.subscriber)
+    const first = subscribe(old.subscriber, { name: 'x', mode: 'changes', conflateMs: 0 })
+    const second = subscribe(fresh.subscriber, { name: 'y', mode: 'full', conflateMs: 10 })
+    await hub.open(first)
+    const none = { books: new Map(), trades: new Map(), budget: 1e6 }
+    await joinAll(hub, first, [INSTRUMENT], none)
+    store.grow(1)
+    await pause(30)
+    await hub.open(second)
+    second.pending.add(NAME)
+    store.grow(1)
+    await pause(30)
+    // Rows of several pages pile up: bringing the reader there lets the event loop turn.
+    store.busyMs = 6
+    store.grow(700, false)
+    const pump = hub.pump.bind(hub)
+    hub.pump = async (topic: Topic<LiveStyle, unknown>, gaps) => {
+      if (hub.has(first)) setImmediate(() => hub.end(first))
+      return pump(topic, gaps)
+    }
+    await joinAll(hub, second, [INSTRUMENT], { ...none, books: new Map([['M', 12]]) })
+    store.busyMs = 0
+    expect([hub.has(first), second.topics.has(hub.topics.get(NAME)!)]).toEqual([false, true])
+    store.grow(1)
+    await expect.poll(() => fresh.words.at(-1)).toBe(`update-${store.last}`)
+    hub.end(second)
+    expect(hub.topics.size).toBe(0)
+    hub.leave(old.subscriber)
+    hub.leave(fresh.subscriber)
+  })
+
+  it('begins anew for a reader who missed rows before it sends those that wait', async () => {
+    const { subscriber, words } = createReader()
+    const hub = new Hub<LiveStyle, unknown>({} as never)
+    const cursor = { sequence: 5, whole: () => ({}) }
+    const topic = { context: {}, cursor } as unknown as Topic<LiveStyle, unknown>
+    const style: LiveStyle = { name: 'x', mode: 'full', conflateMs: 1000 }
+    const channel = new BookChannel<LiveStyle, unknown>(topic, style, TEXT)
+    channel.members.add(subscribe(subscriber, style))
+    subscriber.missed.set(channel, { last: 5, reason: 'slow_reader' })
+    for (const sequence of [8, 9]) {
+      cursor.sequence = sequence
+      channel.take({} as never, () => ({}) as never)
+      if (sequence === 8) channel.settle()
+    }
+    await hub.recover(subscriber)
+    expect(words).toEqual(['resync-5', 'snapshot-9'])
+    expect(subscriber.missed.size).toBe(0)
+  })
+})
