@@ -14,12 +14,12 @@ import { until } from './recorder-process.ts'
 
 const MARKETS = 400
 const HOUR_MS = 3_600_000
-const LONGEST_MS = countOf(130_000, 80_000)
-// A round must not end in the middle of the count: of these speeds one has none that does.
-const SPEED = [10, 9.5, 10.5, 9, 11].find((speed) => {
-  const roundMs = HOUR_MS / speed
-  return roundMs - (Date.now() % roundMs) > LONGEST_MS
-})!
+// A round must not end in the middle of the count: the speed is taken whose round lasts longest from now.
+// Round numbers would all end theirs together at full hours.
+const leftMs = (speed: number): number => HOUR_MS / speed - (Date.now() % (HOUR_MS / speed))
+const SPEED = [10, 9.37, 10.71, 9.13, 11.03, 9.71, 10.37].reduce((best, speed) =>
+  leftMs(speed) > leftMs(best) ? speed : best,
+)
 /** Polls of the busiest tenth for one of the quietest. */
 const LEAST_RATIO = 5
 // Every market is polled at least once in two minutes of its own time: that is how the count is fair,
