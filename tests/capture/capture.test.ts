@@ -3,8 +3,8 @@ import { compareWithJournal } from '../../packages/service/src/recorder/rebuild.
 import { check, type Verdict } from './checker.ts'
 import { pause, start, type Running } from './harness.ts'
 
-// Long enough for rounds of 15 s to close and resolve, wherever the clock stands at the start.
 const FULL = process.env['PRIORBOOK_FULL'] === '1'
+// Long enough for rounds of 15 s to close and resolve, wherever the clock stands at the start.
 const SECONDS = FULL ? 60 : 26
 // Fewer changes of each book in short runs; everything else happens as often.
 const RATES = FULL ? {} : { changes: 1 }

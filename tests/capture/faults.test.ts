@@ -78,7 +78,7 @@ describe('faults', () => {
       })
       expect(differences).toEqual([])
       expect(verdict.complaints).toEqual([])
-      expect(verdict.rows).toBeGreaterThan(200)
+      expect(verdict.rows).toBeGreaterThan(300)
       const allowed = [...kinds.flatMap((kind) => REASONS[kind]), ...LIFE]
       const found = Object.keys(verdict.gaps)
       expect(found.filter((reason) => !allowed.includes(reason))).toEqual([])

@@ -1,7 +1,7 @@
 import { ORIGINS, PriorbookError, type Instrument, type VenueId } from '@priorbook/sdk/domain'
 import { CHUNK_KINDS, NO_HASH, type ChunkKind } from '@priorbook/sdk/tape'
-import type { Column, Database, Row } from './database.ts'
 import type { InstrumentRef } from '../store.ts'
+import type { Column, Database, Row } from './database.ts'
 import type { Maker } from './log.ts'
 import { checkRow, insertRow } from './row-sum.ts'
 
