@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
+import { WINDOW_MS } from '../../packages/emulator/src/world/families.ts'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
 import { marketPath } from '../../packages/service/src/api/kit/market-path.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
@@ -12,6 +13,7 @@ import {
   openEmbeddedStore,
   type EmbeddedStore,
 } from '../../packages/service/src/store/embedded/open.ts'
+import { calmSpeed } from '../capture/calm-speed.ts'
 import { pause, start } from '../capture/harness.ts'
 
 /** The sentence on every answer from emulated data. */
@@ -76,7 +78,8 @@ type Kept = {
   readonly destroy: () => Promise<void>
 }
 
-const SHARED = { ms: 2000, speed: 30 }
+const SHARED_MS = 2000
+const SHARED_SPEED = 30
 
 /** Records the three emulated venues at least so long, stops, and serves what was kept. */
 export async function openEmulatedApi(options: RecordOptions): Promise<EmulatedApi> {
@@ -91,12 +94,12 @@ export async function openSharedApi(
   until: (store: EmbeddedStore) => Promise<boolean> = async () => true,
 ): Promise<EmulatedApi> {
   const shared = await makeOnce('emulated', async (folder) => {
-    const { store, data, destroy } = await record({ ...SHARED, until })
+    const { store, data, destroy } = await recordCalm(until)
     await store.close()
     cpSync(data.path, folder, { recursive: true })
     await destroy()
   })
-  if (shared === undefined) return openEmulatedApi({ ...SHARED, until })
+  if (shared === undefined) return serve(await recordCalm(until))
   const path = mkdtempSync(join(tmpdir(), 'priorbook-emulated-'))
   const data = toDataFolder(join(path, 'data'))
   cpSync(shared, data.path, { recursive: true })
@@ -107,7 +110,13 @@ export async function openSharedApi(
   }
   if (await until(store)) return serve({ store, data, destroy })
   await destroy()
-  return openEmulatedApi({ ...SHARED, until })
+  return serve(await recordCalm(until))
+}
+
+// Of markets that are open all the while: what closes, and what follows it, has tests of its own.
+function recordCalm(until: (store: EmbeddedStore) => Promise<boolean>): Promise<Kept> {
+  const speed = calmSpeed(SHARED_SPEED, Object.values(WINDOW_MS))
+  return record({ ms: SHARED_MS, speed, until })
 }
 
 async function record(options: RecordOptions): Promise<Kept> {

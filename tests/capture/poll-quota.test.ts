@@ -8,18 +8,15 @@ import type { EmulatedAddresses } from '../../packages/service/src/commands/emul
 import { loadConfig } from '../../packages/service/src/config/index.ts'
 import { openRecorder, type Recorder } from '../../packages/service/src/recorder/recorder.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import { calmSpeed } from './calm-speed.ts'
 import { countOf } from './emulated-home.ts'
 import { pause } from './harness.ts'
 import { until } from './recorder-process.ts'
 
 const MARKETS = 400
 const HOUR_MS = 3_600_000
-// A round must not end in the middle of the count: the speed is taken whose round lasts longest from now.
-// Round numbers would all end theirs together at full hours.
-const leftMs = (speed: number): number => HOUR_MS / speed - (Date.now() % (HOUR_MS / speed))
-const SPEED = [10, 9.37, 10.71, 9.13, 11.03, 9.71, 10.37].reduce((best, speed) =>
-  leftMs(speed) > leftMs(best) ? speed : best,
-)
+// A round must not end in the middle of the count.
+const SPEED = calmSpeed(10, [HOUR_MS])
 /** Polls of the busiest tenth for one of the quietest. */
 const LEAST_RATIO = 5
 // Every market is polled at least once in two minutes of its own time: that is how the count is fair,

@@ -250,10 +250,15 @@ describe('downloads', () => {
     const path = at(`${++attempt}-sound.ndjson`)
     await run(['download', market, '-o', path])
     const text = readFileSync(path, 'utf8').split('\n')
-    const rows = text.slice(0, -1).map((line) => JSON.parse(line) as { bids?: { price: number[] } })
-    const deep = rows.findIndex(({ bids }) => bids !== undefined && bids.price.length > 1)
-    rows[deep]!.bids!.price.reverse()
-    const bad = [...text.slice(0, deep), JSON.stringify(rows[deep])]
+    type Side = { price: number[] } | undefined
+    const isDeep = (side: Side): boolean => side !== undefined && side.price.length > 1
+    const rows = text
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as { bids?: Side; asks?: Side })
+      .map((row) => ({ row, deep: [row.bids, row.asks].find(isDeep) }))
+    const deep = rows.findIndex((one) => one.deep !== undefined)
+    rows[deep]!.deep!.price.reverse()
+    const bad = [...text.slice(0, deep), JSON.stringify(rows[deep]!.row)]
     writeFileSync(at('bad.ndjson'), bad.join('\n'))
     const { status, out } = await run(['verify', at('bad.ndjson')])
     expect([status, out]).toEqual([6, expect.stringMatching(/unordered_levels[\s\S]*/)])

@@ -25,6 +25,8 @@ let client: PriorbookClient
 let reader: Reader
 /** What went wrong at the server or ended the stream, to be told where nothing comes any more. */
 const trouble: string[] = []
+/** Why the stream was given up, if it was. */
+let refusal: unknown
 
 async function serve(): Promise<string> {
   const note = (fields: object, message: string): void => {
@@ -113,7 +115,8 @@ describe('a live stream through cuts and a restart', () => {
       const options = { signal: stop.signal, retry: { baseDelayMs: 5, maxDelayMs: 50 } }
       for await (const message of client.live(subscriptions, options)) reader.take(message)
     })()
-    following.catch((error: unknown) => trouble.push(String(error)))
+    refusal = undefined
+    following.catch((error: unknown) => (refusal = error))
     try {
       for (let cut = 0; cut < CUTS; cut++) {
         const rows = reader.rows
@@ -193,6 +196,7 @@ async function until(isDone: () => boolean, what: string): Promise<void> {
   const begin = performance.now()
   while (!isDone()) {
     await pause(20)
+    if (refusal !== undefined) throw refusal
     if (performance.now() - begin < PATIENCE_MS) continue
     const { connections, subscriptions, instruments } = server.stream.pulse()
     const place = JSON.stringify({ connections, subscriptions, instruments, ...proxy.done })

@@ -34,24 +34,30 @@ export async function findNamedMarket(
   }
 }
 
-/** The family that a selector names; throws `Problem` where the plan has it not, or nobody recorded it. */
-export async function findFamily(
-  context: ApiContext,
-  grant: Grant,
-  { venue, series, window, ...more }: FamilyNames,
-): Promise<Family> {
+/** The family that a selector names; throws `Problem` where the plan has it not. */
+export function toFamily(grant: Grant, { venue, series, window, ...more }: FamilyNames): Family {
   grant.requireVenue(venue)
   const asset = more.asset?.toUpperCase()
   if (asset !== undefined) grant.requireAsset(venue, asset)
   else if (series !== undefined) {
     grant.requireAsset(venue, planAsset({ venue, marketId: series, seriesTicker: series }))
   }
-  const family = {
+  return {
     venue,
     ...(series === undefined ? {} : { series }),
     ...(asset === undefined ? {} : { asset }),
     ...(window === undefined ? {} : { window }),
   }
+}
+
+/** The same of a family that was recorded; throws `Problem` where nobody did so. */
+export async function findFamily(
+  context: ApiContext,
+  grant: Grant,
+  selector: FamilyNames,
+): Promise<Family> {
+  const family = toFamily(grant, selector)
+  const { series, asset, window } = family
   const { markets } = await context.store.markets({ ...family, limit: 1 })
   if (markets.length > 0) return family
   const names = Object.entries(family).map(([name, value]) => `${name} ${value}`)

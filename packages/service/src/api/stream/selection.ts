@@ -8,6 +8,7 @@ import {
   instrumentsOf,
   marketsOf,
   planAsset,
+  toFamily,
   type ApiContext,
   type Grant,
 } from '../kit/index.ts'
@@ -57,7 +58,9 @@ export async function select(
   if (selector.market_id !== undefined)
     await take(await findNamedMarket(context, grant, selector.venue, selector.market_id))
   else {
-    const family = await findFamily(context, grant, selector)
+    const family = isWholeVenue(selector)
+      ? toFamily(grant, selector)
+      : await findFamily(context, grant, selector)
     const range = { start: context.now() - RECENT_MICROS }
     for await (const state of marketsOf(context, grant, family, range)) {
       if (!LIVE.has(state.record.status)) continue
@@ -76,6 +79,11 @@ export async function select(
     if (state !== undefined && wants(state.record)) instruments.set(key, facts.instrument)
   }
   return { markets, instruments: [...instruments.values()], wants }
+}
+
+// Nobody can have misspelt its name: a venue may be followed before its first market is recorded.
+function isWholeVenue({ series, asset, window }: MarketSelector): boolean {
+  return series === undefined && asset === undefined && window === undefined
 }
 
 function belongs(selector: MarketSelector, record: MarketRecord): boolean {

@@ -4,7 +4,6 @@ import { openEmbeddedStore } from '../../store/embedded/open.ts'
 import { ModelStore } from '../../store/store-model.testing.ts'
 import { write } from '../../store/store-opened.testing.ts'
 import { createRecord, INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
-import type { AppendBatch } from '../../store/store.ts'
 import { createTestServer, type TestServer } from '../server.testing.ts'
 import type { ApiServerOptions } from '../server.ts'
 import { BookKeeper, bookText, toBook } from './book-keeper.testing.ts'
@@ -20,7 +19,7 @@ type Listening = TestServer & {
 }
 
 async function start(
-  options: Partial<ApiServerOptions> & { path?: string; seed?: number } = {},
+  options: Partial<ApiServerOptions> & { path?: string; seed?: number; empty?: boolean } = {},
 ): Promise<Listening> {
   const script = new Script(options.seed ?? 5)
   const now = (): Micros => script.now as Micros
@@ -30,7 +29,7 @@ async function start(
   const url = `ws://127.0.0.1:${port}/v3/stream`
   const key = test.keyOf('unlimited')
   const add = (batches: number): Promise<void> => write(test.store, model, script.take(batches))
-  while ((await test.store.market(venue, market)) === undefined) await add(1)
+  while (!options.empty && (await test.store.market(venue, market)) === undefined) await add(1)
   return {
     ...test,
     script,
@@ -73,6 +72,49 @@ function booksOf(messages: readonly AnyMessage[]): AnyMessage[] {
 
 function lastOf(client: StreamClient): number {
   return (booksOf(client.messages).at(-1)?.['sequence'] as number | undefined) ?? 0
+}
+
+// A market that nobody has heard of yet, with its first two rows.
+async function addNew({ store, script }: Listening): Promise<void> {
+  const instrument = { venue, market: 'NEW', key: 'NEW' } as const
+  const position = (await store.appliedPosition(venue)) + 1
+  const received = (script.now + 1) as Micros
+  const row = {
+    instrument,
+    received,
+    journal: position,
+    source: -1,
+    venueSeq: -1,
+    channel: -1,
+    flags: FLAGS.restart | FLAGS.full_book,
+    priceDecimals: 2,
+    keys: [100, 103],
+    sizes: [5, 6],
+  }
+  const record = createRecord(instrument, '1')
+  await store.append({
+    venue,
+    position,
+    origin: 'live',
+    recorder: 'r1',
+    normalizer: 1,
+    observations: [row, { ...row, flags: 0, keys: [100], sizes: [7] }],
+    revisions: [{ kind: 'market', received, journal: position, record }],
+  })
+}
+
+async function expectNew(client: StreamClient): Promise<void> {
+  const isNew = (one: AnyMessage): boolean =>
+    one['key'] === 'NEW' || (one.type === 'market' && JSON.stringify(one).includes('"NEW"'))
+  await client.until(() => client.messages.some((one) => isNew(one) && one.type === 'update'))
+  const own = client.messages.filter(isNew)
+  expect(
+    own.map(({ type, sequence, previous_sequence: previous }) => [type, sequence, previous]),
+  ).toEqual([
+    ['market', undefined, undefined],
+    ['snapshot', 1, null],
+    ['update', 2, 1],
+  ])
 }
 
 describe('a subscription', () => {
@@ -195,47 +237,8 @@ describe('a subscription', () => {
     client.send({ op: 'subscribe', id: 'all', venue: 'venueb' })
     expect(await client.next('subscribed')).toMatchObject({ instruments: 2 })
     await client.next('snapshots_done')
-    const fresh = { venue, market: 'NEW', key: 'NEW' } as const
-    const position = (await test.store.appliedPosition(venue)) + 1
-    const received = (test.script.now + 1) as Micros
-    const row = {
-      instrument: fresh,
-      received,
-      journal: position,
-      source: -1,
-      venueSeq: -1,
-      channel: -1,
-      flags: FLAGS.restart | FLAGS.full_book,
-      priceDecimals: 2,
-      keys: [100, 103],
-      sizes: [5, 6],
-    }
-    const batch: AppendBatch = {
-      venue,
-      position,
-      origin: 'live',
-      recorder: 'r1',
-      normalizer: 1,
-      observations: [row, { ...row, flags: 0, keys: [100], sizes: [7] }],
-      revisions: [
-        { kind: 'market', received, journal: position, record: createRecord(fresh, '1') },
-      ],
-    }
-    await test.store.append(batch)
-    await client.until(() =>
-      client.messages.some((one) => one['key'] === 'NEW' && one.type === 'update'),
-    )
-    const own = client.messages.filter(
-      (one) =>
-        one['key'] === 'NEW' || (one.type === 'market' && JSON.stringify(one).includes('"NEW"')),
-    )
-    expect(
-      own.map(({ type, sequence, previous_sequence: previous }) => [type, sequence, previous]),
-    ).toEqual([
-      ['market', undefined, undefined],
-      ['snapshot', 1, null],
-      ['update', 2, 1],
-    ])
+    await addNew(test)
+    await expectNew(client)
     client.send({ op: 'unsubscribe', id: 'all' })
     await client.next('unsubscribed')
     const heard = client.messages.length
@@ -243,6 +246,16 @@ describe('a subscription', () => {
     client.send({ op: 'ping', nonce: 'n' })
     expect(await client.next('pong')).toMatchObject({ nonce: 'n' })
     expect(client.messages.length).toBe(heard + 1)
+  })
+
+  it('of a venue may begin before its first market is recorded', async () => {
+    const test = await start({ empty: true })
+    const client = await test.connect()
+    client.send({ op: 'subscribe', id: 'all', venue })
+    expect(await client.next('subscribed')).toMatchObject({ markets: 0, instruments: 0 })
+    expect(await client.next('snapshots_done')).toMatchObject({ id: 'all' })
+    await addNew(test)
+    await expectNew(client)
   })
 })
 
