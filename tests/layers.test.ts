@@ -116,9 +116,9 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
 
 // Packages of others, by the folders that may use them; the SDK uses none.
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  'service/config': ['typebox'],
+  'service/config': ['valibot'],
   'service/venues': ['ws'],
-  'service/api': ['apache-arrow', 'fastify', 'hyparquet', 'hyparquet-writer', 'typebox', 'ws'],
+  'service/api': ['apache-arrow', 'fastify', 'hyparquet', 'hyparquet-writer', 'valibot', 'ws'],
   'service/ops': ['prom-client'],
   'service/commands': ['pino'],
   'emulator/core': ['ws'],

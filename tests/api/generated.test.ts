@@ -5,7 +5,7 @@ import { PROBLEMS } from '@priorbook/sdk/wire'
 import { openSharedApi, type EmulatedApi } from './emulated-api.ts'
 import { createRequests, type Operation, type OpenApi } from './generated-requests.ts'
 
-const RUNS = process.env['PRIORBOOK_FULL'] === '1' ? 200_000 : 5000
+const RUNS = process.env['PRIORBOOK_FULL'] === '1' ? 200_000 : 2000
 const SEED = 20_260_811
 const BATCH = 5000
 

@@ -8,7 +8,7 @@ import { countOf } from './emulated-home.ts'
 import { feedMutated } from './feed-mutated.ts'
 import { gatherCorpus, type HeardMessage } from './message-corpus.ts'
 
-const COUNT = countOf(300_000, 6_000)
+const COUNT = countOf(300_000, 4_000)
 const CORPUS_MS = 3_000
 const GROWTH_BYTES = 64 * 1024 * 1024
 

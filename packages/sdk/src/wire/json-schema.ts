@@ -1,7 +1,4 @@
-/**
- * A JSON Schema as plain data: the SDK uses no library for it, and the service's own schemas take it
- * as one of theirs.
- */
+/** A JSON Schema as plain data: what OpenAPI, AsyncAPI and any validator read. */
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
 /** Text. */
@@ -12,6 +9,12 @@ export const TEXT_OR_NULL: JsonSchema = { type: ['string', 'null'] }
 
 /** A whole number from 0. */
 export const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
+
+/** A flag. */
+export const FLAG: JsonSchema = { type: 'boolean' }
+
+/** Any number. */
+export const NUMBER: JsonSchema = { type: 'number' }
 
 /** A decimal: an exact number, or text with `number_format=string`. */
 export const DECIMAL: JsonSchema = { type: ['number', 'string'] }
@@ -45,9 +48,19 @@ export function listOf(items: JsonSchema): JsonSchema {
   return { type: 'array', items }
 }
 
+/** One of several words. */
+export function wordOf(words: readonly string[]): JsonSchema {
+  return { type: 'string', enum: words }
+}
+
 /** One of several words, or null. */
 export function wordOrNull(words: readonly string[]): JsonSchema {
   return { enum: [...words, null] }
+}
+
+/** What a schema allows, or null. */
+export function orNull(schema: JsonSchema): JsonSchema {
+  return { anyOf: [schema, { type: 'null' }] }
 }
 
 /** The same schema with a sentence. */

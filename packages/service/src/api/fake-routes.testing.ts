@@ -1,6 +1,5 @@
-import { Type } from 'typebox'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import type { PageBuffer } from '@priorbook/sdk/wire'
+import { COUNT, listOf, NUMBER, objectOf, TEXT, type PageBuffer } from '@priorbook/sdk/wire'
 import { ROWS_AT, takePage } from './kit/pages.ts'
 import { integerParam, required, textParam, timeParam, wordParam } from './kit/param.ts'
 import { defineRoute, type Route } from './kit/route.ts'
@@ -31,7 +30,7 @@ export const FAKE_ROUTES: readonly Route[] = [
       format: wordParam(['json', 'ndjson', 'csv', 'parquet'], 'The format.'),
     },
     formats: ['ndjson', 'csv'],
-    data: Type.Array(Type.Object({ n: Type.Integer(), price: Type.Number() })),
+    data: listOf(objectOf({ n: COUNT, price: NUMBER })),
     async handle({ query: { limit = 3, cursor, order }, format, grant, path }) {
       grant.requireVenue('venueb')
       const nextCursor = cursor === undefined ? 'next-one' : undefined
@@ -53,7 +52,7 @@ export const FAKE_ROUTES: readonly Route[] = [
     description: 'Only for plans with venue A.',
     path: { market_id: required(textParam(40, 'The id.')) },
     query: { metric: required(wordParam(['chance', 'price'], 'Which one.')) },
-    data: Type.Object({ metric: Type.String() }),
+    data: objectOf({ metric: TEXT }),
     async handle({ query: { metric }, grant }) {
       grant.requireVenue('venuea')
       const notice = { code: 'no_rows_in_range', message: 'Nothing there.' }
@@ -68,7 +67,7 @@ export const FAKE_ROUTES: readonly Route[] = [
     description: 'Throws what it is told to.',
     path: {},
     query: { kind: required(textParam(200, 'Which failure.')) },
-    data: Type.Null(),
+    data: { type: 'null' },
     async handle({ query: { kind } }) {
       if (kind === 'damage') throw new PriorbookError('corrupt_chunk', 'chunk 7 of /secret/tape.db')
       if (kind === 'time') throw new PriorbookError('invalid_time', 'no time')

@@ -1,5 +1,4 @@
 import examples from './openapi-examples.json' with { type: 'json' }
-import type { TSchema } from 'typebox'
 import { PROBLEMS, type ProblemCode } from '@priorbook/sdk/wire'
 import { MEDIA_TYPES } from './http/accept.ts'
 import { SCHEMA_VERSION } from './http/envelope.ts'
@@ -86,7 +85,7 @@ function toOperation(route: Route, id: string, aliasOf?: string): Json {
 }
 
 function toParameter(name: string, param: Param<unknown>, where: 'path' | 'query'): Json {
-  const schema = plainSchema(param.schema)
+  const { schema } = param
   return {
     name,
     in: where,
@@ -95,14 +94,6 @@ function toParameter(name: string, param: Param<unknown>, where: 'path' | 'query
     schema,
     ...(param.example === undefined ? {} : { example: exampleOf(param.example, schema) }),
   }
-}
-
-// A union of words is an enumeration to everybody else.
-function plainSchema(schema: TSchema): Json {
-  const { anyOf } = schema as { anyOf?: readonly { const?: unknown }[] }
-  const words = anyOf?.map((one) => one.const)
-  if (words?.every((word) => typeof word === 'string') !== true) return schema as Json
-  return { type: 'string', enum: words }
 }
 
 function exampleOf(text: string, { type }: Json): unknown {

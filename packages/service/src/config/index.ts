@@ -1,3 +1,3 @@
 /** The configuration file, its variables and their check. */
 export { loadConfig } from './load.ts'
-export { CONFIG_SCHEMA, configKeys, type Config, type ConfigKey } from './schema.ts'
+export { configKeys, type Config, type ConfigKey } from './settings.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { Value } from 'typebox/value'
+import * as v from 'valibot'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import { CONFIG_SCHEMA, configKeys, type Config, type ConfigKey } from './schema.ts'
+import { configKeys, type Config, type ConfigKey } from './settings.ts'
 
 type Draft = { [name: string]: unknown }
 
@@ -25,13 +25,14 @@ export function loadConfig(options: {
     const given = options.given?.get(key.path.join('.'))
     if (given !== undefined) put(config, key.path, fromText(key, given, `--${key.path.join('-')}`))
   }
-  for (const problem of Value.Errors(CONFIG_SCHEMA, config)) {
-    const path = problem.instancePath.slice(1).split('/')
-    const key = keys.find((one) => one.path.join('.') === path.slice(0, one.path.length).join('.'))
-    if (key === undefined) continue
+  for (const { must, path, description } of keys) {
+    const value = valueAt(config, path)
+    const { issues } = v.safeParse(must, value)
+    if (issues === undefined) continue
+    const said = JSON.stringify(value)?.slice(0, 80) ?? 'absent'
     throw new PriorbookError(
       'invalid_config',
-      `${key.path.join('.')} ${problem.message} (${key.description} It is ${show(config, key.path)}.)`,
+      `${path.join('.')} ${issues[0].message} (${description} It is ${said}.)`,
     )
   }
   return config as Config
@@ -69,12 +70,12 @@ function overlay(config: Draft, said: unknown, path: string[], file: string): vo
   }
 }
 
-function fromText(key: ConfigKey, text: string, where: string): unknown {
-  if (key.isList) {
+function fromText({ default: usual }: ConfigKey, text: string, where: string): unknown {
+  if (Array.isArray(usual)) {
     const items = text.split(',').map((item) => item.trim())
     return items.filter((item) => item !== '')
   }
-  switch (key.type) {
+  switch (typeof usual) {
     case 'number': {
       const value = Number(text)
       if (text.trim() === '' || Number.isNaN(value)) {
@@ -87,7 +88,7 @@ function fromText(key: ConfigKey, text: string, where: string): unknown {
         throw new PriorbookError('invalid_config', `${where} must be true or false`)
       }
       return text === 'true'
-    case 'string':
+    default:
       return text
   }
 }
@@ -98,8 +99,8 @@ function put(config: Draft, path: readonly string[], value: unknown): void {
   at[path.at(-1)!] = value
 }
 
-function show(config: Draft, path: readonly string[]): string {
+function valueAt(config: Draft, path: readonly string[]): unknown {
   let at: unknown = config
   for (const name of path) at = (at as Draft)[name]
-  return JSON.stringify(at)?.slice(0, 80) ?? 'absent'
+  return at
 }

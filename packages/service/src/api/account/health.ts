@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { objectOf, wordOf } from '@priorbook/sdk/wire'
 import { defineRoute } from '../kit/route.ts'
 
 /** `/v3/health`: answers while the server can read its store. */
@@ -11,7 +11,7 @@ export const healthRoute = defineRoute({
   isKeyless: true,
   path: {},
   query: {},
-  data: Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false }),
+  data: objectOf({ status: wordOf(['ok']) }),
   async handle(_request, { store }) {
     // Any question will do: it reads the file, or throws.
     await store.fact('health')

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { COUNT, listOf, NUMBER, objectOf, orNull, TEXT } from '@priorbook/sdk/wire'
 import { DEFAULT_LIMIT, INTERVALS, MAX_LIMIT } from '../kit/params.ts'
 import { defineRoute } from '../kit/route.ts'
 import { callerOf, deskOf } from './caller.ts'
@@ -17,42 +17,30 @@ export const limitsRoute = defineRoute({
     'Rate limits hold over any span of a second or a minute, for all connections together. This request counts as well. `stream`: connections of the key, and what one connection may have.',
   path: {},
   query: {},
-  data: Type.Object(
-    {
-      plan: Type.String(),
-      rates: Type.Array(
-        Type.Object(
-          {
-            limit: Type.String(),
-            quota: Type.Integer(),
-            window_seconds: Type.Integer(),
-            remaining: Type.Integer(),
-            reset_seconds: Type.Number(),
-          },
-          { additionalProperties: false },
-        ),
-      ),
-      page: Type.Object(
-        { default: Type.Integer(), max: Type.Integer() },
-        { additionalProperties: false },
-      ),
-      intervals: Type.Array(Type.String()),
-      bulk_days: Type.Union([Type.Integer(), Type.Null()]),
-      history_days: Type.Union([Type.Integer(), Type.Null()]),
-      stream: Type.Object(
-        {
-          connections: Type.Integer(),
-          subscriptions: Type.Integer(),
-          instruments: Type.Integer(),
-          replays: Type.Integer(),
-        },
-        { additionalProperties: false },
-      ),
-      address_bytes: Type.Integer(),
-      header_bytes: Type.Integer(),
-    },
-    { additionalProperties: false },
-  ),
+  data: objectOf({
+    plan: TEXT,
+    rates: listOf(
+      objectOf({
+        limit: TEXT,
+        quota: COUNT,
+        window_seconds: COUNT,
+        remaining: COUNT,
+        reset_seconds: NUMBER,
+      }),
+    ),
+    page: objectOf({ default: COUNT, max: COUNT }),
+    intervals: listOf(TEXT),
+    bulk_days: orNull(COUNT),
+    history_days: orNull(COUNT),
+    stream: objectOf({
+      connections: COUNT,
+      subscriptions: COUNT,
+      instruments: COUNT,
+      replays: COUNT,
+    }),
+    address_bytes: COUNT,
+    header_bytes: COUNT,
+  }),
   async handle({ grant }, context) {
     const { terms, keyId } = callerOf(grant)
     const nowMs = context.now() / 1000

@@ -1,5 +1,15 @@
-import { Type } from 'typebox'
 import { GAP_REASONS, printMicros, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import {
+  COUNT,
+  FLAG,
+  listOf,
+  NUMBER,
+  objectOf,
+  orNull,
+  TEXT,
+  TEXT_OR_NULL,
+  wordOf,
+} from '@priorbook/sdk/wire'
 import type { Store } from '../../store/store.ts'
 import { defineRoute } from '../kit/route.ts'
 import type { StreamPulse } from '../stream/index.ts'
@@ -12,70 +22,50 @@ const MAX_INCIDENTS = 200
 // Status is asked for often and all of it is found by looking at every instrument of a venue.
 const REMEMBER_MS = 2000
 
-const TEXT_OR_NULL = Type.Union([Type.String(), Type.Null()])
-const INCIDENT = Type.Object(
-  {
-    venue: Type.String(),
-    state: Type.Union([Type.Literal('open'), Type.Literal('resolved')]),
-    reason: Type.String(),
-    summary: Type.String(),
-    start_time: Type.String(),
-    end_time: TEXT_OR_NULL,
-    detail: TEXT_OR_NULL,
-  },
-  { additionalProperties: false },
-)
-const QUOTA = Type.Object(
-  {
-    limit: Type.Integer(),
-    window_ms: Type.Integer(),
-    used: Type.Integer(),
-    refused: Type.Integer(),
-  },
-  { additionalProperties: false },
-)
-const CAPTURE = Type.Object(
-  {
-    markets: Type.Integer(),
-    books: Type.Integer(),
-    books_open: Type.Integer(),
-    sockets: Type.Integer(),
-    messages: Type.Integer(),
-    messages_per_second: Type.Number(),
-    observations: Type.Integer(),
-    trades: Type.Integer(),
-    samples: Type.Integer(),
-    gaps: Type.Integer(),
-    quarantined: Type.Integer(),
-    quota: Type.Union([QUOTA, Type.Null()]),
-  },
-  { additionalProperties: false },
-)
-const STREAM = Type.Object(
-  {
-    connections: Type.Integer(),
-    subscriptions: Type.Integer(),
-    instruments: Type.Integer(),
-    messages_per_second: Type.Number(),
-  },
-  { additionalProperties: false },
-)
-const VENUE = Type.Object(
-  {
-    venue: Type.String(),
-    state: Type.Union([
-      Type.Literal('recording'),
-      Type.Literal('interrupted'),
-      Type.Literal('not_recording'),
-    ]),
-    detail: TEXT_OR_NULL,
-    instruments: Type.Integer(),
-    last_received_time: TEXT_OR_NULL,
-    open_gaps: Type.Integer(),
-    capture: Type.Union([CAPTURE, Type.Null()]),
-  },
-  { additionalProperties: false },
-)
+const INCIDENT = objectOf({
+  venue: TEXT,
+  state: wordOf(['open', 'resolved']),
+  reason: TEXT,
+  summary: TEXT,
+  start_time: TEXT,
+  end_time: TEXT_OR_NULL,
+  detail: TEXT_OR_NULL,
+})
+const QUOTA = objectOf({
+  limit: COUNT,
+  window_ms: COUNT,
+  used: COUNT,
+  refused: COUNT,
+})
+const CAPTURE = objectOf({
+  markets: COUNT,
+  books: COUNT,
+  books_open: COUNT,
+  sockets: COUNT,
+  messages: COUNT,
+  messages_per_second: NUMBER,
+  observations: COUNT,
+  trades: COUNT,
+  samples: COUNT,
+  gaps: COUNT,
+  quarantined: COUNT,
+  quota: orNull(QUOTA),
+})
+const STREAM = objectOf({
+  connections: COUNT,
+  subscriptions: COUNT,
+  instruments: COUNT,
+  messages_per_second: NUMBER,
+})
+const VENUE = objectOf({
+  venue: TEXT,
+  state: wordOf(['recording', 'interrupted', 'not_recording']),
+  detail: TEXT_OR_NULL,
+  instruments: COUNT,
+  last_received_time: TEXT_OR_NULL,
+  open_gaps: COUNT,
+  capture: orNull(CAPTURE),
+})
 
 /** `/v3/status`: how the service is doing, with the incidents of whole venues. */
 export const statusRoute = defineRoute({
@@ -86,30 +76,19 @@ export const statusRoute = defineRoute({
   description: `Per venue: whether it is being recorded, when something last arrived, and what the recorder counts. Incidents are gaps of whole venues, open ones and those of the last ${DAYS} days. Gaps of single markets: /v3/gaps. The sockets of the stream are those of the process that answers.`,
   path: {},
   query: {},
-  data: Type.Object(
-    {
-      state: Type.Union([
-        Type.Literal('operational'),
-        Type.Literal('degraded'),
-        Type.Literal('not_recording'),
-      ]),
-      recorder: Type.Union([
-        Type.Object(
-          {
-            lag_p50_ms: Type.Number(),
-            lag_p99_ms: Type.Number(),
-            disk_full: Type.Boolean(),
-          },
-          { additionalProperties: false },
-        ),
-        Type.Null(),
-      ]),
-      stream: Type.Union([STREAM, Type.Null()]),
-      venues: Type.Array(VENUE),
-      incidents: Type.Array(INCIDENT),
-    },
-    { additionalProperties: false },
-  ),
+  data: objectOf({
+    state: wordOf(['operational', 'degraded', 'not_recording']),
+    recorder: orNull(
+      objectOf({
+        lag_p50_ms: NUMBER,
+        lag_p99_ms: NUMBER,
+        disk_full: FLAG,
+      }),
+    ),
+    stream: orNull(STREAM),
+    venues: listOf(VENUE),
+    incidents: listOf(INCIDENT),
+  }),
   async handle({ grant }, context) {
     const { store, now, desk } = context
     const caller = callerOf(grant)

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { printMicros, type Micros } from '@priorbook/sdk/domain'
+import { COUNT, listOf, objectOf, TEXT } from '@priorbook/sdk/wire'
 import { integerParam } from '../kit/param.ts'
 import { defineRoute } from '../kit/route.ts'
 import { callerOf, deskOf } from './caller.ts'
@@ -17,19 +17,16 @@ export const usageRoute = defineRoute({
     'Requests, refusals, rows and bytes of this key by UTC day and route; at most two seconds behind.',
   path: {},
   query: { days: integerParam(1, 400, `How many days back, ${DEFAULT_DAYS} by default.`) },
-  data: Type.Array(
-    Type.Object(
-      {
-        day: Type.String(),
-        route: Type.String(),
-        requests: Type.Integer(),
-        refused: Type.Integer(),
-        limited: Type.Integer(),
-        rows: Type.Integer(),
-        bytes: Type.Integer(),
-      },
-      { additionalProperties: false },
-    ),
+  data: listOf(
+    objectOf({
+      day: TEXT,
+      route: TEXT,
+      requests: COUNT,
+      refused: COUNT,
+      limited: COUNT,
+      rows: COUNT,
+      bytes: COUNT,
+    }),
   ),
   async handle({ grant, query: { days = DEFAULT_DAYS } }, context) {
     const now = context.now()

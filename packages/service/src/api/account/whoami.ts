@@ -1,9 +1,7 @@
-import { Type } from 'typebox'
 import { printMicros, type Micros } from '@priorbook/sdk/domain'
+import { COUNT, listOf, objectOf, orNull, TEXT, TEXT_OR_NULL } from '@priorbook/sdk/wire'
 import { defineRoute } from '../kit/route.ts'
 import { callerOf } from './caller.ts'
-
-const TEXT_OR_NULL = Type.Union([Type.String(), Type.Null()])
 
 /** `/v3/whoami`: which key this is and what it may do. */
 export const whoamiRoute = defineRoute({
@@ -14,24 +12,21 @@ export const whoamiRoute = defineRoute({
   description: 'The key of the request (never its text), its plan, and what the plan allows.',
   path: {},
   query: {},
-  data: Type.Object(
-    {
-      key_id: Type.String(),
-      key_prefix: Type.String(),
-      key_last_four: Type.String(),
-      name: Type.String(),
-      plan: Type.String(),
-      created_time: Type.String(),
-      expires_time: TEXT_OR_NULL,
-      ends_time: TEXT_OR_NULL,
-      venues: Type.Array(Type.String()),
-      assets: Type.Union([Type.Array(Type.String()), Type.Null()]),
-      history_days: Type.Union([Type.Integer(), Type.Null()]),
-      history_start_time: TEXT_OR_NULL,
-      features: Type.Array(Type.String()),
-    },
-    { additionalProperties: false },
-  ),
+  data: objectOf({
+    key_id: TEXT,
+    key_prefix: TEXT,
+    key_last_four: TEXT,
+    name: TEXT,
+    plan: TEXT,
+    created_time: TEXT,
+    expires_time: TEXT_OR_NULL,
+    ends_time: TEXT_OR_NULL,
+    venues: listOf(TEXT),
+    assets: orNull(listOf(TEXT)),
+    history_days: orNull(COUNT),
+    history_start_time: TEXT_OR_NULL,
+    features: listOf(TEXT),
+  }),
   async handle({ grant }, { now }) {
     const { terms, key } = callerOf(grant)
     const start = grant.windowStart(now())

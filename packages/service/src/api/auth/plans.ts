@@ -1,25 +1,21 @@
 import { readFileSync, statSync } from 'node:fs'
-import { Type, type Static } from 'typebox'
-import { Value } from 'typebox/value'
-import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import * as v from 'valibot'
+import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
 
 /** The name of the operators' own plans in a data folder. */
 export const PLANS_FILE = 'plans.json'
 
-const STREAM_SCHEMA = Type.Object(
-  {
-    /** Connections of a key at a time, over all processes. */
-    connections: Type.Integer({ minimum: 0 }),
-    /** Of one connection. */
-    subscriptions: Type.Integer({ minimum: 0 }),
-    instruments: Type.Integer({ minimum: 0 }),
-    replays: Type.Integer({ minimum: 0 }),
-  },
-  { additionalProperties: false },
-)
+const STREAM_SCHEMA = v.strictObject({
+  /** Connections of a key at a time, over all processes. */
+  connections: countFrom(0),
+  /** Of one connection. */
+  subscriptions: countFrom(0),
+  instruments: countFrom(0),
+  replays: countFrom(0),
+})
 
 /** What a plan allows on the stream. */
-export type StreamTerms = Static<typeof STREAM_SCHEMA>
+export type StreamTerms = v.InferOutput<typeof STREAM_SCHEMA>
 
 // Of plans that operators wrote before there was a stream.
 const STREAM_DEFAULT: StreamTerms = {
@@ -29,32 +25,26 @@ const STREAM_DEFAULT: StreamTerms = {
   replays: 4,
 }
 
-const PLAN_SCHEMA = Type.Object(
-  {
-    /** Cheapest first: a refusal names the first plan that would do. */
-    rank: Type.Integer({ minimum: 0 }),
-    venues: Type.Array(
-      Type.Unsafe<VenueId>(Type.Union(VENUE_IDS.map((venue) => Type.Literal(venue)))),
-    ),
-    /** Underlying assets in lower case; null for all. */
-    assets: Type.Union([Type.Array(Type.String()), Type.Null()]),
-    /** Days of history that may be read; null for all. */
-    days: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
-    per_second: Type.Union([Type.Integer({ minimum: 1, maximum: 60_000 }), Type.Null()]),
-    per_minute: Type.Union([Type.Integer({ minimum: 1, maximum: 60_000 }), Type.Null()]),
-    features: Type.Array(Type.Union([Type.Literal('audit'), Type.Literal('bulk_beyond_31_days')])),
-    stream: Type.Optional(STREAM_SCHEMA),
-  },
-  { additionalProperties: false },
-)
+const PLAN_SCHEMA = v.strictObject({
+  /** Cheapest first: a refusal names the first plan that would do. */
+  rank: countFrom(0),
+  venues: v.array(v.picklist(VENUE_IDS)),
+  /** Underlying assets in lower case; null for all. */
+  assets: v.nullable(v.array(v.string())),
+  /** Days of history that may be read; null for all. */
+  days: v.nullable(countFrom(1)),
+  per_second: v.nullable(countFrom(1, 60_000)),
+  per_minute: v.nullable(countFrom(1, 60_000)),
+  features: v.array(v.picklist(['audit', 'bulk_beyond_31_days'])),
+  stream: v.optional(STREAM_SCHEMA),
+})
 
-const FILE_SCHEMA = Type.Object(
-  { plans: Type.Record(Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$' }), PLAN_SCHEMA) },
-  { additionalProperties: false },
-)
+const FILE_SCHEMA = v.strictObject({
+  plans: v.record(v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_-]{0,31}$/)), PLAN_SCHEMA),
+})
 
 /** What a plan allows; the words are those of `plans.json`. */
-export type Plan = Static<typeof PLAN_SCHEMA> & {
+export type Plan = v.InferOutput<typeof PLAN_SCHEMA> & {
   readonly name: string
   readonly stream: StreamTerms
 }
@@ -157,14 +147,18 @@ function readPlans(file: string): readonly Plan[] {
   } catch (cause) {
     throw new PriorbookError('invalid_config', `${file} is not JSON`, { cause })
   }
-  for (const problem of Value.Errors(FILE_SCHEMA, said)) {
-    const where = problem.instancePath.slice(1).replaceAll('/', '.')
-    throw new PriorbookError('invalid_config', `${file}: ${where || 'it'} ${problem.message}`)
+  const { issues, output } = v.safeParse(FILE_SCHEMA, said)
+  if (issues !== undefined) {
+    const where = v.getDotPath(issues[0]) ?? 'it'
+    throw new PriorbookError('invalid_config', `${file}: ${where} ${issues[0].message}`)
   }
-  const own = (said as Static<typeof FILE_SCHEMA>).plans
   const plans = new Map(DEFAULT_PLANS.map((plan) => [plan.name, plan]))
-  for (const [name, plan] of Object.entries(own)) {
+  for (const [name, plan] of Object.entries(output.plans)) {
     plans.set(name, { name, ...plan, stream: plan.stream ?? STREAM_DEFAULT })
   }
   return [...plans.values()].sort((a, b) => a.rank - b.rank)
+}
+
+function countFrom(min: number, max = Number.MAX_SAFE_INTEGER) {
+  return v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max))
 }

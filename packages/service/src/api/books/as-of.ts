@@ -1,7 +1,6 @@
 import type { MarketRecord, Micros } from '@priorbook/sdk/domain'
 import { printRowId } from '@priorbook/sdk/domain'
 import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
-import { Type } from 'typebox'
 import {
   defineRoute,
   type ApiContext,
@@ -41,7 +40,7 @@ export function asOfRoute(address: VenueAddress): Route {
     path: address.path,
     query: asOfParams(venue),
     formats: ['ndjson', 'csv'],
-    data: Type.Unsafe(oneBookSchema(address)),
+    data: oneBookSchema(address),
     async handle(request, context) {
       const query = request.query as AsOfQuery
       const { at, known_at: knownAt } = query

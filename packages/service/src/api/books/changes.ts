@@ -1,5 +1,4 @@
 import { CHANGES_ROW_SCHEMA, listOf, renderChanges } from '@priorbook/sdk/wire'
-import { Type } from 'typebox'
 import { defineRoute, type Route, type VenueAddress } from '../kit/index.ts'
 import { answerPage } from './book-page.ts'
 import { changesParams } from './book-params.ts'
@@ -20,7 +19,7 @@ export function changesRoute(address: VenueAddress): Route {
     path: address.path,
     query: changesParams(venue),
     formats: ['ndjson', 'csv'],
-    data: Type.Unsafe(listOf(CHANGES_ROW_SCHEMA)),
+    data: listOf(CHANGES_ROW_SCHEMA),
     handle(request, context) {
       const { query } = request
       const options = {

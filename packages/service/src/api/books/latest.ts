@@ -1,7 +1,6 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
 import { BOOK_ROW_SCHEMA, listOf, type JsonSchema, type ValueStyle } from '@priorbook/sdk/wire'
-import { Type } from 'typebox'
 import {
   defineRoute,
   type ApiContext,
@@ -31,7 +30,7 @@ export function latestRoute(address: VenueAddress): Route {
     path: address.path,
     query: latestParams(venue),
     formats: ['ndjson', 'csv'],
-    data: Type.Unsafe(oneBookSchema(address)),
+    data: oneBookSchema(address),
     async handle(request, context) {
       const { grant } = request
       const query = request.query as OneBookQuery & TokenFilter

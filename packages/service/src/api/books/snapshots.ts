@@ -1,6 +1,5 @@
 import type { VenueId } from '@priorbook/sdk/domain'
 import { BOOK_ROW_SCHEMA, listOf, Problem } from '@priorbook/sdk/wire'
-import { Type } from 'typebox'
 import { defineRoute, type Route, type VenueAddress } from '../kit/index.ts'
 import { answerPage } from './book-page.ts'
 import { snapshotsParams } from './book-params.ts'
@@ -29,7 +28,7 @@ export function snapshotsRoute(address: VenueAddress): Route {
     path: address.path,
     query: snapshotsParams(venue),
     formats: ['ndjson', 'csv'],
-    data: Type.Unsafe(listOf(BOOK_ROW_SCHEMA)),
+    data: listOf(BOOK_ROW_SCHEMA),
     handle(request, context) {
       const { query } = request
       const { interval, clock, depth, order } = query

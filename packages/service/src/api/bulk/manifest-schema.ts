@@ -1,8 +1,10 @@
 import {
   COUNT,
   described,
+  FLAG,
   listOf,
   objectOf,
+  orNull,
   TEXT,
   TEXT_OR_NULL,
   TIME,
@@ -11,7 +13,6 @@ import {
 } from '@priorbook/sdk/wire'
 import { BULK_FORMATS, DATASETS } from './params.ts'
 
-const FLAG: JsonSchema = { type: 'boolean' }
 const RANGE = objectOf({ start_time: TIME, end_time: TIME })
 
 const RECEIPT = objectOf({
@@ -58,7 +59,3 @@ export const MANIFEST_SCHEMA: JsonSchema = objectOf({
   gap_count: described({ type: ['integer', 'null'] }, 'Gaps in the file, repeated by market.'),
   receipt: orNull(RECEIPT),
 })
-
-function orNull(schema: JsonSchema): JsonSchema {
-  return { anyOf: [{ type: 'null' }, schema] }
-}

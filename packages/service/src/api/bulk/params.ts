@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { parseMicros, PriorbookError, VENUE_IDS, type Micros } from '@priorbook/sdk/domain'
 import { Problem, SAMPLE_METRICS } from '@priorbook/sdk/wire'
 import {
@@ -71,7 +70,7 @@ export const MANIFEST_PARAMS = {
 /** A UTC day as the time of its start. */
 function dayParam(description: string): Param<Micros> {
   return {
-    schema: Type.String({ format: 'date' }),
+    schema: { type: 'string', format: 'date' },
     description,
     example: '2026-08-11',
     parse(text, name) {
@@ -90,7 +89,7 @@ function dayParam(description: string): Param<Micros> {
 
 function formatsParam(description: string): Param<readonly BulkFormat[]> {
   return {
-    schema: Type.String({ maxLength: 60 }),
+    schema: { type: 'string', maxLength: 60 },
     description,
     example: 'ndjson,parquet',
     parse(text, name) {

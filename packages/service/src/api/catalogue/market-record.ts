@@ -1,4 +1,11 @@
-import { listOf, MARKET_SCHEMAS, objectOf, timeJson, toMarketJson } from '@priorbook/sdk/wire'
+import {
+  listOf,
+  MARKET_SCHEMAS,
+  objectOf,
+  orNull,
+  timeJson,
+  toMarketJson,
+} from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../kit/addresses.ts'
 import { findMarket } from '../kit/market-lookup.ts'
@@ -51,7 +58,7 @@ function recordRoute(address: VenueAddress): Route {
       'The market record as known last, or as known at `known_at`; nothing that was learned later is in it.',
     path: address.path,
     query: { ...KNOWN_AT_PARAM, number_format, time_format },
-    data: { anyOf: [MARKET_SCHEMAS[venue], { type: 'null' }] },
+    data: orNull(MARKET_SCHEMAS[venue]),
     async handle(request, context) {
       const style = styleOf(request.query)
       const { known_at: knownAt } = request.query

@@ -72,21 +72,13 @@ function decode(text: string, name: string): string {
 }
 
 function absent(name: string, table: ParamTable): Problem {
-  const param = table[name]!
-  const hint = param.example === undefined ? {} : { hint: `Such as ${name}=${param.example}.` }
-  const allowed = wordsOf(param.schema)
+  const { schema, example } = table[name]!
+  const { enum: allowed } = schema as { enum?: readonly string[] }
   return new Problem('invalid_parameter', `${name} is missing`, {
     param: name,
     ...(allowed === undefined ? {} : { allowed }),
-    ...hint,
+    ...(example === undefined ? {} : { hint: `Such as ${name}=${example}.` }),
   })
-}
-
-// The words of a union of literals.
-function wordsOf(schema: object): readonly string[] | undefined {
-  const { anyOf } = schema as { anyOf?: readonly { const?: unknown }[] }
-  const words = anyOf?.map((one) => one.const)
-  return words?.every((word) => typeof word === 'string') === true ? words : undefined
 }
 
 function unknown(name: string, names: readonly string[]): Problem {

@@ -1,11 +1,10 @@
-import { Type, type TSchema } from 'typebox'
 import { parseMicros, PriorbookError, toMicros, type Micros } from '@priorbook/sdk/domain'
-import { Problem } from '@priorbook/sdk/wire'
+import { FLAG, Problem, wordOf, type JsonSchema } from '@priorbook/sdk/wire'
 
 /** One query or path parameter: how it is written, what it means, how its text is read. */
 export type Param<T> = {
   /** What OpenAPI shows. */
-  readonly schema: TSchema
+  readonly schema: JsonSchema
   readonly description: string
   readonly example?: string
   readonly isRequired?: boolean
@@ -28,7 +27,7 @@ export function wordParam<const Words extends readonly string[]>(
   description: string,
 ): Param<Words[number]> {
   return {
-    schema: Type.Union(words.map((word) => Type.Literal(word))),
+    schema: wordOf(words),
     description,
     example: words[0]!,
     parse(text, name) {
@@ -42,7 +41,7 @@ export function wordParam<const Words extends readonly string[]>(
 /** `true` or `false`, and nothing else. */
 export function flagParam(description: string): Param<boolean> {
   return {
-    schema: Type.Boolean(),
+    schema: FLAG,
     description,
     example: 'true',
     parse(text, name) {
@@ -57,7 +56,7 @@ export function flagParam(description: string): Param<boolean> {
 /** A whole number between two bounds; outside them is an error, never clamped. */
 export function integerParam(min: number, max: number, description: string): Param<number> {
   return {
-    schema: Type.Integer({ minimum: min, maximum: max }),
+    schema: { type: 'integer', minimum: min, maximum: max },
     description,
     example: String(Math.min(max, Math.max(min, 100))),
     parse(text, name) {
@@ -73,7 +72,7 @@ export function integerParam(min: number, max: number, description: string): Par
 /** Free text of bounded length. */
 export function textParam(maxLength: number, description: string, example?: string): Param<string> {
   return {
-    schema: Type.String({ minLength: 1, maxLength }),
+    schema: { type: 'string', minLength: 1, maxLength },
     description,
     ...(example === undefined ? {} : { example }),
     parse(text, name) {
@@ -91,7 +90,7 @@ const MICROS = /^\d{16}$/
 /** A time: ISO 8601 with Z or offset, or 13 digits (ms) or 16 digits (µs) since 1970. */
 export function timeParam(description: string): Param<Micros> {
   return {
-    schema: Type.String({ maxLength: 40 }),
+    schema: { type: 'string', maxLength: 40 },
     description: `${description} ISO 8601 with Z or offset, or 13 digits (ms) or 16 digits (µs).`,
     example: '2026-08-11T01:15:15Z',
     parse(text, name) {

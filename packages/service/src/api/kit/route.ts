@@ -1,6 +1,5 @@
-import type { TSchema } from 'typebox'
 import type { Auditor, Micros, VenueId } from '@priorbook/sdk/domain'
-import type { PageBuffer } from '@priorbook/sdk/wire'
+import type { JsonSchema, PageBuffer } from '@priorbook/sdk/wire'
 import type { Store } from '../../store/store.ts'
 import type { AccountDesk } from '../account/desk.ts'
 import type { CursorCodec } from './cursor.ts'
@@ -128,7 +127,7 @@ export type Route<Path extends ParamTable = ParamTable, Query extends ParamTable
   /** Formats beside JSON. */
   readonly formats?: readonly ('ndjson' | 'csv' | 'arrow' | 'parquet' | 'tape')[]
   /** The schema of `data`; absent where the answer has no envelope. */
-  readonly data?: TSchema
+  readonly data?: JsonSchema
   handle(request: RouteRequest<Path, Query>, context: ApiContext): Promise<Answer>
 }
 
