@@ -13,7 +13,7 @@ import {
   openEmbeddedStore,
   type EmbeddedStore,
 } from '../../packages/service/src/store/embedded/open.ts'
-import { calmSpeed } from '../capture/calm-speed.ts'
+import { calmSpeed } from '../capture/emulated-speed.ts'
 import { pause, start } from '../capture/harness.ts'
 
 /** The sentence on every answer from emulated data. */

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compareWithJournal } from '../../packages/service/src/recorder/rebuild.ts'
 import { check, type Verdict } from './checker.ts'
+import { speedToEndIn } from './emulated-speed.ts'
 import { pause, start, type Running } from './harness.ts'
 
 const FULL = process.env['PRIORBOOK_FULL'] === '1'
-// Long enough for rounds of 15 s to close and resolve, wherever the clock stands at the start.
-const SECONDS = FULL ? 60 : 26
+// Long enough for rounds of five minutes to close, resolve and be followed by others.
+const SECONDS = FULL ? 60 : 18
+const ROUND_MS = 300_000
+const ROUND_ENDS_IN_MS = 5000
 // Fewer changes of each book in short runs; everything else happens as often.
 const RATES = FULL ? {} : { changes: 1 }
 const ROWS_A_SECOND = FULL ? 500 : 200
@@ -16,7 +19,8 @@ describe('three emulated venues at twenty times the speed of life', () => {
   let until: number
 
   beforeAll(async () => {
-    run = await start({ seed: 20, speed: 20, rates: RATES })
+    const speed = speedToEndIn(20, ROUND_MS, ROUND_ENDS_IN_MS)
+    run = await start({ seed: 20, speed, rates: RATES })
     await pause(SECONDS * 1000)
     until = await run.stop()
     verdict = await check(run.emulator.truth.entries, run.store, { until: until - 200_000 })

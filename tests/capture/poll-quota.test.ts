@@ -8,7 +8,7 @@ import type { EmulatedAddresses } from '../../packages/service/src/commands/emul
 import { loadConfig } from '../../packages/service/src/config/index.ts'
 import { openRecorder, type Recorder } from '../../packages/service/src/recorder/recorder.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
-import { calmSpeed } from './calm-speed.ts'
+import { calmSpeed } from './emulated-speed.ts'
 import { countOf } from './emulated-home.ts'
 import { pause } from './harness.ts'
 import { until } from './recorder-process.ts'
