@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { printMicros, VENUE_IDS, type Micros } from '@priorbook/sdk/domain'
+import { WINDOW_MS } from '../../packages/emulator/src/world/families.ts'
+import { speedToEndIn } from '../capture/emulated-speed.ts'
 import { check, spoil, type Body, type Statement, type Words } from './conformance-check.ts'
 import { INTERFACE } from './conformance-interface.ts'
 import { RESOURCES } from './conformance-resources.ts'
@@ -78,8 +80,8 @@ let words: Words
 
 beforeAll(async () => {
   api = await openEmulatedApi({
-    ms: 3000,
-    speed: 160,
+    ms: 2000,
+    speed: speedToEndIn(160, WINDOW_MS['15m'], 1500),
     // Every venue must have shown the end of a market.
     async until(store) {
       for (const venue of VENUE_IDS) {

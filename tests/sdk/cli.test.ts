@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Micros } from '@priorbook/sdk/domain'
 import { main } from '../../packages/sdk/src/cli/main.ts'
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
 import { hasEnough } from './enough.ts'
@@ -159,6 +160,39 @@ describe('commands that read', () => {
     )
     const one = await run(['watch', market, '--count', '1'])
     expect([one.status, one.out]).toEqual([0, expect.stringMatching(/seq \d+ +bid .* ask /)])
+  })
+
+  it('stop watching a market that has come to its end', async () => {
+    const { store } = api
+    const { record, last } = api.busiest.venuea
+    const resolve = async (): Promise<void> => {
+      const position = (await store.appliedPosition('venuea')) + 1
+      await store.append({
+        venue: 'venuea',
+        position,
+        origin: 'emulator',
+        recorder: 'r1',
+        normalizer: 1,
+        revisions: [
+          {
+            kind: 'market',
+            received: (last + 1_000_000) as Micros,
+            journal: position,
+            record: { ...record, status: 'resolved' },
+          },
+        ],
+      })
+    }
+    const name = `venuea:${record.marketId}`
+    const watching = run(['watch', name])
+    await expect.poll(() => api.server.stream.pulse().subscriptions).toBe(1)
+    await resolve()
+    const during = await watching
+    const after = await run(['watch', name])
+    for (const { status, out, err } of [during, after]) {
+      expect([status, err]).toEqual([0, expect.stringContaining(`${name} is resolved: no more`)])
+      expect(out).toMatch(/seq \d+/)
+    }
   })
 
   it('end quietly when their reader has enough', async () => {

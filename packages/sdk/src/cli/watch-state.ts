@@ -1,4 +1,4 @@
-import { decimalText } from '../domain/index.ts'
+import { decimalText, isLastStatus, type MarketStatus } from '../domain/index.ts'
 import { OrderBook, type LiveMessage } from '../client/index.ts'
 import type { CliIo } from './io.ts'
 import { bookLine, groupDigits, layLadder } from './ladder-view.ts'
@@ -17,7 +17,7 @@ export class WatchState {
   private readonly trades: string[] = []
   private readonly recent: number[] = []
   private title = ''
-  private status = ''
+  private known: MarketStatus | undefined
   private closes = ''
   private link = 'connecting'
   private warning = ''
@@ -26,6 +26,16 @@ export class WatchState {
 
   constructor(name: string) {
     this.name = name
+  }
+
+  /** How the market stands, as far as it was said. */
+  get status(): string {
+    return this.known ?? ''
+  }
+
+  /** True once the market has come to its end. */
+  get isOver(): boolean {
+    return this.known !== undefined && isLastStatus(this.known)
   }
 
   /** Takes a message; true when it is a row of a book. */
@@ -60,7 +70,7 @@ export class WatchState {
       }
       case 'market':
         this.title = message.row.title ?? ''
-        this.status = message.row.status ?? ''
+        this.known = message.row.status ?? undefined
         this.closes = shortTime(message.row.close_time)
         return false
       case 'gap': {
@@ -85,9 +95,13 @@ export class WatchState {
   }
 
   /** What is known of the market before the first message. */
-  introduce(title: string | null, status: string | null, closes: string | number | null): void {
+  introduce(
+    title: string | null,
+    status: MarketStatus | null,
+    closes: string | number | null,
+  ): void {
     this.title = title ?? ''
-    this.status = status ?? ''
+    this.known = status ?? undefined
     this.closes = closes === null ? '' : shortTime(closes)
   }
 

@@ -27,6 +27,11 @@ const NEXT: Readonly<Record<MarketStatus, readonly MarketStatus[]>> = {
   voided: [],
 }
 
+/** True when a market has come to its end: no venue moves it from there. */
+export function isLastStatus(status: MarketStatus): boolean {
+  return NEXT[status].length === 0
+}
+
 /** True when a venue may move a market from one status to the other; a stay is always legal. */
 export function isLegalTransition(from: MarketStatus, to: MarketStatus): boolean {
   return from === to || NEXT[from].includes(to)

@@ -11,8 +11,8 @@ export const WATCH: Command = {
   args: 'MARKET',
   about: 'Watch the live book of a market in the terminal.',
   more:
-    'q, Esc and Ctrl-C quit. Where standard output is no terminal, every row is a line; with --json ' +
-    'every message is one. Breaks are reconnected, and what was missed on the way is shown.',
+    'q, Esc and Ctrl-C quit. Where standard output is no terminal, every row is a line, with --json ' +
+    'every message, until the market is resolved. Breaks are reconnected, and what was missed on the way is shown.',
   options: {
     depth: { type: 'string', short: 'd', value: 'N', about: 'Levels a side, 10 by default.' },
     conflate: {
@@ -57,12 +57,18 @@ async function print(
 ): Promise<void> {
   const { isJson, signal, io, options } = context
   let count = 0
+  let isStarted = false
   for await (const message of context.client().live(subscription, { signal })) {
     const isRow = state.apply(message, Date.now())
+    isStarted ||= message.type === 'snapshots_done'
     if (isJson) await printJson(context, message)
     else if (isRow && 'key' in message) await printLines(context, [state.line(message.key)])
     else if (options['quiet'] !== true) tell(io, message)
     if (isRow && ++count >= most) return
+    if (isStarted && state.isOver) {
+      io.note(`${state.name} is ${state.status}: no more rows will come`)
+      return
+    }
   }
 }
 
