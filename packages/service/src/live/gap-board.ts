@@ -7,13 +7,20 @@ const REMEMBERED = 32
 export class GapBoard {
   private readonly told = new Map<string, Map<string, number | undefined>>()
 
-  /** Takes a gap; false when it was told as it is. */
+  /** True when a gap was not told as it is. */
+  isNew(gap: Gap): boolean {
+    const places = this.told.get(gapName(gap.venue, gap.key))
+    const place = placeOf(gap)
+    return places?.has(place) !== true || places.get(place) !== gap.end
+  }
+
+  /** Takes a gap that is told; false when it was told as it is. */
   take(gap: Gap): boolean {
+    if (!this.isNew(gap)) return false
     const name = gapName(gap.venue, gap.key)
     let places = this.told.get(name)
     if (places === undefined) this.told.set(name, (places = new Map()))
-    const place = `${gap.start}/${gap.afterSequence}/${gap.reason}/${gap.scope}`
-    if (places.has(place) && places.get(place) === gap.end) return false
+    const place = placeOf(gap)
     places.delete(place)
     places.set(place, gap.end)
     if (places.size > REMEMBERED) {
@@ -43,6 +50,10 @@ export class GapBoard {
   clear(): void {
     this.told.clear()
   }
+}
+
+function placeOf({ start, afterSequence, reason, scope }: Gap): string {
+  return `${start}/${afterSequence}/${reason}/${scope}`
 }
 
 /** The name of what gaps are about. */

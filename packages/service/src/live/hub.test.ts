@@ -1,6 +1,6 @@
-import type { Instrument } from '@priorbook/sdk/domain'
+import type { Gap, Instrument, Micros } from '@priorbook/sdk/domain'
 import { BookColumns, type BookRun } from '@priorbook/sdk/tape'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { BookChannel } from './book-channel.ts'
 import { Hub } from './hub.ts'
 import { joinAll } from './join.ts'
@@ -12,13 +12,21 @@ import type { Topic } from './topic.ts'
 
 const INSTRUMENT: Instrument = { venue: 'venueb', market: 'M', key: 'M' }
 const NAME = 'venueb:M'
+const OTHER: Instrument = { venue: 'venueb', market: 'N', key: 'N' }
 
-/** A store of one instrument that grows when it is told to. */
+/** A store that grows when it is told to; all its instruments have the same rows. */
 class GrowingSource {
   readonly columns = new BookColumns(2)
+  readonly instruments: Instrument[] = [INSTRUMENT]
   last = 0
   /** How long a page takes, in which nothing else happens. */
   busyMs = 0
+  readonly gaps: Gap[] = []
+  /** Whose rows cannot be read. */
+  readonly unreadable = new Set<string>()
+  /** How many have followed; those before the last one that was opened cannot say what is new. */
+  followers = 0
+  isBroken = false
   private isChanged = false
 
   grow(rows: number, isTold = true): void {
@@ -39,9 +47,16 @@ class GrowingSource {
 
   toSource(): LiveSource {
     const take = async (): Promise<unknown> => {
+      if (this.isBroken) throw new Error('the follower is broken')
       if (!this.isChanged) return undefined
       this.isChanged = false
-      return { books: [INSTRUMENT], trades: [], markets: [], gaps: [] }
+      return { books: this.instruments, trades: [], markets: [], gaps: this.gaps }
+    }
+    const follow = async (): Promise<unknown> => {
+      this.followers++
+      this.isBroken = false
+      this.isChanged = false
+      return { take, close: () => undefined }
     }
     const run = (from: number, to: number): BookRun => ({
       columns: this.columns,
@@ -50,17 +65,18 @@ class GrowingSource {
       to,
     })
     return {
-      follow: async () => ({ take, close: () => undefined }),
+      follow,
       instrument: async () => ({ firstSequence: 1, lastSequence: this.last, firstReceived: 1 }),
       latest: async () => run(this.last - 1, this.last),
-      books: async ({ after, limit }: { after: number; limit: number }) => {
+      books: async ({ key, after, limit }: { key: string; after: number; limit: number }) => {
+        if (this.unreadable.has(key)) throw new Error(`${key} cannot be read`)
         const until = performance.now() + this.busyMs
         while (performance.now() < until);
         const to = Math.min(this.last, after + limit)
         return { runs: to > after ? [run(after, to)] : [], hasMore: to < this.last, corrupt: [] }
       },
       trades: async () => ({ rows: {}, ordinals: [], hasMore: false }),
-      gaps: async () => [],
+      gaps: async ({ key }: { key: string }) => this.gaps.filter((gap) => gap.key === key),
       market: async () => ({ record: { status: 'open' }, knownAt: 0, revision: 1 }),
       revisions: async () => [],
     } as unknown as LiveSource
@@ -73,6 +89,7 @@ const TEXT = {
     word(`snapshot-${sequence}`),
   update: (_c: unknown, _s: unknown, _w: unknown, sequence: number) => word(`update-${sequence}`),
   resync: (_c: unknown, last: number) => word(`resync-${last}`),
+  gap: (_s: unknown, { key, reason }: Gap) => word(`${key}-${reason}`),
 } as unknown as LiveText<LiveStyle, unknown>
 
 function createReader(): { readonly subscriber: Subscriber; readonly words: string[] } {
@@ -163,5 +180,103 @@ describe('a hub', () => {
     await hub.recover(subscriber)
     expect(words).toEqual(['resync-5', 'snapshot-9'])
     expect(subscriber.missed.size).toBe(0)
+  })
+})
+
+describe('a hub whose store is in trouble', () => {
+  async function follow(store: GrowingSource): Promise<{
+    readonly hub: Hub<LiveStyle, unknown>
+    readonly words: string[]
+    readonly troubles: string[]
+  }> {
+    const troubles: string[] = []
+    const hub = new Hub<LiveStyle, unknown>({
+      source: store.toSource(),
+      text: TEXT,
+      contextOf: ({ key }) => key,
+      now: () => 1,
+      onTrouble: (error) => void troubles.push((error as Error).message),
+    })
+    const { subscriber, words } = createReader()
+    hub.enter(subscriber)
+    const subscription = subscribe(subscriber, { name: 'x', mode: 'changes', conflateMs: 0 })
+    onTestFinished(() => {
+      hub.end(subscription)
+      hub.leave(subscriber)
+    })
+    await hub.open(subscription)
+    const none = { books: new Map(), trades: new Map(), budget: 1e6 }
+    await joinAll(hub, subscription, store.instruments, none)
+    return { hub, words, troubles }
+  }
+
+  it('loses no gap, and tells it once', async () => {
+    const store = new GrowingSource()
+    store.grow(3, false)
+    const { words, troubles } = await follow(store)
+    store.gaps.push({
+      venue: 'venueb',
+      scope: 'instrument',
+      key: 'M',
+      start: 3 as Micros,
+      end: 4 as Micros,
+      afterSequence: 3,
+      reason: 'sequence_break',
+    } as Gap)
+    store.unreadable.add('M')
+    store.grow(2)
+    await expect.poll(() => troubles.length).toBeGreaterThan(1)
+    expect(words.filter((one) => one.startsWith('M-'))).toEqual([])
+    store.unreadable.clear()
+    await expect.poll(() => words.slice(-3)).toEqual(['M-sequence_break', 'update-4', 'update-5'])
+    store.grow(1)
+    await expect.poll(() => words.at(-1)).toBe('update-6')
+    expect(words.filter((one) => one.startsWith('M-'))).toEqual(['M-sequence_break'])
+  })
+
+  it('keeps no instrument waiting for one that cannot be read', async () => {
+    const store = new GrowingSource()
+    store.instruments.push(OTHER)
+    store.grow(3, false)
+    const { hub, words } = await follow(store)
+    store.unreadable.add('M')
+    store.grow(2)
+    await expect.poll(() => hub.topics.get('venueb:N')!.cursor.sequence).toBe(5)
+    expect(words.filter((one) => one === 'update-5')).toEqual(['update-5'])
+    expect(hub.topics.get(NAME)!.cursor.sequence).toBe(3)
+    store.unreadable.clear()
+    await expect.poll(() => hub.topics.get(NAME)!.cursor.sequence).toBe(5)
+    expect(words.filter((one) => one === 'update-5')).toEqual(['update-5', 'update-5'])
+  })
+
+  it('follows anew when it is not told what is new', async () => {
+    const store = new GrowingSource()
+    store.grow(3, false)
+    const { words, troubles } = await follow(store)
+    store.isBroken = true
+    await expect.poll(() => troubles).toEqual(['the follower is broken'])
+    // Of these nobody tells the next follower.
+    store.grow(2)
+    await expect.poll(() => words.slice(-2)).toEqual(['update-4', 'update-5'])
+    store.grow(1)
+    await expect.poll(() => words.at(-1)).toBe('update-6')
+    expect(store.followers).toBe(2)
+  })
+
+  it('tries a recovery again that failed', async () => {
+    const { hub, words, troubles } = await follow(new GrowingSource())
+    const { subscriber } = createReader()
+    let attempts = 0
+    const channel = {
+      recover(_reader: Subscriber, { last }: { readonly last: number }) {
+        if (++attempts === 1) throw new Error('no room')
+        words.push(`recovered-${last}`)
+      },
+    }
+    subscriber.missed.set(channel as never, { last: 5, reason: 'slow_reader' })
+    hub.enter(subscriber)
+    await expect.poll(() => words.at(-1)).toBe('recovered-5')
+    expect([troubles, subscriber.missed.size]).toEqual([['no room'], 0])
+    hub.leave(subscriber)
   })
 })

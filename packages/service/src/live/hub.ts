@@ -27,6 +27,8 @@ export type HubOptions<Style extends LiveStyle, Context> = {
   onTrouble(error: unknown): void
 }
 
+type Follower = Awaited<ReturnType<LiveSource['follow']>>
+
 // A commit reaches subscribers within this and the time of its rows.
 const TICK_MS = 5
 // After trouble with the store it is left in peace for a while.
@@ -58,7 +60,7 @@ export class Hub<Style extends LiveStyle, Context> {
   private readonly records = new Map<string, LiveMarket | undefined>()
   /** Records that were read since the last look: what is new in them was told to nobody. */
   private readonly loaded = new Set<string>()
-  private follower: Awaited<ReturnType<LiveSource['follow']>> | undefined
+  private follower: Follower | undefined
   private mustLook: NonNullable<LiveChanges['missed']> | undefined
   private isWatching = false
   private checkTimer: NodeJS.Timeout | undefined
@@ -192,7 +194,7 @@ export class Hub<Style extends LiveStyle, Context> {
         limit: PAGE,
         numbers: true,
       })
-      for (const gap of page.corrupt) if (this.gaps.take(gap)) this.tellGap(gap)
+      for (const gap of page.corrupt) this.tellGap(gap)
       for (const run of page.runs) {
         for (let row = run.from; row < run.to; row++) {
           const sequence = run.firstSequence + row
@@ -326,7 +328,7 @@ export class Hub<Style extends LiveStyle, Context> {
 
   private async takeChanges(): Promise<void> {
     try {
-      const changes = await this.follower?.take()
+      const changes = await this.nextChanges()
       if (changes?.missed !== undefined && this.mustLook !== 'rebuilt') {
         this.mustLook = changes.missed
       }
@@ -342,16 +344,40 @@ export class Hub<Style extends LiveStyle, Context> {
     }
   }
 
+  // One who cannot say what is new is let go: another one follows from where the store is.
+  private async nextChanges(): Promise<LiveChanges | undefined> {
+    this.follower ??= await this.source.follow()
+    const { follower } = this
+    // The last reader may have left meanwhile.
+    const isWanted = this.subscriptions.size > 0 && !this.isClosed
+    try {
+      if (isWanted) return await follower.take()
+    } catch (error) {
+      this.letGo(follower)
+      throw error
+    }
+    this.letGo(follower)
+    return undefined
+  }
+
+  private letGo(follower: Follower): void {
+    follower.close()
+    if (this.follower === follower) this.follower = undefined
+  }
+
   private handOver(): void {
     const now = Date.now()
-    for (const topic of this.topics.values()) {
-      for (const channel of topic.books.values()) {
-        if (!channel.waits) continue
-        channel.release(now)
-        channel.flush()
+    try {
+      for (const topic of this.topics.values()) {
+        for (const channel of topic.books.values()) {
+          if (!channel.waits) continue
+          channel.release(now)
+          channel.flush()
+        }
       }
+    } finally {
+      this.flush()
     }
-    this.flush()
   }
 
   private async apply(changes: LiveChanges): Promise<void> {
@@ -372,7 +398,7 @@ export class Hub<Style extends LiveStyle, Context> {
     const late: Gap[] = []
     for (const gap of changes.gaps) {
       const name = `${gap.venue}:${gap.key}`
-      if (!this.isFollowed(gap) || !this.gaps.take(gap)) continue
+      if (!this.isFollowed(gap) || !this.gaps.isNew(gap)) continue
       if (gap.scope === 'instrument') own.set(name, [...(own.get(name) ?? []), gap])
       else if (gap.end === undefined) late.push(gap)
       else this.tellGap(gap)
@@ -423,9 +449,7 @@ export class Hub<Style extends LiveStyle, Context> {
     for (const { venue, marketId } of markets.values()) await this.renewMarket(venue, marketId)
     const since = this.recently
     for (const name of names.values()) {
-      for (const gap of await this.source.gaps({ ...name, start: since })) {
-        if (this.gaps.take(gap)) this.tellGap(gap)
-      }
+      for (const gap of await this.source.gaps({ ...name, start: since })) this.tellGap(gap)
     }
     // One that cannot be read does not keep the others waiting; it is tried again.
     const failures: unknown[] = []
@@ -436,7 +460,7 @@ export class Hub<Style extends LiveStyle, Context> {
         const gaps = await this.source.gaps({ venue, key, start: since })
         await this.pump(
           topic,
-          gaps.filter((gap) => this.gaps.take(gap)),
+          gaps.filter((gap) => this.gaps.isNew(gap)),
         )
       } catch (error) {
         failures.push(error)
@@ -502,16 +526,12 @@ export class Hub<Style extends LiveStyle, Context> {
   private async renewMarket(venue: VenueId, marketId: string): Promise<void> {
     const name = `${venue}/${marketId}`
     const before = this.records.get(name)
-    this.records.delete(name)
     const isUntold = before === undefined || this.loaded.has(name)
     const news = isUntold
       ? [await this.source.market(venue, marketId)]
       : await this.source.revisions(venue, marketId, { after: before.revision, limit: 100 })
     const last = news.at(-1)
-    if (last === undefined) {
-      this.records.set(name, before)
-      return
-    }
+    if (last === undefined) return
     this.records.set(name, last)
     const made = new Map<string, Uint8Array>()
     for (const subscription of this.subscriptions) {
@@ -552,8 +572,9 @@ export class Hub<Style extends LiveStyle, Context> {
     }
   }
 
-  /** Tells a gap to everybody whom it concerns. */
+  /** Tells a gap to everybody whom it concerns, unless it was told as it is. */
   tellGap(gap: Gap): void {
+    if (!this.gaps.take(gap)) return
     const readers = new Set<Subscription<Style, Context>>()
     if (gap.scope === 'instrument') {
       const topic = this.topics.get(`${gap.venue}:${gap.key}`)

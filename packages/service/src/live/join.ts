@@ -96,7 +96,8 @@ async function gapsNow<Style extends LiveStyle, Context>(
     hub.gaps.begin(venue, name)
     for (const gap of await hub.source.gaps({ venue, key: name, start })) {
       all.push(gap)
-      if (hub.gaps.take(gap) && isFollowed) hub.tellGap(gap)
+      if (isFollowed) hub.tellGap(gap)
+      else hub.gaps.take(gap)
     }
   }
   return all

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import type { Micros } from '@priorbook/sdk/domain'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { EmbeddedStore } from '../../store/embedded/open.ts'
 import { createRecord, INSTRUMENTS } from '../../store/store-script.testing.ts'
 import { createTestServer, type TestServer } from '../server.testing.ts'
 import type { ApiServerOptions } from '../server.ts'
@@ -273,17 +274,10 @@ describe('a connection', () => {
     const { store } = await start()
     const reached = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
-    const slow = new Proxy(store, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name)
-        if (typeof value !== 'function') return value
-        if (name !== 'follow') return value.bind(target) as unknown
-        return async () => {
-          reached.resolve()
-          await gate.promise
-          return target.follow()
-        }
-      },
+    const slow = followedBy(store, async () => {
+      reached.resolve()
+      await gate.promise
+      return store.follow()
     })
     const test = await start({ store: slow })
     const client = await connected(test)
@@ -299,6 +293,23 @@ describe('a connection', () => {
     expect(pulse()).toMatchObject({ connections: 1, subscriptions: 1 })
     next.socket.terminate()
     await expect.poll(() => pulse()).toMatchObject({ connections: 0, subscriptions: 0 })
+  })
+
+  it('goes on where a subscription cannot be opened, and may ask again', async () => {
+    const { store } = await start()
+    let attempts = 0
+    const failing = followedBy(store, () => {
+      if (++attempts === 1) throw new Error('the disk has gone for a moment')
+      return store.follow()
+    })
+    const test = await start({ store: failing })
+    const client = await connected(test)
+    client.send(SUBSCRIBE)
+    expect(await client.next('error')).toMatchObject({ code: 'internal_error', id: 's' })
+    expect(test.server.stream.pulse()).toMatchObject({ connections: 1, subscriptions: 0 })
+    expect(test.logs.join()).toContain('the disk has gone')
+    client.send(SUBSCRIBE)
+    expect(await client.next('snapshots_done')).toMatchObject({ id: 's' })
   })
 
   it('is counted for its key', async () => {
@@ -318,6 +329,16 @@ describe('a connection', () => {
     expect(rows).toMatchObject([{ route: 'stream', requests: 1, refused: 0 }])
   })
 })
+
+/** A store that is followed in another way. */
+function followedBy(store: EmbeddedStore, follow: () => ReturnType<EmbeddedStore['follow']>) {
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = name === 'follow' ? follow : Reflect.get(target, name)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+}
 
 // The end of a connection is counted when the server has seen it.
 async function welcomed(open: () => StreamClient): Promise<boolean> {
