@@ -273,7 +273,7 @@ describe('a hub whose store is in trouble', () => {
         words.push(`recovered-${last}`)
       },
     }
-    subscriber.missed.set(channel as never, { last: 5, reason: 'slow_reader' })
+    subscriber.missed.set(channel, { last: 5, reason: 'slow_reader' })
     hub.enter(subscriber)
     await expect.poll(() => words.at(-1)).toBe('recovered-5')
     expect([troubles, subscriber.missed.size]).toEqual([['no room'], 0])
