@@ -5,10 +5,10 @@ import { speedToEndIn } from './emulated-speed.ts'
 import { pause, start, type Running } from './harness.ts'
 
 const FULL = process.env['PRIORBOOK_FULL'] === '1'
-// Long enough for rounds of five minutes to close, resolve and be followed by others.
-const SECONDS = FULL ? 60 : 18
+// Rounds of five minutes close and resolve, and the next ones are seen from their beginning to their end.
+const SECONDS = FULL ? 60 : 20
 const ROUND_MS = 300_000
-const ROUND_ENDS_IN_MS = 5000
+const ROUND_ENDS_IN_MS = 2000
 // Fewer changes of each book in short runs; everything else happens as often.
 const RATES = FULL ? {} : { changes: 1 }
 const ROWS_A_SECOND = FULL ? 500 : 200

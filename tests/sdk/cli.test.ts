@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Micros } from '@priorbook/sdk/domain'
+import { FLAGS, type Micros } from '@priorbook/sdk/domain'
 import { main } from '../../packages/sdk/src/cli/main.ts'
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
 import { hasEnough } from './enough.ts'
@@ -164,25 +164,40 @@ describe('commands that read', () => {
 
   it('stop watching a market that has come to its end', async () => {
     const { store } = api
-    const { record, last } = api.busiest.venuea
-    const resolve = async (): Promise<void> => {
-      const position = (await store.appliedPosition('venuea')) + 1
-      await store.append({
+    const { record, key: token, rows, last } = api.busiest.venuea
+    const position = (await store.appliedPosition('venuea')) + 1
+    const received = (last + 1_000_000) as Micros
+    // The last row comes with the end, of which the stream tells first.
+    const resolve = (): Promise<unknown> =>
+      store.append({
         venue: 'venuea',
         position,
         origin: 'emulator',
         recorder: 'r1',
         normalizer: 1,
+        observations: [
+          {
+            instrument: { venue: 'venuea', market: record.marketId, key: token },
+            received,
+            journal: position,
+            source: -1,
+            venueSeq: -1,
+            channel: -1,
+            flags: FLAGS.restart | FLAGS.full_book,
+            priceDecimals: 2,
+            keys: [100, 103],
+            sizes: [5, 6],
+          },
+        ],
         revisions: [
           {
             kind: 'market',
-            received: (last + 1_000_000) as Micros,
+            received,
             journal: position,
             record: { ...record, status: 'resolved' },
           },
         ],
       })
-    }
     const name = `venuea:${record.marketId}`
     const watching = run(['watch', name])
     await expect.poll(() => api.server.stream.pulse().subscriptions).toBe(1)
@@ -191,7 +206,7 @@ describe('commands that read', () => {
     const after = await run(['watch', name])
     for (const { status, out, err } of [during, after]) {
       expect([status, err]).toEqual([0, expect.stringContaining(`${name} is resolved: no more`)])
-      expect(out).toMatch(/seq \d+/)
+      expect(out).toContain(`seq ${rows + 1} `)
     }
   })
 

@@ -28,8 +28,8 @@ const NEXT: Readonly<Record<MarketStatus, readonly MarketStatus[]>> = {
 }
 
 /** True when a market has come to its end: no venue moves it from there. */
-export function isLastStatus(status: MarketStatus): boolean {
-  return NEXT[status].length === 0
+export function isLastStatus(status: string): boolean {
+  return MARKET_STATUSES.some((one) => one === status && NEXT[one].length === 0)
 }
 
 /** True when a venue may move a market from one status to the other; a stay is always legal. */

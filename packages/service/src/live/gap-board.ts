@@ -1,7 +1,7 @@
 import type { Gap, VenueId } from '@priorbook/sdk/domain'
 
 // Gaps of one name that are remembered after they closed, so that none is told twice.
-const REMEMBERED = 32
+const REMEMBERED = 256
 
 /** Which gaps have been told, by what they are about: `venue/key`. */
 export class GapBoard {

@@ -27,6 +27,12 @@ class GrowingSource {
   /** How many have followed; those before the last one that was opened cannot say what is new. */
   followers = 0
   isBroken = false
+  /** What the next follower is told beside its changes. */
+  missed: 'rebuilt' | undefined
+  areMarketsUnreadable = false
+  isMarketChanged = false
+  unreadableReads = 0
+  private revision = 1
   private isChanged = false
 
   grow(rows: number, isTold = true): void {
@@ -50,13 +56,32 @@ class GrowingSource {
       if (this.isBroken) throw new Error('the follower is broken')
       if (!this.isChanged) return undefined
       this.isChanged = false
-      return { books: this.instruments, trades: [], markets: [], gaps: this.gaps }
+      const { missed, isMarketChanged } = this
+      this.missed = undefined
+      if (isMarketChanged) this.revision++
+      this.isMarketChanged = false
+      return {
+        books: this.instruments,
+        trades: [],
+        markets: isMarketChanged ? [{ venue: 'venueb', marketId: 'M' }] : [],
+        gaps: this.gaps,
+        missed,
+      }
     }
     const follow = async (): Promise<unknown> => {
       this.followers++
       this.isBroken = false
       this.isChanged = false
       return { take, close: () => undefined }
+    }
+    const readMarket = (): object => {
+      if (this.areMarketsUnreadable) throw new Error('no market can be read')
+      return { record: { status: 'open' }, knownAt: 0, revision: this.revision }
+    }
+    const look = (key: string): void => {
+      if (!this.unreadable.has(key)) return
+      this.unreadableReads++
+      throw new Error(`${key} cannot be read`)
     }
     const run = (from: number, to: number): BookRun => ({
       columns: this.columns,
@@ -67,9 +92,12 @@ class GrowingSource {
     return {
       follow,
       instrument: async () => ({ firstSequence: 1, lastSequence: this.last, firstReceived: 1 }),
-      latest: async () => run(this.last - 1, this.last),
+      latest: async ({ key }: { key: string }) => {
+        look(key)
+        return run(this.last - 1, this.last)
+      },
       books: async ({ key, after, limit }: { key: string; after: number; limit: number }) => {
-        if (this.unreadable.has(key)) throw new Error(`${key} cannot be read`)
+        look(key)
         const until = performance.now() + this.busyMs
         while (performance.now() < until);
         const to = Math.min(this.last, after + limit)
@@ -77,8 +105,9 @@ class GrowingSource {
       },
       trades: async () => ({ rows: {}, ordinals: [], hasMore: false }),
       gaps: async ({ key }: { key: string }) => this.gaps.filter((gap) => gap.key === key),
-      market: async () => ({ record: { status: 'open' }, knownAt: 0, revision: 1 }),
-      revisions: async () => [],
+      market: async () => readMarket(),
+      revisions: async (_venue: unknown, _market: unknown, { after }: { after: number }) =>
+        after < this.revision ? [readMarket()] : [],
     } as unknown as LiveSource
   }
 }
@@ -89,6 +118,7 @@ const TEXT = {
     word(`snapshot-${sequence}`),
   update: (_c: unknown, _s: unknown, _w: unknown, sequence: number) => word(`update-${sequence}`),
   resync: (_c: unknown, last: number) => word(`resync-${last}`),
+  market: (_s: unknown, { revision }: { revision: number }) => word(`market-${revision}`),
   gap: (_s: unknown, { key, reason }: Gap) => word(`${key}-${reason}`),
 } as unknown as LiveText<LiveStyle, unknown>
 
@@ -108,13 +138,45 @@ function subscribe(subscriber: Subscriber, style: LiveStyle): Subscription<LiveS
   return {
     subscriber,
     style,
-    datasets: new Set(['books']),
+    datasets: new Set(['books', 'markets']),
     since: 0,
     wants: () => true,
     admits: () => true,
     pending: new Set(),
     topics: new Set(),
   }
+}
+
+function createGap(more: { readonly [Name in keyof Gap]?: Gap[Name] | undefined }): Gap {
+  const [start, end] = [3 as Micros, 4 as Micros]
+  const name = { venue: 'venueb', scope: 'instrument', key: 'M' } as const
+  return { ...name, start, end, afterSequence: 0, reason: 'sequence_break', ...more } as Gap
+}
+
+async function follow(store: GrowingSource): Promise<{
+  readonly hub: Hub<LiveStyle, unknown>
+  readonly words: string[]
+  readonly troubles: string[]
+}> {
+  const troubles: string[] = []
+  const hub = new Hub<LiveStyle, unknown>({
+    source: store.toSource(),
+    text: TEXT,
+    contextOf: ({ key }) => key,
+    now: () => 1,
+    onTrouble: (error) => void troubles.push((error as Error).message),
+  })
+  const { subscriber, words } = createReader()
+  hub.enter(subscriber)
+  const subscription = subscribe(subscriber, { name: 'x', mode: 'changes', conflateMs: 0 })
+  onTestFinished(() => {
+    hub.end(subscription)
+    hub.leave(subscriber)
+  })
+  await hub.open(subscription)
+  const none = { books: new Map(), trades: new Map(), budget: 1e6 }
+  await joinAll(hub, subscription, store.instruments, none)
+  return { hub, words, troubles }
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -147,10 +209,10 @@ describe('a hub', () => {
     // Rows of several pages pile up: bringing the reader there lets the event loop turn.
     store.busyMs = 6
     store.grow(700, false)
-    const pump = hub.pump.bind(hub)
-    hub.pump = async (topic: Topic<LiveStyle, unknown>, gaps) => {
+    const bring = hub.bring.bind(hub)
+    hub.bring = async (topic: Topic<LiveStyle, unknown>) => {
       if (hub.has(first)) setImmediate(() => hub.end(first))
-      return pump(topic, gaps)
+      return bring(topic)
     }
     await joinAll(hub, second, [INSTRUMENT], { ...none, books: new Map([['M', 12]]) })
     store.busyMs = 0
@@ -161,6 +223,41 @@ describe('a hub', () => {
     expect(hub.topics.size).toBe(0)
     hub.leave(old.subscriber)
     hub.leave(fresh.subscriber)
+  })
+
+  it('tells a gap behind the rows before it, to those who join as well', async () => {
+    const store = new GrowingSource()
+    store.grow(3, false)
+    const { hub, words } = await follow(store)
+    const { subscriber, words: others } = createReader()
+    hub.enter(subscriber)
+    const second = subscribe(subscriber, { name: 'y', mode: 'full', conflateMs: 0 })
+    await hub.open(second)
+    second.pending.add(NAME)
+    store.gaps.push(createGap({ afterSequence: 5 }))
+    store.grow(2, false)
+    await joinAll(hub, second, [INSTRUMENT], { books: new Map(), trades: new Map(), budget: 9 })
+    hub.flush()
+    expect(words.slice(-3)).toEqual(['update-4', 'update-5', 'M-sequence_break'])
+    expect(others).toEqual(['snapshot-5', 'M-sequence_break'])
+    store.grow(1)
+    await expect.poll(() => others.slice(-2)).toEqual(['M-sequence_break', 'update-6'])
+    hub.end(second)
+    hub.leave(subscriber)
+  })
+
+  it('tells a reader of a venue without markets that it is interrupted, with its first one', async () => {
+    const store = new GrowingSource()
+    store.instruments.length = 0
+    store.grow(3, false)
+    const { words } = await follow(store)
+    store.gaps.push(createGap({ scope: 'venue', key: '', end: undefined, reason: 'venue_silent' }))
+    store.grow(1)
+    await pause(30)
+    store.instruments.push(OTHER)
+    store.grow(1)
+    await expect.poll(() => words).toContain('-venue_silent')
+    expect(words.filter((one) => one === '-venue_silent')).toHaveLength(1)
   })
 
   it('begins anew for a reader who missed rows before it sends those that wait', async () => {
@@ -184,45 +281,11 @@ describe('a hub', () => {
 })
 
 describe('a hub whose store is in trouble', () => {
-  async function follow(store: GrowingSource): Promise<{
-    readonly hub: Hub<LiveStyle, unknown>
-    readonly words: string[]
-    readonly troubles: string[]
-  }> {
-    const troubles: string[] = []
-    const hub = new Hub<LiveStyle, unknown>({
-      source: store.toSource(),
-      text: TEXT,
-      contextOf: ({ key }) => key,
-      now: () => 1,
-      onTrouble: (error) => void troubles.push((error as Error).message),
-    })
-    const { subscriber, words } = createReader()
-    hub.enter(subscriber)
-    const subscription = subscribe(subscriber, { name: 'x', mode: 'changes', conflateMs: 0 })
-    onTestFinished(() => {
-      hub.end(subscription)
-      hub.leave(subscriber)
-    })
-    await hub.open(subscription)
-    const none = { books: new Map(), trades: new Map(), budget: 1e6 }
-    await joinAll(hub, subscription, store.instruments, none)
-    return { hub, words, troubles }
-  }
-
   it('loses no gap, and tells it once', async () => {
     const store = new GrowingSource()
     store.grow(3, false)
     const { words, troubles } = await follow(store)
-    store.gaps.push({
-      venue: 'venueb',
-      scope: 'instrument',
-      key: 'M',
-      start: 3 as Micros,
-      end: 4 as Micros,
-      afterSequence: 3,
-      reason: 'sequence_break',
-    } as Gap)
+    store.gaps.push(createGap({ afterSequence: 3 }))
     store.unreadable.add('M')
     store.grow(2)
     await expect.poll(() => troubles.length).toBeGreaterThan(1)
@@ -249,18 +312,73 @@ describe('a hub whose store is in trouble', () => {
     expect(words.filter((one) => one === 'update-5')).toEqual(['update-5', 'update-5'])
   })
 
-  it('follows anew when it is not told what is new', async () => {
+  it('goes on when it was not told once what is new', async () => {
     const store = new GrowingSource()
     store.grow(3, false)
     const { words, troubles } = await follow(store)
     store.isBroken = true
     await expect.poll(() => troubles).toEqual(['the follower is broken'])
-    // Of these nobody tells the next follower.
+    store.isBroken = false
     store.grow(2)
     await expect.poll(() => words.slice(-2)).toEqual(['update-4', 'update-5'])
+    expect([store.followers, words.filter((one) => one.startsWith('resync'))]).toEqual([1, []])
+  })
+
+  it('follows anew, with whole books, when it is never told what is new', async () => {
+    const store = new GrowingSource()
+    store.grow(3, false)
+    const { words, troubles } = await follow(store)
+    store.isBroken = true
+    // Of these nobody tells the next follower, nor whether the tape was rebuilt meanwhile.
+    store.grow(2)
+    await expect.poll(() => words.slice(-2), { timeout: 5000 }).toEqual(['resync-3', 'snapshot-5'])
     store.grow(1)
     await expect.poll(() => words.at(-1)).toBe('update-6')
-    expect(store.followers).toBe(2)
+    expect([store.followers, troubles.length]).toEqual([2, 4])
+  })
+
+  it('begins every book of a rebuilt tape anew once, though one of them cannot be read', async () => {
+    const store = new GrowingSource()
+    store.instruments.push(OTHER)
+    store.grow(3, false)
+    const { words, troubles } = await follow(store)
+    store.unreadable.add('M')
+    store.missed = 'rebuilt'
+    store.grow(1)
+    await expect.poll(() => troubles.length, { timeout: 5000 }).toBeGreaterThan(2)
+    expect(words.filter((one) => one.startsWith('resync'))).toEqual(['resync-3'])
+    store.unreadable.clear()
+    await expect.poll(() => words.filter((one) => one === 'snapshot-4')).toHaveLength(2)
+    store.grow(1)
+    await expect.poll(() => words.filter((one) => one === 'update-5')).toHaveLength(2)
+    expect(words.filter((one) => one.startsWith('resync'))).toEqual(['resync-3', 'resync-3'])
+  })
+
+  it('lets new instruments join while another one cannot be read', async () => {
+    const store = new GrowingSource()
+    store.grow(3, false)
+    const { hub, words } = await follow(store)
+    store.unreadable.add('M')
+    store.grow(1)
+    await expect.poll(() => store.unreadableReads).toBeGreaterThan(0)
+    store.instruments.push(OTHER)
+    store.grow(1)
+    await expect.poll(() => hub.topics.get('venueb:N')?.cursor.sequence).toBe(5)
+    expect(words).toContain('snapshot-1')
+    expect(hub.topics.get(NAME)!.cursor.sequence).toBe(3)
+  })
+
+  it('reads markets again that could not be read, and keeps no rows waiting for them', async () => {
+    const store = new GrowingSource()
+    store.grow(3, false)
+    const { words, troubles } = await follow(store)
+    store.areMarketsUnreadable = true
+    store.isMarketChanged = true
+    store.grow(1)
+    await expect.poll(() => words.at(-1)).toBe('update-4')
+    await expect.poll(() => troubles.length).toBeGreaterThan(1)
+    store.areMarketsUnreadable = false
+    await expect.poll(() => words.at(-1)).toBe('market-2')
   })
 
   it('tries a recovery again that failed', async () => {

@@ -7,6 +7,7 @@ import {
 } from '@priorbook/sdk/domain'
 import type { BookColumns } from '@priorbook/sdk/tape'
 import { Breath } from '../lib/breath.ts'
+import { Attempts } from './attempts.ts'
 import { GapBoard } from './gap-board.ts'
 import type { LiveChanges, LiveMarket, LiveSource } from './source.ts'
 import type { LiveStyle, LiveText } from './style.ts'
@@ -33,6 +34,8 @@ type Follower = Awaited<ReturnType<LiveSource['follow']>>
 const TICK_MS = 5
 // After trouble with the store it is left in peace for a while.
 const TROUBLE_MS = 500
+// A follower that fails so often in a row is replaced.
+const MOST_FAILURES = 4
 const CHECK_MS = 250
 const PAGE = 256
 // Topics that are begun anew in one turn, so that the others do not wait long.
@@ -61,7 +64,10 @@ export class Hub<Style extends LiveStyle, Context> {
   /** Records that were read since the last look: what is new in them was told to nobody. */
   private readonly loaded = new Set<string>()
   private follower: Follower | undefined
-  private mustLook: NonNullable<LiveChanges['missed']> | undefined
+  /** True when more is new than was named. */
+  private mustLook = false
+  /** How often in a row the follower could not say what is new. */
+  private failures = 0
   private isWatching = false
   private checkTimer: NodeJS.Timeout | undefined
   private isClosed = false
@@ -128,7 +134,8 @@ export class Hub<Style extends LiveStyle, Context> {
     if (this.subscriptions.size > 0) return
     this.follower?.close()
     this.follower = undefined
-    this.mustLook = undefined
+    this.mustLook = false
+    this.failures = 0
     this.compared.clear()
     this.records.clear()
     this.gaps.clear()
@@ -174,9 +181,16 @@ export class Hub<Style extends LiveStyle, Context> {
     return market
   }
 
-  /** Brings a topic to the newest rows; in a turn. `gaps` are told where they belong between the books. */
-  async pump(topic: Topic<Style, Context>, gaps: readonly Gap[] = []): Promise<void> {
-    await this.pumpBooks(topic, gaps)
+  /** Brings a topic to the newest rows, with its gaps where they belong between the books; in a turn. */
+  async bring(topic: Topic<Style, Context>): Promise<void> {
+    const { venue, key } = topic.instrument
+    // Where nobody reads yet, nobody misses the gaps of the past.
+    const hasReaders = topic.subscriptions.size > 0
+    const gaps = hasReaders ? await this.source.gaps({ venue, key, start: this.recently }) : []
+    await this.pumpBooks(
+      topic,
+      gaps.filter((gap) => this.gaps.isNew(gap)),
+    )
     await this.pumpTrades(topic)
   }
 
@@ -326,43 +340,54 @@ export class Hub<Style extends LiveStyle, Context> {
     return isWell
   }
 
+  // What cannot be read keeps nothing else waiting: the next turn looks at everything.
   private async takeChanges(): Promise<void> {
+    const attempts = new Attempts()
     try {
-      const changes = await this.nextChanges()
-      if (changes?.missed !== undefined && this.mustLook !== 'rebuilt') {
-        this.mustLook = changes.missed
-      }
-      if (this.mustLook !== undefined) await this.lookAtAll(this.mustLook)
-      else if (changes !== undefined) await this.apply(changes)
-      this.mustLook = undefined
-    } catch (error) {
-      // What was named is not named again: the next turn looks at everything.
-      this.mustLook ??= 'behind'
-      throw error
+      await attempts.make(async () => {
+        const changes = await this.nextChanges()
+        if (changes?.missed === 'rebuilt') {
+          for (const topic of this.topics.values()) topic.isRebuilt = true
+        }
+        if (this.mustLook || changes?.missed !== undefined) await this.lookAtAll(attempts)
+        if (changes !== undefined) await this.apply(changes, attempts)
+      })
     } finally {
+      this.mustLook = attempts.haveFailed
       this.loaded.clear()
     }
+    attempts.end()
   }
 
-  // One who cannot say what is new is let go: another one follows from where the store is.
+  // One who can never say what is new is let go. The next one begins where the store is then and knows
+  // nothing of rebuilds before it.
   private async nextChanges(): Promise<LiveChanges | undefined> {
+    const isWanted = (): boolean => this.subscriptions.size > 0 && !this.isClosed
+    if (!isWanted()) return undefined
     this.follower ??= await this.source.follow()
     const { follower } = this
-    // The last reader may have left meanwhile.
-    const isWanted = this.subscriptions.size > 0 && !this.isClosed
-    try {
-      if (isWanted) return await follower.take()
-    } catch (error) {
+    if (!isWanted()) {
+      // The last reader has left meanwhile.
       this.letGo(follower)
+      return undefined
+    }
+    try {
+      const changes = await follower.take()
+      this.failures = 0
+      return changes
+    } catch (error) {
+      if (++this.failures === MOST_FAILURES) {
+        this.failures = 0
+        for (const topic of this.topics.values()) topic.isRebuilt = true
+        this.letGo(follower)
+      }
       throw error
     }
-    this.letGo(follower)
-    return undefined
   }
 
   private letGo(follower: Follower): void {
-    follower.close()
     if (this.follower === follower) this.follower = undefined
+    follower.close()
   }
 
   private handOver(): void {
@@ -380,10 +405,10 @@ export class Hub<Style extends LiveStyle, Context> {
     }
   }
 
-  private async apply(changes: LiveChanges): Promise<void> {
+  private async apply(changes: LiveChanges, attempts: Attempts): Promise<void> {
     const breath = new Breath()
     for (const { venue, marketId } of changes.markets) {
-      await this.renewMarket(venue, marketId)
+      await attempts.make(() => this.renewMarket(venue, marketId))
       await this.rest(breath)
     }
     const changed = new Map<string, Instrument>()
@@ -391,7 +416,7 @@ export class Hub<Style extends LiveStyle, Context> {
       changed.set(instrumentName(instrument), instrument)
     }
     for (const [name, instrument] of changed) {
-      if (!this.compared.has(name)) await this.compare(instrument)
+      if (!this.compared.has(name)) await attempts.make(() => this.compare(instrument))
       await this.rest(breath)
     }
     const own = new Map<string, Gap[]>()
@@ -405,12 +430,14 @@ export class Hub<Style extends LiveStyle, Context> {
     }
     for (const name of new Set([...changes.books.map(instrumentName), ...own.keys()])) {
       const topic = this.topics.get(name)
-      if (topic !== undefined) await this.pumpBooks(topic, own.get(name) ?? [])
+      if (topic !== undefined) {
+        await attempts.make(() => this.pumpBooks(topic, own.get(name) ?? []))
+      }
       await this.rest(breath)
     }
     for (const instrument of changes.trades) {
       const topic = this.topics.get(instrumentName(instrument))
-      if (topic !== undefined) await this.pumpTrades(topic)
+      if (topic !== undefined) await attempts.make(() => this.pumpTrades(topic))
       await this.rest(breath)
     }
     for (const gap of late) this.tellGap(gap)
@@ -435,7 +462,7 @@ export class Hub<Style extends LiveStyle, Context> {
   }
 
   // Where the log was cut before it was read, every topic is compared with the store.
-  private async lookAtAll(why: NonNullable<LiveChanges['missed']>): Promise<void> {
+  private async lookAtAll(attempts: Attempts): Promise<void> {
     this.compared.clear()
     const breath = new Breath()
     const names = new Map<string, { venue: VenueId; key: string }>()
@@ -446,28 +473,25 @@ export class Hub<Style extends LiveStyle, Context> {
       if (market !== instrument.key) names.set(`${venue}/${market}`, { venue, key: market })
       markets.set(`${venue}/${market}`, { venue, marketId: market })
     }
-    for (const { venue, marketId } of markets.values()) await this.renewMarket(venue, marketId)
-    const since = this.recently
-    for (const name of names.values()) {
-      for (const gap of await this.source.gaps({ ...name, start: since })) this.tellGap(gap)
-    }
-    // One that cannot be read does not keep the others waiting; it is tried again.
-    const failures: unknown[] = []
-    for (const topic of this.topics.values()) {
-      const { venue, key } = topic.instrument
-      try {
-        if (why === 'rebuilt') await this.reload(topic)
-        const gaps = await this.source.gaps({ venue, key, start: since })
-        await this.pump(
-          topic,
-          gaps.filter((gap) => this.gaps.isNew(gap)),
-        )
-      } catch (error) {
-        failures.push(error)
-      }
+    for (const { venue, marketId } of markets.values()) {
+      await attempts.make(() => this.renewMarket(venue, marketId))
       await this.rest(breath)
     }
-    if (failures.length > 0) throw failures[0]
+    const start = this.recently
+    for (const name of names.values()) {
+      await attempts.make(async () => {
+        for (const gap of await this.source.gaps({ ...name, start })) this.tellGap(gap)
+      })
+      await this.rest(breath)
+    }
+    for (const topic of this.topics.values()) {
+      await attempts.make(async () => {
+        if (topic.isRebuilt) await this.reload(topic)
+        topic.isRebuilt = false
+        await this.bring(topic)
+      })
+      await this.rest(breath)
+    }
   }
 
   private async reload(topic: Topic<Style, Context>): Promise<void> {
@@ -505,7 +529,17 @@ export class Hub<Style extends LiveStyle, Context> {
       if (known !== undefined && subscription.topics.has(known)) continue
       if (!subscription.admits(name)) continue
       const topic = await this.topicOf(instrument, subscription.since)
+      // What a first instrument joins may be interrupted as a whole, and nobody was there to be told.
+      const isFirst = subscription.topics.size === 0
+      const open = { venue: instrument.venue, key: '', open: true }
+      const gaps = isFirst ? await this.source.gaps(open) : []
+      if (!this.has(subscription)) {
+        this.drop(topic)
+        continue
+      }
       this.join(topic, subscription, null, null)
+      const { subscriber, style } = subscription
+      for (const gap of gaps) subscriber.send(this.text.gap(style, gap))
     }
   }
 
@@ -526,12 +560,17 @@ export class Hub<Style extends LiveStyle, Context> {
   private async renewMarket(venue: VenueId, marketId: string): Promise<void> {
     const name = `${venue}/${marketId}`
     const before = this.records.get(name)
+    // Should this fail, whatever is known next is news.
+    this.records.delete(name)
     const isUntold = before === undefined || this.loaded.has(name)
     const news = isUntold
       ? [await this.source.market(venue, marketId)]
       : await this.source.revisions(venue, marketId, { after: before.revision, limit: 100 })
     const last = news.at(-1)
-    if (last === undefined) return
+    if (last === undefined) {
+      this.records.set(name, before)
+      return
+    }
     this.records.set(name, last)
     const made = new Map<string, Uint8Array>()
     for (const subscription of this.subscriptions) {

@@ -64,10 +64,14 @@ async function joinNow<Style extends LiveStyle, Context>(
 ): Promise<void> {
   const topic = await enter(hub, subscription, instrument)
   if (topic === undefined) return
-  const gaps = await gapsNow(hub, topic)
-  const trade = await sendTrades(hub, subscription, topic, resume)
-  hub.join(topic, subscription, null, trade)
-  tellOpen(hub, subscription, gaps, told)
+  await hub.hold(topic, async () => {
+    await hub.bring(topic)
+    const gaps = await gapsNow(hub, topic)
+    const trade = await sendTrades(hub, subscription, topic, resume)
+    if (!hub.has(subscription)) return
+    hub.join(topic, subscription, null, trade)
+    tellPresent(hub, subscription, topic, gaps, told)
+  })
 }
 
 /** The topic of an instrument that is to join; absent when the reader is gone or has joined. */
@@ -93,8 +97,9 @@ async function gapsNow<Style extends LiveStyle, Context>(
   const all: Gap[] = []
   for (const name of new Set([key, market, ''])) {
     const isFollowed = hub.gaps.follows(venue, name)
+    const gaps = await hub.source.gaps({ venue, key: name, start })
     hub.gaps.begin(venue, name)
-    for (const gap of await hub.source.gaps({ venue, key: name, start })) {
+    for (const gap of gaps) {
       all.push(gap)
       if (isFollowed) hub.tellGap(gap)
       else hub.gaps.take(gap)
@@ -103,14 +108,18 @@ async function gapsNow<Style extends LiveStyle, Context>(
   return all
 }
 
-function tellOpen<Style extends LiveStyle, Context>(
+/** Tells gaps that are open, and those that ended behind the newest row. */
+function tellPresent<Style extends LiveStyle, Context>(
   hub: Hub<Style, Context>,
   { subscriber, style }: Subscription<Style, Context>,
+  { cursor }: Topic<Style, Context>,
   gaps: readonly Gap[],
   told: GapBoard,
 ): void {
   for (const gap of gaps) {
-    if (gap.end === undefined && told.take(gap)) subscriber.send(hub.text.gap(style, gap))
+    const isBehind = gap.scope === 'instrument' && gap.afterSequence >= cursor.sequence
+    if (gap.end !== undefined && !isBehind) continue
+    if (told.take(gap)) subscriber.send(hub.text.gap(style, gap))
   }
 }
 
@@ -232,7 +241,7 @@ class CatchUp<Style extends LiveStyle, Context> {
     return hub.turns.take(async () => {
       const topic = await hub.topicOf(instrument)
       return hub.hold(topic, async () => {
-        await hub.pump(topic)
+        await hub.bring(topic)
         if (topic.cursor.sequence !== this.has) return false
         if ((await enter(hub, subscription, instrument)) === undefined) return true
         await this.finish(topic, undefined)
@@ -246,7 +255,7 @@ class CatchUp<Style extends LiveStyle, Context> {
     const topic = await enter(hub, subscription, instrument)
     if (topic === undefined) return
     await hub.hold(topic, async () => {
-      await hub.pump(topic)
+      await hub.bring(topic)
       if (hub.has(subscription)) await this.finish(topic, refusal)
     })
   }
@@ -265,7 +274,7 @@ class CatchUp<Style extends LiveStyle, Context> {
       topic.bookChannel(style, hub.text).rejoin(subscription, has, refusal)
     }
     for (const gap of this.gaps) subscriber.send(hub.text.gap(style, gap))
-    tellOpen(hub, subscription, open, this.told)
+    tellPresent(hub, subscription, topic, open, this.told)
     subscriber.flush()
   }
 

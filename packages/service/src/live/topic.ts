@@ -12,6 +12,8 @@ export class Topic<Style extends LiveStyle, Context> {
   context: Context
   readonly cursor = new BookCursor()
   lastTrade = 0
+  /** True when its rows may be others than those that were told. */
+  isRebuilt = false
   readonly books = new Map<string, BookChannel<Style, Context>>()
   readonly trades = new Map<string, TradeChannel<Style, Context>>()
   readonly subscriptions = new Set<Subscription<Style, Context>>()

@@ -49,27 +49,36 @@ export const WATCH: Command = {
   },
 }
 
+// How long rows may still come after the end of their market was told.
+const LAST_ROWS_MS = 500
+
 async function print(
   context: CommandContext,
   subscription: LiveSubscription,
   state: WatchState,
   most: number,
 ): Promise<void> {
-  const { isJson, signal, io, options } = context
+  const { isJson, io, options } = context
+  const over = new AbortController()
+  const signal = AbortSignal.any([context.signal, over.signal])
   let count = 0
-  let isStarted = false
+  // The end of a market is told before its last rows, also to one who comes back.
+  let isThere = false
+  let ending: NodeJS.Timeout | undefined
   for await (const message of context.client().live(subscription, { signal })) {
     const isRow = state.apply(message, Date.now())
-    isStarted ||= message.type === 'snapshots_done'
+    if (message.type === 'snapshots_done') isThere = true
+    else if (message.type === 'disconnected') isThere = false
     if (isJson) await printJson(context, message)
     else if (isRow && 'key' in message) await printLines(context, [state.line(message.key)])
     else if (options['quiet'] !== true) tell(io, message)
     if (isRow && ++count >= most) return
-    if (isStarted && state.isOver) {
-      io.note(`${state.name} is ${state.status}: no more rows will come`)
-      return
-    }
+    clearTimeout(ending)
+    if (!isThere || !state.isOver) continue
+    ending = setTimeout(() => over.abort(), LAST_ROWS_MS + (subscription.conflate_ms ?? 0))
   }
+  clearTimeout(ending)
+  if (over.signal.aborted) io.note(`${state.name} is ${state.status}: no more rows will come`)
 }
 
 function tell(io: CommandContext['io'], message: LiveMessage): void {

@@ -39,8 +39,20 @@ const PLAN_SCHEMA = v.strictObject({
   stream: v.optional(STREAM_SCHEMA),
 })
 
+const PLAN_NAME = /^(?!constructor$|prototype$)[a-z][a-z0-9_-]{0,31}$/
 const FILE_SCHEMA = v.strictObject({
-  plans: v.record(v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_-]{0,31}$/)), PLAN_SCHEMA),
+  plans: v.pipe(
+    v.custom<Record<string, unknown>>(
+      (said) => typeof said === 'object' && said !== null && !Array.isArray(said),
+      'must be an object of plans by name',
+    ),
+    // Before the plans are looked at: names that mean something to the language would be passed over.
+    v.check(
+      (said) => Object.keys(said).every((name) => PLAN_NAME.test(name)),
+      `must have names that match ${PLAN_NAME.source}`,
+    ),
+    v.record(v.string(), PLAN_SCHEMA),
+  ),
 })
 
 /** What a plan allows; the words are those of `plans.json`. */
