@@ -22,6 +22,8 @@ if (recordings === undefined) {
   console.warn('walks over recorded markets skipped: set PRIORBOOK_RECORDINGS to the recordings')
 }
 
+// In full runs every page size walks every row of every market.
+const PATIENCE_MS = FULL ? 7_200_000 : 120_000
 const WALKED = FULL
   ? [
       '26AUG050800-00',
@@ -80,86 +82,102 @@ describe.skipIf(recordings === undefined)('walks over recorded markets', () => {
     folder.destroy()
   })
 
-  it('give every row once, in both orders, while another process appends and seals', async () => {
-    const before = await store.instruments('venueb')
-    const known = new Set(before.map(({ instrument }) => instrument.key))
-    let isAppending = true
-    const appended = appendElsewhere().finally(() => (isAppending = false))
-    let during = 0
-    for (const ticker of TICKERS) {
-      const rows = await storedRows(ticker)
-      const slice = rows.slice(0, SLICE)
-      const end = rows[SLICE]!.received
-      // Rows that share a received time with the first one after the slice are not in it.
-      const short = slice.filter(({ received }) => received < end).map(({ id }) => id)
-      const whole = rows.map(({ id }) => id)
-      for (const limit of [...SIZES, ...randomSizes()]) {
-        for (const order of ['asc', 'desc'] as const) {
-          const isWhole = limit === 1000 || FULL
-          const range = isWhole ? '' : `&end_time=${end}`
-          const walked = await walk(ticker, `limit=${limit}&order=${order}${range}`)
-          const ids = isWhole ? whole : short
-          const expected = order === 'asc' ? ids : ids.toReversed()
-          expect(differenceOf(walked.ids, expected)).toBe('')
-          expect(walked.receipt).toMatchObject({ rows: ids.length, sha256: hashOf(expected) })
-          expect(walked.receipt?.gaps).toBe(walked.gaps.length)
-          if (isAppending) during++
-          if (limit === 1000) wholes.set(`${ticker} ${order}`, walked)
+  it(
+    'give every row once, in both orders, while another process appends and seals',
+    async () => {
+      const before = await store.instruments('venueb')
+      const known = new Set(before.map(({ instrument }) => instrument.key))
+      let isAppending = true
+      const appended = appendElsewhere().finally(() => (isAppending = false))
+      let during = 0
+      for (const ticker of TICKERS) {
+        const rows = await storedRows(ticker)
+        const slice = rows.slice(0, SLICE)
+        const end = rows[SLICE]!.received
+        // Rows that share a received time with the first one after the slice are not in it.
+        const short = slice.filter(({ received }) => received < end).map(({ id }) => id)
+        const whole = rows.map(({ id }) => id)
+        for (const limit of [...SIZES, ...randomSizes()]) {
+          for (const order of ['asc', 'desc'] as const) {
+            const isWhole = limit === 1000 || FULL
+            const range = isWhole ? '' : `&end_time=${end}`
+            const walked = await walk(ticker, `limit=${limit}&order=${order}${range}`)
+            const ids = isWhole ? whole : short
+            const expected = order === 'asc' ? ids : ids.toReversed()
+            expect(differenceOf(walked.ids, expected)).toBe('')
+            expect(walked.receipt).toMatchObject({ rows: ids.length, sha256: hashOf(expected) })
+            expect(walked.receipt?.gaps).toBe(walked.gaps.length)
+            if (isAppending) during++
+            if (limit === 1000) wholes.set(`${ticker} ${order}`, walked)
+          }
         }
       }
-    }
-    await appended
-    expect(during).toBeGreaterThan(0)
-    const facts = await store.instruments('venueb')
-    const [added] = facts.filter(({ instrument }) => !known.has(instrument.key))
-    expect((await storedRows(added!.instrument.key)).length).toBeGreaterThan(1000)
-  }, 600_000)
+      await appended
+      expect(during).toBeGreaterThan(0)
+      const facts = await store.instruments('venueb')
+      const [added] = facts.filter(({ instrument }) => !known.has(instrument.key))
+      expect((await storedRows(added!.instrument.key)).length).toBeGreaterThan(1000)
+    },
+    PATIENCE_MS,
+  )
 
-  it('give the same 2,000 rows with every page size', async () => {
-    const ticker = TICKERS[0]!
-    const rows = await storedRows(ticker)
-    const end = rows[2000]!.received
-    const expected = rows.filter(({ received }) => received < end).map(({ id }) => id)
-    const step = FULL ? 1 : 211
-    for (let limit = FULL ? 1 : 4; limit <= 1000; limit += step) {
-      const walked = await walk(ticker, `limit=${limit}&end_time=${end}`)
-      expect([limit, differenceOf(walked.ids, expected)]).toEqual([limit, ''])
-      expect(walked.receipt).toMatchObject({ rows: expected.length, sha256: hashOf(expected) })
-    }
-  }, 600_000)
-
-  it('go on from any cursor as if never interrupted', async () => {
-    const ticker = TICKERS[0]!
-    for (const order of ['asc', 'desc']) {
+  it(
+    'give the same 2,000 rows with every page size',
+    async () => {
+      const ticker = TICKERS[0]!
       const rows = await storedRows(ticker)
-      const query = `limit=97&order=${order}${FULL ? '' : `&end_time=${rows[SLICE]!.received}`}`
-      const walked = await walk(ticker, query)
-      for (let index = 0; index < walked.cursors.length; index++) {
-        const rest = await walk(ticker, query, walked.cursors[index])
-        expect(differenceOf(rest.ids, walked.ids.slice((index + 1) * 97))).toBe('')
-        expect(rest.receipt).toEqual(walked.receipt)
+      const end = rows[2000]!.received
+      const expected = rows.filter(({ received }) => received < end).map(({ id }) => id)
+      const step = FULL ? 1 : 211
+      for (let limit = FULL ? 1 : 4; limit <= 1000; limit += step) {
+        const walked = await walk(ticker, `limit=${limit}&end_time=${end}`)
+        expect([limit, differenceOf(walked.ids, expected)]).toEqual([limit, ''])
+        expect(walked.receipt).toMatchObject({ rows: expected.length, sha256: hashOf(expected) })
       }
-    }
-  }, 600_000)
+    },
+    PATIENCE_MS,
+  )
 
-  it('tell the same gaps as /v3/gaps and /v3/coverage', async () => {
-    const all: unknown[] = []
-    for (const ticker of TICKERS) {
-      const listed = await dataOf(`/v3/gaps?limit=1000&venue=venueb&market=${ticker}`)
-      const [coverage] = await dataOf(`/v3/coverage?venue=venueb&market=${ticker}`)
-      expect((coverage as { gaps: unknown }).gaps).toEqual(listed)
-      for (const limit of FULL ? [1000, 999, 250, 7] : [1000]) {
-        const walkIn = async (order: string): Promise<Walked> =>
-          (limit === 1000 ? wholes.get(`${ticker} ${order}`) : undefined) ??
-          walk(ticker, `limit=${limit}&order=${order}`)
-        const [up, down] = [await walkIn('asc'), await walkIn('desc')]
-        expect(up.gaps).toEqual(listed)
-        expect(down.gaps.toReversed()).toEqual(listed)
+  it(
+    'go on from any cursor as if never interrupted',
+    async () => {
+      const ticker = TICKERS[0]!
+      for (const order of ['asc', 'desc']) {
+        const rows = await storedRows(ticker)
+        const query = `limit=97&order=${order}${FULL ? '' : `&end_time=${rows[SLICE]!.received}`}`
+        const walked = await walk(ticker, query)
+        for (let index = 0; index < walked.cursors.length; index++) {
+          const rest = await walk(ticker, query, walked.cursors[index])
+          expect(differenceOf(rest.ids, walked.ids.slice((index + 1) * 97))).toBe('')
+          expect(rest.receipt).toEqual(walked.receipt)
+        }
       }
-      all.push(...listed)
-    }
-    expect(all.length).toBeGreaterThan(1)
-  }, 600_000)
+    },
+    PATIENCE_MS,
+  )
+
+  it(
+    'tell the same gaps as /v3/gaps and /v3/coverage',
+    async () => {
+      const all: unknown[] = []
+      for (const ticker of TICKERS) {
+        const listed = await dataOf(`/v3/gaps?limit=1000&venue=venueb&market=${ticker}`)
+        const [coverage] = await dataOf(`/v3/coverage?venue=venueb&market=${ticker}`)
+        expect((coverage as { gaps: unknown }).gaps).toEqual(listed)
+        for (const limit of FULL ? [1000, 999, 250, 7] : [1000]) {
+          const walkIn = async (order: string): Promise<Walked> =>
+            (limit === 1000 ? wholes.get(`${ticker} ${order}`) : undefined) ??
+            walk(ticker, `limit=${limit}&order=${order}`)
+          const [up, down] = [await walkIn('asc'), await walkIn('desc')]
+          expect(up.gaps).toEqual(listed)
+          expect(down.gaps.toReversed()).toEqual(listed)
+        }
+        all.push(...listed)
+      }
+      expect(all.length).toBeGreaterThan(1)
+    },
+    PATIENCE_MS,
+  )
 
   it('hold the books that an as-of read gives', async () => {
     const ticker = TICKERS[0]!

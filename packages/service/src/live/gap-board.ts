@@ -14,6 +14,11 @@ export class GapBoard {
     return places?.has(place) !== true || places.get(place) !== gap.end
   }
 
+  /** True when a gap was told, as it is or as it was. */
+  has(gap: Gap): boolean {
+    return this.told.get(gapName(gap.venue, gap.key))?.has(placeOf(gap)) === true
+  }
+
   /** Takes a gap that is told; false when it was told as it is. */
   take(gap: Gap): boolean {
     if (!this.isNew(gap)) return false

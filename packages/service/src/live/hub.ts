@@ -9,7 +9,9 @@ import type { BookColumns } from '@priorbook/sdk/tape'
 import { Breath } from '../lib/breath.ts'
 import { Attempts } from './attempts.ts'
 import { GapBoard } from './gap-board.ts'
-import type { LiveChanges, LiveMarket, LiveSource } from './source.ts'
+import { Following } from './following.ts'
+import { MarketRecords } from './market-records.ts'
+import type { LiveChanges, LiveSource } from './source.ts'
 import type { LiveStyle, LiveText } from './style.ts'
 import type { Subscriber } from './subscriber.ts'
 import type { Subscription } from './subscription.ts'
@@ -28,19 +30,14 @@ export type HubOptions<Style extends LiveStyle, Context> = {
   onTrouble(error: unknown): void
 }
 
-type Follower = Awaited<ReturnType<LiveSource['follow']>>
-
 // A commit reaches subscribers within this and the time of its rows.
 const TICK_MS = 5
 // After trouble with the store it is left in peace for a while.
 const TROUBLE_MS = 500
-// A follower that fails so often in a row is replaced.
-const MOST_FAILURES = 4
 const CHECK_MS = 250
 const PAGE = 256
 // Topics that are begun anew in one turn, so that the others do not wait long.
 const SLICE = 16
-const REMEMBERED_RECORDS = 20_000
 // Gaps that ended longer ago are not looked for.
 const RECENT_MICROS = 3_600_000_000
 
@@ -60,14 +57,12 @@ export class Hub<Style extends LiveStyle, Context> {
   private readonly subscriptions = new Set<Subscription<Style, Context>>()
   /** Instruments of the store that were compared with all subscriptions. */
   private readonly compared = new Set<string>()
-  private readonly records = new Map<string, LiveMarket | undefined>()
-  /** Records that were read since the last look: what is new in them was told to nobody. */
-  private readonly loaded = new Set<string>()
-  private follower: Follower | undefined
+  /** Instruments that could not be compared. */
+  private readonly postponed = new Map<string, Instrument>()
+  readonly records: MarketRecords
+  private readonly following: Following
   /** True when more is new than was named. */
   private mustLook = false
-  /** How often in a row the follower could not say what is new. */
-  private failures = 0
   private isWatching = false
   private checkTimer: NodeJS.Timeout | undefined
   private isClosed = false
@@ -75,6 +70,8 @@ export class Hub<Style extends LiveStyle, Context> {
   constructor(options: HubOptions<Style, Context>) {
     this.options = options
     this.source = options.source
+    this.records = new MarketRecords(options.source)
+    this.following = new Following(options.source)
     this.text = options.text
   }
 
@@ -120,11 +117,22 @@ export class Hub<Style extends LiveStyle, Context> {
   /** Begins to follow for a subscription: from now on instruments that it wants join by themselves. */
   async open(subscription: Subscription<Style, Context>): Promise<void> {
     await this.turns.take(async () => {
-      this.follower ??= await this.source.follow()
+      await this.following.open()
+      // What was known when the last reader left is old.
+      if (this.subscriptions.size === 0) this.records.clear()
+      await this.beginVenue(subscription.venue)
       this.subscriptions.add(subscription)
       this.compared.clear()
     })
     this.watch().catch((error: unknown) => this.options.onTrouble(error))
+  }
+
+  // Gaps of a venue are told from now on; those that are open, to each reader who joins.
+  private async beginVenue(venue: VenueId): Promise<void> {
+    if (this.gaps.follows(venue, '')) return
+    const gaps = await this.source.gaps({ venue, key: '', start: this.recently })
+    this.gaps.begin(venue, '')
+    for (const gap of gaps) this.gaps.take(gap)
   }
 
   /** Ends a subscription. */
@@ -132,11 +140,10 @@ export class Hub<Style extends LiveStyle, Context> {
     this.subscriptions.delete(subscription)
     for (const topic of subscription.topics) this.part(topic, subscription)
     if (this.subscriptions.size > 0) return
-    this.follower?.close()
-    this.follower = undefined
+    this.following.close()
     this.mustLook = false
-    this.failures = 0
     this.compared.clear()
+    this.postponed.clear()
     this.records.clear()
     this.gaps.clear()
   }
@@ -166,19 +173,8 @@ export class Hub<Style extends LiveStyle, Context> {
 
   /** What rows of an instrument say about where they belong. */
   async contextOf(instrument: Instrument): Promise<Context> {
-    const market = await this.recordOf(instrument.venue, instrument.market)
+    const market = await this.records.find(instrument.venue, instrument.market)
     return this.options.contextOf(instrument, market?.record)
-  }
-
-  /** The newest record of a market, remembered until it changes. */
-  async recordOf(venue: VenueId, marketId: string): Promise<LiveMarket | undefined> {
-    const name = `${venue}/${marketId}`
-    if (this.records.has(name)) return this.records.get(name)
-    const market = await this.source.market(venue, marketId)
-    this.loaded.add(name)
-    if (this.records.size >= REMEMBERED_RECORDS) this.records.clear()
-    this.records.set(name, market)
-    return market
   }
 
   /** Brings a topic to the newest rows, with its gaps where they belong between the books; in a turn. */
@@ -186,12 +182,23 @@ export class Hub<Style extends LiveStyle, Context> {
     const { venue, key } = topic.instrument
     // Where nobody reads yet, nobody misses the gaps of the past.
     const hasReaders = topic.subscriptions.size > 0
-    const gaps = hasReaders ? await this.source.gaps({ venue, key, start: this.recently }) : []
-    await this.pumpBooks(
-      topic,
-      gaps.filter((gap) => this.gaps.isNew(gap)),
-    )
+    const all = hasReaders ? await this.source.gaps({ venue, key, start: this.recently }) : []
+    // Those before its newest row were told with the rows, or before its readers came.
+    const isDue = (gap: Gap): boolean =>
+      gap.afterSequence >= topic.cursor.sequence || this.gaps.has(gap)
+    const gaps = all.filter((gap) => this.gaps.isNew(gap) && isDue(gap))
+    await this.pumpBooks(topic, gaps)
     await this.pumpTrades(topic)
+  }
+
+  /** The same for somebody who joins: what cannot be read now is read later. */
+  async tryToBring(topic: Topic<Style, Context>): Promise<void> {
+    try {
+      await this.bring(topic)
+    } catch (error) {
+      this.mustLook = true
+      this.options.onTrouble(error)
+    }
   }
 
   private async pumpBooks(topic: Topic<Style, Context>, gaps: readonly Gap[]): Promise<void> {
@@ -259,8 +266,7 @@ export class Hub<Style extends LiveStyle, Context> {
     this.isClosed = true
     clearInterval(this.checkTimer)
     await this.turns.take(async () => {
-      this.follower?.close()
-      this.follower = undefined
+      this.following.close()
     })
   }
 
@@ -303,7 +309,7 @@ export class Hub<Style extends LiveStyle, Context> {
   release(subscription: Subscription<Style, Context>): void {
     for (const topic of subscription.topics) {
       const { venue, market } = topic.instrument
-      const status = this.records.get(`${venue}/${market}`)?.record.status
+      const status = this.records.known(venue, market)?.record.status
       if (status !== 'resolved' && status !== 'voided') continue
       this.part(topic, subscription)
       this.compared.delete(instrumentName(topic.instrument))
@@ -354,40 +360,19 @@ export class Hub<Style extends LiveStyle, Context> {
       })
     } finally {
       this.mustLook = attempts.haveFailed
-      this.loaded.clear()
     }
     attempts.end()
+    this.records.settle()
   }
 
-  // One who can never say what is new is let go. The next one begins where the store is then and knows
-  // nothing of rebuilds before it.
   private async nextChanges(): Promise<LiveChanges | undefined> {
     const isWanted = (): boolean => this.subscriptions.size > 0 && !this.isClosed
     if (!isWanted()) return undefined
-    this.follower ??= await this.source.follow()
-    const { follower } = this
-    if (!isWanted()) {
-      // The last reader has left meanwhile.
-      this.letGo(follower)
-      return undefined
-    }
-    try {
-      const changes = await follower.take()
-      this.failures = 0
-      return changes
-    } catch (error) {
-      if (++this.failures === MOST_FAILURES) {
-        this.failures = 0
-        for (const topic of this.topics.values()) topic.isRebuilt = true
-        this.letGo(follower)
-      }
-      throw error
-    }
-  }
-
-  private letGo(follower: Follower): void {
-    if (this.follower === follower) this.follower = undefined
-    follower.close()
+    const changes = await this.following.take()
+    if (isWanted()) return changes
+    // The last reader has left meanwhile.
+    this.following.close()
+    return undefined
   }
 
   private handOver(): void {
@@ -477,6 +462,10 @@ export class Hub<Style extends LiveStyle, Context> {
       await attempts.make(() => this.renewMarket(venue, marketId))
       await this.rest(breath)
     }
+    for (const instrument of this.postponed.values()) {
+      await attempts.make(() => this.compare(instrument))
+      await this.rest(breath)
+    }
     const start = this.recently
     for (const name of names.values()) {
       await attempts.make(async () => {
@@ -517,30 +506,22 @@ export class Hub<Style extends LiveStyle, Context> {
   // Instruments that somebody wants join; each is compared once for each set of subscriptions.
   private async compare(instrument: Instrument): Promise<void> {
     const name = instrumentName(instrument)
-    this.compared.add(name)
-    const record = (await this.recordOf(instrument.venue, instrument.market))?.record
-    if (record === undefined) {
-      this.compared.delete(name)
-      return
-    }
-    for (const subscription of this.subscriptions) {
-      if (subscription.pending.has(name) || !subscription.wants(record)) continue
-      const known = this.topics.get(name)
-      if (known !== undefined && subscription.topics.has(known)) continue
-      if (!subscription.admits(name)) continue
-      const topic = await this.topicOf(instrument, subscription.since)
-      // What a first instrument joins may be interrupted as a whole, and nobody was there to be told.
-      const isFirst = subscription.topics.size === 0
-      const open = { venue: instrument.venue, key: '', open: true }
-      const gaps = isFirst ? await this.source.gaps(open) : []
-      if (!this.has(subscription)) {
-        this.drop(topic)
-        continue
+    // Should it fail, the next look tries again.
+    this.postponed.set(name, instrument)
+    const record = (await this.records.find(instrument.venue, instrument.market))?.record
+    if (record !== undefined) {
+      for (const subscription of this.subscriptions) {
+        if (subscription.pending.has(name) || !subscription.wants(record)) continue
+        const known = this.topics.get(name)
+        if (known !== undefined && subscription.topics.has(known)) continue
+        if (!subscription.admits(name)) continue
+        const topic = await this.topicOf(instrument, subscription.since)
+        if (this.has(subscription)) this.join(topic, subscription, null, null)
+        else this.drop(topic)
       }
-      this.join(topic, subscription, null, null)
-      const { subscriber, style } = subscription
-      for (const gap of gaps) subscriber.send(this.text.gap(style, gap))
+      this.compared.add(name)
     }
+    this.postponed.delete(name)
   }
 
   /** Adds a subscription to a topic; `has` and `lastTrade` are the last rows that its reader has. */
@@ -558,32 +539,21 @@ export class Hub<Style extends LiveStyle, Context> {
   }
 
   private async renewMarket(venue: VenueId, marketId: string): Promise<void> {
-    const name = `${venue}/${marketId}`
-    const before = this.records.get(name)
-    // Should this fail, whatever is known next is news.
-    this.records.delete(name)
-    const isUntold = before === undefined || this.loaded.has(name)
-    const news = isUntold
-      ? [await this.source.market(venue, marketId)]
-      : await this.source.revisions(venue, marketId, { after: before.revision, limit: 100 })
+    const news = await this.records.takeNews(venue, marketId)
     const last = news.at(-1)
-    if (last === undefined) {
-      this.records.set(name, before)
-      return
-    }
-    this.records.set(name, last)
+    if (last === undefined) return
     const made = new Map<string, Uint8Array>()
     for (const subscription of this.subscriptions) {
       const { subscriber, style, datasets } = subscription
       if (!datasets.has('markets') || !subscription.wants(last.record)) continue
       let bytes = made.get(style.name)
       if (bytes === undefined) {
-        bytes = Buffer.concat(news.map((market) => this.text.market(style, market!)))
+        bytes = Buffer.concat(news.map((market) => this.text.market(style, market)))
         made.set(style.name, bytes)
       }
       subscriber.send(bytes, news.length)
     }
-    for (const topic of this.byMarket.get(name) ?? []) {
+    for (const topic of this.byMarket.get(`${venue}/${marketId}`) ?? []) {
       topic.context = this.options.contextOf(topic.instrument, last.record)
     }
   }
@@ -611,18 +581,22 @@ export class Hub<Style extends LiveStyle, Context> {
     }
   }
 
-  /** Tells a gap to everybody whom it concerns, unless it was told as it is. */
-  tellGap(gap: Gap): void {
-    if (!this.gaps.take(gap)) return
+  /** Tells a gap to everybody whom it concerns; false when it was told as it is. */
+  tellGap(gap: Gap): boolean {
+    if (!this.gaps.take(gap)) return false
     const readers = new Set<Subscription<Style, Context>>()
     if (gap.scope === 'instrument') {
       const topic = this.topics.get(`${gap.venue}:${gap.key}`)
       for (const one of topic?.subscriptions ?? []) readers.add(one)
-    } else {
-      for (const { instrument, subscriptions } of this.topics.values()) {
-        if (instrument.venue !== gap.venue) continue
-        if (gap.scope === 'market' && instrument.market !== gap.key) continue
+    } else if (gap.scope === 'market') {
+      for (const { subscriptions } of this.byMarket.get(`${gap.venue}/${gap.key}`) ?? []) {
         for (const one of subscriptions) readers.add(one)
+      }
+    } else {
+      for (const one of this.subscriptions) {
+        // Those who are about to join are told then.
+        const isThere = one.topics.size > 0 || one.pending.size === 0
+        if (one.venue === gap.venue && isThere) readers.add(one)
       }
     }
     const topic = this.topics.get(`${gap.venue}:${gap.key}`)
@@ -637,5 +611,6 @@ export class Hub<Style extends LiveStyle, Context> {
       if (bytes === undefined) made.set(style.name, (bytes = this.text.gap(style, gap)))
       subscriber.send(bytes)
     }
+    return true
   }
 }

@@ -18,6 +18,8 @@ export type Resume = {
 // Instruments that join in one turn, so that rows of the others do not wait long.
 const SLICE = 8
 const PAGE = 256
+// Looks at the store without a new row before a reader begins anew.
+const MOST_IDLE = 5
 
 /**
  * Lets instruments join a subscription, a few in a turn and as fast as their reader reads: those that
@@ -34,6 +36,7 @@ export async function joinAll<Style extends LiveStyle, Context>(
   const told = new GapBoard()
   const breath = new Breath()
   for (const instrument of instruments) pending.add(instrumentName(instrument))
+  if (instruments.length === 0) await hub.turns.take(() => joinNothing(hub, subscription))
   for (let at = 0; at < instruments.length; at += SLICE) {
     const slice = instruments.slice(at, at + SLICE)
     await breath.take()
@@ -55,6 +58,16 @@ export async function joinAll<Style extends LiveStyle, Context>(
   }
 }
 
+/** Where there is no instrument yet, its venue may be interrupted all the same. */
+async function joinNothing<Style extends LiveStyle, Context>(
+  hub: Hub<Style, Context>,
+  { subscriber, style, venue }: Subscription<Style, Context>,
+): Promise<void> {
+  for (const gap of await hub.source.gaps({ venue, key: '', open: true })) {
+    if (!hub.tellGap(gap)) subscriber.send(hub.text.gap(style, gap))
+  }
+}
+
 async function joinNow<Style extends LiveStyle, Context>(
   hub: Hub<Style, Context>,
   subscription: Subscription<Style, Context>,
@@ -65,7 +78,7 @@ async function joinNow<Style extends LiveStyle, Context>(
   const topic = await enter(hub, subscription, instrument)
   if (topic === undefined) return
   await hub.hold(topic, async () => {
-    await hub.bring(topic)
+    if (topic.subscriptions.size > 0) await hub.tryToBring(topic)
     const gaps = await gapsNow(hub, topic)
     const trade = await sendTrades(hub, subscription, topic, resume)
     if (!hub.has(subscription)) return
@@ -90,7 +103,7 @@ async function enter<Style extends LiveStyle, Context>(
 /** The gaps of an instrument, its market and its venue; what others were not told yet they are told. */
 async function gapsNow<Style extends LiveStyle, Context>(
   hub: Hub<Style, Context>,
-  { instrument }: Topic<Style, Context>,
+  { instrument, cursor }: Topic<Style, Context>,
 ): Promise<readonly Gap[]> {
   const { venue, market, key } = instrument
   const start = hub.recently
@@ -100,6 +113,8 @@ async function gapsNow<Style extends LiveStyle, Context>(
     const gaps = await hub.source.gaps({ venue, key: name, start })
     hub.gaps.begin(venue, name)
     for (const gap of gaps) {
+      // One behind rows that nobody has yet is told with them.
+      if (gap.scope === 'instrument' && gap.afterSequence > cursor.sequence) continue
       all.push(gap)
       if (isFollowed) hub.tellGap(gap)
       else hub.gaps.take(gap)
@@ -194,9 +209,14 @@ class CatchUp<Style extends LiveStyle, Context> {
     // Of conflated books only the newest matters.
     const isStepwise = subscription.style.conflateMs === 0 && subscription.datasets.has('books')
     if (isStepwise) {
+      let idle = 0
       while (refusal === undefined && hub.has(subscription)) {
+        const before = this.has
         if (!(await this.sendPage())) refusal = 'resume_too_old'
         else if (await this.joinIfThere()) return
+        // Where the others have rows that cannot be read, they are of another tape.
+        idle = this.has === before ? idle + 1 : 0
+        if (idle === MOST_IDLE) refusal ??= 'rebuilt'
         await subscription.subscriber.room()
         await breath.take()
       }
@@ -267,13 +287,17 @@ class CatchUp<Style extends LiveStyle, Context> {
     const open = await gapsNow(hub, topic)
     await this.lookForGaps()
     const trade = await sendTrades(hub, subscription, topic, this.resume)
+    if (!hub.has(subscription)) return
     if (refusal === undefined || !datasets.has('books')) {
       hub.join(topic, subscription, has, trade)
     } else {
       hub.join(topic, subscription, topic.cursor.sequence, trade)
       topic.bookChannel(style, hub.text).rejoin(subscription, has, refusal)
     }
-    for (const gap of this.gaps) subscriber.send(hub.text.gap(style, gap))
+    for (const gap of this.gaps) {
+      if (gap.scope === 'instrument' && gap.afterSequence > topic.cursor.sequence) continue
+      subscriber.send(hub.text.gap(style, gap))
+    }
     tellPresent(hub, subscription, topic, open, this.told)
     subscriber.flush()
   }

@@ -1,4 +1,4 @@
-import type { MarketRecord } from '@priorbook/sdk/domain'
+import type { MarketRecord, VenueId } from '@priorbook/sdk/domain'
 import type { LiveStyle } from './style.ts'
 import type { Subscriber } from './subscriber.ts'
 import type { Topic } from './topic.ts'
@@ -6,6 +6,7 @@ import type { Topic } from './topic.ts'
 /** What one subscriber asked for in one request. */
 export type Subscription<Style extends LiveStyle, Context> = {
   readonly subscriber: Subscriber
+  readonly venue: VenueId
   readonly style: Style
   readonly datasets: ReadonlySet<'books' | 'trades' | 'markets'>
   /** From when on instruments are new to it, in microseconds. */

@@ -61,23 +61,30 @@ async function print(
   const { isJson, io, options } = context
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, over.signal])
+  const graceMs = LAST_ROWS_MS + (subscription.conflate_ms ?? 0)
   let count = 0
   // The end of a market is told before its last rows, also to one who comes back.
   let isThere = false
+  let lastNews = 0
   let ending: NodeJS.Timeout | undefined
-  for await (const message of context.client().live(subscription, { signal })) {
-    const isRow = state.apply(message, Date.now())
-    if (message.type === 'snapshots_done') isThere = true
-    else if (message.type === 'disconnected') isThere = false
-    if (isJson) await printJson(context, message)
-    else if (isRow && 'key' in message) await printLines(context, [state.line(message.key)])
-    else if (options['quiet'] !== true) tell(io, message)
-    if (isRow && ++count >= most) return
+  try {
+    for await (const message of context.client().live(subscription, { signal })) {
+      // While this one is written nothing behind it is thrown away.
+      clearTimeout(ending)
+      const isRow = state.apply(message, Date.now())
+      if (message.type === 'snapshots_done') isThere = true
+      else if (message.type === 'disconnected') isThere = false
+      if (isJson) await printJson(context, message)
+      else if (isRow && 'key' in message) await printLines(context, [state.line(message.key)])
+      else if (options['quiet'] !== true) tell(io, message)
+      if (isRow && ++count >= most) return
+      if (message.type !== 'heartbeat') lastNews = performance.now()
+      if (!isThere || !state.isOver) continue
+      ending = setTimeout(() => over.abort(), lastNews + graceMs - performance.now())
+    }
+  } finally {
     clearTimeout(ending)
-    if (!isThere || !state.isOver) continue
-    ending = setTimeout(() => over.abort(), LAST_ROWS_MS + (subscription.conflate_ms ?? 0))
   }
-  clearTimeout(ending)
   if (over.signal.aborted) io.note(`${state.name} is ${state.status}: no more rows will come`)
 }
 

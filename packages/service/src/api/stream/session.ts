@@ -306,6 +306,7 @@ export class StreamSession {
     let isTold = false
     const subscription: Own = {
       subscriber: this.subscriber,
+      venue: selector.venue,
       style: toRowStyle(order),
       datasets: order.datasets,
       since,
@@ -347,7 +348,7 @@ export class StreamSession {
     // Snapshots come as fast as they are read; the next request need not wait for them.
     const join = async (): Promise<void> => {
       for (const { record } of order.datasets.has('markets') ? markets : []) {
-        const market = await hub.recordOf(record.venue, record.marketId)
+        const market = await hub.records.find(record.venue, record.marketId)
         if (!hub.has(subscription) || market === undefined) continue
         this.subscriber.send(ROW_TEXT.market(subscription.style, market))
         await this.subscriber.room()

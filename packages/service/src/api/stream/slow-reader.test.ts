@@ -117,6 +117,7 @@ async function createHall(seed: number): Promise<Hall> {
     onTestFinished(() => hub.leave(made.subscriber))
     const subscription: Subscription<RowStyle, MarketInstrument> = {
       subscriber: made.subscriber,
+      venue: 'venueb',
       style: {
         name: mode,
         mode,
