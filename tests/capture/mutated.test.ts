@@ -12,6 +12,9 @@ const COUNT = countOf(300_000, 4_000)
 const CORPUS_MS = 3_000
 const GROWTH_BYTES = 64 * 1024 * 1024
 
+/** The refusals that were met, of any venue: some have few messages with times. */
+const met = new Set<string>()
+
 let corpus: ReadonlyMap<VenueId, readonly HeardMessage[]>
 
 beforeAll(async () => {
@@ -27,10 +30,8 @@ describe('mutated messages', () => {
     const report = await feedMutated(store, venue, corpus.get(venue)!, COUNT)
     const { mutated, quarantined, codes, disagreements, memory } = report
     expect(disagreements).toEqual([])
-    // Most kinds of refusal were met, and there were books to poison.
-    for (const code of ['invalid_line', 'invalid_message', 'invalid_decimal', 'invalid_time']) {
-      expect(codes).toContain(code)
-    }
+    // There were books to poison.
+    for (const code of codes) met.add(code)
     expect(quarantined).toBeGreaterThan(mutated / 5)
     const { problems, observations } = await store.verify()
     expect(problems).toEqual([])
@@ -40,5 +41,10 @@ describe('mutated messages', () => {
     console.log(
       `${venue}: ${mutated} mutated messages, ${quarantined} in quarantine (${[...codes].sort().join(', ')}), ${observations} rows sound, memory grew by ${(grown / 1048576).toFixed(1)} MB`,
     )
+  })
+
+  test('are refused for most kinds of reasons', () => {
+    const wanted = ['invalid_line', 'invalid_message', 'invalid_decimal', 'invalid_time']
+    expect(wanted.filter((code) => !met.has(code))).toEqual([])
   })
 })
