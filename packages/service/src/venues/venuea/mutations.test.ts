@@ -17,6 +17,7 @@ import { createVenueANormalizer } from './normalize.ts'
 
 /** Whatever an upstream sends: an answer or a PriorbookError, never another error. */
 
+const COUNT = process.env['PRIORBOOK_FULL'] === '1' ? 20_000 : 4000
 const normalizer = createVenueANormalizer()
 
 const frames = [
@@ -38,8 +39,8 @@ const answers: readonly (readonly [{ readonly kind: string }, () => unknown])[] 
   [{ kind: 'predict_market' }, () => ({ success: true, data: [predictCategory()] })],
 ]
 
-it('holds for 8,000 mutated frames', () => {
-  const codes = codesOf(frames, 8000, (value) => normalizer.frame(value, AT))
+it(`holds for ${COUNT} mutated frames`, () => {
+  const codes = codesOf(frames, COUNT, (value) => normalizer.frame(value, AT))
   expect(codes).toContain('none')
   expect(codes).toContain('invalid_message')
   expect(codes).toContain('invalid_decimal')

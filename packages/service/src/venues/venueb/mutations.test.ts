@@ -105,7 +105,7 @@ it('holds for mutated answers to every request', () => {
     const { problems } = normalizer.answer({ kind, ticker: TICKER, depth: 100 }, said, AT)
     return problems.length
   }
-  const codes = codesOf(answers, read, FULL ? 20_000 : 10_000)
+  const codes = codesOf(answers, read, FULL ? 20_000 : 5000)
   for (const code of ['none', 'invalid_message', 'unknown_event']) expect(codes).toContain(code)
 })
 

@@ -21,6 +21,7 @@ import { createVenueCNormalizer } from './normalize.ts'
 
 /** Whatever an upstream sends: an answer or a PriorbookError, never another error. */
 
+const COUNT = process.env['PRIORBOOK_FULL'] === '1' ? 20_000 : 4000
 const normalizer = createVenueCNormalizer()
 
 const frames = [
@@ -54,7 +55,7 @@ it('holds for mutated frames', () => {
 })
 
 it('holds for mutated answers', () => {
-  const codes = codesOf(answers, 8000, (value) => {
+  const codes = codesOf(answers, COUNT, (value) => {
     const { kind, value: answer } = value as { kind: string; value: unknown }
     return normalizer.answer({ kind, token_id: UP, condition_id: MARKET }, answer, AT)
   })
