@@ -12,8 +12,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FLAGS, type Micros } from '@priorbook/sdk/domain'
+import type { Micros } from '@priorbook/sdk/domain'
 import { main } from '../../packages/sdk/src/cli/main.ts'
+import { createWholeBook } from '../../packages/service/src/store/store-script.testing.ts'
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
 import { hasEnough } from './enough.ts'
 import { openFaultProxy, type Fault, type FaultProxy } from './fault-proxy.ts'
@@ -167,6 +168,7 @@ describe('commands that read', () => {
     const { record, key: token, rows, last } = api.busiest.venuea
     const position = (await store.appliedPosition('venuea')) + 1
     const received = (last + 1_000_000) as Micros
+    const instrument = { venue: 'venuea', market: record.marketId, key: token } as const
     // The last row comes with the end, of which the stream tells first.
     const resolve = (): Promise<unknown> =>
       store.append({
@@ -175,20 +177,7 @@ describe('commands that read', () => {
         origin: 'emulator',
         recorder: 'r1',
         normalizer: 1,
-        observations: [
-          {
-            instrument: { venue: 'venuea', market: record.marketId, key: token },
-            received,
-            journal: position,
-            source: -1,
-            venueSeq: -1,
-            channel: -1,
-            flags: FLAGS.restart | FLAGS.full_book,
-            priceDecimals: 2,
-            keys: [100, 103],
-            sizes: [5, 6],
-          },
-        ],
+        observations: [createWholeBook(instrument, received, position)],
         revisions: [
           {
             kind: 'market',

@@ -1,5 +1,6 @@
 import {
   instrumentName,
+  isLastStatus,
   type Gap,
   type Instrument,
   type MarketRecord,
@@ -310,7 +311,7 @@ export class Hub<Style extends LiveStyle, Context> {
     for (const topic of subscription.topics) {
       const { venue, market } = topic.instrument
       const status = this.records.known(venue, market)?.record.status
-      if (status !== 'resolved' && status !== 'voided') continue
+      if (status === undefined || !isLastStatus(status)) continue
       this.part(topic, subscription)
       this.compared.delete(instrumentName(topic.instrument))
     }

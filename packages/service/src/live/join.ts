@@ -113,14 +113,18 @@ async function gapsNow<Style extends LiveStyle, Context>(
     const gaps = await hub.source.gaps({ venue, key: name, start })
     hub.gaps.begin(venue, name)
     for (const gap of gaps) {
-      // One behind rows that nobody has yet is told with them.
-      if (gap.scope === 'instrument' && gap.afterSequence > cursor.sequence) continue
+      if (isAhead(gap, cursor)) continue
       all.push(gap)
       if (isFollowed) hub.tellGap(gap)
       else hub.gaps.take(gap)
     }
   }
   return all
+}
+
+// Behind rows that nobody has yet: it is told with them.
+function isAhead({ scope, afterSequence }: Gap, { sequence }: BookCursor): boolean {
+  return scope === 'instrument' && afterSequence > sequence
 }
 
 /** Tells gaps that are open, and those that ended behind the newest row. */
@@ -295,7 +299,7 @@ class CatchUp<Style extends LiveStyle, Context> {
       topic.bookChannel(style, hub.text).rejoin(subscription, has, refusal)
     }
     for (const gap of this.gaps) {
-      if (gap.scope === 'instrument' && gap.afterSequence > topic.cursor.sequence) continue
+      if (isAhead(gap, topic.cursor)) continue
       subscriber.send(hub.text.gap(style, gap))
     }
     tellPresent(hub, subscription, topic, open, this.told)

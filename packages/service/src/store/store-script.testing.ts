@@ -459,6 +459,26 @@ class InstrumentScript {
   }
 }
 
+/** A whole book of one bid and one ask, after which a stream begins anew. */
+export function createWholeBook(
+  instrument: Instrument,
+  received: Micros,
+  journal: number,
+): Observation {
+  return {
+    instrument,
+    received,
+    journal,
+    source: -1,
+    venueSeq: -1,
+    channel: -1,
+    flags: FLAGS.restart | FLAGS.full_book,
+    priceDecimals: 2,
+    keys: [100, 103],
+    sizes: [5, 6],
+  }
+}
+
 /** A market record with a volume. */
 export function createRecord(
   instrument: { venue: VenueId; market: string },

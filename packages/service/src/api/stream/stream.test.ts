@@ -1,9 +1,14 @@
-import { FLAGS, type Micros } from '@priorbook/sdk/domain'
+import type { Micros } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import { openEmbeddedStore } from '../../store/embedded/open.ts'
 import { ModelStore } from '../../store/store-model.testing.ts'
 import { write } from '../../store/store-opened.testing.ts'
-import { createRecord, INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
+import {
+  createRecord,
+  createWholeBook,
+  INSTRUMENTS,
+  Script,
+} from '../../store/store-script.testing.ts'
 import { createTestServer, type TestServer } from '../server.testing.ts'
 import type { ApiServerOptions } from '../server.ts'
 import { BookKeeper, bookText, toBook } from './book-keeper.testing.ts'
@@ -79,18 +84,7 @@ async function addNew({ store, script }: Listening): Promise<void> {
   const instrument = { venue, market: 'NEW', key: 'NEW' } as const
   const position = (await store.appliedPosition(venue)) + 1
   const received = (script.now + 1) as Micros
-  const row = {
-    instrument,
-    received,
-    journal: position,
-    source: -1,
-    venueSeq: -1,
-    channel: -1,
-    flags: FLAGS.restart | FLAGS.full_book,
-    priceDecimals: 2,
-    keys: [100, 103],
-    sizes: [5, 6],
-  }
+  const row = createWholeBook(instrument, received, position)
   const record = createRecord(instrument, '1')
   await store.append({
     venue,

@@ -1,4 +1,4 @@
-import type { MarketRecord } from '@priorbook/sdk/domain'
+import { isLastStatus, type MarketRecord } from '@priorbook/sdk/domain'
 import { createPeriods, type Periods } from './periods.ts'
 
 /** A market that is followed from its discovery to its resolution. Times are wall clock milliseconds. */
@@ -94,7 +94,8 @@ export function createRounds(options: RoundsOptions): Rounds {
     for (const marketId of topic.marketIds) markets.delete(marketId)
   }
 
-  const isEnded = ({ status }: FollowedMarket): boolean => ENDED.has(status)
+  const isEnded = ({ status }: Pick<FollowedMarket, 'status'>): boolean =>
+    status !== undefined && isLastStatus(status)
 
   /** Of a topic without markets nothing is known but its id. */
   const marketsOf = (topic: FollowedTopic): FollowedMarket[] =>
@@ -107,7 +108,7 @@ export function createRounds(options: RoundsOptions): Rounds {
       const { marketId, topicId, asset, status } = record
       if (topicId === undefined) return
       const isNew = !markets.has(marketId)
-      if (isNew && (ENDED.has(status) || !options.assets.includes(asset ?? ''))) return
+      if (isNew && (isEnded({ status }) || !options.assets.includes(asset ?? ''))) return
       const market = markets.get(marketId) ?? createMarket(record, topicId, nowMs)
       market.vendor = vendorOf(record) ?? market.vendor
       market.asset = asset ?? market.asset
@@ -187,7 +188,6 @@ export function isFirstChoice(market: FollowedMarket): boolean {
   return market.asset === 'BTC' && market.window === '15m'
 }
 
-const ENDED: ReadonlySet<MarketRecord['status']> = new Set(['resolved', 'voided'] as const)
 const VENDOR = 'PREDICT_FUN'
 
 function createMarket(record: MarketRecord, topicId: string, nowMs: number): FollowedMarket {
