@@ -1,7 +1,7 @@
 import type { Json } from './market.ts'
 import type { Micros } from './micros.ts'
 import type { Origin } from './origin.ts'
-import type { VenueId } from './venue.ts'
+import type { VenueId } from './venues/index.ts'
 
 /** One stored row: an observation, a trade or a sample of a metric, by its number. */
 export type AuditTarget = {

@@ -1,5 +1,5 @@
 import type { Micros } from './micros.ts'
-import type { VenueId } from './venue.ts'
+import type { VenueId } from './venues/index.ts'
 
 /** Why a span was not observed; each with the sentence that the docs and the service show. */
 export const GAP_REASONS = {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { PriorbookError } from './errors.ts'
 import { instrumentName, parseNativeId, parseRowId, printRowId } from './identity.ts'
-import { isVenueId, VENUE_IDS, VENUES } from './venue.ts'
+import { isVenueId, VENUE_IDS, VENUES } from './venues/index.ts'
 
 const aKey = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$/)
 

@@ -1,5 +1,5 @@
 import { PriorbookError, showValue } from './errors.ts'
-import { isVenueId, type VenueId } from './venue.ts'
+import { isVenueId, type VenueId } from './venues/index.ts'
 
 /**
  * One recorded ladder stream: of A a market id, of B a market ticker, of C an outcome token.

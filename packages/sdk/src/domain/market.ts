@@ -1,6 +1,6 @@
 import type { Micros } from './micros.ts'
 import type { MarketStatus } from './status.ts'
-import type { Units, VenueId } from './venue.ts'
+import type { Units, VenueId } from './venues/index.ts'
 
 /** Any JSON value, for what a venue said in its own words. */
 export type Json =

@@ -1,0 +1,32 @@
+import type { VenueFacts } from './facts.ts'
+
+/** Venue B: numbered book changes per subscription, or polled books; bids only, on both outcomes. */
+export const VENUE_B: VenueFacts = {
+  label: 'Venue B',
+  priceDecimals: 4,
+  sizeDecimals: 2,
+  units: {
+    priceUnit: 'USD per contract',
+    sizeUnit: 'contracts',
+    volumeUnit: 'contracts',
+    collateral: 'USD',
+  },
+  booksPer: 'market',
+  hasYesNoLadders: true,
+  levelsMax: 100,
+  laddersByDefault: false,
+  hasTrades: true,
+  metrics: [],
+  groupWord: 'an event',
+  familyKey: 'series',
+  paths: {
+    markets: '/v3/venueb/markets',
+    market: '/v3/venueb/{market_ticker}',
+    marketParam: 'market_ticker',
+    hasAsset: false,
+    idHint: 'the exact market ticker',
+  },
+  floors: [{ dataset: 'catalogue' }, { dataset: 'books' }, { dataset: 'trades' }],
+  bookRules: { order: 'sequence', fullBooksVerify: false, answersMixWithSocket: false },
+  trading: { netsOutcomes: true, stopsAtClose: true },
+}

@@ -1,0 +1,31 @@
+import type { VenueFacts } from './facts.ts'
+
+/** Venue C: one book per outcome token, changes without numbers, full books after trades. */
+export const VENUE_C: VenueFacts = {
+  label: 'Venue C',
+  priceDecimals: 4,
+  sizeDecimals: 6,
+  units: {
+    priceUnit: 'USDC per share',
+    sizeUnit: 'shares',
+    volumeUnit: 'USDC',
+    collateral: 'USDC',
+  },
+  booksPer: 'token',
+  hasYesNoLadders: false,
+  laddersByDefault: false,
+  hasTrades: true,
+  metrics: [],
+  groupWord: 'an event',
+  familyKey: 'asset',
+  paths: {
+    markets: '/v3/{asset}/markets',
+    market: '/v3/{asset}/markets/{market_id}',
+    marketParam: 'market_id',
+    hasAsset: true,
+    idHint: 'the condition id (0x and 64 digits)',
+  },
+  floors: [{ dataset: 'catalogue' }, { dataset: 'books' }, { dataset: 'trades' }],
+  bookRules: { order: 'source_time', fullBooksVerify: true, answersMixWithSocket: true },
+  trading: { netsOutcomes: false, stopsAtClose: false },
+}
