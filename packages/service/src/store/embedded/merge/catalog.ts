@@ -1,8 +1,8 @@
 import type { MarketRevision, Micros, VenueId } from '@priorbook/sdk/domain'
-import type { Maker } from '../store/embedded/log.ts'
-import type { MarketQuery, MarketState, Store } from '../store/store.ts'
-import { toRevisionNumber, type Numbers } from './merge-recorders-numbers.ts'
-import type { MergeSink } from './merge-recorders-sink.ts'
+import type { Maker } from '../log.ts'
+import type { MarketQuery, MarketState, Store } from '../../store.ts'
+import { toRevisionNumber, type Numbers } from './numbers.ts'
+import type { MergeSink } from './target.ts'
 
 /** What one recorder knows of a venue beside rows. */
 export type CatalogSide = {

@@ -11,9 +11,9 @@ import {
   type FamilyCounts,
   type KnownRound,
 } from '../venues/venuea/index.ts'
-import { Applier, backfillFacts, type ApplyRecord } from './apply.ts'
-import { catchUp } from './catch-up.ts'
-import { toNoteBytes, type Note } from './note.ts'
+import { Applier, backfillFacts, type ApplyRecord } from '../recorder/apply.ts'
+import { catchUp } from '../recorder/catch-up.ts'
+import { toNoteBytes, type Note } from '../recorder/note.ts'
 
 /** What a backfill of venue A's catalogue needs. */
 export type CatalogueBackfillOptions = {

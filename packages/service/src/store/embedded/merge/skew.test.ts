@@ -1,9 +1,15 @@
 import { FLAGS, flagNames } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
-import type { DataFolder } from '../lib/data-folder.ts'
-import { merge } from './merge-recorders-folders.testing.ts'
-import { createRandom } from './merge-recorders-script.testing.ts'
-import { booksOf, createDataFolder, gapsOf, read, record, START_MS } from './scripted.testing.ts'
+import type { DataFolder } from '../../../lib/data-folder.ts'
+import { merge, createRandom } from './merge.testing.ts'
+import {
+  booksOf,
+  createDataFolder,
+  gapsOf,
+  read,
+  record,
+  START_MS,
+} from '../../../recorder/scripted.testing.ts'
 
 const SEEDS = process.env['PRIORBOOK_FULL'] === '1' ? 200 : 8
 const CONDITION = `0x${'ab'.repeat(32)}`

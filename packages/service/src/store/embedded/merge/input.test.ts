@@ -2,13 +2,12 @@ import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileS
 import { dirname, join } from 'node:path'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { describe, expect, it, vi } from 'vitest'
-import { mergeCommand } from '../commands/merge.ts'
-import type { DataFolder } from '../lib/data-folder.ts'
-import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { merge, mergeDifferences } from './merge-recorders-folders.testing.ts'
-import { hear, TICKER, type Said } from './merge-recorders-script.testing.ts'
-import { mergeRecorders } from './merge-recorders.ts'
-import { booksOf, createDataFolder, record } from './scripted.testing.ts'
+import { mergeCommand } from '../../../commands/merge.ts'
+import type { DataFolder } from '../../../lib/data-folder.ts'
+import { openEmbeddedStore } from '../open.ts'
+import { merge, mergeDifferences, hear, TICKER, type Said } from './merge.testing.ts'
+import { mergeRecorders } from './merge.ts'
+import { booksOf, createDataFolder, record } from '../../../recorder/scripted.testing.ts'
 
 const SAID: readonly Said[] = [
   { at: 0 },

@@ -12,8 +12,8 @@ import {
   UP_TOKEN,
 } from '../venues/venuea/fixtures.ts'
 import { createAuditor } from './audit.ts'
-import { merge } from './merge-recorders-folders.testing.ts'
-import { createDataFolder, read, record, type Script } from './scripted.testing.ts'
+import { merge } from '../store/embedded/merge/merge.testing.ts'
+import { createDataFolder, read, record, type Script } from '../recorder/scripted.testing.ts'
 
 const TICKER = 'KXTEST15M-26SEP211200-15'
 const CONDITION = `0x${'ab'.repeat(32)}`

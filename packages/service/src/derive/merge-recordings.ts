@@ -1,5 +1,5 @@
 import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
-import { parseJson } from './json.ts'
+import { parseJson } from '../recorder/json.ts'
 import { readLines, type RecordingFile } from './recording.ts'
 
 /** One line of a recording with its received time, or why it has none. */

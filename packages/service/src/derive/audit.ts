@@ -15,8 +15,8 @@ import type { CaptureRequest } from '../venues/capture/contract.ts'
 import { NORMALIZERS } from '../venues/registry.ts'
 import { findStored, type StoredRow } from './audit-row.ts'
 import { deriveRow } from './audit-derive.ts'
-import { parseJson, parseValue } from './json.ts'
-import { parseNote } from './note.ts'
+import { parseJson, parseValue } from '../recorder/json.ts'
+import { parseNote } from '../recorder/note.ts'
 
 /**
  * Makes the function that looks a row up in the journal of a data folder, derives it again and compares

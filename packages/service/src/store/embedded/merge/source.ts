@@ -1,12 +1,27 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
-import { PriorbookError, VENUE_IDS, type Origin, type VenueId } from '@priorbook/sdk/domain'
-import { journalStats, readRecord, type JournalStats } from '../journal/index.ts'
-import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
-import { openEmbeddedStore } from '../store/embedded/open.ts'
-import type { Store } from '../store/store.ts'
-import type { Applied } from './merge-recorders-numbers.ts'
-import { openStreamList, type StreamList } from './merge-recorders-streams.ts'
+import {
+  PriorbookError,
+  VENUE_IDS,
+  type Origin,
+  type VenueId,
+  type Gap,
+  type Micros,
+} from '@priorbook/sdk/domain'
+import { journalStats, readRecord, type JournalStats } from '../../../journal/index.ts'
+import { toDataFolder, type DataFolder } from '../../../lib/data-folder.ts'
+import { openEmbeddedStore } from '../open.ts'
+import type { Store } from '../../store.ts'
+import type { Applied } from './numbers.ts'
+import { createNodePlatform } from '@priorbook/sdk/tape/node'
+import { isDamage } from '../bodies.ts'
+import { corruptGap } from '../corrupt-gap.ts'
+import { Database } from '../database.ts'
+import type { Maker } from '../log.ts'
+import { listStreams, type Stream } from '../streams.ts'
+import { sameMaker } from '../tail.ts'
+import { View } from '../view.ts'
+import { lastAtMost } from './blind-spans.ts'
 
 /** One recorder's data folder, open for reading. */
 export type Source = {
@@ -137,4 +152,77 @@ function toRealPath(path: string): string {
     const parent = dirname(resolve(path))
     return parent === resolve(path) ? parent : join(toRealPath(parent), basename(path))
   }
+}
+
+/** Who made the rows of a stream, and which of them are damaged on disk. */
+export type StreamMakers = {
+  /** The maker of a row. */
+  readonly at: (ordinal: number) => Maker
+  readonly damaged: readonly Gap[]
+}
+
+/** What only the engine knows of a tape: every stream, also of instruments without a book, and its makers. */
+interface StreamList {
+  readonly streams: readonly Stream[]
+  makersOf(stream: Stream): StreamMakers
+  close(): void
+}
+
+/** Opens the streams of a tape for reading, beside the store; a log that must be mended first is refused. */
+function openStreamList(file: string): StreamList {
+  const database = new Database(file, true)
+  try {
+    const view = new View(database, createNodePlatform())
+    const streams = database.read(() => {
+      view.refresh()
+      if (view.damagedLog !== undefined) throw view.damagedLog.error
+      return listStreams(database)
+    })
+    return {
+      streams,
+      makersOf: ({ id }) =>
+        database.read(() => {
+          view.refresh()
+          return readStreamMakers(view, view.streamById(id))
+        }),
+      close: () => database.close(),
+    }
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function readStreamMakers(view: View, stream: Stream): StreamMakers {
+  const runs: { readonly first: number; readonly maker: Maker }[] = []
+  const damaged: Gap[] = []
+  const add = (first: number, maker: Maker): void => {
+    const last = runs.at(-1)?.maker
+    if (last !== undefined && sameMaker(last, maker)) return
+    const { origin, recorder, normalizer } = maker
+    runs.push({ first, maker: { origin, recorder, normalizer } })
+  }
+  const { places } = view.directory(stream)
+  for (const [index, place] of places.entries()) {
+    const next = places[index + 1]?.firstReceived
+    try {
+      if ('lost' in place) damaged.push(until(next, corruptGap(stream, place)))
+      else add(place.first, view.bodies.open(stream, place).header)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      damaged.push(until(next, corruptGap(stream, place)))
+    }
+  }
+  const tail = view.tailOf(stream)
+  for (const { row, maker } of tail?.makers ?? []) add(tail!.first + row, maker)
+  return {
+    at: (ordinal) => runs[lastAtMost(runs, ({ first }) => first, ordinal)]?.maker ?? stream.maker,
+    damaged,
+  }
+}
+
+// Nothing is known until the next row that can be read.
+function until(next: number | undefined, gap: Gap): Gap {
+  const { end: _end, ...open } = gap
+  return next === undefined ? open : { ...open, end: next as Micros }
 }

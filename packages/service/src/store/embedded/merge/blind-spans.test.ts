@@ -1,8 +1,8 @@
 import type { Gap, GapReason, Micros } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
-import { planNumbers } from './merge-recorders-numbers.ts'
-import { findCommonGaps, Sight } from './merge-recorders-spans.ts'
-import { toChannel } from './channel.ts'
+import { planNumbers } from './numbers.ts'
+import { findCommonGaps, Sight } from './blind-spans.ts'
+import { toChannel } from '../../../recorder/channel.ts'
 
 function gap(reason: GapReason, start: number, end?: number, after = 0): Gap {
   return {

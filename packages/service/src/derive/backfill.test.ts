@@ -28,7 +28,7 @@ import {
   read,
   record,
   START_MS,
-} from './scripted.testing.ts'
+} from '../recorder/scripted.testing.ts'
 
 const QUOTA = { limit: 60, windowMs: 1000 }
 /** Forty short rounds and the long ones that lie in the same time as a whole. */

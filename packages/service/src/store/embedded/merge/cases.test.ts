@@ -2,12 +2,11 @@ import { cpSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { readJournal, readRecord } from '../journal/index.ts'
-import type { DataFolder } from '../lib/data-folder.ts'
-import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { catchUp } from './catch-up.ts'
-import { merge, mergeDifferences } from './merge-recorders-folders.testing.ts'
-import { bookAt, hear, TICKER, type Said } from './merge-recorders-script.testing.ts'
+import { readJournal, readRecord } from '../../../journal/index.ts'
+import type { DataFolder } from '../../../lib/data-folder.ts'
+import { openEmbeddedStore } from '../open.ts'
+import { catchUp } from '../../../recorder/catch-up.ts'
+import { merge, mergeDifferences, bookAt, hear, TICKER, type Said } from './merge.testing.ts'
 import {
   booksOf,
   createDataFolder,
@@ -16,7 +15,7 @@ import {
   record,
   START_MS,
   type Script,
-} from './scripted.testing.ts'
+} from '../../../recorder/scripted.testing.ts'
 
 const OTHER = 'KXTEST15M-26SEP211200-30'
 const CONDITION = `0x${'ab'.repeat(32)}`

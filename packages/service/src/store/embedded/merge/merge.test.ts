@@ -4,8 +4,8 @@ import { flagNames } from '@priorbook/sdk/domain'
 import { openChunk } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { describe, expect, it } from 'vitest'
-import { readJournal, readRecord } from '../journal/index.ts'
-import type { DataFolder } from '../lib/data-folder.ts'
+import { readJournal, readRecord } from '../../../journal/index.ts'
+import type { DataFolder } from '../../../lib/data-folder.ts'
 import {
   bookAt,
   blindSpans,
@@ -17,9 +17,16 @@ import {
   TICKER,
   type Cut,
   type Said,
-} from './merge-recorders-script.testing.ts'
-import { merge, mergeDifferences } from './merge-recorders-folders.testing.ts'
-import { booksOf, createDataFolder, gapsOf, read, START_MS } from './scripted.testing.ts'
+  merge,
+  mergeDifferences,
+} from './merge.testing.ts'
+import {
+  booksOf,
+  createDataFolder,
+  gapsOf,
+  read,
+  START_MS,
+} from '../../../recorder/scripted.testing.ts'
 
 const SEEDS = process.env['PRIORBOOK_FULL'] === '1' ? 200 : 8
 const platform = createNodePlatform()

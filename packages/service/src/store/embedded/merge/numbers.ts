@@ -1,6 +1,6 @@
 import { PriorbookError, type Gap } from '@priorbook/sdk/domain'
 import type { RowHead } from '@priorbook/sdk/tape'
-import { toChannel, toEpoch, toSubscription } from './channel.ts'
+import { toChannel, toEpoch, toSubscription } from '../../../recorder/channel.ts'
 
 // A store takes a row when its journal number is above the applied position, and every batch moves
 // that position on. A merge goes instrument by instrument: its own steps count from 1, records of the

@@ -14,9 +14,8 @@ import {
   readObservations,
 } from '../../../../bench/lib/recordings.ts'
 import type { EmbeddedStore } from '../store/embedded/open.ts'
-import { createTestFolder, type TestFolder } from './import.testing.ts'
+import { createTestFolder, type TestFolder, importRecorded } from './import.testing.ts'
 import { compareWithJournal } from './rebuild.ts'
-import { importRecorded } from './recorded.testing.ts'
 
 const recorded = process.env['PRIORBOOK_RECORDINGS']
 const hasRecordings = recorded !== undefined && recorded !== ''

@@ -6,10 +6,9 @@ import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { journalStats, type JournalDamage } from '../journal/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import type { InstrumentRef, MarketQuery, Store } from '../store/store.ts'
-import { catchUp } from './catch-up.ts'
+import { MERGED_FACT, type InstrumentRef, type MarketQuery, type Store } from '../store/store.ts'
+import { catchUp } from '../recorder/catch-up.ts'
 import { findDifferentRow } from './compare-rows.ts'
-import { MERGED_FACT } from './merge-recorders-folder.ts'
 
 /** One place where the tape and what the journal gives differ. */
 export type Difference = { readonly where: string; readonly detail: string }

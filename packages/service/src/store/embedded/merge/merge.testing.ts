@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
-import type { DataFolder } from '../lib/data-folder.ts'
-import { record, type Script } from './scripted.testing.ts'
+import type { DataFolder } from '../../../lib/data-folder.ts'
+import { record, type Script, read } from '../../../recorder/scripted.testing.ts'
+import { mergeRecorders, type MergeReport } from './merge.ts'
+import { compareStores } from '../../../derive/rebuild.ts'
 
 /** The market of the scripts. */
 export const TICKER = 'KXTEST15M-26SEP211200-15'
@@ -164,4 +166,17 @@ function levelsAt(said: readonly Said[], at: number): [number, number][] {
 
 function toDollars(cents: number): string {
   return (cents / 100).toFixed(4)
+}
+
+/** Merges data folders of a test. */
+export async function merge(target: DataFolder, ...folders: DataFolder[]): Promise<MergeReport> {
+  return mergeRecorders({ target: target.path, folders: folders.map(({ path }) => path) })
+}
+
+/** What two tapes have different, down to the hashes of chunks. */
+export async function mergeDifferences(
+  one: DataFolder,
+  other: DataFolder,
+): Promise<readonly unknown[]> {
+  return read(one, (a) => read(other, async (b) => (await compareStores(a, b)).differences))
 }

@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
 import { importRecordings, type ImportReport } from './import.ts'
 import { findRecordings } from './recording.ts'
+import { makeOnce } from '../lib/make-once.testing.ts'
 
 /** A data folder of a test, and a way to import into it; removed by `destroy`. */
 export type TestFolder = {
@@ -41,4 +42,28 @@ export function createTestFolder(): TestFolder {
     },
     destroy: () => rmSync(path, { recursive: true, force: true }),
   }
+}
+
+/**
+ * Fills an empty folder with an import of all recorded messages and answers of venue B. That takes
+ * seconds of a core, so it is done once in a test run, and every file gets a copy.
+ */
+export async function importRecorded(
+  folder: TestFolder,
+  recordings: string,
+): Promise<ImportReport> {
+  const source = join(recordings, 'venueb')
+  const shared = await makeOnce('recorded', async (target) => {
+    const first = createTestFolder()
+    try {
+      const report = await first.importPaths(source)
+      cpSync(first.data.path, join(target, 'data'), { recursive: true })
+      writeFileSync(join(target, 'report.json'), JSON.stringify(report))
+    } finally {
+      first.destroy()
+    }
+  })
+  if (shared === undefined) return folder.importPaths(source)
+  cpSync(join(shared, 'data'), folder.data.path, { recursive: true })
+  return JSON.parse(readFileSync(join(shared, 'report.json'), 'utf8')) as ImportReport
 }

@@ -1,24 +1,15 @@
 import { VENUE_IDS, type Instrument, type VenueId } from '@priorbook/sdk/domain'
-import { openEmbeddedStore } from '../store/embedded/open.ts'
-import type { Stream } from '../store/embedded/streams.ts'
-import type { Progress } from '../store/store.ts'
-import { weaveBooks, type BookCounts, type BookSide } from './merge-recorders-books.ts'
-import { copyQuarantine, weaveMarkets, type CatalogSide } from './merge-recorders-catalog.ts'
-import { MERGED_FACT, replaceFolder } from './merge-recorders-folder.ts'
-import { planNumbers } from './merge-recorders-numbers.ts'
-import {
-  isDown,
-  openPart,
-  readPartSight,
-  toStreamName,
-  type Part,
-  type PartSight,
-} from './merge-recorders-part.ts'
-import { weaveSamples, weaveTrades, type RowCounts, type RowSide } from './merge-recorders-rows.ts'
-import { MergeSink } from './merge-recorders-sink.ts'
-import { closeSources, openSources, type Source } from './merge-recorders-source.ts'
-import type { Sight } from './merge-recorders-spans.ts'
-import { BookWalk, OwnGaps } from './merge-recorders-walk.ts'
+import { openEmbeddedStore } from '../open.ts'
+import type { Stream } from '../streams.ts'
+import { MERGED_FACT, type Progress } from '../../store.ts'
+import { weaveBooks, type BookCounts, type BookSide, BookWalk, OwnGaps } from './books.ts'
+import { copyQuarantine, weaveMarkets, type CatalogSide } from './catalog.ts'
+import { replaceFolder, MergeSink } from './target.ts'
+import { planNumbers } from './numbers.ts'
+import { isDown, openPart, readPartSight, toStreamName, type Part, type PartSight } from './part.ts'
+import { weaveSamples, weaveTrades, type RowCounts, type RowSide } from './rows.ts'
+import { closeSources, openSources, type Source } from './source.ts'
+import type { Sight } from './blind-spans.ts'
 
 /** What to merge, and where to. */
 export type MergeOptions = {

@@ -15,10 +15,10 @@ import {
   type RowHead,
   type TradeColumns,
 } from '@priorbook/sdk/tape'
-import type { Maker } from '../store/embedded/log.ts'
-import type { RowPage, RowQuery, Store } from '../store/store.ts'
-import type { Numbers } from './merge-recorders-numbers.ts'
-import type { MergeSink } from './merge-recorders-sink.ts'
+import type { Maker } from '../log.ts'
+import type { RowPage, RowQuery, Store } from '../../store.ts'
+import type { Numbers } from './numbers.ts'
+import type { MergeSink } from './target.ts'
 
 /** What one recorder has of an instrument's trades or of one series of samples. */
 export type RowSide = {

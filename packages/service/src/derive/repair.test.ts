@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Micros } from '@priorbook/sdk/domain'
 import { createRandom } from '../../../../bench/lib/random.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
-import { Applier, type ApplyRecord } from './apply.ts'
+import { Applier, type ApplyRecord } from '../recorder/apply.ts'
 import { createLines, START_MS } from './lines.testing.ts'
 import { compareStores } from './rebuild.ts'
 

@@ -3,7 +3,7 @@ import { canonicalDecimal, fromMillis, type MarketRecord, type Micros } from '@p
 import { onTestFinished } from 'vitest'
 import type { DataFolder } from '../lib/data-folder.ts'
 import type { Store } from '../store/store.ts'
-import { read } from './scripted.testing.ts'
+import { read } from '../recorder/scripted.testing.ts'
 
 /** Rounds of every family that were resolved before the emulator began. */
 export const HISTORY = 40
