@@ -12,7 +12,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/backtest': ['sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/cli': ['sdk/backtest', 'sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/index.ts': ['sdk/client', 'sdk/wire', 'sdk/domain'],
-  'service/lib': [],
+  'service/lib': ['sdk/domain'],
   'service/config': ['sdk/domain'],
   'service/journal': ['sdk/domain'],
   'service/venues': ['sdk/domain', 'sdk/tape', 'service/lib'],
