@@ -1,6 +1,6 @@
 import type { Gap } from '@priorbook/sdk/domain'
 import type { BookRun, HeadColumns } from '@priorbook/sdk/tape'
-import type { InstrumentRef, Order, RowPage, RowQuery, Store } from '../store/store.ts'
+import type { InstrumentRef, Order, RowPage, RowQuery, StoreReader } from '../store/store.ts'
 
 /**
  * The place of an item in a merged order: by `at`, then `rank`, `index`, `sequence`, `source`. Lanes of
@@ -161,7 +161,7 @@ export type RunPart = BookRun & { readonly source: number }
 
 /** The observations of one instrument. */
 export class BookLane extends StoreLane {
-  private readonly store: Pick<Store, 'books'>
+  private readonly store: Pick<StoreReader, 'books'>
   private readonly keep: ((run: BookRun) => BookRun) | undefined
   private runs: readonly BookRun[] = []
   /** The run that is being shifted, and which of its rows are left. */
@@ -171,7 +171,7 @@ export class BookLane extends StoreLane {
 
   /** `keep` may replace a loaded run, for example by a copy of its rows alone. */
   constructor(
-    store: Pick<Store, 'books'>,
+    store: Pick<StoreReader, 'books'>,
     query: LaneQuery,
     options: LaneOptions & { readonly keep?: ((run: BookRun) => BookRun) | undefined } = {},
   ) {

@@ -1,6 +1,6 @@
 import type { Gap } from '@priorbook/sdk/domain'
 import { BookColumns, TradeColumns } from '@priorbook/sdk/tape'
-import type { BookPage, BookQuery, RowPage, RowQuery, Store } from '../store/store.ts'
+import type { BookPage, BookQuery, RowPage, RowQuery, StoreReader } from '../store/store.ts'
 
 /** The received times of the rows of each stream; row i has the number i + 1. */
 export type ModelStreams = Readonly<Record<string, readonly number[]>>
@@ -9,7 +9,7 @@ export type ModelStreams = Readonly<Record<string, readonly number[]>>
 export function createModelStore(
   streams: ModelStreams,
   damage: Readonly<Record<string, readonly Gap[]>> = {},
-): Pick<Store, 'books' | 'trades'> & { readonly reads: string[] } {
+): Pick<StoreReader, 'books' | 'trades'> & { readonly reads: string[] } {
   const reads: string[] = []
   const select = (query: RowQuery): { numbers: number[]; hasMore: boolean } => {
     const { key, order, start = 0, end = Infinity, after, limit } = query
