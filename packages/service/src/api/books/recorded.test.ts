@@ -7,7 +7,7 @@ import { createTestFolder, type TestFolder } from '../../recorder/import.testing
 import { importRecorded } from '../../recorder/recorded.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { createRandom } from '../../store/store-script.testing.ts'
-import { createTestCaller, type TestCaller } from '../kit/testing.ts'
+import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import { joined, walk } from './books.testing.ts'
 import { BOOK_ROUTES } from './index.ts'
 
