@@ -8,7 +8,7 @@ import type { MarketQuery, MarketState } from '../../store/store.ts'
 import type { ApiContext } from '../route.ts'
 import { NO_END, type Page, type PageRange } from '../catalogue/page.ts'
 import { timeParam } from '../params.ts'
-import { turn } from '../../lib/breath.ts'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
 
 /** The range of a list of markets: a market matches when [open, close) meets it. */
 export const MARKET_RANGE_PARAMS = {
@@ -64,7 +64,7 @@ export async function walkMarkets(
     looked += markets.length
     if (!hasMore || looked >= LOOKED_AT) return { markets: found, last: lastMarket, hasMore }
     last = toPlace(lastMarket!)
-    await turn()
+    await yieldToEventLoop()
   }
 }
 

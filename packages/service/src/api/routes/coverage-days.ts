@@ -11,7 +11,7 @@ import { required, timeParam, wordParam, STYLE_PARAMS } from '../params.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { coverageDays, DAY, millis, printDay } from '../markets/covered-days.ts'
 import { noticeMeta, styleOf, windowNotice } from '../catalogue/page.ts'
-import { turn } from '../../lib/breath.ts'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
 
 const DEFAULT_DAYS = 31
 const MOST_DAYS = 92
@@ -65,7 +65,7 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute({
         const tally = days.get(piece.day)
         if (tally !== undefined) add(tally, piece, market)
       }
-      if (++looked % 16 === 0) await turn()
+      if (++looked % 16 === 0) await yieldToEventLoop()
     }
     const started = await context.store.fact(`capture_started:${venue}`)
     const data = [...days].map(([day, tally]) => toRow(venue, day, tally, style))

@@ -22,7 +22,7 @@ import {
   windowNotice,
   type Page,
 } from '../catalogue/page.ts'
-import { turn } from '../../lib/breath.ts'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { answerRows } from '../catalogue/row-answer.ts'
 
 // The schemas of a record with the number of its version.
@@ -161,7 +161,7 @@ async function walkRevisions(
     }
     if (slice.length < SLICE) return { states, hasMore: false }
     after = slice.at(-1)!.revision
-    await turn()
+    await yieldToEventLoop()
   }
 }
 

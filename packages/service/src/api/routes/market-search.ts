@@ -30,7 +30,7 @@ import {
   windowNotice,
   type Page,
 } from '../catalogue/page.ts'
-import { turn } from '../../lib/breath.ts'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { QUOTE_PROPERTIES, readQuote, type QuoteJson } from '../markets/quote.ts'
 import { answerRows } from '../catalogue/row-answer.ts'
 
@@ -83,7 +83,7 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute({
     for (const market of walked.markets) {
       const quote = await readQuote(context, market.record, page.range.window, style)
       rows.push({ ...toMarketJson(market, style), ...quote })
-      if (rows.length % 16 === 0) await turn()
+      if (rows.length % 16 === 0) await yieldToEventLoop()
     }
     const { last, hasMore } = walked
     const state =
