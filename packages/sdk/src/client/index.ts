@@ -9,8 +9,8 @@ export type { DisconnectedMessage, LiveMessage, LiveOptions, LiveSubscription } 
 export { MarketClient, type MarketRef } from './market.ts'
 export * from './order-book.ts'
 export * from './params.ts'
-export { ReceivedRows } from './receipt.ts'
-export type { ReceiptJson } from '../wire/index.ts'
+export { differenceOf, ReceivedRows } from './receipt.ts'
+export type { InstrumentReceiptJson, ReceiptJson } from '../wire/index.ts'
 export * from './rows.ts'
 export type { HoleMessage } from './sequences.ts'
 export {
