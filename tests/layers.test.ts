@@ -39,7 +39,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/recorder',
     'service/store',
   ],
-  'service/live': ['sdk/domain', 'sdk/tape', 'service/lib'],
+  // Rows of several streams with their gaps, for pages, downloads, replays and live resume.
+  'service/rows': ['sdk/domain', 'sdk/tape', 'service/lib', 'service/store'],
+  'service/live': ['service/rows', 'sdk/domain', 'sdk/tape', 'service/lib'],
   'service/recorder': [
     'sdk/domain',
     'sdk/tape',
@@ -67,6 +69,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'sdk/wire',
     'service/lib',
     'service/store',
+    'service/rows',
     'service/live',
   ],
   'service/ops': ['sdk/domain', 'service/lib', 'service/recorder'],
