@@ -3,13 +3,8 @@ import { join } from 'node:path'
 import { PriorbookError, toMicros } from '@priorbook/sdk/domain'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  journalStats,
-  MAX_RECORD_BYTES,
-  readJournal,
-  readRecord,
-  removeSegmentsBefore,
-} from './index.ts'
+import { journalStats, MAX_RECORD_BYTES, readJournal, readRecord } from '@priorbook/sdk/journal'
+import { removeSegmentsBefore } from './index.ts'
 import {
   contentOf,
   contents,

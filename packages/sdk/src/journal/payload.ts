@@ -1,19 +1,19 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
-import type { BlockCodec, BlockHeader } from './format.ts'
+import { PriorbookError, type Micros } from '../domain/index.ts'
+import type { BlockCodec, BlockHeader } from './headers.ts'
 import { MAX_RECORD_BYTES, MAX_SLOT, type JournalBlock, type RecordKind } from './record.ts'
 
 // The payload of a block, column by column: recorder, kinds, received times, lengths, bytes joined.
 
-/** The most that a record adds to a payload beside its own bytes: kind 1, received 8, length 4. */
+/** Max bytes that a record adds to a payload beside its own: kind 1, received 8, length 4. */
 export const RECORD_OVERHEAD_BYTES = 13
 
-/** The most that the recorder id adds to a payload. */
+/** Max bytes that the recorder id adds to a payload. */
 export const PAYLOAD_OVERHEAD_BYTES = 65
 
 const MAX_RAW_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES + PAYLOAD_OVERHEAD_BYTES
 
-/** The records of one block while they are gathered: columns of `count` entries, bytes of `used`. */
+/** The records of one block while they are collected: columns of `count` entries, `used` bytes. */
 export type Columns = {
   readonly recorder: string
   readonly count: number
@@ -24,7 +24,7 @@ export type Columns = {
   readonly bytes: Uint8Array
 }
 
-// 0 is a message of no socket and 1 a note; n from 2 on is a message of socket n − 1.
+// 0 is a message without a socket, 1 a note, n ≥ 2 a message of socket n − 1.
 const NOTE = 1
 
 /** The number that stands for a kind and a socket in the column of kinds. */
@@ -32,7 +32,7 @@ export function toKindCode(kind: RecordKind, slot: number): number {
   return kind === 'note' ? NOTE : slot === 0 ? 0 : slot + 1
 }
 
-/** The payload of gathered records, not yet compressed. */
+/** The payload of collected records, uncompressed. */
 export function toPayload(columns: Columns): Buffer {
   const { recorder, count, used } = columns
   const payload = Buffer.allocUnsafe(PAYLOAD_OVERHEAD_BYTES + count * RECORD_OVERHEAD_BYTES + used)
@@ -51,7 +51,7 @@ export function toPayload(columns: Columns): Buffer {
   return payload.subarray(0, at + used)
 }
 
-/** A payload as it will be stored: one zstd frame, or as it is where that is not longer. */
+/** Compresses a payload to one zstd frame, or leaves it as it is where that is not longer. */
 export function compressPayload(
   payload: Buffer,
   level: number,
@@ -68,7 +68,7 @@ export function compressPayload(
     : { codec: 'raw', stored: payload }
 }
 
-/** The records of a block whose checksum holds; throws `corrupt_journal` if it contradicts itself. */
+/** Reads the records of a block with a good checksum; throws `corrupt_journal` if it contradicts its header. */
 export function parsePayload(header: BlockHeader, stored: Uint8Array): JournalBlock {
   const raw = decompress(header, stored)
   const { count } = header

@@ -1,20 +1,19 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import type { VenueId } from '@priorbook/sdk/domain'
-import { toReadError } from './disk.ts'
-import { FILE_HEADER_BYTES, parseFileHeader, toChecksumSeed, type FileHeader } from './format.ts'
+import { PriorbookError, type VenueId } from '../domain/index.ts'
+import { FILE_HEADER_BYTES, parseFileHeader, toChecksumSeed, type FileHeader } from './headers.ts'
 
-/** The name of one file of a journal, which says the number of its first record. */
+/** One file of a journal; its name contains the number of its first record. */
 export type SegmentName = { readonly path: string; readonly venue: VenueId; readonly first: number }
 
 /** A file of a journal open for reading. */
 export interface Segment {
   readonly name: SegmentName
   readonly size: number
-  /** Undefined when it is damaged; blocks carry all that is needed to read on without it. */
+  /** Undefined when it is damaged; blocks can be read without it. */
   readonly header: FileHeader | undefined
   readonly seed: number
-  /** Bytes of the file, valid until the next call; reads `ahead` at once where more will follow. */
+  /** Bytes of the file, valid until the next call; reads at least `ahead` bytes from disk at once. */
   read(offset: number, length: number, ahead: number): Buffer
   close(): void
 }
@@ -55,8 +54,15 @@ export function openSegment(name: SegmentName): Segment | undefined {
   }
 }
 
+/** Wraps a failure to read a journal file as `store_unavailable`; a listed error passes unchanged. */
+export function toReadError(error: unknown, path: string): PriorbookError {
+  if (error instanceof PriorbookError) return error
+  const { message } = error as Error
+  return new PriorbookError('store_unavailable', `${path}: ${message}`, { cause: error })
+}
+
 function toSegment(fd: number, name: SegmentName): Segment {
-  // Later appends of a running writer are left to the next reading.
+  // What a running writer appends later is left to the next reading.
   const { size } = fstatSync(fd)
   let window = Buffer.alloc(0)
   let start = 0

@@ -5,10 +5,10 @@ import {
   parseBlockHeader,
   toBlockCrc,
   type BlockHeader,
-} from './format.ts'
+} from './headers.ts'
 import type { Segment } from './segments.ts'
 
-/** A good block: `stored` reads its payload, which is valid until the walk goes on. */
+/** A good block: `stored` reads its payload, which is valid until the walk continues. */
 export type GoodPiece = {
   readonly kind: 'good'
   readonly offset: number
@@ -16,7 +16,7 @@ export type GoodPiece = {
   stored(): Buffer
 }
 
-/** Bytes that are no block, up to the next good one or the end of the file. */
+/** Bytes that are not a block, up to the next good one or the end of the file. */
 export type BadPiece = {
   readonly kind: 'bad'
   readonly offset: number
@@ -25,16 +25,16 @@ export type BadPiece = {
   readonly last: number | undefined
 }
 
-/** Which blocks a walk checks in full; the others are passed by after a look at their header. */
+/** Selects the blocks whose payload a walk checks; of the others only the header is read. */
 export type Check = (header: BlockHeader) => boolean
 
 const READ_AHEAD_BYTES = 1024 * 1024
-// Small when payloads are passed by: only headers are wanted, and reading more would cost more than asking again.
+// Small while payloads are skipped: only headers are needed, and a second read costs less than reading them.
 const SKIP_AHEAD_BYTES = 16 * 1024
 
 /**
  * Goes through a file block by block. Block numbers start at `from` and never step back; after
- * bytes that are no block it goes on at the next place where magic and both checksums hold.
+ * bytes that are not a block it continues at the next place where magic and both checksums match.
  */
 export function* walkBlocks(
   segment: Segment,
@@ -83,7 +83,7 @@ export function* walkBlocks(
     const end = offset + BLOCK_HEADER_BYTES + (header?.storedBytes ?? 0)
     if (header === undefined || end > size || (checked && !isWhole(offset, header))) {
       const found = findNext(offset + 1)
-      // Where the bad bytes go on past this block, its header does not tell all that they held.
+      // Where the bad bytes extend past this block, its header does not cover all that they held.
       const last = header && found <= end ? header.first + header.count - 1 : undefined
       yield { kind: 'bad', offset, length: found - offset, last }
       offset = found

@@ -1,11 +1,11 @@
-import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
-import { BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, type BlockHeader } from './format.ts'
+import { PriorbookError, type VenueId } from '../domain/index.ts'
+import { BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, type BlockHeader } from './headers.ts'
 import { parsePayload } from './payload.ts'
 import type { DamageReason, JournalBlock, JournalDamage, JournalRecord } from './record.ts'
 import { listSegments, openSegment, type Segment } from './segments.ts'
 import { walkBlocks, type BadPiece, type GoodPiece } from './walk.ts'
 
-/** Which journal, and which of its records: `from` and `to` are the first and last number wanted. */
+/** A journal and the first and last record number to read from it. */
 export type JournalRange = {
   readonly dir: string
   readonly venue: VenueId
@@ -69,7 +69,7 @@ function* readInOrder(
   const segments = listSegments(range.dir, range.venue)
   const start = segments.findLastIndex((segment) => segment.first <= from)
   let expected = segments[Math.max(0, start)]?.first ?? 1
-  // Bad bytes wait here until the next good block tells which numbers they held.
+  // Bad bytes are held back until the next good block shows which record numbers they held.
   let bad: { readonly path: string; readonly piece: BadPiece } | undefined
 
   function* reach(number: number, path: string, offset: number): Generator<JournalDamage> {
@@ -128,7 +128,7 @@ function readBlock(path: string, piece: GoodPiece): JournalBlock | JournalDamage
   try {
     return parsePayload(header, piece.stored())
   } catch {
-    // The checksum holds and the content does not: a writer's mistake, and still no reason to stop.
+    // The checksum matches but the content is invalid: a bug of a writer. Reading continues.
     const place = { offset, length: BLOCK_HEADER_BYTES + header.storedBytes }
     return toDamage(path, place, header.first, header.first + header.count - 1, 'bad_block')
   }

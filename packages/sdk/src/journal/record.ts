@@ -1,6 +1,6 @@
-import type { Micros, Origin } from '@priorbook/sdk/domain'
+import type { Micros, Origin } from '../domain/index.ts'
 
-/** `message` is what the venue sent; `note` is JSON text of the recorder itself (connection opened, import begun). */
+/** `message`: sent by the venue. `note`: JSON text of the recorder (connection opened, import begun). */
 export type RecordKind = 'message' | 'note'
 
 /** One raw message exactly as received, with our wall clock, which may step back. */
@@ -40,16 +40,16 @@ export type JournalDamage = {
   readonly kind: 'damage'
   readonly file: string
   readonly offset: number
-  /** Bytes that cannot be read; 0 where a file or part of it is not there at all. */
+  /** Bytes that cannot be read; 0 where a file or a part of it is absent. */
   readonly length: number
   readonly firstMissing: number
-  /** Undefined where nothing after it says; `firstMissing - 1` where no record is missing. */
+  /** Undefined where no later block tells it; `firstMissing - 1` where no record is missing. */
   readonly lastMissing: number | undefined
   readonly reason: DamageReason
 }
 
-/** The highest number of a socket. */
+/** Max socket number: kinds and sockets share one byte. */
 export const MAX_SLOT = 253
 
-/** The largest message that is kept, in bytes. */
+/** Max bytes per message. */
 export const MAX_RECORD_BYTES = 32 * 1024 * 1024

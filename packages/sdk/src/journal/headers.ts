@@ -6,7 +6,7 @@ import {
   type Micros,
   type Origin,
   type VenueId,
-} from '@priorbook/sdk/domain'
+} from '../domain/index.ts'
 
 // The byte format of docs/journal-format.md: file header and block header. Little endian.
 
@@ -19,7 +19,7 @@ export const FILE_HEADER_BYTES = 128
 /** Length of the header of a block; its stored payload follows at once. */
 export const BLOCK_HEADER_BYTES = 72
 
-// Like PNG's: the first byte is no text, and a transfer that rewrites line ends breaks it.
+// Like PNG's: the first byte is not text, and a transfer that rewrites line ends breaks it.
 const FILE_MAGIC = Buffer.from([0x89, 0x50, 0x42, 0x4a, 0x0d, 0x0a, 0x1a, 0x0a])
 
 /** What a block starts with; 0xf5 occurs in no UTF-8 text, so messages hardly ever look like it. */
@@ -33,7 +33,7 @@ export type FileHeader = {
   readonly origin: Origin
   readonly recorder: string
   readonly first: number
-  /** A random number that every block of the file repeats: a block of another file is no block here. */
+  /** A random number that every block of the file repeats, so that blocks of other files are rejected. */
   readonly segment: number
 }
 
@@ -57,12 +57,12 @@ export type BlockHeader = {
   readonly crc: number
 }
 
-/** Takes a recorder id or refuses it. */
+/** Validates a recorder id. */
 export function parseRecorder(value: string): string {
   if (!RECORDER.test(value)) {
     throw new PriorbookError(
       'invalid_id',
-      `${JSON.stringify(value.slice(0, 80))} is no recorder id`,
+      `${JSON.stringify(value.slice(0, 80))} is not a recorder id`,
     )
   }
   return value
@@ -73,7 +73,7 @@ export function printSegmentName(first: number): string {
   return `${String(first).padStart(16, '0')}.pbj`
 }
 
-/** The checksums of blocks start from their place, so a renamed or misplaced file never passes. */
+/** Seeds block checksums with venue and file name, so a renamed or misplaced file never passes. */
 export function toChecksumSeed(venue: string, first: number): number {
   return crc32(`${venue}/${printSegmentName(first)}`)
 }
@@ -92,7 +92,7 @@ export function toFileHeader(header: FileHeader): Buffer {
   return bytes
 }
 
-/** Reads a file header that must stand in the segment of this venue and first number, or gives undefined. */
+/** Reads the header of the segment with this venue and first number; undefined when it is damaged. */
 export function parseFileHeader(
   bytes: Buffer,
   venue: VenueId,
@@ -117,7 +117,7 @@ export function parseFileHeader(
   }
 }
 
-/** Fills in the header in front of the payload that `block` already holds, and both checksums. */
+/** Writes the header and both checksums in front of the payload that `block` already holds. */
 export function writeBlockHeader(
   block: Buffer,
   header: Omit<BlockHeader, 'crc' | 'storedBytes'>,
@@ -141,7 +141,7 @@ export function writeBlockHeader(
   block.writeUInt32LE(toBlockCrc(block, seed), 68)
 }
 
-/** Reads a block header whose own checksum holds, or gives undefined. */
+/** Reads a block header; undefined when its own checksum does not match. */
 export function parseBlockHeader(bytes: Buffer, seed: number): BlockHeader | undefined {
   if (bytes.length < BLOCK_HEADER_BYTES || !bytes.subarray(0, 4).equals(BLOCK_MAGIC)) {
     return undefined

@@ -1,8 +1,8 @@
-import type { Micros, Origin, VenueId } from '@priorbook/sdk/domain'
+import type { Micros, Origin, VenueId } from '../domain/index.ts'
 import { listSegments, openSegment, type SegmentName } from './segments.ts'
 import { walkBlocks } from './walk.ts'
 
-/** What the headers of one file say. */
+/** Counts and times of one file, from its headers. */
 export type SegmentStats = {
   readonly file: string
   readonly bytes: number
@@ -19,11 +19,11 @@ export type SegmentStats = {
   readonly blocks: number
   readonly records: number
   readonly rawBytes: number
-  /** Bytes that are no block; payloads are not looked at. */
+  /** Bytes that are not a block; payloads are not read. */
   readonly badBytes: number
 }
 
-/** What the headers of a venue's journal say. */
+/** Counts and times of a venue's journal, from its headers. */
 export type JournalStats = {
   readonly files: number
   readonly bytes: number
