@@ -21,9 +21,12 @@ export type ApplierOptions<Style extends LiveStyle, Context> = {
   readonly records: MarketRecords
   readonly subscriptions: ReadonlySet<Subscription<Style>>
   /** The feed of an instrument, before its first row if that is not older than `newSince`. */
-  loadFeed(instrument: Instrument, newSince: number): Promise<InstrumentFeed<Style, Context>>
-  removeIfUnused(feed: InstrumentFeed<Style, Context>): void
-  updateContext(feed: InstrumentFeed<Style, Context>, record: MarketRecord): void
+  readonly loadFeed: (
+    instrument: Instrument,
+    newSince: number,
+  ) => Promise<InstrumentFeed<Style, Context>>
+  readonly removeIfUnused: (feed: InstrumentFeed<Style, Context>) => void
+  readonly updateContext: (feed: InstrumentFeed<Style, Context>, record: MarketRecord) => void
 }
 
 /**

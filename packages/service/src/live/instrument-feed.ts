@@ -18,11 +18,11 @@ export type FeedServices<Style extends LiveStyle, Context> = {
   readonly clock: Clock
   readonly gaps: GapPublisher<Style>
   /** Gaps that ended before this time are not published; microseconds. */
-  recentStart(): number
+  readonly recentStart: () => number
   /** Sends queued rows and yields to the event loop, if that is due. */
-  flushAndYield(yielder: Yielder): Promise<void>
+  readonly flushAndYield: (yielder: Yielder) => Promise<void>
   /** Sends fresh snapshots to a reader who missed rows. */
-  recover(subscriber: Subscriber): void
+  readonly recover: (subscriber: Subscriber) => void
 }
 
 // Max rows read from the store at once.

@@ -6,10 +6,10 @@ import type { ResumePoints, Subscription } from './subscription.ts'
 
 /** What joining needs beside what feeds need. */
 export type JoinServices<Style extends LiveStyle, Context> = FeedServices<Style, Context> & {
-  isOpen(subscription: Subscription<Style>): boolean
-  contextOf(instrument: Instrument): Promise<Context>
+  readonly isOpen: (subscription: Subscription<Style>) => boolean
+  readonly contextOf: (instrument: Instrument) => Promise<Context>
   /** Called when a feed could not be caught up for a new reader; the hub retries. */
-  onCatchUpFailed(error: unknown): void
+  readonly onCatchUpFailed: (error: unknown) => void
 }
 
 // Max trades read from the store at once.

@@ -1,4 +1,4 @@
-import type { Gap, VenueId } from '@priorbook/sdk/domain'
+import { gapId, type Gap, type VenueId } from '@priorbook/sdk/domain'
 
 // Max gaps remembered per key. Closed ones are forgotten first; a forgotten gap may be sent again.
 const MAX_REMEMBERED = 256
@@ -11,13 +11,13 @@ export class PublishedGaps {
   /** True when a gap was not published with its present end. */
   isNew(gap: Gap): boolean {
     const known = this.ends.get(keyOf(gap.venue, gap.key))
-    const id = idOf(gap)
+    const id = gapId(gap)
     return known?.has(id) !== true || known.get(id) !== gap.end
   }
 
   /** True when a gap was published, with whatever end. */
   has(gap: Gap): boolean {
-    return this.ends.get(keyOf(gap.venue, gap.key))?.has(idOf(gap)) === true
+    return this.ends.get(keyOf(gap.venue, gap.key))?.has(gapId(gap)) === true
   }
 
   /** Marks a gap as published; false when it was already published with its present end. */
@@ -25,7 +25,7 @@ export class PublishedGaps {
     if (!this.isNew(gap)) return false
     this.follow(gap.venue, gap.key)
     const known = this.ends.get(keyOf(gap.venue, gap.key))!
-    const id = idOf(gap)
+    const id = gapId(gap)
     known.delete(id)
     known.set(id, gap.end)
     if (known.size > MAX_REMEMBERED) {
@@ -58,8 +58,4 @@ export class PublishedGaps {
 
 function keyOf(venue: VenueId, key: string): string {
   return `${venue}/${key}`
-}
-
-function idOf({ start, afterSequence, reason, scope }: Gap): string {
-  return `${start}/${afterSequence}/${reason}/${scope}`
 }
