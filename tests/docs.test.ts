@@ -112,7 +112,9 @@ describe('the docs say what the code says', () => {
     }).filter((address) => !text.includes(`\`${address}\``))
     expect(missing).toEqual([])
     for (const name of Object.keys(INTERVALS)) expect(text).toContain(`\`${name}\``)
-    expect(cells('docs/reference/rest.md', 'Keys and plans')).toEqual(DEFAULT_PLANS.map(({ name }) => name))
+    expect(cells('docs/reference/rest.md', 'Keys and plans')).toEqual(
+      DEFAULT_PLANS.map(({ name }) => name),
+    )
   })
 
   it('gives the words of venue A and the decimals of every venue', () => {
@@ -203,7 +205,9 @@ describe('the docs say what the code says', () => {
     for (const [venue, file] of Object.entries(venues)) {
       const [, cases] = read(`packages/service/src/venues/${file}`).split('switch (request.kind)')
       const kinds = [...cases!.split('default:')[0]!.matchAll(/case '(\w+)':/g)].map(([, k]) => k!)
-      expect(cells('docs/venues/capture.md', `Requests of venue ${venue}`).sort()).toEqual(kinds.sort())
+      expect(cells('docs/venues/capture.md', `Requests of venue ${venue}`).sort()).toEqual(
+        kinds.sort(),
+      )
     }
   })
 
