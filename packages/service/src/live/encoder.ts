@@ -2,22 +2,22 @@ import type { Gap } from '@priorbook/sdk/domain'
 import type { BookColumns, TradeColumns } from '@priorbook/sdk/tape'
 import type { LiveMarket } from './source.ts'
 
-/** How rows of a subscription are written; equal names mean equal text. */
+/** How the rows of a subscription are encoded; styles with equal names encode to equal bytes. */
 export type LiveStyle = {
   readonly name: string
   readonly mode: 'full' | 'changes'
-  /** At most one row of an instrument in so many milliseconds; 0 for every row. */
+  /** Minimum milliseconds between two rows of an instrument; 0 sends every row. */
   readonly conflateMs: number
 }
 
-/** Why rows were left out for a reader. */
-export type LeftOut = 'slow_reader' | 'resume_too_old' | 'rebuilt'
+/** Why a reader got a fresh snapshot instead of every row. */
+export type ResyncReason = 'slow_reader' | 'resume_too_old' | 'rebuilt'
 
 /**
- * Writes messages, ready to be sent. Rows come as columns of one row: for whole books their base is the
- * book that the row made. What is written once goes to everybody who shares the style.
+ * Encodes messages, ready to be sent to every reader of a style. Rows come as columns of one row; the
+ * base of a whole book is the book after that row.
  */
-export interface LiveText<Style extends LiveStyle, Context> {
+export interface MessageEncoder<Style extends LiveStyle, Context> {
   snapshot(
     context: Context,
     style: Style,
@@ -25,7 +25,7 @@ export interface LiveText<Style extends LiveStyle, Context> {
     sequence: number,
     previous: number | null,
   ): Uint8Array
-  /** Of mode `changes` the row holds the changed levels, else the whole book. */
+  /** In mode `changes` the row contains the changed levels, otherwise the whole book. */
   update(
     context: Context,
     style: Style,
@@ -43,5 +43,5 @@ export interface LiveText<Style extends LiveStyle, Context> {
   ): Uint8Array
   gap(style: Style, gap: Gap): Uint8Array
   market(style: Style, market: LiveMarket): Uint8Array
-  resync(context: Context, after: number, reason: LeftOut): Uint8Array
+  resync(context: Context, after: number, reason: ResyncReason): Uint8Array
 }

@@ -1,14 +1,13 @@
 import type { LiveChanges, LiveSource } from './source.ts'
 
-// A follower that fails so often in a row is replaced.
-const MOST_FAILURES = 20
-const NOTHING: LiveChanges = { books: [], trades: [], markets: [], gaps: [] }
+// Consecutive failures after which a follower is replaced by a new one.
+const MAX_FAILURES = 20
+const NO_CHANGES: LiveChanges = { books: [], trades: [], markets: [], gaps: [] }
 
-/** Follows a source as long as somebody wants it. */
-export class Following {
+/** Polls a source for committed changes and replaces a follower that keeps failing. */
+export class ChangeFollower {
   private readonly source: LiveSource
   private follower: Awaited<ReturnType<LiveSource['follow']>> | undefined
-  /** How often in a row it could not say what is new. */
   private failures = 0
   private isReplaced = false
 
@@ -16,13 +15,13 @@ export class Following {
     this.source = source
   }
 
-  /** Begins where the source is now, unless it has begun. */
+  /** Starts at the source's present, unless already started. */
   async open(): Promise<void> {
     this.follower ??= await this.source.follow()
   }
 
-  /** What is new since the last look. */
-  async take(): Promise<LiveChanges | undefined> {
+  /** The changes since the last poll. */
+  async poll(): Promise<LiveChanges | undefined> {
     await this.open()
     const { follower } = this
     if (follower === undefined) return undefined
@@ -30,11 +29,11 @@ export class Following {
       const changes = await follower.take()
       this.failures = 0
       if (!this.isReplaced) return changes
-      // It begins where the source is now and knows nothing of what was rebuilt before.
+      // The new follower starts at the present and cannot know of a rebuild before it.
       this.isReplaced = false
-      return { ...NOTHING, ...changes, missed: 'rebuilt' }
+      return { ...NO_CHANGES, ...changes, missed: 'rebuilt' }
     } catch (error) {
-      if (++this.failures === MOST_FAILURES) {
+      if (++this.failures === MAX_FAILURES) {
         this.close()
         this.isReplaced = true
       }
@@ -42,7 +41,7 @@ export class Following {
     }
   }
 
-  /** Ends it. */
+  /** Stops following; a later `open` starts at the present again. */
   close(): void {
     const { follower } = this
     this.follower = undefined
