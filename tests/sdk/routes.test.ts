@@ -6,8 +6,11 @@ import {
   MARKET_ROUTES,
   ROUTES,
 } from '../../packages/sdk/src/wire/index.ts'
-import { ROUTES as SERVED } from '../../packages/service/src/api/routes.ts'
-import { isDemonstrable, toDemoAddress } from '../../packages/service/src/api/server.ts'
+import {
+  isInDemo,
+  ROUTES as SERVED,
+  toDemoAddress,
+} from '../../packages/service/src/api/routes/index.ts'
 
 describe('the contract of routes', () => {
   const contracts = new Map(allContracts().map((contract) => [contract.id, contract]))
@@ -33,7 +36,7 @@ describe('the contract of routes', () => {
     expect(missing).toEqual([])
     expect(contract.data === undefined).toBe(route.data === undefined)
     expect(contract.summary).toBe(route.summary)
-    expect(contract.hasNoDemo !== true).toBe(isDemonstrable(route))
+    expect(contract.hasNoDemo !== true).toBe(isInDemo(route))
     expect(demoAddress(contract.address)).toBe(toDemoAddress(route.address))
   })
 
