@@ -10,8 +10,29 @@ export { MarketClient, type MarketRef } from './market.ts'
 export * from './order-book.ts'
 export * from './params.ts'
 export { differenceOf, ReceivedRows } from './receipt.ts'
-export type { InstrumentReceiptJson, ReceiptJson } from '../wire/index.ts'
-export * from './rows.ts'
+export type {
+  AuditJson,
+  BookRowJson,
+  CaptureJson,
+  ChangesRowJson,
+  CoverageJson,
+  ExecutionJson,
+  FileReceiptJson,
+  FullBookRowJson,
+  InstrumentReceiptJson,
+  LadderJson,
+  LimitsJson,
+  ListedMarketJson,
+  ManifestFileJson,
+  ManifestJson,
+  MetaJson,
+  NoticeJson,
+  ReceiptJson,
+  RevisionJson,
+  StatusJson,
+  UsageJson,
+  WhoamiJson,
+} from '../wire/index.ts'
 export type { HoleMessage } from './sequences.ts'
 export {
   PriorbookStreamError,

@@ -1,26 +1,45 @@
-/**
- * Lets a client check that it got every row of a walk. It stands on the last page; numbers do not depend
- * on the sizes of the pages.
- */
-export type ReceiptJson = {
-  readonly rows: number
-  /** How many gaps the pages listed. */
-  readonly gaps: number
-  /** The instruments that have rows in the walk. */
-  readonly instruments: readonly InstrumentReceiptJson[]
-}
+import {
+  COUNT,
+  described,
+  listOf,
+  named,
+  objectOf,
+  ORDINAL,
+  TEXT,
+  TEXT_OR_NULL,
+  type TypeOf,
+} from './json-schema.ts'
+
+/** The schema of the rows of one instrument in a receipt. */
+export const INSTRUMENT_RECEIPT_SCHEMA = named(
+  'InstrumentReceipt',
+  objectOf({
+    key: described(TEXT, 'The part of its row ids between venue and sequence.'),
+    first: described(ORDINAL, 'The lowest sequence, whatever the order of the rows.'),
+    last: described(ORDINAL, 'The highest sequence.'),
+    rows: COUNT,
+    head: described(
+      TEXT_OR_NULL,
+      'SHA-256 of the newest sealed chunk that holds one of the rows; chunks are chained, so it proves the contents of all rows up to the end of that chunk. Null while none of the rows is sealed.',
+    ),
+  }),
+)
 
 /** The rows of one instrument in a receipt. */
-export type InstrumentReceiptJson = {
-  readonly key: string
-  /** The lowest and the highest sequence, whatever the order of the walk. */
-  readonly first: number
-  readonly last: number
-  readonly rows: number
-  /**
-   * SHA-256 of the newest sealed chunk that holds one of the rows. Chunks are chained, so it proves the
-   * contents of these rows and of all before them, up to the end of that chunk. Null while none of the
-   * rows is in a sealed chunk.
-   */
-  readonly head: string | null
-}
+export type InstrumentReceiptJson = TypeOf<typeof INSTRUMENT_RECEIPT_SCHEMA>
+
+/** The schema of the receipt of a walk. */
+export const RECEIPT_SCHEMA = named(
+  'Receipt',
+  objectOf(
+    {
+      rows: COUNT,
+      gaps: described(COUNT, 'Gaps that the pages listed.'),
+      instruments: listOf(INSTRUMENT_RECEIPT_SCHEMA),
+    },
+    { description: 'Lets a client check that it got every row of a walk; on the last page.' },
+  ),
+)
+
+/** Lets a client check that it got every row of a walk. */
+export type ReceiptJson = TypeOf<typeof RECEIPT_SCHEMA>

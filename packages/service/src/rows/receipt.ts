@@ -51,9 +51,12 @@ export class ReceiptCounts {
     count.last = Math.max(count.last, last)
   }
 
-  /** The instruments that have rows, in the order of their first ones. */
+  /** The instruments that have rows, by key. */
   instruments(): InstrumentCount[] {
-    return Array.from(this.counts, ([key, { first, last, rows }]) => ({ key, first, last, rows }))
+    const list = Array.from(this.counts, ([key, { first, last, rows }]) => {
+      return { key, first, last, rows }
+    })
+    return list.sort((a, b) => (a.key < b.key ? -1 : 1))
   }
 }
 
