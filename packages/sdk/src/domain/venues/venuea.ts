@@ -44,7 +44,7 @@ export const VENUE_A: VenueFacts = {
     { dataset: 'books', assets: COVERED, start: day('2026-07-26'), yearInferred: true },
   ],
   bookRules: { order: 'none', fullBooksVerify: false, answersMixWithSocket: true },
-  trading: { netsOutcomes: false, stopsAtClose: true },
+  trading: { netsOutcomes: false, stopsAtClose: true, amountDecimals: 18 },
 }
 
 function day(text: string): Micros {

@@ -28,5 +28,5 @@ export const VENUE_B: VenueFacts = {
   },
   floors: [{ dataset: 'catalogue' }, { dataset: 'books' }, { dataset: 'trades' }],
   bookRules: { order: 'sequence', fullBooksVerify: false, answersMixWithSocket: false },
-  trading: { netsOutcomes: true, stopsAtClose: true },
+  trading: { netsOutcomes: true, stopsAtClose: true, amountDecimals: 6, payoutDecimals: 2 },
 }

@@ -27,5 +27,5 @@ export const VENUE_C: VenueFacts = {
   },
   floors: [{ dataset: 'catalogue' }, { dataset: 'books' }, { dataset: 'trades' }],
   bookRules: { order: 'source_time', fullBooksVerify: true, answersMixWithSocket: true },
-  trading: { netsOutcomes: false, stopsAtClose: false },
+  trading: { netsOutcomes: false, stopsAtClose: false, amountDecimals: 6 },
 }
