@@ -8,7 +8,7 @@ import {
   type VenueId,
 } from '../domain/index.ts'
 
-// The byte format of docs/journal-format.md: file header and block header. Little endian.
+// The byte format of docs/formats/journal.md: file header and block header. Little endian.
 
 /** The version that this build writes and the only one that it reads. */
 export const FORMAT_VERSION = 1

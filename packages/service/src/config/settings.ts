@@ -12,7 +12,7 @@ import { VENUE_DEFINITIONS } from '../venues/registry.ts'
 
 /**
  * The configuration of `priorbook-server`, one file, every key also by environment
- * (`venueb.tokensPerSecond` is `PRIORBOOK_VENUEB_TOKENS_PER_SECOND`). `docs/configuration.md` is
+ * (`venueb.tokensPerSecond` is `PRIORBOOK_VENUEB_TOKENS_PER_SECOND`). `docs/operate/configuration.md` is
  * compared with it by a test.
  */
 const SETTINGS = {

@@ -240,9 +240,9 @@ describe('files', () => {
   })
 })
 
-describe('docs/journal-format.md', () => {
+describe('docs/formats/journal.md', () => {
   test('shows a file that this build reads as it says', () => {
-    const page = new URL('../../../../docs/journal-format.md', import.meta.url)
+    const page = new URL('../../../../docs/formats/journal.md', import.meta.url)
     const [, dump = ''] = /```hex\n([^`]+)```/.exec(readFileSync(page, 'utf8')) ?? []
     const dir = createFolder()
     mkdirSync(join(dir, 'venueb'))

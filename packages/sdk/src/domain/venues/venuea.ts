@@ -18,6 +18,7 @@ export const VENUE_A: VenueFacts = {
   hasYesNoLadders: false,
   laddersByDefault: true,
   hasTrades: false,
+  nativeSides: { buy: 'buy', sell: 'sell' },
   metrics: ['chance', 'price', 'last_trade'],
   groupWord: 'a topic',
   familyKey: 'asset',

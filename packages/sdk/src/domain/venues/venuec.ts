@@ -15,6 +15,7 @@ export const VENUE_C: VenueFacts = {
   hasYesNoLadders: false,
   laddersByDefault: false,
   hasTrades: true,
+  nativeSides: { buy: 'BUY', sell: 'SELL' },
   metrics: [],
   groupWord: 'an event',
   familyKey: 'asset',
