@@ -65,6 +65,11 @@ export type BookRules = {
    * counts only while no socket feeds the book.
    */
   readonly answersMixWithSocket: boolean
+  /**
+   * True where every recorded book is subscribed on a socket, so that a book without a known socket
+   * may be on any of them.
+   */
+  readonly socketsFeedAllBooks: boolean
 }
 
 /** How positions and orders work on a venue; the backtester follows these. */

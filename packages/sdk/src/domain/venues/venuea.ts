@@ -45,7 +45,12 @@ export const VENUE_A: VenueFacts = {
     },
     { dataset: 'books', assets: COVERED, start: day('2026-07-26'), yearInferred: true },
   ],
-  bookRules: { order: 'none', fullBooksVerify: false, answersMixWithSocket: true },
+  bookRules: {
+    order: 'none',
+    fullBooksVerify: false,
+    answersMixWithSocket: true,
+    socketsFeedAllBooks: false,
+  },
   trading: { netsOutcomes: false, stopsAtClose: true },
 }
 
