@@ -6,15 +6,16 @@ import { describe, expect, it } from 'vitest'
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/domain': [],
   'sdk/tape': ['sdk/domain'],
+  'sdk/journal': ['sdk/domain'],
   'sdk/wire': ['sdk/tape', 'sdk/domain'],
   'sdk/client': ['sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/replay': ['sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/backtest': ['sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/cli': ['sdk/backtest', 'sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/index.ts': ['sdk/client', 'sdk/wire', 'sdk/domain'],
-  'service/lib': [],
-  'service/config': ['sdk/domain'],
-  'service/journal': ['sdk/domain'],
+  'service/lib': ['sdk/domain'],
+  'service/config': ['sdk/domain', 'service/lib', 'service/venues'],
+  'service/journal': ['sdk/domain', 'sdk/journal'],
   'service/venues': ['sdk/domain', 'sdk/tape', 'service/lib'],
   'service/store': ['sdk/domain', 'sdk/tape', 'service/lib'],
   // Reads what the SDK wrote; the engines beside it know nothing of the wire.
@@ -26,13 +27,39 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/lib',
     'service/store',
   ],
-  'service/live': ['sdk/domain', 'sdk/tape', 'service/lib'],
-  'service/recorder': [
+  // Merges the data folders of several recorders: below the store for its internals, above the
+  // recorder for the notes in its journals.
+  'service/store/embedded/merge': [
     'sdk/domain',
     'sdk/tape',
+    'sdk/journal',
     'service/lib',
     'service/journal',
     'service/venues',
+    'service/recorder',
+    'service/store',
+  ],
+  // Rows of several streams with their gaps, for pages, downloads, replays and live resume.
+  'service/rows': ['sdk/domain', 'sdk/tape', 'service/lib', 'service/store'],
+  'service/live': ['service/rows', 'sdk/domain', 'sdk/tape', 'service/lib'],
+  'service/recorder': [
+    'sdk/domain',
+    'sdk/tape',
+    'sdk/journal',
+    'service/lib',
+    'service/journal',
+    'service/venues',
+    'service/store',
+  ],
+  // Derives rows again from journals and recordings: import, rebuild, audit, backfill.
+  'service/derive': [
+    'sdk/domain',
+    'sdk/tape',
+    'sdk/journal',
+    'service/lib',
+    'service/journal',
+    'service/venues',
+    'service/recorder',
     'service/store',
   ],
   // The recorder and the API do not know each other.
@@ -42,19 +69,23 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'sdk/wire',
     'service/lib',
     'service/store',
+    'service/rows',
     'service/live',
   ],
   'service/ops': ['sdk/domain', 'service/lib', 'service/recorder'],
   'service/commands': [
     'sdk/domain',
     'sdk/tape',
+    'sdk/journal',
     'service/lib',
     'service/config',
     'service/journal',
     'service/venues',
     'service/recorder',
+    'service/derive',
     'service/store',
     'service/store/files',
+    'service/store/embedded/merge',
     'service/ops',
     'service/api',
   ],
@@ -65,10 +96,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'emulator/venuea': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
   'emulator/venueb': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
   'emulator/venuec': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
-  // The one place outside the service that reads its journal.
   'emulator/playback': [
     'sdk/domain',
-    'service/journal',
+    'sdk/journal',
     'emulator/core',
     'emulator/world',
     'emulator/faults',
@@ -116,6 +146,7 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
 
 // Packages of others, by the folders that may use them; the SDK uses none.
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  'service/lib': ['valibot'],
   'service/config': ['valibot'],
   'service/venues': ['ws'],
   'service/api': ['apache-arrow', 'fastify', 'hyparquet', 'hyparquet-writer', 'valibot', 'ws'],
@@ -149,7 +180,7 @@ const IMPORT = /(?:^|\n)\s*(?:import|export)\s(type\s)?[^'"]*?from\s+'([^']+)'|i
 
 /** The folder of the table that a file of the packages belongs to, such as `service/store`. */
 function layerOf(file: string): string | undefined {
-  const match = /^packages\/(\w+)\/src\/(store\/files|[^/]+)/.exec(file)
+  const match = /^packages\/(\w+)\/src\/(store\/files|store\/embedded\/merge|[^/]+)/.exec(file)
   return match === null ? undefined : `${match[1]}/${match[2]}`
 }
 
@@ -212,6 +243,22 @@ describe('the direction of imports', () => {
         )
         .map(({ specifier }) => `${file} imports more than types of ${specifier}`)
     })
+    expect(wrong).toEqual([])
+  })
+
+  it('reaches the store only through its contract and its entries', () => {
+    const entries = ['store.ts', 'embedded/open.ts', 'files/open.ts', 'embedded/merge/merge.ts']
+    const allowed = new Set(entries.map((entry) => `packages/service/src/store/${entry}`))
+    const isStore = (path: string): boolean => path.startsWith('packages/service/src/store/')
+    const wrong = files
+      .filter((file) => !isStore(file))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter(({ specifier }) => specifier.startsWith('.'))
+          .map(({ specifier }) => pathOf(file, specifier))
+          .filter((path) => isStore(path) && !allowed.has(path))
+          .map((path) => `${file} imports ${path}`),
+      )
     expect(wrong).toEqual([])
   })
 

@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path'
 import { VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
 import { WINDOW_MS } from '../../packages/emulator/src/world/families.ts'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
-import { marketPath } from '../../packages/service/src/api/kit/market-path.ts'
+import { marketPath } from '../../packages/service/src/api/markets/addresses.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
 import { toDataFolder, type DataFolder } from '../../packages/service/src/lib/data-folder.ts'
 import { makeOnce } from '../../packages/service/src/lib/make-once.testing.ts'
-import { createAuditor } from '../../packages/service/src/recorder/audit.ts'
+import { createAuditor } from '../../packages/service/src/derive/audit.ts'
 import {
   openEmbeddedStore,
   type EmbeddedStore,

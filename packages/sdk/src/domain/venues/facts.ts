@@ -42,6 +42,8 @@ export type VenuePaths = {
   readonly hasAsset: boolean
   /** What a valid id looks like; completes "The path takes …". */
   readonly idHint: string
+  /** Matches every id that the venue can have given out. */
+  readonly idPattern: RegExp
 }
 
 /** How the recorder orders a venue's book messages and finds lost ones. */
@@ -63,6 +65,11 @@ export type BookRules = {
    * counts only while no socket feeds the book.
    */
   readonly answersMixWithSocket: boolean
+  /**
+   * True where every recorded book is subscribed on a socket, so that a book without a known socket
+   * may be on any of them.
+   */
+  readonly socketsFeedAllBooks: boolean
 }
 
 /** How positions and orders work on a venue; the backtester follows these. */
@@ -96,12 +103,16 @@ export type VenueFacts = {
   readonly laddersByDefault: boolean
   /** True where execution prints are recorded; where false the trades route is reserved and empty. */
   readonly hasTrades: boolean
+  /** The venue's own words for the side of a taker. */
+  readonly nativeSides: { readonly buy: string; readonly sell: string }
   /** The series of samples that are recorded; empty where the venue has none. */
   readonly metrics: readonly string[]
   /** The venue's word for a group of markets, with its article. */
   readonly groupWord: string
   /** The market attribute that names a family of markets in downloads and subscriptions. */
   readonly familyKey: 'asset' | 'series'
+  /** Finds the underlying asset in a series ticker, for venues whose records do not name it. */
+  readonly assetInTicker?: RegExp
   readonly paths: VenuePaths
   readonly floors: readonly Floor[]
   readonly bookRules: BookRules

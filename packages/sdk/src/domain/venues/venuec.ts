@@ -15,6 +15,7 @@ export const VENUE_C: VenueFacts = {
   hasYesNoLadders: false,
   laddersByDefault: false,
   hasTrades: true,
+  nativeSides: { buy: 'BUY', sell: 'SELL' },
   metrics: [],
   groupWord: 'an event',
   familyKey: 'asset',
@@ -24,8 +25,14 @@ export const VENUE_C: VenueFacts = {
     marketParam: 'market_id',
     hasAsset: true,
     idHint: 'the condition id (0x and 64 digits)',
+    idPattern: /^0x[0-9a-fA-F]{64}$/,
   },
   floors: [{ dataset: 'catalogue' }, { dataset: 'books' }, { dataset: 'trades' }],
-  bookRules: { order: 'source_time', fullBooksVerify: true, answersMixWithSocket: true },
+  bookRules: {
+    order: 'source_time',
+    fullBooksVerify: true,
+    answersMixWithSocket: true,
+    socketsFeedAllBooks: true,
+  },
   trading: { netsOutcomes: false, stopsAtClose: false, amountDecimals: 6 },
 }

@@ -2,7 +2,7 @@ import type { Gap } from '@priorbook/sdk/domain'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { toGapJson, toMarketJson } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import type { ApiContext } from '../kit/index.ts'
+import type { ApiContext } from '../route.ts'
 import { describeScope } from './describe.ts'
 import type { BulkScope } from './scope.ts'
 import { keysOf } from './sources.ts'
@@ -13,7 +13,7 @@ import { TapeStream, type TapePiece } from './tape-stream.ts'
 import { gapsOf, venueGapsOf, walkMarkets } from './walk.ts'
 
 /**
- * A download as stored chunks in a container (docs/export-format.md). Chunks that meet the range come
+ * A download as stored chunks in a container (docs/formats/export.md). Chunks that meet the range come
  * whole, so that their hashes and their chain hold; a reader leaves out the rows beyond the range.
  */
 export async function* streamTape(

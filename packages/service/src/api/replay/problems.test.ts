@@ -12,7 +12,7 @@ import {
   createCatalogueStore,
   NOON,
 } from '../catalogue/fixture.testing.ts'
-import type { Grant } from '../kit/route.ts'
+import type { Grant } from '../route.ts'
 import { createContext, micros, open, play, Recorded } from './replay.testing.ts'
 import { MOST_SELECTORS, MOST_SPEED } from './request.ts'
 import { ROW_BUDGET } from './row-budget.ts'
@@ -174,7 +174,7 @@ describe('a replay at the edges', () => {
 describe('the page about replays', () => {
   it('gives the bounds of the code', () => {
     const page = readFileSync(
-      new URL('../../../../../docs/socket-replay.md', import.meta.url),
+      new URL('../../../../../docs/reference/socket-replay.md', import.meta.url),
       'utf8',
     )
     const show = (value: number): string => value.toLocaleString('en')
