@@ -144,7 +144,15 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/config': ['valibot'],
   'service/venues': ['ws'],
-  'service/api': ['apache-arrow', 'fastify', 'hyparquet', 'hyparquet-writer', 'valibot', 'ws'],
+  'service/api': [
+    'apache-arrow',
+    'find-my-way',
+    'hyparquet',
+    'hyparquet-writer',
+    'negotiator',
+    'valibot',
+    'ws',
+  ],
   'service/ops': ['prom-client'],
   'service/commands': ['pino'],
   'emulator/core': ['ws'],

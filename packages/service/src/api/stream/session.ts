@@ -18,7 +18,7 @@ import {
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { redactKeys } from '../auth/key-text.ts'
-import type { RequestLog } from '../http/request-log.ts'
+import type { RequestLog } from '../http/log.ts'
 import { RANGE_PARAMS } from '../params.ts'
 import { readText, refuseUnknownMembers } from '../members.ts'
 import type { ApiContext } from '../route.ts'
