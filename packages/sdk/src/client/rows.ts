@@ -1,4 +1,4 @@
-import type { Flag, VenueId } from '../domain/index.ts'
+import type { Flag, RevisionAnomaly, VenueId } from '../domain/index.ts'
 import type {
   DatasetCoverageJson,
   DecimalJson,
@@ -87,7 +87,11 @@ export type ListedMarketJson = MarketJson & {
 }
 
 /** A version of a market record. */
-export type RevisionJson = MarketJson & { readonly revision: number }
+export type RevisionJson = MarketJson & {
+  readonly revision: number
+  /** Only on a version whose status does not follow from the version before it. */
+  readonly anomaly?: RevisionAnomaly
+}
 
 /** What an order would have met. */
 export type ExecutionJson = {

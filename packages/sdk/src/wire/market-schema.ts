@@ -102,3 +102,16 @@ export const MARKET_SCHEMAS: Readonly<Record<VenueId, JsonSchema>> = {
 
 /** The schema of a market record of any venue. */
 export const ANY_MARKET_SCHEMA: JsonSchema = { anyOf: Object.values(MARKET_SCHEMAS) }
+
+/** The schema of a revision's `anomaly`. */
+export const ANOMALY_SCHEMA: JsonSchema = objectOf(
+  {
+    code: { type: 'string', enum: ['illegal_transition'] },
+    from: { type: 'string', enum: MARKET_STATUSES },
+    to: { type: 'string', enum: MARKET_STATUSES },
+  },
+  {
+    description:
+      'Only on a version whose status does not follow from the version before it: the venue moved the market illegally, or a recorder missed or reordered messages. The version is stored as it was received.',
+  },
+)
