@@ -65,6 +65,11 @@ export type BookRules = {
    * counts only while no socket feeds the book.
    */
   readonly answersMixWithSocket: boolean
+  /**
+   * True where every recorded book is subscribed on a socket, so that a book without a known socket
+   * may be on any of them.
+   */
+  readonly socketsFeedAllBooks: boolean
 }
 
 /** How positions and orders work on a venue; the backtester follows these. */
@@ -94,6 +99,8 @@ export type VenueFacts = {
   readonly laddersByDefault: boolean
   /** True where execution prints are recorded; where false the trades route is reserved and empty. */
   readonly hasTrades: boolean
+  /** The venue's own words for the side of a taker. */
+  readonly nativeSides: { readonly buy: string; readonly sell: string }
   /** The series of samples that are recorded; empty where the venue has none. */
   readonly metrics: readonly string[]
   /** The venue's word for a group of markets, with its article. */

@@ -1,10 +1,9 @@
 import { findAnomaly, VENUES, type RevisionAnomaly } from '@priorbook/sdk/domain'
 import {
-  ANOMALY_SCHEMA,
   listOf,
   MARKET_SCHEMAS,
-  objectOf,
   orNull,
+  revisionSchema,
   timeJson,
   toMarketJson,
 } from '@priorbook/sdk/wire'
@@ -26,20 +25,6 @@ import {
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { answerRows } from '../catalogue/row-answer.ts'
 
-// The schemas of a record with the number of its version.
-const REVISION_SCHEMAS = Object.fromEntries(
-  Object.entries(MARKET_SCHEMAS).map(([venue, schema]) => {
-    const { properties, required } = schema as {
-      properties: Record<string, object>
-      required: string[]
-    }
-    const revision = { type: 'integer', minimum: 1 }
-    const optional = Object.keys(properties).filter((name) => !required.includes(name))
-    const fields = { ...(properties as {}), revision, anomaly: ANOMALY_SCHEMA }
-    return [venue, objectOf(fields, { optional: [...optional, 'anomaly'] })]
-  }),
-) as typeof MARKET_SCHEMAS
-
 /** The record of one market, and its history. */
 export const MARKET_RECORD_ROUTES: readonly Route[] = VENUE_ADDRESSES.flatMap((address) => [
   recordRoute(address),
@@ -59,7 +44,7 @@ function recordRoute(address: VenueAddress): Route {
       'The market record as known last, or as known at `known_at`; nothing that was learned later is in it.',
     path: address.path,
     query: { ...KNOWN_AT_PARAM, number_format, time_format },
-    data: orNull(MARKET_SCHEMAS[venue]),
+    data: orNull<unknown>(MARKET_SCHEMAS[venue]),
     async handle(request, context) {
       const style = styleOf(request.query)
       const { known_at: knownAt } = request.query
@@ -108,9 +93,7 @@ function revisionsRoute(address: VenueAddress): Route {
       ...STYLE_PARAMS,
     },
     formats: ['ndjson', 'csv'],
-    data: listOf({
-      allOf: [{ type: 'object', required: ['revision'] }, REVISION_SCHEMAS[venue]],
-    }),
+    data: listOf(revisionSchema(venue)),
     async handle(request, context) {
       const style = styleOf(request.query)
       const { known_at: knownAt } = request.query

@@ -7,7 +7,14 @@ export type Setting<T> = {
   readonly description: string
 }
 
-/** A value with its default and a sentence about it. */
+/** Settings by name; a group may hold further groups. */
+export type SettingGroup = { readonly [name: string]: Setting<unknown> | SettingGroup }
+
+/** The values that a group of settings describes. */
+export type SettingValues<T> =
+  T extends Setting<infer Value> ? Value : { readonly [Name in keyof T]: SettingValues<T[Name]> }
+
+/** Defines a setting with its default and a sentence about it. */
 export function setting<T>(
   must: v.GenericSchema<T>,
   usual: NoInfer<T>,
