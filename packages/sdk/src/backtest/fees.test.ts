@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { parseMicros, VENUES, type MarketRecord, type VenueId } from '../../domain/index.ts'
-import { revenueOf } from '../account.ts'
-import { parseMoney, printMoney } from '../money.ts'
-import { recordA, recordB, recordC } from '../tape.testing.ts'
-import { charge, scheduleOf, type FeeAccumulator, type FeeFormula } from './index.ts'
+import { parseMicros, VENUES, type MarketRecord, type VenueId } from '../domain/index.ts'
+import { charge, type FeeAccumulator, type FeeFormula } from './fees.ts'
+import { revenueOf } from './ledger.ts'
+import { parseMoney, printMoney } from './money.ts'
+import { recordA, recordB, recordC } from './tape.testing.ts'
+import { scheduleOf } from './venues/index.ts'
 
 const at = (day: string): number => parseMicros(`${day}T00:00:00Z`)
 
@@ -191,9 +192,9 @@ describe('a schedule', () => {
     // Whether makers pay on a series of B is not in the table.
     const series = scheduleOf(none(recordB('KXBTC-1')), at('2026-08-01'))
     expect('formula' in series && 'maker' in series.formula).toBe(false)
-    const told = scheduleOf(none(recordB('KXBTC-1')), at('2026-08-01'), {
+    const assumed = scheduleOf(none(recordB('KXBTC-1')), at('2026-08-01'), {
       venuebMaker: 'quadratic',
     })
-    expect(told).toMatchObject({ formula: { maker: 17_500 } })
+    expect(assumed).toMatchObject({ formula: { maker: 17_500 } })
   })
 })
