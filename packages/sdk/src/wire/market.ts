@@ -82,13 +82,18 @@ export type RevisionJson = MarketJson & {
   readonly anomaly?: RevisionAnomaly
 }
 
+const ANOMALY_CODE: JsonSchema<RevisionAnomaly['code']> = {
+  type: 'string',
+  enum: ['illegal_transition'],
+}
+
 const STATUS: JsonSchema<RevisionAnomaly['from']> = { type: 'string', enum: MARKET_STATUSES }
 
 const ANOMALY_SCHEMA: JsonSchema<RevisionAnomaly> = named(
   'RevisionAnomaly',
   objectOf(
     {
-      code: { type: 'string', enum: ['illegal_transition'] } as JsonSchema<'illegal_transition'>,
+      code: ANOMALY_CODE,
       from: STATUS,
       to: STATUS,
     },
