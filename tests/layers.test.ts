@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/domain': [],
   'sdk/tape': ['sdk/domain'],
+  'sdk/journal': ['sdk/domain'],
   'sdk/wire': ['sdk/tape', 'sdk/domain'],
   'sdk/client': ['sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/replay': ['sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
@@ -13,8 +14,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/cli': ['sdk/backtest', 'sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/index.ts': ['sdk/client', 'sdk/wire', 'sdk/domain'],
   'service/lib': ['sdk/domain'],
-  'service/config': ['sdk/domain'],
-  'service/journal': ['sdk/domain'],
+  'service/config': ['sdk/domain', 'service/lib', 'service/venues'],
+  'service/journal': ['sdk/domain', 'sdk/journal'],
   'service/venues': ['sdk/domain', 'sdk/tape', 'service/lib'],
   'service/store': ['sdk/domain', 'sdk/tape', 'service/lib'],
   // Reads what the SDK wrote; the engines beside it know nothing of the wire.
@@ -31,6 +32,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'service/store/embedded/merge': [
     'sdk/domain',
     'sdk/tape',
+    'sdk/journal',
     'service/lib',
     'service/journal',
     'service/venues',
@@ -43,6 +45,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'service/recorder': [
     'sdk/domain',
     'sdk/tape',
+    'sdk/journal',
     'service/lib',
     'service/journal',
     'service/venues',
@@ -52,6 +55,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'service/derive': [
     'sdk/domain',
     'sdk/tape',
+    'sdk/journal',
     'service/lib',
     'service/journal',
     'service/venues',
@@ -72,6 +76,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'service/commands': [
     'sdk/domain',
     'sdk/tape',
+    'sdk/journal',
     'service/lib',
     'service/config',
     'service/journal',
@@ -91,10 +96,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'emulator/venuea': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
   'emulator/venueb': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
   'emulator/venuec': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
-  // The one place outside the service that reads its journal.
   'emulator/playback': [
     'sdk/domain',
-    'service/journal',
+    'sdk/journal',
     'emulator/core',
     'emulator/world',
     'emulator/faults',
@@ -142,6 +146,7 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
 
 // Packages of others, by the folders that may use them; the SDK uses none.
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  'service/lib': ['valibot'],
   'service/config': ['valibot'],
   'service/venues': ['ws'],
   'service/api': [

@@ -1,8 +1,10 @@
 import {
+  findAnomaly,
   POW10,
   PriorbookError,
   VENUES,
   type BookChange,
+  type BookRules,
   type BookSnapshot,
   type GapReason,
   type Instrument,
@@ -17,12 +19,18 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { ABSENT, HEAD_LIMIT } from '@priorbook/sdk/tape'
-import { MAX_SLOT, type RecordKind } from '../journal/index.ts'
+import { MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
 import type { AppendBatch, Quarantined, Store } from '../store/store.ts'
-import type { CaptureRequest, Normalized, Normalizer } from '../venues/capture/contract.ts'
-import { NORMALIZERS } from '../venues/registry.ts'
+import type {
+  CapturedBook,
+  CaptureRequest,
+  Normalized,
+  Normalizer,
+  Reading,
+} from '../venues/capture/contract.ts'
+import type { VenueDefinition } from '../venues/capture/definition.ts'
+import { definitionOf } from '../venues/registry.ts'
 import { CallCounter } from './asked-calls.ts'
-import { toBareMarket } from './bare-market.ts'
 import { noRows, type BatchRows } from './batch-rows.ts'
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
 import { parseJson, parseValue } from './json.ts'
@@ -32,14 +40,17 @@ import { PassedChanges } from './passed-changes.ts'
 import { openTrack, readSampleEnd, type SampleEnd } from './track-start.ts'
 import type { Track } from './track.ts'
 
-/** One journal record on its way into the store; `parsed` spares reading its JSON twice. */
+/** One journal record on its way into the store. */
 export type ApplyRecord = {
   readonly number: number
   readonly received: Micros
   readonly kind: RecordKind
   readonly slot: number
   readonly bytes: Uint8Array
+  /** The JSON of a message, where it was parsed before. */
   readonly parsed?: unknown
+  /** What was read in a message, where it was normalized before. */
+  readonly reading?: Reading
 }
 
 /** How many messages of which kind were applied. */
@@ -50,9 +61,18 @@ export type ApplyCounts = {
   revisions: number
   gaps: number
   quarantined: number
+  /** Market revisions whose status does not follow from the one before. */
+  anomalies: number
   duplicates: number
   unapplied: number
   failed: number
+}
+
+/** How an applier serves a live connector; an import or a rebuild needs neither. */
+export type LiveOptions = {
+  readonly onClosed?: OnClosed
+  /** True where the connector compares full books with ours. */
+  readonly keepsStates?: boolean
 }
 
 /** Told when a message closed books: full ones are needed. */
@@ -78,14 +98,18 @@ export class Applier {
     revisions: 0,
     gaps: 0,
     quarantined: 0,
+    anomalies: 0,
     duplicates: 0,
     unapplied: 0,
     failed: 0,
   }
   private readonly store: Store
   private readonly venue: VenueId
+  private readonly definition: VenueDefinition
   private readonly normalizer: Normalizer
+  private readonly rules: BookRules
   private readonly onClosed: OnClosed
+  private readonly keepsStates: boolean
   private readonly tracks = new Map<string, Track>()
   private readonly markets: MarketMemory
   private readonly sampleEnds = new Map<string, SampleEnd>()
@@ -105,13 +129,21 @@ export class Applier {
   private rows = noRows()
   private position: number | undefined
 
-  constructor(store: Store, venue: VenueId, onClosed: OnClosed = () => undefined) {
+  constructor(store: Store, venue: VenueId, live: LiveOptions = {}) {
     this.store = store
     this.venue = venue
-    this.normalizer = NORMALIZERS[venue]
-    this.onClosed = onClosed
+    this.definition = definitionOf(venue)
+    this.normalizer = this.definition.normalizer
+    this.rules = VENUES[venue].bookRules
+    this.onClosed = live.onClosed ?? (() => undefined)
+    this.keepsStates = live.keepsStates ?? false
     this.markets = new MarketMemory(store, venue)
-    this.calls = CallCounter.of(venue)
+    this.calls = this.definition.quotaOutlivesRestart ? new CallCounter(venue) : undefined
+  }
+
+  /** The book of an instrument; undefined before its first message. */
+  book(key: string): CapturedBook | undefined {
+    return this.tracks.get(key)
   }
 
   /** Instruments whose book is held, and how many of them miss nothing now. */
@@ -239,10 +271,10 @@ export class Applier {
     const { reason, why, slot, sid, keys = [] } = note
     const named = new Set(keys)
     const epoch = slot === undefined ? undefined : this.epochs.get(slot)
-    // Every book of venue C is fed by a socket. One that only answers have told of so far is on a socket
-    // that nobody can name from here, perhaps on this one.
+    // Where sockets feed all books, a book that only answers were received of so far is on a socket that
+    // the journal does not name, perhaps on this one.
     const isNameless = (channel: number): boolean =>
-      this.venue === 'venuec' && channel === ABSENT && sid === undefined
+      this.rules.socketsFeedAllBooks && channel === ABSENT && sid === undefined
     const isFed = (channel: number): boolean =>
       epoch !== undefined &&
       (isNameless(channel) ||
@@ -312,6 +344,8 @@ export class Applier {
     this.request = undefined
     this.isPast = request?.kind.startsWith(PAST) === true
     this.isAnswer = request !== undefined
+    if (record.reading?.error !== undefined) throw record.reading.error
+    if (record.reading !== undefined) return record.reading
     if (broken !== undefined) throw new PriorbookError('invalid_line', broken)
     if (record.slot > 0) return normalizer.frame(record.parsed ?? parseValue(record.bytes), at)
     if (request !== undefined) {
@@ -376,12 +410,18 @@ export class Applier {
     if (!this.markets.knows(market)) await this.markets.load(market)
     if (this.markets.get(market) === undefined && record !== undefined) {
       // A market that was never heard of gets a first, bare record with what the message says of it.
-      const bare = this.markets.merge(toBareMarket(instrument, frameOf(record)))
+      const bare = this.markets.merge(this.definition.toBareMarket(market, frameOf(record)))
       const { received, number: journal } = record
       this.rows.revisions.push({ kind: 'market', received, journal, record: bare })
     }
     const openTime = this.markets.get(market)?.openTime
-    const track = await openTrack(this.store, instrument, openTime, this.captureStarted)
+    const track = await openTrack(
+      this.store,
+      instrument,
+      openTime,
+      this.captureStarted,
+      this.keepsStates,
+    )
     this.tracks.set(instrument.key, track)
     if (!track.isOpen) {
       const names = passedFacts(this.venue, instrument.key)
@@ -531,7 +571,9 @@ export class Applier {
   }
 
   private takeMarket(event: MarketRevision): void {
+    const before = this.markets.get(event.record.marketId)
     const record = this.markets.merge(event.record)
+    if (findAnomaly(before, record) !== undefined) this.counts.anomalies++
     this.rows.revisions.push({ ...event, record })
     // A recording that is imported ends where it ends; only a recorder that runs expects more. What a
     // backfill hears of the past says nothing about what is observed now.

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { toMicros } from '@priorbook/sdk/domain'
 import { expect, it } from 'vitest'
-import { journalStats } from '../journal/index.ts'
+import { journalStats } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import type { AskedCalls } from '../venues/capture/contract.ts'
@@ -55,7 +55,7 @@ it('whoever goes on in the middle counts none twice and forgets none', async () 
 })
 
 it('a span takes the place of one that is long over', () => {
-  const counter = CallCounter.of('venuea')!
+  const counter = new CallCounter('venuea')
   const at = (seconds: number) => toMicros(START_MS * 1000 + seconds * 1_000_000)
   const [name, first] = counter.note(at(0))
   expect(counter.note(at(0.5))).toEqual([name, first + 1])

@@ -4,6 +4,7 @@ import {
   VENUES,
   type BookChange,
   type BookReset,
+  type BookRules,
   type BookSnapshot,
   type Gap,
   type GapReason,
@@ -20,9 +21,11 @@ import {
   type Observation,
   type Refusal,
 } from '@priorbook/sdk/tape'
+import { BookStates } from '../venues/capture/book-states.ts'
+import type { BookRelation, CapturedBook } from '../venues/capture/contract.ts'
 import { toEpoch } from './channel.ts'
 import { SilenceWatch } from './silence.ts'
-import { isTradeWork, noteLevels, type LevelsBefore } from './trade-work.ts'
+import { isTradeWork } from './trade-work.ts'
 
 /** What a track remembers of a stored observation. */
 export type Mark = {
@@ -72,7 +75,7 @@ const TRADE_IDS_KEPT = 256
  * It is a function of the journal alone (its memory is what the store holds), so a restart or a
  * rebuild at any point gives the same rows and the same gaps.
  */
-export class Track {
+export class Track implements CapturedBook {
   readonly assembler: BookAssembler
   readonly instrument: Instrument
   private readonly silence = new SilenceWatch()
@@ -88,13 +91,20 @@ export class Track {
   private before: TrackStart['before']
   private readonly journal: number
   private readonly tradeJournal: number
+  private readonly states: BookStates | undefined
+  private readonly rules: BookRules
+  /** Levels that observations changed, those of a first full book aside. */
+  changedLevels = 0
   /** The channel that feeds the book now. */
   channel = ABSENT
 
-  constructor(instrument: Instrument, start: TrackStart) {
+  /** `keepsStates` is true where a connector compares full books with this one. */
+  constructor(instrument: Instrument, start: TrackStart, keepsStates = false) {
     this.instrument = instrument
+    this.rules = VENUES[instrument.venue].bookRules
     this.assembler = new BookAssembler(instrument, start.ladder)
     this.assembler.open = start.ladder !== undefined && start.gap === undefined
+    if (keepsStates) this.states = this.startStates()
     this.sequence = start.sequence
     for (const mark of start.marks) this.keep(mark)
     this.full = start.full
@@ -118,9 +128,14 @@ export class Track {
     return this.gap?.reason === 'market_closed'
   }
 
-  /** True for an answer of venue C that is from before the newest row: what came since would be missing. */
+  /** Compares a full book with the states that this one went through since it was last closed. */
+  relate(book: BookSnapshot): BookRelation {
+    return this.states?.relate(book) ?? 'first'
+  }
+
+  /** True for an answer that is older than the newest row: opening the book with it would lose what came since. */
   isBehind({ source }: BookSnapshot | BookChange): boolean {
-    if (this.instrument.venue !== 'venuec' || source === undefined) return false
+    if (this.rules.order !== 'source_time' || source === undefined) return false
     return this.last !== undefined && source < this.last.source
   }
 
@@ -148,7 +163,7 @@ export class Track {
   interrupt(reason: GapReason, journal: number, detail?: string): Gap[] {
     const gaps: Gap[] = []
     if (journal <= this.journal) return gaps
-    if (this.last === undefined) this.assembler.close()
+    if (this.last === undefined) this.closeBook()
     else this.openGap(reason, { received: this.last.received as Micros, journal }, gaps, detail)
     return gaps
   }
@@ -220,15 +235,11 @@ export class Track {
     const wasOpen = this.assembler.open
     const before = this.last
     if (this.gap !== undefined) this.assembler.markGap()
-    // Only of venue C a full book among changes says something about them.
-    const isJudged = wasOpen && before !== undefined && this.instrument.venue === 'venuec'
-    const levels = isJudged ? noteLevels(this.assembler.ladder) : undefined
+    const isJudged = wasOpen && before !== undefined && this.rules.fullBooksVerify
     const taken = this.assembler.take(event, channel)
     if ('violation' in taken) return this.refuse(taken, event, gaps)
     const isHealing =
-      levels !== undefined &&
-      taken.keys.length > 0 &&
-      this.judgeHealed(event, taken, channel, before!, levels, gaps)
+      isJudged && taken.keys.length > 0 && this.judgeHealed(event, taken, channel, before, gaps)
     const observed = isHealing ? { ...taken, flags: taken.flags | FLAGS.after_gap } : taken
     return this.accept(observed, channel, gaps)
   }
@@ -247,8 +258,41 @@ export class Track {
     const { received, source, venueSeq } = taken
     const mark: Mark = { received, source, venueSeq, channel }
     this.keep(mark)
+    this.noteState(taken)
     if ((taken.flags & FLAGS.full_book) !== 0) this.full = { ...mark, sequence: this.sequence }
     return { gaps, observation: taken }
+  }
+
+  private noteState({ keys, sizes, flags, source, journal }: Observation): void {
+    const { states } = this
+    if ((flags & FLAGS.restart) === 0) this.changedLevels += keys.length
+    if (states === undefined) return
+    const { ladder, sizesBefore } = this.assembler
+    const scale = this.venueTicks(ladder)
+    for (const [index, key] of keys.entries()) {
+      states.change(toVenueKey(key, scale), sizesBefore[index]!, sizes[index]!)
+    }
+    states.remember(source === ABSENT ? 0 : source, journal)
+  }
+
+  // The state of the book that the store held is known, but not which message led to it.
+  private startStates(): BookStates {
+    const states = new BookStates()
+    const { ladder } = this.assembler
+    if (!this.assembler.open) return states
+    const scale = this.venueTicks(ladder)
+    for (const key of ladder.keys()) states.change(toVenueKey(key, scale), 0, ladder.size[key]!)
+    return states
+  }
+
+  /** Venue ticks per tick of our ladder. */
+  private venueTicks({ decimals }: Ladder): number {
+    return POW10[VENUES[this.instrument.venue].priceDecimals - decimals]!
+  }
+
+  private closeBook(): void {
+    this.assembler.close()
+    this.states?.clear()
   }
 
   private refuse(refusal: Refusal, event: Provenance, gaps: Gap[]): Taken {
@@ -260,7 +304,7 @@ export class Track {
   private passOver(event: BookSnapshot | BookChange, channel: number, gaps: Gap[]): boolean {
     const seq = event.venueSeq ?? ABSENT
     if (seq !== ABSENT) return this.passOverNumbered(event, seq, channel, gaps)
-    if (this.instrument.venue === 'venueb') {
+    if (!this.rules.answersMixWithSocket) {
       // An answer has no place among numbered changes: it counts only where no channel feeds the book.
       return this.assembler.open && this.channel !== ABSENT
     }
@@ -271,9 +315,9 @@ export class Track {
       return channel === ABSENT && this.isInFlight(event, source, before)
     }
     if (event.received - before.received > REORDER_MICROS) return false
-    // An answer is from some time before; so may be a full book of venue A, where order is not promised.
+    // An answer may be older than what the socket brought meanwhile; that is not a loss.
     const isOrdered = event.kind === 'change' || channel !== ABSENT
-    if (isOrdered && this.instrument.venue === 'venuec' && !this.isHeld(event, source, channel)) {
+    if (isOrdered && this.rules.order === 'source_time' && !this.isHeld(event, source, channel)) {
       this.openGap('sequence_break', event, gaps, 'messages came out of order', true)
     }
     return true
@@ -294,7 +338,7 @@ export class Track {
 
   private isOurs({ bids, asks }: BookSnapshot): boolean {
     const { ladder } = this.assembler
-    const scale = POW10[VENUES[this.instrument.venue].priceDecimals - ladder.decimals]!
+    const scale = this.venueTicks(ladder)
     const has = (levels: readonly Level[], side: number): boolean =>
       levels.every(({ price, size }) => ladder.size[(price / scale) * 2 + side] === size)
     return (
@@ -329,7 +373,7 @@ export class Track {
   // An answer that is newer than the socket's last message, and young: what lies between may be on its
   // way. How young it is follows from the two clocks, compared as they were at the last message.
   private isInFlight(event: BookSnapshot | BookChange, source: number, before: Mark): boolean {
-    if (this.instrument.venue !== 'venuec' || event.kind !== 'snapshot') return false
+    if (this.rules.order !== 'source_time' || event.kind !== 'snapshot') return false
     if (source === ABSENT || source === before.source || this.channel === ABSENT) return false
     const age = event.received - source - (before.received - before.source)
     return age <= REORDER_MICROS
@@ -342,13 +386,14 @@ export class Track {
     taken: Observation,
     channel: number,
     before: Mark,
-    levels: LevelsBefore,
     gaps: Gap[],
   ): boolean {
     const isNewer = taken.source !== ABSENT && taken.source > before.source
     let reason: GapReason | undefined
     if (channel === ABSENT) reason = isNewer ? 'venue_silent' : 'sequence_break'
-    else if (!isTradeWork(levels, this.assembler.ladder, taken.keys)) reason = 'sequence_break'
+    else if (!isTradeWork(this.assembler.ladder, taken.keys, this.assembler.sizesBefore)) {
+      reason = 'sequence_break'
+    }
     if (reason === undefined) return false
     const gap = this.gapFrom(reason, event, undefined, reason === 'sequence_break')
     gaps.push(endGap(gap, taken.received, taken.source, taken.journal))
@@ -357,7 +402,7 @@ export class Track {
 
   private agrees(claims: NonNullable<BookChange['claims']>): boolean {
     const { ladder } = this.assembler
-    const scale = POW10[VENUES[this.instrument.venue].priceDecimals - ladder.decimals]!
+    const scale = this.venueTicks(ladder)
     const bid = ladder.bidLevels === 0 ? undefined : ladder.bestBid * scale
     const ask = ladder.askLevels === 0 ? undefined : ladder.bestAsk * scale
     return bid === claims.bestBid && ask === claims.bestAsk
@@ -368,8 +413,8 @@ export class Track {
     this.last = mark
     if (mark.venueSeq !== ABSENT) this.numbered = mark
     if (mark.channel !== ABSENT) this.framed = mark
-    // Of venue B an answer and a channel cannot share a book; the others' answers stand among frames.
-    if (mark.channel !== ABSENT || this.instrument.venue === 'venueb') this.channel = mark.channel
+    // An answer ends a socket's claim to the book where the two cannot share it.
+    if (mark.channel !== ABSENT || !this.rules.answersMixWithSocket) this.channel = mark.channel
   }
 
   private watchSilence(event: Provenance, before: Mark, advance: number, gaps: Gap[]): void {
@@ -389,7 +434,7 @@ export class Track {
     detail?: string,
     sinceFull = false,
   ): void {
-    this.assembler.close()
+    this.closeBook()
     if (this.gap !== undefined) return
     this.gap = this.gapFrom(reason, event, detail, sinceFull)
     gaps.push(this.gap)
@@ -429,6 +474,10 @@ function isSound({ claims, changes }: BookChange): boolean {
         size === 0 || (side === 'bid' ? price <= bestBid : price >= bestAsk),
     )
   )
+}
+
+function toVenueKey(key: number, scale: number): number {
+  return (key >>> 1) * scale * 2 + (key & 1)
 }
 
 const STALE: Taken = { gaps: [], stale: true }

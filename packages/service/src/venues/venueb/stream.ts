@@ -73,8 +73,6 @@ export function createStream(options: StreamOptions): Stream {
     name: url,
     sink: {
       now: () => sink.now(),
-      frame: (...frame) => sink.frame(...frame),
-      answer: (...answer) => sink.answer(...answer),
       note: (note) => sink.note(note.note === 'loss' ? { ...note, ...unheard() } : note),
     },
     log,
