@@ -113,9 +113,7 @@ async function measure(
     ...(await readAnswer(answer, key)),
     pageBytes: (await readAnswer(jobs.full.requests[0]!.split(' ')[1]!, key)).body.length,
   }
-  const results = await besideBare(folder, bareAnswers, () =>
-    loadByTurns(loader, jobs),
-  )
+  const results = await besideBare(folder, bareAnswers, () => loadByTurns(loader, jobs))
   const { latest, full, plain, walk, bare, bareBody, barePage, fastify } = results
   const small = (): LoadJob => ({
     ...on(PORT, many(page('include_orderbook=true')), 4),
