@@ -9,6 +9,7 @@ import { createClient } from '@priorbook/sdk/client'
 import { replayMessages, type Replay } from '@priorbook/sdk/replay'
 import { replayFiles } from '@priorbook/sdk/replay/node'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createAsker, type Asker } from '../../packages/service/src/api/ask.testing.ts'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
 import { indexFolder } from '../../packages/service/src/store/files/index-folder.ts'
@@ -31,6 +32,7 @@ let original: EmulatedApi
 let scratch: string
 let folder: string
 let hosted: ApiServer
+let asker: Asker
 let key: string
 const closers: (() => unknown)[] = []
 /** A time after the last row of each market, because its other outcome may have later rows. */
@@ -60,8 +62,10 @@ beforeAll(async () => {
   const store = openFilesStore({ folder, index })
   const access = openAccess(home)
   key = access.keys.create({ plan: 'unlimited', name: 'test' }).key
-  hosted = await createApiServer({ store, access, log: { info() {}, warn() {}, error() {} } })
+  hosted = createApiServer({ store, access, log: { info() {}, warn() {}, error() {} } })
+  asker = createAsker(hosted.handle)
   closers.push(
+    () => asker.close(),
     () => hosted.close(500),
     () => access.close(),
     () => store.close(),
@@ -106,13 +110,9 @@ type Body = {
 }
 
 async function ask(url: string): Promise<Body> {
-  const reply = await hosted.fastify.inject({
-    method: 'GET',
-    url,
-    headers: { authorization: `Bearer ${key}` },
-  })
-  expect(reply.statusCode).toBe(200)
-  return JSON.parse(reply.body) as Body
+  const { status, text } = await asker.ask(url, { key })
+  expect(status).toBe(200)
+  return JSON.parse(text) as Body
 }
 
 // Each server signs its own cursors, and files hold only the newest market record.
@@ -192,13 +192,9 @@ describe.each(VENUE_IDS)('%s, hosted from files', (venue) => {
 
   test('a download of the hosted files equals the original file', async () => {
     const url = downloadOf(venue, 'dataset=books')
-    const again = await hosted.fastify.inject({
-      method: 'GET',
-      url,
-      headers: { authorization: `Bearer ${key}` },
-    })
+    const again = await asker.ask(url, { key })
     const file = join(scratch, `again-${venue}.pbx`)
-    writeFileSync(file, again.rawPayload)
+    writeFileSync(file, again.bytes)
     const count = async (path: string): Promise<string[]> => {
       const seen: string[] = []
       for await (const event of replayFiles([path]).events()) {
