@@ -331,7 +331,8 @@ test('a file that changes after it was verified stops the replay before a wrong 
   let emitted = 0
   let error: unknown
   try {
-    for await (const batch of replay({ platform, sources: [source] })) for (const _ of batch) emitted++
+    for await (const batch of replay({ platform, sources: [source] }))
+      for (const _ of batch) emitted++
   } catch (caught) {
     error = caught
   }
