@@ -7,16 +7,16 @@ import {
   TRADE_SCHEMA,
   type TradeJson,
 } from '@priorbook/sdk/wire'
+import { gapKeysOf } from '../../rows/index.ts'
 import { VENUE_ADDRESSES, type VenueAddress, aliasOf } from '../markets/addresses.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { findMarket } from '../markets/find.ts'
 import { KNOWN_AT_PARAM, PAGE_PARAMS, RANGE_PARAMS, STYLE_PARAMS } from '../params.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
-import { readMerged } from './merged-rows.ts'
-import { surroundingsOf } from './merged-surroundings.ts'
 import { chooseOutcomes, OUTCOME_PARAMS } from './outcome-filter.ts'
 import { noticeMeta, openPage, rangeMeta, styleOf } from './page.ts'
 import { answerRows } from './row-answer.ts'
+import { readRowPage } from './row-page.ts'
 
 /** The execution prints of a market. */
 export const TRADE_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(tradesRoute)
@@ -68,17 +68,21 @@ function tradesRoute(address: VenueAddress): Route {
         return answerRows<TradeJson>(request, { type: 'trade', rows: [], columns, meta, gaps: [] })
       }
       const streams = chooseOutcomes(await instrumentsOf(context, record), query)
-      const { store } = context
-      const merged = await readMerged(streams, (rows) => store.trades(rows), page, knownAt)
-      const keys = [...streams.map(({ key }) => key), market, '']
-      const about = { dataset: 'trades', keys, style } as const
+      const { rows, ...around } = await readRowPage(context, state, page, {
+        dataset: 'trades',
+        streams,
+        gapKeys: gapKeysOf(streams),
+        read: (asked) => context.store.trades(asked),
+        knownAt,
+        style,
+      })
       return answerRows(request, {
         type: 'trade',
-        rows: merged.rows.map((row) =>
-          toTradeJson(row.columns, row.row, row.ordinal, row.stream, style),
+        rows: rows.map((part) =>
+          toTradeJson(part.columns, part.row, part.ordinal, streams[part.source]!, style),
         ),
         columns,
-        ...(await surroundingsOf(context, state, page, merged, about)),
+        ...around,
       })
     },
   })
