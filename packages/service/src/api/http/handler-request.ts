@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { Grant, ParamTable, RouteRequest } from '../route.ts'
+import type { ParamTable } from '@priorbook/sdk/wire'
+import type { Grant, RouteRequest } from '../route.ts'
 import type { Format } from './accept.ts'
 import type { Values } from './read-params.ts'
 
