@@ -31,6 +31,11 @@ export const VENUE_B: VenueFacts = {
     idPattern: /^[A-Z0-9][A-Z0-9.-]*$/,
   },
   floors: [{ dataset: 'catalogue' }, { dataset: 'books' }, { dataset: 'trades' }],
-  bookRules: { order: 'sequence', fullBooksVerify: false, answersMixWithSocket: false },
-  trading: { netsOutcomes: true, stopsAtClose: true },
+  bookRules: {
+    order: 'sequence',
+    fullBooksVerify: false,
+    answersMixWithSocket: false,
+    socketsFeedAllBooks: false,
+  },
+  trading: { netsOutcomes: true, stopsAtClose: true, amountDecimals: 6, payoutDecimals: 2 },
 }

@@ -1,3 +1,4 @@
+import { findAnomaly, type RevisionAnomaly } from '@priorbook/sdk/domain'
 import { timeJson, toMarketJson, marketContract } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
@@ -58,9 +59,10 @@ function revisionsRoute(address: VenueAddress): Route {
     const { record } = await findMarket(context, address, request.path, request.grant)
     const page = openPage(request, context, { venue, market: record.marketId, knownAt })
     const { states, hasMore } = await walkRevisions(context, record, page, knownAt)
-    const rows: (AnyMarket & { revision: number })[] = states.map((state) => ({
+    const rows: RevisionRow[] = states.map(({ anomaly, ...state }) => ({
       ...toMarketJson(state, style),
       revision: state.revision,
+      ...(anomaly === undefined ? {} : { anomaly }),
     }))
     const last = states.at(-1)
     const none: Notice = {
@@ -71,7 +73,7 @@ function revisionsRoute(address: VenueAddress): Route {
     return answerRows(request, {
       type: 'market',
       rows,
-      columns: [...MARKET_COLUMNS, 'revision'],
+      columns: [...MARKET_COLUMNS, 'revision', 'anomaly'],
       meta: {
         range: rangeMeta(page.range, style),
         ...noticeMeta(cut ?? (rows.length === 0 ? none : undefined)),
@@ -82,24 +84,35 @@ function revisionsRoute(address: VenueAddress): Route {
   })
 }
 
+type RevisionRow = AnyMarket & { readonly revision: number; readonly anomaly?: RevisionAnomaly }
+
+type JudgedState = MarketState & { readonly anomaly?: RevisionAnomaly | undefined }
+
+// Max versions per read of the store.
 const SLICE = 200
 
-// Versions have numbers, not an index by time: those before the range are read and passed by.
+// Versions have numbers and no index by time, so those before the range are read and skipped. The one
+// before the page is read too: whether a status is legal depends on its predecessor.
 async function walkRevisions(
   { store }: ApiContext,
   { venue, marketId }: MarketState['record'],
   page: Page,
   knownAt = NO_END,
-): Promise<{ states: readonly MarketState[]; hasMore: boolean }> {
-  const states: MarketState[] = []
-  let after = (page.state['revision'] as number | undefined) ?? 0
+): Promise<{ states: readonly JudgedState[]; hasMore: boolean }> {
+  const states: JudgedState[] = []
+  const first = ((page.state['revision'] as number | undefined) ?? 0) + 1
+  let after = Math.max(0, first - 2)
+  let before: MarketState | undefined
   for (;;) {
     const slice = await store.revisions(venue, marketId, { after, limit: SLICE })
     for (const state of slice) {
+      const anomaly = findAnomaly(before?.record, state.record)
+      before = state
+      if (state.revision < first) continue
       if (state.knownAt >= page.end || state.knownAt > knownAt) return { states, hasMore: false }
       if (state.knownAt < page.from) continue
       if (states.length === page.limit) return { states, hasMore: true }
-      states.push(state)
+      states.push({ ...state, anomaly })
     }
     if (slice.length < SLICE) return { states, hasMore: false }
     after = slice.at(-1)!.revision
