@@ -204,5 +204,6 @@ export function defineRoute<Path extends ParamTable, Query extends ParamTable>(
   handle: (request: RouteRequest<Path, Query>, context: ApiContext) => Promise<Answer>,
 ): Route {
   // The dispatcher gives every handler exactly the parameters that its contract parsed.
-  return { ...contract, handle } as Route<Path, Query> as Route
+  const route: Route<Path, Query> = { ...contract, handle }
+  return route
 }

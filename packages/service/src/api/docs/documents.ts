@@ -1,4 +1,4 @@
-import { toOpenApi, type RouteExample } from '@priorbook/sdk/wire'
+import { toOpenApi } from '@priorbook/sdk/wire'
 import { toDocsPage } from './page.ts'
 import { toErrorsPage } from './errors.ts'
 import { toHomePage } from './home.ts'
@@ -15,10 +15,7 @@ export function createDocuments(
 ): (name: DocumentName) => string {
   const made = new Map<string, string>()
   const make = {
-    openapi: () =>
-      JSON.stringify(
-        toOpenApi(routes, examples as unknown as Readonly<Record<string, RouteExample>>),
-      ),
+    openapi: () => JSON.stringify(toOpenApi(routes, examples)),
     asyncapi: () => JSON.stringify(toAsyncApi()),
     docs: () => toDocsPage(),
     errors: () => toErrorsPage(),
