@@ -12,7 +12,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/backtest': ['sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/cli': ['sdk/backtest', 'sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/index.ts': ['sdk/client', 'sdk/wire', 'sdk/domain'],
-  'service/lib': [],
+  'service/lib': ['sdk/domain'],
   'service/config': ['sdk/domain'],
   'service/journal': ['sdk/domain'],
   'service/venues': ['sdk/domain', 'sdk/tape', 'service/lib'],
@@ -26,6 +26,17 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/lib',
     'service/store',
   ],
+  // Merges the data folders of several recorders: below the store for its internals, above the
+  // recorder for the notes in its journals.
+  'service/store/embedded/merge': [
+    'sdk/domain',
+    'sdk/tape',
+    'service/lib',
+    'service/journal',
+    'service/venues',
+    'service/recorder',
+    'service/store',
+  ],
   'service/live': ['sdk/domain', 'sdk/tape', 'service/lib'],
   'service/recorder': [
     'sdk/domain',
@@ -33,6 +44,16 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/lib',
     'service/journal',
     'service/venues',
+    'service/store',
+  ],
+  // Derives rows again from journals and recordings: import, rebuild, audit, backfill.
+  'service/derive': [
+    'sdk/domain',
+    'sdk/tape',
+    'service/lib',
+    'service/journal',
+    'service/venues',
+    'service/recorder',
     'service/store',
   ],
   // The recorder and the API do not know each other.
@@ -53,8 +74,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/journal',
     'service/venues',
     'service/recorder',
+    'service/derive',
     'service/store',
     'service/store/files',
+    'service/store/embedded/merge',
     'service/ops',
     'service/api',
   ],
@@ -149,7 +172,7 @@ const IMPORT = /(?:^|\n)\s*(?:import|export)\s(type\s)?[^'"]*?from\s+'([^']+)'|i
 
 /** The folder of the table that a file of the packages belongs to, such as `service/store`. */
 function layerOf(file: string): string | undefined {
-  const match = /^packages\/(\w+)\/src\/(store\/files|[^/]+)/.exec(file)
+  const match = /^packages\/(\w+)\/src\/(store\/files|store\/embedded\/merge|[^/]+)/.exec(file)
   return match === null ? undefined : `${match[1]}/${match[2]}`
 }
 
@@ -212,6 +235,22 @@ describe('the direction of imports', () => {
         )
         .map(({ specifier }) => `${file} imports more than types of ${specifier}`)
     })
+    expect(wrong).toEqual([])
+  })
+
+  it('reaches the store only through its contract and its entries', () => {
+    const entries = ['store.ts', 'embedded/open.ts', 'files/open.ts', 'embedded/merge/merge.ts']
+    const allowed = new Set(entries.map((entry) => `packages/service/src/store/${entry}`))
+    const isStore = (path: string): boolean => path.startsWith('packages/service/src/store/')
+    const wrong = files
+      .filter((file) => !isStore(file))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter(({ specifier }) => specifier.startsWith('.'))
+          .map(({ specifier }) => pathOf(file, specifier))
+          .filter((path) => isStore(path) && !allowed.has(path))
+          .map((path) => `${file} imports ${path}`),
+      )
     expect(wrong).toEqual([])
   })
 

@@ -4,7 +4,7 @@ import { marketPath } from '../../packages/service/src/api/kit/market-path.ts'
 import { createTestCaller, type TestCaller } from '../../packages/service/src/api/kit/testing.ts'
 import { CATALOGUE_ROUTES } from '../../packages/service/src/api/catalogue/index.ts'
 import { violations } from '../../packages/service/src/api/catalogue/schema.testing.ts'
-import { createAuditor } from '../../packages/service/src/recorder/audit.ts'
+import { createAuditor } from '../../packages/service/src/derive/audit.ts'
 import { pause, start, type Running } from '../capture/harness.ts'
 
 type Row = Readonly<Record<string, unknown>>

@@ -8,7 +8,7 @@ import { marketPath } from '../../packages/service/src/api/kit/market-path.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
 import { toDataFolder, type DataFolder } from '../../packages/service/src/lib/data-folder.ts'
 import { makeOnce } from '../../packages/service/src/lib/make-once.testing.ts'
-import { createAuditor } from '../../packages/service/src/recorder/audit.ts'
+import { createAuditor } from '../../packages/service/src/derive/audit.ts'
 import {
   openEmbeddedStore,
   type EmbeddedStore,

@@ -8,8 +8,8 @@ import { createApiServer, type ApiServer } from '../../packages/service/src/api/
 import {
   createTestFolder,
   type TestFolder,
-} from '../../packages/service/src/recorder/import.testing.ts'
-import { importRecorded } from '../../packages/service/src/recorder/recorded.testing.ts'
+  importRecorded,
+} from '../../packages/service/src/derive/import.testing.ts'
 import {
   openEmbeddedStore,
   type EmbeddedStore,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compareWithJournal } from '../../packages/service/src/recorder/rebuild.ts'
+import { compareWithJournal } from '../../packages/service/src/derive/rebuild.ts'
 import { check, type Verdict } from './checker.ts'
 import { speedToEndIn } from './emulated-speed.ts'
 import { pause, start, type Running } from './harness.ts'

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { ScheduledFault } from '../../packages/emulator/src/faults/schedule.ts'
-import { compareWithJournal } from '../../packages/service/src/recorder/rebuild.ts'
+import { compareWithJournal } from '../../packages/service/src/derive/rebuild.ts'
 import { check, type Verdict } from './checker.ts'
 import { pause, start } from './harness.ts'
 

@@ -6,7 +6,7 @@ import { createTestServer } from '../../packages/service/src/api/server.testing.
 import {
   createTestFolder,
   type TestFolder,
-} from '../../packages/service/src/recorder/import.testing.ts'
+} from '../../packages/service/src/derive/import.testing.ts'
 import {
   openEmbeddedStore,
   type EmbeddedStore,

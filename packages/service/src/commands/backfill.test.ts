@@ -10,8 +10,8 @@ import {
   expectedRounds,
   startPast,
   type PastVenue,
-} from '../recorder/backfill.testing.ts'
-import { withRebuilt } from '../recorder/rebuild.ts'
+} from '../derive/backfill.testing.ts'
+import { withRebuilt } from '../derive/rebuild.ts'
 import { createDataFolder } from '../recorder/scripted.testing.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { toOrigin } from './backfill-arguments.ts'

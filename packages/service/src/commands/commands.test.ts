@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { main } from '../main.ts'
-import { createLines, START_MS } from '../recorder/lines.testing.ts'
+import { createLines, START_MS } from '../derive/lines.testing.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/priorbook-server.mjs', import.meta.url))

@@ -2,8 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
 import { journalStats } from '../journal/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
-import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { openWriterLock } from '../store/embedded/writer-lock.ts'
+import { openEmbeddedStore, probeWriter } from '../store/embedded/open.ts'
 import { count, parseArguments, print, size, type Command } from './command.ts'
 
 type Finding = { readonly level: 'ok' | 'look' | 'bad'; readonly text: string }
@@ -69,12 +68,13 @@ function* examineFolder(data: DataFolder): Generator<Finding> {
   yield free < LOW_SPACE
     ? { level: 'bad', text: `only ${size(free)} of disk are free` }
     : { level: 'ok', text: `${size(free)} of disk are free` }
-  try {
-    openWriterLock(`${data.tape}.lock`).close()
-    yield { level: 'ok', text: 'no process writes here now' }
-  } catch (error) {
-    if (!(error instanceof PriorbookError)) throw error
-    yield { level: 'ok', text: `a process writes here now (${error.code})` }
+  const refusal = probeWriter(data.tape)
+  yield {
+    level: 'ok',
+    text:
+      refusal === undefined
+        ? 'no process writes here now'
+        : `a process writes here now (${refusal})`,
   }
 }
 

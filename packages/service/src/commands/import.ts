@@ -1,7 +1,7 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { createProgressBar } from '../lib/progress-bar.ts'
-import { importRecordings } from '../recorder/import.ts'
-import { findRecordings } from '../recorder/recording.ts'
+import { importRecordings } from '../derive/import.ts'
+import { findRecordings } from '../derive/recording.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { count, parseArguments, print, type Command } from './command.ts'
 

@@ -1,5 +1,5 @@
 import { createProgressBar } from '../lib/progress-bar.ts'
-import { mergeRecorders } from '../recorder/merge-recorders.ts'
+import { mergeRecorders } from '../store/embedded/merge/merge.ts'
 import { count, parseArguments, print, type Command } from './command.ts'
 
 /** `priorbook-server merge DIR1 DIR2` */

@@ -1,6 +1,6 @@
 import { createProgressBar } from '../lib/progress-bar.ts'
 import { catchUp } from '../recorder/catch-up.ts'
-import { compareStores, journaledVenues, refuseMerged, withRebuilt } from '../recorder/rebuild.ts'
+import { compareStores, journaledVenues, refuseMerged, withRebuilt } from '../derive/rebuild.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { count, parseArguments, print, type Command } from './command.ts'
 

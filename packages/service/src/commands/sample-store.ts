@@ -2,8 +2,8 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { toDataFolder } from '../lib/data-folder.ts'
-import { importRecordings } from '../recorder/import.ts'
-import { findRecordings } from '../recorder/recording.ts'
+import { importRecordings } from '../derive/import.ts'
+import { findRecordings } from '../derive/recording.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 
 const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))

@@ -1,7 +1,7 @@
 import { VENUE_IDS } from '@priorbook/sdk/domain'
 import { journalStats, readJournal } from '../journal/index.ts'
 import { createProgressBar } from '../lib/progress-bar.ts'
-import { compareWithJournal } from '../recorder/rebuild.ts'
+import { compareWithJournal } from '../derive/rebuild.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { count, parseArguments, print, type Command } from './command.ts'
 

@@ -7,7 +7,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import type { BookColumns } from '@priorbook/sdk/tape'
-import { Breath } from '../lib/breath.ts'
+import { Yielder } from '../lib/yielder.ts'
 import { Attempts } from './attempts.ts'
 import { GapBoard } from './gap-board.ts'
 import { Following } from './following.ts'
@@ -204,7 +204,7 @@ export class Hub<Style extends LiveStyle, Context> {
 
   private async pumpBooks(topic: Topic<Style, Context>, gaps: readonly Gap[]): Promise<void> {
     const { venue, key } = topic.instrument
-    const breath = new Breath()
+    const yielder = new Yielder()
     const waiting = gaps.toSorted((a, b) => a.afterSequence - b.afterSequence || a.start - b.start)
     for (;;) {
       const after = topic.cursor.sequence
@@ -235,7 +235,7 @@ export class Hub<Style extends LiveStyle, Context> {
       }
       if (!page.hasMore) break
       this.flushBooks(topic)
-      await this.rest(breath)
+      await this.rest(yielder)
     }
     this.flushBooks(topic)
     for (const gap of waiting) this.tellGap(gap)
@@ -392,10 +392,10 @@ export class Hub<Style extends LiveStyle, Context> {
   }
 
   private async apply(changes: LiveChanges, attempts: Attempts): Promise<void> {
-    const breath = new Breath()
+    const yielder = new Yielder()
     for (const { venue, marketId } of changes.markets) {
       await attempts.make(() => this.renewMarket(venue, marketId))
-      await this.rest(breath)
+      await this.rest(yielder)
     }
     const changed = new Map<string, Instrument>()
     for (const instrument of [...changes.books, ...changes.trades]) {
@@ -403,7 +403,7 @@ export class Hub<Style extends LiveStyle, Context> {
     }
     for (const [name, instrument] of changed) {
       if (!this.compared.has(name)) await attempts.make(() => this.compare(instrument))
-      await this.rest(breath)
+      await this.rest(yielder)
     }
     const own = new Map<string, Gap[]>()
     const late: Gap[] = []
@@ -419,21 +419,21 @@ export class Hub<Style extends LiveStyle, Context> {
       if (topic !== undefined) {
         await attempts.make(() => this.pumpBooks(topic, own.get(name) ?? []))
       }
-      await this.rest(breath)
+      await this.rest(yielder)
     }
     for (const instrument of changes.trades) {
       const topic = this.topics.get(instrumentName(instrument))
       if (topic !== undefined) await attempts.make(() => this.pumpTrades(topic))
-      await this.rest(breath)
+      await this.rest(yielder)
     }
     for (const gap of late) this.tellGap(gap)
   }
 
   // What was written leaves before the event loop turns: a large commit must not look like a slow reader.
-  private async rest(breath: Breath): Promise<void> {
-    if (!breath.isDue) return
+  private async rest(yielder: Yielder): Promise<void> {
+    if (!yielder.isDue) return
     this.flush()
-    await breath.take()
+    await yielder.yieldIfDue()
   }
 
   private isFollowed({ venue, scope, key }: Gap): boolean {
@@ -450,7 +450,7 @@ export class Hub<Style extends LiveStyle, Context> {
   // Where the log was cut before it was read, every topic is compared with the store.
   private async lookAtAll(attempts: Attempts): Promise<void> {
     this.compared.clear()
-    const breath = new Breath()
+    const yielder = new Yielder()
     const names = new Map<string, { venue: VenueId; key: string }>()
     const markets = new Map<string, { venue: VenueId; marketId: string }>()
     for (const { instrument } of this.topics.values()) {
@@ -461,18 +461,18 @@ export class Hub<Style extends LiveStyle, Context> {
     }
     for (const { venue, marketId } of markets.values()) {
       await attempts.make(() => this.renewMarket(venue, marketId))
-      await this.rest(breath)
+      await this.rest(yielder)
     }
     for (const instrument of this.postponed.values()) {
       await attempts.make(() => this.compare(instrument))
-      await this.rest(breath)
+      await this.rest(yielder)
     }
     const start = this.recently
     for (const name of names.values()) {
       await attempts.make(async () => {
         for (const gap of await this.source.gaps({ ...name, start })) this.tellGap(gap)
       })
-      await this.rest(breath)
+      await this.rest(yielder)
     }
     for (const topic of this.topics.values()) {
       await attempts.make(async () => {
@@ -480,7 +480,7 @@ export class Hub<Style extends LiveStyle, Context> {
         topic.isRebuilt = false
         await this.bring(topic)
       })
-      await this.rest(breath)
+      await this.rest(yielder)
     }
   }
 

@@ -1,5 +1,5 @@
 import { instrumentName, type Gap, type Instrument } from '@priorbook/sdk/domain'
-import { Breath } from '../lib/breath.ts'
+import { Yielder } from '../lib/yielder.ts'
 import { BookCursor } from './book-cursor.ts'
 import { GapBoard } from './gap-board.ts'
 import type { Hub } from './hub.ts'
@@ -34,12 +34,12 @@ export async function joinAll<Style extends LiveStyle, Context>(
 ): Promise<void> {
   const { subscriber, pending } = subscription
   const told = new GapBoard()
-  const breath = new Breath()
+  const yielder = new Yielder()
   for (const instrument of instruments) pending.add(instrumentName(instrument))
   if (instruments.length === 0) await hub.turns.take(() => joinNothing(hub, subscription))
   for (let at = 0; at < instruments.length; at += SLICE) {
     const slice = instruments.slice(at, at + SLICE)
-    await breath.take()
+    await yielder.yieldIfDue()
     await hub.turns.take(async () => {
       for (const instrument of slice) {
         if (!hub.has(subscription)) return
@@ -209,7 +209,7 @@ class CatchUp<Style extends LiveStyle, Context> {
     else if (this.has + 1 < (facts?.firstSequence ?? 1)) refusal = 'resume_too_old'
     else if (behind > this.resume.budget) refusal = 'resume_too_old'
     await this.lookForGaps()
-    const breath = new Breath()
+    const yielder = new Yielder()
     // Of conflated books only the newest matters.
     const isStepwise = subscription.style.conflateMs === 0 && subscription.datasets.has('books')
     if (isStepwise) {
@@ -222,7 +222,7 @@ class CatchUp<Style extends LiveStyle, Context> {
         idle = this.has === before ? idle + 1 : 0
         if (idle === MOST_IDLE) refusal ??= 'rebuilt'
         await subscription.subscriber.room()
-        await breath.take()
+        await yielder.yieldIfDue()
       }
     }
     await hub.turns.take(() => this.joinAnew(refusal))

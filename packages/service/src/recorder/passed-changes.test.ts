@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { journalStats } from '../journal/index.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { catchUp } from './catch-up.ts'
-import { compareStores } from './rebuild.ts'
+import { compareStores } from '../derive/rebuild.ts'
 import {
   booksOf,
   createDataFolder,

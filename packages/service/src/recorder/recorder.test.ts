@@ -5,7 +5,7 @@ import { journalStats } from '../journal/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { catchUp } from './catch-up.ts'
-import { compareStores } from './rebuild.ts'
+import { compareStores } from '../derive/rebuild.ts'
 import {
   booksOf,
   createDataFolder,

@@ -9,7 +9,7 @@ import { openEmbeddedStore } from '../store/embedded/open.ts'
 import type { Store } from '../store/store.ts'
 import type { CaptureNote, CaptureRequest, CaptureSink } from '../venues/capture/contract.ts'
 import { foldRuns } from './folded-rows.testing.ts'
-import { compareWithJournal } from './rebuild.ts'
+import { compareWithJournal } from '../derive/rebuild.ts'
 import { openRecorder } from './recorder.ts'
 
 /** What a test puts into the recorder, one call a message, at a time of the test's own clock. */

@@ -21,6 +21,9 @@ import type {
   TradeColumns,
 } from '@priorbook/sdk/tape'
 
+/** The fact that marks a merged tape; its value is the number of recorders it was merged from. */
+export const MERGED_FACT = 'merged_recorders'
+
 /** A message that could not be used, with why and the raw bytes. */
 export type Quarantined = {
   readonly venue: VenueId

@@ -1,7 +1,7 @@
 import { printMicros, toMicros, type Micros } from '@priorbook/sdk/domain'
 import { Problem, timeJson } from '@priorbook/sdk/wire'
 import type { Store } from '../../store/store.ts'
-import { turn } from '../../lib/breath.ts'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
 import type { MessageBatch } from './message-batch.ts'
 import { MessageWriter } from './message-writer.ts'
 import type { Replay, ReplayClock, ReplayOutput } from './replay.ts'
@@ -121,7 +121,7 @@ export class Player implements Replay {
 
   private async run(): Promise<void> {
     // Whoever opened the replay gets it in hand before its rows come.
-    await turn()
+    await yieldToEventLoop()
     try {
       let start: number | undefined = this.scope.start
       while (start !== undefined) start = await this.playFrom(start)
@@ -164,7 +164,7 @@ export class Player implements Replay {
         await this.send(batch)
         if (this.isOver) return undefined
         if (this.sought !== undefined) return this.sought
-        await turn()
+        await yieldToEventLoop()
       }
     } finally {
       timeline.close()

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { join } from 'node:path'
-import { createTestFolder, type TestFolder } from '../../recorder/import.testing.ts'
-import { importRecorded } from '../../recorder/recorded.testing.ts'
+import { createTestFolder, type TestFolder, importRecorded } from '../../derive/import.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { joined, walk } from '../books/books.testing.ts'
 import { BOOK_ROUTES } from '../books/index.ts'

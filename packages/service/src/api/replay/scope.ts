@@ -9,7 +9,7 @@ import {
   type MarketInstrument,
   type Notice,
 } from '../kit/index.ts'
-import { Breath } from '../../lib/breath.ts'
+import { Yielder } from '../../lib/yielder.ts'
 import type { ReplayOrder } from './request.ts'
 import { selectMarkets } from './select.ts'
 
@@ -81,11 +81,11 @@ export async function resolveScope(
   for (const { record } of states) instruments.push(...(await instrumentsOf(context, record)))
   if (instruments.length > MOST_INSTRUMENTS) throw tooMany()
   instruments.sort((a, b) => compareText(a.venue, b.venue) || compareText(a.key, b.key))
-  const breath = new Breath()
+  const yielder = new Yielder()
   const streams: ReplayStream[] = []
   for (const [index, instrument] of instruments.entries()) {
     streams.push(await pinStream(context, order, instrument, index, end, now))
-    await breath.take()
+    await yielder.yieldIfDue()
   }
   const markets = states.map(toMarket)
   markets.sort((a, b) => compareText(a.venue, b.venue) || compareText(a.marketId, b.marketId))

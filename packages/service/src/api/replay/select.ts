@@ -7,7 +7,7 @@ import {
   type ApiContext,
   type Grant,
 } from '../kit/index.ts'
-import { Breath } from '../../lib/breath.ts'
+import { Yielder } from '../../lib/yielder.ts'
 
 /** The most markets of one replay. */
 export const MOST_MARKETS = 4096
@@ -25,14 +25,14 @@ export async function selectMarkets(
   range: Range,
 ): Promise<readonly MarketState[]> {
   const chosen = new Map<string, MarketState>()
-  const breath = new Breath()
+  const yielder = new Yielder()
   for (const selector of selectors) {
     for await (const state of marketsIn(context, grant, selector, range)) {
       const { venue, marketId } = state.record
       const name = `${venue}:${marketId}`
       if (chosen.size === MOST_MARKETS && !chosen.has(name)) throw tooMany()
       chosen.set(name, state)
-      await breath.take()
+      await yielder.yieldIfDue()
     }
   }
   return [...chosen.values()]

@@ -2,7 +2,7 @@ import type { Gap, VenueId } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
 import type { MarketState, Store } from '../../store/store.ts'
 import { BookLane } from './book-lane.ts'
-import { Breath } from '../../lib/breath.ts'
+import { Yielder } from '../../lib/yielder.ts'
 import { GapLane, gapsOfKey, type GapEdge } from './gap-lane.ts'
 import { LaneHeap } from './lane.ts'
 import { MarketLane } from './market-lane.ts'
@@ -29,7 +29,7 @@ type AnyLane = BookLane | TradeLane | MarketLane | GapLane
 export class Timeline {
   private readonly heap = new LaneHeap<AnyLane>()
   private readonly damage: GapLane
-  private readonly breath = new Breath()
+  private readonly yielder = new Yielder()
   private readonly opened: (BookLane | TradeLane)[] = []
   private isDamageKnown = false
 
@@ -73,7 +73,7 @@ export class Timeline {
         await lane.load()
         this.heap.settle()
         if (this.isDamageKnown) this.heapDamage()
-        await this.breath.take()
+        await this.yielder.yieldIfDue()
         continue
       }
       if (lane instanceof BookLane) {

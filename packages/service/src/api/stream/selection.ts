@@ -1,6 +1,6 @@
 import type { Instrument, MarketRecord, MarketStatus } from '@priorbook/sdk/domain'
 import type { MarketSelector } from '@priorbook/sdk/wire'
-import { Breath } from '../../lib/breath.ts'
+import { Yielder } from '../../lib/yielder.ts'
 import type { MarketState } from '../../store/store.ts'
 import {
   findFamily,
@@ -45,7 +45,7 @@ export async function select(
   grant.requireVenue(selector.venue)
   const wants = (record: MarketRecord): boolean =>
     belongs(selector, record) && grant.allows(record.venue, planAsset(record))
-  const breath = new Breath()
+  const yielder = new Yielder()
   const markets: MarketState[] = []
   const instruments = new Map<string, Instrument>()
   const take = async (state: MarketState): Promise<void> => {
@@ -65,14 +65,14 @@ export async function select(
     for await (const state of marketsOf(context, grant, family, range)) {
       if (!LIVE.has(state.record.status)) continue
       await take(state)
-      await breath.take()
+      await yielder.yieldIfDue()
       if (instruments.size > most) break
     }
   }
   const { venue } = selector
   for (const key of known) {
     if (instruments.has(key) || instruments.size > most) continue
-    await breath.take()
+    await yielder.yieldIfDue()
     const facts = await context.store.instrument({ venue, key })
     if (facts === undefined) continue
     const state = await context.store.market(venue, facts.instrument.market)

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { PriorbookError } from '@priorbook/sdk/domain'
+import { PriorbookError, type ErrorCode } from '@priorbook/sdk/domain'
 import type { TapePlatform } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import type { AppendBatch, Store, StoredChunk } from '../store.ts'
@@ -64,6 +64,17 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   } catch (error) {
     lock?.close()
     throw error
+  }
+}
+
+/** The code that opening a tape for writing would fail with now; undefined when it would succeed. */
+export function probeWriter(file: string): ErrorCode | undefined {
+  try {
+    openWriterLock(`${file}.lock`).close()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof PriorbookError)) throw error
+    return error.code
   }
 }
 

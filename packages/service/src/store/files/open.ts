@@ -4,6 +4,8 @@ import { openEmbeddedStore } from '../embedded/open.ts'
 import type { Store } from '../store.ts'
 import { FolderBodies } from './folder-bodies.ts'
 
+export { indexFolder, type FolderReport } from './index-folder.ts'
+
 /** How to open a folder of exported files. */
 export type FilesOptions = {
   /** The folder with `tape` containers. */

@@ -1,0 +1,224 @@
+import { toMicros, type Micros, type Origin } from '@priorbook/sdk/domain'
+import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
+import type { Store } from '../store/store.ts'
+import type { CaptureLog, CaptureSink } from '../venues/capture/contract.ts'
+import type { QuotaOptions } from '../venues/capture/quota.ts'
+import {
+  BACKFILL_WINDOWS,
+  backfillVenueA,
+  isComplete,
+  type BackfillProgress,
+  type FamilyCounts,
+  type KnownRound,
+} from '../venues/venuea/index.ts'
+import { Applier, backfillFacts, type ApplyRecord } from '../recorder/apply.ts'
+import { catchUp } from '../recorder/catch-up.ts'
+import { toNoteBytes, type Note } from '../recorder/note.ts'
+
+/** What a backfill of venue A's catalogue needs. */
+export type CatalogueBackfillOptions = {
+  readonly store: Store
+  readonly journalDir: string
+  readonly origin: Origin
+  /** Names the recorder on the journal. */
+  readonly recorder: string
+  readonly log: CaptureLog
+  readonly upstream: {
+    readonly restBase: string
+    readonly apiKey: string
+    readonly apiSecret: string
+    readonly quota: QuotaOptions
+    readonly attempts?: number
+  }
+  /** The coin: BTC, ETH or BNB. */
+  readonly asset: string
+  /** Rounds that lie in [start, end] as a whole are filled in. */
+  readonly start: Micros
+  readonly end: Micros
+  readonly onProgress?: (progress: BackfillProgress) => void
+}
+
+/** What a backfill did. */
+export type BackfillReport = FamilyCounts & {
+  readonly calls: number
+  readonly quarantined: number
+  /** The signal aborted before it was done; another run goes on from there. */
+  readonly isStopped: boolean
+}
+
+const VENUE = 'venuea'
+const PAGE = 1000
+/** Rounds after the range that are looked at: the nearest one leads into it. */
+const ROUNDS_AFTER = 4
+
+/**
+ * Fills in the catalogue of past rounds: answers into the journal first, then market revisions into
+ * the store, together with how far the walk has come. What is stored decides what is asked for: a round
+ * that is complete there is not asked for again, so a run that was killed is gone on with by the next.
+ */
+export async function backfillCatalogue(
+  options: CatalogueBackfillOptions,
+  signal: AbortSignal,
+): Promise<BackfillReport> {
+  const { store, journalDir, origin, recorder, asset, start, end, log } = options
+  await catchUp(store, journalDir, VENUE)
+  const acknowledged = await store.appliedPosition(VENUE)
+  const writer = openJournalWriter({
+    dir: journalDir,
+    venue: VENUE,
+    origin,
+    recorder,
+    acknowledged,
+  })
+  try {
+    const intake = new BackfillIntake(store, writer, { origin, recorder })
+    const known = await readKnown(store, asset, start, end)
+    const { sink } = intake
+    const walk = backfillVenueA(
+      { ...options.upstream, asset, start, end, known, sink, log },
+      signal,
+    )
+    try {
+      for (;;) {
+        const { done, value } = await walk.next()
+        if (done === true) {
+          const { counts, calls } = value
+          await intake.flush()
+          return { ...counts, calls, quarantined: intake.quarantined, isStopped: signal.aborted }
+        }
+        intake.note(toPosition(asset, value))
+        await intake.flush()
+        options.onProgress?.(value)
+      }
+    } finally {
+      await intake.flush()
+    }
+  } finally {
+    writer.close()
+  }
+}
+
+/** Takes answers into the journal and, when it is flushed, what they say into the store. */
+class BackfillIntake {
+  readonly sink: CaptureSink
+  private readonly store: Store
+  private readonly writer: JournalWriter
+  private readonly applier: Applier
+  private readonly maker: { readonly origin: Origin; readonly recorder: string }
+  private records: ApplyRecord[] = []
+
+  constructor(store: Store, writer: JournalWriter, maker: BackfillIntake['maker']) {
+    this.store = store
+    this.writer = writer
+    this.maker = maker
+    this.applier = new Applier(store, VENUE)
+    this.sink = {
+      now,
+      frame: (slot, received, bytes, parsed) =>
+        this.take({ received, kind: 'message', slot, bytes, parsed }),
+      answer: (request, received, bytes, parsed) => {
+        this.note({ note: 'request', request })
+        this.take({ received, kind: 'message', slot: 0, bytes, parsed })
+      },
+      note: (note) => {
+        // How far the clocks are apart is the recorder's to keep; a backfill would add samples to it.
+        if (note.note !== 'clock') this.note(note)
+      },
+    }
+  }
+
+  get quarantined(): number {
+    return this.applier.counts.quarantined
+  }
+
+  note(note: Note): void {
+    this.take({ received: now(), kind: 'note', slot: 0, bytes: toNoteBytes(note) })
+  }
+
+  /** Makes everything taken durable: raw answers first, then rows and position in one transaction. */
+  async flush(): Promise<void> {
+    const { records } = this
+    this.records = []
+    this.writer.commit()
+    for (const record of records) await this.applier.take(record)
+    const batch = this.applier.drain(this.maker)
+    if (batch === undefined) return
+    await this.store.append(batch)
+    this.applier.forgetEnded()
+  }
+
+  private take(record: Omit<ApplyRecord, 'number'>): void {
+    const { received, kind, bytes, slot } = record
+    this.records.push({ ...record, number: this.writer.append(received, kind, bytes, slot) })
+  }
+}
+
+function toPosition(asset: string, { window, reached, next }: BackfillProgress): Note {
+  const topic = Number(next)
+  const isNumber = next !== undefined && String(topic) === next && Number.isSafeInteger(topic)
+  return {
+    note: 'backfill',
+    family: toFamily(asset, window),
+    reached,
+    ...(isNumber ? { topic_id: topic } : {}),
+  }
+}
+
+/** What the store knows of the rounds in a range, and where the last walk would have gone on. */
+async function readKnown(
+  store: Store,
+  asset: string,
+  start: Micros,
+  end: Micros,
+): Promise<KnownRound[]> {
+  const known: KnownRound[] = []
+  for (const window of BACKFILL_WINDOWS) {
+    const query = { venue: VENUE, asset, window } as const
+    const { markets } = await store.markets({ ...query, start: end, limit: ROUNDS_AFTER })
+    const rounds = markets.flatMap(toKnown)
+    type After = { openTime: number; venue: string; marketId: string }
+    for (let after: After | undefined, hasMore = true; hasMore;) {
+      const from = after === undefined ? {} : { after }
+      const page = await store.markets({ ...query, start, end, limit: PAGE, ...from })
+      rounds.push(...page.markets.flatMap(toKnown))
+      const last = page.markets.at(-1)
+      hasMore = page.hasMore && last !== undefined
+      if (last === undefined) break
+      after = { openTime: last.sortTime, venue: VENUE, marketId: last.record.marketId }
+    }
+    known.push(...rounds, ...(await readPosition(store, asset, window, rounds[0])))
+  }
+  return known
+}
+
+function toKnown({ record }: { record: Parameters<typeof isComplete>[0] }): KnownRound[] {
+  const { window, topicId, openTime: open, closeTime: close } = record
+  if (window === undefined || topicId === undefined) return []
+  if (open === undefined || close === undefined) return []
+  return [{ window, topicId, open, close, isComplete: isComplete(record) }]
+}
+
+async function readPosition(
+  store: Store,
+  asset: string,
+  window: string,
+  like: KnownRound | undefined,
+): Promise<KnownRound[]> {
+  const names = backfillFacts(VENUE, toFamily(asset, window))
+  const reached = await store.fact(names.reached)
+  const topic = await store.fact(names.topic)
+  if (reached === undefined || topic === undefined || topic === 0) return []
+  // Where it begins follows from how long rounds are; the first one that is stored tells.
+  if (like === undefined) return []
+  const close = toMicros(reached)
+  const open = toMicros(reached - (like.close - like.open))
+  return [{ window, topicId: String(topic), open, close, isComplete: false }]
+}
+
+function toFamily(asset: string, window: string): string {
+  return `${asset}:${window}`
+}
+
+function now(): Micros {
+  return toMicros(Date.now() * 1000)
+}

@@ -1,0 +1,277 @@
+import { createHash } from 'node:crypto'
+import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
+import { openJournalWriter, readJournal, type JournalWriter } from '../journal/index.ts'
+import type { Store } from '../store/store.ts'
+import { Applier, type ApplyCounts } from '../recorder/apply.ts'
+import { catchUp } from '../recorder/catch-up.ts'
+import { mergeRecordings, parseLine, type RecordedLine } from './merge-recordings.ts'
+import { toNoteBytes, type Note } from '../recorder/note.ts'
+import { hashFile, type RecordingFile } from './recording.ts'
+
+/** What an import needs. */
+export type ImportOptions = {
+  readonly store: Store
+  readonly journalDir: string
+  readonly files: readonly RecordingFile[]
+  readonly onProgress?: (done: number, total: number, lines: number) => void
+}
+
+/** What an import did. */
+export type ImportReport = ApplyCounts & {
+  readonly lines: number
+  readonly skippedLines: number
+  /** Files that were imported before, byte for byte. */
+  readonly known: readonly string[]
+  /** JSON files that are no recorded answer. */
+  readonly foreign: readonly string[]
+  /** Everything that needs a look: broken lines, refused messages, truncated files, late data. */
+  readonly problems: readonly ImportProblem[]
+}
+
+/** One thing that could not be imported as it is. */
+export type ImportProblem = {
+  readonly where: string
+  readonly code: string
+  readonly detail: string
+}
+
+const RECORDER = 'import'
+// One journal commit and one append for this many lines: two syncs for 1.2 MB of text.
+const BATCH_LINES = 4096
+const MAX_PROBLEMS = 1000
+
+/** Imports recordings of venue B: raw lines into the journal first, then rows into the store. */
+export async function importRecordings(options: ImportOptions): Promise<ImportReport> {
+  await catchUp(options.store, options.journalDir, 'venueb')
+  const writer = openJournalWriter({
+    dir: options.journalDir,
+    venue: 'venueb',
+    origin: 'import',
+    recorder: RECORDER,
+    acknowledged: await options.store.appliedPosition('venueb'),
+  })
+  try {
+    const run = new ImportRun(options, writer)
+    return await run.run()
+  } finally {
+    writer.close()
+  }
+}
+
+class ImportRun {
+  private readonly options: ImportOptions
+  private readonly writer: JournalWriter
+  private readonly applier: Applier
+  private readonly known: string[] = []
+  private readonly foreign: string[] = []
+  private readonly problems: ImportProblem[] = []
+  private readonly read = new Map<RecordingFile, number>()
+  private readonly stored = new Map<string, number>()
+  private pending = 0
+  private readonly places = new LinePlaces()
+  private earlier: Set<string> | undefined
+  private lines = 0
+  private skipped = 0
+
+  constructor(options: ImportOptions, writer: JournalWriter) {
+    this.options = options
+    this.writer = writer
+    this.applier = new Applier(options.store, 'venueb')
+  }
+
+  async run(): Promise<ImportReport> {
+    const hashes = new Map<RecordingFile, string>()
+    for (const file of this.options.files) {
+      const sha256 = await hashFile(file.path)
+      if ((await this.options.store.fact(`imported:${sha256}`)) !== undefined) {
+        this.known.push(file.path)
+      } else hashes.set(file, sha256)
+    }
+    const files = [...hashes.keys()]
+    const cut = new Set<RecordingFile>()
+    const lineCounts = new Map<RecordingFile, number>()
+    const onBytes = (file: RecordingFile, readSoFar: number): void => {
+      this.read.set(file, readSoFar)
+    }
+    const merged = mergeRecordings(files, onBytes, ({ file, error }) => {
+      cut.add(file)
+      this.problem(file.path, error.code, error.message)
+    })
+    for await (const group of merged) {
+      for (const line of group) {
+        lineCounts.set(line.file, line.line)
+        const wait = this.take(line)
+        if (wait !== undefined) await wait
+        if (this.pending >= BATCH_LINES) await this.flush()
+      }
+    }
+    for (const [file, sha256] of hashes) {
+      // A truncated file may come again whole: it is not noted as imported.
+      if (cut.has(file) || this.foreign.includes(file.path)) continue
+      await this.note({ note: 'file_imported', sha256, lines: lineCounts.get(file) ?? 0 })
+    }
+    await this.flush()
+    await this.options.store.seal()
+    const { known, foreign, problems, lines, skipped: skippedLines } = this
+    return { ...this.applier.counts, lines, skippedLines, known, foreign, problems }
+  }
+
+  // Nearly every line is done at once; a promise comes back where store or journal had to be asked.
+  private take(line: RecordedLine): Promise<void> | undefined {
+    this.lines++
+    const message = this.parse(line)
+    if (typeof message === 'string') return this.takeBroken(line, message)
+    const ticker = tickerOf(message)
+    const last = ticker === undefined ? 0 : this.stored.get(ticker)
+    if (last === undefined) {
+      this.lines--
+      return this.lookUp(ticker!).then(() => this.take(line))
+    }
+    if (line.received <= last || line.file.form === 'answer') {
+      return this.takeUnlessKnown(line, message, line.received < last)
+    }
+    return this.journal(line, message)
+  }
+
+  private parse(line: RecordedLine): Record<string, unknown> | string {
+    if (line.broken !== undefined) return line.broken
+    try {
+      return parseLine(line.bytes)
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      return error.message
+    }
+  }
+
+  private async takeBroken(line: RecordedLine, reason: string): Promise<void> {
+    if (line.file.form === 'answer') {
+      this.lines--
+      this.foreign.push(line.file.path)
+      return
+    }
+    if (this.isEarlier(line.bytes)) {
+      this.skipped++
+      return
+    }
+    await this.note({ note: 'broken_line', reason: `${placeOf(line)}: ${reason}` })
+    await this.journal(line)
+  }
+
+  private async takeUnlessKnown(
+    line: RecordedLine,
+    message: Record<string, unknown>,
+    late: boolean,
+  ): Promise<void> {
+    if (this.isEarlier(line.bytes)) this.skipped++
+    else if (!late) await this.journal(line, message)
+    else {
+      const detail = 'older than what is stored for its market; not imported'
+      this.problem(placeOf(line), 'late_data', detail)
+    }
+  }
+
+  private journal(line: RecordedLine, parsed?: Record<string, unknown>): Promise<void> | undefined {
+    const { received, bytes } = line
+    const number = this.writer.append(received, 'message', bytes)
+    this.places.add(number, line)
+    this.pending++
+    return this.applier.take({ number, received, kind: 'message', slot: 0, bytes, parsed })
+  }
+
+  private note(note: Note): Promise<void> | undefined {
+    const bytes = toNoteBytes(note)
+    const received = 0 as Micros
+    const number = this.writer.append(received, 'note', bytes)
+    this.pending++
+    return this.applier.take({ number, received, kind: 'note', slot: 0, bytes })
+  }
+
+  private async flush(): Promise<void> {
+    // Raw lines are durable before a row that was derived from them.
+    this.writer.commit()
+    const batch = this.applier.drain({ origin: 'import', recorder: RECORDER })
+    if (batch === undefined) return
+    for (const { journal, code, detail } of batch.quarantine ?? []) {
+      this.problem(this.places.find(journal) ?? `record ${journal}`, code, detail)
+    }
+    await this.options.store.append(batch)
+    this.pending = 0
+    this.places.clear()
+    let done = 0
+    for (const bytes of this.read.values()) done += bytes
+    const total = this.options.files.reduce((sum, file) => sum + file.bytes, 0)
+    this.options.onProgress?.(done, total, this.lines)
+  }
+
+  // The newest received time that was stored for a market before this import began.
+  private async lookUp(ticker: string): Promise<void> {
+    const { store } = this.options
+    const ref = { venue: 'venueb', key: ticker } as const
+    const facts = await store.instrument(ref)
+    const trades = await store.trades({ ...ref, order: 'desc', limit: 1 })
+    const lastTrade = trades.rows.received[trades.rows.count - 1] ?? 0
+    this.stored.set(ticker, Math.max(facts?.lastReceived ?? 0, lastTrade))
+  }
+
+  // Lines that the journal holds already: read once, and only when a file reaches back.
+  private isEarlier(bytes: Uint8Array): boolean {
+    if (this.earlier === undefined) {
+      this.earlier = new Set()
+      const to = this.writer.committed
+      for (const block of readJournal({ dir: this.options.journalDir, venue: 'venueb', to })) {
+        if (block.kind === 'damage') continue
+        for (const [index, kind] of block.kinds.entries()) {
+          if (kind === 'message') this.earlier.add(lineName(block.bytes[index]!))
+        }
+      }
+    }
+    return this.earlier.has(lineName(bytes))
+  }
+
+  private problem(where: string, code: string, detail: string): void {
+    if (this.problems.length < MAX_PROBLEMS) this.problems.push({ where, code, detail })
+  }
+}
+
+type LinePlace = Pick<RecordedLine, 'file' | 'line'>
+
+function placeOf({ file, line }: LinePlace): string {
+  return `${file.path}:${line}`
+}
+
+/**
+ * Where the records of a batch stand in their files. Kept as three lists: the lines themselves, held
+ * until the end of a batch, would be moved by the collector again and again.
+ */
+class LinePlaces {
+  private readonly numbers: number[] = []
+  private readonly files: RecordingFile[] = []
+  private readonly lines: number[] = []
+
+  add(number: number, { file, line }: LinePlace): void {
+    this.numbers.push(number)
+    this.files.push(file)
+    this.lines.push(line)
+  }
+
+  find(number: number): string | undefined {
+    const at = this.numbers.indexOf(number)
+    return at === -1 ? undefined : placeOf({ file: this.files[at]!, line: this.lines[at]! })
+  }
+
+  clear(): void {
+    this.numbers.length = 0
+    this.files.length = 0
+    this.lines.length = 0
+  }
+}
+
+function tickerOf(message: Record<string, unknown>): string | undefined {
+  const event = message['event'] as { msg?: { market_ticker?: unknown } } | undefined
+  const ticker = event?.msg?.market_ticker
+  return typeof ticker === 'string' ? ticker : undefined
+}
+
+function lineName(bytes: Uint8Array): string {
+  return createHash('sha1').update(bytes).digest('base64')
+}

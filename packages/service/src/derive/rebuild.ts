@@ -1,0 +1,184 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { PriorbookError, VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
+import { chunkHash, openChunk } from '@priorbook/sdk/tape'
+import { createNodePlatform } from '@priorbook/sdk/tape/node'
+import { journalStats, type JournalDamage } from '../journal/index.ts'
+import type { DataFolder } from '../lib/data-folder.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { MERGED_FACT, type InstrumentRef, type MarketQuery, type Store } from '../store/store.ts'
+import { catchUp } from '../recorder/catch-up.ts'
+import { findDifferentRow } from './compare-rows.ts'
+
+/** One place where the tape and what the journal gives differ. */
+export type Difference = { readonly where: string; readonly detail: string }
+
+/** What a comparison looked at and found. */
+export type RebuildReport = {
+  readonly records: number
+  readonly chunks: number
+  readonly differences: readonly Difference[]
+  readonly damage: readonly JournalDamage[]
+}
+
+const platform = createNodePlatform()
+
+/** Derives everything again from the journal and compares it with the tape, chunk hash by chunk hash. */
+export async function compareWithJournal(
+  store: Store,
+  data: DataFolder,
+  onProgress?: (done: number, total: number) => void,
+): Promise<RebuildReport> {
+  await refuseMerged(store)
+  return withRebuilt(data, onProgress, async (rebuilt, report) => ({
+    ...report,
+    ...(await compareStores(store, rebuilt)),
+  }))
+}
+
+/** Derives a tape from the journal into a folder of its own, hands it over, and removes it. */
+export async function withRebuilt<T>(
+  data: DataFolder,
+  onProgress: ((done: number, total: number) => void) | undefined,
+  use: (
+    rebuilt: Store,
+    report: { records: number; damage: readonly JournalDamage[] },
+    file: string,
+  ) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(data.path, 'rebuild-'))
+  const file = join(folder, 'tape.db')
+  try {
+    const rebuilt = openEmbeddedStore({ file })
+    try {
+      let records = 0
+      const damage: JournalDamage[] = []
+      for (const venue of journaledVenues(data)) {
+        const total = journalStats(data.journal, venue).last ?? 0
+        const progress = (record: number): void => onProgress?.(record, total)
+        const report = await catchUp(rebuilt, data.journal, venue, progress)
+        records += report.records
+        damage.push(...report.damage)
+      }
+      await rebuilt.seal()
+      return await use(rebuilt, { records, damage }, file)
+    } finally {
+      await rebuilt.close()
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** A merged tape was derived from several journals that its folder holds one behind the other. */
+export async function refuseMerged(store: Store): Promise<void> {
+  if ((await store.fact(MERGED_FACT)) === undefined) return
+  throw new PriorbookError(
+    'invalid_argument',
+    'this tape was merged from several recorders: check their folders, and merge again',
+  )
+}
+
+/**
+ * Compares rows of two stores by the hashes of their chunks, and row by row where one of them has not
+ * packed its newest rows yet; then gaps and market records.
+ */
+export async function compareStores(
+  store: Store,
+  other: Store,
+): Promise<{ chunks: number; differences: Difference[] }> {
+  const differences: Difference[] = []
+  const markets = await marketsOf(store, other)
+  let chunks = 0
+  for (const [where, ref] of await streamsOf(store, other, markets)) {
+    const own = await chunksOf(store, ref)
+    const again = await chunksOf(other, ref)
+    chunks += own.length
+    const isSame =
+      own.length === again.length && own.every((one, at) => one.text === again[at]!.text)
+    if (!isSame) {
+      const samples = [...own, ...again].filter(({ kind }) => kind === 'sample')
+      const metrics = [...new Set(samples.map(({ metric }) => metric))]
+      const row = await findDifferentRow(store, other, ref, metrics)
+      if (row !== undefined) differences.push({ where, detail: `${row} differs` })
+    }
+    const gaps = JSON.stringify(await store.gaps(ref))
+    if (gaps !== JSON.stringify(await other.gaps(ref))) {
+      differences.push({ where, detail: 'its gaps differ' })
+    }
+  }
+  const page = { limit: Number.MAX_SAFE_INTEGER }
+  for (const [where, { venue, marketId }] of markets) {
+    const revisions = JSON.stringify(await store.revisions(venue, marketId, page))
+    if (revisions !== JSON.stringify(await other.revisions(venue, marketId, page))) {
+      differences.push({ where, detail: 'its market record differs' })
+    }
+  }
+  return { chunks, differences }
+}
+
+const MARKETS_PAGE = 1000
+
+async function marketsOf(...stores: readonly Store[]): Promise<Map<string, MarketRecord>> {
+  const markets = new Map<string, MarketRecord>()
+  for (const store of stores) {
+    let after: MarketQuery['after']
+    for (;;) {
+      const query = { limit: MARKETS_PAGE, ...(after === undefined ? {} : { after }) }
+      const page = await store.markets(query)
+      for (const { record, sortTime } of page.markets) {
+        const { venue, marketId } = record
+        markets.set(`${venue}:${marketId}`, record)
+        after = { openTime: sortTime, venue, marketId }
+      }
+      if (!page.hasMore) break
+    }
+  }
+  return markets
+}
+
+// Books by instrument, samples by the tokens of markets, and each venue's clock.
+async function streamsOf(
+  store: Store,
+  other: Store,
+  markets: ReadonlyMap<string, MarketRecord>,
+): Promise<Map<string, InstrumentRef>> {
+  const streams = new Map<string, InstrumentRef>()
+  const add = (venue: VenueId, key: string): void => {
+    streams.set(`${venue}:${key}`, { venue, key })
+  }
+  for (const side of [store, other]) {
+    for (const { instrument } of await side.instruments()) add(instrument.venue, instrument.key)
+  }
+  for (const { venue, outcomes } of markets.values()) {
+    for (const { tokenId } of outcomes) if (tokenId !== undefined) add(venue, tokenId)
+  }
+  for (const venue of VENUE_IDS) add(venue, 'clock')
+  return streams
+}
+
+type ChunkText = { readonly kind: string; readonly metric: string; readonly text: string }
+
+async function chunksOf(store: Store, ref: InstrumentRef): Promise<ChunkText[]> {
+  const chunks: ChunkText[] = []
+  for await (const { kind, metric, first, count, bytes } of store.chunks(ref)) {
+    const text = `${kind} ${metric} rows ${first}–${first + count - 1} ${hashOf(bytes)}`
+    chunks.push({ kind, metric, text })
+  }
+  return chunks
+}
+
+function hashOf(bytes: Uint8Array): string {
+  try {
+    const hash = chunkHash(openChunk(bytes, platform), platform)
+    return Buffer.from(hash).toString('hex').slice(0, 16)
+  } catch (error) {
+    if (!(error instanceof PriorbookError)) throw error
+    return 'damaged'
+  }
+}
+
+/** The venues that a data folder has a journal of. */
+export function journaledVenues(data: DataFolder): VenueId[] {
+  return VENUE_IDS.filter((venue) => journalStats(data.journal, venue).files > 0)
+}

@@ -1,0 +1,26 @@
+// Long work gives sockets and timers a chance to run after at most this long.
+const SLICE_MS = 4
+
+/** Splits long work that never awaits I/O, so that it does not block the event loop. */
+export class Yielder {
+  private since = performance.now()
+
+  /** True when the current slice has used up its time. */
+  get isDue(): boolean {
+    return performance.now() - this.since >= SLICE_MS
+  }
+
+  /** Returns at once, or after one turn of the event loop when the slice is used up. */
+  async yieldIfDue(): Promise<void> {
+    if (!this.isDue) return
+    await yieldToEventLoop()
+    this.since = performance.now()
+  }
+}
+
+/** Resolves after pending I/O callbacks have run. */
+export function yieldToEventLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}

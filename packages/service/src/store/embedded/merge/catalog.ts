@@ -1,0 +1,132 @@
+import type { MarketRevision, Micros, VenueId } from '@priorbook/sdk/domain'
+import type { Maker } from '../log.ts'
+import type { MarketQuery, MarketState, Store } from '../../store.ts'
+import { toRevisionNumber, type Numbers } from './numbers.ts'
+import type { MergeSink } from './target.ts'
+
+/** What one recorder knows of a venue beside rows. */
+export type CatalogSide = {
+  readonly store: Store
+  readonly numbers: Numbers
+  readonly maker: Maker
+}
+
+const PAGE_MARKETS = 256
+const PAGE_REVISIONS = 64
+// A message may have 64 KiB.
+const PAGE_MESSAGES = 64
+
+/**
+ * Writes the history of every market, all recorders' revisions by received time, and gives each market
+ * once. Where several know a market its revisions are numbered apart, because their journals have no
+ * common order: such a number names no raw message.
+ */
+export async function* weaveMarkets(
+  venue: VenueId,
+  sides: readonly CatalogSide[],
+  sink: MergeSink,
+): AsyncGenerator<MarketState, void, void> {
+  for (const [index, { store }] of sides.entries()) {
+    for await (const market of marketsOf(store, venue)) {
+      const { marketId } = market.record
+      const first = await firstKnown(sides, venue, marketId)
+      if (first !== index) continue
+      await weaveMarket(venue, marketId, sides, sink)
+      yield market
+    }
+  }
+}
+
+/** Writes what the recorders could not use. */
+export async function copyQuarantine(
+  venue: VenueId,
+  { store, numbers, maker }: CatalogSide,
+  sink: MergeSink,
+): Promise<number> {
+  let count = 0
+  for (let after = 0; ;) {
+    const page = await store.quarantine({ venue, after, limit: PAGE_MESSAGES })
+    for (const { id: _id, ...message } of page) {
+      if (message.journal > numbers.bound) continue
+      const journal = numbers.at(message.journal)
+      sink.rowsOf(venue, maker).quarantine.push({ ...message, journal })
+      count++
+    }
+    await sink.flush()
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE_MESSAGES) return count
+    after = last.id
+  }
+}
+
+async function weaveMarket(
+  venue: VenueId,
+  marketId: string,
+  sides: readonly CatalogSide[],
+  sink: MergeSink,
+): Promise<void> {
+  const walks = sides.map((side) => revisionsOf(venue, marketId, side))
+  const ahead = await Promise.all(walks.map((walk) => walk.next()))
+  const isAlone = ahead.filter(({ value }) => value).length === 1
+  const knownAt = (side: number): number => ahead[side]!.value?.knownAt ?? Infinity
+  let received = 0
+  for (let ordinal = 1; ; ordinal++) {
+    let side = 0
+    for (let other = 1; other < ahead.length; other++) {
+      if (knownAt(other) < knownAt(side)) side = other
+    }
+    const state = ahead[side]?.value
+    if (!state) return
+    received = Math.max(received, state.knownAt)
+    const { numbers, maker } = sides[side]!
+    const revision: MarketRevision = {
+      kind: 'market',
+      received: received as Micros,
+      journal: isAlone ? numbers.at(state.journal) : toRevisionNumber(ordinal),
+      record: state.record,
+    }
+    sink.rowsOf(venue, maker).revisions.push(revision)
+    if (sink.isFull) await sink.flush()
+    ahead[side] = await walks[side]!.next()
+  }
+}
+
+async function* revisionsOf(
+  venue: VenueId,
+  marketId: string,
+  { store, numbers }: CatalogSide,
+): AsyncGenerator<MarketState, void, void> {
+  for (let after = 0; ;) {
+    const page = await store.revisions(venue, marketId, { after, limit: PAGE_REVISIONS })
+    for (const state of page) {
+      if (state.journal > numbers.bound) return
+      yield state
+    }
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE_REVISIONS) return
+    after = last.revision
+  }
+}
+
+async function firstKnown(
+  sides: readonly CatalogSide[],
+  venue: VenueId,
+  marketId: string,
+): Promise<number> {
+  for (const [index, { store }] of sides.entries()) {
+    if ((await store.market(venue, marketId)) !== undefined) return index
+  }
+  return -1
+}
+
+async function* marketsOf(store: Store, venue: VenueId): AsyncGenerator<MarketState, void, void> {
+  let after: MarketQuery['after']
+  for (;;) {
+    const place = after === undefined ? {} : { after }
+    const page = await store.markets({ venue, limit: PAGE_MARKETS, ...place })
+    yield* page.markets
+    const last = page.markets.at(-1)
+    if (last === undefined || !page.hasMore) return
+    after = { openTime: last.sortTime, venue, marketId: last.record.marketId }
+  }
+}

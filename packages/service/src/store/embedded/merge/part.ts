@@ -1,0 +1,202 @@
+import {
+  type Gap,
+  type Instrument,
+  type VenueId,
+  PriorbookError,
+  type Origin,
+} from '@priorbook/sdk/domain'
+import type { Maker } from '../log.ts'
+import type { Stream } from '../streams.ts'
+import { NORMALIZERS } from '../../../venues/registry.ts'
+import type { Numbers } from './numbers.ts'
+import type { Source, StreamMakers } from './source.ts'
+import { Sight, type Blind } from './blind-spans.ts'
+import {
+  openJournalWriter,
+  readJournal,
+  type JournalBlock,
+  type JournalWriter,
+} from '../../../journal/index.ts'
+import { parseNote } from '../../../recorder/note.ts'
+
+/** One recorder's part of a venue. */
+export type Part = {
+  readonly source: Source
+  readonly numbers: Numbers
+  readonly heard: Heard
+  /** By `toStreamName`. */
+  readonly streams: ReadonlyMap<string, Stream>
+  readonly maker: Maker
+}
+
+/** What a recorder could see of an instrument, its gaps under their new numbers, and who made its rows. */
+export type PartSight = {
+  readonly key: string
+  readonly sight: Sight
+  readonly gaps: readonly Gap[]
+  readonly makers: StreamMakers | undefined
+}
+
+/** Copies a recorder's journal of a venue and learns from it when the recorder listened. */
+export async function openPart(
+  venue: VenueId,
+  source: Source,
+  numbers: Numbers,
+  journalDir: string,
+  onRecords: (count: number) => void,
+): Promise<Part> {
+  const { data, list, origin, recorders } = source
+  const copied = copyJournal({ from: data.journal, to: journalDir, venue, numbers, onRecords })
+  const heard = copied.to === undefined ? await hearFromTape(venue, source) : copied
+  const streams = new Map<string, Stream>()
+  for (const stream of list.streams) {
+    if (stream.venue === venue) streams.set(toStreamName(stream), stream)
+  }
+  const maker = { origin, recorder: recorders[0]!, normalizer: NORMALIZERS[venue].version }
+  return { source, numbers, heard, streams, maker }
+}
+
+/** What a recorder could see of an instrument; without a row of it, nothing at all. */
+export async function readPartSight(part: Part, instrument: Instrument): Promise<PartSight> {
+  const { source, numbers, heard, streams } = part
+  const { venue, market, key } = instrument
+  const stream = streams.get(toStreamName({ key, kind: 'book', metric: '' }))
+  const makers = stream === undefined ? undefined : source.list.makersOf(stream)
+  const facts = await source.store.instrument(instrument)
+  const found: Gap[] = [...(makers?.damaged ?? [])]
+  // What the whole market or the whole venue missed, an instrument that was seen missed too.
+  for (const name of new Set(stream === undefined ? [key] : [key, market, ''])) {
+    found.push(...(await source.store.gaps({ venue, key: name })))
+  }
+  const gaps = found
+    .map((gap) => numbers.gapOf(gap))
+    .filter((gap) => gap !== undefined)
+    .sort((a, b) => a.start - b.start)
+  const known =
+    facts === undefined
+      ? undefined
+      : { from: facts.firstReceived, to: Math.max(heard.to!, facts.lastReceived) }
+  return { key, sight: new Sight(gaps, known), gaps, makers }
+}
+
+/** Names a stream within its venue. */
+export function toStreamName({
+  key,
+  kind,
+  metric,
+}: Pick<Stream, 'key' | 'kind' | 'metric'>): string {
+  return `${key} ${kind} ${metric}`
+}
+
+/** True when a recorder did not run at a time, or could not write. */
+export function isDown({ from, to, downs }: Heard, time: number): boolean {
+  if (from === undefined || to === undefined || time < from || time > to) return true
+  return downs.some(({ start, end }) => start < time && time < end)
+}
+
+// Without a journal the rows themselves say how long a recorder listened.
+async function hearFromTape(venue: VenueId, { store }: Source): Promise<Heard> {
+  let from = Infinity
+  let to = 0
+  for (const { firstReceived, lastReceived } of await store.instruments(venue)) {
+    from = Math.min(from, firstReceived)
+    to = Math.max(to, lastReceived)
+  }
+  return { from, to, downs: [] }
+}
+
+/** When one recorder listened to a venue, as its journal tells. */
+export type Heard = {
+  /** The received time of its first and its newest record; absent where it has no journal. */
+  readonly from: number | undefined
+  readonly to: number | undefined
+  /** Spans between records in which it did not run or could not write. */
+  readonly downs: readonly Blind[]
+}
+
+// Records held in memory before they are written.
+const COMMIT_BYTES = 4 * 1024 * 1024
+
+/**
+ * Copies one recorder's journal of a venue behind what is in the merged one, under its new numbers and
+ * its own name. Records that are missing there are missing here.
+ */
+export function copyJournal(options: {
+  readonly from: string
+  readonly to: string
+  readonly venue: VenueId
+  readonly numbers: Numbers
+  readonly onRecords: (count: number) => void
+}): Heard {
+  const { venue, numbers } = options
+  const copy = new JournalCopy(options.to, venue)
+  const downs: Blind[] = []
+  let from: number | undefined
+  let to: number | undefined
+  try {
+    for (const block of readJournal({ dir: options.from, venue, to: numbers.bound })) {
+      if (block.kind === 'damage') continue
+      copy.take(block, numbers.at(block.first))
+      for (let index = 0; index < block.count; index++) {
+        const received = block.received[index]!
+        if (to !== undefined && block.kinds[index] === 'note' && isBack(block.bytes[index]!)) {
+          downs.push({ start: to, end: received, afterSequence: 0 })
+        }
+        from ??= received
+        to = Math.max(to ?? 0, received)
+      }
+      options.onRecords(block.count)
+    }
+  } finally {
+    copy.close()
+  }
+  return { from, to, downs: downs.filter(({ start, end }) => start < end) }
+}
+
+class JournalCopy {
+  private readonly dir: string
+  private readonly venue: VenueId
+  private writer: JournalWriter | undefined
+  private maker: { readonly origin: Origin; readonly recorder: string } | undefined
+
+  constructor(dir: string, venue: VenueId) {
+    this.dir = dir
+    this.venue = venue
+  }
+
+  take(block: JournalBlock, first: number): void {
+    const writer = this.writerFor(block, first)
+    for (let index = 0; index < block.count; index++) {
+      const { received, kinds, bytes, slots } = block
+      writer.append(received[index]!, kinds[index]!, bytes[index]!, slots[index])
+    }
+    if (writer.pendingBytes > COMMIT_BYTES) writer.commit()
+  }
+
+  close(): void {
+    this.writer?.close()
+    this.writer = undefined
+  }
+
+  // A writer writes in one name and without holes: another name or a missing record needs a new one.
+  private writerFor({ origin, recorder }: JournalBlock, first: number): JournalWriter {
+    const isSame = this.maker?.origin === origin && this.maker.recorder === recorder
+    if (this.writer !== undefined && isSame && this.writer.nextNumber === first) return this.writer
+    this.close()
+    const { dir, venue } = this
+    this.maker = { origin, recorder }
+    this.writer = openJournalWriter({ dir, venue, origin, recorder, acknowledged: first - 1 })
+    return this.writer
+  }
+}
+
+// The recorder came back: it was started, or it can write again.
+function isBack(bytes: Uint8Array): boolean {
+  try {
+    const { note } = parseNote(bytes)
+    return note === 'started' || note === 'disk_full'
+  } catch (error) {
+    if (!(error instanceof PriorbookError)) throw error
+    return false
+  }
+}

@@ -1,0 +1,228 @@
+import { realpathSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import {
+  PriorbookError,
+  VENUE_IDS,
+  type Origin,
+  type VenueId,
+  type Gap,
+  type Micros,
+} from '@priorbook/sdk/domain'
+import { journalStats, readRecord, type JournalStats } from '../../../journal/index.ts'
+import { toDataFolder, type DataFolder } from '../../../lib/data-folder.ts'
+import { openEmbeddedStore } from '../open.ts'
+import type { Store } from '../../store.ts'
+import type { Applied } from './numbers.ts'
+import { createNodePlatform } from '@priorbook/sdk/tape/node'
+import { isDamage } from '../bodies.ts'
+import { corruptGap } from '../corrupt-gap.ts'
+import { Database } from '../database.ts'
+import type { Maker } from '../log.ts'
+import { listStreams, type Stream } from '../streams.ts'
+import { sameMaker } from '../tail.ts'
+import { View } from '../view.ts'
+import { lastAtMost } from './blind-spans.ts'
+
+/** One recorder's data folder, open for reading. */
+export type Source = {
+  readonly data: DataFolder
+  readonly store: Store
+  readonly list: StreamList
+  /** Its recorder ids in text order: usually one, more where the name was changed. */
+  readonly recorders: readonly string[]
+  readonly origin: Origin
+  readonly applied: ReadonlyMap<VenueId, Applied & { readonly records: number }>
+  close(): Promise<void>
+}
+
+/**
+ * Opens the data folders of a merge in the order of their recorder ids, whatever the order they are
+ * named in; refuses what cannot be merged.
+ */
+export async function openSources(target: string, folders: readonly string[]): Promise<Source[]> {
+  if (folders.length < 2) {
+    throw new PriorbookError('invalid_argument', 'name the data folders of two or more recorders')
+  }
+  refuseOverlaps([target, ...folders])
+  const sources: Source[] = []
+  try {
+    for (const folder of folders) sources.push(await openSource(toDataFolder(folder)))
+    refuseMixed(sources)
+  } catch (error) {
+    await closeSources(sources)
+    throw error
+  }
+  return sources.sort((a, b) => (a.recorders[0]! < b.recorders[0]! ? -1 : 1))
+}
+
+/** Lets go of the data folders. */
+export async function closeSources(sources: readonly Source[]): Promise<void> {
+  for (const source of sources) await source.close()
+}
+
+async function openSource(data: DataFolder): Promise<Source> {
+  const store = openEmbeddedStore({ file: data.tape, readOnly: true })
+  let list: StreamList | undefined
+  try {
+    list = openStreamList(data.tape)
+    const applied: [VenueId, Applied & { records: number }][] = []
+    const makers: NamedMaker[] = list.streams.map(({ maker }) => maker)
+    for (const venue of VENUE_IDS) {
+      // First what is applied: whatever a running recorder adds from now on is left to the next merge.
+      const bound = await store.appliedPosition(venue)
+      const stats = journalStats(data.journal, venue)
+      makers.push(...readMakers(data, venue, stats))
+      if (bound > 0) applied.push([venue, { bound, first: stats.first, records: stats.records }])
+    }
+    const [maker] = makers
+    if (maker === undefined || applied.length === 0) {
+      throw new PriorbookError('store_unavailable', `nothing was recorded in ${data.path}`)
+    }
+    const recorders = [...new Set(makers.map(({ recorder }) => recorder))].sort()
+    const close = async (): Promise<void> => {
+      list!.close()
+      await store.close()
+    }
+    const { origin } = maker
+    return { data, store, list, recorders, origin, applied: new Map(applied), close }
+  } catch (error) {
+    list?.close()
+    await store.close()
+    throw error
+  }
+}
+
+type NamedMaker = { readonly origin: Origin; readonly recorder: string }
+
+// A file of the journal is of one recorder: its first readable record says which.
+function readMakers(data: DataFolder, venue: VenueId, { segments }: JournalStats): NamedMaker[] {
+  return segments.flatMap(({ first }) => {
+    try {
+      return readRecord({ dir: data.journal, venue }, first) ?? []
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      return []
+    }
+  })
+}
+
+function refuseMixed(sources: readonly Source[]): void {
+  const owners = new Map<string, string>()
+  for (const { data, recorders, origin } of sources) {
+    const [first] = sources
+    if ((origin === 'emulator') !== (first!.origin === 'emulator')) {
+      throw new PriorbookError(
+        'origin_mismatch',
+        `${first!.data.path} holds ${first!.origin} data and ${data.path} ${origin} data`,
+      )
+    }
+    for (const recorder of recorders) {
+      const owner = owners.get(recorder)
+      if (owner !== undefined) {
+        throw new PriorbookError(
+          'invalid_argument',
+          `${owner} and ${data.path} are both of recorder ${recorder}: merge recorders of different names`,
+        )
+      }
+      owners.set(recorder, data.path)
+    }
+  }
+}
+
+// The target is replaced as a whole: it may not be, hold or lie in a folder that is read.
+function refuseOverlaps(paths: readonly string[]): void {
+  const real = paths.map(toRealPath)
+  for (const [index, path] of real.entries()) {
+    for (const [other, inner] of real.entries()) {
+      const way = relative(path, inner)
+      if (index === other || isAbsolute(way) || /^\.\.([/\\]|$)/.test(way)) continue
+      throw new PriorbookError(
+        'invalid_argument',
+        `${paths[other]} lies in ${paths[index]}: every recorder and the merge need a folder of their own`,
+      )
+    }
+  }
+}
+
+// What does not exist yet is a name in a folder that does.
+function toRealPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const parent = dirname(resolve(path))
+    return parent === resolve(path) ? parent : join(toRealPath(parent), basename(path))
+  }
+}
+
+/** Who made the rows of a stream, and which of them are damaged on disk. */
+export type StreamMakers = {
+  /** The maker of a row. */
+  readonly at: (ordinal: number) => Maker
+  readonly damaged: readonly Gap[]
+}
+
+/** What only the engine knows of a tape: every stream, also of instruments without a book, and its makers. */
+interface StreamList {
+  readonly streams: readonly Stream[]
+  makersOf(stream: Stream): StreamMakers
+  close(): void
+}
+
+/** Opens the streams of a tape for reading, beside the store; a log that must be mended first is refused. */
+function openStreamList(file: string): StreamList {
+  const database = new Database(file, true)
+  try {
+    const view = new View(database, createNodePlatform())
+    const streams = database.read(() => {
+      view.refresh()
+      if (view.damagedLog !== undefined) throw view.damagedLog.error
+      return listStreams(database)
+    })
+    return {
+      streams,
+      makersOf: ({ id }) =>
+        database.read(() => {
+          view.refresh()
+          return readStreamMakers(view, view.streamById(id))
+        }),
+      close: () => database.close(),
+    }
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function readStreamMakers(view: View, stream: Stream): StreamMakers {
+  const runs: { readonly first: number; readonly maker: Maker }[] = []
+  const damaged: Gap[] = []
+  const add = (first: number, maker: Maker): void => {
+    const last = runs.at(-1)?.maker
+    if (last !== undefined && sameMaker(last, maker)) return
+    const { origin, recorder, normalizer } = maker
+    runs.push({ first, maker: { origin, recorder, normalizer } })
+  }
+  const { places } = view.directory(stream)
+  for (const [index, place] of places.entries()) {
+    const next = places[index + 1]?.firstReceived
+    try {
+      if ('lost' in place) damaged.push(until(next, corruptGap(stream, place)))
+      else add(place.first, view.bodies.open(stream, place).header)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      damaged.push(until(next, corruptGap(stream, place)))
+    }
+  }
+  const tail = view.tailOf(stream)
+  for (const { row, maker } of tail?.makers ?? []) add(tail!.first + row, maker)
+  return {
+    at: (ordinal) => runs[lastAtMost(runs, ({ first }) => first, ordinal)]?.maker ?? stream.maker,
+    damaged,
+  }
+}
+
+// Nothing is known until the next row that can be read.
+function until(next: number | undefined, gap: Gap): Gap {
+  const { end: _end, ...open } = gap
+  return next === undefined ? open : { ...open, end: next as Micros }
+}

@@ -1,0 +1,123 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
+import { syncFolder } from '../../../journal/disk.ts'
+import { toDataFolder, type DataFolder } from '../../../lib/data-folder.ts'
+import { openEmbeddedStore } from '../open.ts'
+import { openWriterLock } from '../writer-lock.ts'
+import type { Maker } from '../log.ts'
+import { sameMaker } from '../tail.ts'
+import { MERGED_FACT, type AppendBatch, type Store } from '../../store.ts'
+import { noRows, type BatchRows } from '../../../recorder/batch-rows.ts'
+
+const OWN_NAMES = /^(tape\.db(-wal|-shm|\.lock(-journal)?)?|journal)$/
+
+/**
+ * Lets `work` fill a folder beside the target and puts it in the target's place when it is whole. A
+ * kill leaves the old target or, between the two renamings, the old one beside it, which the next
+ * merge takes back.
+ */
+export async function replaceFolder<T>(
+  target: string,
+  work: (data: DataFolder) => Promise<T>,
+): Promise<T> {
+  const path = resolve(target)
+  const fresh = `${path}.merging`
+  const old = `${path}.before`
+  if (existsSync(old) && !existsSync(path)) renameSync(old, path)
+  rmSync(old, { recursive: true, force: true })
+  await refuseForeign(toDataFolder(path))
+  removeUnfinished(toDataFolder(fresh))
+  mkdirSync(fresh, { recursive: true })
+  try {
+    const result = await work(toDataFolder(fresh))
+    if (existsSync(path)) renameSync(path, old)
+    renameSync(fresh, path)
+    syncFolder(dirname(path))
+    rmSync(old, { recursive: true, force: true })
+    return result
+  } finally {
+    rmSync(fresh, { recursive: true, force: true })
+  }
+}
+
+// What a recorder wrote, or anybody else, is never replaced.
+async function refuseForeign(data: DataFolder): Promise<void> {
+  if (!existsSync(data.path)) return
+  const names = readdirSync(data.path)
+  if (names.length === 0) return
+  if (names.every((name) => OWN_NAMES.test(name)) && existsSync(data.tape)) {
+    const store = openEmbeddedStore({ file: data.tape })
+    try {
+      if ((await store.fact(MERGED_FACT)) !== undefined) return
+    } finally {
+      await store.close()
+    }
+  }
+  throw new PriorbookError(
+    'invalid_argument',
+    `${data.path} is not empty and no merged tape: name a new folder`,
+  )
+}
+
+// A merge that was killed left it; one that still runs holds its lock.
+function removeUnfinished(data: DataFolder): void {
+  if (existsSync(join(data.path, 'tape.db.lock'))) openWriterLock(`${data.tape}.lock`).close()
+  rmSync(data.path, { recursive: true, force: true })
+}
+
+// Rows that are made durable together: one sync for all of them.
+const FULL_ROWS = 8192
+
+type Draft = { readonly venue: VenueId; readonly maker: Maker; readonly rows: BatchRows }
+
+/** Gathers merged rows into batches, a new one wherever another recorder's rows begin. */
+export class MergeSink {
+  private readonly store: Store
+  private drafts: Draft[] = []
+  private waiting = 0
+  private step = 0
+
+  constructor(store: Store) {
+    this.store = store
+  }
+
+  /** True when `flush` should be awaited before more is added. */
+  get isFull(): boolean {
+    return this.waiting >= FULL_ROWS
+  }
+
+  /** Where rows of a maker go; each call stands for one row. */
+  rowsOf(venue: VenueId, maker: Maker): BatchRows {
+    this.waiting++
+    const last = this.drafts.at(-1)
+    if (last !== undefined && last.venue === venue && sameMaker(last.maker, maker)) return last.rows
+    const rows = noRows()
+    this.drafts.push({ venue, maker, rows })
+    return rows
+  }
+
+  /** Makes everything gathered durable. */
+  async flush(): Promise<void> {
+    const batches = this.drafts.map(({ venue, maker, rows }): AppendBatch => ({
+      ...rows,
+      ...maker,
+      venue,
+      position: ++this.step,
+    }))
+    this.drafts = []
+    this.waiting = 0
+    await Promise.all(batches.map((batch) => this.store.append(batch)))
+  }
+
+  /** Ends a venue: its journal is applied up to a record. */
+  async finish(
+    venue: VenueId,
+    maker: Maker,
+    position: number,
+    facts: Readonly<Record<string, number>>,
+  ): Promise<void> {
+    await this.flush()
+    await this.store.append({ ...maker, venue, position, facts })
+  }
+}
