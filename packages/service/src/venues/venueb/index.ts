@@ -1,7 +1,5 @@
-/** Venue B (Kalshi): from its own JSON to the words of Priorbook, and the connector that brings it. */
+/** Venue B (Kalshi): its normalizer and the connector that records it. */
 export * from './catalog.ts'
 export * from './connector.ts'
 export * from './native.ts'
 export * from './normalize.ts'
-export * from './normalizer.ts'
-export * from './orderbook.ts'
