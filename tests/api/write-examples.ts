@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { printMicros, type Micros } from '../../packages/sdk/src/domain/index.ts'
-import { ROUTES } from '../../packages/service/src/api/routes.ts'
-import type { Route } from '../../packages/service/src/api/kit/route.ts'
+import { ROUTES } from '../../packages/service/src/api/routes/index.ts'
+import type { Route } from '../../packages/service/src/api/route.ts'
 import { openEmulatedApi, type EmulatedApi } from './emulated-api.ts'
 
 // Writes the examples of the OpenAPI document: the `data` that a server over emulated venues answers, one
 // row of each. Run it when rows change; `openapi.test.ts` says when that is.
-const TARGET = new URL('../../packages/service/src/api/openapi-examples.json', import.meta.url)
+const TARGET = new URL('../../packages/service/src/api/docs/openapi-examples.json', import.meta.url)
 // Short answers are better examples.
 const SHORT = { limit: '1', depth: '2', include_orderbook: 'true' }
 

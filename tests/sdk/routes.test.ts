@@ -10,9 +10,12 @@ import {
   ROUTES,
   TOKEN_ROUTES,
 } from '../../packages/sdk/src/client/routes.ts'
-import { toOpenApi } from '../../packages/service/src/api/openapi.ts'
-import { ROUTES as SERVED } from '../../packages/service/src/api/routes.ts'
-import { isDemonstrable, toDemoAddress } from '../../packages/service/src/api/server.ts'
+import { toOpenApi } from '../../packages/service/src/api/docs/openapi.ts'
+import {
+  isInDemo,
+  ROUTES as SERVED,
+  toDemoAddress,
+} from '../../packages/service/src/api/routes/index.ts'
 
 type Parameter = {
   readonly name: string
@@ -80,7 +83,7 @@ describe('the client and the server', () => {
 
   it('put the demo at the same addresses', () => {
     for (const route of SERVED.filter(({ address }) => isForClients(address))) {
-      const expected = isDemonstrable(route) ? toDemoAddress(route.address) : route.address
+      const expected = isInDemo(route) ? toDemoAddress(route.address) : route.address
       expect(demoAddress(route.address)).toBe(expected)
     }
     expect(ACCOUNT_ADDRESSES.length).toBeGreaterThan(4)

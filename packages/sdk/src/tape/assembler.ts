@@ -37,6 +37,8 @@ export class BookAssembler {
   open = false
   /** The last received time given out; received time never decreases within an instrument. */
   lastReceived = 0
+  /** The sizes that the levels of the last observation had before it, in the order of its keys. */
+  sizesBefore: readonly number[] = []
   private readonly venue: VenueFacts
   private afterGap = false
 
@@ -74,10 +76,12 @@ export class BookAssembler {
     if (!this.open) throw new PriorbookError('invalid_message', 'a change without a book')
     const keys: number[] = []
     const sizes: number[] = []
+    const before: number[] = []
     for (const change of event.changes) {
       if (!this.inBounds(change.price)) return this.refuse('price_out_of_bounds', change)
       const key = this.keyOf(change.price, change.side === 'ask' ? 1 : 0, keys)
-      const size = event.signed ? this.ladder.size[key]! + change.size : change.size
+      const sizeBefore = this.ladder.size[key]!
+      const size = event.signed ? sizeBefore + change.size : change.size
       if (!(size >= 0 && size <= Number.MAX_SAFE_INTEGER)) return this.refuse('bad_size', change)
       this.ladder.apply(key, size)
       // A level that moves twice in one message is one change of the observation.
@@ -85,9 +89,11 @@ export class BookAssembler {
       if (seen < 0) {
         keys.push(key)
         sizes.push(size)
+        before.push(sizeBefore)
       } else sizes[seen] = size
     }
     if (this.isCrossed()) return this.refuse('crossed_book')
+    this.sizesBefore = before
     return this.observe(event, channel, keys, sizes, event.flags ?? 0)
   }
 
@@ -121,8 +127,10 @@ export class BookAssembler {
       keys.push(key)
       sizes.push(size)
     }
+    const before = keys.map((key) => this.ladder.size[key]!)
     for (const [index, key] of keys.entries()) this.ladder.apply(key, sizes[index]!)
     if (this.isCrossed()) return this.refuse('crossed_book')
+    this.sizesBefore = before
     this.open = true
     const flags = FLAGS.full_book | (restarts ? FLAGS.restart : 0) | (event.flags ?? 0)
     return this.observe(event, channel, keys, sizes, flags)

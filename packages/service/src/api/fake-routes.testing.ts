@@ -1,8 +1,8 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { COUNT, listOf, NUMBER, objectOf, TEXT, type PageBuffer } from '@priorbook/sdk/wire'
-import { ROWS_AT, takePage } from './kit/pages.ts'
-import { integerParam, required, textParam, timeParam, wordParam } from './kit/param.ts'
-import { defineRoute, type Route } from './kit/route.ts'
+import { ROWS_AT, takePage } from './http/pages.ts'
+import { integerParam, required, textParam, timeParam, wordParam } from './params.ts'
+import { defineRoute, type Route } from './route.ts'
 
 /** Rows in a page, as renderers write them. */
 function rowsOf(count: number, before = 0): PageBuffer {

@@ -3,9 +3,8 @@ import { PROBLEMS, type ProblemCode } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
 import { createKeyText } from './auth/key-text.ts'
 import { FAKE_ROUTES } from './fake-routes.testing.ts'
-import type { Route } from './kit/route.ts'
-import { ROUTES } from './routes.ts'
-import { isDemonstrable, toDemoAddress } from './server.ts'
+import type { Route } from './route.ts'
+import { isInDemo, ROUTES, toDemoAddress } from './routes/index.ts'
 import { createTestServer, type TestServer } from './server.testing.ts'
 
 const NOW = 1_790_000_000_000_000
@@ -159,7 +158,7 @@ describe('the demo', () => {
     expect((await demo.ask('/v3/demo/whoami')).json()).toMatchObject({ code: 'unknown_route' })
     expect((await demo.ask('/v3/demo/nothing')).json()).toMatchObject({ code: 'unknown_route' })
     expect((await demo.ask('/v3/demo')).status).toBe(401)
-    const copied = [...ROUTES, ...FAKE_ROUTES].filter(isDemonstrable)
+    const copied = [...ROUTES, ...FAKE_ROUTES].filter(isInDemo)
     expect(copied.length).toBeGreaterThan(3)
     for (const route of copied) {
       for (const address of [route.address, ...(route.aliases ?? [])]) {

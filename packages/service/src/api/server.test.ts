@@ -1,7 +1,7 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { PROBLEMS } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
-import { ACCOUNT_ROUTES } from './account/index.ts'
+import { ACCOUNT_ROUTES } from './routes/index.ts'
 import { FAKE_ROUTES } from './fake-routes.testing.ts'
 import { createTestServer, type Asked, type TestServer } from './server.testing.ts'
 

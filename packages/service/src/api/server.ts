@@ -4,13 +4,11 @@ import { fastify, type FastifyHttpOptions, type FastifyInstance } from 'fastify'
 import { toMicros, VENUE_IDS, type Micros } from '@priorbook/sdk/domain'
 import { Problem, STREAM_PATH } from '@priorbook/sdk/wire'
 import { RequestTally, type ApiTally } from '../lib/api-tally.ts'
+import type { RecorderPulse } from '../lib/pulse.ts'
 import type { Store } from '../store/store.ts'
-import type { AccountDesk, RecorderPulse } from './account/desk.ts'
-import { createDocuments } from './account/documents.ts'
-import { ACCOUNT_ROUTES } from './account/index.ts'
-import { statusRoute } from './account/status.ts'
+import { createDocuments } from './docs/documents.ts'
 import type { Access } from './auth/access.ts'
-import { createGrant } from './auth/grant.ts'
+import { callerOf, createGrant } from './auth/grant.ts'
 import { redactKeys } from './auth/key-text.ts'
 import type { Plan } from './auth/plans.ts'
 import { deriveSecret } from './auth/secrets.ts'
@@ -21,9 +19,9 @@ import { commonHeaders } from './http/headers.ts'
 import { createOnFinished, createRequestIds, type RequestLog } from './http/request-log.ts'
 import { TIMEOUTS, type Timeouts } from './http/timeouts.ts'
 import { Turnstile } from './http/turnstile.ts'
-import { createCursorCodec } from './kit/cursor.ts'
-import type { ApiContext, Notice, Route } from './kit/route.ts'
-import { ROUTES } from './routes.ts'
+import { createCursorCodec } from './cursor.ts'
+import type { ApiContext, Notice, Route, ServerInfo } from './route.ts'
+import { isInDemo, ROUTES, toDemoAddress } from './routes/index.ts'
 import {
   createStreamServer,
   DEMO_STREAM_PATH,
@@ -181,8 +179,8 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   }
 
   const documents = createDocuments(routes, access.plans)
-  const desk: AccountDesk = {
-    limits: (keyId, plan) => access.limiter.look(keyId, plan, now() / 1000),
+  const server: ServerInfo = {
+    limits: (grant) => access.limiter.look(grant.keyId, callerOf(grant).terms, now() / 1000),
     usage: (keyId, firstDay) => access.usage.read(keyId, firstDay),
     recorder: () => options.recorder?.(),
     stream: () => stream.pulse(),
@@ -191,7 +189,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   const context: ApiContext = {
     store: options.store,
     cursors: createCursorCodec(access.cursorSecrets),
-    desk,
+    server,
     now,
     ...(options.journalDir === undefined ? {} : { journalDir: options.journalDir }),
     ...(options.auditor === undefined ? {} : { auditor: options.auditor }),
@@ -222,11 +220,11 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
       cursors: createCursorCodec(secrets),
       now,
       // Emulated data are shown as they are recorded; samples are not recorded by anybody.
-      ...(demo.store === options.store ? { desk } : {}),
+      ...(demo.store === options.store ? { server } : {}),
       ...(demo.notice === undefined ? {} : { notice: demo.notice }),
     }
     const grant = createGrant(DEMO_PLAN, [DEMO_PLAN], undefined, 'demo')
-    for (const route of routes.filter(isDemonstrable)) {
+    for (const route of routes.filter(isInDemo)) {
       const post = createPost(route, demoContext, grant)
       for (const address of [route.address, ...(route.aliases ?? [])]) {
         serve(toDemoAddress(address), post)
@@ -300,16 +298,4 @@ function upgradeRequired(): Problem {
   return new Problem('upgrade_required', 'the stream is a WebSocket', {
     hint: 'Connect by wss:// or ws:// with a WebSocket client; /docs says how.',
   })
-}
-
-/** True for routes that the demo copies: those that read the store, and how it is being filled. */
-export function isDemonstrable(route: Route): boolean {
-  return (
-    route.address.startsWith('/v3/') && (!ACCOUNT_ROUTES.includes(route) || route === statusRoute)
-  )
-}
-
-/** The address of a route in the demo. */
-export function toDemoAddress(address: string): string {
-  return address.replace('/v3/', '/v3/demo/')
 }

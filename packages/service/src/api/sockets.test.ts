@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ACCOUNT_ROUTES } from './account/index.ts'
+import { ACCOUNT_ROUTES } from './routes/index.ts'
 import { FAKE_ROUTES } from './fake-routes.testing.ts'
 import { askHttp, createTestServer, type TestServer } from './server.testing.ts'
 import type { ApiServerOptions } from './server.ts'

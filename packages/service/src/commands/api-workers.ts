@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import type { RecorderPulse } from '../api/account/desk.ts'
+import type { RecorderPulse } from '../lib/pulse.ts'
 import { addTallies, endedTally, NO_TALLY, type ApiTally } from '../lib/api-tally.ts'
 import type { WorkerNews, WorkerOrder, WorkerWord } from './api-worker.ts'
 

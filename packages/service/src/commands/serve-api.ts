@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { CONTROL_FILE, openAccess, openControl, createKeyRing } from '../api/auth/index.ts'
-import type { RecorderPulse } from '../api/account/desk.ts'
+import type { RecorderPulse } from '../lib/pulse.ts'
 import type { Config } from '../config/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import type { RecorderStatus } from '../recorder/recorder.ts'

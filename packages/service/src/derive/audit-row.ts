@@ -8,7 +8,7 @@ import {
   type BookRun,
   type HeadColumns,
 } from '@priorbook/sdk/tape'
-import type { RowPage, Store } from '../store/store.ts'
+import type { RowPage, StoreReader } from '../store/store.ts'
 
 /** A stored row as the comparison needs it. */
 export type StoredRow = {
@@ -35,7 +35,7 @@ export type StoredRow = {
 
 /** Reads one stored row by its number. */
 export async function findStored(
-  store: Store,
+  store: StoreReader,
   target: AuditTarget,
 ): Promise<StoredRow | undefined> {
   switch (target.kind) {
@@ -57,7 +57,7 @@ export function showBook(ladder: Ladder, sizeDecimals: number): Json {
   return { bids: side(ladder.bids()), asks: side(ladder.asks()) }
 }
 
-async function findBook(store: Store, target: AuditTarget): Promise<StoredRow | undefined> {
+async function findBook(store: StoreReader, target: AuditTarget): Promise<StoredRow | undefined> {
   const { venue, key, sequence } = target
   const query = { venue, key, order: 'asc', numbers: true } as const
   const { runs } = await store.books({ ...query, after: sequence - 1, limit: 1 })
@@ -88,7 +88,7 @@ function ladderAt({ columns }: BookRun, to: number): Ladder {
   return ladder
 }
 
-async function findTrade(store: Store, target: AuditTarget): Promise<StoredRow | undefined> {
+async function findTrade(store: StoreReader, target: AuditTarget): Promise<StoredRow | undefined> {
   const { venue, key, sequence } = target
   const page = await store.trades({ venue, key, order: 'asc', after: sequence - 1, limit: 1 })
   if (page.ordinals[0] !== sequence) return undefined
@@ -105,7 +105,7 @@ async function findTrade(store: Store, target: AuditTarget): Promise<StoredRow |
   return { kind: 'trade', ...headOf(page), shown, tradeId, price, size, taker }
 }
 
-async function findSample(store: Store, target: AuditTarget): Promise<StoredRow | undefined> {
+async function findSample(store: StoreReader, target: AuditTarget): Promise<StoredRow | undefined> {
   const { venue, key, sequence, metric = '' } = target
   const query = { venue, key, metric, order: 'asc', after: sequence - 1, limit: 1 } as const
   const page = await store.samples(query)

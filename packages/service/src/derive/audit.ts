@@ -10,7 +10,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { journalStats, readRecord, type JournalRecord } from '../journal/index.ts'
-import type { Store } from '../store/store.ts'
+import type { StoreReader } from '../store/store.ts'
 import type { CaptureRequest } from '../venues/capture/contract.ts'
 import { NORMALIZERS } from '../venues/registry.ts'
 import { findStored, type StoredRow } from './audit-row.ts'
@@ -22,7 +22,7 @@ import { parseNote } from '../recorder/note.ts'
  * Makes the function that looks a row up in the journal of a data folder, derives it again and compares
  * it with what is stored; it answers undefined where no such row is stored.
  */
-export function createAuditor(store: Store, journalDir: string): Auditor {
+export function createAuditor(store: StoreReader, journalDir: string): Auditor {
   return async (target) => {
     const stored = await findStored(store, target)
     if (stored === undefined) return undefined

@@ -2,7 +2,7 @@ import { startEmulator, type Emulator, type Proposition } from '@priorbook/emula
 import { canonicalDecimal, fromMillis, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import { onTestFinished } from 'vitest'
 import type { DataFolder } from '../lib/data-folder.ts'
-import type { Store } from '../store/store.ts'
+import type { StoreReader } from '../store/store.ts'
 import { read } from '../recorder/scripted.testing.ts'
 
 /** Rounds of every family that were resolved before the emulator began. */
@@ -119,7 +119,7 @@ export function byPlace(a: Placed, b: Placed): number {
 }
 
 /** Everything of a store that does not depend on when it was asked for. */
-export async function contentsOf(store: Store): Promise<object> {
+export async function contentsOf(store: StoreReader): Promise<object> {
   const { markets } = await store.markets({ limit: 10_000 })
   const facts: Record<string, number | undefined> = {}
   for (const window of ['5m', '15m']) {

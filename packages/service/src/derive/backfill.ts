@@ -1,7 +1,7 @@
 import { toMicros, type Micros, type Origin } from '@priorbook/sdk/domain'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
 import type { Store } from '../store/store.ts'
-import type { CaptureLog, CaptureSink } from '../venues/capture/contract.ts'
+import { toReading, type CaptureLog, type CaptureSink } from '../venues/capture/contract.ts'
 import type { QuotaOptions } from '../venues/capture/quota.ts'
 import {
   BACKFILL_WINDOWS,
@@ -11,8 +11,10 @@ import {
   type FamilyCounts,
   type KnownRound,
 } from '../venues/venuea/index.ts'
+import { NORMALIZERS } from '../venues/registry.ts'
 import { Applier, backfillFacts, type ApplyRecord } from '../recorder/apply.ts'
 import { catchUp } from '../recorder/catch-up.ts'
+import { parseValue } from '../recorder/json.ts'
 import { toNoteBytes, type Note } from '../recorder/note.ts'
 
 /** What a backfill of venue A's catalogue needs. */
@@ -114,16 +116,25 @@ class BackfillIntake {
     this.applier = new Applier(store, VENUE)
     this.sink = {
       now,
-      frame: (slot, received, bytes, parsed) =>
-        this.take({ received, kind: 'message', slot, bytes, parsed }),
+      frame: () => {
+        throw new Error('a backfill has no sockets')
+      },
       answer: (request, received, bytes, parsed) => {
         this.note({ note: 'request', request })
-        this.take({ received, kind: 'message', slot: 0, bytes, parsed })
+        const reading = toReading(() =>
+          NORMALIZERS[VENUE].answer(request, parsed ?? parseValue(bytes), {
+            received,
+            journal: this.writer.nextNumber,
+          }),
+        )
+        this.take({ received, kind: 'message', slot: 0, bytes, parsed, reading })
+        return reading
       },
       note: (note) => {
         // How far the clocks are apart is the recorder's to keep; a backfill would add samples to it.
         if (note.note !== 'clock') this.note(note)
       },
+      book: () => undefined,
     }
   }
 

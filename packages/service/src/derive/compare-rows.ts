@@ -1,6 +1,6 @@
 import { POW10 } from '@priorbook/sdk/domain'
 import { applyRow, Ladder, loadBase, type BookRun, type HeadColumns } from '@priorbook/sdk/tape'
-import type { InstrumentRef, Store } from '../store/store.ts'
+import type { InstrumentRef, StoreReader } from '../store/store.ts'
 
 const PAGE = 4096
 
@@ -9,8 +9,8 @@ const PAGE = 4096
  * they are cut into chunks and tails does not matter.
  */
 export async function findDifferentRow(
-  store: Store,
-  other: Store,
+  store: StoreReader,
+  other: StoreReader,
   ref: InstrumentRef,
   metrics: readonly string[],
 ): Promise<string | undefined> {
@@ -19,7 +19,7 @@ export async function findDifferentRow(
   const trade = await firstDifference(tradeTexts(store, ref), tradeTexts(other, ref))
   if (trade !== undefined) return `trade ${trade}`
   for (const metric of metrics) {
-    const texts = (side: Store): AsyncGenerator<string> => sampleTexts(side, ref, metric)
+    const texts = (side: StoreReader): AsyncGenerator<string> => sampleTexts(side, ref, metric)
     const sample = await firstDifference(texts(store), texts(other))
     if (sample !== undefined) return `${metric} sample ${sample}`
   }
@@ -41,7 +41,7 @@ async function firstDifference(
   }
 }
 
-async function* bookTexts(store: Store, ref: InstrumentRef): AsyncGenerator<string> {
+async function* bookTexts(store: StoreReader, ref: InstrumentRef): AsyncGenerator<string> {
   for (let after = 0; ;) {
     const page = await store.books({ ...ref, order: 'asc', limit: PAGE, numbers: true, after })
     for (const gap of page.corrupt) yield `damaged after ${gap.afterSequence}`
@@ -68,7 +68,7 @@ function* runTexts({ columns, firstSequence, from, to }: BookRun): Generator<str
   }
 }
 
-async function* tradeTexts(store: Store, ref: InstrumentRef): AsyncGenerator<string> {
+async function* tradeTexts(store: StoreReader, ref: InstrumentRef): AsyncGenerator<string> {
   for (let after = 0; ;) {
     const page = await store.trades({ ...ref, order: 'asc', limit: PAGE, after })
     const { rows } = page
@@ -82,7 +82,7 @@ async function* tradeTexts(store: Store, ref: InstrumentRef): AsyncGenerator<str
 }
 
 async function* sampleTexts(
-  store: Store,
+  store: StoreReader,
   ref: InstrumentRef,
   metric: string,
 ): AsyncGenerator<string> {

@@ -6,7 +6,12 @@ import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { journalStats, type JournalDamage } from '../journal/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { MERGED_FACT, type InstrumentRef, type MarketQuery, type Store } from '../store/store.ts'
+import {
+  MERGED_FACT,
+  type InstrumentRef,
+  type MarketQuery,
+  type StoreReader,
+} from '../store/store.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import { findDifferentRow } from './compare-rows.ts'
 
@@ -25,7 +30,7 @@ const platform = createNodePlatform()
 
 /** Derives everything again from the journal and compares it with the tape, chunk hash by chunk hash. */
 export async function compareWithJournal(
-  store: Store,
+  store: StoreReader,
   data: DataFolder,
   onProgress?: (done: number, total: number) => void,
 ): Promise<RebuildReport> {
@@ -41,7 +46,7 @@ export async function withRebuilt<T>(
   data: DataFolder,
   onProgress: ((done: number, total: number) => void) | undefined,
   use: (
-    rebuilt: Store,
+    rebuilt: StoreReader,
     report: { records: number; damage: readonly JournalDamage[] },
     file: string,
   ) => Promise<T>,
@@ -71,7 +76,7 @@ export async function withRebuilt<T>(
 }
 
 /** A merged tape was derived from several journals that its folder holds one behind the other. */
-export async function refuseMerged(store: Store): Promise<void> {
+export async function refuseMerged(store: StoreReader): Promise<void> {
   if ((await store.fact(MERGED_FACT)) === undefined) return
   throw new PriorbookError(
     'invalid_argument',
@@ -84,8 +89,8 @@ export async function refuseMerged(store: Store): Promise<void> {
  * packed its newest rows yet; then gaps and market records.
  */
 export async function compareStores(
-  store: Store,
-  other: Store,
+  store: StoreReader,
+  other: StoreReader,
 ): Promise<{ chunks: number; differences: Difference[] }> {
   const differences: Difference[] = []
   const markets = await marketsOf(store, other)
@@ -119,7 +124,7 @@ export async function compareStores(
 
 const MARKETS_PAGE = 1000
 
-async function marketsOf(...stores: readonly Store[]): Promise<Map<string, MarketRecord>> {
+async function marketsOf(...stores: readonly StoreReader[]): Promise<Map<string, MarketRecord>> {
   const markets = new Map<string, MarketRecord>()
   for (const store of stores) {
     let after: MarketQuery['after']
@@ -139,8 +144,8 @@ async function marketsOf(...stores: readonly Store[]): Promise<Map<string, Marke
 
 // Books by instrument, samples by the tokens of markets, and each venue's clock.
 async function streamsOf(
-  store: Store,
-  other: Store,
+  store: StoreReader,
+  other: StoreReader,
   markets: ReadonlyMap<string, MarketRecord>,
 ): Promise<Map<string, InstrumentRef>> {
   const streams = new Map<string, InstrumentRef>()
@@ -159,7 +164,7 @@ async function streamsOf(
 
 type ChunkText = { readonly kind: string; readonly metric: string; readonly text: string }
 
-async function chunksOf(store: Store, ref: InstrumentRef): Promise<ChunkText[]> {
+async function chunksOf(store: StoreReader, ref: InstrumentRef): Promise<ChunkText[]> {
   const chunks: ChunkText[] = []
   for await (const { kind, metric, first, count, bytes } of store.chunks(ref)) {
     const text = `${kind} ${metric} rows ${first}–${first + count - 1} ${hashOf(bytes)}`

@@ -19,7 +19,13 @@ import {
 import { ABSENT, HEAD_LIMIT } from '@priorbook/sdk/tape'
 import { MAX_SLOT, type RecordKind } from '../journal/index.ts'
 import type { AppendBatch, Quarantined, Store } from '../store/store.ts'
-import type { CaptureRequest, Normalized, Normalizer } from '../venues/capture/contract.ts'
+import type {
+  CapturedBook,
+  CaptureRequest,
+  Normalized,
+  Normalizer,
+  Reading,
+} from '../venues/capture/contract.ts'
 import { NORMALIZERS } from '../venues/registry.ts'
 import { CallCounter } from './asked-calls.ts'
 import { toBareMarket } from './bare-market.ts'
@@ -32,14 +38,17 @@ import { PassedChanges } from './passed-changes.ts'
 import { openTrack, readSampleEnd, type SampleEnd } from './track-start.ts'
 import type { Track } from './track.ts'
 
-/** One journal record on its way into the store; `parsed` spares reading its JSON twice. */
+/** One journal record on its way into the store. */
 export type ApplyRecord = {
   readonly number: number
   readonly received: Micros
   readonly kind: RecordKind
   readonly slot: number
   readonly bytes: Uint8Array
+  /** The JSON of a message, where it was parsed before. */
   readonly parsed?: unknown
+  /** What was read in a message, where it was normalized before. */
+  readonly reading?: Reading
 }
 
 /** How many messages of which kind were applied. */
@@ -53,6 +62,13 @@ export type ApplyCounts = {
   duplicates: number
   unapplied: number
   failed: number
+}
+
+/** How an applier serves a live connector; an import or a rebuild needs neither. */
+export type LiveOptions = {
+  readonly onClosed?: OnClosed
+  /** True where the connector compares full books with ours. */
+  readonly keepsStates?: boolean
 }
 
 /** Told when a message closed books: full ones are needed. */
@@ -86,6 +102,7 @@ export class Applier {
   private readonly venue: VenueId
   private readonly normalizer: Normalizer
   private readonly onClosed: OnClosed
+  private readonly keepsStates: boolean
   private readonly tracks = new Map<string, Track>()
   private readonly markets: MarketMemory
   private readonly sampleEnds = new Map<string, SampleEnd>()
@@ -105,13 +122,19 @@ export class Applier {
   private rows = noRows()
   private position: number | undefined
 
-  constructor(store: Store, venue: VenueId, onClosed: OnClosed = () => undefined) {
+  constructor(store: Store, venue: VenueId, live: LiveOptions = {}) {
     this.store = store
     this.venue = venue
     this.normalizer = NORMALIZERS[venue]
-    this.onClosed = onClosed
+    this.onClosed = live.onClosed ?? (() => undefined)
+    this.keepsStates = live.keepsStates ?? false
     this.markets = new MarketMemory(store, venue)
     this.calls = CallCounter.of(venue)
+  }
+
+  /** The book of an instrument; undefined before its first message. */
+  book(key: string): CapturedBook | undefined {
+    return this.tracks.get(key)
   }
 
   /** Instruments whose book is held, and how many of them miss nothing now. */
@@ -312,6 +335,8 @@ export class Applier {
     this.request = undefined
     this.isPast = request?.kind.startsWith(PAST) === true
     this.isAnswer = request !== undefined
+    if (record.reading?.error !== undefined) throw record.reading.error
+    if (record.reading !== undefined) return record.reading
     if (broken !== undefined) throw new PriorbookError('invalid_line', broken)
     if (record.slot > 0) return normalizer.frame(record.parsed ?? parseValue(record.bytes), at)
     if (request !== undefined) {
@@ -381,7 +406,13 @@ export class Applier {
       this.rows.revisions.push({ kind: 'market', received, journal, record: bare })
     }
     const openTime = this.markets.get(market)?.openTime
-    const track = await openTrack(this.store, instrument, openTime, this.captureStarted)
+    const track = await openTrack(
+      this.store,
+      instrument,
+      openTime,
+      this.captureStarted,
+      this.keepsStates,
+    )
     this.tracks.set(instrument.key, track)
     if (!track.isOpen) {
       const names = passedFacts(this.venue, instrument.key)

@@ -14,6 +14,7 @@ export async function openTrack(
   instrument: Instrument,
   openTime: Micros | undefined,
   captureStarted: number | undefined,
+  keepsStates: boolean,
 ): Promise<Track> {
   const ref = { venue: instrument.venue, key: instrument.key }
   const newest = await store.books({ ...ref, order: 'desc', limit: HABIT_ROWS + 1, numbers: true })
@@ -24,7 +25,7 @@ export async function openTrack(
   const gap = gaps[0]
   const sequence = facts?.lastSequence ?? 0
   const full = sequence === 0 ? undefined : await findFull(store, ref)
-  return new Track(instrument, {
+  const start: TrackStart = {
     ...(ladder === undefined ? {} : { ladder }),
     sequence,
     marks: newest.runs.flatMap(marksOf),
@@ -35,7 +36,8 @@ export async function openTrack(
     tradeJournal: trades.rows.journal[trades.rows.count - 1] ?? 0,
     ...(gap === undefined ? {} : { gap }),
     ...(sequence === 0 ? spanBefore(openTime, captureStarted) : {}),
-  })
+  }
+  return new Track(instrument, start, keepsStates)
 }
 
 /** The end of one series of samples: its received time never runs against the one before. */

@@ -20,9 +20,11 @@ import {
   type Observation,
   type Refusal,
 } from '@priorbook/sdk/tape'
+import { BookStates } from '../venues/capture/book-states.ts'
+import type { BookRelation, CapturedBook } from '../venues/capture/contract.ts'
 import { toEpoch } from './channel.ts'
 import { SilenceWatch } from './silence.ts'
-import { isTradeWork, noteLevels, type LevelsBefore } from './trade-work.ts'
+import { isTradeWork } from './trade-work.ts'
 
 /** What a track remembers of a stored observation. */
 export type Mark = {
@@ -72,7 +74,7 @@ const TRADE_IDS_KEPT = 256
  * It is a function of the journal alone (its memory is what the store holds), so a restart or a
  * rebuild at any point gives the same rows and the same gaps.
  */
-export class Track {
+export class Track implements CapturedBook {
   readonly assembler: BookAssembler
   readonly instrument: Instrument
   private readonly silence = new SilenceWatch()
@@ -88,13 +90,18 @@ export class Track {
   private before: TrackStart['before']
   private readonly journal: number
   private readonly tradeJournal: number
+  private readonly states: BookStates | undefined
+  /** Levels that observations changed, those of a first full book aside. */
+  changedLevels = 0
   /** The channel that feeds the book now. */
   channel = ABSENT
 
-  constructor(instrument: Instrument, start: TrackStart) {
+  /** `keepsStates` is true where a connector compares full books with this one. */
+  constructor(instrument: Instrument, start: TrackStart, keepsStates = false) {
     this.instrument = instrument
     this.assembler = new BookAssembler(instrument, start.ladder)
     this.assembler.open = start.ladder !== undefined && start.gap === undefined
+    if (keepsStates) this.states = this.startStates()
     this.sequence = start.sequence
     for (const mark of start.marks) this.keep(mark)
     this.full = start.full
@@ -116,6 +123,11 @@ export class Track {
   /** True when the market was seen closed and nothing more is expected. */
   get hasEnded(): boolean {
     return this.gap?.reason === 'market_closed'
+  }
+
+  /** Compares a full book with the states that this one went through since it was last closed. */
+  relate(book: BookSnapshot): BookRelation {
+    return this.states?.relate(book) ?? 'first'
   }
 
   /** True for an answer of venue C that is from before the newest row: what came since would be missing. */
@@ -148,7 +160,7 @@ export class Track {
   interrupt(reason: GapReason, journal: number, detail?: string): Gap[] {
     const gaps: Gap[] = []
     if (journal <= this.journal) return gaps
-    if (this.last === undefined) this.assembler.close()
+    if (this.last === undefined) this.closeBook()
     else this.openGap(reason, { received: this.last.received as Micros, journal }, gaps, detail)
     return gaps
   }
@@ -222,13 +234,10 @@ export class Track {
     if (this.gap !== undefined) this.assembler.markGap()
     // Only of venue C a full book among changes says something about them.
     const isJudged = wasOpen && before !== undefined && this.instrument.venue === 'venuec'
-    const levels = isJudged ? noteLevels(this.assembler.ladder) : undefined
     const taken = this.assembler.take(event, channel)
     if ('violation' in taken) return this.refuse(taken, event, gaps)
     const isHealing =
-      levels !== undefined &&
-      taken.keys.length > 0 &&
-      this.judgeHealed(event, taken, channel, before!, levels, gaps)
+      isJudged && taken.keys.length > 0 && this.judgeHealed(event, taken, channel, before, gaps)
     const observed = isHealing ? { ...taken, flags: taken.flags | FLAGS.after_gap } : taken
     return this.accept(observed, channel, gaps)
   }
@@ -247,8 +256,41 @@ export class Track {
     const { received, source, venueSeq } = taken
     const mark: Mark = { received, source, venueSeq, channel }
     this.keep(mark)
+    this.noteState(taken)
     if ((taken.flags & FLAGS.full_book) !== 0) this.full = { ...mark, sequence: this.sequence }
     return { gaps, observation: taken }
+  }
+
+  private noteState({ keys, sizes, flags, source, journal }: Observation): void {
+    const { states } = this
+    if ((flags & FLAGS.restart) === 0) this.changedLevels += keys.length
+    if (states === undefined) return
+    const { ladder, sizesBefore } = this.assembler
+    const scale = this.venueTicks(ladder)
+    for (const [index, key] of keys.entries()) {
+      states.change(toVenueKey(key, scale), sizesBefore[index]!, sizes[index]!)
+    }
+    states.remember(source === ABSENT ? 0 : source, journal)
+  }
+
+  // The state of the book that the store held is known, but not which message led to it.
+  private startStates(): BookStates {
+    const states = new BookStates()
+    const { ladder } = this.assembler
+    if (!this.assembler.open) return states
+    const scale = this.venueTicks(ladder)
+    for (const key of ladder.keys()) states.change(toVenueKey(key, scale), 0, ladder.size[key]!)
+    return states
+  }
+
+  /** Venue ticks per tick of our ladder. */
+  private venueTicks({ decimals }: Ladder): number {
+    return POW10[VENUES[this.instrument.venue].priceDecimals - decimals]!
+  }
+
+  private closeBook(): void {
+    this.assembler.close()
+    this.states?.clear()
   }
 
   private refuse(refusal: Refusal, event: Provenance, gaps: Gap[]): Taken {
@@ -294,7 +336,7 @@ export class Track {
 
   private isOurs({ bids, asks }: BookSnapshot): boolean {
     const { ladder } = this.assembler
-    const scale = POW10[VENUES[this.instrument.venue].priceDecimals - ladder.decimals]!
+    const scale = this.venueTicks(ladder)
     const has = (levels: readonly Level[], side: number): boolean =>
       levels.every(({ price, size }) => ladder.size[(price / scale) * 2 + side] === size)
     return (
@@ -342,13 +384,14 @@ export class Track {
     taken: Observation,
     channel: number,
     before: Mark,
-    levels: LevelsBefore,
     gaps: Gap[],
   ): boolean {
     const isNewer = taken.source !== ABSENT && taken.source > before.source
     let reason: GapReason | undefined
     if (channel === ABSENT) reason = isNewer ? 'venue_silent' : 'sequence_break'
-    else if (!isTradeWork(levels, this.assembler.ladder, taken.keys)) reason = 'sequence_break'
+    else if (!isTradeWork(this.assembler.ladder, taken.keys, this.assembler.sizesBefore)) {
+      reason = 'sequence_break'
+    }
     if (reason === undefined) return false
     const gap = this.gapFrom(reason, event, undefined, reason === 'sequence_break')
     gaps.push(endGap(gap, taken.received, taken.source, taken.journal))
@@ -357,7 +400,7 @@ export class Track {
 
   private agrees(claims: NonNullable<BookChange['claims']>): boolean {
     const { ladder } = this.assembler
-    const scale = POW10[VENUES[this.instrument.venue].priceDecimals - ladder.decimals]!
+    const scale = this.venueTicks(ladder)
     const bid = ladder.bidLevels === 0 ? undefined : ladder.bestBid * scale
     const ask = ladder.askLevels === 0 ? undefined : ladder.bestAsk * scale
     return bid === claims.bestBid && ask === claims.bestAsk
@@ -389,7 +432,7 @@ export class Track {
     detail?: string,
     sinceFull = false,
   ): void {
-    this.assembler.close()
+    this.closeBook()
     if (this.gap !== undefined) return
     this.gap = this.gapFrom(reason, event, detail, sinceFull)
     gaps.push(this.gap)
@@ -429,6 +472,10 @@ function isSound({ claims, changes }: BookChange): boolean {
         size === 0 || (side === 'bid' ? price <= bestBid : price >= bestAsk),
     )
   )
+}
+
+function toVenueKey(key: number, scale: number): number {
+  return (key >>> 1) * scale * 2 + (key & 1)
 }
 
 const STALE: Taken = { gaps: [], stale: true }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Ladder } from '@priorbook/sdk/tape'
-import { isTradeWork, noteLevels } from './trade-work.ts'
+import { isTradeWork } from './trade-work.ts'
 
 /** Levels such as `b40×5 a60×1`: a side, a price in hundredths, a size. */
 function ladderOf(text: string): Ladder {
@@ -16,7 +16,11 @@ function judge(before: string, after: string): boolean {
   const [old, now] = [ladderOf(before), ladderOf(after)]
   const keys = [...new Set([...old.keys(), ...now.keys()])]
   const differ = keys.filter((key) => old.size[key] !== now.size[key])
-  return isTradeWork(noteLevels(old), now, differ)
+  return isTradeWork(
+    now,
+    differ,
+    differ.map((key) => old.size[key]!),
+  )
 }
 
 describe('what a trade can do to a book', () => {
@@ -46,13 +50,12 @@ describe('what a trade can do to a book', () => {
     expect(judge(before, after)).toBe(false)
   })
 
-  it('reads levels from before prices became finer', () => {
-    const old = ladderOf('b40×5 a60×5')
-    const levels = noteLevels(old)
-    old.rescale(3)
-    old.apply(400 * 2, 2)
-    expect(isTradeWork(levels, old, [800])).toBe(true)
-    old.apply(400 * 2, 9)
-    expect(isTradeWork(levels, old, [800])).toBe(false)
+  it('can follow prices that became finer', () => {
+    const ladder = ladderOf('b40×5 a60×5')
+    ladder.rescale(3)
+    ladder.apply(400 * 2, 2)
+    expect(isTradeWork(ladder, [800], [5])).toBe(true)
+    ladder.apply(400 * 2, 9)
+    expect(isTradeWork(ladder, [800], [5])).toBe(false)
   })
 })

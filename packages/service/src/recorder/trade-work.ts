@@ -1,38 +1,18 @@
-import { POW10 } from '@priorbook/sdk/domain'
 import type { Ladder } from '@priorbook/sdk/tape'
 
-/** The levels of a book at a moment, by key, and the decimals of their prices. */
-export type LevelsBefore = {
-  readonly decimals: number
-  readonly sizes: ReadonlyMap<number, number>
-}
-
-/** Notes the levels of a book that is about to be replaced. */
-export function noteLevels(ladder: Ladder): LevelsBefore {
-  const sizes = new Map<number, number>()
-  for (const key of ladder.keys()) sizes.set(key, ladder.size[key]!)
-  return { decimals: ladder.decimals, sizes }
-}
-
 /**
- * Says whether one order that met others can have made the book what it is now. It takes levels of
- * one side from the best on, the last of them perhaps in part. Where it took all that its price met,
- * the rest of it may stand as the best of its own side. Nothing else changes, nothing that was taken
- * from grows. `keys` are the levels that differ.
+ * True when one order that matched others can have made the book what it is now. Such an order takes
+ * levels of one side from the best on, the last of them perhaps in part. Where it took everything up to
+ * its price, its rest may stand as the best level of its own side. Nothing else changes. `keys` are
+ * the levels that differ, `sizesBefore` the sizes that they had.
  */
 export function isTradeWork(
-  { decimals, sizes }: LevelsBefore,
   ladder: Ladder,
   keys: readonly number[],
+  sizesBefore: readonly number[],
 ): boolean {
-  const scale = POW10[ladder.decimals - decimals]!
-  const sizeBefore = (key: number): number => {
-    const ticks = key >>> 1
-    if (scale !== 1 && ticks % scale !== 0) return 0
-    return sizes.get((ticks / scale) * 2 + (key & 1)) ?? 0
-  }
-  const grown = keys.filter((key) => ladder.size[key]! > sizeBefore(key))
-  const taken = keys.filter((key) => ladder.size[key]! < sizeBefore(key))
+  const grown = keys.filter((key, at) => ladder.size[key]! > sizesBefore[at]!)
+  const taken = keys.filter((key, at) => ladder.size[key]! < sizesBefore[at]!)
   if (grown.length > 1 || taken.length === 0) return false
   const side = taken[0]! & 1
   const best = (of: number): number => (of === 0 ? ladder.bestBid : ladder.bestAsk)

@@ -1,22 +1,26 @@
-import type {
-  GapReason,
-  Instrument,
-  MarketRecord,
-  MarketStatus,
-  Micros,
-  VenueId,
+import {
+  VENUES,
+  type MarketRecord,
+  type MarketStatus,
+  type Micros,
+  type VenueId,
 } from '@priorbook/sdk/domain'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
 import type { AppendBatch, Store } from '../store/store.ts'
-import type {
-  CaptureRequest,
-  CaptureSink,
-  Connector,
-  ConnectorContext,
+import {
+  toReading,
+  type CaptureRequest,
+  type CaptureSink,
+  type Connector,
+  type ConnectorContext,
+  type Normalizer,
+  type Reading,
 } from '../venues/capture/contract.ts'
+import { NORMALIZERS } from '../venues/registry.ts'
 import { Applier, type ApplyRecord } from './apply.ts'
 import { readAskedCalls } from './asked-calls.ts'
 import { catchUp } from './catch-up.ts'
+import { parseValue } from './json.ts'
 import type { LagMeter } from './lag.ts'
 import { toNoteBytes, type Note } from './note.ts'
 import type { RecorderOptions, VenueStatus } from './recorder.ts'
@@ -102,6 +106,7 @@ class Intake implements VenueIntake {
   connector!: Connector
   private readonly writer: JournalWriter
   private readonly applier: Applier
+  private readonly normalizer: Normalizer
   private readonly now: () => Micros
   private readonly flushSoon: () => void
   private readonly maker: Pick<AppendBatch, 'origin' | 'recorder'>
@@ -125,17 +130,17 @@ class Intake implements VenueIntake {
     this.now = options.now
     this.flushSoon = options.flushSoon
     this.maker = { origin: options.origin, recorder: options.recorder }
-    this.applier = new Applier(store, venue, (instruments, reason) =>
-      this.recover(instruments, reason),
-    )
+    this.normalizer = NORMALIZERS[venue]
+    this.applier = new Applier(store, venue, {
+      onClosed: (instruments, reason) => this.connector.recover(instruments, reason),
+      keepsStates: VENUES[venue].bookRules.fullBooksVerify,
+    })
     this.sink = {
       now: this.now,
-      frame: (slot, received, bytes, parsed) => {
-        this.messages++
-        this.take(received, 'message', slot, bytes, parsed)
-      },
-      answer: (request, received, bytes, parsed) => this.answer(request, received, bytes, parsed),
+      frame: (...frame) => this.frame(...frame),
+      answer: (...answer) => this.answer(...answer),
       note: (note) => this.note(note),
+      book: (key) => this.applier.book(key),
     }
   }
 
@@ -201,47 +206,64 @@ class Intake implements VenueIntake {
     }
   }
 
+  private frame(slot: number, received: Micros, bytes: Uint8Array, parsed: unknown): Reading {
+    this.messages++
+    const journal = this.journal(received, 'message', bytes, slot)
+    const reading = toReading(() =>
+      this.normalizer.frame(parsed ?? parseValue(bytes), { received, journal }),
+    )
+    this.apply({ number: journal, received, kind: 'message', slot, bytes, parsed, reading })
+    return reading
+  }
+
   private answer(
     request: CaptureRequest,
     received: Micros,
     bytes: Uint8Array,
     parsed: unknown,
-  ): void {
+  ): Reading {
     this.messages++
-    // What was asked and what came stand side by side.
+    // The request and its answer stand side by side.
     this.note({ note: 'request', request })
-    this.take(received, 'message', 0, bytes, parsed)
+    const journal = this.journal(received, 'message', bytes, 0)
+    const reading = toReading(() =>
+      this.normalizer.answer(request, parsed ?? parseValue(bytes), { received, journal }),
+    )
+    this.apply({ number: journal, received, kind: 'message', slot: 0, bytes, parsed, reading })
+    return reading
   }
 
   private note(note: Note): void {
-    this.take(this.now(), 'note', 0, toNoteBytes(note), undefined)
+    const received = this.now()
+    const bytes = toNoteBytes(note)
+    const journal = this.journal(received, 'note', bytes, 0)
+    this.apply({ number: journal, received, kind: 'note', slot: 0, bytes })
   }
 
-  private take(
+  /** Writes a record to the journal; gives its number, 0 where nothing can be written. */
+  private journal(
     received: Micros,
     kind: ApplyRecord['kind'],
-    slot: number,
     bytes: Uint8Array,
-    parsed: unknown,
-  ): void {
+    slot: number,
+  ): number {
     if (this.isRefusing) {
       this.refused++
-      return
+      return 0
     }
     const number = this.writer.append(received, kind, bytes, slot)
     this.received.push(received)
-    this.apply({ number, received, kind, slot, bytes, parsed })
-    this.flushSoon()
+    return number
   }
 
   // In the journal's order: while the store is asked for one record, those after it wait.
   private apply(record: ApplyRecord): void {
-    if (this.busy !== undefined) {
-      this.queue.push(record)
-      return
-    }
-    const wait = this.applier.take(record)
-    if (wait !== undefined) this.busy = this.applyQueued(wait)
+    if (record.number === 0) return
+    if (this.busy === undefined) {
+      const wait = this.applier.take(record)
+      if (wait !== undefined) this.busy = this.applyQueued(wait)
+    } else this.queue.push(record)
+    this.flushSoon()
   }
 
   private async applyQueued(first: Promise<void>): Promise<void> {
@@ -259,9 +281,5 @@ class Intake implements VenueIntake {
       this.failure = error
     }
     this.busy = undefined
-  }
-
-  private recover(instruments: readonly Instrument[], reason: GapReason): void {
-    this.connector.recover(instruments, reason)
   }
 }

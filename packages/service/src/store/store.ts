@@ -268,31 +268,23 @@ export type StoredChunk = {
   readonly bytes: Uint8Array
 }
 
-/**
- * The narrow contract between Priorbook and whatever keeps its rows. Several processes may read
- * while one writes. Nothing damaged is ever handed out: it is reported as a gap `corrupt`.
- */
-export interface Store {
-  /** Resolves when everything in the batch is durable; the same journal applied twice changes nothing. */
-  append(batch: AppendBatch): Promise<void>
-  /** Cuts full chunks out of the tail and packs the rest tightly. */
-  seal(): Promise<SealReport>
+/** Reads rows, markets, gaps and coverage; all that the API, the live hub and the row engine see. */
+export interface StoreReader {
   /**
-   * Another text after every commit, those of other processes within a turn of the event loop: what was
-   * read under one stamp holds under it.
+   * Changes with every commit, another process's within one turn of the event loop: results read under
+   * one stamp stay valid while it lasts.
    */
   stamp(): Promise<string>
-  /** Follows commits of this process and others; a store that nobody writes to never tells anything. */
+  /** Follows commits of this process and others; without a writer it never reports any. */
   follow(): Promise<Follower>
   /** The last journal record whose rows are stored. */
   appliedPosition(venue: VenueId): Promise<number>
-
   /** A named number of the recorder; absent when it was never written. */
   fact(name: string): Promise<number | undefined>
 
   instrument(ref: InstrumentRef): Promise<InstrumentFacts | undefined>
   instruments(venue?: VenueId): Promise<readonly InstrumentFacts[]>
-  /** The instruments of a venue that miss nothing now: no gap of theirs is open. */
+  /** The instruments of a venue without an open gap. */
   unbroken(venue: VenueId): Promise<readonly Instrument[]>
   latest(ref: InstrumentRef): Promise<BookRun | undefined>
   books(query: BookQuery): Promise<BookPage>
@@ -316,11 +308,28 @@ export interface Store {
     after?: number
     limit: number
   }): Promise<readonly (Quarantined & { id: number })[]>
+}
 
+/** Reads and appends; what a recorder, an import or a backfill needs. */
+export interface StoreWriter extends StoreReader {
+  /** Resolves when the whole batch is durable; applying the same journal twice changes nothing. */
+  append(batch: AppendBatch): Promise<void>
+}
+
+/** Maintenance by an operator's command or at the end of a job. */
+export interface StoreAdmin {
+  /** Cuts full chunks out of the tail and packs the rest tightly. */
+  seal(): Promise<SealReport>
   verify(progress?: Progress): Promise<VerifyReport>
-  /** Removes whole chunks older than a time; what went becomes a gap `retention`. */
+  /** Removes whole chunks older than a time; a gap `retention` takes their place. */
   retain(before: number): Promise<RetentionReport>
   /** Writes a consistent copy while others read and write. */
   backup(file: string): Promise<void>
   close(): Promise<void>
 }
+
+/**
+ * The contract between Priorbook and a storage engine. Several processes may read while one writes.
+ * Damaged rows are never returned: a gap `corrupt` is reported in their place.
+ */
+export interface Store extends StoreWriter, StoreAdmin {}

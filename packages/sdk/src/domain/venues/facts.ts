@@ -42,6 +42,8 @@ export type VenuePaths = {
   readonly hasAsset: boolean
   /** What a valid id looks like; completes "The path takes …". */
   readonly idHint: string
+  /** Matches every id that the venue can have given out. */
+  readonly idPattern: RegExp
 }
 
 /** How the recorder orders a venue's book messages and finds lost ones. */
@@ -98,6 +100,8 @@ export type VenueFacts = {
   readonly groupWord: string
   /** The market attribute that names a family of markets in downloads and subscriptions. */
   readonly familyKey: 'asset' | 'series'
+  /** Finds the underlying asset in a series ticker, for venues whose records do not name it. */
+  readonly assetInTicker?: RegExp
   readonly paths: VenuePaths
   readonly floors: readonly Floor[]
   readonly bookRules: BookRules

@@ -28,6 +28,7 @@ export const VENUE_A: VenueFacts = {
     marketParam: 'market_id',
     hasAsset: false,
     idHint: 'the market id (digits)',
+    idPattern: /^\d{1,12}$/,
   },
   // The interface document names the year for the catalogue only; 2026 is our reading of the others.
   floors: [

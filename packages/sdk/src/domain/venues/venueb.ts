@@ -19,12 +19,15 @@ export const VENUE_B: VenueFacts = {
   metrics: [],
   groupWord: 'an event',
   familyKey: 'series',
+  // KXBTC, KXBTCD, KXBTC15M, BTCD and KXETHMAXY name their coin; KXETHICS is another word.
+  assetInTicker: /^(?:KX)?(BTC|ETH|SOL|XRP|DOGE|BNB)(?=D?(?:\d|-|$|MAX|MIN))/,
   paths: {
     markets: '/v3/venueb/markets',
     market: '/v3/venueb/{market_ticker}',
     marketParam: 'market_ticker',
     hasAsset: false,
     idHint: 'the exact market ticker',
+    idPattern: /^[A-Z0-9][A-Z0-9.-]*$/,
   },
   floors: [{ dataset: 'catalogue' }, { dataset: 'books' }, { dataset: 'trades' }],
   bookRules: { order: 'sequence', fullBooksVerify: false, answersMixWithSocket: false },

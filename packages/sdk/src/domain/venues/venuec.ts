@@ -24,6 +24,7 @@ export const VENUE_C: VenueFacts = {
     marketParam: 'market_id',
     hasAsset: true,
     idHint: 'the condition id (0x and 64 digits)',
+    idPattern: /^0x[0-9a-fA-F]{64}$/,
   },
   floors: [{ dataset: 'catalogue' }, { dataset: 'books' }, { dataset: 'trades' }],
   bookRules: { order: 'source_time', fullBooksVerify: true, answersMixWithSocket: true },

@@ -1,6 +1,6 @@
 import { toMicros, type VenueId } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
-import type { Grant } from '../kit/route.ts'
+import type { Grant } from '../route.ts'
 import type { KeyRecord } from './keys.ts'
 import type { Plan } from './plans.ts'
 
@@ -63,4 +63,9 @@ function nameOf(asset: string | undefined): string {
 
 function upgrade(plan: string): string {
   return `The plan ${plan} includes it.`
+}
+
+/** The grant of a request that came through the server, whose grants all know their plan. */
+export function callerOf(grant: Grant): PlanGrant {
+  return grant as PlanGrant
 }

@@ -5,13 +5,7 @@ export { CONTROL_FILE, openControl } from './control.ts'
 export { createGrant, type PlanGrant } from './grant.ts'
 export { isKeyText, redactKeys } from './key-text.ts'
 export { createKeyRing, type KeyRecord, type KeyRing, type NewKey } from './keys.ts'
-export {
-  LIMITS_FILE,
-  openLimiter,
-  type Admission,
-  type Limiter,
-  type LimitState,
-} from './limiter.ts'
+export { LIMITS_FILE, openLimiter, type Admission, type Limiter } from './limiter.ts'
 export { openConnections, type Connections } from './connections.ts'
 export {
   DEFAULT_PLANS,
@@ -22,4 +16,4 @@ export {
   type StreamTerms,
 } from './plans.ts'
 export { deriveKeyText, deriveSecret, readSecrets } from './secrets.ts'
-export { createUsageMeter, type UsageMeter, type UsageRow } from './usage.ts'
+export { createUsageMeter, type UsageMeter } from './usage.ts'

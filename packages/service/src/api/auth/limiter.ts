@@ -1,20 +1,11 @@
 import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import type { LimitState } from '../route.ts'
 import type { Plan } from './plans.ts'
-import {
-  COUNTER_BYTES,
-  hit,
-  lookAt,
-  windowSeconds,
-  type WindowLimit,
-  type WindowState,
-} from './sliding-window.ts'
+import { COUNTER_BYTES, hit, lookAt, windowSeconds, type WindowLimit } from './sliding-window.ts'
 
 /** The name of the file of counters in a data folder. */
 export const LIMITS_FILE = 'limits.db'
-
-/** What one limit says, for headers and `/v3/limits`. */
-export type LimitState = WindowLimit & { readonly seconds: number } & Readonly<WindowState>
 
 /** Whether a request may pass, and how much is left. */
 export type Admission = {

@@ -1,19 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { UsageRow } from '../route.ts'
 import { BUSY_MS, inTransaction } from './control.ts'
-
-/** What a key did on one UTC day by one route. */
-export type UsageRow = {
-  /** The start of the day, in microseconds. */
-  readonly day: number
-  readonly route: string
-  readonly requests: number
-  /** Answered with 4xx or 5xx, and of those the ones over the rate limit. */
-  readonly refused: number
-  readonly limited: number
-  readonly rows: number
-  /** Sent, after compression. */
-  readonly bytes: number
-}
 
 /** Counts what keys do. */
 export interface UsageMeter {

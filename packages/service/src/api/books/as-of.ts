@@ -1,15 +1,8 @@
-import type { MarketRecord, Micros } from '@priorbook/sdk/domain'
-import { printRowId } from '@priorbook/sdk/domain'
+import { type MarketRecord, type Micros, printRowId } from '@priorbook/sdk/domain'
 import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
-import {
-  defineRoute,
-  type ApiContext,
-  type Grant,
-  type MarketInstrument,
-  type Notice,
-  type Route,
-  type VenueAddress,
-} from '../kit/index.ts'
+import { defineRoute, type ApiContext, type Grant, type Notice, type Route } from '../route.ts'
+import type { MarketInstrument } from '../markets/instruments.ts'
+import type { VenueAddress } from '../markets/addresses.ts'
 import { asOfParams } from './book-params.ts'
 import { findTarget, type TokenFilter } from './book-target.ts'
 import { oneBookSchema } from './latest.ts'

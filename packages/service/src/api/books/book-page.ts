@@ -1,20 +1,17 @@
 import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toGapJson, type PageBuffer, type ValueStyle } from '@priorbook/sdk/wire'
-import {
-  DEFAULT_LIMIT,
-  INTERVALS,
-  ROWS_AT,
-  takePage,
-  type Answer,
-  type ApiContext,
-  type CursorScope,
-  type Grant,
-  type Interval,
-  type Meta,
-  type Notice,
-  type RouteRequest,
-  type VenueAddress,
-} from '../kit/index.ts'
+import { DEFAULT_LIMIT, INTERVALS, type Interval } from '../params.ts'
+import { ROWS_AT, takePage } from '../http/pages.ts'
+import type {
+  Answer,
+  ApiContext,
+  CursorScope,
+  Grant,
+  Meta,
+  Notice,
+  RouteRequest,
+} from '../route.ts'
+import type { VenueAddress } from '../markets/addresses.ts'
 import { findTarget, type BookTarget } from './book-target.ts'
 import { readBuckets } from './bucket-rows.ts'
 import { emptyRange, planWindow, SCAN_GOES_ON, withoutSourceTime } from './notices.ts'

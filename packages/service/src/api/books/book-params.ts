@@ -8,7 +8,7 @@ import {
   required,
   STYLE_PARAMS,
   timeParam,
-} from '../kit/index.ts'
+} from '../params.ts'
 
 // Venue C has one book a token; the others have one a market.
 const tokenParamsOf = (venue: VenueId): Partial<typeof OUTCOME_PARAMS> =>

@@ -1,13 +1,9 @@
 import type { MarketRecord } from '@priorbook/sdk/domain'
 import { chooseOutcomes } from '../catalogue/outcome-filter.ts'
-import {
-  findMarket,
-  instrumentsOf,
-  type ApiContext,
-  type Grant,
-  type MarketInstrument,
-  type VenueAddress,
-} from '../kit/index.ts'
+import { findMarket } from '../markets/find.ts'
+import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
+import type { ApiContext, Grant } from '../route.ts'
+import type { VenueAddress } from '../markets/addresses.ts'
 
 import { StoreMemory, type VenueMemory } from './store-memory.ts'
 

@@ -3,7 +3,7 @@ import { ABSENT, type BookRun } from '@priorbook/sdk/tape'
 import { createBookRenderer, interleaveRuns, type BookPageOptions } from '@priorbook/sdk/wire'
 import type { AppendBatch, Store } from '../../store/store.ts'
 import { BEGIN, createRecord, INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
-import type { TestCaller } from '../kit/testing.ts'
+import type { TestCaller } from '../caller.testing.ts'
 
 /** The path of each market of the script. */
 export const PATHS = {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { VENUE_IDS, VENUES } from '@priorbook/sdk/domain'
 import { CHANGES_CSV_COLUMNS } from '@priorbook/sdk/wire'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
-import { createTestCaller, type TestCaller } from '../kit/testing.ts'
+import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import { createBatches, joined, PATHS, walk } from './books.testing.ts'
 import { BOOK_ROUTES } from './index.ts'
 

@@ -1,5 +1,6 @@
 import { CHANGES_ROW_SCHEMA, listOf, renderChanges } from '@priorbook/sdk/wire'
-import { defineRoute, type Route, type VenueAddress } from '../kit/index.ts'
+import { defineRoute, type Route } from '../route.ts'
+import type { VenueAddress } from '../markets/addresses.ts'
 import { answerPage } from './book-page.ts'
 import { changesParams } from './book-params.ts'
 

@@ -6,7 +6,7 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { createRandom } from '../../store/store-script.testing.ts'
-import { createTestCaller, type TestCaller } from '../kit/testing.ts'
+import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import { createBatches, KEYS, PATHS, readSeen } from './books.testing.ts'
 import { BOOK_ROUTES } from './index.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
-import { createTestCaller } from '../kit/testing.ts'
+import { createTestCaller } from '../caller.testing.ts'
 import { createBatches, KEYS, PATHS, readSeen, walk } from './books.testing.ts'
 import { BOOK_ROUTES } from './index.ts'
 

@@ -1,4 +1,5 @@
-import { VENUE_ADDRESSES, type Route } from '../kit/index.ts'
+import { VENUE_ADDRESSES } from '../markets/addresses.ts'
+import type { Route } from '../route.ts'
 import { asOfRoute } from './as-of.ts'
 import { changesRoute } from './changes.ts'
 import { latestRoute } from './latest.ts'

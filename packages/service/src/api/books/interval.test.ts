@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
-import { INTERVALS, type Interval } from '../kit/index.ts'
-import { createTestCaller } from '../kit/testing.ts'
+import { INTERVALS, type Interval } from '../params.ts'
+import { createTestCaller } from '../caller.testing.ts'
 import { createBatches, joined, PATHS, readSeen, walk, type SeenRow } from './books.testing.ts'
 import { BOOK_ROUTES } from './index.ts'
 

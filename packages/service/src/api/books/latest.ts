@@ -1,14 +1,9 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
 import { BOOK_ROW_SCHEMA, listOf, type JsonSchema, type ValueStyle } from '@priorbook/sdk/wire'
-import {
-  defineRoute,
-  type ApiContext,
-  type Grant,
-  type MarketInstrument,
-  type Route,
-  type VenueAddress,
-} from '../kit/index.ts'
+import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
+import type { MarketInstrument } from '../markets/instruments.ts'
+import type { VenueAddress } from '../markets/addresses.ts'
 import { latestParams } from './book-params.ts'
 import { findTarget, type BookTarget, type TokenFilter } from './book-target.ts'
 import { because, openGap, planWindow } from './notices.ts'

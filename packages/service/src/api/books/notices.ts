@@ -1,6 +1,6 @@
 import { GAP_REASONS, type Gap, type MarketRecord } from '@priorbook/sdk/domain'
 import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
-import type { Notice } from '../kit/index.ts'
+import type { Notice } from '../route.ts'
 
 /** The plan leaves out what was received before a time. */
 export function planWindow(plan: string, window: number, style: ValueStyle): Notice {

@@ -3,7 +3,7 @@ import { GAP_REASONS, VENUE_IDS, type Gap, type Micros } from '@priorbook/sdk/do
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { BEGIN } from '../../store/store-script.testing.ts'
 import type { Store } from '../../store/store.ts'
-import { createTestCaller, createTestGrant, type TestCaller } from '../kit/testing.ts'
+import { createTestCaller, createTestGrant, type TestCaller } from '../caller.testing.ts'
 import { createBatches, KEYS, PATHS, readSeen, render } from './books.testing.ts'
 import { BOOK_ROUTES } from './index.ts'
 

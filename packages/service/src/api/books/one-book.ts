@@ -1,14 +1,9 @@
 import type { BookRun } from '@priorbook/sdk/tape'
 import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toGapJson, type GapJson, type ValueStyle } from '@priorbook/sdk/wire'
-import {
-  ROWS_AT,
-  takePage,
-  type Answer,
-  type MarketInstrument,
-  type Notice,
-  type RouteRequest,
-} from '../kit/index.ts'
+import { ROWS_AT, takePage } from '../http/pages.ts'
+import type { Answer, Notice, RouteRequest } from '../route.ts'
+import type { MarketInstrument } from '../markets/instruments.ts'
 import type { BookTarget } from './book-target.ts'
 import type { RunPart } from './page-rows.ts'
 import { RENDERER } from './renderer.ts'

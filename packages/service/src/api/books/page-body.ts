@@ -1,6 +1,6 @@
 import type { Gap } from '@priorbook/sdk/domain'
 import type { ReceiptJson } from '@priorbook/sdk/wire'
-import type { Notice } from '../kit/index.ts'
+import type { Notice } from '../route.ts'
 import type { PagePart } from './page-rows.ts'
 
 /**

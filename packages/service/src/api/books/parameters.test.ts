@@ -4,7 +4,7 @@ import { Problem, type ProblemCode } from '@priorbook/sdk/wire'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { BEGIN, createRecord } from '../../store/store-script.testing.ts'
 import type { Store } from '../../store/store.ts'
-import { createTestCaller, createTestGrant, type TestCaller } from '../kit/testing.ts'
+import { createTestCaller, createTestGrant, type TestCaller } from '../caller.testing.ts'
 import { createBatches, KEYS, PATHS, readSeen, walk } from './books.testing.ts'
 import { BOOK_ROUTES } from './index.ts'
 

@@ -6,7 +6,7 @@ import { createBookRenderer, type BookContext } from '@priorbook/sdk/wire'
 import { createTestFolder, type TestFolder, importRecorded } from '../../derive/import.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { createRandom } from '../../store/store-script.testing.ts'
-import { createTestCaller, type TestCaller } from '../kit/testing.ts'
+import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import { joined, walk } from './books.testing.ts'
 import { BOOK_ROUTES } from './index.ts'
 

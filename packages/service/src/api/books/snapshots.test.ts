@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { VENUE_IDS } from '@priorbook/sdk/domain'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import type { AppendBatch, Store } from '../../store/store.ts'
-import { createTestCaller, type TestCaller } from '../kit/testing.ts'
+import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import {
   createBatches,
   joined,

@@ -1,6 +1,7 @@
 import type { VenueId } from '@priorbook/sdk/domain'
 import { BOOK_ROW_SCHEMA, listOf, Problem } from '@priorbook/sdk/wire'
-import { defineRoute, type Route, type VenueAddress } from '../kit/index.ts'
+import { defineRoute, type Route } from '../route.ts'
+import type { VenueAddress } from '../markets/addresses.ts'
 import { answerPage } from './book-page.ts'
 import { snapshotsParams } from './book-params.ts'
 import { RENDERER } from './renderer.ts'

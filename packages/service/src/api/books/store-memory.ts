@@ -1,7 +1,7 @@
 import type { Gap, VenueId } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
 import { toMarketJson, type ValueStyle } from '@priorbook/sdk/wire'
-import { JsonText } from '../kit/json-text.ts'
+import { JsonText } from '../route.ts'
 import type { InstrumentFacts, MarketState, Store } from '../../store/store.ts'
 
 // Markets and gap lists that are remembered; longer lists are asked for by range instead.

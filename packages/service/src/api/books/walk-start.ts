@@ -1,6 +1,7 @@
 import type { Micros } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
-import type { ApiContext, CursorState, Grant, MarketInstrument } from '../kit/index.ts'
+import type { ApiContext, CursorState, Grant } from '../route.ts'
+import type { MarketInstrument } from '../markets/instruments.ts'
 import type { InstrumentFacts } from '../../store/store.ts'
 import type { BookTarget } from './book-target.ts'
 import { Receipt } from './receipt.ts'

@@ -1,5 +1,5 @@
-import type { MarketInstrument } from '../kit/index.ts'
-import type { CursorState } from '../kit/index.ts'
+import type { MarketInstrument } from '../markets/instruments.ts'
+import type { CursorState } from '../route.ts'
 import { Receipt } from './receipt.ts'
 
 /**

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Problem } from '@priorbook/sdk/wire'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { countOf, createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
-import { createTestGrant } from '../kit/testing.ts'
+import { createTestGrant } from '../caller.testing.ts'
 import {
   createBulkCaller,
   createWindowGrant,

@@ -2,9 +2,9 @@ import { toMicros, type Micros } from '@priorbook/sdk/domain'
 import type { Store } from '../../store/store.ts'
 import { createFormatChooser } from '../http/accept.ts'
 import { createParamReader } from '../http/read-params.ts'
-import { createCursorCodec } from '../kit/cursor.ts'
-import type { Answer, ApiContext, Grant } from '../kit/route.ts'
-import { createTestGrant } from '../kit/testing.ts'
+import { createCursorCodec } from '../cursor.ts'
+import type { Answer, ApiContext, Grant } from '../route.ts'
+import { createTestGrant } from '../caller.testing.ts'
 import { BULK_ROUTES } from './index.ts'
 
 /** A download as its client gets it. */

@@ -1,4 +1,4 @@
-import type { ApiContext } from '../kit/index.ts'
+import type { ApiContext } from '../route.ts'
 import { makeFile } from './file.ts'
 import type { BulkFormat } from './params.ts'
 import type { BulkScope } from './scope.ts'

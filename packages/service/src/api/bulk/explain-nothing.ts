@@ -1,6 +1,6 @@
 import { explainEmpty } from '../catalogue/empty.ts'
 import { TRADES_NOT_RECONSTRUCTED } from '../catalogue/trades.ts'
-import type { ApiContext, Notice } from '../kit/index.ts'
+import type { ApiContext, Notice } from '../route.ts'
 import type { BulkScope } from './scope.ts'
 import { keysOf } from './sources.ts'
 

@@ -1,5 +1,5 @@
 import { VENUES } from '@priorbook/sdk/domain'
-import type { ApiContext } from '../kit/index.ts'
+import type { ApiContext } from '../route.ts'
 import { createArrowSink } from './arrow-sink.ts'
 import { describeScope } from './describe.ts'
 import { explainNothing } from './explain-nothing.ts'

@@ -1,6 +1,6 @@
 import { Problem } from '@priorbook/sdk/wire'
 import { noticeMeta } from '../catalogue/page.ts'
-import { defineRoute, type Route, type RouteRequest } from '../kit/index.ts'
+import { defineRoute, type Route, type RouteRequest } from '../route.ts'
 import { CONTENT_TYPES, fileNameOf } from './describe.ts'
 import { makeFile } from './file.ts'
 import { describeFiles, estimateFiles } from './manifest.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Gap } from '@priorbook/sdk/domain'
 import { toGapJson } from '@priorbook/sdk/wire'
-import type { ApiContext, Notice } from '../kit/index.ts'
+import type { ApiContext, Notice } from '../route.ts'
 import { columnsOf, typeName } from './columns.ts'
 import { CONTENT_TYPES, describeScope, fileNameOf } from './describe.ts'
 import { estimateFile, estimateRows } from './estimate.ts'

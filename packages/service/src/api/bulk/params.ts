@@ -10,8 +10,8 @@ import {
   STYLE_PARAMS,
   textParam,
   wordParam,
-  type Param,
-} from '../kit/index.ts'
+} from '../params.ts'
+import type { Param } from '../route.ts'
 
 /** The formats of a download, by their names in `format`. */
 export const BULK_FORMATS = ['ndjson', 'csv', 'arrow', 'parquet', 'tape'] as const

@@ -7,15 +7,10 @@ import {
 } from '@priorbook/sdk/domain'
 import { Problem, type SampleMetric, type ValueStyle } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import {
-  findFamily,
-  findNamedMarket,
-  planAsset,
-  type ApiContext,
-  type Grant,
-  type Notice,
-  type ParamValues,
-} from '../kit/index.ts'
+import { findFamily } from '../markets/family.ts'
+import { findNamedMarket } from '../markets/find.ts'
+import { planAsset } from '../markets/plan-asset.ts'
+import type { ApiContext, Grant, Notice, ParamValues } from '../route.ts'
 import type { Dataset, SCOPE_PARAMS } from './params.ts'
 import { spanOf } from './sources.ts'
 

@@ -1,6 +1,7 @@
 import type { MarketRecord } from '@priorbook/sdk/domain'
 import type { SampleContext, SampleMetric } from '@priorbook/sdk/wire'
-import { instrumentsOf, type ApiContext } from '../kit/index.ts'
+import { instrumentsOf } from '../markets/instruments.ts'
+import type { ApiContext } from '../route.ts'
 import type { Dataset } from './params.ts'
 
 /** The series of one metric of a market: one an outcome that has a token. */

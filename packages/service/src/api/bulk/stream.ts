@@ -1,5 +1,5 @@
 import type { Gap } from '@priorbook/sdk/domain'
-import type { Notice } from '../kit/index.ts'
+import type { Notice } from '../route.ts'
 import type { BulkScope } from './scope.ts'
 import { Tally, type Receipt } from './tally.ts'
 import type { WalkItem } from './walk-item.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { printMicros, toMicros } from '@priorbook/sdk/domain'
-import type { Notice } from '../kit/index.ts'
+import type { Notice } from '../route.ts'
 import type { BulkScope } from './scope.ts'
 import type { WalkItem } from './walk-item.ts'
 

@@ -1,6 +1,7 @@
 import type { Gap } from '@priorbook/sdk/domain'
 import type { MarketState, RowQuery, Store } from '../../store/store.ts'
-import { instrumentsOf, type ApiContext } from '../kit/index.ts'
+import { instrumentsOf } from '../markets/instruments.ts'
+import type { ApiContext } from '../route.ts'
 import { GapQueue } from './gap-queue.ts'
 import type { BulkScope } from './scope.ts'
 import { sampleSeriesOf } from './sources.ts'

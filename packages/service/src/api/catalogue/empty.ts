@@ -1,6 +1,6 @@
 import { floorOf, GAP_REASONS, type Dataset, type MarketRecord } from '@priorbook/sdk/domain'
 import { timeJson } from '@priorbook/sdk/wire'
-import type { ApiContext, Notice } from '../kit/route.ts'
+import type { ApiContext, Notice } from '../route.ts'
 import { windowNotice, type PageRange } from './page.ts'
 
 /** Says why there is no row of a market in a range. */

@@ -1,9 +1,8 @@
 import type { Gap, VenueId } from '@priorbook/sdk/domain'
 import type { GapQuery, Store } from '../../store/store.ts'
-import type { CursorState } from '../kit/cursor.ts'
-import { planAsset } from '../kit/plan-asset.ts'
-import type { ApiContext, Grant } from '../kit/route.ts'
-import { sees } from './market-anywhere.ts'
+import type { CursorState, ApiContext, Grant } from '../route.ts'
+import { planAsset } from '../markets/plan-asset.ts'
+import { sees } from '../markets/find.ts'
 
 /** Gaps by (start, last good sequence, venue, key, reason, scope): a place in that order. */
 export type GapPlace = readonly [number, number, string, string, string, string]

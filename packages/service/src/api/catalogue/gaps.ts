@@ -1,10 +1,9 @@
 import { GAP_REASONS, VENUE_IDS, type Gap, type GapReason } from '@priorbook/sdk/domain'
 import { GAP_COLUMNS, GAP_SCHEMA, listOf, toGapJson } from '@priorbook/sdk/wire'
 import type { GapQuery } from '../../store/store.ts'
-import { instrumentsOf } from '../kit/instruments.ts'
-import { textParam, timeParam, wordParam } from '../kit/param.ts'
-import { PAGE_PARAMS, STYLE_PARAMS } from '../kit/params.ts'
-import { defineRoute, type ApiContext, type Grant, type Route } from '../kit/route.ts'
+import { instrumentsOf } from '../markets/instruments.ts'
+import { textParam, timeParam, wordParam, PAGE_PARAMS, STYLE_PARAMS } from '../params.ts'
+import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
 import {
   compareGaps,
   gapFilter,
@@ -14,7 +13,7 @@ import {
   placeOfGap,
   sorted,
 } from './gap-list.ts'
-import { findAnywhere } from './market-anywhere.ts'
+import { findAnywhere } from '../markets/find.ts'
 import { noticeMeta, openPage, rangeMeta, styleOf, windowNotice, type Page } from './page.ts'
 import { answerRows } from './row-answer.ts'
 

@@ -1,7 +1,7 @@
 import type { Gap } from '@priorbook/sdk/domain'
 import type { HeadColumns } from '@priorbook/sdk/tape'
 import type { InstrumentRef, RowPage, RowQuery } from '../../store/store.ts'
-import type { CursorState } from '../kit/cursor.ts'
+import type { CursorState } from '../route.ts'
 import type { Page } from './page.ts'
 
 /** One row of one of several streams. */

@@ -1,7 +1,7 @@
 import type { Dataset } from '@priorbook/sdk/domain'
 import { toGapJson, toMarketJson, type GapJson, type ValueStyle } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import type { ApiContext, Meta } from '../kit/route.ts'
+import type { ApiContext, Meta } from '../route.ts'
 import { explainEmpty } from './empty.ts'
 import type { MergedPage } from './merged-rows.ts'
 import { gapsOfPage } from './page-gaps.ts'

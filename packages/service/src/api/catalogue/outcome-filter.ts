@@ -1,5 +1,5 @@
 import { Problem } from '@priorbook/sdk/wire'
-import { textParam } from '../kit/param.ts'
+import { textParam } from '../params.ts'
 
 /** The filters of one outcome: by its label, or by the venue's token. */
 export const OUTCOME_PARAMS = {

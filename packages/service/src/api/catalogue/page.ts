@@ -1,8 +1,7 @@
 import type { Micros } from '@priorbook/sdk/domain'
 import { Problem, timeJson, type ValueStyle } from '@priorbook/sdk/wire'
-import type { CursorScope, CursorState } from '../kit/cursor.ts'
-import { DEFAULT_LIMIT } from '../kit/params.ts'
-import type { ApiContext, Grant, Meta, Notice } from '../kit/route.ts'
+import type { CursorScope, CursorState, ApiContext, Grant, Meta, Notice } from '../route.ts'
+import { DEFAULT_LIMIT } from '../params.ts'
 
 /** The part of a request that says which page of which range is wanted. */
 export type PageRequest = {

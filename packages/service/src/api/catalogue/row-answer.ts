@@ -1,5 +1,5 @@
 import { cellText, type GapJson } from '@priorbook/sdk/wire'
-import type { Answer, Meta, RouteRequest } from '../kit/route.ts'
+import type { Answer, Meta, RouteRequest } from '../route.ts'
 
 /** A page of rows, whatever its format. */
 export type RowAnswer<Row extends object> = {

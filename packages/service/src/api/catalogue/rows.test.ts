@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createTestCaller, type TestCaller } from '../kit/testing.ts'
+import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import {
   A_MARKET,
   A_TOKENS,
@@ -11,7 +11,7 @@ import {
   GAPS,
   NOON,
 } from './fixture.testing.ts'
-import { CATALOGUE_ROUTES } from './index.ts'
+import { CATALOGUE_ROUTES } from '../routes/index.ts'
 import { violations } from './schema.testing.ts'
 
 type Row = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import type { MarketRecord, VenueId } from '@priorbook/sdk/domain'
+import { VENUES, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
 import {
   listOf,
   SAMPLE_METRICS,
@@ -10,17 +10,22 @@ import {
   type SampleJson,
   type SampleMetric,
 } from '@priorbook/sdk/wire'
-import { VENUE_ADDRESSES, type VenueAddress } from '../kit/addresses.ts'
-import { findMarket } from '../kit/market-lookup.ts'
-import { required, wordParam } from '../kit/param.ts'
-import { KNOWN_AT_PARAM, PAGE_PARAMS, RANGE_PARAMS, STYLE_PARAMS } from '../kit/params.ts'
-import { defineRoute, type Notice, type Route } from '../kit/route.ts'
+import { VENUE_ADDRESSES, type VenueAddress, aliasOf } from '../markets/addresses.ts'
+import { findMarket } from '../markets/find.ts'
+import {
+  required,
+  wordParam,
+  KNOWN_AT_PARAM,
+  PAGE_PARAMS,
+  RANGE_PARAMS,
+  STYLE_PARAMS,
+} from '../params.ts'
+import { defineRoute, type Notice, type Route } from '../route.ts'
 import { readMerged } from './merged-rows.ts'
 import { surroundingsOf } from './merged-surroundings.ts'
 import { chooseOutcomes, OUTCOME_PARAMS } from './outcome-filter.ts'
 import { noticeMeta, openPage, rangeMeta, styleOf } from './page.ts'
 import { answerRows } from './row-answer.ts'
-import { aliasOf, TAGS } from './venue-words.ts'
 
 const METRIC = required(
   wordParam(
@@ -38,7 +43,7 @@ function timeseriesRoute(address: VenueAddress): Route {
     id: `${venue}_timeseries`,
     address: `${address.market}/timeseries`,
     ...aliasOf(address, '/timeseries'),
-    tag: TAGS[venue],
+    tag: VENUES[venue].label,
     summary: 'Samples of one metric of a market',
     description:
       'One sample a poll, also when it is unchanged. Each row names its value after its metric; the three metrics are distinct series and never merged.',
@@ -113,6 +118,6 @@ function seriesOf(record: MarketRecord, metric: SampleMetric): readonly SampleCo
 function noSamples(venue: VenueId): Notice {
   return {
     code: 'no_samples_of_venue',
-    message: `${TAGS[venue]} publishes no such samples; its books and trades are served instead.`,
+    message: `${VENUES[venue].label} publishes no such samples; its books and trades are served instead.`,
   }
 }

@@ -1,3 +1,4 @@
+import { VENUES } from '@priorbook/sdk/domain'
 import {
   listOf,
   toMarketJson,
@@ -6,17 +7,16 @@ import {
   TRADE_SCHEMA,
   type TradeJson,
 } from '@priorbook/sdk/wire'
-import { VENUE_ADDRESSES, type VenueAddress } from '../kit/addresses.ts'
-import { instrumentsOf } from '../kit/instruments.ts'
-import { findMarket } from '../kit/market-lookup.ts'
-import { KNOWN_AT_PARAM, PAGE_PARAMS, RANGE_PARAMS, STYLE_PARAMS } from '../kit/params.ts'
-import { defineRoute, type Notice, type Route } from '../kit/route.ts'
+import { VENUE_ADDRESSES, type VenueAddress, aliasOf } from '../markets/addresses.ts'
+import { instrumentsOf } from '../markets/instruments.ts'
+import { findMarket } from '../markets/find.ts'
+import { KNOWN_AT_PARAM, PAGE_PARAMS, RANGE_PARAMS, STYLE_PARAMS } from '../params.ts'
+import { defineRoute, type Notice, type Route } from '../route.ts'
 import { readMerged } from './merged-rows.ts'
 import { surroundingsOf } from './merged-surroundings.ts'
 import { chooseOutcomes, OUTCOME_PARAMS } from './outcome-filter.ts'
 import { noticeMeta, openPage, rangeMeta, styleOf } from './page.ts'
 import { answerRows } from './row-answer.ts'
-import { aliasOf, TAGS } from './venue-words.ts'
 
 /** The execution prints of a market. */
 export const TRADE_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(tradesRoute)
@@ -34,7 +34,7 @@ function tradesRoute(address: VenueAddress): Route {
     id: `${venue}_trades`,
     address: `${address.market}/trades`,
     ...aliasOf(address, '/trades'),
-    tag: TAGS[venue],
+    tag: VENUES[venue].label,
     summary: 'Trades of a market',
     description:
       venue === 'venuea'

@@ -1,5 +1,5 @@
 import { Problem } from '@priorbook/sdk/wire'
-import type { Route, RouteRequest } from '../kit/route.ts'
+import type { Route, RouteRequest } from '../route.ts'
 
 /** The name of a format of answers. */
 export type Format = RouteRequest<{}, {}>['format']

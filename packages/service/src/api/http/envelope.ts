@@ -1,6 +1,5 @@
-import { JsonText } from '../kit/json-text.ts'
-import { ROWS_AT } from '../kit/pages.ts'
-import type { Answer, Meta, Notice } from '../kit/route.ts'
+import { JsonText, type Answer, type Meta, type Notice } from '../route.ts'
+import { ROWS_AT } from './pages.ts'
 
 /** The version of rows and envelopes; it rises with every addition. */
 export const SCHEMA_VERSION = '3.0'

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Micros } from '@priorbook/sdk/domain'
 import { PROBLEMS, type PageBuffer, type Problem } from '@priorbook/sdk/wire'
 import type { PlanGrant } from '../auth/grant.ts'
-import { givePage } from '../kit/pages.ts'
+import { givePage } from './pages.ts'
 import { ALLOW, DATA_POLICY } from './headers.ts'
 import { toProblemBody } from './problem-body.ts'
 

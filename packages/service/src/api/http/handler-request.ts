@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Grant, ParamTable, RouteRequest } from '../kit/route.ts'
+import type { Grant, ParamTable, RouteRequest } from '../route.ts'
 import type { Format } from './accept.ts'
 import type { Values } from './read-params.ts'
 

@@ -1,4 +1,5 @@
-import type { Admission, LimitState } from '../auth/limiter.ts'
+import type { Admission } from '../auth/limiter.ts'
+import type { LimitState } from '../route.ts'
 
 /** Pages of other origins that may read answers; undefined for none. */
 export type CorsOrigin = string | undefined

@@ -1,6 +1,6 @@
 import { PageBuffer } from '@priorbook/sdk/wire'
-import { givePage } from '../kit/pages.ts'
-import type { Answer, Notice } from '../kit/route.ts'
+import { givePage } from './pages.ts'
+import type { Answer, Notice } from '../route.ts'
 import { hashBody } from './body-hash.ts'
 import { chooseEncoding, isWorthPacking, pack, type Encoding } from './encoding.ts'
 import { writeEnvelope } from './envelope.ts'

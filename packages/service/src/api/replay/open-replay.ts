@@ -1,5 +1,5 @@
 import type { StreamRequest } from '@priorbook/sdk/wire'
-import type { ApiContext, Grant } from '../kit/index.ts'
+import type { ApiContext, Grant } from '../route.ts'
 import { Player } from './player.ts'
 import { MONOTONIC, type Replay, type ReplayClock, type ReplayOutput } from './replay.ts'
 import { parseReplay } from './request.ts'

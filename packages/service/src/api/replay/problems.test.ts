@@ -12,7 +12,7 @@ import {
   createCatalogueStore,
   NOON,
 } from '../catalogue/fixture.testing.ts'
-import type { Grant } from '../kit/route.ts'
+import type { Grant } from '../route.ts'
 import { createContext, micros, open, play, Recorded } from './replay.testing.ts'
 import { MOST_SELECTORS, MOST_SPEED } from './request.ts'
 import { ROW_BUDGET } from './row-budget.ts'

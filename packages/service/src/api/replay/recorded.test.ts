@@ -4,7 +4,7 @@ import { createTestFolder, type TestFolder, importRecorded } from '../../derive/
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { joined, walk } from '../books/books.testing.ts'
 import { BOOK_ROUTES } from '../books/index.ts'
-import { createTestCaller } from '../kit/testing.ts'
+import { createTestCaller } from '../caller.testing.ts'
 import { createContext, hashIds, play } from './replay.testing.ts'
 
 const recorded = process.env['PRIORBOOK_RECORDINGS'] ?? ''

@@ -15,9 +15,9 @@ import {
   walk,
 } from '../books/books.testing.ts'
 import { BOOK_ROUTES } from '../books/index.ts'
-import { CATALOGUE_ROUTES } from '../catalogue/index.ts'
+import { CATALOGUE_ROUTES } from '../routes/index.ts'
 import { violations } from '../catalogue/schema.testing.ts'
-import { createTestCaller, createTestGrant, type TestCaller } from '../kit/testing.ts'
+import { createTestCaller, createTestGrant, type TestCaller } from '../caller.testing.ts'
 import {
   createContext,
   hashIds,

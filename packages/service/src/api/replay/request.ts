@@ -6,9 +6,8 @@ import {
   type StreamDataset,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
+import { BOOK_PARAMS, RANGE_PARAMS } from '../params.ts'
 import {
-  BOOK_PARAMS,
-  RANGE_PARAMS,
   readDatasets,
   readParam,
   readSelector,
@@ -19,7 +18,7 @@ import {
   SELECTOR_MEMBERS,
   showMember,
   type Members,
-} from '../kit/index.ts'
+} from '../members.ts'
 
 /** What a client asked to have replayed: read and checked, nothing looked up yet. */
 export type ReplayOrder = {

@@ -2,13 +2,8 @@ import { printMicros, toMicros, type Micros, type VenueId } from '@priorbook/sdk
 import { Problem } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
 import { planWindow } from '../books/notices.ts'
-import {
-  instrumentsOf,
-  type ApiContext,
-  type Grant,
-  type MarketInstrument,
-  type Notice,
-} from '../kit/index.ts'
+import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
+import type { ApiContext, Grant, Notice } from '../route.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import type { ReplayOrder } from './request.ts'
 import { selectMarkets } from './select.ts'

@@ -1,12 +1,8 @@
 import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import {
-  findFamily,
-  findNamedMarket,
-  marketsOf,
-  type ApiContext,
-  type Grant,
-} from '../kit/index.ts'
+import { findFamily, marketsOf } from '../markets/family.ts'
+import { findNamedMarket } from '../markets/find.ts'
+import type { ApiContext, Grant } from '../route.ts'
 import { Yielder } from '../../lib/yielder.ts'
 
 /** The most markets of one replay. */

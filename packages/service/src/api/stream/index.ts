@@ -4,7 +4,6 @@ export {
   DEMO_STREAM_PATH,
   isStreamUpgrade,
   type StreamOptions,
-  type StreamPulse,
   type StreamServer,
 } from './server.ts'
 export { STREAM_TIMING, type StreamTiming } from './session.ts'

@@ -4,8 +4,8 @@ import {
   type StreamDataset,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
+import { BOOK_PARAMS } from '../params.ts'
 import {
-  BOOK_PARAMS,
   readDatasets,
   readParam,
   readSelector,
@@ -15,7 +15,7 @@ import {
   refuseUnknownMembers,
   SELECTOR_MEMBERS,
   showMember,
-} from '../kit/index.ts'
+} from '../members.ts'
 import { StreamProblem } from './stream-problem.ts'
 
 /** The largest message that a client may send. */

@@ -10,7 +10,7 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { LeftOut, LiveStyle, LiveText } from '../../live/index.ts'
-import type { MarketInstrument } from '../kit/index.ts'
+import type { MarketInstrument } from '../markets/instruments.ts'
 import { toFrame } from './frame.ts'
 import type { SubscribeOrder } from './request.ts'
 

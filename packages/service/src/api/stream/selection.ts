@@ -2,16 +2,11 @@ import type { Instrument, MarketRecord, MarketStatus } from '@priorbook/sdk/doma
 import type { MarketSelector } from '@priorbook/sdk/wire'
 import { Yielder } from '../../lib/yielder.ts'
 import type { MarketState } from '../../store/store.ts'
-import {
-  findFamily,
-  findNamedMarket,
-  instrumentsOf,
-  marketsOf,
-  planAsset,
-  toFamily,
-  type ApiContext,
-  type Grant,
-} from '../kit/index.ts'
+import { findFamily, marketsOf, toFamily } from '../markets/family.ts'
+import { findNamedMarket } from '../markets/find.ts'
+import { instrumentsOf } from '../markets/instruments.ts'
+import { planAsset } from '../markets/plan-asset.ts'
+import type { ApiContext, Grant } from '../route.ts'
 
 /** The markets and instruments that a subscription begins with. */
 export type Selection = {

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Problem, STREAM_KEY_PROTOCOL, STREAM_PATH, STREAM_PROTOCOL } from '@priorbook/sdk/wire'
 import { WebSocketServer } from 'ws'
+import type { StreamPulse } from '../../lib/pulse.ts'
 import { Hub, type SubscriberLimits } from '../../live/index.ts'
 import type { Store } from '../../store/store.ts'
 import type { Access } from '../auth/access.ts'
@@ -12,7 +13,8 @@ import { redactKeys } from '../auth/key-text.ts'
 import { toProblem } from '../http/problem-body.ts'
 import { toProblemResponse } from '../http/problem-response.ts'
 import type { RequestLog } from '../http/request-log.ts'
-import { instrumentOf, type ApiContext, type MarketInstrument } from '../kit/index.ts'
+import { instrumentOf, type MarketInstrument } from '../markets/instruments.ts'
+import type { ApiContext } from '../route.ts'
 import { ROW_TEXT, type RowStyle } from './row-text.ts'
 import { admitKey } from './admit.ts'
 import { STREAM_TIMING, StreamSession, type SessionDesk, type StreamTiming } from './session.ts'
@@ -40,16 +42,6 @@ export interface StreamServer {
   pulse(): StreamPulse
   /** Sends what waits and closes every socket; those that take too long are cut. */
   close(deadlineMs: number): Promise<void>
-}
-
-/** How the stream of one process is doing. */
-export type StreamPulse = {
-  readonly connections: number
-  readonly subscriptions: number
-  readonly instruments: number
-  readonly messagesPerSecond: number
-  /** Connections that are left out rows right now. */
-  readonly held: number
 }
 
 const PULSE_MS = 400

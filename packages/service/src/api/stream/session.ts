@@ -19,13 +19,10 @@ import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { redactKeys } from '../auth/key-text.ts'
 import type { RequestLog } from '../http/request-log.ts'
-import {
-  RANGE_PARAMS,
-  readText,
-  refuseUnknownMembers,
-  type ApiContext,
-  type MarketInstrument,
-} from '../kit/index.ts'
+import { RANGE_PARAMS } from '../params.ts'
+import { readText, refuseUnknownMembers } from '../members.ts'
+import type { ApiContext } from '../route.ts'
+import type { MarketInstrument } from '../markets/instruments.ts'
 import { openReplay, type Replay } from '../replay/index.ts'
 import { admitKey } from './admit.ts'
 import { toFrame } from './frame.ts'

@@ -6,7 +6,7 @@ import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open
 import { ModelStore } from '../../store/store-model.testing.ts'
 import { write } from '../../store/store-opened.testing.ts'
 import { INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
-import { instrumentOf, type MarketInstrument } from '../kit/index.ts'
+import { instrumentOf, type MarketInstrument } from '../markets/instruments.ts'
 import { BookKeeper } from './book-keeper.testing.ts'
 import { ROW_TEXT, type RowStyle } from './row-text.ts'
 import type { AnyMessage } from './stream.testing.ts'

@@ -3,16 +3,8 @@ import type { ChunkKind } from '@priorbook/sdk/tape'
 import type { Changes, Follower, MarketRef } from '../store.ts'
 import type { Database } from './database.ts'
 import { findGaps, type GapPlace } from './gaps.ts'
+import type { LogListener } from './tail.ts'
 import type { View } from './view.ts'
-
-/** Told of every row, gap and revision that a process takes over from the log. */
-export interface LogListener {
-  row(kind: ChunkKind, stream: number): void
-  gap(place: GapPlace): void
-  market(market: MarketRef): void
-  /** Something was committed that the log does not tell any more. */
-  missed(why: NonNullable<Changes['missed']>): void
-}
 
 // Gaps and revisions that nobody asked for are not kept for ever: then everything is to be looked at.
 const MOST_WAITING = 100_000

@@ -7,8 +7,7 @@ import {
   type Ladder,
   type RowHead,
 } from '@priorbook/sdk/tape'
-import type { MarketRef } from '../store.ts'
-import type { LogListener } from './follow.ts'
+import type { Changes, MarketRef } from '../store.ts'
 import type { GapPlace } from './gaps.ts'
 import type { Maker, RowSink } from './log.ts'
 
@@ -22,6 +21,15 @@ export type TailRows = {
   | { readonly kind: 'trade'; columns: TradeColumns }
   | { readonly kind: 'sample'; columns: SampleColumns }
 )
+
+/** Called for every row, gap and revision that a process reads from the log. */
+export interface LogListener {
+  row(kind: ChunkKind, stream: number): void
+  gap(place: GapPlace): void
+  market(market: MarketRef): void
+  /** Something was committed that the log no longer holds. */
+  missed(why: NonNullable<Changes['missed']>): void
+}
 
 /** Everything in the log, decoded once and kept by stream: the newest rows are read from memory. */
 export class Tail implements RowSink {

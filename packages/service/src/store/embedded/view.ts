@@ -4,11 +4,10 @@ import type { InstrumentRef } from '../store.ts'
 import { Bodies, isDamage, nameOf, type BodyOptions } from './bodies.ts'
 import type { Database } from './database.ts'
 import { readDirectory, type Directory, type LostPlace } from './directory.ts'
-import type { LogListener } from './follow.ts'
 import { readLog } from './log.ts'
 import { checkStates, readState, STATE } from './state.ts'
 import { findStream, readStream, type Stream, type StreamName } from './streams.ts'
-import { Tail, type TailRows } from './tail.ts'
+import { Tail, type LogListener, type TailRows } from './tail.ts'
 
 // Streams whose row and directory stay in memory; the least recently used go first.
 const REMEMBERED = 20_000

@@ -1,11 +1,12 @@
-import type {
-  GapReason,
-  Instrument,
-  Json,
-  Micros,
+import {
   PriorbookError,
-  TapeEvent,
-  VenueId,
+  type BookSnapshot,
+  type GapReason,
+  type Instrument,
+  type Json,
+  type Micros,
+  type TapeEvent,
+  type VenueId,
 } from '@priorbook/sdk/domain'
 
 /** When a message was received and which journal record holds it. */
@@ -82,15 +83,62 @@ export type CaptureNote =
 /** Sockets are numbered 1 … 253: one byte of a journal record says which one brought it. */
 export const MAX_SLOT = 253
 
-/** Where a connector puts what it hears, in the order in which it happened. */
+/**
+ * What the recorder read in a message, so that no connector normalizes it a second time. It is known
+ * at once; what the message does to books may have to wait for the store.
+ */
+export type Reading = Normalized & {
+  /** Why nothing of the message could be used; the recorder puts it into quarantine. */
+  readonly error?: PriorbookError
+}
+
+/** Normalizes a message; one that is malformed as a whole gives a reading with its error. */
+export function toReading(normalize: () => Normalized): Reading {
+  try {
+    return normalize()
+  } catch (error) {
+    if (!(error instanceof PriorbookError)) throw error
+    return { events: [], problems: [], error }
+  }
+}
+
+/** How a full book that was asked for relates to the states that the recorder's book went through. */
+export type BookRelation =
+  /** The recorder's book had no state to compare with. */
+  | 'first'
+  /** The book was in this state lately: nothing is missing. */
+  | 'same'
+  /** It is older than all states that are remembered, so it proves nothing. */
+  | 'older'
+  /** It is not older than the newest state: the changes that lead to it may be on their way. */
+  | 'ahead'
+  /** Its time lies between the remembered states, and it equals none of them. */
+  | 'differs'
+
+/** The recorder's book of an instrument, as far as a connector may look at it. */
+export interface CapturedBook {
+  /** True while nothing is missing. */
+  readonly isOpen: boolean
+  /** Counts changed levels; only the difference between two readings has a meaning. */
+  readonly changedLevels: number
+  /** Compares a full book with the states that messages other than itself led to. */
+  relate(book: BookSnapshot): BookRelation
+}
+
+/**
+ * Where a connector puts what it hears, in the order in which it happened. Every call writes to the
+ * journal in the same turn, so a note of a loss stands in front of the first message after it.
+ */
 export interface CaptureSink {
   /** Our wall clock. */
   now(): Micros
-  /** A data frame exactly as received; `parsed` is its JSON, undefined where it is none. */
-  frame(slot: number, received: Micros, bytes: Uint8Array, parsed: unknown): void
+  /** A data frame exactly as received; `parsed` is its JSON, undefined where it is not JSON. */
+  frame(slot: number, received: Micros, bytes: Uint8Array, parsed: unknown): Reading
   /** An answer exactly as received. */
-  answer(request: CaptureRequest, received: Micros, bytes: Uint8Array, parsed: unknown): void
+  answer(request: CaptureRequest, received: Micros, bytes: Uint8Array, parsed: unknown): Reading
   note(note: CaptureNote): void
+  /** The book that the recorder holds of an instrument; undefined before its first message. */
+  book(key: string): CapturedBook | undefined
 }
 
 /** The part of a logger that connectors use (pino's shape). */

@@ -35,8 +35,6 @@ it('hears nothing more of a connection whose loss is noted', async () => {
     expectsData: () => false,
     sink: {
       now: () => toMicros(Date.now() * 1000),
-      frame: () => undefined,
-      answer: () => undefined,
       note: ({ note }) => void notes.push(note),
     },
     log: silent,

@@ -25,7 +25,7 @@ export type LinkOptions = {
   onRefused?(status: number): boolean
   /** Text that the venue wants to hear now and then. */
   readonly keepAlive?: { readonly text: string; readonly everyMs: number }
-  readonly sink: CaptureSink
+  readonly sink: Pick<CaptureSink, 'now' | 'note'>
   readonly log: CaptureLog
 }
 

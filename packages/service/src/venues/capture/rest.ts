@@ -1,5 +1,5 @@
 import type { Json } from '@priorbook/sdk/domain'
-import type { CaptureLog, CaptureRequest, CaptureSink } from './contract.ts'
+import type { CaptureLog, CaptureRequest, CaptureSink, Reading } from './contract.ts'
 import type { Quota } from './quota.ts'
 
 /** One request: what it is for, where it goes, what it costs of the quota. */
@@ -21,7 +21,12 @@ export type RestCall = {
 
 /** An answer that was understood as JSON, or why there is none. */
 export type RestAnswer =
-  | { readonly ok: true; readonly value: unknown }
+  | {
+      readonly ok: true
+      readonly value: unknown
+      /** What the recorder read in it; empty for an answer that is not journaled. */
+      readonly reading: Reading
+    }
   /** `status` is absent where no answer came at all. */
   | { readonly ok: false; readonly status?: number; readonly why: string }
 
@@ -34,7 +39,7 @@ export type RestOptions = {
     readonly headers?: Readonly<Record<string, string>>
     readonly query?: Readonly<Record<string, string>>
   }
-  readonly sink: CaptureSink
+  readonly sink: Pick<CaptureSink, 'now' | 'answer' | 'note'>
   readonly log: CaptureLog
   readonly timeoutMs?: number
 }
@@ -49,6 +54,7 @@ const TIMEOUT_MS = 5_000
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 const CLOCK_EVERY_MS = 60_000
 const SHOWN = 200
+const UNREAD: Reading = { events: [], problems: [] }
 
 /** Creates a REST client. */
 export function createRest(options: RestOptions): Rest {
@@ -91,8 +97,10 @@ export function createRest(options: RestOptions): Rest {
     if (refused !== undefined) return failed(call, status, refused)
     const value = parse(bytes)
     // What is no JSON is kept too: the recorder puts it into quarantine.
-    if (call.keep !== false) sink.answer(call.request, received, bytes, value)
-    return value === undefined ? { ok: false, status, why: 'no JSON' } : { ok: true, value }
+    const reading = call.keep === false ? UNREAD : sink.answer(call.request, received, bytes, value)
+    return value === undefined
+      ? { ok: false, status, why: 'no JSON' }
+      : { ok: true, value, reading }
   }
 
   function failed(call: RestCall, status: number | undefined, why: string): RestAnswer {

@@ -87,7 +87,6 @@ export function createVenueAApi(options: VenueAApiOptions): VenueAApi {
     sign: (call) => signCall(call, credentials, nowMs()),
     sink: {
       now: () => sink.now(),
-      frame: (...frame) => sink.frame(...frame),
       answer: (...answer) => sink.answer(...answer),
       note(note) {
         if (note.note === 'clock') {

@@ -104,6 +104,7 @@ describe('books', () => {
     await until(() => sink.frames.length > 0)
     expect(sink.frames[0]).toStrictEqual({
       slot: 1,
+      text: expect.stringContaining('TOPIC'),
       parsed: expect.objectContaining({ type: 'TOPIC' }),
     })
     await until(() => connector.status().state === 'recording')

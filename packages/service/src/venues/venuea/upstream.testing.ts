@@ -2,9 +2,11 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer, type WebSocket } from 'ws'
-import { toMicros, type Json, type Micros } from '@priorbook/sdk/domain'
-import type { CaptureLog, CaptureNote, CaptureRequest, CaptureSink } from '../capture/contract.ts'
+import type { Json } from '@priorbook/sdk/domain'
+import type { CaptureLog } from '../capture/contract.ts'
+import { createTestSink as createSink, type TestSink } from '../capture/sink.testing.ts'
 import type { Draft } from './fixtures.ts'
+import { createVenueANormalizer } from './normalize.ts'
 
 /** A small upstream of venue A on a port of its own, and a sink that keeps what a connector heard. */
 
@@ -171,27 +173,9 @@ function answer(script: Script, { path, query }: Seen): unknown {
   }
 }
 
-/** A sink that keeps everything. */
-export type TestSink = CaptureSink & {
-  readonly frames: { readonly slot: number; readonly parsed: unknown }[]
-  readonly answers: { readonly request: CaptureRequest; readonly parsed: unknown }[]
-  readonly notes: CaptureNote[]
-}
-
 /** Creates a sink on our wall clock. */
 export function createTestSink(): TestSink {
-  const frames: { slot: number; parsed: unknown }[] = []
-  const answers: { request: CaptureRequest; parsed: unknown }[] = []
-  const notes: CaptureNote[] = []
-  return {
-    frames,
-    answers,
-    notes,
-    now: (): Micros => toMicros(Math.round((performance.timeOrigin + performance.now()) * 1000)),
-    frame: (slot, _received, _bytes, parsed) => void frames.push({ slot, parsed }),
-    answer: (request, _received, _bytes, parsed) => void answers.push({ request, parsed }),
-    note: (note) => void notes.push(note),
-  }
+  return createSink(createVenueANormalizer())
 }
 
 /** A log that keeps its errors. */

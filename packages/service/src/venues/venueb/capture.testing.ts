@@ -1,11 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { PriorbookError, toMicros, type BookChange, type BookSnapshot } from '@priorbook/sdk/domain'
-import type {
-  CaptureLog,
-  CaptureNote,
-  CaptureRequest,
-  CaptureSink,
-  Normalized,
+import { toMicros, type BookChange, type BookSnapshot } from '@priorbook/sdk/domain'
+import {
+  toReading,
+  type CapturedBook,
+  type CaptureLog,
+  type CaptureNote,
+  type CaptureRequest,
+  type CaptureSink,
+  type Normalized,
+  type Reading,
 } from '../capture/contract.ts'
 import { createVenueBNormalizer } from './normalizer.ts'
 import type { TestMarket } from './upstream.testing.ts'
@@ -21,6 +24,7 @@ type Folded = {
   isOpen: boolean
   bids: Map<number, number>
   asks: Map<number, number>
+  changedLevels: number
 }
 
 /** A sink that keeps what comes and folds books from it as a recorder does: closed by a loss, opened by a full book. */
@@ -44,15 +48,14 @@ export class TestSink implements CaptureSink {
     received: ReturnType<CaptureSink['now']>,
     _bytes: Uint8Array,
     parsed: unknown,
-  ): void {
+  ): Reading {
     this.captured.push({ kind: 'frame', slot, value: parsed as Record<string, unknown> })
-    if (this.#isOld(parsed)) return
-    try {
-      this.#fold(this.#normalizer.frame(parsed, { received, journal: this.captured.length }))
-    } catch (error) {
-      if (!(error instanceof PriorbookError)) throw error
-      this.#suspect(this.#normalizer.suspects!(parsed))
-    }
+    const at = { received, journal: this.captured.length }
+    const reading = toReading(() => this.#normalizer.frame(parsed, at))
+    if (this.#isOld(parsed)) return reading
+    if (reading.error === undefined) this.#fold(reading)
+    else this.#suspect(this.#normalizer.suspects!(parsed))
+    return reading
   }
 
   answer(
@@ -60,11 +63,19 @@ export class TestSink implements CaptureSink {
     received: ReturnType<CaptureSink['now']>,
     _bytes: Uint8Array,
     parsed: unknown,
-  ): void {
+  ): Reading {
     this.captured.push({ kind: 'answer', request })
-    this.#fold(
-      this.#normalizer.answer(request, parsed, { received, journal: this.captured.length }),
-    )
+    const at = { received, journal: this.captured.length }
+    const reading = this.#normalizer.answer(request, parsed, at)
+    this.#fold(reading)
+    return reading
+  }
+
+  book(key: string): CapturedBook | undefined {
+    const book = this.books.get(key)
+    if (book === undefined) return undefined
+    const { isOpen, changedLevels } = book
+    return { isOpen, changedLevels, relate: () => 'first' }
   }
 
   note(note: CaptureNote): void {
@@ -119,7 +130,13 @@ export class TestSink implements CaptureSink {
 
   #book(key: string): Folded {
     return (
-      this.books.get(key) ?? { sid: undefined, isOpen: false, bids: new Map(), asks: new Map() }
+      this.books.get(key) ?? {
+        sid: undefined,
+        isOpen: false,
+        bids: new Map(),
+        asks: new Map(),
+        changedLevels: 0,
+      }
     )
   }
 
@@ -133,12 +150,17 @@ export class TestSink implements CaptureSink {
   }
 
   #open({ instrument, bids, asks, channel }: BookSnapshot): void {
-    this.books.set(instrument.key, {
-      sid: channel,
-      isOpen: true,
-      bids: new Map(bids.map(({ price, size }) => [price, size])),
-      asks: new Map(asks.map(({ price, size }) => [price, size])),
-    })
+    const before = this.books.get(instrument.key)
+    const after = {
+      bids: new Map<number, number>(bids.map(({ price, size }) => [price, size])),
+      asks: new Map<number, number>(asks.map(({ price, size }) => [price, size])),
+    }
+    const changed =
+      before?.isOpen === true
+        ? differing(before.bids, after.bids) + differing(before.asks, after.asks)
+        : 0
+    const changedLevels = (before?.changedLevels ?? 0) + changed
+    this.books.set(instrument.key, { sid: channel, isOpen: true, ...after, changedLevels })
   }
 
   #change({ instrument, changes, channel }: BookChange): void {
@@ -157,6 +179,11 @@ export class TestSink implements CaptureSink {
 
 function isEqual(a: ReadonlyMap<number, number>, b: ReadonlyMap<number, number>): boolean {
   return a.size === b.size && [...a].every(([price, size]) => b.get(price) === size)
+}
+
+function differing(a: ReadonlyMap<number, number>, b: ReadonlyMap<number, number>): number {
+  const prices = new Set([...a.keys(), ...b.keys()])
+  return [...prices].filter((price) => a.get(price) !== b.get(price)).length
 }
 
 /** A log that keeps its lines. */

@@ -26,8 +26,6 @@ export interface BookKeeper {
   tick(signal: AbortSignal): void
   /** The recorder closed these books: full ones are fetched at once. */
   recover(instruments: readonly Instrument[], reason: GapReason, signal: AbortSignal): void
-  /** A full book is about to be given to the recorder. */
-  answered(key: string): void
   expectsData(tokens: ReadonlySet<string>): boolean
   /** Tokens of trading markets without a book. */
   readonly missing: number
@@ -93,13 +91,24 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
 
   // An answer is from some moment between the question and its arrival. If the token was subscribed only
   // since, changes from before the subscription are missing behind it, and nothing would show them.
-  function compare(token: WatchedToken, urgent: boolean, signal: AbortSignal): Promise<Comparison> {
+  async function compare(
+    token: WatchedToken,
+    urgent: boolean,
+    signal: AbortSignal,
+  ): Promise<Comparison> {
     const { subscription } = token
-    const refuse = (): string | undefined =>
-      sockets.isConnected(token.key) && token.subscription === subscription
-        ? undefined
-        : 'the subscription ended meanwhile'
-    return books.compare(token, urgent, refuse, signal)
+    const refuse = (): string | undefined => {
+      if (!sockets.isConnected(token.key) || token.subscription !== subscription) {
+        return 'the subscription ended meanwhile'
+      }
+      // Before the recorder sees the answer: if it refuses the book, it asks for another one at once.
+      const recovery = recoveries.get(token.key)
+      if (recovery !== undefined) recovery.isWanted = false
+      return undefined
+    }
+    const found = await books.compare(token, urgent, refuse, signal)
+    if (found !== 'failed' && token.subscription === subscription) token.hasBook = true
+    return found
   }
 
   async function serve(token: WatchedToken, need: Need, signal: AbortSignal): Promise<void> {
@@ -213,7 +222,7 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
         if (token === undefined) continue
         token.subscription++
         token.awaitingMs = nowMs
-        token.book.forget()
+        token.hasBook = false
       }
     },
     heard(events) {
@@ -226,14 +235,13 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
         isOurs = true
         noteHeard(token, nowMs)
         if (event.kind === 'snapshot') {
-          token.book.replace(event)
+          token.hasBook = true
           token.awaitingMs = undefined
         } else if (event.kind === 'change') {
-          token.book.change(event)
           // The book came by REST and the socket goes on from it.
-          if (token.book.isKnown) token.awaitingMs = undefined
+          if (token.hasBook) token.awaitingMs = undefined
         } else if (event.kind === 'reset') {
-          token.book.forget()
+          token.hasBook = false
           token.awaitingMs ??= nowMs
         }
       }
@@ -280,10 +288,6 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
         start(work, signal)
       }
     },
-    answered(key) {
-      const recovery = recoveries.get(key)
-      if (recovery !== undefined) recovery.isWanted = false
-    },
     expectsData(keys) {
       const wall = wallMs()
       for (const key of keys) {
@@ -295,8 +299,8 @@ export function createBookKeeper(options: BookKeeperOptions): BookKeeper {
     get missing() {
       const wall = wallMs()
       let count = 0
-      for (const { book, market } of tokens.values()) {
-        if (!book.isKnown && isLive(market, wall)) count++
+      for (const { hasBook, market } of tokens.values()) {
+        if (!hasBook && isLive(market, wall)) count++
       }
       return count
     },

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { toReading } from '../capture/contract.ts'
 import type { Rest, RestAnswer, RestCall } from '../capture/rest.ts'
 import { createCatalogClient, type CatalogClient } from './catalog-client.ts'
-import { createFakeSink } from './fake-venue.testing.ts'
-import { clobMarket, gammaMarket, MARKET } from './fixtures.ts'
+import { AT, clobMarket, gammaMarket, MARKET } from './fixtures.ts'
 import { createVenueCNormalizer } from './normalize.ts'
 
 const signal = new AbortController().signal
+const normalizer = createVenueCNormalizer()
 const FROM = Date.parse('2026-09-21T14:00:00Z')
 
 describe('the list of what ends soon', () => {
@@ -50,9 +51,9 @@ describe('markets', () => {
   it('are handed on, and a malformed answer is not', async () => {
     const records: string[] = []
     const answers: RestAnswer[] = [
-      { ok: true, value: [gammaMarket(), 5] },
-      { ok: true, value: 'none' },
-      { ok: true, value: clobMarket() },
+      answerOf('gamma_markets', [gammaMarket(), 5]),
+      answerOf('gamma_markets', 'none'),
+      answerOf('clob_market', clobMarket()),
       { ok: false, status: 404, why: 'not found' },
     ]
     const rest: Rest = { ask: () => Promise.resolve(answers.shift()!) }
@@ -83,9 +84,13 @@ function clientOf(
       slug: 'a',
       conditionId: `0x${first + index}`,
     }))
-    return Promise.resolve({ ok: true, value })
+    return Promise.resolve({ ok: true, value, reading: { events: [], problems: [] } })
   }
   return { client: create({ ask }, () => undefined), calls }
+}
+
+function answerOf(kind: string, value: unknown): RestAnswer {
+  return { ok: true, value, reading: toReading(() => normalizer.answer({ kind }, value, AT)) }
 }
 
 function create(rest: Rest, onId: (id: string) => void): CatalogClient {
@@ -93,8 +98,6 @@ function create(rest: Rest, onId: (id: string) => void): CatalogClient {
   return createCatalogClient({
     gamma: rest,
     clob: rest,
-    normalizer: createVenueCNormalizer(),
-    sink: createFakeSink(),
     log,
     onRecord: ({ marketId }) => onId(marketId),
   })

@@ -1,6 +1,6 @@
-import { PriorbookError, type MarketRecord } from '@priorbook/sdk/domain'
-import type { CaptureLog, CaptureRequest, CaptureSink, Normalizer } from '../capture/contract.ts'
-import type { Rest } from '../capture/rest.ts'
+import type { MarketRecord } from '@priorbook/sdk/domain'
+import type { CaptureLog, CaptureRequest } from '../capture/contract.ts'
+import type { Rest, RestAnswer } from '../capture/rest.ts'
 
 /** Asks the catalogue and hands every record of an answer on. */
 export interface CatalogClient {
@@ -27,8 +27,6 @@ export type Listed = { readonly slug: string; readonly conditionId: string }
 export type CatalogClientOptions = {
   readonly gamma: Rest
   readonly clob: Rest
-  readonly normalizer: Normalizer
-  readonly sink: CaptureSink
   readonly log: CaptureLog
   onRecord(record: MarketRecord): void
 }
@@ -40,21 +38,20 @@ const MAX_OFFSET = 10_000
 
 /** Creates the client of the catalogue. */
 export function createCatalogClient(options: CatalogClientOptions): CatalogClient {
-  const { gamma, clob, normalizer, sink, log } = options
+  const { gamma, clob, log } = options
 
-  function take(request: CaptureRequest, value: unknown): Set<string> {
+  /** Hands the records of an answer on; gives the markets that it named. */
+  function accept({ kind }: CaptureRequest, answer: RestAnswer): Set<string> {
     const named = new Set<string>()
-    try {
-      const said = normalizer.answer(request, value, { received: sink.now(), journal: 0 })
-      for (const event of said.events) {
-        if (event.kind !== 'market') continue
-        named.add(event.record.marketId)
-        options.onRecord(event.record)
-      }
-    } catch (error) {
-      // The journal has the answer and the recorder puts it into quarantine.
-      if (!(error instanceof PriorbookError)) throw error
-      log.warn({ kind: request.kind, error: error.message }, 'venue C: an answer was malformed')
+    if (!answer.ok) return named
+    const { events, error } = answer.reading
+    if (error !== undefined) {
+      log.warn({ kind, error: error.message }, 'venue C: an answer was malformed')
+    }
+    for (const event of events) {
+      if (event.kind !== 'market') continue
+      named.add(event.record.marketId)
+      options.onRecord(event.record)
     }
     return named
   }
@@ -64,8 +61,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
     signal: AbortSignal,
   ): Promise<Set<string>> {
     const request = { kind: 'gamma_markets' }
-    const answer = await gamma.ask({ request, path: '/markets', query }, signal)
-    return answer.ok ? take(request, answer.value) : new Set()
+    return accept(request, await gamma.ask({ request, path: '/markets', query }, signal))
   }
 
   /** One page after the other; a span with more markets than an offset reaches is halved. */
@@ -117,7 +113,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
     async clobMarket(conditionId, signal) {
       const request = { kind: 'clob_market', condition_id: conditionId }
       const answer = await clob.ask({ request, path: `/markets/${conditionId}` }, signal)
-      if (answer.ok) take(request, answer.value)
+      accept(request, answer)
       return answer.ok
     },
   }

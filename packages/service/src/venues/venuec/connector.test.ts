@@ -1,14 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Connector } from '../capture/contract.ts'
+import { createTestSink } from '../capture/sink.testing.ts'
 import { createVenueCConnector } from './connector.ts'
-import {
-  createFakeSink,
-  openFakeVenue,
-  until,
-  type FakeRound,
-  type FakeVenue,
-} from './fake-venue.testing.ts'
+import { openFakeVenue, until, type FakeRound, type FakeVenue } from './fake-venue.testing.ts'
 import { changeMessage, entry, newMarketMessage, resolvedFields, type Draft } from './fixtures.ts'
+import { createVenueCNormalizer } from './normalize.ts'
 import type { VenueCOptions } from './options.ts'
 import { printRoundSlug } from './rounds.ts'
 
@@ -19,7 +15,7 @@ type Unresolved = Parameters<typeof createVenueCConnector>[1]['unresolved']
 /** A venue, a sink and a connector between them. The tests wait more than they work: all at once. */
 class Rig {
   readonly venue: FakeVenue
-  readonly sink = createFakeSink()
+  readonly sink = createTestSink(createVenueCNormalizer())
   readonly stop = new AbortController()
   readonly faults: object[] = []
   connector!: Connector

@@ -1,10 +1,5 @@
 import { PriorbookError, type MarketRecord } from '@priorbook/sdk/domain'
-import type {
-  CaptureSink,
-  Connector,
-  ConnectorContext,
-  ConnectorStatus,
-} from '../capture/contract.ts'
+import type { Connector, ConnectorContext, ConnectorStatus, Reading } from '../capture/contract.ts'
 import { createQuota } from '../capture/quota.ts'
 import { createRest } from '../capture/rest.ts'
 import { createBookClient } from './book-client.ts'
@@ -13,7 +8,6 @@ import { createCatalogClient } from './catalog-client.ts'
 import { parseClobMarket } from './clob.ts'
 import { createCoverage, createDiscovery } from './discovery.ts'
 import { parseGammaMarket } from './gamma.ts'
-import { createVenueCNormalizer } from './normalize.ts'
 import { DEFAULT_AHEAD_MS, type VenueCOptions } from './options.ts'
 import { repeat } from './periodic.ts'
 import { createResolutionPoll } from './resolution.ts'
@@ -38,27 +32,15 @@ export function createVenueCConnector(
 ): Connector {
   const { sink, log, unresolved } = context
   const { assets, windows, speed = 1, aheadMs = DEFAULT_AHEAD_MS } = options
-  const normalizer = createVenueCNormalizer()
   const now = (): number => sink.now() / 1000
   const gammaQuota = createQuota(options.quotas.gamma)
   const clobQuota = createQuota(options.quotas.clob)
   const gamma = createRest({ base: options.gammaBase, quota: gammaQuota, sink, log })
-  const clobSink: CaptureSink = {
-    now: () => sink.now(),
-    frame: (...frame) => sink.frame(...frame),
-    answer(request, ...answer) {
-      // Before the recorder sees it, which may then ask for another.
-      const token = request['token_id']
-      if (typeof token === 'string') keeper.answered(token)
-      sink.answer(request, ...answer)
-    },
-    note: (note) => sink.note(note),
-  }
-  const clob = createRest({ base: options.clobBase, quota: clobQuota, sink: clobSink, log })
+  const clob = createRest({ base: options.clobBase, quota: clobQuota, sink, log })
   const isCovered = createCoverage(assets, windows)
   const roster = createRoster(({ slug }) => slug !== undefined && isCovered(slug), speed)
   const onRecord = (record: MarketRecord): void => void roster.take(record)
-  const client = createCatalogClient({ gamma, clob, normalizer, sink, log, onRecord })
+  const client = createCatalogClient({ gamma, clob, log, onRecord })
   const discovery = createDiscovery({ assets, windows, aheadMs, speed, roster, client, now })
   const resolution = createResolutionPoll({ roster, client, speed, log, now })
   const watched = new Set<Followed>()
@@ -73,22 +55,15 @@ export function createVenueCConnector(
     sink,
     log,
     onSubscribed: (tokens) => keeper.subscribed(tokens),
-    onFrame: (received, parsed) => onFrame(parsed, received),
+    onFrame,
     expectsData: (tokens) => keeper.expectsData(tokens),
   })
-  const books = createBookClient(clob, normalizer, sink)
+  const books = createBookClient(clob, sink)
   const keeper = createBookKeeper({ books, sockets, quota: clobQuota, speed, sink, log })
 
-  function onFrame(parsed: unknown, received: ReturnType<typeof sink.now>): boolean {
-    try {
-      const { events } = normalizer.frame(parsed, { received, journal: 0 })
-      for (const event of events) if (event.kind === 'market') roster.take(event.record)
-      return keeper.heard(events)
-    } catch (error) {
-      // The recorder has the frame and puts it into quarantine.
-      if (!(error instanceof PriorbookError)) throw error
-      return false
-    }
+  function onFrame({ events }: Reading): boolean {
+    for (const event of events) if (event.kind === 'market') roster.take(event.record)
+    return keeper.heard(events)
   }
 
   /** Watches the rounds whose time has come and lets go of those that are over. */

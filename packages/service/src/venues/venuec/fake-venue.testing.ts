@@ -1,8 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer, type WebSocket } from 'ws'
-import { toMicros, type Micros } from '@priorbook/sdk/domain'
-import type { CaptureNote, CaptureRequest, CaptureSink } from '../capture/contract.ts'
 import { bookMessage, clobMarket, gammaMarket, type Draft } from './fixtures.ts'
 import { printRoundSlug } from './rounds.ts'
 
@@ -176,33 +174,6 @@ function toClob({ id, tokens, gamma }: FakeRound): Draft {
       winner: index === winner,
     })),
   })
-}
-
-/** A sink that keeps what it is given. */
-export interface FakeSink extends CaptureSink {
-  readonly frames: { readonly slot: number; readonly text: string; readonly parsed: unknown }[]
-  readonly answers: { readonly request: CaptureRequest; readonly parsed: unknown }[]
-  readonly notes: CaptureNote[]
-}
-
-/** Creates a sink with the wall clock. */
-export function createFakeSink(): FakeSink {
-  const frames: FakeSink['frames'] = []
-  const answers: FakeSink['answers'] = []
-  const notes: CaptureNote[] = []
-  return {
-    frames,
-    answers,
-    notes,
-    now: (): Micros => toMicros(Date.now() * 1000),
-    frame(slot, _received, bytes, parsed) {
-      frames.push({ slot, text: Buffer.from(bytes).toString(), parsed })
-    },
-    answer(request, _received, _bytes, parsed) {
-      answers.push({ request, parsed })
-    },
-    note: (note) => void notes.push(note),
-  }
 }
 
 /** Waits until something holds; the test's own time limit ends it otherwise. */

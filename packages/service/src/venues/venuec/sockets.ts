@@ -4,6 +4,7 @@ import {
   type CaptureLog,
   type CaptureSink,
   type ConnectorStatus,
+  type Reading,
 } from '../capture/contract.ts'
 import { createLink, type Link } from '../capture/link.ts'
 
@@ -16,8 +17,8 @@ export type SocketsOptions = {
   readonly log: CaptureLog
   /** These tokens were subscribed just now; their full books are on the way. */
   onSubscribed(tokens: Iterable<string>): void
-  /** A frame came; true when it is about a subscribed token. */
-  onFrame(received: Micros, parsed: unknown): boolean
+  /** A frame was read; true when it is about a subscribed token. */
+  onFrame(reading: Reading): boolean
   /** True while frames about one of these tokens are expected. */
   expectsData(tokens: ReadonlySet<string>): boolean
 }
@@ -89,9 +90,7 @@ export function createSockets(options: SocketsOptions): Sockets {
       if (!KNOWN_WORDS.has(text)) log.warn({ slot, text }, 'venue C sent a word of its own')
       return false
     }
-    const parsed = parse(text)
-    sink.frame(slot, received, bytes, parsed)
-    if (parsed === undefined || !options.onFrame(received, parsed)) return false
+    if (!options.onFrame(sink.frame(slot, received, bytes, parse(text)))) return false
     socket.heardMs = performance.now()
     return true
   }

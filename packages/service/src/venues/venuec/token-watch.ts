@@ -1,19 +1,19 @@
 import type { Instrument } from '@priorbook/sdk/domain'
 import { createSpacing, type Spacing } from '../capture/spacing.ts'
 import type { Followed } from './roster.ts'
-import { TokenBook } from './token-book.ts'
 
 /** One subscribed token and what is known of its stream; times are monotonic milliseconds. */
 export type WatchedToken = {
   readonly key: string
   readonly instrument: Instrument
   readonly market: Followed
-  readonly book: TokenBook
   readonly spacing: Spacing
   /** Counts subscriptions: an answer that was asked for under another one says nothing of this one. */
   subscription: number
   /** When a frame last named it. */
   heardMs: number
+  /** A full book came since the token was last subscribed or reset. */
+  hasBook: boolean
   /** Subscribed since then, and no full book came; undefined once one did. */
   awaitingMs: number | undefined
   /** No request for a missing book before this. */
@@ -41,10 +41,10 @@ export function watchToken(market: Followed, key: string, nowMs: number): Watche
     key,
     instrument: { venue: 'venuec', market: market.conditionId, key },
     market,
-    book: new TokenBook(),
     spacing: createSpacing(),
     subscription: 0,
     heardMs: -Infinity,
+    hasBook: false,
     awaitingMs: undefined,
     askAfterMs: 0,
     checkedMs: nowMs,

@@ -13,7 +13,7 @@ import type { Maker } from '../log.ts'
 import type { Numbers } from './numbers.ts'
 import type { MergeSink } from './target.ts'
 import { endOf, findCommonGaps, type Sight } from './blind-spans.ts'
-import type { InstrumentRef, Store } from '../../store.ts'
+import type { InstrumentRef, StoreReader } from '../../store.ts'
 
 /** What one recorder has of an instrument's books. */
 export type BookSide = {
@@ -252,7 +252,7 @@ export class BookWalk {
   head: RowHead | undefined
   sequence = 0
   private changed: Levels | undefined
-  private readonly store: Store
+  private readonly store: StoreReader
   private readonly ref: InstrumentRef
   private readonly bound: number
   private runs: readonly BookRun[] = []
@@ -263,7 +263,7 @@ export class BookWalk {
   private ready: { readonly columns: BookRun['columns']; readonly row: number } | undefined
 
   /** Rows after the journal record `bound` are not looked at. */
-  constructor(store: Store, ref: InstrumentRef, bound: number) {
+  constructor(store: StoreReader, ref: InstrumentRef, bound: number) {
     this.store = store
     this.ref = { venue: ref.venue, key: ref.key }
     this.bound = bound

@@ -1,12 +1,12 @@
 import type { MarketRevision, Micros, VenueId } from '@priorbook/sdk/domain'
 import type { Maker } from '../log.ts'
-import type { MarketQuery, MarketState, Store } from '../../store.ts'
+import type { MarketQuery, MarketState, StoreReader } from '../../store.ts'
 import { toRevisionNumber, type Numbers } from './numbers.ts'
 import type { MergeSink } from './target.ts'
 
 /** What one recorder knows of a venue beside rows. */
 export type CatalogSide = {
-  readonly store: Store
+  readonly store: StoreReader
   readonly numbers: Numbers
   readonly maker: Maker
 }
@@ -119,7 +119,10 @@ async function firstKnown(
   return -1
 }
 
-async function* marketsOf(store: Store, venue: VenueId): AsyncGenerator<MarketState, void, void> {
+async function* marketsOf(
+  store: StoreReader,
+  venue: VenueId,
+): AsyncGenerator<MarketState, void, void> {
   let after: MarketQuery['after']
   for (;;) {
     const place = after === undefined ? {} : { after }

@@ -16,13 +16,13 @@ import {
   type TradeColumns,
 } from '@priorbook/sdk/tape'
 import type { Maker } from '../log.ts'
-import type { RowPage, RowQuery, Store } from '../../store.ts'
+import type { RowPage, RowQuery, StoreReader } from '../../store.ts'
 import type { Numbers } from './numbers.ts'
 import type { MergeSink } from './target.ts'
 
 /** What one recorder has of an instrument's trades or of one series of samples. */
 export type RowSide = {
-  readonly store: Store
+  readonly store: StoreReader
   readonly numbers: Numbers
   readonly makerAt: (ordinal: number) => Maker
   /** True where every recorder before it saw nothing. */

@@ -7,7 +7,7 @@ import { openEmbeddedStore } from '../open.ts'
 import { openWriterLock } from '../writer-lock.ts'
 import type { Maker } from '../log.ts'
 import { sameMaker } from '../tail.ts'
-import { MERGED_FACT, type AppendBatch, type Store } from '../../store.ts'
+import { MERGED_FACT, type AppendBatch, type StoreWriter } from '../../store.ts'
 import { noRows, type BatchRows } from '../../../recorder/batch-rows.ts'
 
 const OWN_NAMES = /^(tape\.db(-wal|-shm|\.lock(-journal)?)?|journal)$/
@@ -73,12 +73,12 @@ type Draft = { readonly venue: VenueId; readonly maker: Maker; readonly rows: Ba
 
 /** Gathers merged rows into batches, a new one wherever another recorder's rows begin. */
 export class MergeSink {
-  private readonly store: Store
+  private readonly store: StoreWriter
   private drafts: Draft[] = []
   private waiting = 0
   private step = 0
 
-  constructor(store: Store) {
+  constructor(store: StoreWriter) {
     this.store = store
   }
 

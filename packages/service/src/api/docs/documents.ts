@@ -1,0 +1,29 @@
+import { toDocsPage } from './page.ts'
+import { toErrorsPage } from './errors.ts'
+import { toHomePage } from './home.ts'
+import { toLlmsText } from './llms.ts'
+import type { PlanBook } from '../auth/plans.ts'
+import type { DocumentName, Route } from '../route.ts'
+import { toOpenApi } from './openapi.ts'
+import { toAsyncApi } from '../stream/asyncapi.ts'
+
+/** The documents of a server, each made when it is first asked for. */
+export function createDocuments(
+  routes: readonly Route[],
+  plans: PlanBook,
+): (name: DocumentName) => string {
+  const made = new Map<string, string>()
+  const make = {
+    openapi: () => JSON.stringify(toOpenApi(routes)),
+    asyncapi: () => JSON.stringify(toAsyncApi()),
+    docs: () => toDocsPage(),
+    errors: () => toErrorsPage(),
+    llms: () => toLlmsText(routes, plans.all()),
+    home: () => toHomePage(),
+  }
+  return (name) => {
+    let text = made.get(name)
+    if (text === undefined) made.set(name, (text = make[name]()))
+    return text
+  }
+}

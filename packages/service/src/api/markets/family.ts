@@ -1,0 +1,76 @@
+import type { MarketRecord, VenueId } from '@priorbook/sdk/domain'
+import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
+import type { MarketState } from '../../store/store.ts'
+import { planAsset } from './plan-asset.ts'
+import type { ApiContext, Grant } from '../route.ts'
+
+/** The markets of one venue that share series, asset or window, as the store is asked for them. */
+export type Family = Pick<MarketSelector, 'venue' | 'series' | 'asset' | 'window'>
+
+/** What a request says of a family. */
+export type FamilyNames = {
+  readonly venue: VenueId
+  readonly series?: string | undefined
+  readonly asset?: string | undefined
+  readonly window?: string | undefined
+}
+
+/** The family that a selector names; throws `Problem` where the plan has it not. */
+export function toFamily(grant: Grant, { venue, series, window, ...more }: FamilyNames): Family {
+  grant.requireVenue(venue)
+  const asset = more.asset?.toUpperCase()
+  if (asset !== undefined) grant.requireAsset(venue, asset)
+  else if (series !== undefined) {
+    grant.requireAsset(venue, planAsset({ venue, marketId: series, seriesTicker: series }))
+  }
+  return {
+    venue,
+    ...(series === undefined ? {} : { series }),
+    ...(asset === undefined ? {} : { asset }),
+    ...(window === undefined ? {} : { window }),
+  }
+}
+
+/** The same of a family that was recorded; throws `Problem` where nobody did so. */
+export async function findFamily(
+  context: ApiContext,
+  grant: Grant,
+  selector: FamilyNames,
+): Promise<Family> {
+  const family = toFamily(grant, selector)
+  const { series, asset, window } = family
+  const { markets } = await context.store.markets({ ...family, limit: 1 })
+  if (markets.length > 0) return family
+  const names = Object.entries(family).map(([name, value]) => `${name} ${value}`)
+  const code = asset === undefined || window !== undefined ? 'unknown_market' : 'unknown_asset'
+  throw new Problem(code, `no market of ${names.join(', ')} has been recorded`, {
+    param: asset !== undefined ? 'asset' : series !== undefined ? 'series' : 'venue',
+    hint: 'What is recorded is listed by /v3/markets.',
+  })
+}
+
+const PAGE = 100
+
+/** The markets of a family by open time and id, those that the plan has. */
+export async function* marketsOf(
+  { store }: ApiContext,
+  grant: Grant,
+  family: Family,
+  range: { readonly start?: number; readonly end?: number },
+): AsyncGenerator<MarketState> {
+  const mayShow = (record: MarketRecord): boolean => grant.allows(record.venue, planAsset(record))
+  let after: { openTime: number; venue: string; marketId: string } | undefined
+  for (;;) {
+    const page = await store.markets({
+      ...family,
+      ...range,
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    })
+    for (const state of page.markets) if (mayShow(state.record)) yield state
+    const last = page.markets.at(-1)
+    if (!page.hasMore || last === undefined) return
+    const { venue, marketId } = last.record
+    after = { openTime: last.sortTime, venue, marketId }
+  }
+}

@@ -1,0 +1,123 @@
+import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { Problem } from '@priorbook/sdk/wire'
+import type { MarketState } from '../../store/store.ts'
+import type { ApiContext, Grant } from '../route.ts'
+import { addressOf, marketPath, type VenueAddress } from './addresses.ts'
+import { hintFor } from './hint.ts'
+import { planAsset } from './plan-asset.ts'
+
+/**
+ * Finds the market that a path names, in its newest version. The plan is checked first, so that a key
+ * learns nothing of markets that it may not see; a wrong kind of identifier then gets a hint that names
+ * the right one. `read` may come from a cache.
+ */
+export async function findMarket(
+  context: ApiContext,
+  address: VenueAddress,
+  path: Readonly<Record<string, string | undefined>>,
+  grant?: Grant,
+  read: (venue: VenueId, id: string) => Promise<MarketState | undefined> = (venue, id) =>
+    context.store.market(venue, id),
+): Promise<MarketState> {
+  const { venue } = address
+  const id = path[address.marketParam] ?? ''
+  const asset = address.hasAsset ? path['asset']?.toUpperCase() : undefined
+  grant?.requireVenue(venue)
+  if (asset !== undefined) grant?.requireAsset(venue, asset)
+  const state = await read(venue, id)
+  if (state === undefined) {
+    if (asset !== undefined) await requireRecordedAsset(context, venue, asset)
+    throw new Problem('unknown_market', `no market ${show(id)} of this venue is recorded`, {
+      param: address.marketParam,
+      hint: await hintFor(
+        context,
+        venue,
+        id,
+        (record) => grant?.allows(record.venue, planAsset(record)) ?? true,
+      ),
+    })
+  }
+  grant?.requireAsset(venue, planAsset(state.record))
+  const own = state.record.asset
+  if (asset !== undefined && own !== undefined && own.toUpperCase() !== asset) {
+    throw new Problem('unknown_market', `market ${show(id)} is not one of ${asset}`, {
+      param: 'asset',
+      hint: `Its asset is ${own}: ${marketPath(venue, id, own)}`,
+    })
+  }
+  return state
+}
+
+/** Finds the market that a parameter `market_id` names; throws `Problem` with a hint if there is none. */
+export async function findNamedMarket(
+  context: ApiContext,
+  grant: Grant,
+  venue: VenueId,
+  id: string,
+): Promise<MarketState> {
+  const address = addressOf(venue)
+  try {
+    return await findMarket(context, address, { [address.marketParam]: id }, grant)
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'unknown_market') throw error
+    // The problem names the parameter that was sent, not the one in the path of the market.
+    throw new Problem(error.code, error.message, { ...error.fields, param: 'market_id' })
+  }
+}
+
+/** Finds a market by its id alone or with its venue, for routes that are not below a market's path. */
+export async function findAnywhere(
+  context: ApiContext,
+  grant: Grant,
+  id: string,
+  venue: VenueId | undefined,
+): Promise<MarketState> {
+  const venues = venue === undefined ? VENUE_IDS.filter((one) => sees(grant, one)) : [venue]
+  let first: Problem | undefined
+  for (const one of venues) {
+    const address = addressOf(one)
+    try {
+      return await findMarket(context, address, { [address.marketParam]: id }, grant)
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'unknown_market') throw error
+      first ??= error
+    }
+  }
+  throw new Problem('unknown_market', `no market ${show(id)} is recorded`, {
+    param: 'market',
+    ...(first?.fields.hint === undefined ? {} : { hint: first.fields.hint }),
+  })
+}
+
+/** True when a plan includes anything of a venue; btc is in every plan. */
+export function sees(grant: Grant, venue: VenueId): boolean {
+  return grant.allows(venue, undefined) || grant.allows(venue, 'btc')
+}
+
+/** Throws `unknown_asset`, naming the recorded ones, when a venue has no market of an asset. */
+export async function requireRecordedAsset(
+  { store }: ApiContext,
+  venue: VenueId,
+  asset: string,
+): Promise<void> {
+  const { markets } = await store.markets({ venue, asset: asset.toUpperCase(), limit: 1 })
+  if (markets.length > 0) return
+  const newest = await store.markets({ venue, order: 'desc', limit: NEWEST })
+  const names = newest.markets.flatMap(({ record }) => record.asset?.toLowerCase() ?? [])
+  const allowed = [...new Set(names)].sort()
+  throw new Problem('unknown_asset', `no markets of ${show(asset)} are recorded`, {
+    param: 'asset',
+    allowed,
+    hint:
+      allowed.length === 0
+        ? 'No market of a known asset is recorded yet.'
+        : `Recorded: ${allowed.join(', ')}.`,
+  })
+}
+
+// Rounds of every asset open all the time, so the newest markets name all assets.
+const NEWEST = 500
+
+function show(text: string): string {
+  return JSON.stringify(text.slice(0, 100))
+}

@@ -1,0 +1,64 @@
+import { VENUES, type MarketRecord } from '@priorbook/sdk/domain'
+import type { BookContext } from '@priorbook/sdk/wire'
+import type { ApiContext } from '../route.ts'
+
+/** One book of a market, with the context that its rows carry. */
+export type MarketInstrument = BookContext & {
+  /** The index of its outcome in the market; 0 where the market names none. */
+  readonly index: number
+}
+
+/**
+ * The books of a market: the book of the first outcome where the venue has one book per market, else one
+ * book per token. Where the catalogue never named the tokens, the recorded ones are used.
+ */
+export async function instrumentsOf(
+  { store }: ApiContext,
+  record: MarketRecord,
+): Promise<readonly MarketInstrument[]> {
+  const named = namedInstruments(record)
+  if (named.length > 0) return named
+  const recorded = await store.instruments(record.venue)
+  return recorded
+    .filter(({ instrument }) => instrument.market === record.marketId)
+    .map(({ instrument: { key } }, index) => ({ ...sharedBy(record), key, index, tokenId: key }))
+}
+
+/** The context of an instrument’s rows, as far as the market record knows it. */
+export function instrumentOf(record: MarketRecord, key: string): MarketInstrument {
+  const named = namedInstruments(record).find((instrument) => instrument.key === key)
+  return named ?? { ...sharedBy(record), key, index: 0, tokenId: key }
+}
+
+function namedInstruments(record: MarketRecord): readonly MarketInstrument[] {
+  let named = namedBy.get(record)
+  if (named === undefined) namedBy.set(record, (named = nameInstruments(record)))
+  return named
+}
+
+// Requests for a market share its record object, and renderers cache what they made for an instrument
+// with the instrument object: the same record must give the same objects.
+const namedBy = new WeakMap<MarketRecord, readonly MarketInstrument[]>()
+
+function nameInstruments(record: MarketRecord): readonly MarketInstrument[] {
+  const { venue, marketId } = record
+  const shared = sharedBy(record)
+  if (VENUES[venue].booksPer === 'market') {
+    const first = record.outcomes.find(({ index }) => index === 0)
+    const { label: outcome, tokenId } = first ?? {}
+    return [{ ...shared, key: marketId, index: 0, outcome, tokenId }]
+  }
+  return record.outcomes.flatMap(({ label, index, tokenId }) =>
+    tokenId === undefined ? [] : [{ ...shared, key: tokenId, index, outcome: label, tokenId }],
+  )
+}
+
+function sharedBy(record: MarketRecord): Omit<BookContext, 'key'> {
+  return {
+    venue: record.venue,
+    marketId: record.marketId,
+    conditionId: record.conditionId,
+    eventId: record.eventId ?? record.eventTicker ?? record.topicId,
+    seriesTicker: record.seriesTicker,
+  }
+}

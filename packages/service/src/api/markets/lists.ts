@@ -1,0 +1,141 @@
+import type {
+  MarketJson,
+  VenueAMarketJson,
+  VenueBMarketJson,
+  VenueCMarketJson,
+} from '@priorbook/sdk/wire'
+import type { MarketQuery, MarketState } from '../../store/store.ts'
+import type { ApiContext } from '../route.ts'
+import { NO_END, type Page, type PageRange } from '../catalogue/page.ts'
+import { timeParam } from '../params.ts'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
+
+/** The range of a list of markets: a market matches when [open, close) meets it. */
+export const MARKET_RANGE_PARAMS = {
+  start_time: timeParam('Only markets that close after this time.'),
+  end_time: timeParam('Only markets that open before this time.'),
+}
+
+/** A market with its place in the order of lists. */
+export type ListedMarket = MarketState & { readonly sortTime: number }
+
+/** A page of markets, and whether the walk stopped before the page was full. */
+export type WalkedMarkets = {
+  readonly markets: readonly ListedMarket[]
+  readonly last: ListedMarket | undefined
+  readonly hasMore: boolean
+}
+
+// Markets looked at in one slice and in one request: a search that finds little goes on by cursor.
+const SLICE = 200
+const LOOKED_AT = 4000
+
+/**
+ * Walks the catalogue from where the page stands, by (open time, venue, id), and takes the markets that
+ * a test lets through. A walk that has looked at many stops and hands out a cursor instead.
+ */
+export async function walkMarkets(
+  { store }: ApiContext,
+  filters: Omit<MarketQuery, 'limit' | 'after' | 'order'>,
+  page: Page,
+  isWanted?: (market: ListedMarket) => boolean,
+): Promise<WalkedMarkets> {
+  const found: ListedMarket[] = []
+  let last = placeOf(page)
+  let lastMarket: ListedMarket | undefined
+  let looked = 0
+  for (;;) {
+    const missing = page.limit - found.length
+    const limit = isWanted === undefined ? missing : SLICE
+    const after = last === undefined ? {} : { after: last }
+    const { markets, hasMore } = await store.markets({
+      ...filters,
+      ...after,
+      order: page.order,
+      limit,
+    })
+    for (const [index, market] of markets.entries()) {
+      lastMarket = market
+      if (isWanted?.(market) === false) continue
+      found.push(market)
+      if (found.length < page.limit) continue
+      return { markets: found, last: market, hasMore: hasMore || index < markets.length - 1 }
+    }
+    looked += markets.length
+    if (!hasMore || looked >= LOOKED_AT) return { markets: found, last: lastMarket, hasMore }
+    last = toPlace(lastMarket!)
+    await yieldToEventLoop()
+  }
+}
+
+/** The store's filters; an absent one is left out, a range without bounds too. */
+export function marketFilters(
+  given: { readonly [name: string]: string | undefined },
+  { from, end }: PageRange,
+): Omit<MarketQuery, 'limit' | 'after' | 'order'> {
+  const named = Object.entries(given).filter(([, value]) => value !== undefined)
+  return {
+    ...(Object.fromEntries(named) as Partial<MarketQuery>),
+    ...(from === 0 ? {} : { start: from }),
+    ...(end >= NO_END ? {} : { end }),
+  }
+}
+
+/** What a cursor keeps of the last market looked at. */
+export function marketState({ sortTime, record }: ListedMarket): Record<string, string | number> {
+  return { time: sortTime, venue: record.venue, id: record.marketId }
+}
+
+/** The columns of market records in CSV; fields that a venue lacks are empty. */
+export const MARKET_COLUMNS = [
+  'venue',
+  'market_id',
+  'title',
+  'status',
+  'status_native',
+  'open_time',
+  'close_time',
+  'resolved_time',
+  'created_time',
+  'resolution',
+  'winning_outcome',
+  'volume',
+  'liquidity',
+  'outcomes',
+  'units',
+  'topic_id',
+  'condition',
+  'series_ticker',
+  'event_ticker',
+  'market_ticker',
+  'settlement',
+  'event_id',
+  'condition_id',
+  'gamma_market_id',
+  'slug',
+  'asset',
+  'window',
+  'participant_count',
+  'chain',
+  'exchange_contract',
+  'native',
+  'revision_time',
+] as const satisfies readonly (keyof AnyMarket)[]
+
+/** A market record whose venue the compiler does not know. */
+export type AnyMarket = MarketJson &
+  Partial<
+    Omit<VenueAMarketJson, 'venue'> &
+      Omit<VenueBMarketJson, 'venue'> &
+      Omit<VenueCMarketJson, 'venue'>
+  >
+
+function placeOf({ state }: Page): MarketQuery['after'] {
+  const { time, venue, id } = state
+  if (time === undefined) return undefined
+  return { openTime: time as number, venue: venue as string, marketId: id as string }
+}
+
+function toPlace({ sortTime, record }: ListedMarket): NonNullable<MarketQuery['after']> {
+  return { openTime: sortTime, venue: record.venue, marketId: record.marketId }
+}

@@ -1,0 +1,115 @@
+import { printScaled, VENUES, type MarketRecord } from '@priorbook/sdk/domain'
+import { applyRows, Ladder, loadBase, SAMPLE_DECIMALS, type BookRun } from '@priorbook/sdk/tape'
+import {
+  COUNT,
+  DECIMAL_OR_NULL,
+  decimalJson,
+  described,
+  objectOf,
+  TIME_OR_NULL,
+  timeJson,
+  type DecimalJson,
+  type JsonSchema,
+  type TimeJson,
+  type ValueStyle,
+} from '@priorbook/sdk/wire'
+import { instrumentsOf } from './instruments.ts'
+import type { ApiContext } from '../route.ts'
+
+/** The fields of the first outcome that a list of markets shows beside the record. */
+export type QuoteJson = {
+  readonly last_price: DecimalJson | null
+  readonly last_price_time: TimeJson | null
+  readonly best_bid: DecimalJson | null
+  readonly best_ask: DecimalJson | null
+  readonly spread: DecimalJson | null
+  /** When the newest book was received; a closed market keeps its last one. */
+  readonly quote_time: TimeJson | null
+  readonly coverage: {
+    readonly first_time: TimeJson | null
+    readonly last_time: TimeJson | null
+    readonly observations: number
+    readonly gaps: number
+  }
+}
+
+/** The schemas of those fields. */
+export const QUOTE_PROPERTIES: Readonly<Record<keyof QuoteJson, JsonSchema>> = {
+  last_price: described(DECIMAL_OR_NULL, 'The last execution of the first outcome.'),
+  last_price_time: TIME_OR_NULL,
+  best_bid: DECIMAL_OR_NULL,
+  best_ask: DECIMAL_OR_NULL,
+  spread: DECIMAL_OR_NULL,
+  quote_time: described(TIME_OR_NULL, 'When the newest book was received.'),
+  coverage: objectOf({
+    first_time: TIME_OR_NULL,
+    last_time: TIME_OR_NULL,
+    observations: COUNT,
+    gaps: COUNT,
+  }),
+}
+
+/** Reads the newest book and execution of a market's first outcome; nothing older than `since`. */
+export async function readQuote(
+  context: ApiContext,
+  record: MarketRecord,
+  since: number,
+  style: ValueStyle,
+): Promise<QuoteJson> {
+  const { store } = context
+  const { venue } = record
+  const [first] = await instrumentsOf(context, record)
+  const facts = first === undefined ? undefined : await store.instrument(first)
+  const isVisible = facts !== undefined && facts.lastReceived >= since
+  const run = isVisible ? await store.latest(facts.instrument) : undefined
+  const ladder = run === undefined ? undefined : ladderOf(run)
+  const price = (ticks: number): DecimalJson | null =>
+    decimalJson(printScaled(ticks, ladder!.decimals), style)
+  const hasBid = ladder !== undefined && ladder.bestBid !== 0
+  const hasAsk = ladder !== undefined && ladder.bestAsk !== ladder.one
+  const last = first === undefined ? undefined : await readLastPrice(context, record, first.key)
+  const isRecent = last !== undefined && last.received >= since
+  const gaps = isVisible ? await store.gaps({ venue, key: facts.instrument.key, start: since }) : []
+  return {
+    last_price: isRecent ? decimalJson(last.price, style) : null,
+    last_price_time: isRecent ? timeJson(last.received, style) : null,
+    best_bid: hasBid ? price(ladder.bestBid) : null,
+    best_ask: hasAsk ? price(ladder.bestAsk) : null,
+    spread: hasBid && hasAsk ? price(ladder.bestAsk - ladder.bestBid) : null,
+    quote_time: isVisible ? timeJson(facts.lastReceived, style) : null,
+    coverage: {
+      first_time: isVisible ? timeJson(Math.max(facts.firstReceived, since), style) : null,
+      last_time: isVisible ? timeJson(facts.lastReceived, style) : null,
+      observations: isVisible ? facts.lastSequence - facts.firstSequence + 1 : 0,
+      gaps: gaps.filter(({ reason }) => reason !== 'market_closed').length,
+    },
+  }
+}
+
+/** The book after the last row of a run. */
+export function ladderOf({ columns, to }: BookRun): Ladder {
+  const ladder = new Ladder(columns.priceDecimals)
+  loadBase(ladder, columns)
+  applyRows(ladder, columns, 0, to)
+  return ladder
+}
+
+async function readLastPrice(
+  { store }: ApiContext,
+  record: MarketRecord,
+  key: string,
+): Promise<{ readonly price: string; readonly received: number } | undefined> {
+  const { venue } = record
+  const query = { venue, order: 'desc', limit: 1 } as const
+  if (VENUES[venue].hasTrades) {
+    const { rows, ordinals } = await store.trades({ ...query, key })
+    if (ordinals.length === 0) return undefined
+    const price = printScaled(rows.price[0]!, VENUES[venue].priceDecimals)
+    return { price, received: rows.received[0]! }
+  }
+  const tokenId = record.outcomes.find(({ index }) => index === 0)?.tokenId
+  if (tokenId === undefined) return undefined
+  const { rows, ordinals } = await store.samples({ ...query, key: tokenId, metric: 'last_trade' })
+  if (ordinals.length === 0) return undefined
+  return { price: printScaled(rows.value[0]!, SAMPLE_DECIMALS), received: rows.received[0]! }
+}

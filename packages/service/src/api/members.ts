@@ -1,0 +1,110 @@
+import { isVenueId, VENUE_IDS } from '@priorbook/sdk/domain'
+import {
+  Problem,
+  STREAM_DATASETS,
+  type MarketSelector,
+  type StreamDataset,
+  type ValueStyle,
+} from '@priorbook/sdk/wire'
+import type { Param } from './route.ts'
+import { STYLE_PARAMS } from './params.ts'
+
+/** A message of a client as an object, before its members are looked at. */
+export type Members = Readonly<Record<string, unknown>>
+
+/** The members that name markets. */
+export const SELECTOR_MEMBERS = ['venue', 'market_id', 'series', 'asset', 'window'] as const
+
+/** Refuses members that nobody knows. */
+export function refuseUnknownMembers(members: Members, allowed: readonly string[]): void {
+  const param = Object.keys(members).find((name) => !allowed.includes(name))
+  if (param === undefined) return
+  throw new Problem('unknown_parameter', `${showMember(param)} is not known here`, {
+    param: param.slice(0, 60),
+    allowed,
+  })
+}
+
+/** Reads which markets are meant: one of a venue, a family, or all. */
+export function readSelector(members: Members): MarketSelector {
+  const { venue } = members
+  if (typeof venue !== 'string' || !isVenueId(venue)) {
+    throw new Problem('invalid_parameter', `venue is ${showMember(venue)}`, {
+      param: 'venue',
+      allowed: VENUE_IDS,
+    })
+  }
+  const names = (['market_id', 'series', 'asset', 'window'] as const).filter(
+    (name) => members[name] !== undefined,
+  )
+  const family = names.find((name) => name !== 'market_id')
+  if (names.includes('market_id') && family !== undefined) {
+    const detail = `${family} names a family and market_id one market: give one of the two`
+    throw new Problem('invalid_parameter', detail, { param: family })
+  }
+  return {
+    venue,
+    ...Object.fromEntries(names.map((name) => [name, readText(members[name], name, 200)])),
+  }
+}
+
+/** Reads which rows are wanted; all of them without. */
+export function readDatasets(value: unknown): ReadonlySet<StreamDataset> {
+  if (value === undefined) return new Set(STREAM_DATASETS)
+  const words: readonly unknown[] = Array.isArray(value) ? value : []
+  const known = STREAM_DATASETS.filter((word) => words.includes(word))
+  if (known.length === 0 || known.length !== words.length) {
+    throw new Problem('invalid_parameter', `datasets is ${showMember(value)}`, {
+      param: 'datasets',
+      allowed: STREAM_DATASETS,
+      hint: 'A list of different datasets; all of them without.',
+    })
+  }
+  return new Set(known)
+}
+
+/** Reads how values are written. */
+export function readStyle(members: Members): ValueStyle {
+  const { number_format: number, time_format: time } = members
+  return {
+    numberFormat: readParam(number, 'number_format', STYLE_PARAMS.number_format),
+    timeFormat: readParam(time, 'time_format', STYLE_PARAMS.time_format),
+  }
+}
+
+/** Reads a member that a query has too, by the rules of the query. */
+export function readParam<T>(value: unknown, name: string, param: Param<T>): T | undefined {
+  if (value === undefined) return undefined
+  const isPlain = typeof value === 'string' || typeof value === 'number'
+  return param.parse(isPlain ? String(value) : showMember(value), name)
+}
+
+/** Reads one of a list of words. */
+export function readWord<const Words extends readonly string[]>(
+  value: unknown,
+  name: string,
+  words: Words,
+): Words[number] | undefined {
+  const word = words.find((one) => one === value)
+  if (word === undefined && value !== undefined) {
+    throw new Problem('invalid_parameter', `${name} is ${showMember(value)}`, {
+      param: name,
+      allowed: words,
+    })
+  }
+  return word
+}
+
+/** Reads text of a bounded length. */
+export function readText(value: unknown, name: string, maxLength: number): string {
+  if (typeof value !== 'string' || value.length === 0 || value.length > maxLength) {
+    const detail = `${name} is ${showMember(value)}, not text of 1 to ${maxLength} characters`
+    throw new Problem('invalid_parameter', detail, { param: name })
+  }
+  return value
+}
+
+/** A value as errors show it. */
+export function showMember(value: unknown): string {
+  return value === undefined ? 'absent' : JSON.stringify(value).slice(0, 60)
+}

@@ -1,0 +1,243 @@
+import type { Auditor, Micros, VenueId } from '@priorbook/sdk/domain'
+import type { JsonSchema, PageBuffer } from '@priorbook/sdk/wire'
+import type { RecorderPulse, StreamPulse } from '../lib/pulse.ts'
+import type { Store } from '../store/store.ts'
+
+// Every other file of the API may import this one, so this one imports none of them.
+
+/** One query or path parameter: its schema, its meaning and its parser. */
+export type Param<T> = {
+  /** What OpenAPI shows. */
+  readonly schema: JsonSchema
+  readonly description: string
+  readonly example?: string
+  readonly isRequired?: boolean
+  /** Parses the text; throws `Problem` with the name of the parameter. */
+  parse(text: string, name: string): T
+}
+
+/** Parameters by name. */
+export type ParamTable = Readonly<Record<string, Param<unknown>>>
+
+/** The values of a table of parameters: absent ones are undefined. */
+export type ParamValues<P extends ParamTable> = {
+  readonly [Name in keyof P]: P[Name] extends Param<infer T>
+    ? P[Name] extends { readonly isRequired: true }
+      ? T
+      : T | undefined
+    : never
+}
+
+/** What a key allows; the demo and keyless routes have a grant of their own. */
+export interface Grant {
+  /** A name for logs and usage, never the key. */
+  readonly keyId: string
+  readonly plan: string
+  /** Throws `plan_required` when the plan does not include the venue. */
+  requireVenue(venue: VenueId): void
+  /** Throws `plan_required` when the plan does not include the asset at the venue. */
+  requireAsset(venue: VenueId, asset: string | undefined): void
+  /** Throws `plan_required` naming a plan that includes the feature. */
+  requireFeature(feature: 'audit' | 'bulk_beyond_31_days'): void
+  /** True when the plan includes the asset at the venue; for lists across venues. */
+  allows(venue: VenueId, asset: string | undefined): boolean
+  /** The earliest received time that may be read; 0 for all of history. */
+  windowStart(now: Micros): Micros
+}
+
+/**
+ * Signs and reads cursors. A cursor holds the position of a walk and is bound to the request: route,
+ * market, range, filters and order. It is not bound to a key and never expires: old secrets still verify.
+ */
+export interface CursorCodec {
+  /** `scope` is everything that must be the same on the next page; `state` is the position. */
+  sign(scope: CursorScope, state: CursorState): string
+  /** Gives the position; throws `invalid_cursor` when anything differs. */
+  read(scope: CursorScope, cursor: string): CursorState
+}
+
+/** What a cursor is bound to, written in one order by each route; absent values are left out. */
+export type CursorScope = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** The position of a walk, such as the last sequence and the pinned end of the range. */
+export type CursorState = Readonly<Record<string, string | number>>
+
+/** One rate limit of a key, for headers and `/v3/limits`. */
+export type LimitState = {
+  readonly name: 'second' | 'minute'
+  readonly quota: number
+  readonly seconds: number
+  /** How many more requests fit right now. */
+  readonly remaining: number
+  /** When the oldest request leaves the window, in milliseconds since 1970; now when there is none. */
+  readonly resetMs: number
+  /** When one more request fits; now when it fits already. */
+  readonly nextMs: number
+}
+
+/** The use of a key on one UTC day by one route. */
+export type UsageRow = {
+  /** The start of the day, in microseconds. */
+  readonly day: number
+  readonly route: string
+  readonly requests: number
+  /** Requests answered with 4xx or 5xx. */
+  readonly refused: number
+  /** Those of them that were over the rate limit. */
+  readonly limited: number
+  readonly rows: number
+  /** Bytes sent, after compression. */
+  readonly bytes: number
+}
+
+/** The documents that a server makes from its routes. */
+export type DocumentName = 'openapi' | 'asyncapi' | 'llms' | 'docs' | 'errors' | 'home'
+
+/** What routes about the account and the service read from the server that runs them. */
+export interface ServerInfo {
+  limits(grant: Grant): readonly LimitState[]
+  usage(keyId: string, firstDay: number): readonly UsageRow[]
+  /** Undefined where this installation records nothing. */
+  recorder(): RecorderPulse | undefined
+  /** The connections of the process that answers. */
+  stream(): StreamPulse
+  document(name: DocumentName): string
+}
+
+/** What a handler gets beside its parameters. */
+export type ApiContext = {
+  readonly store: Store
+  /** Absent where the journal is not on this machine: audit then says so. */
+  readonly journalDir?: string
+  /** Reads the journal and derives a row again; absent where the journal is not on this machine. */
+  readonly auditor?: Auditor
+  readonly cursors: CursorCodec
+  /** Absent where a handler runs without a server. */
+  readonly server?: ServerInfo
+  readonly now: () => Micros
+  /** A notice for every answer, such as that the data are emulated. */
+  readonly notice?: Notice
+}
+
+/** The server that runs a route. */
+export function requireServer({ server }: ApiContext): ServerInfo {
+  if (server === undefined) throw new Error('this route needs a server')
+  return server
+}
+
+/** The name of a format of answers. */
+export type Format = 'json' | 'ndjson' | 'csv' | 'arrow' | 'parquet' | 'tape'
+
+/** A request whose parameters were parsed and whose key was checked. */
+export type RouteRequest<Path extends ParamTable, Query extends ParamTable> = {
+  readonly path: ParamValues<Path>
+  readonly query: ParamValues<Query>
+  /** The id of the route, the same for all its addresses: cursors are bound to it. */
+  readonly route: string
+  readonly grant: Grant
+  /** The format chosen by `Accept` or `format`. */
+  readonly format: Format
+  readonly signal: AbortSignal
+}
+
+/** One thing a reader should know about an answer. */
+export type Notice = {
+  readonly code: string
+  readonly message: string
+  readonly [more: string]: unknown
+}
+
+/** The `meta` of an envelope; names are those of the wire. */
+export type Meta = {
+  readonly range?: {
+    readonly start_time: string | number | null
+    readonly end_time: string | number | null
+  }
+  readonly gaps?: readonly unknown[]
+  readonly market?: unknown
+  readonly notice?: Notice | readonly Notice[]
+  readonly receipt?: unknown
+  readonly [more: string]: unknown
+}
+
+/** What a handler answers; the server writes the envelope around `data`. */
+export type Answer =
+  | {
+      readonly kind: 'data'
+      readonly data?: unknown
+      /**
+       * Instead of `data`: a page with JSON rows joined by commas from `ROWS_AT` on, so that the envelope
+       * is written around them in place. It is given back once it is sent.
+       */
+      readonly rows?: PageBuffer
+      /**
+       * Hashes that identify the content of `rows`. The entity tag is then made of them instead of the
+       * text of the rows.
+       */
+      readonly madeOf?: string | undefined
+      /** True when `rows` is one JSON object and `data` is that object, not a list. */
+      readonly isOne?: boolean
+      readonly count: number
+      readonly meta: Meta
+      readonly nextCursor?: string | undefined
+      /** True when nothing in the answer can change any more: clients may cache it for ever. */
+      readonly isFinal?: boolean
+    }
+  | {
+      readonly kind: 'text'
+      readonly contentType: string
+      /** A page is given back once it is sent. */
+      readonly body: Uint8Array | string | PageBuffer
+      readonly nextCursor?: string | undefined
+      readonly isFinal?: boolean
+    }
+  | {
+      readonly kind: 'stream'
+      readonly contentType: string
+      readonly headers?: Readonly<Record<string, string>>
+      /** Pulled as fast as the client reads. */
+      readonly body: AsyncIterable<Uint8Array>
+    }
+
+/** JSON text that is ready: envelopes insert it unchanged, which saves hot routes its rendering. */
+export class JsonText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  /** Lets `JSON.stringify` write it where it is nested in other values. */
+  toJSON(): unknown {
+    return JSON.parse(this.text)
+  }
+}
+
+/** One route as a value: validation, OpenAPI, docs and the client read it. */
+export type Route<Path extends ParamTable = ParamTable, Query extends ParamTable = ParamTable> = {
+  /** Names the route in OpenAPI (`operationId`) and in cursors. */
+  readonly id: string
+  /** Such as `/v3/venueb/{market_ticker}/snapshots`. */
+  readonly address: string
+  /** Other addresses of the same route. */
+  readonly aliases?: readonly string[]
+  readonly tag: string
+  readonly summary: string
+  readonly description: string
+  readonly isKeyless?: boolean
+  readonly path: Path
+  readonly query: Query
+  /** Formats beside JSON. */
+  readonly formats?: readonly Exclude<Format, 'json'>[]
+  /** The schema of `data`; absent where the answer has no envelope. */
+  readonly data?: JsonSchema
+  handle(request: RouteRequest<Path, Query>, context: ApiContext): Promise<Answer>
+}
+
+/** Declares a route. */
+export function defineRoute<const Path extends ParamTable, const Query extends ParamTable>(
+  route: Route<Path, Query>,
+): Route {
+  // The dispatcher gives every handler exactly the parameters that its own tables parsed.
+  return route
+}

@@ -1,0 +1,63 @@
+import { BOOK_ROUTES } from '../books/index.ts'
+import { BULK_ROUTES } from '../bulk/index.ts'
+import { GAPS_ROUTE } from '../catalogue/gaps.ts'
+import { TIMESERIES_ROUTES } from '../catalogue/timeseries.ts'
+import { TRADE_ROUTES } from '../catalogue/trades.ts'
+import type { Route } from '../route.ts'
+import { AUDIT_ROUTES } from './audit.ts'
+import { COVERAGE_DAYS_ROUTE } from './coverage-days.ts'
+import { COVERAGE_ROUTE } from './coverage.ts'
+import { DOCUMENT_ROUTES } from './documents.ts'
+import { EXECUTION_ROUTES } from './execution.ts'
+import { healthRoute } from './health.ts'
+import { limitsRoute } from './limits.ts'
+import { MARKET_LIST_ROUTES } from './market-lists.ts'
+import { MARKET_RECORD_ROUTES } from './market-record.ts'
+import { MARKET_SEARCH_ROUTE } from './market-search.ts'
+import { statusRoute } from './status.ts'
+import { usageRoute } from './usage.ts'
+import { whoamiRoute } from './whoami.ts'
+
+/** Markets, their history, trades, samples, gaps, coverage, executions and audit. */
+export const CATALOGUE_ROUTES: readonly Route[] = [
+  ...MARKET_LIST_ROUTES,
+  MARKET_SEARCH_ROUTE,
+  ...MARKET_RECORD_ROUTES,
+  ...TRADE_ROUTES,
+  ...TIMESERIES_ROUTES,
+  GAPS_ROUTE,
+  COVERAGE_ROUTE,
+  COVERAGE_DAYS_ROUTE,
+  ...EXECUTION_ROUTES,
+  ...AUDIT_ROUTES,
+]
+
+/** The routes of the account and of the service itself. */
+export const ACCOUNT_ROUTES: readonly Route[] = [
+  whoamiRoute,
+  limitsRoute,
+  usageRoute,
+  statusRoute,
+  healthRoute,
+  ...DOCUMENT_ROUTES,
+]
+
+/** Every route of the interface, in the order of the docs. */
+export const ROUTES: readonly Route[] = [
+  ...CATALOGUE_ROUTES,
+  ...BOOK_ROUTES,
+  ...BULK_ROUTES,
+  ...ACCOUNT_ROUTES,
+]
+
+/** True for routes that the demo copies: those that read the store, and the status. */
+export function isInDemo(route: Route): boolean {
+  return (
+    route.address.startsWith('/v3/') && (!ACCOUNT_ROUTES.includes(route) || route === statusRoute)
+  )
+}
+
+/** The address of a route in the demo. */
+export function toDemoAddress(address: string): string {
+  return address.replace('/v3/', '/v3/demo/')
+}

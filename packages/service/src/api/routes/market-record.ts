@@ -1,0 +1,178 @@
+import { VENUES } from '@priorbook/sdk/domain'
+import {
+  listOf,
+  MARKET_SCHEMAS,
+  objectOf,
+  orNull,
+  timeJson,
+  toMarketJson,
+} from '@priorbook/sdk/wire'
+import type { MarketState } from '../../store/store.ts'
+import { VENUE_ADDRESSES, type VenueAddress, aliasOf } from '../markets/addresses.ts'
+import { findMarket } from '../markets/find.ts'
+import { KNOWN_AT_PARAM, PAGE_PARAMS, STYLE_PARAMS, timeParam } from '../params.ts'
+import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
+import { MARKET_COLUMNS, type AnyMarket } from '../markets/lists.ts'
+import {
+  NO_END,
+  noticeMeta,
+  openPage,
+  rangeMeta,
+  styleOf,
+  windowNotice,
+  type Page,
+} from '../catalogue/page.ts'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
+import { answerRows } from '../catalogue/row-answer.ts'
+
+// The schemas of a record with the number of its version.
+const REVISION_SCHEMAS = Object.fromEntries(
+  Object.entries(MARKET_SCHEMAS).map(([venue, schema]) => {
+    const { properties, required } = schema as {
+      properties: Record<string, object>
+      required: string[]
+    }
+    const revision = { type: 'integer', minimum: 1 }
+    const optional = Object.keys(properties).filter((name) => !required.includes(name))
+    return [venue, objectOf({ ...(properties as {}), revision }, { optional })]
+  }),
+) as typeof MARKET_SCHEMAS
+
+/** The record of one market, and its history. */
+export const MARKET_RECORD_ROUTES: readonly Route[] = VENUE_ADDRESSES.flatMap((address) => [
+  recordRoute(address),
+  revisionsRoute(address),
+])
+
+function recordRoute(address: VenueAddress): Route {
+  const { venue } = address
+  const { number_format, time_format } = STYLE_PARAMS
+  return defineRoute({
+    id: `${venue}_market`,
+    address: address.market,
+    ...aliasOf(address, ''),
+    tag: VENUES[venue].label,
+    summary: 'One market',
+    description:
+      'The market record as known last, or as known at `known_at`; nothing that was learned later is in it.',
+    path: address.path,
+    query: { ...KNOWN_AT_PARAM, number_format, time_format },
+    data: orNull(MARKET_SCHEMAS[venue]),
+    async handle(request, context) {
+      const style = styleOf(request.query)
+      const { known_at: knownAt } = request.query
+      const latest = await findMarket(context, address, request.path, request.grant)
+      const window = request.grant.windowStart(context.now())
+      const closed = latest.record.closeTime ?? NO_END
+      if (closed <= window || (knownAt ?? NO_END) < window) {
+        const range = { asked: 0, window, from: window, end: window }
+        return { kind: 'data', data: null, count: 0, meta: noticeMeta(windowNotice(range)) }
+      }
+      const state =
+        knownAt === undefined
+          ? latest
+          : await context.store.market(venue, latest.record.marketId, knownAt)
+      if (state === undefined) {
+        return {
+          kind: 'data',
+          data: null,
+          count: 0,
+          meta: noticeMeta(await notYet(context, latest)),
+        }
+      }
+      return { kind: 'data', data: toMarketJson(state, style), count: 1, meta: {} }
+    },
+  })
+}
+
+function revisionsRoute(address: VenueAddress): Route {
+  const { venue } = address
+  const { limit, cursor } = PAGE_PARAMS
+  return defineRoute({
+    id: `${venue}_revisions`,
+    address: `${address.market}/revisions`,
+    ...aliasOf(address, '/revisions'),
+    tag: VENUES[venue].label,
+    summary: 'The history of a market record',
+    description:
+      'Every version of the market record by the time it was received, oldest first: status, volume, liquidity, ticks, fees and resolution as they were known then.',
+    path: address.path,
+    query: {
+      start_time: timeParam('Only versions received at or after this time.'),
+      end_time: timeParam('Only versions received before this time.'),
+      ...KNOWN_AT_PARAM,
+      limit,
+      cursor,
+      ...STYLE_PARAMS,
+    },
+    formats: ['ndjson', 'csv'],
+    data: listOf({
+      allOf: [{ type: 'object', required: ['revision'] }, REVISION_SCHEMAS[venue]],
+    }),
+    async handle(request, context) {
+      const style = styleOf(request.query)
+      const { known_at: knownAt } = request.query
+      const { record } = await findMarket(context, address, request.path, request.grant)
+      const page = openPage(request, context, { venue, market: record.marketId, knownAt })
+      const { states, hasMore } = await walkRevisions(context, record, page, knownAt)
+      const rows: (AnyMarket & { revision: number })[] = states.map((state) => ({
+        ...toMarketJson(state, style),
+        revision: state.revision,
+      }))
+      const last = states.at(-1)
+      const none: Notice = {
+        code: 'no_rows_in_range',
+        message: 'No version was received in the range.',
+      }
+      const cut = windowNotice(page.range)
+      return answerRows(request, {
+        type: 'market',
+        rows,
+        columns: [...MARKET_COLUMNS, 'revision'],
+        meta: {
+          range: rangeMeta(page.range, style),
+          ...noticeMeta(cut ?? (rows.length === 0 ? none : undefined)),
+        },
+        nextCursor:
+          hasMore && last !== undefined ? page.next({ revision: last.revision }) : undefined,
+      })
+    },
+  })
+}
+
+const SLICE = 200
+
+// Versions have numbers, not an index by time: those before the range are read and passed by.
+async function walkRevisions(
+  { store }: ApiContext,
+  { venue, marketId }: MarketState['record'],
+  page: Page,
+  knownAt = NO_END,
+): Promise<{ states: readonly MarketState[]; hasMore: boolean }> {
+  const states: MarketState[] = []
+  let after = (page.state['revision'] as number | undefined) ?? 0
+  for (;;) {
+    const slice = await store.revisions(venue, marketId, { after, limit: SLICE })
+    for (const state of slice) {
+      if (state.knownAt >= page.end || state.knownAt > knownAt) return { states, hasMore: false }
+      if (state.knownAt < page.from) continue
+      if (states.length === page.limit) return { states, hasMore: true }
+      states.push(state)
+    }
+    if (slice.length < SLICE) return { states, hasMore: false }
+    after = slice.at(-1)!.revision
+    await yieldToEventLoop()
+  }
+}
+
+async function notYet(
+  { store }: ApiContext,
+  { record: { venue, marketId } }: MarketState,
+): Promise<Notice> {
+  const [first] = await store.revisions(venue, marketId, { limit: 1 })
+  return {
+    code: 'not_known_yet',
+    message: 'Nothing was known of the market at that time.',
+    known_from: first === undefined ? null : timeJson(first.knownAt, {}),
+  }
+}

@@ -1,0 +1,56 @@
+import { printMicros, type Micros } from '@priorbook/sdk/domain'
+import { COUNT, listOf, objectOf, TEXT } from '@priorbook/sdk/wire'
+import { integerParam } from '../params.ts'
+import { defineRoute, requireServer } from '../route.ts'
+import { callerOf } from '../auth/grant.ts'
+
+const DAY = 86_400_000_000
+const DEFAULT_DAYS = 30
+
+/** `/v3/usage`: what the key was used for, by UTC day and route. */
+export const usageRoute = defineRoute({
+  id: 'usage',
+  address: '/v3/usage',
+  tag: 'Account',
+  summary: 'What the key was used for',
+  description:
+    'Requests, refusals, rows and bytes of this key by UTC day and route; at most two seconds behind.',
+  path: {},
+  query: { days: integerParam(1, 400, `How many days back, ${DEFAULT_DAYS} by default.`) },
+  data: listOf(
+    objectOf({
+      day: TEXT,
+      route: TEXT,
+      requests: COUNT,
+      refused: COUNT,
+      limited: COUNT,
+      rows: COUNT,
+      bytes: COUNT,
+    }),
+  ),
+  async handle({ grant, query: { days = DEFAULT_DAYS } }, context) {
+    const now = context.now()
+    const first = now - (now % DAY) - (days - 1) * DAY
+    const rows = requireServer(context).usage(grant.keyId, first)
+    const data = rows.map(({ day, route, requests, refused, limited, rows, bytes }) => ({
+      day: printMicros(day as Micros).slice(0, 10),
+      route,
+      requests,
+      refused,
+      limited,
+      rows,
+      bytes,
+    }))
+    const range = {
+      start_time: printMicros(Math.max(0, first) as Micros),
+      end_time: printMicros(now),
+    }
+    const notice = {
+      code: 'no_usage',
+      message: 'The key of this request was not used before in these days.',
+    }
+    const key = callerOf(grant).key?.id
+    const meta = { range, key_id: key, ...(data.length === 0 ? { notice } : {}) }
+    return { kind: 'data', data, count: data.length, meta }
+  },
+})

@@ -1,0 +1,91 @@
+import type { InstrumentRef, StoredChunk, StoreReader } from '../store.ts'
+import { BookReader } from './books.ts'
+import { listMarkets, listRevisions, readMarket } from './catalog.ts'
+import { factsOf, listFacts, readCoverage } from './coverage.ts'
+import { placeOfOrdinal } from './directory.ts'
+import { LogFollower } from './follow.ts'
+import { listGaps } from './gaps.ts'
+import { listQuarantine } from './quarantine.ts'
+import { readSamples, readTrades } from './rows.ts'
+import type { Session } from './session.ts'
+import { findState, readState, STATE } from './state.ts'
+import { listStreamsOf, listUnbroken } from './streams.ts'
+import type { View } from './view.ts'
+
+/** Creates the reading side of an opened tape. */
+export function createReader(session: Session): StoreReader {
+  const { database, view, read, writer } = session
+  const books = new BookReader(view)
+  return {
+    stamp: async () => {
+      session.ensureOpen()
+      return view.stampNow()
+    },
+    follow: async () => {
+      // Brings the view up to date first: a follower reports only commits after its opening.
+      await read(() => undefined)
+      return new LogFollower(view, read)
+    },
+    appliedPosition: (venue) =>
+      writer === undefined
+        ? read(() => readState(database, STATE.applied(venue)))
+        : session.write((own) => own.appliedPosition(venue)),
+    fact: (name) => read(() => findState(database, STATE.fact(name))),
+
+    instrument: (ref) =>
+      read(() => {
+        const stream = view.stream(ref, 'book')
+        return stream === undefined ? undefined : factsOf(view, stream)
+      }),
+    instruments: (venue) => read(() => listFacts(view, venue)),
+    unbroken: (venue) => read(() => listUnbroken(database, venue)),
+    latest: (ref) => read(() => books.latest(ref)),
+    books: (query) => read(() => books.page(query)),
+    asOf: (query) => read(() => books.asOf(query)),
+    sampleBooks: (query) => read(() => books.sample(query)),
+    trades: (query) => read(() => readTrades(view, query)),
+    samples: (query) => read(() => readSamples(view, query)),
+    chunks: (ref) => readChunks(session, ref),
+
+    market: (venue, marketId, knownAt) =>
+      read(() => readMarket(database, venue, marketId, knownAt)),
+    revisions: (venue, id, page) => read(() => listRevisions(database, venue, id, page)),
+    markets: (query) => read(() => listMarkets(database, query)),
+    gaps: (query) => read(() => listGaps(database, query)),
+    coverage: (ref) => read(() => readCoverage(view, ref)),
+    quarantine: (page) => read(() => listQuarantine(database, page)),
+  }
+}
+
+async function* readChunks(
+  { database, view, read }: Session,
+  ref: InstrumentRef,
+): AsyncGenerator<StoredChunk, void, void> {
+  const streams = await read(() => listStreamsOf(database, ref))
+  for (const { id } of streams) {
+    // Every step reads the directory again: between two of them a part can be repacked.
+    for (let next = 1; ;) {
+      const chunk = await read(() => chunkFrom(view, id, next))
+      if (chunk === undefined) break
+      yield chunk
+      if (!chunk.sealed) break
+      next = chunk.first + chunk.count
+    }
+  }
+}
+
+// The first readable chunk that starts at an ordinal or after it.
+function chunkFrom(view: View, id: number, ordinal: number): StoredChunk | undefined {
+  const stream = view.streamById(id)
+  const { places } = view.directory(stream)
+  for (let index = Math.max(0, placeOfOrdinal(places, ordinal)); index < places.length; index++) {
+    const place = places[index]!
+    if ('lost' in place || place.first < ordinal) continue
+    const bytes = view.bodies.bytes(place)
+    if (bytes === undefined) continue
+    const { kind, metric } = stream
+    const { first, count } = place
+    return { kind, metric, first, count, sealed: place.form === 'sealed', bytes }
+  }
+  return undefined
+}

@@ -1,0 +1,205 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { zstdDecompressSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+/**
+ * Data written by version 0.1.0 and read by the code of today, through the public doors alone:
+ * - `data/`: a data folder whose recorder was stopped, packed, started again and killed, so that it
+ *   has sealed chunks, an unsealed tail, a write-ahead log and journals; with the key and the cursor
+ *   secret of that installation.
+ * - `downloads/`: files as `/v3/bulk` sent them.
+ * - `expected.json`: cursors handed out in the middle of walks, and hashes of everything that the old
+ *   code answered afterwards.
+ */
+const FIXTURES = join(import.meta.dirname, 'v0.1.0')
+
+type Expected = {
+  readonly key: string
+  readonly verify: Readonly<Record<string, number>>
+  readonly walks: readonly {
+    readonly first: string
+    readonly cursor: string
+    readonly rows: number
+    readonly hash: string
+    readonly gaps: number
+    readonly gapsHash: string
+  }[]
+  readonly pages: readonly { readonly path: string; readonly hash: string }[]
+  readonly downloads: readonly {
+    readonly path: string
+    readonly file: string
+    /** See `contentOf`. */
+    readonly sha256: string
+  }[]
+  readonly replays: readonly {
+    readonly file: string
+    readonly lines: number
+    readonly sha256: string
+  }[]
+}
+
+type Page = {
+  readonly data: readonly unknown[]
+  readonly meta: { readonly gaps: readonly unknown[] }
+  readonly pagination: { readonly next_cursor: string | null }
+}
+
+const root = join(import.meta.dirname, '../..')
+const expected = JSON.parse(readFileSync(join(FIXTURES, 'expected.json'), 'utf8')) as Expected
+const scratch = mkdtempSync(join(tmpdir(), 'priorbook-compat-'))
+const downloads = join(scratch, 'downloads')
+
+beforeAll(() => unpack('downloads', downloads))
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+describe('a data folder of version 0.1.0', () => {
+  const data = join(scratch, 'data')
+  beforeAll(() => unpack('data', data))
+
+  it('verifies, and its journal still gives the same rows', async () => {
+    const report = await server('verify', '--journal', '--json', '--data', data)
+    expect(JSON.parse(report)).toEqual({ ...expected.verify, problems: [] })
+  })
+
+  it('is rebuilt from its journal without a difference', async () => {
+    const report = JSON.parse(await server('rebuild', '--json', '--data', data))
+    expect(report).toMatchObject({ records: expected.verify['records'], differences: [] })
+    expect(report).toMatchObject({ damage: [], adopted: [] })
+  })
+})
+
+describe('an API over a data folder of version 0.1.0', () => {
+  const data = join(scratch, 'served')
+  let api: { readonly url: string; readonly child: ChildProcess }
+
+  beforeAll(async () => {
+    unpack('data', data)
+    api = await serve(data)
+  })
+  afterAll(() => {
+    api.child.kill()
+  })
+
+  const get = async (path: string): Promise<Response> => {
+    for (;;) {
+      const response = await fetch(api.url + path, {
+        headers: { authorization: `Bearer ${expected.key}` },
+      })
+      if (response.status === 200) return response
+      if (response.status !== 429) throw new Error(`${path}: ${await response.text()}`)
+      await new Promise((resolve) => setTimeout(resolve, 1000))
+    }
+  }
+  const json = async (path: string): Promise<Page> => (await get(path)).json() as Promise<Page>
+
+  it.each(expected.walks)(
+    'continues a walk from a cursor of that version: $first',
+    async (walk) => {
+      const rows: unknown[] = []
+      const gaps: unknown[] = []
+      for (let cursor: string | null = walk.cursor; cursor !== null;) {
+        const page = await json(`${walk.first}&cursor=${encodeURIComponent(cursor)}`)
+        rows.push(...page.data)
+        gaps.push(...page.meta.gaps)
+        cursor = page.pagination.next_cursor
+      }
+      expect([rows.length, gaps.length]).toEqual([walk.rows, walk.gaps])
+      expect(sha256(JSON.stringify(rows))).toBe(walk.hash)
+      expect(sha256(JSON.stringify(gaps))).toBe(walk.gapsHash)
+    },
+  )
+
+  it.each(expected.pages)('answers $path with the same data', async ({ path, hash }) => {
+    const { data: body } = await json(path)
+    expect(sha256(JSON.stringify(body))).toBe(hash)
+  })
+
+  it.each(expected.downloads)('downloads the same $file', async (download) => {
+    const bytes = new Uint8Array(await (await get(download.path)).arrayBuffer())
+    expect(sha256(await contentOf(download.file, bytes))).toBe(download.sha256)
+  })
+})
+
+describe('downloads of version 0.1.0', () => {
+  it.each(expected.replays)(
+    'replays $file to the same lines',
+    async ({ file, lines, sha256: hash }) => {
+      const text = await client('replay', join(downloads, file))
+      expect(text.trimEnd().split('\n')).toHaveLength(lines)
+      expect(sha256(text)).toBe(hash)
+    },
+  )
+
+  it.each(readdirSync(join(FIXTURES, 'downloads')).map((name) => name.replace(/\.zst$/, '')))(
+    'verifies %s',
+    async (file) => {
+      const report = JSON.parse(await client('verify', join(downloads, file), '--json'))
+      expect(report).toMatchObject({ is_good: true, fault_count: 0 })
+    },
+  )
+})
+
+/**
+ * The part of a download that must not change: all of a CSV file, the lines of an NDJSON file without
+ * the receipt (which changed after 0.1.0), the events of a tape file (which also says when it was made).
+ */
+async function contentOf(name: string, bytes: Uint8Array): Promise<string | Uint8Array> {
+  if (name.endsWith('.csv')) return bytes
+  if (name.endsWith('.ndjson')) {
+    const lines = new TextDecoder().decode(bytes).trimEnd().split('\n')
+    return lines.filter((line) => !line.startsWith('{"type":"receipt"')).join('\n')
+  }
+  const file = join(scratch, name)
+  writeFileSync(file, bytes)
+  return client('replay', file)
+}
+
+/** Decompresses a folder of fixtures; `_` in a name stands for a folder. */
+function unpack(part: string, to: string): void {
+  for (const name of readdirSync(join(FIXTURES, part))) {
+    const path = join(to, name.replace(/\.zst$/, '').replaceAll('_', '/'))
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, zstdDecompressSync(readFileSync(join(FIXTURES, part, name))))
+  }
+}
+
+const run = promisify(execFile)
+const MAX_OUTPUT = 64 * 1024 * 1024
+
+async function server(...args: string[]): Promise<string> {
+  const bin = join(root, 'packages/service/bin/priorbook-server.mjs')
+  return (await run(process.execPath, [bin, ...args], { maxBuffer: MAX_OUTPUT })).stdout
+}
+
+async function client(...args: string[]): Promise<string> {
+  const bin = join(root, 'packages/sdk/bin/priorbook.mjs')
+  return (await run(process.execPath, [bin, ...args], { maxBuffer: MAX_OUTPUT })).stdout
+}
+
+/** Serves a data folder that nothing records into. */
+async function serve(data: string): Promise<{ url: string; child: ChildProcess }> {
+  const bin = join(root, 'packages/service/bin/priorbook-server.mjs')
+  const options = ['--upstream', 'none', '--role', 'api', '--workers', '1', '--port', '0']
+  const child = spawn(process.execPath, [bin, 'serve', ...options, '--data', data], {
+    env: { ...process.env, PRIORBOOK_OPS_PORT: '0', PRIORBOOK_LOG_LEVEL: 'silent' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return new Promise((resolve, reject) => {
+    let printed = ''
+    child.stdout.on('data', (chunk) => {
+      printed += String(chunk)
+      const url = /docs +(http:\S+)\/docs/.exec(printed)?.[1]
+      if (url !== undefined) resolve({ url, child })
+    })
+    child.on('exit', () => reject(new Error(`the server ended without an address: ${printed}`)))
+  })
+}
+
+function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
+}
