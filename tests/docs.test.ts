@@ -25,9 +25,9 @@ import { CHUNK_ROWS } from '../packages/service/src/store/embedded/seal.ts'
 import { SILENT_MS } from '../packages/service/src/venues/capture/link.ts'
 import { QUIET_SHARE, SILENT_INTERVALS } from '../packages/service/src/venues/venuea/periods.ts'
 import { STATUS_WORDS, TRADING_WORDS } from '../packages/service/src/venues/venuea/status.ts'
-import { OUTAGE_INTERVALS } from '../packages/service/src/venues/venueb/outages.ts'
-import { QUIET_MS } from '../packages/service/src/venues/venueb/probe.ts'
-import { LOST_MS, SILENT_BOOK_MS } from '../packages/service/src/venues/venueb/recovery.ts'
+import { OUTAGE_INTERVALS } from '../packages/service/src/venues/venueb/polling.ts'
+import { QUIET_MS } from '../packages/service/src/venues/venueb/books.ts'
+import { LOST_MS, SILENT_BOOK_MS } from '../packages/service/src/venues/venueb/books.ts'
 import {
   FIRST_BOOK_MS,
   SILENT_TOKEN_MS,

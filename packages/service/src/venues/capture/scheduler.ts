@@ -35,10 +35,7 @@ export function chooseNext<Call, Kind extends string>(
   nowMs: number,
 ): NextCall<Call, Kind> {
   const useOf = (kind: Kind): number => spent[kind] / shares[kind]
-  const isBefore = (
-    one: ScheduledCall<Call, Kind>,
-    other: ScheduledCall<Call, Kind>,
-  ): boolean => {
+  const isBefore = (one: ScheduledCall<Call, Kind>, other: ScheduledCall<Call, Kind>): boolean => {
     if (one.urgent !== other.urgent) return one.urgent
     if (one.urgent || one.kind === other.kind) return latenessOf(one) > latenessOf(other)
     const [own, others] = [useOf(one.kind), useOf(other.kind)]

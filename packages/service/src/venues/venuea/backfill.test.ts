@@ -306,9 +306,9 @@ describe('a backfill', () => {
     const shared = createQuota({ limit: 10, windowMs: 400 })
     const quota: Quota = {
       ...shared,
-      take(cost, urgent, signal) {
+      acquire(cost, urgent, signal) {
         times.push(performance.now())
-        return shared.take(cost, urgent, signal)
+        return shared.acquire(cost, urgent, signal)
       },
     }
     await all({ start: fromMillis(END - 6 * LENGTHS['5m']), quota })

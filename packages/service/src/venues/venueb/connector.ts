@@ -1,4 +1,10 @@
-import { PriorbookError, type GapReason, type Instrument, type Json, type MarketRecord } from '@priorbook/sdk/domain'
+import {
+  PriorbookError,
+  type GapReason,
+  type Instrument,
+  type Json,
+  type MarketRecord,
+} from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import type { Connector, ConnectorContext, ConnectorStatus } from '../capture/contract.ts'
 import type { NativeObject } from '../capture/fields.ts'

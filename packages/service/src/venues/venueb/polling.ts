@@ -85,7 +85,12 @@ export class Poller {
     try {
       await Promise.all([
         this.#loop(this.#bookPlan, bookRate, (ticker) => this.#pollBook(ticker, signal), signal),
-        this.#loop(this.#tradePlan, tradeRate, (ticker) => this.#pollTrades(ticker, signal), signal),
+        this.#loop(
+          this.#tradePlan,
+          tradeRate,
+          (ticker) => this.#pollTrades(ticker, signal),
+          signal,
+        ),
         this.#runBackfills(signal),
       ])
     } finally {

@@ -8,7 +8,12 @@ import { parseJson } from '../capture/rest.ts'
 import { AwaitedBooks, LATE_BOOK_MS, Sequences, SubscriptionProbe, type SeqStep } from './books.ts'
 import { isCounter, isObject, textsOf } from './fields.ts'
 import type { Signer } from './signing.ts'
-import { Subscriptions, type Channel, type Command, type SubscriptionState } from './subscriptions.ts'
+import {
+  Subscriptions,
+  type Channel,
+  type Command,
+  type SubscriptionState,
+} from './subscriptions.ts'
 
 /** What the socket of venue B needs, and whom it notifies. */
 export type VenueBSocketOptions = {
@@ -169,9 +174,6 @@ export class VenueBSocket {
       log,
       sink: {
         now: () => sink.now(),
-        frame: (...frame) => sink.frame(...frame),
-        answer: (...answer) => sink.answer(...answer),
-        book: (key) => sink.book(key),
         note: (note) =>
           sink.note(note.note === 'loss' ? { ...note, ...this.#unheardKeys() } : note),
       },

@@ -13,8 +13,8 @@ import {
   TICKER,
   tradeObject,
   type Draft,
-} from './fixtures.ts'
-import { createVenueBNormalizer } from './normalizer.ts'
+} from './fixtures.testing.ts'
+import { createVenueBNormalizer } from './normalize.ts'
 import { normalizeVenueB } from './normalize.ts'
 
 const normalizer = createVenueBNormalizer()
