@@ -1,4 +1,4 @@
-// Runs the three examples over the recorded markets of venue B: how the figures of docs/backtest.md were
+// Runs the three examples over the recorded markets of venue B: how the figures of docs/guide/backtest.md were
 // made. PRIORBOOK_RECORDINGS=FOLDER node examples/run-recorded.ts OUTPUT
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

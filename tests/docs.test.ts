@@ -70,13 +70,13 @@ function placesOf(file: string): string[] {
 
 describe('the docs say what the code says', () => {
   it('lists every error code with its sentence', () => {
-    expect(pairs('docs/errors.md', 'Error codes')).toEqual(ERROR_CODES)
+    expect(pairs('docs/reference/errors.md', 'Error codes')).toEqual(ERROR_CODES)
   })
 
   it('lists every violation, gap reason and flag', () => {
-    expect(pairs('docs/errors.md', 'Row checks')).toEqual(VIOLATIONS)
-    expect(pairs('docs/gaps.md', 'Reasons')).toEqual(GAP_REASONS)
-    expect(cells('docs/gaps.md', 'Flags')).toEqual(Object.keys(FLAGS))
+    expect(pairs('docs/reference/errors.md', 'Row checks')).toEqual(VIOLATIONS)
+    expect(pairs('docs/reference/gaps.md', 'Reasons')).toEqual(GAP_REASONS)
+    expect(cells('docs/reference/gaps.md', 'Flags')).toEqual(Object.keys(FLAGS))
   })
 
   it('lists every problem of the interface with its status and sentence', () => {
@@ -84,12 +84,12 @@ describe('the docs say what the code says', () => {
       code,
       `${status} | ${title}`,
     ])
-    expect(pairs('docs/errors.md', 'API problems')).toEqual(Object.fromEntries(problems))
+    expect(pairs('docs/reference/errors.md', 'API problems')).toEqual(Object.fromEntries(problems))
   })
 
   it('lists every error, close code and limit of the stream', () => {
-    expect(pairs('docs/errors.md', 'Stream errors')).toEqual(STREAM_ERRORS)
-    const codes = sectionOf('docs/stream.md', 'Errors and close codes').matchAll(
+    expect(pairs('docs/reference/errors.md', 'Stream errors')).toEqual(STREAM_ERRORS)
+    const codes = sectionOf('docs/reference/stream.md', 'Errors and close codes').matchAll(
       /^\| (\d+) \| `(\w+)` \|/gm,
     )
     expect(Object.fromEntries([...codes].map(([, code, word]) => [word!, Number(code)]))).toEqual(
@@ -100,11 +100,11 @@ describe('the docs say what the code says', () => {
       const numbers = [connections, subscriptions, instruments, replays]
       return [name, numbers.map((number) => number.toLocaleString('en-US')).join(' | ')]
     })
-    expect(pairs('docs/stream.md', 'Limits')).toEqual(Object.fromEntries(limits))
+    expect(pairs('docs/reference/stream.md', 'Limits')).toEqual(Object.fromEntries(limits))
   })
 
   it('names every route, interval and plan of the interface', () => {
-    const text = read('docs/api.md')
+    const text = read('docs/reference/rest.md')
     const bases = VENUE_ADDRESSES.map(({ market }) => market)
     const missing = ROUTES.map(({ address }) => {
       const base = bases.find((one) => address === one || address.startsWith(`${one}/`))
@@ -112,11 +112,13 @@ describe('the docs say what the code says', () => {
     }).filter((address) => !text.includes(`\`${address}\``))
     expect(missing).toEqual([])
     for (const name of Object.keys(INTERVALS)) expect(text).toContain(`\`${name}\``)
-    expect(cells('docs/api.md', 'Keys and plans')).toEqual(DEFAULT_PLANS.map(({ name }) => name))
+    expect(cells('docs/reference/rest.md', 'Keys and plans')).toEqual(
+      DEFAULT_PLANS.map(({ name }) => name),
+    )
   })
 
   it('gives the words of venue A and the decimals of every venue', () => {
-    const text = read('docs/normalization.md')
+    const text = read('docs/reference/normalization.md')
     const own = [...STATUS_WORDS].filter(([, life]) => life !== 'by_trading_status')
     const words = [...own.map(([word]) => word), ...TRADING_WORDS.keys()]
     expect(words.filter((word) => !text.includes(`\`${word}\``))).toEqual([])
@@ -128,7 +130,7 @@ describe('the docs say what the code says', () => {
   })
 
   it('gives every floor of coverage', () => {
-    const text = sectionOf('docs/coverage.md', 'Floors')
+    const text = sectionOf('docs/reference/coverage.md', 'Floors')
     for (const { assets, windows, start, yearInferred, backfilled } of DATASET_FLOORS) {
       if (start === undefined) continue
       const cell = [
@@ -144,7 +146,7 @@ describe('the docs say what the code says', () => {
 
   it('says how many rows a chunk has', () => {
     const rows = `${CHUNK_ROWS.toLocaleString('en-US')} rows`
-    for (const file of ['docs/tape-format.md', 'ARCHITECTURE.md'])
+    for (const file of ['docs/formats/tape.md', 'ARCHITECTURE.md'])
       expect(read(file)).toContain(rows)
   })
 
@@ -153,7 +155,7 @@ describe('the docs say what the code says', () => {
   })
 
   it('shows every command as the program does', async () => {
-    const text = read('docs/commands.md')
+    const text = read('docs/operate/commands.md')
     for (const { usage, about } of await loadCommands()) {
       expect(text).toContain(`priorbook-server ${usage}`)
       expect(text).toContain(about)
@@ -166,7 +168,7 @@ describe('the docs say what the code says', () => {
       return [key.path.join('.'), `\`${key.variable}\` | \`${fallback}\` | ${key.description}`]
     })
     expect(keys.length).toBeGreaterThan(20)
-    expect(pairs('docs/configuration.md', 'Keys')).toEqual(Object.fromEntries(keys))
+    expect(pairs('docs/operate/configuration.md', 'Keys')).toEqual(Object.fromEntries(keys))
   })
 
   it('lists every metric with its labels and its sentence', () => {
@@ -183,7 +185,7 @@ describe('the docs say what the code says', () => {
       return [metric.name, `${labels === '' ? '–' : labels} | ${metric.help}`]
     })
     expect(rows.length).toBeGreaterThan(10)
-    expect(pairs('docs/operations.md', 'Metrics')).toEqual(Object.fromEntries(rows))
+    expect(pairs('docs/operate/operations.md', 'Metrics')).toEqual(Object.fromEntries(rows))
   })
 
   it('describes every note of the journal', () => {
@@ -193,7 +195,7 @@ describe('the docs say what the code says', () => {
     const notes = sources.flatMap((text) =>
       [...text.matchAll(/readonly note: '(\w+)'/g)].map(([, note]) => note!),
     )
-    expect(cells('docs/journal-format.md', 'Notes').sort()).toEqual(notes.sort())
+    expect(cells('docs/formats/journal.md', 'Notes').sort()).toEqual(notes.sort())
     for (const note of notes)
       expect(parseNote(Buffer.from(JSON.stringify({ note })))).toEqual({ note })
   })
@@ -203,13 +205,15 @@ describe('the docs say what the code says', () => {
     for (const [venue, file] of Object.entries(venues)) {
       const [, cases] = read(`packages/service/src/venues/${file}`).split('switch (request.kind)')
       const kinds = [...cases!.split('default:')[0]!.matchAll(/case '(\w+)':/g)].map(([, k]) => k!)
-      expect(cells('docs/capture.md', `Requests of venue ${venue}`).sort()).toEqual(kinds.sort())
+      expect(cells('docs/venues/capture.md', `Requests of venue ${venue}`).sort()).toEqual(
+        kinds.sort(),
+      )
     }
   })
 
   it('gives the figures of the watchdogs', () => {
     const seconds = (ms: number): string => `${ms / 1000} s`
-    const watchdogs = sectionOf('docs/capture.md', 'Watchdogs')
+    const watchdogs = sectionOf('docs/venues/capture.md', 'Watchdogs')
     for (const figure of [
       `${seconds(SILENT_MS)} without a data frame`,
       `${seconds(QUIET_MS)}: one book is asked for`,
@@ -221,7 +225,7 @@ describe('the docs say what the code says', () => {
       expect(watchdogs).toContain(figure)
     }
     const prose = (heading: string): string =>
-      sectionOf('docs/capture.md', heading).replaceAll(/\s+/g, ' ')
+      sectionOf('docs/venues/capture.md', heading).replaceAll(/\s+/g, ' ')
     expect(prose('Venue A')).toContain(`quiet for ${QUIET_SHARE}`)
     expect(prose('Venue B')).toContain(`after ${seconds(LOST_MS)} without`)
     expect(prose('Venue C')).toContain(`within ${seconds(FIRST_BOOK_MS)} of`)

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 describe('the examples of the guides', () => {
   it('all run against a live server', async () => {
-    const script = blocksOf('docs/guides.md').join('\n')
+    const script = blocksOf('docs/guide/rest.md').join('\n')
     const asked = [...script.matchAll(/^\s*(ask|curl) /gm)].length
     expect(asked).toBeGreaterThan(25)
     const before = api.statuses.length
@@ -33,7 +33,7 @@ describe('the examples of the guides', () => {
   })
 
   it('would fail with a wrong address', async () => {
-    const [helpers] = blocksOf('docs/guides.md')
+    const [helpers] = blocksOf('docs/guide/rest.md')
     const { code } = await run(`${helpers}\nask /v3/nothing`)
     expect(code).not.toBe(0)
   })

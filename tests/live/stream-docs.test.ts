@@ -8,7 +8,7 @@ import { ModelStore } from '../../packages/service/src/store/store-model.testing
 import { write } from '../../packages/service/src/store/store-opened.testing.ts'
 import { Script } from '../../packages/service/src/store/store-script.testing.ts'
 
-const FILE = join(import.meta.dirname, '../../docs/stream.md')
+const FILE = join(import.meta.dirname, '../../docs/reference/stream.md')
 
 it('the examples of the page run against a server', async () => {
   const script = new Script(21)

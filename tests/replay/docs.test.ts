@@ -11,7 +11,7 @@ import { createTestServer } from '../../packages/service/src/api/server.testing.
 
 const ROOT = join(import.meta.dirname, '../..')
 
-test('the examples of docs/replay.md run and tell what they promise', async () => {
+test('the examples of docs/guide/replay.md run and tell what they promise', async () => {
   const { server, store, keyOf } = await createTestServer()
   for (const batch of makeMarket(3000)) await store.append(batch)
   await store.seal()
@@ -32,7 +32,7 @@ test('the examples of docs/replay.md run and tell what they promise', async () =
     const bytes = Buffer.from(await reply.arrayBuffer())
     writeFileSync(join(folder, 'downloads', `${dataset}.pbx`), bytes)
   }
-  const text = readFileSync(join(ROOT, 'docs/replay.md'), 'utf8')
+  const text = readFileSync(join(ROOT, 'docs/guide/replay.md'), 'utf8')
   const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block]) => block!)
   const printed: string[] = []
   for (const [index, block] of blocks.entries()) {

@@ -70,7 +70,7 @@ async function execute(
 describe('the docs of the SDK', () => {
   it('have examples that run', async () => {
     const examples = [
-      ...blocksOf('docs/sdk.md', 'ts'),
+      ...blocksOf('docs/guide/sdk.md', 'ts'),
       ...blocksOf('packages/sdk/README.md', 'ts').map((code) =>
         code.replace("'http://127.0.0.1:8780'", 'process.env.PRIORBOOK_URL'),
       ),
@@ -93,7 +93,7 @@ describe('the docs of the SDK', () => {
   }, 120_000)
 
   it('list every error of the client', () => {
-    const rows = readFileSync(join(root, 'docs/sdk.md'), 'utf8').matchAll(
+    const rows = readFileSync(join(root, 'docs/guide/sdk.md'), 'utf8').matchAll(
       /^\| `(\w+)` \| (.+) \|$/gm,
     )
     const table = new Map([...rows].map(([, code, meaning]) => [code, meaning]))
@@ -107,7 +107,7 @@ describe('the docs of the command line', () => {
   it('have examples that run', async () => {
     // A folder of its own: what is there is not replaced.
     const place = mkdtempSync(join(folder, 'shell-'))
-    const script = blocksOf('docs/cli.md', 'sh').join('\n')
+    const script = blocksOf('docs/guide/cli.md', 'sh').join('\n')
     const [code, out, err] = await execute('sh', ['-eu', '-c', script], place)
     expect([code, err]).toEqual([0, expect.not.stringContaining('priorbook:')])
     expect(out).toContain('│')
@@ -118,7 +118,7 @@ describe('the docs of the command line', () => {
   }, 90_000)
 
   it('have a heading for every command and a row for every exit status', () => {
-    const text = readFileSync(join(root, 'docs/cli.md'), 'utf8')
+    const text = readFileSync(join(root, 'docs/guide/cli.md'), 'utf8')
     const headings = [...text.matchAll(/^## (.+)$/gm)].flatMap(([, name]) => name!.split(' and '))
     expect(headings.sort()).toEqual(COMMANDS.map(({ name }) => name).sort())
     for (const { status, about } of Object.values(EXIT_CODES)) {

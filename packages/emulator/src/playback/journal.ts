@@ -1,5 +1,5 @@
 import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
-import { readJournal } from '../../../service/src/journal/index.ts'
+import { readJournal } from '@priorbook/sdk/journal'
 import type { PlaybackProblem, Played } from './source.ts'
 
 /** Frames of a journal by the slot of the socket that brought them; answers and imports are not played. */

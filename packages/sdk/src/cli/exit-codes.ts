@@ -1,4 +1,4 @@
-/** What the exit status of `priorbook` means; `docs/cli.md` shows the same table. */
+/** What the exit status of `priorbook` means; `docs/guide/cli.md` shows the same table. */
 export const EXIT_CODES = {
   ok: { status: 0, about: 'Done.' },
   failed: { status: 1, about: 'Something unexpected went wrong.' },

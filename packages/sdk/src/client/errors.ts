@@ -29,7 +29,7 @@ export class PriorbookClientError extends Error {
 
 /** What the server said is wrong with a request: the fields of its problem document (RFC 9457). */
 export class PriorbookApiError extends Error {
-  /** Such as `unknown_market`; `docs/errors.md` lists them. */
+  /** Such as `unknown_market`; `docs/reference/errors.md` lists them. */
   readonly code: string
   readonly status: number
   readonly title: string

@@ -1,4 +1,4 @@
-/** Every failure Priorbook names, with one plain sentence; `docs/errors.md` is compared with it by a test. */
+/** Every failure Priorbook names, with one plain sentence; `docs/reference/errors.md` is compared with it by a test. */
 export const ERROR_CODES = {
   invalid_decimal: 'A price, size or value is not a decimal number.',
   unrepresentable: 'A number is too large or too fine to be kept exactly.',

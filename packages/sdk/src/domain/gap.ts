@@ -47,3 +47,14 @@ export type Gap = {
   readonly journal: number
   readonly endJournal?: number
 }
+
+/** The fields that name a gap: two records with the same values are versions of one gap. */
+export type GapIdentity = Pick<
+  Gap,
+  'venue' | 'key' | 'scope' | 'reason' | 'start' | 'afterSequence'
+>
+
+/** The identity of a gap as text; a gap keeps it when it closes. */
+export function gapId({ venue, key, scope, reason, start, afterSequence }: GapIdentity): string {
+  return `${venue}/${key}/${scope}/${reason}/${start}/${afterSequence}`
+}

@@ -1,7 +1,7 @@
 import { ReplayError } from './error.ts'
 import type { ReplayPlatform, RunningSum } from './platform.ts'
 
-/** One frame of a `tape` container (docs/export-format.md), valid until the next one is asked for. */
+/** One frame of a `tape` container (docs/formats/export.md), valid until the next one is asked for. */
 export type Frame = {
   readonly kind: FrameLetter
   /** The place of the payload in the container. */

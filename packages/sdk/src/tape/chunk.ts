@@ -3,7 +3,7 @@ import { ByteReader, ByteWriter } from './bytes.ts'
 import { ABSENT } from './columns.ts'
 import type { TapePlatform } from './platform.ts'
 
-/** The version of the chunk format that this build writes; docs/tape-format.md describes it. */
+/** The version of the chunk format that this build writes; docs/formats/tape.md describes it. */
 export const CHUNK_VERSION = 1
 
 /** What the rows of a chunk are; the index is the byte on disk. */

@@ -11,9 +11,9 @@ import { withoutCompression } from './platform.ts'
 import { SAMPLE_COLUMNS } from './sample-codec.ts'
 import { TRADE_COLUMNS } from './trade-codec.ts'
 
-/** docs/tape-format.md is what other programs are written from: its example must be what we write. */
+/** docs/formats/tape.md is what other programs are written from: its example must be what we write. */
 
-const doc = readFileSync(new URL('../../../../docs/tape-format.md', import.meta.url), 'utf8')
+const doc = readFileSync(new URL('../../../../docs/formats/tape.md', import.meta.url), 'utf8')
 const raw = withoutCompression(createNodePlatform())
 const bytes = exampleBytes()
 const columns = new BookColumns()

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
-import { journalStats } from '../journal/index.ts'
+import { journalStats } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore, probeWriter } from '../store/embedded/open.ts'
 import { count, parseArguments, print, size, type Command } from './command.ts'

@@ -1,5 +1,5 @@
 import { VENUE_IDS } from '@priorbook/sdk/domain'
-import { journalStats, readJournal } from '../journal/index.ts'
+import { journalStats, readJournal } from '@priorbook/sdk/journal'
 import { createProgressBar } from '../lib/progress-bar.ts'
 import { compareWithJournal } from '../derive/rebuild.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'

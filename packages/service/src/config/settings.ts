@@ -2,7 +2,7 @@ import { amount, flag, setting, text, texts, whole, word, type Setting } from '.
 
 /**
  * The configuration of `priorbook-server`, one file, every key also by environment
- * (`venueb.tokensPerSecond` is `PRIORBOOK_VENUEB_TOKENS_PER_SECOND`). `docs/configuration.md` is
+ * (`venueb.tokensPerSecond` is `PRIORBOOK_VENUEB_TOKENS_PER_SECOND`). `docs/operate/configuration.md` is
  * compared with it by a test.
  */
 const SETTINGS = {

@@ -9,7 +9,7 @@ import {
   type TapeEvent,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { journalStats, readRecord, type JournalRecord } from '../journal/index.ts'
+import { journalStats, readRecord, type JournalRecord } from '@priorbook/sdk/journal'
 import type { StoreReader } from '../store/store.ts'
 import type { CaptureRequest } from '../venues/capture/contract.ts'
 import { NORMALIZERS } from '../venues/registry.ts'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
-import { openJournalWriter, readJournal, type JournalWriter } from '../journal/index.ts'
+import { readJournal } from '@priorbook/sdk/journal'
+import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
 import type { Store } from '../store/store.ts'
 import { Applier, type ApplyCounts } from '../recorder/apply.ts'
 import { catchUp } from '../recorder/catch-up.ts'

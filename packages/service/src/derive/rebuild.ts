@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { PriorbookError, VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
 import { chunkHash, openChunk } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
-import { journalStats, type JournalDamage } from '../journal/index.ts'
+import { journalStats, type JournalDamage } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import {

@@ -1,36 +1,24 @@
 import { toMicros, type Micros } from '@priorbook/sdk/domain'
-import { BLOCK_HEADER_BYTES, type BlockHeader } from './format.ts'
+import type { RecordKind } from '@priorbook/sdk/journal'
 import {
+  BLOCK_HEADER_BYTES,
   compressPayload,
   PAYLOAD_OVERHEAD_BYTES,
   RECORD_OVERHEAD_BYTES,
   toKindCode,
   toPayload,
-} from './payload.ts'
-import type { RecordKind } from './record.ts'
+  type BlockHeader,
+} from '@priorbook/sdk/journal/format'
 
 /** A finished block: `bytes` has room for its header, which depends on the file that it goes to. */
 export type SealedBlock = Omit<BlockHeader, 'crc' | 'storedBytes' | 'segment' | 'origin'> & {
   readonly bytes: Buffer
 }
 
-/** Gathers records in memory and closes them into blocks. */
-export interface BlockBuilder {
-  readonly nextNumber: number
-  readonly pendingBytes: number
-  /** Finished blocks in order of their numbers, until they are dropped. */
-  readonly sealed: readonly SealedBlock[]
-  append(received: Micros, kind: RecordKind, bytes: Uint8Array, slot: number): number
-  /** Closes the records gathered so far into a block. */
-  seal(): void
-  /** Forgets the first finished blocks: they are durable. */
-  drop(count: number): void
-}
-
-/** The most that the payload of a block of several records may have, before compression. */
+/** Max payload of a block of several records, before compression. */
 export const BLOCK_BYTES = 1024 * 1024
 
-/** A block without records: it says that everything before it was committed and the file was closed. */
+/** A block without records: everything before it was committed and the file was closed in order. */
 export function toClosingMark(nextNumber: number): SealedBlock {
   const none = toMicros(0)
   return {
@@ -46,93 +34,115 @@ export function toClosingMark(nextNumber: number): SealedBlock {
   }
 }
 
-/** Creates a builder whose first record gets the number `first`. */
-export function createBlockBuilder(options: {
-  readonly recorder: string
-  readonly level: number
-  readonly first: number
-}): BlockBuilder {
-  const { recorder, level } = options
-  let sealed: SealedBlock[] = []
-  let sealedBytes = 0
-  let first = options.first
-  let count = 0
-  let used = 0
-  let minReceived = 0
-  let maxReceived = 0
+/** Collects records in memory and closes them into blocks. */
+export class BlockBuilder {
+  private readonly recorder: string
+  private readonly level: number
+  private blocks: SealedBlock[] = []
+  private blockBytes = 0
+  private first: number
+  private count = 0
+  private used = 0
+  private minReceived = 0
+  private maxReceived = 0
   // One set of columns for all blocks: nothing is allocated per record.
-  let bytes = new Uint8Array(64 * 1024)
-  let received = new Float64Array(1024)
-  let kinds = new Uint8Array(1024)
-  let lengths = new Uint32Array(1024)
+  private bytes = new Uint8Array(64 * 1024)
+  private received = new Float64Array(1024)
+  private kinds = new Uint8Array(1024)
+  private lengths = new Uint32Array(1024)
 
-  function isFullWith(length: number): boolean {
-    const overhead = PAYLOAD_OVERHEAD_BYTES + (count + 1) * RECORD_OVERHEAD_BYTES
-    return count > 0 && used + length + overhead > BLOCK_BYTES
+  /** The first record gets the number `first`; `level` is zstd's. */
+  constructor(recorder: string, level: number, first: number) {
+    this.recorder = recorder
+    this.level = level
+    this.first = first
   }
 
-  function growColumns(): void {
-    received = grown(received, new Float64Array(count * 2))
-    kinds = grown(kinds, new Uint8Array(count * 2))
-    lengths = grown(lengths, new Uint32Array(count * 2))
+  /** The number of the next record. */
+  get nextNumber(): number {
+    return this.first + this.count
   }
 
-  function seal(): void {
+  /** Memory held by records and finished blocks. */
+  get pendingBytes(): number {
+    return this.blockBytes + this.used
+  }
+
+  /** Finished blocks in order of their numbers, until they are dropped. */
+  get sealed(): readonly SealedBlock[] {
+    return this.blocks
+  }
+
+  append(time: Micros, kind: RecordKind, record: Uint8Array, slot: number): number {
+    if (this.isFullWith(record.length)) this.seal()
+    const { count, used } = this
+    if (count === this.lengths.length) this.growColumns()
+    if (used + record.length > this.bytes.length) {
+      const size = Math.max(this.bytes.length * 2, used + record.length)
+      this.bytes = grown(this.bytes, new Uint8Array(size))
+    }
+    this.bytes.set(record, used)
+    this.used += record.length
+    this.minReceived = count === 0 ? time : Math.min(this.minReceived, time)
+    this.maxReceived = count === 0 ? time : Math.max(this.maxReceived, time)
+    this.received[count] = time
+    this.kinds[count] = toKindCode(kind, slot)
+    this.lengths[count] = record.length
+    this.count++
+    return this.first + count
+  }
+
+  /** Closes the records collected so far into a block. */
+  seal(): void {
+    const { recorder, count, received, kinds, lengths, used } = this
     if (count === 0) return
-    const payload = toPayload({ recorder, count, received, kinds, lengths, used, bytes })
-    const { codec, stored } = compressPayload(payload, level)
+    const payload = toPayload({
+      recorder,
+      count,
+      received,
+      kinds,
+      lengths,
+      used,
+      bytes: this.bytes,
+    })
+    const { codec, stored } = compressPayload(payload, this.level)
     const block = Buffer.allocUnsafe(BLOCK_HEADER_BYTES + stored.length)
     block.set(stored, BLOCK_HEADER_BYTES)
-    sealed.push({
+    this.blocks.push({
       bytes: block,
-      first,
+      first: this.first,
       count,
       rawBytes: payload.length,
       codec,
       firstReceived: toMicros(received[0]!),
       lastReceived: toMicros(received[count - 1]!),
-      minReceived: toMicros(minReceived),
-      maxReceived: toMicros(maxReceived),
+      minReceived: toMicros(this.minReceived),
+      maxReceived: toMicros(this.maxReceived),
     })
-    sealedBytes += block.length
-    first += count
-    count = 0
-    used = 0
-    // One huge message must not hold its memory for ever.
-    if (bytes.length > 2 * BLOCK_BYTES) bytes = new Uint8Array(BLOCK_BYTES)
+    this.blockBytes += block.length
+    this.first += count
+    this.count = 0
+    this.used = 0
+    // Releases the memory of an unusually large message.
+    if (this.bytes.length > 2 * BLOCK_BYTES) this.bytes = new Uint8Array(BLOCK_BYTES)
   }
 
-  return {
-    get nextNumber() {
-      return first + count
-    },
-    get pendingBytes() {
-      return sealedBytes + used
-    },
-    get sealed() {
-      return sealed
-    },
-    seal,
-    append(time, kind, record, slot) {
-      if (isFullWith(record.length)) seal()
-      if (count === lengths.length) growColumns()
-      if (used + record.length > bytes.length) {
-        bytes = grown(bytes, new Uint8Array(Math.max(bytes.length * 2, used + record.length)))
-      }
-      bytes.set(record, used)
-      used += record.length
-      minReceived = count === 0 ? time : Math.min(minReceived, time)
-      maxReceived = count === 0 ? time : Math.max(maxReceived, time)
-      received[count] = time
-      kinds[count] = toKindCode(kind, slot)
-      lengths[count] = record.length
-      count++
-      return first + count - 1
-    },
-    drop(dropped) {
-      for (const block of sealed.slice(0, dropped)) sealedBytes -= block.bytes.length
-      sealed = sealed.slice(dropped)
-    },
+  /** Forgets the first finished blocks: they are durable. */
+  drop(count: number): void {
+    for (const block of this.blocks.slice(0, count)) this.blockBytes -= block.bytes.length
+    this.blocks = this.blocks.slice(count)
+  }
+
+  private isFullWith(length: number): boolean {
+    const overhead = PAYLOAD_OVERHEAD_BYTES + (this.count + 1) * RECORD_OVERHEAD_BYTES
+    return this.count > 0 && this.used + length + overhead > BLOCK_BYTES
+  }
+
+  private growColumns(): void {
+    const size = this.count * 2
+    this.received = grown(this.received, new Float64Array(size))
+    this.kinds = grown(this.kinds, new Uint8Array(size))
+    this.lengths = grown(this.lengths, new Uint32Array(size))
   }
 }
 

@@ -12,7 +12,8 @@ const PRELUDE = `
 import { randomBytes } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
-import { openJournalWriter, readJournal } from '${new URL('index.ts', import.meta.url).href}'
+import { openJournalWriter } from '${new URL('index.ts', import.meta.url).href}'
+import { readJournal } from '${import.meta.resolve('@priorbook/sdk/journal')}'
 const dir = process.argv[1]
 const open = (more) => openJournalWriter({ dir, venue: 'venueb', origin: 'live', recorder: 'r1', ...more })
 const attempt = (action) => { try { return action() } catch (error) { return error.code } }

@@ -15,7 +15,8 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { toMicros } from '@priorbook/sdk/domain'
 import { describe, expect, test } from 'vitest'
-import { journalStats, readRecord, type JournalWriter } from './index.ts'
+import { journalStats, readRecord } from '@priorbook/sdk/journal'
+import type { JournalWriter } from './index.ts'
 import {
   contentOf,
   contents,

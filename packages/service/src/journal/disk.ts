@@ -11,7 +11,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   EPERM: 'store_read_only',
 }
 
-/** Names a failure to write by a listed code; what is listed already passes unchanged. */
+/** Wraps a failure to write in a listed error code; a listed error passes unchanged. */
 export function toDiskError(error: unknown, path: string): PriorbookError {
   if (error instanceof PriorbookError) return error
   const { code = '', message } = error as NodeJS.ErrnoException
@@ -20,14 +20,7 @@ export function toDiskError(error: unknown, path: string): PriorbookError {
   })
 }
 
-/** Names a failure to read: whatever its cause, the journal cannot be had. */
-export function toReadError(error: unknown, path: string): PriorbookError {
-  if (error instanceof PriorbookError) return error
-  const { message } = error as Error
-  return new PriorbookError('store_unavailable', `${path}: ${message}`, { cause: error })
-}
-
-/** Writes all bytes at a place: a nearly full disk takes a part first and fails only then. */
+/** Writes all bytes at a position; one write call on a nearly full disk may store only a part. */
 export function writeFully(fd: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length;) {
     done += writeSync(fd, bytes, done, bytes.length - done, position + done)

@@ -4,14 +4,12 @@ import { join } from 'node:path'
 import { toMicros } from '@priorbook/sdk/domain'
 import { onTestFinished } from 'vitest'
 import {
-  openJournalWriter,
   readJournal,
   type JournalDamage,
   type JournalRange,
   type JournalRecord,
-  type JournalWriter,
-  type JournalWriterOptions,
-} from './index.ts'
+} from '@priorbook/sdk/journal'
+import { openJournalWriter, type JournalWriter, type JournalWriterOptions } from './index.ts'
 
 /** What the tests say of a record: its content without origin and recorder. */
 export type Content = Pick<JournalRecord, 'number' | 'received' | 'kind' | 'slot' | 'bytes'>

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { toMicros } from '@priorbook/sdk/domain'
-import { journalStats, openJournalWriter, readJournal, readRecord } from './index.ts'
+import { journalStats, readJournal, readRecord } from '@priorbook/sdk/journal'
+import { openJournalWriter } from './index.ts'
 
 // Run: PRIORBOOK_RECORDINGS=… npx node packages/service/src/journal/journal.bench.ts
 // Without recordings it makes lines of the same length, which compress better than real ones.

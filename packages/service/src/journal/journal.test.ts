@@ -3,13 +3,8 @@ import { join } from 'node:path'
 import { PriorbookError, toMicros } from '@priorbook/sdk/domain'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  journalStats,
-  MAX_RECORD_BYTES,
-  readJournal,
-  readRecord,
-  removeSegmentsBefore,
-} from './index.ts'
+import { journalStats, MAX_RECORD_BYTES, readJournal, readRecord } from '@priorbook/sdk/journal'
+import { removeSegmentsBefore } from './index.ts'
 import {
   contentOf,
   contents,
@@ -245,9 +240,9 @@ describe('files', () => {
   })
 })
 
-describe('docs/journal-format.md', () => {
+describe('docs/formats/journal.md', () => {
   test('shows a file that this build reads as it says', () => {
-    const page = new URL('../../../../docs/journal-format.md', import.meta.url)
+    const page = new URL('../../../../docs/formats/journal.md', import.meta.url)
     const [, dump = ''] = /```hex\n([^`]+)```/.exec(readFileSync(page, 'utf8')) ?? []
     const dir = createFolder()
     mkdirSync(join(dir, 'venueb'))

@@ -2,10 +2,9 @@ import { unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Micros, VenueId } from '@priorbook/sdk/domain'
 import { syncFolder, toDiskError } from './disk.ts'
-import { listSegments } from './segments.ts'
-import { segmentStats } from './stats.ts'
+import { listSegments, segmentStats } from '@priorbook/sdk/journal/format'
 
-/** What retention removed: files, their bytes, and the numbers that can no longer be read. */
+/** The files that retention removed, their bytes, and the record numbers that they held. */
 export type RemovedSegments = {
   readonly files: readonly string[]
   readonly bytes: number
@@ -15,7 +14,7 @@ export type RemovedSegments = {
 
 /**
  * Removes the oldest files all of whose records were received before a time. The newest file always
- * stays, because it says which number comes next.
+ * stays, because it determines the next record number.
  */
 export function removeSegmentsBefore(
   dir: string,
@@ -29,7 +28,7 @@ export function removeSegmentsBefore(
   for (const [index, name] of segments.slice(0, -1).entries()) {
     const stats = segmentStats(name)
     passedBytes += stats?.bytes ?? 0
-    // A file without a readable block goes when a later one is old too, and stays otherwise.
+    // A file without a readable block is removed only together with a later file that is old enough.
     if (stats?.maxReceived === undefined) continue
     if (stats.maxReceived >= received) break
     keep = index + 1
@@ -40,7 +39,7 @@ export function removeSegmentsBefore(
   if (oldest === undefined || kept === undefined || keep === 0) return undefined
   const files = segments.slice(0, keep).map((name) => name.path)
   try {
-    // Oldest first: a crash in between leaves no hole.
+    // Oldest first, so that a crash in between does not leave a hole.
     for (const file of files) unlinkSync(file)
     syncFolder(join(dir, venue))
   } catch (error) {

@@ -9,12 +9,12 @@ import {
   toFileHeader,
   writeBlockHeader,
   type FileHeader,
-} from './format.ts'
+} from '@priorbook/sdk/journal/format'
 
 /** A file of a journal open for appending. */
 export interface SegmentFile {
   readonly header: FileHeader
-  /** Up to the last durable block; nothing behind it is ever kept. */
+  /** The end of the last durable block; bytes after it are overwritten. */
   readonly length: number
   /** Writes blocks and makes them durable: all of them, or none and an error. */
   append(blocks: readonly SealedBlock[]): void
@@ -36,7 +36,7 @@ export function createSegmentFile(path: string, header: FileHeader, sync: boolea
     if (sync) syncFolder(dirname(path))
   } catch (error) {
     closeSync(fd)
-    // `force` is for a file that is gone already: the first error is the one to tell.
+    // `force`: a missing file must not replace the first error.
     rmSync(path, { force: true })
     throw toDiskError(error, path)
   }
@@ -100,10 +100,10 @@ function toSegmentFile(file: {
         length = write(blocks)
       } catch (error) {
         try {
-          // After a failed sync the kernel may call lost pages clean: the blocks are written anew next time.
+          // After a failed sync the kernel may mark lost pages clean, so the blocks are written again.
           if (hasLeftover) cutLeftover()
         } catch {
-          // A disk that cannot even cut is asked again before the next write.
+          // Truncating is retried before the next write.
         }
         throw toDiskError(error, path)
       }

@@ -1,17 +1,25 @@
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, unlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { VenueId } from '@priorbook/sdk/domain'
-import { syncFolder, toDiskError, toReadError } from './disk.ts'
-import { BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, type FileHeader } from './format.ts'
-import { listSegments, openSegment, type SegmentName } from './segments.ts'
-import { walkBlocks, type BadPiece } from './walk.ts'
+import { syncFolder, toDiskError } from './disk.ts'
+import {
+  BLOCK_HEADER_BYTES,
+  FILE_HEADER_BYTES,
+  type FileHeader,
+  listSegments,
+  openSegment,
+  toReadError,
+  type SegmentName,
+  walkBlocks,
+  type BadPiece,
+} from '@priorbook/sdk/journal/format'
 
-/** What was cut off the end of a journal: bytes of a write that a crash interrupted. */
+/** A torn tail that was cut off: bytes of a write that a crash interrupted. */
 export type JournalRepair = {
   readonly file: string
   readonly offset: number
   readonly length: number
-  /** The first number that the cut bytes may have held; it is given again. */
+  /** The first number that the cut bytes may have held; it is assigned again. */
   readonly first: number
 }
 
@@ -26,13 +34,13 @@ export type JournalTail = {
   readonly repaired?: JournalRepair
 }
 
-/** No segment holds more: the writer starts a new file before, so a lost count can be jumped over. */
+/** Max records per segment, so that numbering can skip past a file whose count is lost. */
 export const MAX_SEGMENT_RECORDS = 1_000_000_000
 
 /**
- * Finds the end of a journal and makes it durable. What follows the last good block is a torn tail
- * and is cut off, except when it held records up to `acknowledged`: then it is damage, is left
- * alone, and numbering goes on after it. So a number that anyone relies on is never given twice.
+ * Finds the end of a journal and makes it durable. Bytes after the last good block are a torn tail
+ * and are cut off, unless they held records up to `acknowledged`: then they are damage, stay in place,
+ * and numbering continues after them. A number that the store has applied is never assigned twice.
  */
 export function repairTail(dir: string, venue: VenueId, acknowledged: number): JournalTail {
   const name = listSegments(dir, venue).at(-1)
@@ -43,7 +51,7 @@ export function repairTail(dir: string, venue: VenueId, acknowledged: number): J
     return { next: Math.max(acknowledged + 1, name.first + MAX_SEGMENT_RECORDS) }
   }
   if (!end.hasBlocks && !isAcknowledged) {
-    // Created and not yet written when the crash came; what lies in older files was acknowledged.
+    // The crash came between creating the file and writing to it; older files are complete.
     change(name.path, () => unlinkSync(name.path))
     syncFolder(dirname(name.path))
     const repaired = { file: name.path, offset: 0, length: end.size, first: name.first }
@@ -72,7 +80,7 @@ type End = {
   readonly size: number
   readonly header: FileHeader | undefined
   readonly hasBlocks: boolean
-  /** Up to the end of the last good block. */
+  /** The end of the last good block. */
   readonly length: number
   readonly next: number
   readonly bad: BadPiece | undefined
@@ -99,8 +107,8 @@ function measure(name: SegmentName): End {
   }
 }
 
-// Blocks that were written and not synced when a crash came are read as good and are built upon:
-// they must be as durable as the ones after them.
+// Blocks that a crash left written but not synced are read as good, so they must become durable
+// before anything is appended after them.
 function settle(path: string, length: number, isTorn: boolean): void {
   const fd = openSync(path, 'r+')
   try {

@@ -9,33 +9,38 @@ import {
   type Origin,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { createBlockBuilder, toClosingMark, type SealedBlock } from './block-builder.ts'
+import { MAX_RECORD_BYTES, MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
+import {
+  FILE_HEADER_BYTES,
+  listSegments,
+  openSegment,
+  parseRecorder,
+  printSegmentName,
+} from '@priorbook/sdk/journal/format'
+import { BlockBuilder, toClosingMark, type SealedBlock } from './block-builder.ts'
 import { syncFolder, toDiskError } from './disk.ts'
-import { FILE_HEADER_BYTES, parseRecorder, printSegmentName } from './format.ts'
-import { MAX_RECORD_BYTES, MAX_SLOT, type RecordKind } from './record.ts'
 import { createSegmentFile, openSegmentFile, type SegmentFile } from './segment-file.ts'
-import { listSegments, openSegment } from './segments.ts'
-import { MAX_SEGMENT_RECORDS, repairTail, type JournalRepair } from './tail.ts'
+import { MAX_SEGMENT_RECORDS, repairTail, type JournalRepair, type JournalTail } from './tail.ts'
 
-/** Whose messages are written where, and how. */
+/** How to open a journal for appending. */
 export type JournalWriterOptions = {
   readonly dir: string
   readonly venue: VenueId
   readonly origin: Origin
   readonly recorder: string
-  /** A file is not continued beyond this; 128 MiB by default. */
+  /** A new file is started before one exceeds this; 128 MiB by default. */
   readonly segmentBytes?: number
   /** The zstd level, 3 by default. */
   readonly level?: number
-  /** False leaves syncing to the operating system: a power cut may then take what was committed. */
+  /** False leaves syncing to the operating system: a power cut may then lose committed records. */
   readonly sync?: boolean
-  /** The last number that is known to be in use (the applied journal position): never given again. */
+  /** The last number that the store has applied: it is never assigned again. */
   readonly acknowledged?: number
 }
 
 /** The one writer of a venue's journal in a data folder. */
 export interface JournalWriter {
-  /** What was cut off when the journal was opened. */
+  /** The torn tail that was cut off when the journal was opened. */
   readonly repaired: JournalRepair | undefined
   /** The number that the next appended record gets. */
   readonly nextNumber: number
@@ -43,9 +48,9 @@ export interface JournalWriter {
   readonly committed: number
   /** Memory held by records that are not yet durable. */
   readonly pendingBytes: number
-  /** Takes a copy of one record into memory and gives its number; `slot` is the socket of a message. */
+  /** Copies one record into memory and returns its number; `slot` is the socket of a message. */
   append(received: Micros, kind: RecordKind, bytes: Uint8Array, slot?: number): number
-  /** Makes all appended records durable and gives the last number; after a failure it can be tried again. */
+  /** Makes all appended records durable and returns the last number; can be retried after a failure. */
   commit(): number
   /** Commits, marks the file as closed and releases it, also when the commit fails. */
   close(): void
@@ -55,109 +60,132 @@ const SEGMENT_BYTES = 128 * 1024 * 1024
 
 /** Opens a journal for appending, after cutting off a torn tail. */
 export function openJournalWriter(options: JournalWriterOptions): JournalWriter {
-  const { dir, venue, origin, segmentBytes = SEGMENT_BYTES, level = 3, sync = true } = options
+  const { dir, venue, origin } = options
   const recorder = parseRecorder(options.recorder)
-  const folder = join(dir, venue)
   refuseMixedOrigins(dir, origin)
-  prepareFolder(folder)
+  prepareFolder(join(dir, venue))
   const tail = repairTail(dir, venue, options.acknowledged ?? 0)
-  const builder = createBlockBuilder({ recorder, level, first: tail.next })
-  const header = tail.file?.header
-  const isSame = header?.origin === origin && header.recorder === recorder
-  let file = tail.file && isSame ? openSegmentFile(tail.file, sync) : undefined
-  let committed = tail.next - 1
-  let isMarked = true
-  let isClosed = false
+  return new Writer({ ...options, recorder }, tail)
+}
 
-  function fileFor(block: SealedBlock): SegmentFile {
-    if (file !== undefined && hasRoom(file, file.length, block)) return file
+class Writer implements JournalWriter {
+  readonly repaired: JournalRepair | undefined
+  private readonly options: JournalWriterOptions
+  private readonly builder: BlockBuilder
+  private readonly sync: boolean
+  private readonly segmentBytes: number
+  private file: SegmentFile | undefined
+  private last: number
+  private isMarked = true
+  private isClosed = false
+
+  constructor(options: JournalWriterOptions, tail: JournalTail) {
+    const { origin, recorder, level = 3, sync = true, segmentBytes = SEGMENT_BYTES } = options
+    this.options = options
+    this.sync = sync
+    this.segmentBytes = segmentBytes
+    this.repaired = tail.repaired
+    this.builder = new BlockBuilder(recorder, level, tail.next)
+    this.last = tail.next - 1
+    const header = tail.file?.header
+    const isSame = header?.origin === origin && header.recorder === recorder
+    this.file = tail.file && isSame ? openSegmentFile(tail.file, sync) : undefined
+  }
+
+  get nextNumber(): number {
+    return this.builder.nextNumber
+  }
+
+  get committed(): number {
+    return this.last
+  }
+
+  get pendingBytes(): number {
+    return this.builder.pendingBytes
+  }
+
+  append(received: Micros, kind: RecordKind, bytes: Uint8Array, slot: number = 0): number {
+    this.refuseClosed()
+    if (!(slot >= 0 && slot <= MAX_SLOT)) {
+      throw new PriorbookError('invalid_argument', `slot ${slot} is not in 0 … ${MAX_SLOT}`)
+    }
+    if (bytes.length > MAX_RECORD_BYTES) {
+      throw new PriorbookError(
+        'message_too_large',
+        `a message of ${bytes.length} bytes is larger than ${MAX_RECORD_BYTES}`,
+      )
+    }
+    return this.builder.append(toMicros(received), kind, bytes, slot)
+  }
+
+  commit(): number {
+    this.refuseClosed()
+    const { builder } = this
+    builder.seal()
+    for (let block = builder.sealed[0]; block !== undefined; block = builder.sealed[0]) {
+      this.file = this.fileFor(block)
+      this.commitTo(this.file)
+    }
+    return this.last
+  }
+
+  close(): void {
+    if (this.isClosed) return
+    try {
+      this.commit()
+      if (!this.isMarked) this.tryMark()
+    } finally {
+      this.isClosed = true
+      this.file?.close()
+    }
+  }
+
+  private fileFor(block: SealedBlock): SegmentFile {
+    if (this.file !== undefined && this.hasRoom(this.file, this.file.length, block)) {
+      return this.file
+    }
+    const { dir, venue, origin, recorder } = this.options
     const { first } = block
     const segment = randomBytes(4).readUInt32LE()
-    const path = join(folder, printSegmentName(first))
-    const created = createSegmentFile(path, { venue, origin, recorder, first, segment }, sync)
-    file?.close()
+    const path = join(dir, venue, printSegmentName(first))
+    const header = { venue, origin, recorder, first, segment }
+    const created = createSegmentFile(path, header, this.sync)
+    this.file?.close()
     return created
   }
 
-  function hasRoom(at: SegmentFile, length: number, block: SealedBlock): boolean {
+  private hasRoom(file: SegmentFile, length: number, block: SealedBlock): boolean {
     if (length === FILE_HEADER_BYTES) return true
-    const records = block.first + block.count - at.header.first
-    return length + block.bytes.length <= segmentBytes && records <= MAX_SEGMENT_RECORDS
+    const records = block.first + block.count - file.header.first
+    return length + block.bytes.length <= this.segmentBytes && records <= MAX_SEGMENT_RECORDS
   }
 
-  /** Writes as many finished blocks as the file takes. */
-  function commitFile(at: SegmentFile): void {
+  /** Writes as many finished blocks as the file has room for. */
+  private commitTo(file: SegmentFile): void {
     const blocks: SealedBlock[] = []
-    let { length } = at
-    for (const block of builder.sealed) {
-      if (!hasRoom(at, length, block)) break
+    let { length } = file
+    for (const block of this.builder.sealed) {
+      if (!this.hasRoom(file, length, block)) break
       blocks.push(block)
       length += block.bytes.length
     }
-    at.append(blocks)
-    isMarked = false
+    file.append(blocks)
+    this.isMarked = false
     const last = blocks.at(-1)!
-    committed = last.first + last.count - 1
-    builder.drop(blocks.length)
+    this.last = last.first + last.count - 1
+    this.builder.drop(blocks.length)
   }
 
-  function commit(): number {
-    refuseClosed()
-    builder.seal()
-    for (let block = builder.sealed[0]; block !== undefined; block = builder.sealed[0]) {
-      file = fileFor(block)
-      commitFile(file)
-    }
-    return committed
-  }
-
-  function tryMark(at: SegmentFile): void {
+  private tryMark(): void {
     try {
-      at.append([toClosingMark(builder.nextNumber)])
+      this.file?.append([toClosingMark(this.builder.nextNumber)])
     } catch {
       // Everything is committed; a file without the mark only looks like one after a crash.
     }
   }
 
-  function refuseClosed(): void {
-    if (isClosed) throw new PriorbookError('store_closed', 'the journal was closed')
-  }
-
-  return {
-    repaired: tail.repaired,
-    get nextNumber() {
-      return builder.nextNumber
-    },
-    get committed() {
-      return committed
-    },
-    get pendingBytes() {
-      return builder.pendingBytes
-    },
-    append(received, kind, bytes, slot = 0) {
-      refuseClosed()
-      if (!(slot >= 0 && slot <= MAX_SLOT)) {
-        throw new PriorbookError('invalid_argument', `there is no socket ${slot}`)
-      }
-      if (bytes.length > MAX_RECORD_BYTES) {
-        throw new PriorbookError(
-          'message_too_large',
-          `a message of ${bytes.length} bytes is larger than ${MAX_RECORD_BYTES}`,
-        )
-      }
-      return builder.append(toMicros(received), kind, bytes, slot)
-    },
-    commit,
-    close() {
-      if (isClosed) return
-      try {
-        commit()
-        if (!isMarked && file !== undefined) tryMark(file)
-      } finally {
-        isClosed = true
-        file?.close()
-      }
-    },
+  private refuseClosed(): void {
+    if (this.isClosed) throw new PriorbookError('store_closed', 'the journal was closed')
   }
 }
 
@@ -177,7 +205,7 @@ function prepareFolder(folder: string): void {
   }
 }
 
-/** Emulated messages must never be taken for real ones: they have a data folder of their own. */
+// Emulated messages must never be mistaken for real ones: they need a data folder of their own.
 function refuseMixedOrigins(dir: string, origin: Origin): void {
   for (const venue of VENUE_IDS) {
     const found = newestOrigin(dir, venue)

@@ -1,66 +1,63 @@
 import { FLAGS } from '@priorbook/sdk/domain'
 import type { BookColumns, Ladder } from '@priorbook/sdk/tape'
 import type { BookCursor } from './book-cursor.ts'
-import type { LeftOut, LiveStyle, LiveText } from './style.ts'
-import type { Missable, Missed, Subscriber } from './subscriber.ts'
+import type { LiveStyle, MessageEncoder, ResyncReason } from './encoder.ts'
+import type { FeedPosition } from './feed-position.ts'
+import type { MissedRows, RecoverableChannel, Subscriber } from './subscriber.ts'
 import type { Subscription } from './subscription.ts'
-import type { Topic } from './topic.ts'
 
 /**
- * The books of one instrument in one style. Everybody in it gets the same bytes, written once, so that
- * all its members are at the same row: whoever joins begins there, and whoever missed rows begins anew.
+ * The books of one instrument in one style. All members get the same bytes, encoded once, so all are at
+ * the same row: a new member starts there, and one who missed rows restarts from a snapshot.
  */
-export class BookChannel<Style extends LiveStyle, Context> implements Missable {
-  readonly members = new Set<Subscription<Style, Context>>()
-  readonly style: Style
-  private readonly topic: Topic<Style, Context>
-  private readonly text: LiveText<Style, Context>
-  /** The last row that was written; 0: none yet. */
-  private written: number
+export class BookChannel<Style extends LiveStyle, Context> implements RecoverableChannel {
+  readonly members = new Set<Subscription<Style>>()
+  private readonly style: Style
+  private readonly position: FeedPosition<Context>
+  private readonly encoder: MessageEncoder<Style, Context>
+  /** The last encoded row; 0 before the first. */
+  private encoded: number
   /** The last row that members have. */
   private sent: number
-  /** The book at the last written row, kept where several rows make one message of changes. */
+  /** The book after the last encoded row; kept only for conflated changes. */
   private book: Ladder | undefined
   private slot = 0
   private isWaiting = false
   private frames: Uint8Array[] = []
 
-  constructor(topic: Topic<Style, Context>, style: Style, text: LiveText<Style, Context>) {
-    this.topic = topic
+  constructor(
+    position: FeedPosition<Context>,
+    style: Style,
+    encoder: MessageEncoder<Style, Context>,
+  ) {
+    this.position = position
     this.style = style
-    this.text = text
-    this.written = topic.cursor.sequence
-    this.sent = this.written
-    if (this.hasOwnBook) this.book = topic.cursor.ladder.clone()
+    this.encoder = encoder
+    this.encoded = position.cursor.sequence
+    this.sent = this.encoded
+    this.keepBook()
   }
 
-  /** True while a row waits for its time. */
-  get waits(): boolean {
-    return this.isWaiting
-  }
-
-  /** Takes the row that the cursor of the topic has just reached. */
-  take(single: BookColumns, whole: () => BookColumns): void {
+  /** Encodes the row that the cursor has just reached, or lets it wait for the next conflation slot. */
+  push(single: BookColumns, whole: () => BookColumns): void {
     if (this.style.conflateMs > 0) {
       this.isWaiting = true
       return
     }
-    const { sequence } = this.topic.cursor
-    this.write(this.style.mode === 'full' || this.written === 0 ? whole() : single, sequence)
+    const { sequence } = this.position.cursor
+    this.encode(this.style.mode === 'full' || this.encoded === 0 ? whole() : single, sequence)
   }
 
-  /** Writes the waiting row when its time has come, or at once. */
-  release(nowMs: number, isForced = false): void {
+  /** Sends the waiting row if its conflation slot has come. */
+  releaseDue(nowMs: number): void {
     if (!this.isWaiting) return
     const slot = Math.floor(nowMs / this.style.conflateMs)
-    if (slot === this.slot && !isForced) return
-    this.slot = slot
-    this.isWaiting = false
-    this.write(this.conflated(), this.topic.cursor.sequence)
-    if (this.hasOwnBook) this.book = this.topic.cursor.ladder.clone()
+    if (slot === this.slot) return
+    this.release(slot)
+    this.flush()
   }
 
-  /** Hands what was written to all members. */
+  /** Sends the encoded rows to all members. */
   flush(): void {
     const { frames } = this
     if (frames.length === 0) return
@@ -71,82 +68,86 @@ export class BookChannel<Style extends LiveStyle, Context> implements Missable {
       if (subscriber.offer(bytes, frames.length)) continue
       subscriber.missed.set(this, { last: this.sent, reason: 'slow_reader' })
     }
-    this.sent = this.written
+    this.sent = this.encoded
   }
 
-  /**
-   * Adds a member, who gets the present book; `has` is the last row that it has and null for none. One
-   * who has the present row needs nothing.
-   */
-  join(member: Subscription<Style, Context>, has: number | null): void {
+  /** Adds a member whose last row is `has`; it gets a snapshot unless that is the present row. */
+  join(member: Subscription<Style>, has: number | null): void {
     this.settle()
     this.members.add(member)
-    if (this.written > 0 && this.written !== has) member.subscriber.send(this.snapshot(has))
+    if (this.encoded > 0 && this.encoded !== has) member.subscriber.send(this.snapshot(has))
   }
 
-  /** Adds a member who has a row, but must begin anew. */
-  rejoin(member: Subscription<Style, Context>, after: number, reason: LeftOut): void {
+  /** Adds a member that cannot continue after its last row: it gets a resync and a snapshot. */
+  joinWithResync(member: Subscription<Style>, after: number, reason: ResyncReason): void {
     this.settle()
     this.members.add(member)
     this.recover(member.subscriber, { last: after, reason })
   }
 
-  /** Begins anew for a reader who missed rows. */
-  recover(subscriber: Subscriber, { last, reason }: Missed): void {
+  /** Sends a resync and a snapshot to a reader who missed rows. */
+  recover(subscriber: Subscriber, { last, reason }: MissedRows): void {
     this.settle()
-    const resync = this.text.resync(this.topic.context, last, reason)
-    if (this.written === 0) subscriber.send(resync)
+    const resync = this.encoder.resync(this.position.context, last, reason)
+    if (this.encoded === 0) subscriber.send(resync)
     else subscriber.send(Buffer.concat([resync, this.snapshot(last)]), 2)
   }
 
-  /** Goes to where the cursor of the topic has jumped; all members miss what lies between. */
-  jump(reason: LeftOut): void {
+  /** Follows a jump of the cursor; all members miss the rows in between. */
+  jump(reason: ResyncReason): void {
     for (const { subscriber } of this.members) {
       if (!subscriber.missed.has(this)) subscriber.missed.set(this, { last: this.sent, reason })
     }
     this.frames = []
     this.isWaiting = false
-    this.written = this.topic.cursor.sequence
-    this.sent = this.written
-    if (this.hasOwnBook) this.book = this.topic.cursor.ladder.clone()
+    this.encoded = this.position.cursor.sequence
+    this.sent = this.encoded
+    this.keepBook()
   }
 
-  /** Brings all members to the row of the topic. */
+  /** Sends everything up to the cursor's row, conflated rows included. */
   settle(): void {
-    this.release(Date.now(), true)
+    if (this.isWaiting) this.release(Math.floor(this.position.nowMs() / this.style.conflateMs))
     this.flush()
   }
 
-  private get hasOwnBook(): boolean {
-    return this.style.mode === 'changes' && this.style.conflateMs > 0
+  private release(slot: number): void {
+    this.slot = slot
+    this.isWaiting = false
+    this.encode(this.conflated(), this.position.cursor.sequence)
+    this.keepBook()
   }
 
-  private write(row: BookColumns, sequence: number): void {
-    const { context } = this.topic
-    const { written, style } = this
+  private keepBook(): void {
+    const { mode, conflateMs } = this.style
+    if (mode === 'changes' && conflateMs > 0) this.book = this.position.cursor.ladder.clone()
+  }
+
+  private encode(row: BookColumns, sequence: number): void {
+    const { context } = this.position
+    const { encoded, style } = this
     this.frames.push(
-      written === 0
-        ? this.text.snapshot(context, style, row, sequence, null)
-        : this.text.update(context, style, row, sequence, written),
+      encoded === 0
+        ? this.encoder.snapshot(context, style, row, sequence, null)
+        : this.encoder.update(context, style, row, sequence, encoded),
     )
-    this.written = sequence
+    this.encoded = sequence
   }
 
   private conflated(): BookColumns {
-    const { cursor } = this.topic
-    if (this.style.mode === 'full' || this.written === 0) return cursor.whole()
+    const { cursor } = this.position
+    if (this.style.mode === 'full' || this.encoded === 0) return cursor.whole()
     return changesSince(cursor, this.book!)
   }
 
   private snapshot(previous: number | null): Uint8Array {
-    const { context, cursor } = this.topic
-    return this.text.snapshot(context, this.style, cursor.whole(), this.written, previous)
+    const { context, cursor } = this.position
+    return this.encoder.snapshot(context, this.style, cursor.whole(), this.encoded, previous)
   }
 }
 
-/** One row for all that happened since an older book. */
-export function changesSince(cursor: BookCursor, before: Ladder): BookColumns {
+function changesSince(cursor: BookCursor, before: Ladder): BookColumns {
   const row = cursor.row()
-  // The changes of a row that restarts its book are the whole book.
+  // The changes of a row that restarts its book are already the whole book.
   return (row.flags[0]! & FLAGS.restart) !== 0 ? row : cursor.since(before)
 }

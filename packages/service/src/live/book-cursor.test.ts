@@ -13,7 +13,7 @@ function ladderOf(levels: readonly (readonly [number, number])[], decimals = 2):
 }
 
 describe('the difference of two books', () => {
-  it('leads from one to the other, whatever they are', () => {
+  it('applied to the first book gives the second', () => {
     const level = fc.tuple(fc.integer({ min: 2, max: 199 }), fc.integer({ min: 1, max: 9 }))
     const book = fc.array(level, { maxLength: 30 })
     fc.assert(
@@ -28,7 +28,7 @@ describe('the difference of two books', () => {
     )
   })
 
-  it('of books with other ticks is in the finer ones', () => {
+  it('uses the finer ticks of the two books', () => {
     const before = ladderOf([[levelKey('bid', 40), 5]])
     const after = ladderOf([[levelKey('bid', 4001), 5]], 4)
     expect(differenceOf(before, after)).toEqual({
@@ -39,7 +39,7 @@ describe('the difference of two books', () => {
 })
 
 describe('a cursor', () => {
-  it('holds the book after each row, also when ticks become finer', () => {
+  it('has the book after each row, also when ticks become finer', () => {
     const columns = new BookColumns(2)
     columns.push(
       { ...HEAD, flags: FLAGS.restart },

@@ -7,27 +7,27 @@ import {
   type BookRun,
 } from '@priorbook/sdk/tape'
 
-/** Walks along the rows of an instrument and holds the book after the last one. */
+/** A position among the rows of an instrument, with the book after the last row. */
 export class BookCursor {
   readonly ladder = new Ladder()
   /** The sequence of the last row; 0 before the first. */
   sequence = 0
   private last: BookColumns | undefined
 
-  /** Goes to a row, wherever the cursor was. */
+  /** Moves to a row from anywhere. */
   jump({ columns, firstSequence }: BookRun, row: number): void {
     this.jumpBefore({ columns, firstSequence, from: row, to: row + 1 }, row)
     this.step({ columns, firstSequence, from: row, to: row + 1 }, row)
   }
 
-  /** Goes to the row before one, wherever the cursor was; the row itself is not known. */
+  /** Moves from anywhere to just before a row; `row` and `whole` are not available until the next step. */
   jumpBefore({ columns, firstSequence }: BookRun, row: number): void {
     loadBase(this.ladder, columns)
     applyRows(this.ladder, columns, 0, row)
     this.sequence = firstSequence + row - 1
   }
 
-  /** Goes to the next row and gives it alone, in the ticks of the ladder. */
+  /** Moves to the next row and returns it as columns of one row, in the ladder's ticks. */
   step({ columns, firstSequence }: BookRun, row: number): BookColumns {
     const { ladder } = this
     const changes = columns.changeEnd[row]! - columns.changeStart(row)
@@ -41,12 +41,12 @@ export class BookCursor {
     return single
   }
 
-  /** True when a row is the one after the last. */
+  /** True when a row directly follows the last one. */
   precedes({ firstSequence }: BookRun, row: number): boolean {
     return firstSequence + row === this.sequence + 1
   }
 
-  /** The last row, on top of the whole book that it made. */
+  /** The last row, with the whole book after it as its base. */
   whole(): BookColumns {
     const { ladder } = this
     const last = this.last!
@@ -57,7 +57,7 @@ export class BookCursor {
     return columns
   }
 
-  /** The last row with other changes: those that lead from an older book to this one. */
+  /** The last row with all changes between an older book and this one. */
   since(before: Ladder): BookColumns {
     const last = this.last!
     const columns = new BookColumns(this.ladder.decimals, 1, 1)
@@ -74,13 +74,13 @@ export class BookCursor {
     return columns
   }
 
-  /** The last row as it is. */
+  /** The last row as recorded. */
   row(): BookColumns {
     return this.last!
   }
 }
 
-/** The levels that lead from one book to another: bids best first, then asks best first; 0 for those that go. */
+/** The changes from one book to another: bids best first, then asks best first; size 0 removes a level. */
 export function differenceOf(
   before: Ladder,
   after: Ladder,

@@ -1,76 +1,65 @@
 import type { VenueId } from '@priorbook/sdk/domain'
+import { BoundedMap } from '../lib/bounded-map.ts'
 import type { LiveMarket, LiveSource } from './source.ts'
 
-const REMEMBERED = 20_000
+// Max market records in memory, about twice the markets that trade at a time.
+const MAX_RECORDS = 20_000
+// Max revisions of a market read at once.
 const PAGE = 100
 
-/** The newest records of markets, remembered until they change. */
+/** Caches the newest record of each market and finds the revisions to publish. */
 export class MarketRecords {
   private readonly source: LiveSource
-  private readonly records = new Map<string, LiveMarket | undefined>()
-  /** Markets of which more may be known than was told. */
-  private readonly untold = new Set<string>()
+  private readonly records = new BoundedMap<string, LiveMarket | undefined>(MAX_RECORDS)
+  /** Markets whose cached record may be newer than the published one. */
+  private readonly unpublished = new Set<string>()
 
   constructor(source: LiveSource) {
     this.source = source
   }
 
-  /** The newest record of a market; absent where there is none. */
+  /** The newest record of a market; undefined when the store has none. */
   async find(venue: VenueId, marketId: string): Promise<LiveMarket | undefined> {
     const name = nameOf(venue, marketId)
     if (this.records.has(name)) return this.records.get(name)
     const market = await this.source.market(venue, marketId)
-    this.untold.add(name)
-    this.remember(name, market)
+    this.unpublished.add(name)
+    this.records.set(name, market)
     return market
   }
 
-  /** The record of a market, if it is remembered. */
-  known(venue: VenueId, marketId: string): LiveMarket | undefined {
+  /** The cached record of a market. */
+  cached(venue: VenueId, marketId: string): LiveMarket | undefined {
     return this.records.get(nameOf(venue, marketId))
   }
 
-  /** The records of a market that are to be told, in their order. Where it fails, the newest is, later. */
-  async takeNews(venue: VenueId, marketId: string): Promise<readonly LiveMarket[]> {
+  /** The revisions to publish, in order. After a failure the next call returns the newest only. */
+  async shiftNews(venue: VenueId, marketId: string): Promise<readonly LiveMarket[]> {
     const name = nameOf(venue, marketId)
-    const told = this.untold.has(name) ? undefined : this.records.get(name)
-    this.untold.add(name)
+    const published = this.unpublished.has(name) ? undefined : this.records.get(name)
+    this.unpublished.add(name)
     const news =
-      told === undefined
+      published === undefined
         ? await this.newest(venue, marketId)
-        : await this.after(venue, marketId, told)
-    if (news.length > 0) this.remember(name, news.at(-1))
-    this.untold.delete(name)
+        : await this.source.revisions(venue, marketId, { after: published.revision, limit: PAGE })
+    if (news.length > 0) this.records.set(name, news.at(-1))
+    this.unpublished.delete(name)
     return news
   }
 
-  /** All that was known was told. */
-  settle(): void {
-    this.untold.clear()
+  /** Marks all cached records as published. */
+  markPublished(): void {
+    this.unpublished.clear()
   }
 
-  /** Forgets everything. */
   clear(): void {
     this.records.clear()
-    this.untold.clear()
+    this.unpublished.clear()
   }
 
   private async newest(venue: VenueId, marketId: string): Promise<readonly LiveMarket[]> {
     const market = await this.source.market(venue, marketId)
     return market === undefined ? [] : [market]
-  }
-
-  private after(
-    venue: VenueId,
-    marketId: string,
-    { revision }: LiveMarket,
-  ): Promise<readonly LiveMarket[]> {
-    return this.source.revisions(venue, marketId, { after: revision, limit: PAGE })
-  }
-
-  private remember(name: string, market: LiveMarket | undefined): void {
-    if (this.records.size >= REMEMBERED) this.records.clear()
-    this.records.set(name, market)
   }
 }
 

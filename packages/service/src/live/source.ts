@@ -1,17 +1,17 @@
 import type { Gap, Instrument, MarketRecord, VenueId } from '@priorbook/sdk/domain'
 import type { BookRun, TradeColumns } from '@priorbook/sdk/tape'
 
-/** Names one ladder stream. */
+/** Identifies one instrument. */
 export type LiveRef = { readonly venue: VenueId; readonly key: string }
 
-/** A market record, when it became known, and its number among the revisions. */
+/** One revision of a market record, with its number and the time it became known. */
 export type LiveMarket = {
   readonly record: MarketRecord
   readonly knownAt: number
   readonly revision: number
 }
 
-/** What was committed since the last look; with `missed`, more than is named. */
+/** What was committed since the last poll; with `missed`, there are changes that are not listed. */
 export type LiveChanges = {
   readonly books: readonly Instrument[]
   readonly trades: readonly Instrument[]
@@ -20,7 +20,7 @@ export type LiveChanges = {
   readonly missed?: 'behind' | 'rebuilt'
 }
 
-/** The rows that the hub hands on; every store is one. What it gives is durable. */
+/** The reading side of a store that the hub needs; it returns durable rows only. */
 export interface LiveSource {
   follow(): Promise<{ take(): Promise<LiveChanges | undefined>; close(): void }>
   instrument(ref: LiveRef): Promise<

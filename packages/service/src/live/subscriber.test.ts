@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../lib/clock.testing.ts'
+import type { LiveStyle } from './encoder.ts'
 import { Hub } from './hub.ts'
-import type { LiveStyle } from './style.ts'
 import { Subscriber, type Sink } from './subscriber.ts'
 
-/** Keeps everything until it is read. */
+/** Buffers everything until the test reads it. */
 class Pipe implements Sink {
   buffered = 0
   left = 0
@@ -37,25 +38,43 @@ function create(): { pipe: Pipe; subscriber: Subscriber; stalls: () => number } 
 const bytes = (length: number): Uint8Array => new Uint8Array(length)
 
 describe('a hub', () => {
-  it('lets rows come again where nothing waits any more and no event said so', async () => {
+  it('recovers a reader whose queue emptied without a drain event', async () => {
     const { pipe, subscriber, stalls } = create()
-    const hub = new Hub<LiveStyle, unknown>({} as never)
-    hub.enter(subscriber)
+    const clock = new ManualClock()
+    const hub = new Hub<LiveStyle, unknown>({ clock } as never)
+    hub.addSubscriber(subscriber)
     let recovered = 0
     subscriber.send(bytes(1))
-    // One that is larger than all that may wait, behind a word that no socket holds back.
+    // Larger than the limit, and another message is already waiting.
     expect(subscriber.offer(bytes(101), 1)).toBe(false)
     subscriber.missed.set({ recover: () => recovered++ }, { last: 1, reason: 'slow_reader' })
     subscriber.flush()
     pipe.read()
-    await expect.poll(() => recovered).toBe(1)
+    await clock.advance(250)
+    expect(recovered).toBe(1)
     expect([subscriber.lags, subscriber.missed.size, stalls()]).toEqual([false, 0, 0])
-    hub.leave(subscriber)
+    hub.removeSubscriber(subscriber)
+  })
+
+  it('disconnects a lagging reader who accepts no bytes for the stall time', async () => {
+    const { subscriber, stalls } = create()
+    const clock = new ManualClock()
+    const hub = new Hub<LiveStyle, unknown>({ clock } as never)
+    hub.addSubscriber(subscriber)
+    subscriber.send(bytes(90))
+    subscriber.flush()
+    expect(subscriber.offer(bytes(50), 1)).toBe(false)
+    await clock.advance(LIMITS.stallMs)
+    expect(stalls()).toBe(0)
+    await clock.advance(500)
+    expect([stalls(), subscriber.isClosed]).toEqual([1, true])
+    hub.removeSubscriber(subscriber)
+    expect(clock.timers).toBe(0)
   })
 })
 
 describe('a subscriber', () => {
-  it('gets what was taken together, and counts it', () => {
+  it('writes queued messages together and counts them', () => {
     const { pipe, subscriber } = create()
     subscriber.send(bytes(10))
     subscriber.offer(bytes(20), 2)
@@ -66,7 +85,7 @@ describe('a subscriber', () => {
     expect([subscriber.messages, subscriber.rows, subscriber.bytes]).toEqual([3, 2, 30])
   })
 
-  it('is left out rows while much waits, but nothing else', () => {
+  it('skips rows while many bytes wait, but no other messages', () => {
     const { pipe, subscriber } = create()
     expect(subscriber.offer(bytes(90), 1)).toBe(true)
     expect(subscriber.offer(bytes(20), 1)).toBe(false)
@@ -80,11 +99,11 @@ describe('a subscriber', () => {
       false,
       false,
     ])
-    // One that is larger than everything that may wait goes where nothing does.
+    // Rows larger than the limit are accepted by an empty queue.
     expect(subscriber.offer(bytes(150), 1)).toBe(true)
   })
 
-  it('waits for room, and is let go once, when it takes nothing or would hold too much', async () => {
+  it('waits for room, and stalls once when no bytes leave or too many wait', async () => {
     const { pipe, subscriber, stalls } = create()
     subscriber.send(bytes(50))
     const room = subscriber.room()
@@ -105,11 +124,11 @@ describe('a subscriber', () => {
     expect([other.stalls(), other.subscriber.offer(bytes(1), 1)]).toEqual([1, true])
   })
 
-  it('that is held is left out rows until it is not', () => {
+  it('skips rows while it is suspended', () => {
     const { subscriber } = create()
-    subscriber.hold()
+    subscriber.suspend()
     expect([subscriber.offer(bytes(1), 1), subscriber.drained()]).toEqual([false, false])
-    expect([subscriber.unhold(), subscriber.unhold()]).toEqual([true, false])
+    expect([subscriber.unsuspend(), subscriber.unsuspend()]).toEqual([true, false])
     expect(subscriber.offer(bytes(1), 1)).toBe(true)
   })
 })

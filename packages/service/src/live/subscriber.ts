@@ -1,30 +1,31 @@
-import type { LeftOut } from './style.ts'
+import type { ResyncReason } from './encoder.ts'
 
-/** Where bytes of a subscriber go: a socket, or what a test puts in its place. */
+/** Where the bytes of a subscriber go: a socket, or a test double. */
 export interface Sink {
   /** Hands bytes over; they are never changed afterwards. */
   write(bytes: Uint8Array): void
-  /** What is written between the two leaves together. */
+  /** Bytes written between `cork` and `uncork` leave together. */
   cork(): void
   uncork(): void
-  /** Bytes handed over that have not left, and those that have. */
+  /** Bytes handed over that have not left the process. */
   readonly buffered: number
+  /** Bytes that have left the process. */
   readonly left: number
 }
 
-/** Bounds of one subscriber. */
+/** Limits of one subscriber. */
 export type SubscriberLimits = {
-  /** Above so many waiting bytes rows are left out. */
+  /** Above this many buffered bytes rows are skipped. */
   readonly lagBytes: number
-  /** Below so many, they come again. */
+  /** Below this many buffered bytes rows are sent again. */
   readonly lowBytes: number
-  /** Never more than so many; a subscriber who needs more is let go. */
+  /** Max buffered bytes; a subscriber who needs more is disconnected. */
   readonly mostBytes: number
-  /** A subscriber who lags and takes nothing for so long is let go. */
+  /** How long a lagging subscriber may accept no bytes before it is disconnected. */
   readonly stallMs: number
 }
 
-/** The bounds that the service uses; a subscriber never holds more than 4 MB. */
+/** The limits of the service; a subscriber never holds more than 4 MB. */
 export const SUBSCRIBER_LIMITS: SubscriberLimits = {
   lagBytes: 1_048_576,
   lowBytes: 131_072,
@@ -32,98 +33,103 @@ export const SUBSCRIBER_LIMITS: SubscriberLimits = {
   stallMs: 3500,
 }
 
-/** The last row that a subscriber has before those that were left out, and why they were. */
-export type Missed = { readonly last: number; readonly reason: LeftOut }
+/** The last row a subscriber has before rows were skipped, and why they were. */
+export type MissedRows = { readonly last: number; readonly reason: ResyncReason }
 
-/** A place whose rows a subscriber may have missed, and can go on with. */
-export interface Missable {
-  recover(subscriber: Subscriber, missed: Missed): void
+/** A channel in which a subscriber may have missed rows and can continue. */
+export interface RecoverableChannel {
+  recover(subscriber: Subscriber, missed: MissedRows): void
 }
 
 /**
- * One reader with a bounded queue. Rows are offered: when the queue is long they are left out and
- * remembered as missed. Everything else is sent, and a reader who takes nothing is let go.
+ * One reader with a bounded queue. Rows are offered: when the queue is long, they are skipped and
+ * remembered as missed. All other messages are sent, and a reader who accepts no bytes is disconnected.
  */
 export class Subscriber {
-  /** Where rows were left out. */
-  readonly missed = new Map<Missable, Missed>()
+  /** The channels in which rows were skipped. */
+  readonly missed = new Map<RecoverableChannel, MissedRows>()
   messages = 0
   rows = 0
   bytes = 0
-  isClosed = false
   private readonly sink: Sink
   private readonly limits: SubscriberLimits
   private readonly onStalled: () => void
   private queue: Uint8Array[] = []
   private queued = 0
+  private hasClosed = false
   private isLagging = false
-  private isHeld = false
+  private isSuspended = false
   private waiters: (() => void)[] = []
-  private left = 0
-  private leftAt = 0
+  private leftBytes = 0
+  /** When bytes last left; 0: start to measure at the next check. */
+  private leftMs = 0
 
-  /** `onStalled` is called once, when the reader must go. */
+  /** `onStalled` is called once, when the reader must be disconnected. */
   constructor(sink: Sink, onStalled: () => void, limits: Partial<SubscriberLimits> = {}) {
     this.sink = sink
     this.onStalled = onStalled
     this.limits = { ...SUBSCRIBER_LIMITS, ...limits }
   }
 
-  /** Bytes that have not left. */
+  get isClosed(): boolean {
+    return this.hasClosed
+  }
+
+  /** Bytes that have not left the process. */
   get buffered(): number {
     return this.queued + this.sink.buffered
   }
 
-  /** True when whoever can wait should wait for `room`. */
+  /** True when a sender that can wait should wait for `room`. */
   get isFull(): boolean {
     return this.buffered > this.limits.lowBytes
   }
 
-  /** True while rows are left out. */
+  /** True while rows are skipped. */
   get lags(): boolean {
-    return this.isLagging || this.isHeld
+    return this.isLagging || this.isSuspended
   }
 
-  /** Leaves rows out from now on: the reader is far behind, whatever the buffers of the system hold. */
-  hold(): void {
-    this.isHeld = true
+  /** Skips rows from now on: the reader is far behind although kernel buffers accept its bytes. */
+  suspend(): void {
+    this.isSuspended = true
   }
 
-  /** Ends that; true when rows may come again. */
-  unhold(): boolean {
-    if (!this.isHeld) return false
-    this.isHeld = false
+  /** Ends a suspension; true when rows may be sent again. */
+  unsuspend(): boolean {
+    if (!this.isSuspended) return false
+    this.isSuspended = false
     return !this.isLagging
   }
 
-  /** Takes rows unless too many wait; false: they were left out. */
+  /** Queues rows unless too many bytes are waiting; false when they were skipped. */
   offer(bytes: Uint8Array, messages: number): boolean {
-    if (this.isClosed) return true
+    if (this.hasClosed) return true
     if (this.lags) return false
     if (this.buffered + bytes.length > this.limits.lagBytes && this.buffered > 0) {
       this.isLagging = true
-      this.watch()
+      this.leftMs = 0
       return false
     }
     this.rows += messages
-    this.put(bytes, messages)
+    this.enqueue(bytes, messages)
     return true
   }
 
-  /** Takes what must not be lost. */
+  /** Queues messages that must not be skipped. */
   send(bytes: Uint8Array, messages = 1): void {
-    if (this.isClosed) return
-    this.put(bytes, messages)
+    if (this.hasClosed) return
+    this.enqueue(bytes, messages)
     if (this.buffered > this.limits.mostBytes) this.stall()
   }
 
-  /** Hands over what was taken since the last time. */
+  /** Writes the queue to the sink. */
   flush(): void {
     const { queue, sink } = this
     if (queue.length === 0) return
     this.queue = []
     this.queued = 0
-    if (this.isClosed) return
+    if (this.hasClosed) return
     if (queue.length === 1) sink.write(queue[0]!)
     else {
       sink.cork()
@@ -132,59 +138,57 @@ export class Subscriber {
     }
   }
 
-  /** Resolves when there is room for more, or nobody to read it. */
+  /** Resolves when there is room for more, or when the subscriber is closed. */
   async room(): Promise<void> {
     this.flush()
-    if (this.isClosed || this.buffered <= this.limits.lowBytes) return
-    this.watch()
+    if (this.hasClosed || this.buffered <= this.limits.lowBytes) return
+    this.leftMs = 0
     await new Promise<void>((resolve) => this.waiters.push(resolve))
   }
 
-  /** To be called when bytes have left; true when rows may come again. */
+  /** Call when bytes have left; true when skipped rows can be recovered now. */
   drained(): boolean {
     if (this.buffered > this.limits.lowBytes) return false
-    const { waiters } = this
-    this.waiters = []
-    for (const resolve of waiters) resolve()
+    this.releaseWaiters()
     if (!this.isLagging) return false
     this.isLagging = false
-    return !this.isHeld
+    return !this.isSuspended
   }
 
-  /** To be called now and then: lets a reader go who takes nothing. */
+  /** Call periodically: disconnects a reader who accepts no bytes. */
   check(nowMs: number): void {
-    if (this.isClosed || (!this.isLagging && this.waiters.length === 0)) return
+    if (this.hasClosed || (!this.isLagging && this.waiters.length === 0)) return
     const { left } = this.sink
-    if (left !== this.left || this.leftAt === 0) {
-      this.left = left
-      this.leftAt = nowMs
-    } else if (nowMs - this.leftAt >= this.limits.stallMs) this.stall()
+    if (left !== this.leftBytes || this.leftMs === 0) {
+      this.leftBytes = left
+      this.leftMs = nowMs
+    } else if (nowMs - this.leftMs >= this.limits.stallMs) this.stall()
   }
 
-  /** Takes nothing more; whoever waits for room is let go. */
+  /** Drops the queue and accepts no more messages; waiting senders continue. */
   close(): void {
-    if (this.isClosed) return
-    this.isClosed = true
+    if (this.hasClosed) return
+    this.hasClosed = true
     this.queue = []
     this.queued = 0
-    const { waiters } = this
-    this.waiters = []
-    for (const resolve of waiters) resolve()
+    this.releaseWaiters()
   }
 
-  private put(bytes: Uint8Array, messages: number): void {
+  private enqueue(bytes: Uint8Array, messages: number): void {
     this.queue.push(bytes)
     this.queued += bytes.length
     this.messages += messages
     this.bytes += bytes.length
   }
 
-  private watch(): void {
-    this.leftAt = 0
+  private releaseWaiters(): void {
+    const { waiters } = this
+    this.waiters = []
+    for (const resolve of waiters) resolve()
   }
 
   private stall(): void {
-    if (this.isClosed) return
+    if (this.hasClosed) return
     this.close()
     this.onStalled()
   }

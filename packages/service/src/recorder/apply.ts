@@ -17,7 +17,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { ABSENT, HEAD_LIMIT } from '@priorbook/sdk/tape'
-import { MAX_SLOT, type RecordKind } from '../journal/index.ts'
+import { MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
 import type { AppendBatch, Quarantined, Store } from '../store/store.ts'
 import type {
   CapturedBook,

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { toMicros } from '@priorbook/sdk/domain'
 import { expect, it } from 'vitest'
-import { journalStats } from '../journal/index.ts'
+import { journalStats } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import type { AskedCalls } from '../venues/capture/contract.ts'

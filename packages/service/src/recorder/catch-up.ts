@@ -1,5 +1,5 @@
 import type { Origin, VenueId } from '@priorbook/sdk/domain'
-import { readJournal, type JournalDamage } from '../journal/index.ts'
+import { readJournal, type JournalDamage } from '@priorbook/sdk/journal'
 import type { Store } from '../store/store.ts'
 import { Applier } from './apply.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { journalStats } from '../journal/index.ts'
+import { journalStats } from '@priorbook/sdk/journal'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { catchUp } from './catch-up.ts'
 import { compareStores } from '../derive/rebuild.ts'

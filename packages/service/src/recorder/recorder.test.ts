@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { VenueId } from '@priorbook/sdk/domain'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
-import { journalStats } from '../journal/index.ts'
+import { journalStats } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { catchUp } from './catch-up.ts'

@@ -13,7 +13,7 @@ import { TapeStream, type TapePiece } from './tape-stream.ts'
 import { gapsOf, venueGapsOf, walkMarkets } from './walk.ts'
 
 /**
- * A download as stored chunks in a container (docs/export-format.md). Chunks that meet the range come
+ * A download as stored chunks in a container (docs/formats/export.md). Chunks that meet the range come
  * whole, so that their hashes and their chain hold; a reader leaves out the rows beyond the range.
  */
 export async function* streamTape(

@@ -174,7 +174,7 @@ describe('a replay at the edges', () => {
 describe('the page about replays', () => {
   it('gives the bounds of the code', () => {
     const page = readFileSync(
-      new URL('../../../../../docs/socket-replay.md', import.meta.url),
+      new URL('../../../../../docs/reference/socket-replay.md', import.meta.url),
       'utf8',
     )
     const show = (value: number): string => value.toLocaleString('en')

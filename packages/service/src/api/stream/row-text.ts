@@ -9,7 +9,7 @@ import {
   type BookPageOptions,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import type { LeftOut, LiveStyle, LiveText } from '../../live/index.ts'
+import type { LiveStyle, MessageEncoder, ResyncReason } from '../../live/index.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import { toFrame } from './frame.ts'
 import type { SubscribeOrder } from './request.ts'
@@ -36,7 +36,7 @@ export function toRowStyle({ mode, depth, style, conflateMs }: SubscribeOrder): 
 const renderer = createBookRenderer()
 
 /** Writes live rows as frames of the socket, with the bodies of REST. */
-export const ROW_TEXT: LiveText<RowStyle, MarketInstrument> = {
+export const ROW_TEXT: MessageEncoder<RowStyle, MarketInstrument> = {
   snapshot: (context, style, whole, sequence, previous) =>
     toFrame(
       head('snapshot', context, sequence, previous),
@@ -64,7 +64,7 @@ export const ROW_TEXT: LiveText<RowStyle, MarketInstrument> = {
   market: (style, market) =>
     toFrame(JSON.stringify({ type: 'market', row: toMarketJson(market, style.values) })),
 
-  resync: ({ venue, key, marketId }, after: number, reason: LeftOut) =>
+  resync: ({ venue, key, marketId }, after: number, reason: ResyncReason) =>
     toFrame(
       JSON.stringify({
         type: 'resync',

@@ -192,13 +192,13 @@ function createHub(
   return new Hub<RowStyle, MarketInstrument>({
     source: context.store,
     now: context.now,
-    text: ROW_TEXT,
+    encoder: ROW_TEXT,
     contextOf({ venue, market, key }, record) {
       return record === undefined
         ? { venue, key, marketId: market, index: 0 }
         : instrumentOf(record, key)
     },
-    onTrouble(error) {
+    onError(error) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
       log?.error({ error: redactKeys(text) }, 'live rows failed')
     },

@@ -8,13 +8,7 @@ import {
   type StreamRequest,
 } from '@priorbook/sdk/wire'
 import type { RawData, WebSocket } from 'ws'
-import {
-  joinAll,
-  Subscriber,
-  type Hub,
-  type SubscriberLimits,
-  type Subscription,
-} from '../../live/index.ts'
+import { Subscriber, type Hub, type SubscriberLimits, type Subscription } from '../../live/index.ts'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { redactKeys } from '../auth/key-text.ts'
@@ -70,7 +64,7 @@ export const STREAM_TIMING: StreamTiming = {
 }
 
 type CloseWord = keyof typeof STREAM_CLOSE_CODES
-type Own = Subscription<RowStyle, MarketInstrument>
+type Own = Subscription<RowStyle>
 
 // Messages a second that a client may send, and how many at once.
 const RATE = 50
@@ -96,7 +90,7 @@ export class StreamSession {
   private readonly replays = new Map<string, Replay>()
   private readonly opening = new Set<string>()
   private readonly onGone: () => void
-  private readonly resume = { budget: RESUME_ROWS }
+  private readonly resume = { rows: RESUME_ROWS }
   private grant: PlanGrant | undefined
   /** The header that the key would be sent in; kept to ask again whether it still holds. */
   private authorization: string | undefined
@@ -126,7 +120,7 @@ export class StreamSession {
       () => this.refuse(new StreamProblem('slow_reader'), 'slow_reader'),
       desk.limits,
     )
-    desk.hub.enter(this.subscriber)
+    desk.hub.addSubscriber(this.subscriber)
     raw.on('drain', () => this.drained())
     socket.on('message', (data, isBinary) => this.receive(data, isBinary))
     socket.on('pong', () => this.answered())
@@ -254,7 +248,7 @@ export class StreamSession {
         const subscription = this.subscriptions.get(id)
         if (subscription === undefined) throw new StreamProblem('unknown_id')
         this.subscriptions.delete(id)
-        this.desk.hub.end(subscription)
+        this.desk.hub.unsubscribe(subscription)
         this.say({ type: 'unsubscribed', id })
         break
       }
@@ -311,7 +305,7 @@ export class StreamSession {
       admits: (name) => {
         if (this.findInstrument(name) !== undefined) return false
         if (this.instruments >= terms.instruments) {
-          for (const one of this.subscriptions.values()) hub.release(one)
+          for (const one of this.subscriptions.values()) hub.detachEnded(one)
         }
         if (this.instruments < terms.instruments) return true
         if (!isTold) this.tell(this.tooManyInstruments(grant), id)
@@ -319,20 +313,20 @@ export class StreamSession {
         return false
       },
       pending: new Set(),
-      topics: new Set(),
+      attached: new Set(),
     }
     this.subscriptions.set(id, subscription)
     for (const instrument of instruments) subscription.pending.add(instrumentName(instrument))
     try {
-      await hub.open(subscription)
+      await hub.subscribe(subscription)
     } catch (error) {
       this.subscriptions.delete(id)
-      hub.end(subscription)
+      hub.unsubscribe(subscription)
       throw error
     }
     if (this.subscriptions.get(id) !== subscription) {
       // The peer has left meanwhile: nobody would end it later.
-      hub.end(subscription)
+      hub.unsubscribe(subscription)
       return
     }
     this.say({
@@ -345,29 +339,19 @@ export class StreamSession {
     // Snapshots come as fast as they are read; the next request need not wait for them.
     const join = async (): Promise<void> => {
       for (const { record } of order.datasets.has('markets') ? markets : []) {
-        const market = await hub.records.find(record.venue, record.marketId)
+        const market = await hub.marketRecord(record.venue, record.marketId)
         if (!hub.has(subscription) || market === undefined) continue
         this.subscriber.send(ROW_TEXT.market(subscription.style, market))
         await this.subscriber.room()
       }
-      const { resume } = this
       const { books, trades } = order.resume
-      await joinAll(hub, subscription, instruments, {
-        books,
-        trades,
-        get budget() {
-          return resume.budget
-        },
-        set budget(rows) {
-          resume.budget = rows
-        },
-      })
+      await hub.start(subscription, instruments, { books, trades, budget: this.resume })
       if (hub.has(subscription)) this.say({ type: 'snapshots_done', id })
       this.subscriber.flush()
     }
     join().catch((error: unknown) => {
       this.subscriptions.delete(id)
-      hub.end(subscription)
+      hub.unsubscribe(subscription)
       this.tell(error, id)
     })
   }
@@ -470,16 +454,15 @@ export class StreamSession {
 
   private get instruments(): number {
     let count = 0
-    for (const { topics, pending } of this.subscriptions.values()) {
-      count += topics.size + pending.size
+    for (const { attached, pending } of this.subscriptions.values()) {
+      count += attached.size + pending.size
     }
     return count
   }
 
   private findInstrument(name: string): string | undefined {
-    const topic = this.desk.hub.topics.get(name)
-    for (const [id, { topics, pending }] of this.subscriptions) {
-      if (pending.has(name) || (topic !== undefined && topics.has(topic))) return id
+    for (const [id, { attached, pending }] of this.subscriptions) {
+      if (pending.has(name) || attached.has(name)) return id
     }
     return undefined
   }
@@ -511,12 +494,12 @@ export class StreamSession {
   // buffers of the system hide that for megabytes.
   private holdIfFar(nowMs: number): void {
     if (this.unanswered === 0 || nowMs - this.askedMs < this.desk.timing.farMs) return
-    if (this.subscriber.bytes - this.askedBytes > FAR_BYTES) this.subscriber.hold()
+    if (this.subscriber.bytes - this.askedBytes > FAR_BYTES) this.subscriber.suspend()
   }
 
   private answered(): void {
     this.unanswered = 0
-    if (this.subscriber.unhold()) this.recover()
+    if (this.subscriber.unsuspend()) this.recover()
   }
 
   private ping(nowMs: number): void {
@@ -578,7 +561,7 @@ export class StreamSession {
 
   private endAll(): void {
     const { hub } = this.desk
-    for (const subscription of this.subscriptions.values()) hub.end(subscription)
+    for (const subscription of this.subscriptions.values()) hub.unsubscribe(subscription)
     this.subscriptions.clear()
     for (const replay of this.replays.values()) replay.stop()
   }
@@ -589,7 +572,7 @@ export class StreamSession {
     this.endAll()
     this.subscriber.close()
     const { hub, access, log } = this.desk
-    hub.leave(this.subscriber)
+    hub.removeSubscriber(this.subscriber)
     if (this.grant !== undefined) {
       access.connections.end(this.countedAs)
       this.count(performance.now())

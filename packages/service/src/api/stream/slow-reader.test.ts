@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Hub, joinAll, Subscriber, type Sink, type Subscription } from '../../live/index.ts'
+import { Hub, Subscriber, type Sink, type Subscription } from '../../live/index.ts'
 import { createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { ModelStore } from '../../store/store-model.testing.ts'
@@ -79,11 +79,11 @@ async function createHall(seed: number): Promise<Hall> {
   await add(60)
   const hub = new Hub<RowStyle, MarketInstrument>({
     source: store,
-    text: ROW_TEXT,
+    encoder: ROW_TEXT,
     now: () => script.now,
     contextOf: ({ venue, market, key }, record) =>
       record === undefined ? { venue, key, marketId: market, index: 0 } : instrumentOf(record, key),
-    onTrouble: (error) => {
+    onError: (error) => {
       throw error
     },
   })
@@ -113,9 +113,9 @@ async function createHall(seed: number): Promise<Hall> {
     const recovered = async (one: Reader): Promise<void> => {
       await readingOn(one, hub.recover(one.subscriber))
     }
-    hub.enter(made.subscriber)
-    onTestFinished(() => hub.leave(made.subscriber))
-    const subscription: Subscription<RowStyle, MarketInstrument> = {
+    hub.addSubscriber(made.subscriber)
+    onTestFinished(() => hub.removeSubscriber(made.subscriber))
+    const subscription: Subscription<RowStyle> = {
       subscriber: made.subscriber,
       venue: 'venueb',
       style: {
@@ -130,16 +130,16 @@ async function createHall(seed: number): Promise<Hall> {
       wants: ({ venue }) => venue === 'venueb',
       admits: () => true,
       pending: new Set(),
-      topics: new Set(),
+      attached: new Set(),
     }
-    await hub.open(subscription)
+    await hub.subscribe(subscription)
     const instruments = INSTRUMENTS.slice(1, 3)
     await readingOn(
       made,
-      joinAll(hub, subscription, instruments, {
+      hub.start(subscription, instruments, {
         books: new Map(),
         trades: new Map(),
-        budget: 1000,
+        budget: { rows: 1000 },
       }),
     )
     return made

@@ -143,7 +143,7 @@ export class Database {
     const version = this.checkIdentity()
     this.checkWal()
     if (!this.readOnly) {
-      // Small pages waste least around chunks of 4 to 8 KB; see docs/benchmarks.md.
+      // Small pages waste least around chunks of 4 to 8 KB; see docs/operate/benchmarks.md.
       this.connection.exec('PRAGMA page_size = 1024')
       this.connection.exec('PRAGMA journal_mode = WAL')
       // FULL syncs the WAL at every commit; fullfsync makes macOS mean it.

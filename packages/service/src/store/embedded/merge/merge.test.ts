@@ -4,7 +4,7 @@ import { flagNames } from '@priorbook/sdk/domain'
 import { openChunk } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { describe, expect, it } from 'vitest'
-import { readJournal, readRecord } from '../../../journal/index.ts'
+import { readJournal, readRecord } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../../../lib/data-folder.ts'
 import {
   bookAt,

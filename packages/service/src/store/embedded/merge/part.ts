@@ -11,12 +11,8 @@ import { NORMALIZERS } from '../../../venues/registry.ts'
 import type { Numbers } from './numbers.ts'
 import type { Source, StreamMakers } from './source.ts'
 import { Sight, type Blind } from './blind-spans.ts'
-import {
-  openJournalWriter,
-  readJournal,
-  type JournalBlock,
-  type JournalWriter,
-} from '../../../journal/index.ts'
+import { readJournal, type JournalBlock } from '@priorbook/sdk/journal'
+import { openJournalWriter, type JournalWriter } from '../../../journal/index.ts'
 import { parseNote } from '../../../recorder/note.ts'
 
 /** One recorder's part of a venue. */

@@ -8,7 +8,7 @@ import {
   type Gap,
   type Micros,
 } from '@priorbook/sdk/domain'
-import { journalStats, readRecord, type JournalStats } from '../../../journal/index.ts'
+import { journalStats, readRecord, type JournalStats } from '@priorbook/sdk/journal'
 import { toDataFolder, type DataFolder } from '../../../lib/data-folder.ts'
 import { openEmbeddedStore } from '../open.ts'
 import type { Store } from '../../store.ts'

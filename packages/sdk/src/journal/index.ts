@@ -1,0 +1,11 @@
+/** Reads journals: raw upstream messages exactly as received. Needs Node. */
+export { readJournal, readRecord, type JournalRange } from './reader.ts'
+export { MAX_RECORD_BYTES, MAX_SLOT } from './record.ts'
+export type {
+  DamageReason,
+  JournalBlock,
+  JournalDamage,
+  JournalRecord,
+  RecordKind,
+} from './record.ts'
+export { journalStats, type JournalStats, type SegmentStats } from './stats.ts'

@@ -1,0 +1,161 @@
+import { PriorbookError, type VenueId } from '../domain/index.ts'
+import { BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, type BlockHeader } from './headers.ts'
+import { parsePayload } from './payload.ts'
+import type { DamageReason, JournalBlock, JournalDamage, JournalRecord } from './record.ts'
+import { listSegments, openSegment, type Segment } from './segments.ts'
+import { walkBlocks, type BadPiece, type GoodPiece } from './walk.ts'
+
+/** A journal and the first and last record number to read from it. */
+export type JournalRange = {
+  readonly dir: string
+  readonly venue: VenueId
+  readonly from?: number
+  readonly to?: number
+}
+
+/**
+ * Reads a journal in order, block by block; blocks at the ends of the range are cut to it. Every
+ * number between the first and the last one given is in a block or in a damage report.
+ */
+export function* readJournal(
+  range: JournalRange,
+): Generator<JournalBlock | JournalDamage, void, void> {
+  const { from = 1, to = Number.MAX_SAFE_INTEGER } = range
+  for (const item of readInOrder(range, from, to)) {
+    if (item.kind === 'damage') {
+      if (item.firstMissing > to) return
+      const last = item.lastMissing ?? Number.MAX_SAFE_INTEGER
+      if (Math.max(last, item.firstMissing) >= from) yield item
+    } else {
+      if (item.first > to) return
+      yield cut(item, from, to)
+    }
+  }
+}
+
+/** One record by number, for audit; undefined when it is not, or no longer, in the journal. */
+export function readRecord(
+  journal: { readonly dir: string; readonly venue: VenueId },
+  number: number,
+): JournalRecord | undefined {
+  for (const item of readJournal({ ...journal, from: number, to: number })) {
+    if (item.kind === 'block') {
+      const { origin, recorder, received, kinds, slots, bytes } = item
+      return {
+        number,
+        received: received[0]!,
+        kind: kinds[0]!,
+        slot: slots[0]!,
+        bytes: bytes[0]!,
+        origin,
+        recorder,
+      }
+    }
+    if (item.firstMissing <= number && number <= (item.lastMissing ?? number)) {
+      throw new PriorbookError(
+        'corrupt_journal',
+        `record ${number} is in a damaged part of ${item.file} at byte ${item.offset}`,
+      )
+    }
+  }
+  return undefined
+}
+
+function* readInOrder(
+  range: JournalRange,
+  from: number,
+  to: number,
+): Generator<JournalBlock | JournalDamage, void, void> {
+  const segments = listSegments(range.dir, range.venue)
+  const start = segments.findLastIndex((segment) => segment.first <= from)
+  let expected = segments[Math.max(0, start)]?.first ?? 1
+  // Bad bytes are held back until the next good block shows which record numbers they held.
+  let bad: { readonly path: string; readonly piece: BadPiece } | undefined
+
+  function* reach(number: number, path: string, offset: number): Generator<JournalDamage> {
+    const next = Math.max(number, expected)
+    if (bad !== undefined) {
+      yield toDamage(bad.path, bad.piece, expected, next - 1, 'bad_block')
+    } else if (next > expected) {
+      yield toDamage(path, { offset, length: 0 }, expected, next - 1, 'missing_records')
+    }
+    bad = undefined
+    expected = next
+  }
+
+  function* readSegment(segment: Segment): Generator<JournalBlock | JournalDamage> {
+    const { path } = segment.name
+    if (segment.size < FILE_HEADER_BYTES) {
+      bad = { path, piece: { kind: 'bad', offset: 0, length: segment.size, last: undefined } }
+    } else if (segment.header === undefined) {
+      const place = { offset: 0, length: FILE_HEADER_BYTES }
+      yield toDamage(path, place, expected, expected - 1, 'bad_file_header')
+    }
+    const isWanted = (header: BlockHeader) => header.first + header.count > from
+    for (const piece of walkBlocks(segment, expected, isWanted)) {
+      if (piece.kind === 'bad') {
+        bad = { path, piece }
+        continue
+      }
+      const { header } = piece
+      yield* reach(header.first, path, piece.offset)
+      if (header.first > to) return
+      expected += header.count
+      if (header.count > 0 && isWanted(header)) yield readBlock(path, piece)
+      if (expected > to) return
+    }
+  }
+
+  for (const name of segments.slice(Math.max(0, start))) {
+    yield* reach(name.first, name.path, 0)
+    if (expected > to) return
+    const segment = openSegment(name)
+    if (segment === undefined) continue
+    try {
+      yield* readSegment(segment)
+    } finally {
+      segment.close()
+    }
+    if (expected > to) return
+  }
+  if (bad !== undefined) {
+    yield toDamage(bad.path, bad.piece, expected, bad.piece.last, 'torn_tail')
+  }
+}
+
+function readBlock(path: string, piece: GoodPiece): JournalBlock | JournalDamage {
+  const { offset, header } = piece
+  try {
+    return parsePayload(header, piece.stored())
+  } catch {
+    // The checksum matches but the content is invalid: a bug of a writer. Reading continues.
+    const place = { offset, length: BLOCK_HEADER_BYTES + header.storedBytes }
+    return toDamage(path, place, header.first, header.first + header.count - 1, 'bad_block')
+  }
+}
+
+function toDamage(
+  file: string,
+  place: { readonly offset: number; readonly length: number },
+  firstMissing: number,
+  lastMissing: number | undefined,
+  reason: DamageReason,
+): JournalDamage {
+  const { offset, length } = place
+  return { kind: 'damage', file, offset, length, firstMissing, lastMissing, reason }
+}
+
+function cut(block: JournalBlock, from: number, to: number): JournalBlock {
+  const start = Math.max(0, from - block.first)
+  const end = Math.min(block.count, to - block.first + 1)
+  if (start === 0 && end === block.count) return block
+  return {
+    ...block,
+    first: block.first + start,
+    count: end - start,
+    received: block.received.slice(start, end),
+    kinds: block.kinds.slice(start, end),
+    slots: block.slots.slice(start, end),
+    bytes: block.bytes.slice(start, end),
+  }
+}

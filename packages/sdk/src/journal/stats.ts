@@ -1,0 +1,99 @@
+import type { Micros, Origin, VenueId } from '../domain/index.ts'
+import { listSegments, openSegment, type SegmentName } from './segments.ts'
+import { walkBlocks } from './walk.ts'
+
+/** Counts and times of one file, from its headers. */
+export type SegmentStats = {
+  readonly file: string
+  readonly bytes: number
+  /** The number of its first record, by its name. */
+  readonly first: number
+  /** Undefined in these fields when the file holds no readable block. */
+  readonly last: number | undefined
+  readonly origin: Origin | undefined
+  readonly firstReceived: Micros | undefined
+  readonly lastReceived: Micros | undefined
+  /** Our clock may step back, so the first and last times need not be the smallest and largest. */
+  readonly minReceived: Micros | undefined
+  readonly maxReceived: Micros | undefined
+  readonly blocks: number
+  readonly records: number
+  readonly rawBytes: number
+  /** Bytes that are not a block; payloads are not read. */
+  readonly badBytes: number
+}
+
+/** Counts and times of a venue's journal, from its headers. */
+export type JournalStats = {
+  readonly files: number
+  readonly bytes: number
+  readonly records: number
+  readonly first: number | undefined
+  readonly last: number | undefined
+  readonly firstReceived: Micros | undefined
+  readonly lastReceived: Micros | undefined
+  readonly segments: readonly SegmentStats[]
+}
+
+/** Counts a venue's journal by headers alone; use `readJournal` to verify it. */
+export function journalStats(dir: string, venue: VenueId): JournalStats {
+  const segments = listSegments(dir, venue)
+    .map(segmentStats)
+    .filter((segment) => segment !== undefined)
+  const filled = segments.filter((segment) => segment.records > 0)
+  return {
+    files: segments.length,
+    bytes: segments.reduce((sum, segment) => sum + segment.bytes, 0),
+    records: segments.reduce((sum, segment) => sum + segment.records, 0),
+    first: filled[0]?.first,
+    last: filled.at(-1)?.last,
+    firstReceived: filled[0]?.firstReceived,
+    lastReceived: filled.at(-1)?.lastReceived,
+    segments,
+  }
+}
+
+/** Counts one file by its headers; undefined when it is gone. */
+export function segmentStats(name: SegmentName): SegmentStats | undefined {
+  const segment = openSegment(name)
+  if (segment === undefined) return undefined
+  let last: number | undefined
+  let firstReceived: Micros | undefined
+  let lastReceived: Micros | undefined
+  let minReceived: Micros | undefined
+  let maxReceived: Micros | undefined
+  let origin = segment.header?.origin
+  let blocks = 0
+  let records = 0
+  let rawBytes = 0
+  let badBytes = 0
+  try {
+    for (const piece of walkBlocks(segment, name.first, () => false)) {
+      if (piece.kind === 'bad') {
+        badBytes += piece.length
+        continue
+      }
+      const { header } = piece
+      if (header.count === 0) continue
+      blocks++
+      records += header.count
+      rawBytes += header.rawBytes
+      last = header.first + header.count - 1
+      origin ??= header.origin
+      firstReceived ??= header.firstReceived
+      lastReceived = header.lastReceived
+      if (minReceived === undefined || header.minReceived < minReceived) {
+        minReceived = header.minReceived
+      }
+      if (maxReceived === undefined || header.maxReceived > maxReceived) {
+        maxReceived = header.maxReceived
+      }
+    }
+  } finally {
+    segment.close()
+  }
+  const times = { firstReceived, lastReceived, minReceived, maxReceived }
+  const counts = { blocks, records, rawBytes, badBytes }
+  const { size: bytes } = segment
+  return { file: name.path, bytes, first: name.first, last, origin, ...times, ...counts }
+}

@@ -1,0 +1,84 @@
+import type { Gap, VenueId } from '@priorbook/sdk/domain'
+import type { LiveStyle } from './encoder.ts'
+import type { GapAudience } from './gap-publisher.ts'
+import type { InstrumentFeed } from './instrument-feed.ts'
+import type { Subscription } from './subscription.ts'
+
+/** The open feeds of a hub, by instrument and by market. */
+export class FeedRegistry<Style extends LiveStyle, Context> implements GapAudience<Style> {
+  private readonly feeds = new Map<string, InstrumentFeed<Style, Context>>()
+  private readonly byMarket = new Map<string, Set<InstrumentFeed<Style, Context>>>()
+  private readonly subscriptions: ReadonlySet<Subscription<Style>>
+
+  constructor(subscriptions: ReadonlySet<Subscription<Style>>) {
+    this.subscriptions = subscriptions
+  }
+
+  get size(): number {
+    return this.feeds.size
+  }
+
+  values(): Iterable<InstrumentFeed<Style, Context>> {
+    return this.feeds.values()
+  }
+
+  get(instrument: string): InstrumentFeed<Style, Context> | undefined {
+    return this.feeds.get(instrument)
+  }
+
+  /** The feeds of a market; empty when none is open. */
+  ofMarket(venue: VenueId, marketId: string): ReadonlySet<InstrumentFeed<Style, Context>> {
+    return this.byMarket.get(`${venue}/${marketId}`) ?? NO_FEEDS
+  }
+
+  add(feed: InstrumentFeed<Style, Context>): void {
+    this.feeds.set(feed.name, feed)
+    const market = `${feed.instrument.venue}/${feed.instrument.market}`
+    const beside = this.byMarket.get(market)
+    if (beside === undefined) this.byMarket.set(market, new Set([feed]))
+    else beside.add(feed)
+  }
+
+  remove(feed: InstrumentFeed<Style, Context>): void {
+    this.feeds.delete(feed.name)
+    const market = `${feed.instrument.venue}/${feed.instrument.market}`
+    const beside = this.byMarket.get(market)
+    beside?.delete(feed)
+    if (beside?.size === 0) this.byMarket.delete(market)
+  }
+
+  /** True when an open feed is concerned by a gap; every venue-wide gap counts. */
+  isConcernedBy({ venue, scope, key }: Gap): boolean {
+    switch (scope) {
+      case 'instrument':
+        return this.feeds.has(`${venue}:${key}`)
+      case 'market':
+        return this.byMarket.has(`${venue}/${key}`)
+      case 'venue':
+        return true
+    }
+  }
+
+  *readersOf({ venue, scope, key }: Gap): Iterable<Subscription<Style>> {
+    switch (scope) {
+      case 'instrument':
+        yield* this.feeds.get(`${venue}:${key}`)?.subscriptions ?? []
+        break
+      case 'market':
+        for (const { subscriptions } of this.ofMarket(venue, key)) yield* subscriptions
+        break
+      case 'venue':
+        for (const subscription of this.subscriptions) {
+          // A subscription that is still joining gets the gap with its first instrument.
+          const hasJoined = subscription.attached.size > 0 || subscription.pending.size === 0
+          if (subscription.venue === venue && hasJoined) yield subscription
+        }
+    }
+  }
+
+  settle({ venue, key }: Gap): void {
+    this.feeds.get(`${venue}:${key}`)?.settle()
+  }
+}
+
+const NO_FEEDS: ReadonlySet<never> = new Set()

@@ -1,0 +1,285 @@
+import { instrumentName, type Gap, type Instrument } from '@priorbook/sdk/domain'
+import type { BookColumns } from '@priorbook/sdk/tape'
+import type { Clock } from '../lib/clock.ts'
+import { Yielder } from '../lib/yielder.ts'
+import { BookChannel } from './book-channel.ts'
+import { BookCursor } from './book-cursor.ts'
+import type { LiveStyle, MessageEncoder, ResyncReason } from './encoder.ts'
+import type { GapPublisher } from './gap-publisher.ts'
+import type { LiveSource } from './source.ts'
+import type { Subscriber } from './subscriber.ts'
+import type { Subscription } from './subscription.ts'
+import { TradeChannel } from './trade-channel.ts'
+
+/** What all feeds of a hub share. */
+export type FeedServices<Style extends LiveStyle, Context> = {
+  readonly source: LiveSource
+  readonly encoder: MessageEncoder<Style, Context>
+  readonly clock: Clock
+  readonly gaps: GapPublisher<Style>
+  /** Gaps that ended before this time are not published; microseconds. */
+  readonly recentStart: () => number
+  /** Sends queued rows and yields to the event loop, if that is due. */
+  readonly flushAndYield: (yielder: Yielder) => Promise<void>
+  /** Sends fresh snapshots to a reader who missed rows. */
+  readonly recover: (subscriber: Subscriber) => void
+}
+
+// Max rows read from the store at once.
+const PAGE = 256
+
+/**
+ * Publishes the rows of one instrument to its subscriptions, with gaps in place between the books. All
+ * methods that read or publish rows must run in the hub's queue.
+ */
+export class InstrumentFeed<Style extends LiveStyle, Context> {
+  readonly instrument: Instrument
+  readonly name: string
+  private readonly services: FeedServices<Style, Context>
+  private readonly position: {
+    readonly cursor: BookCursor
+    lastTrade: number
+    context: Context
+    nowMs: () => number
+  }
+  private readonly bookChannels = new Map<string, BookChannel<Style, Context>>()
+  private readonly tradeChannels = new Map<string, TradeChannel<Style, Context>>()
+  private readonly members = new Set<Subscription<Style>>()
+  /** Joins in progress; a pinned feed is kept even without subscriptions. */
+  private pins = 0
+  private isRebuilt = false
+
+  constructor(instrument: Instrument, context: Context, services: FeedServices<Style, Context>) {
+    this.instrument = instrument
+    this.name = instrumentName(instrument)
+    this.services = services
+    const nowMs = (): number => services.clock.now() / 1000
+    this.position = { cursor: new BookCursor(), lastTrade: 0, context, nowMs }
+  }
+
+  /** The sequence of the last published book; 0 before the first. */
+  get sequence(): number {
+    return this.position.cursor.sequence
+  }
+
+  /** The ordinal of the last published trade; 0 before the first. */
+  get lastTrade(): number {
+    return this.position.lastTrade
+  }
+
+  get context(): Context {
+    return this.position.context
+  }
+
+  get subscriptions(): ReadonlySet<Subscription<Style>> {
+    return this.members
+  }
+
+  /** True when no subscription reads the feed and none is about to join. */
+  get isUnused(): boolean {
+    return this.members.size === 0 && this.pins === 0
+  }
+
+  /** Replaces the facts of the instrument that every row carries. */
+  setContext(context: Context): void {
+    this.position.context = context
+  }
+
+  /** Starts at the newest row. */
+  async startAtPresent(): Promise<void> {
+    const { venue, key } = this.instrument
+    const { source } = this.services
+    const run = await source.latest({ venue, key })
+    if (run !== undefined) this.position.cursor.jump(run, run.from)
+    const { ordinals } = await source.trades({ venue, key, order: 'desc', limit: 1 })
+    this.position.lastTrade = ordinals.at(-1) ?? 0
+  }
+
+  /** Keeps the feed while work is done: the work may yield and the last subscription may leave. */
+  async pin<T>(work: () => Promise<T>): Promise<T> {
+    this.pins++
+    try {
+      return await work()
+    } finally {
+      this.pins--
+    }
+  }
+
+  /** Adds a subscription; `lastBook` and `lastTrade` are the last rows that its client has. */
+  attach(
+    subscription: Subscription<Style>,
+    lastBook: number | null,
+    lastTrade: number | null,
+  ): void {
+    this.add(subscription, lastTrade)
+    if (!subscription.datasets.has('books')) return
+    this.bookChannel(subscription.style).join(subscription, lastBook)
+  }
+
+  /** Adds a subscription whose client cannot continue after its last book and starts over. */
+  attachWithResync(
+    subscription: Subscription<Style>,
+    lastBook: number,
+    lastTrade: number | null,
+    reason: ResyncReason,
+  ): void {
+    this.add(subscription, lastTrade)
+    if (!subscription.datasets.has('books')) return
+    this.bookChannel(subscription.style).joinWithResync(subscription, lastBook, reason)
+  }
+
+  /** Removes a subscription, and channels that have no members left. */
+  detach(subscription: Subscription<Style>): void {
+    this.members.delete(subscription)
+    subscription.attached.delete(this.name)
+    const { missed } = subscription.subscriber
+    const { name } = subscription.style
+    const books = this.bookChannels.get(name)
+    if (books !== undefined) {
+      books.members.delete(subscription)
+      missed.delete(books)
+      if (books.members.size === 0) this.bookChannels.delete(name)
+    }
+    const trades = this.tradeChannels.get(name)
+    if (trades !== undefined) {
+      trades.leave(subscription)
+      missed.delete(trades)
+      if (trades.members.size === 0) this.tradeChannels.delete(name)
+    }
+  }
+
+  /** Publishes everything up to the newest rows, with gaps between the books that they separate. */
+  async catchUp(): Promise<void> {
+    const { venue, key } = this.instrument
+    const { source, gaps } = this.services
+    const { published } = gaps
+    const start = this.services.recentStart()
+    // Without readers there is nobody to send past gaps to.
+    const all = this.members.size > 0 ? await source.gaps({ venue, key, start }) : []
+    // A gap before the present row was sent with the rows, or before its readers joined.
+    const isDue = (gap: Gap): boolean => gap.afterSequence >= this.sequence || published.has(gap)
+    await this.publishBooks(all.filter((gap) => published.isNew(gap) && isDue(gap)))
+    await this.publishTrades()
+  }
+
+  /** Publishes new books, and the given gaps between them. */
+  async publishBooks(gaps: readonly Gap[]): Promise<void> {
+    const { venue, key } = this.instrument
+    const { source, gaps: publisher, flushAndYield } = this.services
+    const yielder = new Yielder()
+    const waiting = gaps.toSorted((a, b) => a.afterSequence - b.afterSequence || a.start - b.start)
+    const query = { venue, key, order: 'asc', limit: PAGE, numbers: true } as const
+    for (;;) {
+      const page = await source.books({ ...query, after: this.sequence })
+      for (const gap of page.corrupt) publisher.publishGap(gap)
+      for (const run of page.runs) {
+        for (let row = run.from; row < run.to; row++) {
+          const sequence = run.firstSequence + row
+          while (waiting.length > 0 && waiting[0]!.afterSequence < sequence) {
+            this.flushBooks()
+            publisher.publishGap(waiting.shift()!)
+          }
+          const { cursor } = this.position
+          if (cursor.sequence > 0 && !cursor.precedes(run, row)) {
+            this.flushBooks()
+            cursor.jump(run, row)
+            this.resyncReaders()
+            continue
+          }
+          this.deliver(cursor.step(run, row))
+        }
+      }
+      if (!page.hasMore) break
+      this.flushBooks()
+      await flushAndYield(yielder)
+    }
+    this.flushBooks()
+    for (const gap of waiting) publisher.publishGap(gap)
+  }
+
+  /** Publishes new trades. */
+  async publishTrades(): Promise<void> {
+    const { venue, key } = this.instrument
+    const query = { venue, key, order: 'asc', limit: PAGE } as const
+    for (;;) {
+      const page = await this.services.source.trades({ ...query, after: this.lastTrade })
+      const last = page.ordinals.at(-1)
+      if (last === undefined) return
+      for (const channel of this.tradeChannels.values()) channel.deliver(page.rows, page.ordinals)
+      this.position.lastTrade = last
+      if (!page.hasMore) return
+    }
+  }
+
+  /** Notes that the tape was rebuilt: published rows may differ from the stored ones. */
+  markRebuilt(): void {
+    this.isRebuilt = true
+  }
+
+  /** After a rebuild, moves to the newest row and lets all readers start over there. */
+  async reloadIfRebuilt(): Promise<void> {
+    if (!this.isRebuilt) return
+    const { venue, key } = this.instrument
+    const run = await this.services.source.latest({ venue, key })
+    if (run !== undefined) {
+      this.position.cursor.jump(run, run.from)
+      this.resyncReaders()
+    }
+    this.isRebuilt = false
+  }
+
+  /** Sends conflated rows whose time has come. */
+  releaseDue(nowMs: number): void {
+    for (const channel of this.bookChannels.values()) channel.releaseDue(nowMs)
+  }
+
+  /** Sends conflated rows that are still waiting. */
+  settle(): void {
+    for (const channel of this.bookChannels.values()) channel.settle()
+  }
+
+  private add(subscription: Subscription<Style>, lastTrade: number | null): void {
+    this.members.add(subscription)
+    subscription.attached.add(this.name)
+    if (!subscription.datasets.has('trades')) return
+    this.tradeChannel(subscription.style).join(subscription, lastTrade)
+  }
+
+  private bookChannel(style: Style): BookChannel<Style, Context> {
+    let channel = this.bookChannels.get(style.name)
+    if (channel === undefined) {
+      channel = new BookChannel(this.position, style, this.services.encoder)
+      this.bookChannels.set(style.name, channel)
+    }
+    return channel
+  }
+
+  private tradeChannel(style: Style): TradeChannel<Style, Context> {
+    let channel = this.tradeChannels.get(style.name)
+    if (channel === undefined) {
+      channel = new TradeChannel(this.position, style, this.services.encoder)
+      this.tradeChannels.set(style.name, channel)
+    }
+    return channel
+  }
+
+  private deliver(single: BookColumns): void {
+    let made: BookColumns | undefined
+    const whole = (): BookColumns => (made ??= this.position.cursor.whole())
+    for (const channel of this.bookChannels.values()) channel.push(single, whole)
+  }
+
+  private flushBooks(): void {
+    for (const channel of this.bookChannels.values()) channel.flush()
+  }
+
+  // The cursor has skipped rows, so every reader of books needs a fresh snapshot.
+  private resyncReaders(): void {
+    const readers = new Set<Subscriber>()
+    for (const channel of this.bookChannels.values()) {
+      channel.jump('rebuilt')
+      for (const { subscriber } of channel.members) readers.add(subscriber)
+    }
+    for (const subscriber of readers) this.services.recover(subscriber)
+  }
+}

@@ -1,0 +1,171 @@
+import type { Gap, Instrument } from '@priorbook/sdk/domain'
+import { Yielder } from '../lib/yielder.ts'
+import { BookCursor } from './book-cursor.ts'
+import type { LiveStyle, ResyncReason } from './encoder.ts'
+import type { InstrumentFeed } from './instrument-feed.ts'
+import { isAhead, type Join } from './join.ts'
+
+/** Runs work in the hub's queue, with the pinned feed of an instrument. */
+export type WithFeed<Style extends LiveStyle, Context> = <T>(
+  work: (feed: InstrumentFeed<Style, Context>) => Promise<T>,
+) => Promise<T>
+
+// Max rows read from the store at once.
+const PAGE = 256
+// Max reads without a new row while the feed is further on; then its rows are of another tape.
+const MAX_IDLE_READS = 5
+
+/**
+ * Brings one client from its last row of an instrument to the present and attaches it there. Rows are
+ * sent outside the hub's queue, as fast as the client reads them.
+ */
+export class Resume<Style extends LiveStyle, Context> {
+  private readonly join: Join<Style, Context>
+  private readonly instrument: Instrument
+  private readonly withFeed: WithFeed<Style, Context>
+  private readonly cursor = new BookCursor()
+  /** Gaps to be sent, by the row that they follow. */
+  private gaps: Gap[] = []
+  /** The last row of the client before, and now. */
+  private readonly from: number
+  private last: number
+
+  constructor(
+    join: Join<Style, Context>,
+    instrument: Instrument,
+    withFeed: WithFeed<Style, Context>,
+  ) {
+    this.join = join
+    this.instrument = instrument
+    this.withFeed = withFeed
+    this.from = join.points.books.get(instrument.key)!
+    this.last = this.from
+  }
+
+  async run(): Promise<void> {
+    const { style, datasets } = this.join.subscription
+    let refusal = await this.findRefusal()
+    await this.readGaps()
+    // A conflated reader needs the newest book only.
+    if (refusal === undefined && style.conflateMs === 0 && datasets.has('books')) {
+      const outcome = await this.sendUntilPresent()
+      if (outcome === 'attached') return
+      refusal = outcome
+    }
+    await this.withFeed(async (feed) => {
+      if (!this.join.admit(feed)) return
+      await feed.catchUp()
+      if (this.join.isOpen) await this.attach(feed, refusal)
+    })
+  }
+
+  private async findRefusal(): Promise<ResyncReason | undefined> {
+    const { venue, key } = this.instrument
+    const facts = await this.join.services.source.instrument({ venue, key })
+    const behind = (facts?.lastSequence ?? 0) - this.last
+    if (behind < 0) return 'rebuilt'
+    const isGone = this.last + 1 < (facts?.firstSequence ?? 1)
+    return isGone || behind > this.join.points.budget.rows ? 'resume_too_old' : undefined
+  }
+
+  /** Sends rows until the client has the feed's row; otherwise returns why that cannot succeed. */
+  private async sendUntilPresent(): Promise<'attached' | ResyncReason | undefined> {
+    const { join } = this
+    const yielder = new Yielder()
+    let idleReads = 0
+    while (join.isOpen) {
+      const before = this.last
+      if (!(await this.sendPage())) return 'resume_too_old'
+      if (await this.attachIfPresent()) return 'attached'
+      idleReads = this.last === before ? idleReads + 1 : 0
+      if (idleReads === MAX_IDLE_READS) return 'rebuilt'
+      await join.subscription.subscriber.room()
+      await yielder.yieldIfDue()
+    }
+    return undefined
+  }
+
+  /** Sends the rows after the last one; false when some cannot be read. */
+  private async sendPage(): Promise<boolean> {
+    const { cursor, join } = this
+    const { services, points } = join
+    const { subscriber, style } = join.subscription
+    const { venue, key } = this.instrument
+    const context = await services.contextOf(this.instrument)
+    const query = { venue, key, order: 'asc', limit: PAGE, numbers: true } as const
+    const page = await services.source.books({ ...query, after: this.last })
+    if (page.corrupt.length > 0) return false
+    const frames: Uint8Array[] = []
+    for (const run of page.runs) {
+      for (let row = run.from; row < run.to; row++) {
+        if (cursor.sequence === 0 && this.last > 0) cursor.jumpBefore(run, row)
+        const sequence = run.firstSequence + row
+        if (sequence !== this.last + 1) return false
+        this.encodeGapsBefore(sequence, frames)
+        const single = cursor.step(run, row)
+        const body = style.mode === 'full' || this.last === 0 ? cursor.whole() : single
+        frames.push(
+          this.last === 0
+            ? services.encoder.snapshot(context, style, body, sequence, null)
+            : services.encoder.update(context, style, body, sequence, this.last),
+        )
+        this.last = sequence
+        points.budget.rows--
+        subscriber.rows++
+      }
+    }
+    if (frames.length > 0) subscriber.send(Buffer.concat(frames), frames.length)
+    return true
+  }
+
+  private attachIfPresent(): Promise<boolean> {
+    return this.withFeed(async (feed) => {
+      await feed.catchUp()
+      if (feed.sequence !== this.last) return false
+      if (this.join.admit(feed)) await this.attach(feed, undefined)
+      return true
+    })
+  }
+
+  // Gaps that appeared while rows were sent are sent in the turn in which the client is attached.
+  private async attach(
+    feed: InstrumentFeed<Style, Context>,
+    refusal: ResyncReason | undefined,
+  ): Promise<void> {
+    const { join, last } = this
+    const { subscription, services } = join
+    const { subscriber, style } = subscription
+    const current = await join.readCurrentGaps(feed)
+    await this.readGaps()
+    const trade = await join.sendTrades(feed)
+    if (!join.isOpen) return
+    if (refusal === undefined) feed.attach(subscription, last, trade)
+    else feed.attachWithResync(subscription, last, trade, refusal)
+    for (const gap of this.gaps) {
+      if (!isAhead(gap, feed.sequence)) subscriber.send(services.encoder.gap(style, gap))
+    }
+    join.sendCurrentGaps(feed, current)
+    subscriber.flush()
+  }
+
+  // The client may not know gaps after its last row, nor how those ended that were open then.
+  private async readGaps(): Promise<void> {
+    const { venue, market, key } = this.instrument
+    const { source, recentStart } = this.join.services
+    for (const name of new Set([key, market, ''])) {
+      const start = name === key ? {} : { start: recentStart() }
+      for (const gap of await source.gaps({ venue, key: name, ...start })) {
+        const isLate = gap.scope !== 'instrument' || gap.afterSequence >= this.from
+        if ((isLate || gap.end === undefined) && this.join.sentGaps.add(gap)) this.gaps.push(gap)
+      }
+    }
+    this.gaps.sort((a, b) => a.afterSequence - b.afterSequence || a.start - b.start)
+  }
+
+  private encodeGapsBefore(sequence: number, frames: Uint8Array[]): void {
+    const { subscription, services } = this.join
+    while (this.gaps.length > 0 && this.gaps[0]!.afterSequence < sequence) {
+      frames.push(services.encoder.gap(subscription.style, this.gaps.shift()!))
+    }
+  }
+}
