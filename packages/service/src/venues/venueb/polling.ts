@@ -196,8 +196,8 @@ export class Poller {
     }
     this.#outages.succeeded(ticker, this.#nowMs())
     const before = this.#changedLevels.get(ticker)
-    const after = this.#options.sink.book(ticker)?.changedLevels
-    if (after === undefined) return undefined
+    // The recorder may still be loading the first book, which changes no level.
+    const after = this.#options.sink.book(ticker)?.changedLevels ?? 0
     this.#changedLevels.set(ticker, after)
     return before === undefined ? undefined : after - before
   }
