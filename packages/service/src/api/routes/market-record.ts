@@ -57,7 +57,7 @@ function recordRoute(address: VenueAddress): Route {
       'The market record as known last, or as known at `known_at`; nothing that was learned later is in it.',
     path: address.path,
     query: { ...KNOWN_AT_PARAM, number_format, time_format },
-    data: orNull(MARKET_SCHEMAS[venue]),
+    data: orNull<unknown>(MARKET_SCHEMAS[venue]),
     async handle(request, context) {
       const style = styleOf(request.query)
       const { known_at: knownAt } = request.query
