@@ -1,5 +1,5 @@
 import type { Instrument } from '@priorbook/sdk/domain'
-import { createSpacing, type Spacing } from '../capture/spacing.ts'
+import { SilenceDetector } from '../capture/silence.ts'
 import type { Followed } from './roster.ts'
 
 /** One subscribed token and what is known of its stream; times are monotonic milliseconds. */
@@ -7,7 +7,7 @@ export type WatchedToken = {
   readonly key: string
   readonly instrument: Instrument
   readonly market: Followed
-  readonly spacing: Spacing
+  readonly silence: SilenceDetector
   /** Counts subscriptions: an answer that was asked for under another one says nothing of this one. */
   subscription: number
   /** When a frame last named it. */
@@ -41,7 +41,7 @@ export function watchToken(market: Followed, key: string, nowMs: number): Watche
     key,
     instrument: { venue: 'venuec', market: market.conditionId, key },
     market,
-    spacing: createSpacing(),
+    silence: new SilenceDetector(SILENT_TOKEN_MS),
     subscription: 0,
     heardMs: -Infinity,
     hasBook: false,
@@ -62,7 +62,6 @@ export function watchToken(market: Followed, key: string, nowMs: number): Watche
 export const FIRST_BOOK_MS = 3_000
 /** A token of a trading market is silent after this, unless it is slow by habit; never scaled. */
 export const SILENT_TOKEN_MS = 6_000
-const HABIT_FACTOR = 20
 
 /** What a token needs now. */
 export type Need = 'nothing' | 'first_book' | 'silence' | 'lost' | 'comparison'
@@ -76,8 +75,7 @@ export function needOf(token: WatchedToken, nowMs: number, comparisonMs: number)
     return isDue ? 'first_book' : 'nothing'
   }
   const quietMs = nowMs - Math.max(token.heardMs, token.checkedMs)
-  const limitMs = Math.max(SILENT_TOKEN_MS, HABIT_FACTOR * token.spacing.median())
-  if (token.isTrading && quietMs > limitMs) return 'silence'
+  if (token.isTrading && token.silence.isSilence(quietMs)) return 'silence'
   return nowMs - token.comparedMs > comparisonMs ? 'comparison' : 'nothing'
 }
 
@@ -89,7 +87,7 @@ export function noteTrading(token: WatchedToken, isTrading: boolean, nowMs: numb
 
 /** A frame named the token. */
 export function noteHeard(token: WatchedToken, nowMs: number): void {
-  if (token.heardMs > -Infinity) token.spacing.note(nowMs - token.heardMs)
+  if (token.heardMs > -Infinity) token.silence.note(nowMs - token.heardMs)
   token.heardMs = nowMs
   token.probationMs = undefined
   token.failures = 0
