@@ -25,13 +25,13 @@ import { CHUNK_ROWS } from '../packages/service/src/store/embedded/seal.ts'
 import { SILENT_MS } from '../packages/service/src/venues/capture/link.ts'
 import { QUIET_SHARE, SILENT_INTERVALS } from '../packages/service/src/venues/venuea/periods.ts'
 import { STATUS_WORDS, TRADING_WORDS } from '../packages/service/src/venues/venuea/status.ts'
-import { OUTAGE_INTERVALS } from '../packages/service/src/venues/venueb/outages.ts'
-import { QUIET_MS } from '../packages/service/src/venues/venueb/probe.ts'
-import { LOST_MS, SILENT_BOOK_MS } from '../packages/service/src/venues/venueb/recovery.ts'
+import { OUTAGE_INTERVALS } from '../packages/service/src/venues/venueb/polling.ts'
+import { QUIET_MS } from '../packages/service/src/venues/venueb/books.ts'
+import { LOST_MS, SILENT_BOOK_MS } from '../packages/service/src/venues/venueb/books.ts'
 import {
   FIRST_BOOK_MS,
   SILENT_TOKEN_MS,
-} from '../packages/service/src/venues/venuec/token-watch.ts'
+} from '../packages/service/src/venues/venuec/token.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -233,7 +233,7 @@ describe('the docs say what the code says', () => {
 
   it('has no link that leads nowhere', () => {
     const broken: string[] = []
-    for (const file of globSync('{*.md,docs/*.md}', { cwd: root })) {
+    for (const file of globSync('{*.md,docs/**/*.md,packages/*/README.md}', { cwd: root })) {
       // Code blocks may hold brackets that are no links.
       const prose = read(file).replaceAll(/^```[\s\S]*?^```/gm, '')
       for (const [, link, place] of prose.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
@@ -250,7 +250,7 @@ describe('the docs say what the code says', () => {
   it('speaks of npm scripts that exist', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     const named = new Set<string>()
-    for (const file of globSync('{*.md,docs/*.md}', { cwd: root })) {
+    for (const file of globSync('{*.md,docs/**/*.md,packages/*/README.md}', { cwd: root })) {
       for (const [, name] of read(file).matchAll(/npm run ([\w:-]+)/g)) named.add(name!)
     }
     expect([...named].filter((name) => scripts[name] === undefined)).toEqual([])

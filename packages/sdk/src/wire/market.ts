@@ -1,4 +1,4 @@
-import type { VenueId } from '../domain/index.ts'
+import { MARKET_STATUSES, type RevisionAnomaly, type VenueId } from '../domain/index.ts'
 import {
   anyOf,
   COUNT,
@@ -77,10 +77,37 @@ export const LISTED_MARKET_SCHEMA: JsonSchema<ListedMarketJson> = named(
 )
 
 /** A version of a market record. */
-export type RevisionJson = MarketJson & { readonly revision: number }
+export type RevisionJson = MarketJson & {
+  readonly revision: number
+  readonly anomaly?: RevisionAnomaly
+}
+
+const ANOMALY_CODE: JsonSchema<RevisionAnomaly['code']> = {
+  type: 'string',
+  enum: ['illegal_transition'],
+}
+
+const STATUS: JsonSchema<RevisionAnomaly['from']> = { type: 'string', enum: MARKET_STATUSES }
+
+const ANOMALY_SCHEMA: JsonSchema<RevisionAnomaly> = named(
+  'RevisionAnomaly',
+  objectOf(
+    {
+      code: ANOMALY_CODE,
+      from: STATUS,
+      to: STATUS,
+    },
+    {
+      description:
+        'Only on a version whose status does not follow from the version before it: the venue moved the market illegally, or messages were missed or reordered. The version is stored as it was received.',
+    },
+  ),
+)
 
 /** The schema of a version of a market record of a venue. */
 export function revisionSchema(venue: VenueId): JsonSchema<RevisionJson> {
   const schema: JsonSchema<MarketJson> = MARKET_SCHEMAS[venue]
-  return named(`${schema[NAME]}Revision`, withMembers(schema, { revision: ORDINAL }))
+  const { properties, ...rest } = withMembers(schema, { revision: ORDINAL })
+  const members = { ...(properties as object), anomaly: ANOMALY_SCHEMA }
+  return named<RevisionJson>(`${schema[NAME]}Revision`, { ...rest, properties: members })
 }

@@ -1,4 +1,5 @@
 import {
+  findAnomaly,
   POW10,
   PriorbookError,
   VENUES,
@@ -60,6 +61,8 @@ export type ApplyCounts = {
   revisions: number
   gaps: number
   quarantined: number
+  /** Market revisions whose status does not follow from the one before. */
+  anomalies: number
   duplicates: number
   unapplied: number
   failed: number
@@ -95,6 +98,7 @@ export class Applier {
     revisions: 0,
     gaps: 0,
     quarantined: 0,
+    anomalies: 0,
     duplicates: 0,
     unapplied: 0,
     failed: 0,
@@ -567,7 +571,9 @@ export class Applier {
   }
 
   private takeMarket(event: MarketRevision): void {
+    const before = this.markets.get(event.record.marketId)
     const record = this.markets.merge(event.record)
+    if (findAnomaly(before, record) !== undefined) this.counts.anomalies++
     this.rows.revisions.push({ ...event, record })
     // A recording that is imported ends where it ends; only a recorder that runs expects more. What a
     // backfill hears of the past says nothing about what is observed now.

@@ -78,6 +78,10 @@ export type TradingRules = {
   readonly netsOutcomes: boolean
   /** True where the venue stops matching at the market's close time. */
   readonly stopsAtClose: boolean
+  /** Decimals of the smallest amount of collateral that a trade can move. */
+  readonly amountDecimals: number
+  /** Decimals that payouts are rounded down to, the rest being a fee; absent where they are exact. */
+  readonly payoutDecimals?: number
 }
 
 /** Facts of a venue that hold for its whole history. */

@@ -51,7 +51,7 @@ export const VENUE_A: VenueFacts = {
     answersMixWithSocket: true,
     socketsFeedAllBooks: false,
   },
-  trading: { netsOutcomes: false, stopsAtClose: true },
+  trading: { netsOutcomes: false, stopsAtClose: true, amountDecimals: 18 },
 }
 
 function day(text: string): Micros {

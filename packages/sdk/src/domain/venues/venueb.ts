@@ -37,5 +37,5 @@ export const VENUE_B: VenueFacts = {
     answersMixWithSocket: false,
     socketsFeedAllBooks: false,
   },
-  trading: { netsOutcomes: true, stopsAtClose: true },
+  trading: { netsOutcomes: true, stopsAtClose: true, amountDecimals: 6, payoutDecimals: 2 },
 }

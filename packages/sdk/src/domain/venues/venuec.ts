@@ -34,5 +34,5 @@ export const VENUE_C: VenueFacts = {
     answersMixWithSocket: true,
     socketsFeedAllBooks: true,
   },
-  trading: { netsOutcomes: false, stopsAtClose: false },
+  trading: { netsOutcomes: false, stopsAtClose: false, amountDecimals: 6 },
 }

@@ -200,7 +200,7 @@ const MARKET_DOCS: Readonly<Record<MarketRouteName, (venue: VenueId) => Texts>> 
   revisions: () => ({
     summary: 'The history of a market record',
     description:
-      'Every version of the market record by the time it was received, oldest first: status, volume, liquidity, ticks, fees and resolution as they were known then.',
+      'Every version of the market record by the time it was received, oldest first: status, volume, liquidity, ticks, fees and resolution as they were known then. A version whose status does not follow from the one before it carries `anomaly`.',
     params: {
       start_time: `Only versions received at or after this time. ${FORMS_OF_TIME}`,
       end_time: `Only versions received before this time. ${FORMS_OF_TIME}`,

@@ -6,12 +6,7 @@ import {
   type MarketRecord,
 } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
-import type {
-  Connector,
-  ConnectorContext,
-  ConnectorStatus,
-  Reading,
-} from '../capture/contract.ts'
+import type { Connector, ConnectorContext, ConnectorStatus, Reading } from '../capture/contract.ts'
 import { isObject } from '../capture/fields.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
 import { createQuota, type Quota, type QuotaOptions } from '../capture/quota.ts'
@@ -97,10 +92,7 @@ class VenueCConnector implements Connector {
     const gamma = this.#createRest(options.gammaBase, this.#quotas.gamma)
     const clob = this.#createRest(options.clobBase, this.#quotas.clob)
     const isCovered = createCoverage(assets, windows)
-    const markets = new VenueCMarkets(
-      ({ slug }) => slug !== undefined && isCovered(slug),
-      speed,
-    )
+    const markets = new VenueCMarkets(({ slug }) => slug !== undefined && isCovered(slug), speed)
     this.#markets = markets
     const onRecord = (record: MarketRecord): void => void markets.update(record)
     const client = new CatalogClient({ gamma, clob, log, onRecord })

@@ -273,11 +273,7 @@ function toTrade(message: NativeTrade, at: Arrival): Trade {
  * Turns an answer of GET /book into a full book. The answer names its market and token; where it does
  * not, they are those that were asked for, and where it names others it is refused.
  */
-function normalizeBookAnswer(
-  request: CaptureRequest,
-  answer: unknown,
-  at: Arrival,
-): BookSnapshot {
+function normalizeBookAnswer(request: CaptureRequest, answer: unknown, at: Arrival): BookSnapshot {
   const object = readObject(answer, 'the order book')
   const asset = object['asset_id'] ?? request['token_id']
   const market = object['market'] ?? request['condition_id']
