@@ -201,7 +201,7 @@ describe('the docs say what the code says', () => {
   })
 
   it('describes every kind of request', () => {
-    const venues = { A: 'venuea/normalize.ts', B: 'venueb/normalizer.ts', C: 'venuec/normalize.ts' }
+    const venues = { A: 'venuea/normalize.ts', B: 'venueb/normalize.ts', C: 'venuec/normalize.ts' }
     for (const [venue, file] of Object.entries(venues)) {
       const [, cases] = read(`packages/service/src/venues/${file}`).split('switch (request.kind)')
       const kinds = [...cases!.split('default:')[0]!.matchAll(/case '(\w+)':/g)].map(([, k]) => k!)
