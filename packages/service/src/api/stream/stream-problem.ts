@@ -1,6 +1,6 @@
 import { Problem, STREAM_ERRORS, type StreamErrorCode } from '@priorbook/sdk/wire'
 import { redactKeys } from '../auth/key-text.ts'
-import { toProblem } from '../http/problem-body.ts'
+import { toProblem } from '../http/problem.ts'
 
 /** A request of a socket that cannot be done, for a reason that only the stream has. */
 export class StreamProblem extends Error {

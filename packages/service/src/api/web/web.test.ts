@@ -2,18 +2,16 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib'
-import { fastify, type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Exchange } from '../http/exchange.ts'
-import { serveWeb } from './serve-web.ts'
+import type { Asker } from '../ask.testing.ts'
+import { createTestServer } from '../server.testing.ts'
 import { readWebFiles } from './web-files.ts'
 
 const SCRIPT = `console.log('hello')\n`.repeat(50)
 
 let folder: string
-let app: FastifyInstance
 
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'priorbook-web-'))
   mkdirSync(join(folder, 'assets'))
   writeFileSync(join(folder, 'index.html'), '<!doctype html><title>x</title>')
@@ -21,31 +19,24 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'assets/index-1a2b.js'), SCRIPT)
   writeFileSync(join(folder, 'assets/index-1a2b.js.br'), brotliCompressSync(SCRIPT))
   writeFileSync(join(folder, 'assets/index-1a2b.js.gz'), gzipSync(SCRIPT))
-  app = fastify({
-    rewriteUrl(raw) {
-      if (raw.method !== 'GET') {
-        ;(raw as typeof raw & { verb?: string }).verb = raw.method ?? ''
-        raw.method = 'GET'
-      }
-      return raw.url ?? '/'
-    },
-  })
-  const web = readWebFiles(folder)!
-  serveWeb(app, web, (request, response) => new Exchange(request, response, 'id', [], () => {}))
-  await app.ready()
 })
 
-afterAll(async () => {
-  await app.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A server of the files, asked with a key, because unknown addresses need one. */
+async function serve(): Promise<Asker['ask']> {
+  const { ask, keyOf } = await createTestServer({ web: readWebFiles(folder), routes: [] })
+  const key = keyOf('unlimited')
+  return (url, options) => ask(url, { key, ...options })
+}
 
 describe('the files of the explorer', () => {
   it.each(['/', '/markets', '/market/venueb/A%2FB', '/coverage', '/status', '/key?x=1'])(
     'are one page at %s',
     async (url) => {
-      const reply = await app.inject({ url })
-      expect(reply.statusCode).toBe(200)
+      const ask = await serve()
+      const reply = await ask(url)
+      expect(reply.status).toBe(200)
       expect(reply.headers['content-type']).toBe('text/html; charset=utf-8')
       expect(reply.headers['cache-control']).toBe('no-cache')
       const policy = String(reply.headers['content-security-policy'])
@@ -55,36 +46,39 @@ describe('the files of the explorer', () => {
   )
 
   it('are kept for ever where their name tells their content', async () => {
+    const ask = await serve()
     const url = '/assets/index-1a2b.js'
-    const plain = await app.inject({ url })
-    expect(plain.body).toBe(SCRIPT)
+    const plain = await ask(url)
+    expect(plain.text).toBe(SCRIPT)
     expect(plain.headers['content-type']).toBe('text/javascript; charset=utf-8')
     expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable')
-    const packed = await app.inject({ url, headers: { 'accept-encoding': 'gzip, br' } })
+    const packed = await ask(url, { headers: { 'accept-encoding': 'gzip, br' } })
     expect(packed.headers['content-encoding']).toBe('br')
-    expect(brotliDecompressSync(packed.rawPayload).toString()).toBe(SCRIPT)
+    expect(brotliDecompressSync(packed.bytes).toString()).toBe(SCRIPT)
     expect(packed.headers['etag']).not.toBe(plain.headers['etag'])
-    const refused = await app.inject({ url, headers: { 'accept-encoding': 'br;q=0, gzip' } })
+    const refused = await ask(url, { headers: { 'accept-encoding': 'br;q=0, gzip' } })
     expect(refused.headers['content-encoding']).toBe('gzip')
-    const again = await app.inject({ url, headers: { 'if-none-match': plain.headers['etag']! } })
-    expect(again.statusCode).toBe(304)
-    expect(again.body).toBe('')
+    const again = await ask(url, { headers: { 'if-none-match': plain.headers['etag']! } })
+    expect(again.status).toBe(304)
+    expect(again.text).toBe('')
   })
 
   it('are not there where nothing is', async () => {
-    expect((await app.inject({ url: '/assets/other.js' })).statusCode).toBe(404)
-    expect((await app.inject({ url: '/assets/index-1a2b.js.br' })).statusCode).toBe(404)
-    expect((await app.inject({ url: '/index.html' })).statusCode).toBe(404)
+    const ask = await serve()
+    expect((await ask('/assets/other.js')).status).toBe(404)
+    expect((await ask('/assets/index-1a2b.js.br')).status).toBe(404)
+    expect((await ask('/index.html')).status).toBe(404)
     expect(readWebFiles(join(folder, 'nothing'))).toBeUndefined()
   })
 
   it('are read and nothing else', async () => {
-    const head = await app.inject({ method: 'HEAD', url: '/' })
-    expect(head.statusCode).toBe(200)
-    expect(head.body).toBe('')
-    expect((await app.inject({ method: 'DELETE', url: '/' })).statusCode).toBe(405)
-    expect((await app.inject({ method: 'OPTIONS', url: '/' })).statusCode).toBe(204)
-    const posted = await app.inject({ method: 'POST', url: '/', payload: 'x' })
-    expect(posted.statusCode).toBe(413)
+    const ask = await serve()
+    const head = await ask('/', { method: 'HEAD' })
+    expect(head.status).toBe(200)
+    expect(head.text).toBe('')
+    expect((await ask('/', { method: 'DELETE' })).status).toBe(405)
+    expect((await ask('/', { method: 'OPTIONS' })).status).toBe(204)
+    const posted = await ask('/', { method: 'POST', body: 'x' })
+    expect(posted.status).toBe(413)
   })
 })
