@@ -128,7 +128,7 @@ export type DiscoveryOptions = {
   readonly markets: VenueCMarkets
   readonly client: CatalogClient
   /** Our wall clock in milliseconds. */
-  now(): number
+  readonly now: () => number
 }
 
 const ROUNDS_AHEAD = 2

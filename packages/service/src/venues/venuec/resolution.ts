@@ -9,7 +9,7 @@ export type ResolutionOptions = {
   readonly speed: number
   readonly log: CaptureLog
   /** Our wall clock in milliseconds. */
-  now(): number
+  readonly now: () => number
 }
 
 // Rounds resolve some seconds after their end (16 s in the recordings): often at first, then rarely.
