@@ -1,14 +1,14 @@
 import { defineConfig } from 'vitest/config'
 
-// Capture over real sockets mostly waits, and judges times: a few files at once, before the others,
-// which keep every core busy.
-const CAPTURE = 'tests/capture/**/*.test.ts'
-// These need programs of others; `npm run test:peers` installs them first.
+// Tests that record emulated venues in real time. They mostly wait and they judge times, so they run
+// apart from the unit tests, which keep every core busy: `npm run test:capture`.
+const REAL_TIME = ['tests/{capture,live}/**/*.test.ts']
+// Tests that read our files with other people's programs: `npm run test:peers` installs those first.
 const PEERS = 'tests/peers/**/*.test.ts'
-// These need a browser; `npm run test:browser` builds the explorer first.
+// Tests in a browser: `npm run test:browser` builds the explorer first.
 const BROWSER = 'tests/browser/**/*.browser.ts'
 
-// Node reads the sources itself, as it does in production; hot loops are a tenth faster that way.
+// Node runs the sources directly, as in production. Hot loops are a tenth faster than through Vite.
 const NATIVE = { viteModuleRunner: false, nodeLoader: false }
 
 export default defineConfig({
@@ -23,46 +23,38 @@ export default defineConfig({
         test: {
           name: 'units',
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
-          exclude: [CAPTURE, PEERS],
-          // More than two cores need, as many wait for sockets, processes and disks.
+          exclude: [...REAL_TIME, PEERS],
+          // More workers than cores, because many tests wait for sockets, processes and disks.
           maxWorkers: 5,
           isolate: false,
           experimental: NATIVE,
-          retry: 1,
-          sequence: { groupOrder: 1 },
         },
       },
       {
         extends: true,
         test: {
           name: 'capture',
-          include: [CAPTURE],
+          include: REAL_TIME,
           maxWorkers: 3,
           // Runs under faults have processes of their own and wait most of the time.
           maxConcurrency: 6,
           experimental: NATIVE,
-          // A machine that stands still for a second in the middle of a run gets a second chance.
+          // The machine may stand still for a second. tests/retry-budget.ts counts every retry, prints
+          // it, and fails the run above its limit.
           retry: 1,
-          sequence: { groupOrder: 0 },
         },
       },
-      ...(process.env['PRIORBOOK_BROWSER'] === '1'
-        ? [
-            {
-              extends: true as const,
-              test: {
-                name: 'browser',
-                include: [BROWSER],
-                fileParallelism: false,
-                testTimeout: 120_000,
-                hookTimeout: 120_000,
-              },
-            },
-          ]
-        : []),
-      ...(process.env['PRIORBOOK_PEERS'] === '1'
-        ? [{ extends: true as const, test: { name: 'peers', include: [PEERS] } }]
-        : []),
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: [BROWSER],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      { extends: true, test: { name: 'peers', include: [PEERS] } },
     ],
   },
 })

@@ -233,7 +233,7 @@ describe('the docs say what the code says', () => {
 
   it('has no link that leads nowhere', () => {
     const broken: string[] = []
-    for (const file of globSync('{*.md,docs/*.md}', { cwd: root })) {
+    for (const file of globSync('{*.md,docs/**/*.md,packages/*/README.md}', { cwd: root })) {
       // Code blocks may hold brackets that are no links.
       const prose = read(file).replaceAll(/^```[\s\S]*?^```/gm, '')
       for (const [, link, place] of prose.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
@@ -250,7 +250,7 @@ describe('the docs say what the code says', () => {
   it('speaks of npm scripts that exist', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     const named = new Set<string>()
-    for (const file of globSync('{*.md,docs/*.md}', { cwd: root })) {
+    for (const file of globSync('{*.md,docs/**/*.md,packages/*/README.md}', { cwd: root })) {
       for (const [, name] of read(file).matchAll(/npm run ([\w:-]+)/g)) named.add(name!)
     }
     expect([...named].filter((name) => scripts[name] === undefined)).toEqual([])

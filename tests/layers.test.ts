@@ -14,7 +14,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/cli': ['sdk/backtest', 'sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/index.ts': ['sdk/client', 'sdk/wire', 'sdk/domain'],
   'service/lib': ['sdk/domain'],
-  'service/config': ['sdk/domain'],
+  'service/config': ['sdk/domain', 'service/lib', 'service/venues'],
   'service/journal': ['sdk/domain', 'sdk/journal'],
   'service/venues': ['sdk/domain', 'sdk/tape', 'service/lib'],
   'service/store': ['sdk/domain', 'sdk/tape', 'service/lib'],
@@ -146,6 +146,7 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
 
 // Packages of others, by the folders that may use them; the SDK uses none.
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  'service/lib': ['valibot'],
   'service/config': ['valibot'],
   'service/venues': ['ws'],
   'service/api': ['apache-arrow', 'fastify', 'hyparquet', 'hyparquet-writer', 'valibot', 'ws'],

@@ -12,7 +12,7 @@ import { createRandom } from '../../packages/emulator/src/world/random.ts'
 import { Applier, type ApplyRecord } from '../../packages/service/src/recorder/apply.ts'
 import { toNoteBytes, type Note } from '../../packages/service/src/recorder/note.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
-import { NORMALIZERS } from '../../packages/service/src/venues/registry.ts'
+import { definitionOf } from '../../packages/service/src/venues/registry.ts'
 import type { HeardMessage } from './message-corpus.ts'
 import { mutateMessage } from './mutate-message.ts'
 
@@ -137,7 +137,7 @@ export async function feedMutated(
 /** What the venue's normalizer, asked alone, refuses of a message; throws what it must never throw. */
 function judge(venue: VenueId, one: HeardMessage, bytes: Uint8Array): Set<ErrorCode> {
   const at = { received: toMicros(START_MICROS), journal: 1 }
-  const normalizer = NORMALIZERS[venue]
+  const normalizer = definitionOf(venue).normalizer
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
@@ -158,7 +158,7 @@ function judge(venue: VenueId, one: HeardMessage, bytes: Uint8Array): Set<ErrorC
 function fullBookOf(venue: VenueId, text: string): string | undefined {
   try {
     const at = { received: toMicros(START_MICROS), journal: 1 }
-    const { events } = NORMALIZERS[venue].frame(JSON.parse(text), at)
+    const { events } = definitionOf(venue).normalizer.frame(JSON.parse(text), at)
     const book = events.find(({ kind }) => kind === 'snapshot')
     return book?.kind === 'snapshot' ? book.instrument.key : undefined
   } catch {

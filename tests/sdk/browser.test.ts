@@ -65,7 +65,8 @@ await fetch('/report', { method: 'POST', body: JSON.stringify(result) })
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
   execFileSync(process.execPath, [
-    join(root, 'scripts/build-sdk.mjs'),
+    join(root, 'scripts/build-package.mjs'),
+    'sdk',
     '--out',
     join(folder, 'sdk'),
   ])

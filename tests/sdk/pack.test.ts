@@ -16,7 +16,7 @@ const env = {
 }
 
 beforeAll(() => {
-  execFileSync(process.execPath, [join(root, 'scripts/build-sdk.mjs'), '--out', built])
+  execFileSync(process.execPath, [join(root, 'scripts/build-package.mjs'), 'sdk', '--out', built])
   const quiet = ['--silent', '--ignore-scripts', '--no-audit', '--no-fund', '--offline']
   execFileSync('npm', ['pack', ...quiet, '--pack-destination', folder], { cwd: built, env })
   mkdirSync(clean)

@@ -1,103 +1,64 @@
 import { describe, expect, it } from 'vitest'
-import { MARKET_STATUSES, VENUE_IDS, type VenueId } from '../../packages/sdk/src/domain/index.ts'
-import { SAMPLE_METRICS } from '../../packages/sdk/src/wire/index.ts'
-import { createClient, FILE_FORMATS, PARAM_WORDS } from '../../packages/sdk/src/client/index.ts'
+import { createClient } from '../../packages/sdk/src/client/index.ts'
 import {
-  ACCOUNT_ADDRESSES,
+  allContracts,
   demoAddress,
-  MARKET_ADDRESSES,
   MARKET_ROUTES,
   ROUTES,
-  TOKEN_ROUTES,
-} from '../../packages/sdk/src/client/routes.ts'
-import { toOpenApi } from '../../packages/service/src/api/docs/openapi.ts'
+} from '../../packages/sdk/src/wire/index.ts'
 import {
   isInDemo,
   ROUTES as SERVED,
   toDemoAddress,
 } from '../../packages/service/src/api/routes/index.ts'
 
-type Parameter = {
-  readonly name: string
-  readonly in: 'path' | 'query'
-  readonly schema: { readonly enum?: readonly string[] }
-}
+describe('the contract of routes', () => {
+  const contracts = new Map(allContracts().map((contract) => [contract.id, contract]))
 
-const { paths } = toOpenApi(SERVED) as {
-  paths: Readonly<Record<string, { readonly get: { readonly parameters: readonly Parameter[] } }>>
-}
+  it('is that of the routes which the server serves', () => {
+    expect([...contracts.keys()].sort()).toEqual(SERVED.map(({ id }) => id).sort())
+  })
 
-/** What the client knows: the parameters of every address. */
-function knownRoutes(): Map<string, string[]> {
-  const known = new Map<string, string[]>()
-  for (const { address, query } of Object.values(ROUTES)) known.set(address, [...query])
-  for (const venue of VENUE_IDS) {
-    for (const [name, { address, query }] of Object.entries(MARKET_ROUTES)) {
-      known.set(MARKET_ADDRESSES[venue] + address, [...query, ...tokenParams(venue, name)])
+  it.each(SERVED.map((route) => [route.id, route] as const))('of %s is served', (id, route) => {
+    const contract = contracts.get(id)!
+    expect(contract.address).toBe(route.address)
+    expect(contract.aliases).toEqual(route.aliases)
+    expect(contract.isKeyless).toBe(route.isKeyless)
+    expect(contract.formats).toEqual(route.formats)
+    expect(Object.keys(contract.path)).toEqual(Object.keys(route.path))
+    expect(Object.keys(contract.query).toSorted()).toEqual(Object.keys(route.query).toSorted())
+    for (const [name, { isRequired = false }] of Object.entries(contract.query)) {
+      expect([name, isRequired]).toEqual([name, route.query[name]!.isRequired ?? false])
     }
-  }
-  return known
-}
-
-function tokenParams(venue: VenueId, name: string): string[] {
-  return venue === 'venuec' && TOKEN_ROUTES.includes(name) ? ['outcome', 'token_id'] : []
-}
-
-// Pages of the docs are for eyes, aliases serve the same, and the client reads JSON.
-const isForClients = (address: string): boolean =>
-  address.startsWith('/v3/') && !address.startsWith('/v3/venuea-alias/')
-
-describe('the client and the server', () => {
-  const known = knownRoutes()
-  const served = Object.keys(paths).filter(isForClients)
-
-  it('know the same routes', () => {
-    expect([...known.keys()].sort()).toEqual(served.sort())
-  })
-
-  it.each(served)('know the same parameters of %s', (address) => {
-    const { parameters } = paths[address]!.get
-    const names = parameters.filter((one) => one.in === 'query').map(({ name }) => name)
-    const wanted =
-      address === ROUTES.bulk.address ? names : names.filter((name) => name !== 'format')
-    expect(known.get(address)?.toSorted()).toEqual(wanted.sort())
-  })
-
-  it('know the same words', () => {
-    const words: Readonly<Record<string, readonly string[]>> = PARAM_WORDS
-    const all = served.flatMap((address) => paths[address]!.get.parameters)
-    const different = all.filter(
-      ({ name, schema }) =>
-        schema.enum !== undefined &&
-        words[name] !== undefined &&
-        schema.enum.join() !== words[name].join(),
+    const missing = [...Object.keys(contract.path), ...Object.keys(contract.query)].filter(
+      (name) => contract.paramTexts[name] === undefined,
     )
-    expect(different).toEqual([])
-    const seen = new Set(all.filter(({ schema }) => schema.enum).map(({ name }) => name))
-    expect(Object.keys(words).filter((name) => !seen.has(name))).toEqual([])
-    expect(PARAM_WORDS.metric).toEqual(SAMPLE_METRICS)
-    expect(PARAM_WORDS.status).toEqual(MARKET_STATUSES)
-    const formats = paths['/v3/bulk']!.get.parameters.find(({ name }) => name === 'format')
-    expect(formats!.schema.enum).toEqual(FILE_FORMATS)
+    expect(missing).toEqual([])
+    expect(contract.data === undefined).toBe(route.data === undefined)
+    expect(contract.summary).toBe(route.summary)
+    expect(contract.hasNoDemo !== true).toBe(isInDemo(route))
+    expect(demoAddress(contract.address)).toBe(toDemoAddress(route.address))
   })
 
-  it('put the demo at the same addresses', () => {
-    for (const route of SERVED.filter(({ address }) => isForClients(address))) {
-      const expected = isInDemo(route) ? toDemoAddress(route.address) : route.address
-      expect(demoAddress(route.address)).toBe(expected)
-    }
-    expect(ACCOUNT_ADDRESSES.length).toBeGreaterThan(4)
-  })
-
-  it('have a method for every route', () => {
+  it('has a method of the client for every route that answers with JSON', () => {
     const client = createClient({ url: 'http://x' })
     const methods = new Set(Object.getOwnPropertyNames(Object.getPrototypeOf(client)))
-    const missing = Object.keys(ROUTES).filter((name) => !methods.has(METHODS[name] ?? name))
-    expect(missing).toEqual([])
+    const ids = Object.values(ROUTES)
+      .filter(({ address }) => address.startsWith('/v3/'))
+      .map((route) => Object.keys(ROUTES).find((id) => ROUTES[id as 'gaps'] === (route as object))!)
+    expect(ids.filter((id) => !methods.has(METHODS[id] ?? id))).toEqual([])
     const market = client.market({ venue: 'venueb', market_id: 'M' })
     const own = new Set(Object.getOwnPropertyNames(Object.getPrototypeOf(market)))
-    expect(Object.keys(MARKET_ROUTES).filter((name) => !own.has(name))).toEqual([])
+    expect(Object.keys(MARKET_ROUTES).filter((id) => !own.has(METHODS[id] ?? id))).toEqual([])
   })
 })
 
-const METHODS: Readonly<Record<string, string>> = { bulk: 'download' }
+// Methods that are not called like their route.
+const METHODS: Readonly<Record<string, string>> = {
+  bulk: 'download',
+  bulkManifest: 'manifest',
+  coverage_days: 'coverageDays',
+  market: 'record',
+  orderbook_latest: 'latest',
+  orderbook: 'asOf',
+}

@@ -42,30 +42,106 @@ const PING_MS = 10_000
 const MAX_MARKETS = 2_000
 const EMPTY: Book = { bids: [], asks: [] }
 
-/** Creates the socket; `againMs` after a close the empty book is told a second time. */
+/** Creates the socket; `againMs` after a close the empty book is sent a second time. */
 export function createSocket(markets: Markets, againMs: number): Socket {
-  const clients = new Set<Map<number, Subscription>>()
-  const phases = new Map<Proposition, Phase>()
-  const events = new Set<string>()
-  const sizes = new Map<Proposition, number>()
-  let again: { readonly at: number; readonly market: Proposition }[] = []
+  return new VenueSocket(markets, againMs)
+}
 
-  function* subscribers(channel: Channel, ticker: string): Generator<Subscription> {
-    for (const client of clients) {
-      for (const subscription of client.values()) {
+/** The subscriptions of one client, and replies to its commands. */
+class Client {
+  readonly subscriptions = new Map<number, Subscription>()
+  readonly wire: Wire
+  private lastSid = 0
+
+  constructor(wire: Wire) {
+    this.wire = wire
+  }
+
+  subscribe(
+    channel: Channel,
+    tickers: readonly string[] | undefined,
+    yesPrice: boolean,
+  ): Subscription {
+    const sid = ++this.lastSid
+    const { wire } = this
+    // Lifecycle has no filter: every subscriber hears of every market.
+    const chosen = channel === 'market_lifecycle_v2' ? undefined : tickers
+    const set = chosen === undefined ? undefined : new Set(chosen)
+    const subscription: Subscription = { sid, channel, tickers: set, yesPrice, wire, seq: 0 }
+    this.subscriptions.set(sid, subscription)
+    return subscription
+  }
+
+  reply(value: NativeObject): void {
+    this.wire.send(JSON.stringify(value))
+  }
+
+  fail(id: number | undefined, code: ErrorNumber): void {
+    const msg = { code, msg: ERRORS[code] }
+    this.reply(id === undefined ? { type: 'error', msg } : { id, type: 'error', msg })
+  }
+}
+
+class VenueSocket implements Socket {
+  private readonly markets: Markets
+  private readonly againMs: number
+  private readonly clients = new Set<Client>()
+  private readonly phases = new Map<Proposition, Phase>()
+  private readonly events = new Set<string>()
+  private readonly sizes = new Map<Proposition, number>()
+  private again: { readonly at: number; readonly market: Proposition }[] = []
+
+  constructor(markets: Markets, againMs: number) {
+    this.markets = markets
+    this.againMs = againMs
+  }
+
+  open(wire: Wire): Session {
+    const client = new Client(wire)
+    this.clients.add(client)
+    const timer = setInterval(() => wire.ping('heartbeat'), PING_MS)
+    return {
+      onText: (text) => this.obey(parseCommand(text), client),
+      onClose: () => {
+        clearInterval(timer)
+        this.clients.delete(client)
+      },
+    }
+  }
+
+  onEvent(event: WorldEvent, trade: Trade | undefined): void {
+    const { proposition: market, at } = event
+    const due = this.again.filter((item) => item.at <= at)
+    if (due.length > 0) {
+      this.again = this.again.filter((item) => item.at > at)
+      for (const item of due) this.tellClosed(item.market)
+    }
+    if (event.kind === 'listed' || event.kind === 'phase') return this.tellPhase(market, at)
+    if (event.kind !== 'book') return
+    this.tellBook(event)
+    if (trade !== undefined) {
+      this.sizes.set(market, trade.size)
+      this.tellTrade(trade)
+    }
+    if (trade !== undefined || touchesTop(event)) this.tellTicker(market, at)
+  }
+
+  private *subscribers(channel: Channel, ticker: string): Generator<Subscription> {
+    for (const client of this.clients) {
+      for (const subscription of client.subscriptions.values()) {
         if (subscription.channel !== channel) continue
         if (subscription.tickers?.has(ticker) ?? true) yield subscription
       }
     }
   }
 
-  function sendSnapshot(
+  private sendSnapshot(
     to: Subscription,
     market: Proposition,
     book = market.book,
     id?: number,
   ): void {
-    const names = markets.names(market)
+    const names = this.markets.names(market)
     const { sid, yesPrice } = to
     const seq = ++to.seq
     const options = id === undefined ? { yesPrice } : { yesPrice, id }
@@ -73,23 +149,24 @@ export function createSocket(markets: Markets, againMs: number): Socket {
     to.wire.send(snapshotFrame({ sid, seq }, names, book, options), [payload])
   }
 
-  function sendSnapshots(to: Subscription, tickers: Iterable<string>, id?: number): void {
+  private sendSnapshots(to: Subscription, tickers: Iterable<string>, id?: number): void {
     for (const ticker of tickers) {
-      const market = markets.find(ticker)
-      if (market !== undefined) sendSnapshot(to, market, market.book, id)
+      const market = this.markets.find(ticker)
+      if (market !== undefined) this.sendSnapshot(to, market, market.book, id)
     }
   }
 
-  function tellClosed(market: Proposition): void {
-    const { ticker } = markets.names(market)
-    for (const to of subscribers('orderbook_delta', ticker)) sendSnapshot(to, market, EMPTY)
+  private tellClosed(market: Proposition): void {
+    const { ticker } = this.markets.names(market)
+    for (const to of this.subscribers('orderbook_delta', ticker))
+      this.sendSnapshot(to, market, EMPTY)
   }
 
-  function tellBook(event: Extract<WorldEvent, { kind: 'book' }>): void {
+  private tellBook(event: Extract<WorldEvent, { kind: 'book' }>): void {
     const { proposition: market, levels, at } = event
     // A close is told by empty snapshots, not level by level.
     if (market.phase === 'closed') return
-    const names = markets.names(market)
+    const names = this.markets.names(market)
     const hearers = [...subscribers('orderbook_delta', names.ticker)]
     if (hearers.length === 0) return
     const books: Book[] = [market.book]
@@ -108,168 +185,128 @@ export function createSocket(markets: Markets, againMs: number): Socket {
     }
   }
 
-  function tellTrade(trade: Trade): void {
+  private tellTrade(trade: Trade): void {
     const { id, ticker: key, price, size, taker } = trade
-    for (const to of subscribers('trade', key)) {
+    for (const to of this.subscribers('trade', key)) {
       const { sid } = to
       const payload: Payload = { kind: 'trade', key, id, fill: { price, size, taker } }
       to.wire.send(tradeFrame({ sid, seq: ++to.seq }, trade), [payload])
     }
   }
 
-  function tellTicker(market: Proposition, at: number): void {
-    const names = markets.names(market)
-    for (const to of subscribers('ticker', names.ticker)) {
-      to.wire.send(tickerFrame(to.sid, market, names, sizes.get(market) ?? 0, at), [])
+  private tellTicker(market: Proposition, at: number): void {
+    const names = this.markets.names(market)
+    for (const to of this.subscribers('ticker', names.ticker)) {
+      to.wire.send(tickerFrame(to.sid, market, names, this.sizes.get(market) ?? 0, at), [])
     }
   }
 
-  function sendTickers(to: Subscription): void {
+  private sendTickers(to: Subscription): void {
     for (const ticker of to.tickers ?? []) {
-      const market = markets.find(ticker)
+      const market = this.markets.find(ticker)
       if (market === undefined) continue
-      const size = sizes.get(market) ?? 0
-      to.wire.send(tickerFrame(to.sid, market, markets.names(market), size, markets.now()), [])
+      const size = this.sizes.get(market) ?? 0
+      to.wire.send(
+        tickerFrame(to.sid, market, this.markets.names(market), size, this.markets.now()),
+        [],
+      )
     }
   }
 
-  function tellLife(
+  private tellLife(
     type: string,
     msg: NativeObject | undefined,
     payload: Payload | undefined,
   ): void {
     if (msg === undefined) return
-    for (const to of subscribers('market_lifecycle_v2', '')) {
+    for (const to of this.subscribers('market_lifecycle_v2', '')) {
       const { sid } = to
       const frame = JSON.stringify({ type, sid, seq: ++to.seq, msg })
       to.wire.send(frame, payload === undefined ? [] : [payload])
     }
   }
 
-  function tellPhase(market: Proposition, at: number): void {
-    const names = markets.names(market)
-    const before = phases.get(market)
+  private tellPhase(market: Proposition, at: number): void {
+    const names = this.markets.names(market)
+    const before = this.phases.get(market)
     const { phase } = market
-    phases.set(market, phase)
-    if (phase === 'listed' && !events.has(names.event)) {
-      events.add(names.event)
-      tellLife('event_lifecycle', eventMessage(market, names), undefined)
+    this.phases.set(market, phase)
+    if (phase === 'listed' && !this.events.has(names.event)) {
+      this.events.add(names.event)
+      this.tellLife('event_lifecycle', eventMessage(market, names), undefined)
     }
     const winner = market.outcome?.winner
     const payload: Payload = { kind: 'market', key: names.ticker, phase }
-    tellLife(
+    this.tellLife(
       'market_lifecycle_v2',
       lifecycleMessage(market, names, before, at),
       winner === undefined ? payload : { ...payload, winner },
     )
     if (phase === 'closed') {
-      tellClosed(market)
-      again.push({ at: at + againMs, market })
+      this.tellClosed(market)
+      this.again.push({ at: at + this.againMs, market })
     }
     if (phase === 'resolved') {
-      phases.delete(market)
-      sizes.delete(market)
+      this.phases.delete(market)
+      this.sizes.delete(market)
     }
   }
 
-  function obey(
-    command: Command,
-    client: Map<number, Subscription>,
-    wire: Wire,
-    next: () => number,
-  ): void {
-    const reply = (value: NativeObject): void => wire.send(JSON.stringify(value))
-    const fail = (id: number | undefined, code: ErrorNumber): void => {
-      const msg = { code, msg: ERRORS[code] }
-      reply(id === undefined ? { type: 'error', msg } : { id, type: 'error', msg })
-    }
+  private obey(command: Command, client: Client): void {
     switch (command.cmd) {
       case 'error':
-        return fail(command.id, command.code)
+        return client.fail(command.id, command.code)
       case 'list': {
-        const msg = [...client.values()].map(({ channel, sid }) => ({ channel, sid }))
-        return reply({ id: command.id, type: 'ok', msg })
+        const all = [...client.subscriptions.values()]
+        const msg = all.map(({ channel, sid }) => ({ channel, sid }))
+        return client.reply({ id: command.id, type: 'ok', msg })
       }
       case 'subscribe':
-        if ((command.tickers?.length ?? 0) > MAX_MARKETS) return fail(command.id, 26)
-        for (const channel of command.channels) {
-          const sid = next()
-          const { yesPrice, tickers } = command
-          // Lifecycle has no filter: everybody hears of every market.
-          const chosen = channel === 'market_lifecycle_v2' ? undefined : tickers
-          const to: Subscription = {
-            sid,
-            channel,
-            tickers: chosen === undefined ? undefined : new Set(chosen),
-            yesPrice,
-            wire,
-            seq: 0,
-          }
-          client.set(sid, to)
-          reply({ id: command.id, type: 'subscribed', msg: { channel, sid } })
-          if (channel === 'orderbook_delta') sendSnapshots(to, to.tickers ?? [])
-          if (channel === 'ticker' && command.initialTicker) sendTickers(to)
-        }
-        return
+        return this.subscribe(command, client)
       case 'unsubscribe':
         for (const sid of command.sids) {
-          const to = client.get(sid)
-          if (to === undefined) fail(command.id, 7)
-          else reply({ id: command.id, sid, seq: ++to.seq, type: 'unsubscribed' })
-          client.delete(sid)
+          const to = client.subscriptions.get(sid)
+          if (to === undefined) client.fail(command.id, 7)
+          else client.reply({ id: command.id, sid, seq: ++to.seq, type: 'unsubscribed' })
+          client.subscriptions.delete(sid)
         }
         return
-      case 'update': {
-        const { id, sid, action, tickers } = command
-        const to = client.get(sid)
-        if (to === undefined) return fail(id, 7)
-        if (action === 'get_snapshot') {
-          return to.channel === 'orderbook_delta' ? sendSnapshots(to, tickers, id) : fail(id, 13)
-        }
-        const own = to.tickers
-        if (own === undefined) return fail(id, 13)
-        const added = tickers.filter((ticker) => !own.has(ticker))
-        if (action === 'add_markets' && own.size + added.length > MAX_MARKETS) return fail(id, 26)
-        for (const ticker of tickers) {
-          if (action === 'add_markets') own.add(ticker)
-          else own.delete(ticker)
-        }
-        reply({ id, sid, seq: ++to.seq, type: 'ok', msg: { market_tickers: [...own] } })
-        if (action === 'add_markets' && to.channel === 'orderbook_delta') sendSnapshots(to, added)
-      }
+      case 'update':
+        this.update(command, client)
     }
   }
 
-  return {
-    open(wire) {
-      const client = new Map<number, Subscription>()
-      clients.add(client)
-      let sid = 0
-      const timer = setInterval(() => wire.ping('heartbeat'), PING_MS)
-      return {
-        onText: (text) => obey(parseCommand(text), client, wire, () => ++sid),
-        onClose() {
-          clearInterval(timer)
-          clients.delete(client)
-        },
-      }
-    },
-    onEvent(event, trade) {
-      const { proposition: market, at } = event
-      const due = again.filter((item) => item.at <= at)
-      if (due.length > 0) {
-        again = again.filter((item) => item.at > at)
-        for (const item of due) tellClosed(item.market)
-      }
-      if (event.kind === 'listed' || event.kind === 'phase') return tellPhase(market, at)
-      if (event.kind !== 'book') return
-      tellBook(event)
-      if (trade !== undefined) {
-        sizes.set(market, trade.size)
-        tellTrade(trade)
-      }
-      if (trade !== undefined || touchesTop(event)) tellTicker(market, at)
-    },
+  private subscribe(command: Extract<Command, { cmd: 'subscribe' }>, client: Client): void {
+    const { id, tickers, yesPrice } = command
+    if ((tickers?.length ?? 0) > MAX_MARKETS) return client.fail(id, 26)
+    for (const channel of command.channels) {
+      const to = client.subscribe(channel, tickers, yesPrice)
+      client.reply({ id, type: 'subscribed', msg: { channel, sid: to.sid } })
+      if (channel === 'orderbook_delta') this.sendSnapshots(to, to.tickers ?? [])
+      if (channel === 'ticker' && command.initialTicker) this.sendTickers(to)
+    }
+  }
+
+  private update(command: Extract<Command, { cmd: 'update' }>, client: Client): void {
+    const { id, sid, action, tickers } = command
+    const to = client.subscriptions.get(sid)
+    if (to === undefined) return client.fail(id, 7)
+    const isBook = to.channel === 'orderbook_delta'
+    if (action === 'get_snapshot') {
+      return isBook ? this.sendSnapshots(to, tickers, id) : client.fail(id, 13)
+    }
+    const own = to.tickers
+    if (own === undefined) return client.fail(id, 13)
+    const added = tickers.filter((ticker) => !own.has(ticker))
+    if (action === 'add_markets' && own.size + added.length > MAX_MARKETS) {
+      return client.fail(id, 26)
+    }
+    for (const ticker of tickers) {
+      if (action === 'add_markets') own.add(ticker)
+      else own.delete(ticker)
+    }
+    client.reply({ id, sid, seq: ++to.seq, type: 'ok', msg: { market_tickers: [...own] } })
+    if (action === 'add_markets' && isBook) this.sendSnapshots(to, added)
   }
 }
 

@@ -1,5 +1,5 @@
 import { decimalText, parseScaled, POW10, printScaled, VENUES } from '../domain/index.ts'
-import type { FeeAccumulator } from './fees/index.ts'
+import type { FeeAccumulator } from './fees.ts'
 import type { MarketState } from './market-state.ts'
 import { parseMoney, PRICE_DECIMALS, PRICE_ONE } from './money.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from './order.ts'
 import type { WhyStep } from './why.ts'
 
-/** An order inside the engine; sizes are units of the venue. */
+/** An order inside the engine; sizes are in units of the venue. */
 export class EngineOrder {
   readonly id: number
   readonly market: MarketState
@@ -21,8 +21,8 @@ export class EngineOrder {
   readonly side: 'buy' | 'sell'
   readonly price: number | undefined
   size: number
-  /** Money left of a buy by amount. */
-  money: number | undefined
+  /** Money to spend instead of a size. */
+  readonly money: number | undefined
   readonly timeInForce: TimeInForce
   readonly expires: number | undefined
   readonly postOnly: boolean
@@ -34,17 +34,19 @@ export class EngineOrder {
   arrivedAt: number | undefined
   remaining: number
   filled = 0
-  /** In the market's frame: 0 is a bid. */
-  frameSide: 0 | 1 = 0
-  framePrice = 0
+  /** Side (0 is a bid) and price in the market's primary book, from the arrival on. */
+  bookSide: 0 | 1 = 0
+  bookPrice = 0
+  /** Units of others that are ahead in the queue. */
   ahead = 0
   enteredAt = 0
   reservedCash = 0
   reservedUnits = 0
   readonly fee: FeeAccumulator = { owed: 0 }
-  /** Best prices of the outcome when the order was sent; 0 where there were none. */
+  /** Best prices of the outcome when the order was sent; 0 where a side was empty. */
   sentBid = 0
   sentAsk = 0
+  /** What happened to the order; undefined where it is not kept. */
   steps: WhyStep[] | undefined
 
   constructor(id: number, parsed: ParsedOrder, sentAt: number) {
@@ -66,6 +68,11 @@ export class EngineOrder {
 
   get isOpen(): boolean {
     return this.state === 'sent' || this.state === 'resting'
+  }
+
+  /** True where the order stays in the book after it has met it. */
+  get canRest(): boolean {
+    return this.timeInForce === 'GTC' || this.timeInForce === 'GTD'
   }
 
   /** A frozen copy for strategies and reports. */
@@ -90,7 +97,7 @@ export class EngineOrder {
   }
 }
 
-/** A request that makes sense by itself. */
+/** A valid request; whether the venue accepts it is decided on arrival. */
 export type ParsedOrder = {
   readonly market: MarketState
   readonly outcome: number
@@ -105,7 +112,7 @@ export type ParsedOrder = {
   readonly tag: string | undefined
 }
 
-/** Reads a request of a strategy, which may be anything; what the venue thinks comes on arrival. */
+/** Parses a request of a strategy, which may be any value. */
 export function parseOrder(
   request: OrderRequest,
   markets: ReadonlyMap<string, MarketState>,
@@ -140,7 +147,7 @@ export function parseOrder(
   return { ...common, size, money: undefined }
 }
 
-/** An order in the place of another: what is not said stays, the size being what is left. */
+/** Parses a replacement: price and size default to the price and the remaining size of the old order. */
 export function parseReplacement(
   old: EngineOrder,
   change: Pick<OrderRequest, 'price' | 'size'>,
@@ -155,10 +162,10 @@ export function parseReplacement(
   return { ...same, price, size, money: undefined }
 }
 
-/** Reads a size of a market in its units; undefined where it is none. */
+/** Parses a size into units of the market; undefined where it is not valid. */
 export function parseUnits(market: MarketState, size: unknown): number | undefined {
   const decimals = VENUES[market.venue].sizeDecimals
-  // A whole number of shares needs no reading.
+  // Fast path: whole numbers need no decimal parsing.
   const isWhole = Number.isInteger(size) && (size as number) <= 1_000_000
   const units = isWhole
     ? (size as number) * POW10[decimals]!
@@ -166,7 +173,7 @@ export function parseUnits(market: MarketState, size: unknown): number | undefin
   return units === undefined || units <= 0 ? undefined : units
 }
 
-/** The index of an outcome by index or label; the first without. */
+/** Finds an outcome by index or label; default: the first one. */
 export function outcomeIndex(
   market: MarketState,
   outcome: number | string | undefined,
@@ -186,7 +193,7 @@ function parseTicks(price: unknown): number | null {
     : null
 }
 
-// Strategies may pass anything; what cannot be read is a reason, not an exception.
+// Strategies may pass any value: one that cannot be parsed rejects the order and throws nothing.
 function attempt(read: () => number): number | undefined {
   try {
     return read()

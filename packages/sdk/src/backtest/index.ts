@@ -1,7 +1,5 @@
-/** The backtester: what would have happened, and how sure that is. */
-export { GAP_POLICIES, type Failure, type GapPolicy } from './cell-options.ts'
-export * from './fees/index.ts'
-export * from './fill.ts'
+/** The backtester: simulates strategies on recorded books and reports how certain the results are. */
+export * from './fees.ts'
 export { DEFAULT_LATENCY, type Delay, type LatencyOptions } from './latency.ts'
 export type { Assumptions } from './market-state.ts'
 export {
@@ -17,7 +15,9 @@ export { paper, type PaperOptions } from './paper.ts'
 export { QUEUE_MODELS, type QueueModel } from './queue.ts'
 export { withoutOutcome, type Revision } from './records.ts'
 export * from './report/index.ts'
-export type { RuleAssumption } from './rules.ts'
+export { GAP_POLICIES, type GapPolicy } from './run-options.ts'
 export * from './run.ts'
+export type { Failure } from './strategy-hooks.ts'
 export * from './strategy.ts'
-export * from './why.ts'
+export { FEE_TABLE, scheduleOf, type RuleAssumption } from './venues/index.ts'
+export { printWhy, type BookGlance, type Why, type WhyStep } from './why.ts'

@@ -1,43 +1,55 @@
 import {
+  FLAGS,
   POW10,
+  VENUES,
   type Gap,
   type GapReason,
   type MarketRecord,
-  type Micros,
   type VenueId,
 } from '../domain/index.ts'
+import type { BookEvent } from '../replay/index.ts'
 import { Ladder } from '../tape/index.ts'
-import { scheduleOf, type FeeAssumptions, type FeeSchedule } from './fees/index.ts'
-import { PRICE_DECIMALS, PRICE_ONE } from './money.ts'
+import type { FeeAssumptions, FeeSchedule } from './fees.ts'
+import { MONEY_PER_TICK, PRICE_DECIMALS, PRICE_ONE } from './money.ts'
 import type { RejectReason } from './order.ts'
 import type { BookView } from './strategy.ts'
-import { assumedRules, rulesOf, type RuleAssumption, type VenueRules } from './rules.ts'
+import {
+  assumedRules,
+  rulesOf,
+  scheduleOf,
+  type OrderRules,
+  type RuleAssumption,
+} from './venues/index.ts'
 
-/** What the caller of a run says where the data does not. */
+const DAY = 86_400_000_000
+
+/** What the caller of a run assumes where the recorded data does not say. */
 export type Assumptions = {
   readonly fees?: FeeAssumptions
   readonly rules?: Readonly<Partial<Record<VenueId, RuleAssumption>>>
 }
 
-/** One ladder stream inside a run: the book as it was at the last row taken. */
-export class Track {
+/**
+ * The book of one instrument as of the last applied row. It is a copy of its own: orders that arrive
+ * between two rows must meet the first one, and the replay's ladder already shows the second.
+ */
+export class InstrumentBook {
   readonly market: MarketState
   readonly key: string
-  /** Which outcome of the market the prices are of. */
+  /** The outcome of the market whose prices the book shows. */
   readonly outcome: number
-  label: string | undefined
   readonly ladder: Ladder = new Ladder(2)
-  started = false
+  isStarted = false
   at = 0
-  /** The venue's time of the last row, −1 where it gave none: a field that is always a number is not boxed. */
+  /** The venue's time of the last row; −1 where it gave none, because numeric fields are not boxed. */
   source = -1
   sequence = 0
-  /** Ten-thousandths in one tick of the ladder. */
+  /** Ten-thousandths per tick of the ladder. */
   factor = 100
   /** The last best prices while both sides had some, in ten-thousandths; 0 before. */
   lastBid = 0
   lastAsk = 0
-  /** What strategies see of it. */
+  /** The view that strategies get. */
   view: BookView | undefined
   firstSequence = 0
   firstAt = 0
@@ -61,51 +73,103 @@ export class Track {
     return `${this.market.venue}:${this.key}:${this.sequence}`
   }
 
-  /** Follows the ladder's decimals. */
-  rescaled(): void {
+  /** The price half-way between the best ones, in ten-thousandths; undefined without both sides. */
+  get mid(): number | undefined {
+    const { ladder, factor } = this
+    if (ladder.bestBid === 0 || ladder.bestAsk === ladder.one) return undefined
+    return ((ladder.bestBid + ladder.bestAsk) * factor) / 2
+  }
+
+  /** Applies the row of an event; `restarts` replaces the whole book. */
+  apply(event: BookEvent, restarts: boolean): void {
+    if (restarts) this.copy(event.ladder)
+    else this.applyChanges(event)
+    if (this.rows === 0) {
+      this.firstSequence = event.sequence
+      this.firstAt = event.at
+    }
+    this.at = event.at
+    this.source = event.source ?? -1
+    this.sequence = event.sequence
+    this.rows++
+    const { ladder } = this
+    if (ladder.bestBid === 0 || ladder.bestAsk === ladder.one) return
+    this.lastBid = ladder.bestBid * this.factor
+    this.lastAsk = ladder.bestAsk * this.factor
+  }
+
+  private copy(source: Ladder): void {
+    const { ladder } = this
+    ladder.clear()
+    this.rescale(source.decimals)
+    for (const key of source.keys()) ladder.apply(key, source.size[key]!)
+    this.isStarted = true
+  }
+
+  private applyChanges({ columns, row }: BookEvent): void {
+    const { ladder } = this
+    if (columns.priceDecimals > ladder.decimals) this.rescale(columns.priceDecimals)
+    const { key, size, changeEnd } = columns
+    const end = changeEnd[row]!
+    let index = row === 0 ? 0 : changeEnd[row - 1]!
+    if (columns.priceDecimals === ladder.decimals) {
+      for (; index < end; index++) ladder.apply(key[index]!, size[index]!)
+      return
+    }
+    const factor = 10 ** (ladder.decimals - columns.priceDecimals)
+    for (; index < end; index++) {
+      const level = key[index]!
+      ladder.apply((level >>> 1) * factor * 2 + (level & 1), size[index]!)
+    }
+  }
+
+  private rescale(decimals: number): void {
+    this.ladder.rescale(decimals)
     this.factor = POW10[PRICE_DECIMALS - this.ladder.decimals]! | 0
   }
 }
 
-/** A market inside a run, shared by everything that runs over the same tape. */
+/** A market of a run, shared by all strategies that run over the same events. */
 export class MarketState {
   readonly index: number
   readonly name: string
   readonly venue: VenueId
   readonly marketId: string
   record: MarketRecord | undefined
-  knownAt = 0
-  /** The ladder that orders meet; its outcome is the frame of the market's one queue. */
-  primary: Track | undefined
-  readonly tracks: Track[] = []
-  /** How many runs have orders or taken levels here. */
+  /**
+   * The book that orders meet. All orders of the market wait in one queue, priced in the outcome of
+   * this book: an order for the other outcome is turned around.
+   */
+  primary: InstrumentBook | undefined
+  readonly books: InstrumentBook[] = []
+  /** How many runs have resting orders or consumed levels here. */
   busy = 0
-  /** True once an order met the book: the frame stays. */
+  /** True once an order has met the primary book, which is fixed from then on. */
   isUsed = false
-  /** Rows are whole books between which anything may have happened: venue A, polled B. */
+  /** True while rows are whole books between which any number of changes may have happened. */
   isPolled: boolean
   readonly openGaps: Gap[] = []
-  gapCount = 0
-  /** Since when something is missing, and for how long it was. */
-  private missingSince = 0
-  missingMicros = 0
   gapsSeen = 0
   payouts: readonly number[] | undefined
   settledAt = 0
-  /** When A and B stop by the clock. */
+  /** When the venue stops matching by the clock; Infinity where it does not. */
   closesAt = Infinity
   disputes = 0
   lateChanges = 0
   trades = 0
   lastTradeAt = 0
   firstAt = 0
-  /** The first two-sided book, for the baselines: bid and ask of the first outcome. */
+  /** The first book with both sides, for the baselines: prices of the first outcome. */
   firstBid = 0
   firstAsk = 0
   firstQuoteAt = 0
   private readonly assume: Assumptions
+  /** True where the recorder either polls whole books or follows changes, and may switch. */
+  private readonly maySwitch: boolean
+  private missingSince = 0
+  private missingMicros = 0
   private rulesFor: MarketRecord | undefined
-  private rulesKept: VenueRules | undefined
+  private rulesKept: OrderRules | undefined
   private feesFor: MarketRecord | undefined
   private feesDay = -1
   private feesKept: FeeSchedule | { readonly unknown: string } | undefined
@@ -115,33 +179,46 @@ export class MarketState {
     this.venue = venue
     this.marketId = marketId
     this.name = `${venue}:${marketId}`
-    this.isPolled = venue === 'venuea'
     this.assume = assume
+    const { order, fullBooksVerify } = VENUES[venue].bookRules
+    this.isPolled = order === 'none'
+    this.maySwitch = !this.isPolled && !fullBooksVerify
   }
 
-  /** Counted by the tracks, which every row passes. */
+  /** The number of rows of all books. */
   get observations(): number {
     let rows = 0
-    for (const track of this.tracks) rows += track.rows
+    for (const book of this.books) rows += book.rows
     return rows
   }
 
   /** When the last row or trade came. */
   get lastAt(): number {
     let at = this.lastTradeAt
-    for (const track of this.tracks) at = Math.max(at, track.at)
+    for (const book of this.books) at = Math.max(at, book.at)
     return at
   }
 
   get inGap(): boolean {
-    return this.gapCount > 0
+    return this.openGaps.length > 0
   }
 
-  get outcomes(): number {
-    return Math.max(2, this.record?.outcomes.length ?? 0)
+  /** Replaces the record. */
+  setRecord(record: MarketRecord): void {
+    const { closeTime } = record
+    this.record = record
+    const stops = closeTime !== undefined && VENUES[this.venue].trading.stopsAtClose
+    this.closesAt = stops ? closeTime : Infinity
   }
 
-  /** Why the market takes no order at a time; undefined when it does. */
+  /** Follows whether the recorder polls: several whole books in a row mean that it does. */
+  notePolling(flags: number, restarts: boolean): void {
+    if (!this.maySwitch) return
+    if ((flags & FLAGS.full_book) === 0) this.isPolled = false
+    else if (!restarts) this.isPolled = true
+  }
+
+  /** Why the market accepts no order at a time; undefined where it does. */
   refusal(at: number): RejectReason | undefined {
     const { record } = this
     switch (record?.status) {
@@ -160,10 +237,7 @@ export class MarketState {
       case undefined:
         break
     }
-    // B and A close by the clock, without a message; C trades on until it says so.
-    if (record?.closeTime !== undefined && this.venue !== 'venuec' && at >= record.closeTime) {
-      return 'market_closed'
-    }
+    if (at >= this.closesAt) return 'market_closed'
     if (this.openGaps.some(({ reason }) => reason === 'market_closed')) return 'market_closed'
     if (this.openGaps.some(({ reason }) => reason === 'market_not_open')) return 'market_not_open'
     if (this.inGap) return 'in_gap'
@@ -172,7 +246,7 @@ export class MarketState {
   }
 
   /** Ticks and minimum sizes as known now. */
-  rules(): VenueRules | undefined {
+  rules(): OrderRules | undefined {
     const { record } = this
     if (this.rulesKept === undefined || this.rulesFor !== record) {
       const assumed = this.assume.rules?.[this.venue]
@@ -184,13 +258,13 @@ export class MarketState {
     return this.rulesKept
   }
 
-  /** The fees as known now. */
+  /** The fees as known now; a change of the dated table takes effect at midnight. */
   fees(at: number): FeeSchedule | { readonly unknown: string } {
-    const day = Math.floor(at / 86_400_000_000)
+    const day = Math.floor(at / DAY)
     if (this.feesKept === undefined || this.feesFor !== this.record || this.feesDay !== day) {
       this.feesFor = this.record
       this.feesDay = day
-      // A market without a record has what the table says for its venue.
+      // Without a record the venue's table applies.
       const record = this.record ?? {
         venue: this.venue,
         marketId: this.marketId,
@@ -205,47 +279,49 @@ export class MarketState {
 
   openGap(gap: Gap, at: number): void {
     this.openGaps.push(gap)
-    this.gapCount++
     if (isLoss(gap.reason)) {
       this.gapsSeen++
-      if (this.lossCount() === 1) this.missingSince = at
+      if (this.openLosses() === 1) this.missingSince = at
     }
   }
 
+  /** Closes a gap; false where it was not open here. */
   closeGap(gap: Gap, at: number): boolean {
     const index = this.openGaps.findIndex((open) => isSameGap(open, gap))
     if (index < 0) return false
     this.openGaps.splice(index, 1)
-    this.gapCount--
-    if (isLoss(gap.reason) && this.lossCount() === 0) this.missingMicros += at - this.missingSince
+    if (isLoss(gap.reason) && this.openLosses() === 0) this.missingMicros += at - this.missingSince
     return true
   }
 
-  /** What is missing up to a time, open gaps included. */
+  /** Time lost in gaps up to a time, open gaps included. */
   missingUntil(at: number): number {
-    return this.missingMicros + (this.lossCount() > 0 ? Math.max(0, at - this.missingSince) : 0)
+    return this.missingMicros + (this.openLosses() > 0 ? Math.max(0, at - this.missingSince) : 0)
   }
 
-  /** The value of a share of each outcome: the payout, or by the last quotes as `net` would be sold. */
+  /**
+   * Money units per share of an outcome: its payout, or what the last quotes would pay for it when the
+   * net position (first outcome less second) is sold.
+   */
   valueOf(outcome: number, net: number): number {
     if (this.payouts !== undefined) return this.payouts[outcome] ?? 0
     const { primary } = this
     if (primary === undefined) return 0
     const { lastBid, lastAsk } = primary
-    const longs = primary.outcome === 0 ? net >= 0 : net < 0
-    const price = longs ? lastBid : lastAsk === 0 ? PRICE_ONE : lastAsk
+    const isLong = primary.outcome === 0 ? net >= 0 : net < 0
+    const price = isLong ? lastBid : lastAsk === 0 ? PRICE_ONE : lastAsk
     const own = outcome === primary.outcome ? price : PRICE_ONE - price
-    return own * 10_000
+    return own * MONEY_PER_TICK
   }
 
-  private lossCount(): number {
+  private openLosses(): number {
     let count = 0
     for (const { reason } of this.openGaps) if (isLoss(reason)) count++
     return count
   }
 }
 
-/** False where nothing was lost: the market was not open, or capture had not begun. */
+/** False for gaps in which nothing was lost: the market was not open, or capture had not begun. */
 export function isLoss(reason: GapReason): boolean {
   return reason !== 'market_closed' && reason !== 'market_not_open' && reason !== 'before_capture'
 }
@@ -258,15 +334,4 @@ function isSameGap(left: Gap, right: Gap): boolean {
     left.key === right.key &&
     left.venue === right.venue
   )
-}
-
-/** The event that a market belongs to: the unit of chance in statistics. */
-export function eventOf({ record, name }: MarketState): string {
-  const event = record?.eventTicker ?? record?.eventId ?? record?.topicId
-  return event === undefined ? name : `${record!.venue}:${event}`
-}
-
-/** A time of the run as microseconds. */
-export function asMicros(at: number): Micros {
-  return at as Micros
 }

@@ -4,40 +4,41 @@ import {
   POW10,
   printScaled,
   VENUES,
+  VENUE_IDS,
   type VenueId,
 } from '../domain/index.ts'
 
-/** Money is kept as whole numbers of 10^−8 of a venue's collateral: exact up to 90 million. */
+/** Money is a whole number of 10^−8 of the venue's collateral: exact up to 90 million. */
 export const MONEY_DECIMALS = 8
 
 /** One unit of collateral (a dollar, a USDC, a USDT) in money units. */
 export const MONEY_ONE: number = POW10[MONEY_DECIMALS]!
 
-/** Prices of all venues are whole ten-thousandths: 5200 is 0.52. */
+/** Prices of all venues are whole ten-thousandths: 5200 means 0.52. */
 export const PRICE_DECIMALS = 4
 
-/** The price 1.0, which a winning share pays. */
+/** The price 1.0: what a winning share pays. */
 export const PRICE_ONE: number = POW10[PRICE_DECIMALS]!
 
-/** What one share costs at a price of one tick, in money units. */
+/** Money units that one share costs per ten-thousandth of its price. */
 export const MONEY_PER_TICK: number = MONEY_ONE / PRICE_ONE
 
-/** Which way a division is rounded; towards the trader's loss is chosen by the caller. */
+/** Direction of rounding; callers choose the one that costs the trader. */
 export type Rounding = 'down' | 'up'
 
-/** (a × b) / divisor of whole numbers, exact at any size; only the quotient must be a safe integer. */
+/** a × b / divisor of whole numbers, exact at any size; only the quotient must be a safe integer. */
 export function mulDiv(a: number, b: number, divisor: number, rounding: Rounding): number {
   const product = a * b
   if (Number.isSafeInteger(product)) {
     const quotient = Math.floor(product / divisor)
-    // A quotient of doubles can be rounded up to the next whole number.
+    // A division of doubles can round up to the next whole number.
     const exact = quotient * divisor > product ? quotient - 1 : quotient
     return rounding === 'up' && exact * divisor !== product ? exact + 1 : exact
   }
   return divideBig(BigInt(a) * BigInt(b), BigInt(divisor), rounding)
 }
 
-/** The quotient of whole numbers, rounded down (towards −∞) or up (towards +∞). */
+/** Divides whole numbers, rounding towards −∞ (down) or +∞ (up). */
 export function divideBig(value: bigint, divisor: bigint, rounding: Rounding): number {
   let quotient = value / divisor
   const rest = value - quotient * divisor
@@ -45,11 +46,15 @@ export function divideBig(value: bigint, divisor: bigint, rounding: Rounding): n
   return Number(quotient)
 }
 
-// The finest amount that a venue moves: B a hundredth of a cent per contract unit, C a millionth of a
-// USDC, A (18 decimals on the chain) what we keep.
-const STEPS: Readonly<Record<VenueId, number>> = { venuea: 1, venueb: 1, venuec: 100 }
+// The smallest amount that a venue moves, in money units; at least one of ours.
+const STEPS = Object.fromEntries(
+  VENUE_IDS.map((venue) => {
+    const { amountDecimals } = VENUES[venue].trading
+    return [venue, POW10[MONEY_DECIMALS - Math.min(amountDecimals, MONEY_DECIMALS)]!]
+  }),
+) as Readonly<Record<VenueId, number>>
 
-/** What `size` units at a price cost or bring, rounded against the trader to the venue's finest amount. */
+/** The value of a size at a price, rounded to the smallest amount that the venue moves. */
 export function notional(
   venue: VenueId,
   priceTicks: number,
@@ -61,12 +66,12 @@ export function notional(
   return mulDiv(priceTicks * MONEY_PER_TICK, sizeUnits, divisor, rounding) * step
 }
 
-/** What a number of shares pays at a payout of 10^−8 a share; rounded down. */
+/** The payout of a size at `payout` money units per share, rounded down. */
 export function payoutOf(venue: VenueId, payout: number, sizeUnits: number): number {
   return mulDiv(payout, sizeUnits, POW10[VENUES[venue].sizeDecimals]!, 'down')
 }
 
-/** The largest size whose cost at a price is not above an amount. */
+/** The largest size whose cost at a price does not exceed an amount. */
 export function affordable(venue: VenueId, priceTicks: number, amount: number): number {
   if (amount <= 0) return 0
   const share = POW10[VENUES[venue].sizeDecimals]!
@@ -75,7 +80,7 @@ export function affordable(venue: VenueId, priceTicks: number, amount: number): 
   return size
 }
 
-/** Reads an amount of money as text or number, such as `250` or `'0.05'`. */
+/** Parses an amount of money, such as `250` or `'0.05'`, into money units. */
 export function parseMoney(value: unknown): number {
   return parseScaled(decimalText(value), MONEY_DECIMALS)
 }

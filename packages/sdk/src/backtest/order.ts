@@ -1,71 +1,71 @@
 import type { Micros, VenueId } from '../domain/index.ts'
 
-/** How long an order lives. FAK is another word for IOC. */
+/** How long an order stays valid. FAK is another name for IOC. */
 export const TIMES_IN_FORCE = ['GTC', 'GTD', 'IOC', 'FAK', 'FOK'] as const
 
-/** One of them. */
+/** One time in force. */
 export type TimeInForce = (typeof TIMES_IN_FORCE)[number]
 
 /**
- * What a strategy asks for. A price is a whole number of ten-thousandths (5200 is 0.52) or decimal text
- * ('0.52'); a size is a number of contracts or shares, a number or decimal text.
+ * An order as a strategy sends it. A price is a whole number of ten-thousandths (5200 means 0.52) or
+ * decimal text ('0.52'); a size is a number of contracts or shares, as a number or decimal text.
  */
 export type OrderRequest = {
   /** `venue:market id`, as every view names it. */
   readonly market: string
-  /** The outcome by index or label; the first one (Yes, Up) without. */
+  /** The outcome by index or label; default: the first one (Yes, Up). */
   readonly outcome?: number | string
   readonly side: 'buy' | 'sell'
-  /** Absent: a market order, which takes what is there and is done. */
+  /** Absent for a market order, which takes what the book shows and ends. */
   readonly price?: number | string
   readonly size?: number | string
-  /** Buy for so much money instead of a size; market orders only. */
+  /** Money to spend instead of a size; only for market orders that buy. */
   readonly amount?: number | string
-  /** GTC with a price, IOC without. */
+  /** Default: GTC with a price, IOC without. */
   readonly timeInForce?: TimeInForce
-  /** When a GTD order ends. */
+  /** When a GTD order expires. */
   readonly expires?: Micros | number
-  /** Rejected if any of it would take. */
+  /** Rejects the order if any part of it would take. */
   readonly postOnly?: boolean
   /** Sells no more than is held. */
   readonly reduceOnly?: boolean
-  /** The strategy's own word, kept with the order. */
+  /** A label of the strategy's own, kept with the order. */
   readonly tag?: string
 }
 
-/** Why an order was refused; each with the sentence that reports show. */
+/** Why an order was rejected; each with the sentence that reports show. */
 export const REJECT_REASONS = {
-  invalid_order: 'The order does not say what it should: side, size, price or time in force.',
+  invalid_order: 'Side, size, price, time in force or their combination is not valid.',
   invalid_price: 'The price is not a whole number of ten-thousandths between 0 and 1.',
   invalid_size: 'The size is not a positive number of the units that the venue counts in.',
   invalid_amount: 'The amount is not a positive sum of money.',
   unknown_market: 'The market is not part of the run.',
   unknown_outcome: 'The market has no such outcome.',
-  unknown_order: 'There is no such order, or it is done.',
+  unknown_order: 'There is no such order, or it is no longer open.',
   rules_unknown: 'Tick and minimum size at that time are not known, and none were assumed.',
   market_not_open: 'The market had not opened.',
   market_paused: 'The market was paused.',
   market_closed: 'The market was closed.',
-  no_book: 'No book of the market had been seen yet.',
-  in_gap: 'The market was not observed at that time: nothing can be filled there.',
+  no_book: 'No book of the market had been recorded yet.',
+  in_gap: 'The market was not recorded at that time, so no order can be filled.',
   off_tick: 'The price is not on a tick of the market at that time.',
-  below_minimum: 'The order is smaller than the venue takes.',
-  size_step: 'The size is finer than the venue takes.',
+  below_minimum: 'The order is below the minimum of the venue.',
+  size_step: 'The size has more decimals than the venue accepts.',
   insufficient_cash: 'The account does not hold enough cash.',
-  insufficient_position: 'The account does not hold what it wants to sell.',
-  reduce_only: 'There is nothing to reduce.',
-  would_take: 'A post-only order would have taken.',
-  not_filled_whole: 'A fill-or-kill order could not be filled whole.',
-  self_cross: 'The order would have met an order of the same account.',
-  expired: 'The time of the order was over on arrival.',
+  insufficient_position: 'The account does not hold enough shares to sell.',
+  reduce_only: 'There is no position to reduce.',
+  would_take: 'The post-only order would have taken.',
+  not_filled_whole: 'The fill-or-kill order could not be filled completely.',
+  self_cross: 'The order would have traded with an order of the same account.',
+  expired: 'The order had expired when it arrived.',
   bracket_required:
-    'Without trades the fate of a resting order cannot be told: it needs a run with all queue models.',
+    'The venue reports no trades, so the fill of a resting order is uncertain: run all queue models.',
 } as const
 
 /** The name of one reason. */
 export type RejectReason = keyof typeof REJECT_REASONS
 
-/** Why an order ended without being filled. */
+/** Why an order ended without being filled completely. */
 export type EndReason =
   | RejectReason
   | 'cancelled'
@@ -75,10 +75,10 @@ export type EndReason =
   | 'run_end'
   | 'ioc'
 
-/** Where an order is in its life. */
+/** The state of an order. */
 export type OrderState = 'sent' | 'resting' | 'filled' | 'cancelled' | 'expired' | 'rejected'
 
-/** An order as strategies and reports see it: a copy, not the engine's own. */
+/** An order as strategies and reports see it: a frozen copy. */
 export type OrderView = {
   readonly id: number
   readonly market: string
@@ -95,5 +95,45 @@ export type OrderView = {
   readonly timeInForce: TimeInForce
   readonly sentAt: number
   readonly arrivedAt: number | undefined
+  readonly tag: string | undefined
+}
+
+/** The evidence for a fill; each with the sentence that reports show. */
+export const EVIDENCE = {
+  book_cross: 'The recorded book showed the other side at the price.',
+  print_at_level:
+    'A recorded trade at the price reached the place in the queue that the model assumes.',
+  print_through: 'A recorded trade went through the price.',
+  snapshot_inferred: 'The difference of two recorded books allows a fill between them.',
+} as const
+
+/** A class of evidence. */
+export type Evidence = keyof typeof EVIDENCE
+
+/** All classes, in the order of the report. */
+export const EVIDENCE_CLASSES = Object.keys(EVIDENCE) as Evidence[]
+
+/** One fill, frozen. Sizes and money are exact decimal text. */
+export type FillView = {
+  readonly id: number
+  readonly order: number
+  readonly market: string
+  readonly venue: VenueId
+  readonly outcome: number
+  readonly side: 'buy' | 'sell'
+  readonly liquidity: 'taker' | 'maker'
+  /** Ten-thousandths. */
+  readonly price: number
+  readonly size: string
+  /** The value of the fee, in the venue's collateral. */
+  readonly fee: string
+  /** Shares that were not delivered because the fee was paid in shares. */
+  readonly feeShares: string
+  readonly at: number
+  readonly evidence: Evidence
+  /** Ids of the rows that are the evidence: of the book and, where there is one, of the trade. */
+  readonly rows: readonly string[]
+  /** Age of the book, in microseconds. */
+  readonly bookAge: number
   readonly tag: string | undefined
 }

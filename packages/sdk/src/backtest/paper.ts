@@ -2,7 +2,7 @@ import type { LiveMessage, ReplayMessage } from '../client/index.ts'
 import type { Gap, Micros, VenueId } from '../domain/index.ts'
 import { replayMessages, type ReplayEvent } from '../replay/index.ts'
 import { timeOf } from '../wire/index.ts'
-import { Run, type BacktestResult, type RunOptions } from './run.ts'
+import { RunSet, type BacktestResult, type RunOptions } from './run.ts'
 import type { Params } from './strategy.ts'
 
 /** Paper trading: the same run, fed by a live stream. */
@@ -21,7 +21,7 @@ export type PaperOptions = Omit<RunOptions, 'events' | 'onProgress'> & {
  * a lost connection is a gap here, because the strategy was blind.
  */
 export async function paper(options: PaperOptions): Promise<BacktestResult> {
-  const run = new Run(options, [options.params ?? {}])
+  const run = new RunSet(options, [options.params ?? {}])
   const { world } = run
   const { onResult, reportEvery = 1000 } = options
   const lost: Gap[] = []
@@ -30,7 +30,7 @@ export async function paper(options: PaperOptions): Promise<BacktestResult> {
 
   const take = (event: ReplayEvent): void => {
     // Rows of different instruments may overtake each other on their way by some milliseconds.
-    world.take(event.at < world.now ? { ...event, at: world.now as Micros } : event)
+    world.apply(event.at < world.now ? { ...event, at: world.now as Micros } : event)
   }
   const lose = (): void => {
     if (lost.length > 0) return

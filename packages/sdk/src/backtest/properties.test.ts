@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { VENUE_IDS } from '../domain/index.ts'
 import type { ReplayBatch } from '../replay/index.ts'
-import { Cell } from './cell.ts'
 import { MONEY_ONE, payoutOf } from './money.ts'
 import { QUEUE_MODELS } from './queue.ts'
 import { randomStrategy, randomTape } from './random-tape.testing.ts'
 import { backtest } from './run.ts'
+import { StrategyRun } from './strategy-run.ts'
 import { World } from './world.ts'
 
 const rounds = process.env['PRIORBOOK_FULL'] === '1' ? 2000 : 120
 
-function cellOf(world: World, seed: number): Cell {
-  return new Cell(world, {
+function runOf(world: World, seed: number): StrategyRun {
+  return new StrategyRun(world, {
     strategy: randomStrategy(),
     params: {},
     seed,
@@ -32,28 +32,28 @@ describe('under random orders', () => {
     let fills = 0
     for (let seed = 0; seed < rounds; seed++) {
       const world = new World()
-      const cell = cellOf(world, seed)
-      world.attach([cell])
+      const run = runOf(world, seed)
+      world.attach([run])
       let problem: string | undefined
       for (const batch of randomTape(seed).batches()) {
         for (const event of batch) {
-          world.take(event)
-          problem ??= problemOf(cell)
+          world.apply(event)
+          problem ??= problemOf(run)
         }
       }
       world.finish(world.now)
-      expect(problem ?? problemOf(cell), `seed ${seed}`).toBeUndefined()
-      expect(cell.failure, `seed ${seed}`).toBeUndefined()
-      fills += cell.fillCount.value
+      expect(problem ?? problemOf(run), `seed ${seed}`).toBeUndefined()
+      expect(run.hooks.failure, `seed ${seed}`).toBeUndefined()
+      fills += run.engine.fillCount
       // Results by evidence add up to the whole, but for what rounding to venue amounts took.
-      const start = VENUE_IDS.reduce((sum, venue) => sum + cell.accounts[venue].start, 0)
+      const start = VENUE_IDS.reduce((sum, venue) => sum + run.ledger.accounts[venue].start, 0)
       let parts = 0
-      for (const own of cell.active) {
+      for (const own of run.active) {
         const units: [number, number] = [0, 0]
-        for (const bucket of own.buckets) {
-          parts += bucket?.cash ?? 0
-          units[0] += bucket?.units[0] ?? 0
-          units[1] += bucket?.units[1] ?? 0
+        for (const sums of own.statistics.classes) {
+          parts += sums?.cash ?? 0
+          units[0] += sums?.units[0] ?? 0
+          units[1] += sums?.units[1] ?? 0
         }
         const net = units[0] - units[1]
         for (const outcome of [0, 1] as const) {
@@ -62,7 +62,9 @@ describe('under random orders', () => {
           parts += units[outcome] < 0 ? -each : each
         }
       }
-      expect(Math.abs(cell.equity() - start - parts), `seed ${seed}`).toBeLessThan(MONEY_ONE / 50)
+      expect(Math.abs(run.ledger.equity() - start - parts), `seed ${seed}`).toBeLessThan(
+        MONEY_ONE / 50,
+      )
     }
     expect(fills).toBeGreaterThan(rounds * 5)
   })
@@ -103,21 +105,21 @@ describe('under random orders', () => {
 })
 
 // Looked at after every event: plain comparisons, an assertion takes a thousand times as long.
-function problemOf(cell: Cell): string | undefined {
+function problemOf(run: StrategyRun): string | undefined {
   for (const venue of VENUE_IDS) {
-    const { cash, expected, reserved } = cell.accounts[venue]
+    const { cash, expected, reserved } = run.ledger.accounts[venue]
     if (cash !== expected) return `${venue} holds ${cash}, its flows say ${expected}`
     if (!Number.isSafeInteger(cash) || cash < 0) return `${venue} holds ${cash}`
     if (reserved < 0) return `${venue} has set ${reserved} aside`
   }
-  for (const { holding, state } of cell.active) {
+  for (const { position, state } of run.active) {
     for (const outcome of [0, 1]) {
-      const { units, reserved, cost } = holding
+      const { units, reserved, cost } = position
       if (!(units[outcome]! >= 0 && reserved[outcome]! >= 0 && cost[outcome]! >= 0)) {
-        return `${state.name} holds ${JSON.stringify(holding)}`
+        return `${state.name} holds ${JSON.stringify({ units, reserved, cost })}`
       }
     }
-    if (state.venue === 'venueb' && Math.min(...holding.units) !== 0) return 'B holds a pair'
+    if (state.venue === 'venueb' && Math.min(...position.units) !== 0) return 'B holds a pair'
   }
   return undefined
 }

@@ -1,43 +1,43 @@
 import { mulDiv } from './money.ts'
 
-/** How much of the queue in front of a resting order goes when a level shrinks without a trade. */
+/** How much of the queue ahead of a resting order leaves when a level shrinks without a trade. */
 export const QUEUE_MODELS = ['pessimistic', 'proportional', 'optimistic'] as const
 
-/** One of them; none is true, the truth lies between the first and the last. */
+/** One queue model; the truth lies between the first and the last. */
 export type QueueModel = (typeof QUEUE_MODELS)[number]
 
-/** A resting order as the queue sees it; sizes are units of the venue. */
+/** A resting order as the queue sees it; sizes are in units of the venue. */
 export interface Queued {
   remaining: number
-  /** Units of others that stand in front; our own orders are not counted. */
+  /** Units of others ahead of the order; the run's own orders are not counted. */
   ahead: number
   readonly enteredAt: number
 }
 
-/** Told of every fill: the order, how much, and what it rests on. */
+/** Called for every fill with the order, the size and its evidence. */
 export type OnQueueFill<Order> = (
   order: Order,
   size: number,
   evidence: 'print_at_level' | 'print_through' | 'snapshot_inferred',
 ) => void
 
-type Shrink = { readonly at: number; readonly base: number; readonly after: number; size: number }
+type Decrease = { readonly at: number; readonly base: number; readonly after: number; size: number }
 
 /**
- * Our resting orders at one price of one side, with what the tape says about the queue there.
+ * The run's resting orders at one price of one side, and what the tape says about the queue there.
  *
- * The book usually shrinks before the trade that shrank it is printed, and sometimes after. So a shrink
- * waits for `lag`: a print at the price explains it as traded; what no print explains was cancelled, and
- * the model says how much of that stood in front. A print before its shrink is remembered the same way.
+ * A level usually shrinks before the trade that shrank it is printed, and sometimes after. Each decrease
+ * therefore waits up to `lag` for prints at its price, which explain it as traded. The rest was cancelled,
+ * and the model decides how much of it was ahead. Prints before their decrease are remembered the same way.
  */
 export class RestingLevel<Order extends Queued> {
   readonly side: 0 | 1
-  /** Ten-thousandths, in the market's frame. */
+  /** Ten-thousandths, in the market's primary book. */
   readonly price: number
   readonly orders: Order[] = []
   private readonly model: QueueModel
   private readonly lag: number
-  private readonly waiting: Shrink[] = []
+  private readonly waiting: Decrease[] = []
   private waitingSize = 0
   private prepaid = 0
   private prepaidAt = 0
@@ -49,13 +49,13 @@ export class RestingLevel<Order extends Queued> {
     this.lag = lag
   }
 
-  /** When the oldest waiting shrink is given up. */
+  /** When the oldest waiting decrease counts as cancelled. */
   get expiresAt(): number {
     const first = this.waiting[0]
     return first === undefined ? Infinity : first.at + this.lag
   }
 
-  /** The level goes from one displayed size to another. */
+  /** The displayed size of the level changes. */
   resize(at: number, before: number, after: number): void {
     if (after >= before) return
     let size = before - after
@@ -68,22 +68,22 @@ export class RestingLevel<Order extends Queued> {
     this.waitingSize += size
   }
 
-  /** Treats shrinks that no print explained in time as cancels. */
+  /** Treats decreases that no print explained in time as cancels. */
   expire(at: number): void {
     const { waiting } = this
     while (waiting.length > 0 && waiting[0]!.at + this.lag < at) {
-      const shrink = waiting.shift()!
-      this.waitingSize -= shrink.size
+      const decrease = waiting.shift()!
+      this.waitingSize -= decrease.size
       for (const order of this.orders) {
-        if (order.enteredAt > shrink.at) continue
-        this.giveWay(order, shrink)
-        // Nobody can stand in front who was not displayed.
-        order.ahead = Math.min(order.ahead, shrink.after)
+        if (order.enteredAt > decrease.at) continue
+        this.advance(order, decrease)
+        // No more can be ahead than was displayed.
+        order.ahead = Math.min(order.ahead, decrease.after)
       }
     }
   }
 
-  /** A print at the price of this level, of which `size` is left for it; gives what is left after. */
+  /** A print of `size` at the price of this level; returns the size left after its fills. */
   printAt(at: number, size: number, onFill: OnQueueFill<Order>): number {
     let unexplained = size
     const { waiting } = this
@@ -112,7 +112,7 @@ export class RestingLevel<Order extends Queued> {
     return left
   }
 
-  /** A print beyond the price of this level: whatever stood in front is gone. */
+  /** A print beyond the price of this level: everything ahead has traded. */
   printThrough(at: number, size: number, onFill: OnQueueFill<Order>): number {
     let left = size
     for (const order of this.orders) {
@@ -129,8 +129,8 @@ export class RestingLevel<Order extends Queued> {
   }
 
   /**
-   * Without trades: the level shrank between two whole books while it was the best. The pessimist sees
-   * cancels only; the proportional model gives our share of a level that held us too; the optimist all.
+   * Without trades: the best level shrank between two whole books. The pessimistic model assumes cancels
+   * only, the proportional one fills the orders' share of the level, the optimistic one fills all of it.
    */
   shrinkUnseen(before: number, after: number, onFill: OnQueueFill<Order>): void {
     if (after >= before || this.model === 'pessimistic') return
@@ -147,7 +147,7 @@ export class RestingLevel<Order extends Queued> {
     }
   }
 
-  /** The book starts anew: everybody who is displayed stands in front. */
+  /** The book was replaced: everything displayed is ahead. */
   requeue(displayed: number): void {
     this.waiting.length = 0
     this.waitingSize = 0
@@ -155,20 +155,25 @@ export class RestingLevel<Order extends Queued> {
     for (const order of this.orders) order.ahead = displayed
   }
 
-  // Prints come up to `lag` after what they are prints of: right after entry they may be older than we.
+  // A print may come up to `lag` after its trade, so one right after entry may be older than the order.
   private isTooEarly(order: Order, at: number): boolean {
     return this.model !== 'optimistic' && at < order.enteredAt + this.lag
   }
 
-  private giveWay(order: Order, shrink: Shrink): void {
+  private advance(order: Order, decrease: Decrease): void {
     switch (this.model) {
       case 'pessimistic':
         return
       case 'proportional':
-        order.ahead -= mulDiv(Math.min(order.ahead, shrink.base), shrink.size, shrink.base, 'down')
+        order.ahead -= mulDiv(
+          Math.min(order.ahead, decrease.base),
+          decrease.size,
+          decrease.base,
+          'down',
+        )
         return
       case 'optimistic':
-        order.ahead = Math.max(0, order.ahead - shrink.size)
+        order.ahead = Math.max(0, order.ahead - decrease.size)
     }
   }
 }

@@ -8,8 +8,6 @@ import {
   type VenueId,
 } from '../domain/index.ts'
 import type { ReplayBatch } from '../replay/index.ts'
-import type { CellOptions, GapPolicy } from './cell-options.ts'
-import { Cell } from './cell.ts'
 import type { LatencyOptions } from './latency.ts'
 import type { Assumptions } from './market-state.ts'
 import { parseMoney } from './money.ts'
@@ -17,65 +15,67 @@ import { QUEUE_MODELS, type QueueModel } from './queue.ts'
 import type { Revision } from './records.ts'
 import type { Report } from './report/report-shape.ts'
 import { buildReport } from './report/report.ts'
+import type { GapPolicy, StrategyRunOptions } from './run-options.ts'
+import { StrategyRun } from './strategy-run.ts'
 import type { Params, Strategy, StrategyFactory } from './strategy.ts'
 import type { Why } from './why.ts'
 import { World } from './world.ts'
 
-/** Batches of events in order of received time, as `replay()` gives them. */
+/** Batches of events in order of received time, as `replay()` yields them. */
 export type EventSource = AsyncIterable<ReplayBatch> | Iterable<ReplayBatch>
 
-/** What all runs over one tape share. */
+/** The options that all runs over one tape share. */
 export type RunOptions = {
   readonly events: EventSource
   readonly strategy: Strategy | StrategyFactory
-  /** One model, or all three side by side (default): then the results of resting orders are a bracket. */
+  /** One model, or `bracket` (default): all three, so that results of resting orders have bounds. */
   readonly queue?: QueueModel | 'bracket'
-  /** Collateral to start with: the same at every venue, or by venue; 1,000 without. */
+  /** Collateral to start with, at every venue or by venue; default: 1,000. */
   readonly cash?: number | string | Readonly<Partial<Record<VenueId, number | string>>>
   readonly latency?: LatencyOptions
   readonly gapPolicy?: GapPolicy
-  /** How long a print may come after its change of the book, in microseconds. */
+  /** Max delay of a trade print after the book change it belongs to, in microseconds. */
   readonly printLag?: number
-  /** Fills this close to a gap are reported apart, in microseconds. */
+  /** Fills within this distance of a gap are reported separately, in microseconds. */
   readonly nearGap?: number
   readonly seed?: number
   readonly assume?: Assumptions
   /** Market records by the time they became known, where the events do not hold all of them. */
   readonly revisions?: readonly Revision[]
   /**
-   * Names, ticks and fees of these records are taken as true for the whole range; `newest`: of those
-   * that the events bring with them (files hold the newest record of a market alone).
+   * Records whose names, ticks and fees are assumed for the whole range. `newest` means those that come
+   * with the events: files hold only the newest record of a market.
    */
   readonly records?: readonly MarketRecord[] | 'newest'
-  /** How many orders and fills are kept for the report; all are counted. */
+  /** Max orders and fills that are kept for the report; all are counted. */
   readonly keep?: number
-  /** Of how many orders the story is kept. */
+  /** How many orders keep the steps that explain them. */
   readonly explain?: number
-  /** The range that was asked for, in microseconds; for coverage and refusals. */
+  /** The requested range, in microseconds, for coverage and error messages. */
   readonly from?: number
   readonly to?: number
-  /** Told now and then: the time reached and the observations read. */
+  /** Called now and then with the time reached and the number of book rows read. */
   readonly onProgress?: (at: number, observations: number) => void
   readonly signal?: AbortSignal
 }
 
-/** One run. */
+/** The options of one run. */
 export type BacktestOptions = RunOptions & { readonly params?: Params }
 
-/** What came out of one set of parameters. */
+/** The result of one set of parameters. */
 export type BacktestResult = {
   readonly params: Params
-  /** The report of the chosen model; of the pessimistic one in a bracket. */
+  /** The report of the chosen queue model; in a bracket, of the pessimistic one. */
   readonly report: Report
-  /** All models that were run, strictest first. */
+  /** The reports of all queue models that were run, strictest first. */
   readonly reports: readonly Report[]
-  /** The story of one order in the report's own run. */
+  /** Explains one order of the report. */
   why(order: number): Why | undefined
 }
 
-/** About 800 ms lie between a change of the book and the print of its trade at p99.9, as measured. */
+/** Measured: 99.9 % of prints come within about 800 ms of the book change they belong to. */
 export const DEFAULT_PRINT_LAG = 800_000
-/** Fills within ten seconds of a gap are reported apart. */
+/** Fills within ten seconds of a gap are reported separately. */
 export const DEFAULT_NEAR_GAP = 10_000_000
 
 /** Runs a strategy over recorded events. */
@@ -91,23 +91,23 @@ export function sweep(
   return runAll(options, options.params)
 }
 
-/** Every combination of some values of each parameter, the last one varying fastest. */
+/** Every combination of the values of each parameter; the last parameter varies fastest. */
 export function grid(values: Readonly<Record<string, readonly Params[string][]>>): Params[] {
-  let cells: Params[] = [{}]
+  let sets: Params[] = [{}]
   for (const [name, list] of Object.entries(values)) {
-    cells = cells.flatMap((cell) => list.map((value) => ({ ...cell, [name]: value })))
+    sets = sets.flatMap((set) => list.map((value) => ({ ...set, [name]: value })))
   }
-  return cells
+  return sets
 }
 
-/** A sweep on the first part of a range, and the best of it alone on the rest. */
+/** A sweep over the first part of a range, and its best parameters on the rest. */
 export type HoldoutResult = {
   readonly train: readonly BacktestResult[]
   readonly best: BacktestResult
   readonly holdout: BacktestResult
 }
 
-/** Chooses parameters on [from, split) and shows what they do on [split, to), which chose nothing. */
+/** Chooses parameters on [from, split) and tests them on [split, to), which took no part in the choice. */
 export async function trainHoldout(
   options: Omit<RunOptions, 'events'> & {
     readonly params: readonly Params[]
@@ -115,7 +115,7 @@ export async function trainHoldout(
     readonly from: number
     readonly split: number
     readonly to: number
-    /** What to choose by; the largest wins. The PnL without. */
+    /** The score to choose by, largest first; default: the PnL. */
     readonly score?: (report: Report) => number
   },
 ): Promise<HoldoutResult> {
@@ -135,11 +135,13 @@ export async function trainHoldout(
   return { train, best, holdout: holdout! }
 }
 
+// Book rows between two calls of `onProgress`.
 const PROGRESS_EVERY = 1 << 16
-const LEAST_KEPT = 200
+// Min orders and fills kept per run of a sweep.
+const MIN_KEPT = 200
 
 async function runAll(options: RunOptions, params: readonly Params[]): Promise<BacktestResult[]> {
-  const run = new Run(options, params)
+  const run = new RunSet(options, params)
   const { world } = run
   const { events, records } = options
   let next = PROGRESS_EVERY
@@ -147,7 +149,7 @@ async function runAll(options: RunOptions, params: readonly Params[]): Promise<B
   for await (const batch of events) {
     if (isFirst && records === 'newest') world.assumeRecords(newestOf(events))
     isFirst = false
-    for (const event of batch) world.take(event)
+    for (const event of batch) world.apply(event)
     const { observations } = world
     if (observations < next) continue
     next = observations + PROGRESS_EVERY
@@ -160,13 +162,13 @@ async function runAll(options: RunOptions, params: readonly Params[]): Promise<B
   return run.results()
 }
 
-/** The runs over one world, for whoever feeds it: a tape to its end, or a live stream without one. */
-export class Run {
+/** All runs over one world; the caller feeds the world from a tape or a live stream. */
+export class RunSet {
   readonly world: World
   private readonly options: Omit<RunOptions, 'events'>
   private readonly params: readonly Params[]
   private readonly models: readonly QueueModel[]
-  private readonly cells: readonly Cell[]
+  private readonly runs: readonly StrategyRun[]
 
   constructor(options: Omit<RunOptions, 'events'>, params: readonly Params[]) {
     const { queue = 'bracket', revisions, records } = options
@@ -175,37 +177,40 @@ export class Run {
     this.models = queue === 'bracket' ? QUEUE_MODELS : [queue]
     this.world = new World(options.assume)
     const isBracketed = this.models.length > 1
-    this.cells = params.flatMap((each) =>
+    this.runs = params.flatMap((each) =>
       this.models.map(
         (model) =>
-          new Cell(this.world, cellOptions(options, each, model, isBracketed, params.length)),
+          new StrategyRun(
+            this.world,
+            strategyOptions(options, each, model, isBracketed, params.length),
+          ),
       ),
     )
-    this.world.attach(this.cells)
+    this.world.attach(this.runs)
     if (revisions !== undefined) this.world.setRevisions(revisions)
     if (records !== undefined && records !== 'newest') this.world.assumeRecords(records)
   }
 
-  /** Does what is still due and ends the runs. */
+  /** Ends all runs, with everything that is still due. */
   finish(): void {
     const { to, from = 0, revisions } = this.options
-    // Records that came after the last row still belong to the range.
+    // Records from after the last row still belong to the range.
     const known = revisions?.reduce((most, { at }) => Math.max(most, at), 0) ?? 0
     this.world.finish(Math.max(from, this.world.now, Math.min(to ?? known, known)))
   }
 
-  /** What came out so far. */
+  /** The results so far. */
   results(): BacktestResult[] {
     const { models, options, world } = this
     return this.params.map((params, index) => {
-      const own = this.cells.slice(index * models.length, (index + 1) * models.length)
-      const reports = own.map((cell) => buildReport(world, cell, own, options))
+      const own = this.runs.slice(index * models.length, (index + 1) * models.length)
+      const reports = own.map((strategyRun) => buildReport(world, strategyRun, own, options))
       return {
         params,
         report: reports[0]!,
         reports,
         why(id) {
-          const order = own[0]!.order(id)
+          const order = own[0]!.orders.find(id)
           return order === undefined
             ? undefined
             : { order: order.view(), steps: Object.freeze([...(order.steps ?? [])]) }
@@ -219,13 +224,13 @@ function newestOf(events: EventSource): readonly MarketRecord[] {
   return 'markets' in events ? (events.markets as readonly MarketRecord[]) : []
 }
 
-function cellOptions(
+function strategyOptions(
   options: Omit<RunOptions, 'events'>,
   params: Params,
   queue: QueueModel,
   isBracketed: boolean,
-  share: number,
-): CellOptions {
+  sets: number,
+): StrategyRunOptions {
   const { strategy } = options
   return {
     strategy: typeof strategy === 'function' ? strategy(params) : strategy,
@@ -238,9 +243,9 @@ function cellOptions(
     cash: cashOf(options.cash),
     printLag: options.printLag ?? DEFAULT_PRINT_LAG,
     nearGap: options.nearGap ?? DEFAULT_NEAR_GAP,
-    // A sweep shares the room: memory does not grow with the number of its cells.
-    keep: Math.max(LEAST_KEPT, Math.floor((options.keep ?? 50_000) / share)),
-    explain: Math.floor((options.explain ?? 10_000) / share),
+    // A sweep divides the limits, so that memory does not grow with the number of runs.
+    keep: Math.max(MIN_KEPT, Math.floor((options.keep ?? 50_000) / sets)),
+    explain: Math.floor((options.explain ?? 10_000) / sets),
   }
 }
 

@@ -1,6 +1,5 @@
 import type { GapReason, Json, MarketStatus, VenueId } from '../domain/index.ts'
-import type { FillView } from './fill.ts'
-import type { OrderRequest, OrderView } from './order.ts'
+import type { FillView, OrderRequest, OrderView } from './order.ts'
 
 /** One level of a view: price in ten-thousandths, size in contracts or shares. */
 export type LevelView = { readonly price: number; readonly size: number }

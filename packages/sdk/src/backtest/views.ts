@@ -1,9 +1,9 @@
 import { POW10, VENUES, type Json } from '../domain/index.ts'
-import type { MarketState, Track } from './market-state.ts'
+import type { InstrumentBook, MarketState } from './market-state.ts'
 import { PRICE_ONE } from './money.ts'
 import type { BookView, LevelView, MarketView } from './strategy.ts'
 
-/** What strategies see of a market: reads only, and nothing behind it can be reached. */
+/** A market as strategies see it: read-only, without a way to the engine. */
 export class FrozenMarket implements MarketView {
   readonly #state: MarketState
 
@@ -57,20 +57,20 @@ export class FrozenMarket implements MarketView {
   }
 }
 
-/** What strategies see of a book: of the recorded outcome, or of the other one as its complement. */
+/** A book as strategies see it: of the recorded outcome, or of the other one as its complement. */
 export class FrozenBook implements BookView {
-  readonly #track: Track
+  readonly #book: InstrumentBook
   readonly #flip: boolean
   readonly #market: MarketView
   readonly #outcome: number
   readonly #unit: number
 
-  constructor(track: Track, outcome: number, market: MarketView) {
-    this.#track = track
+  constructor(book: InstrumentBook, outcome: number, market: MarketView) {
+    this.#book = book
     this.#outcome = outcome
-    this.#flip = outcome !== track.outcome
+    this.#flip = outcome !== book.outcome
     this.#market = market
-    this.#unit = POW10[VENUES[track.market.venue].sizeDecimals]!
+    this.#unit = POW10[VENUES[book.market.venue].sizeDecimals]!
     Object.freeze(this)
   }
 
@@ -81,53 +81,53 @@ export class FrozenBook implements BookView {
     return this.#outcome
   }
   get bestBid(): number | null {
-    const { ladder, factor } = this.#track
+    const { ladder, factor } = this.#book
     if (this.#flip) {
       return ladder.bestAsk === ladder.one ? null : PRICE_ONE - ladder.bestAsk * factor
     }
     return ladder.bestBid === 0 ? null : ladder.bestBid * factor
   }
   get bestAsk(): number | null {
-    const { ladder, factor } = this.#track
+    const { ladder, factor } = this.#book
     if (this.#flip) return ladder.bestBid === 0 ? null : PRICE_ONE - ladder.bestBid * factor
     return ladder.bestAsk === ladder.one ? null : ladder.bestAsk * factor
   }
   get bidSize(): number {
-    const { ladder } = this.#track
+    const { ladder } = this.#book
     return (this.#flip ? askSize(ladder) : bidSize(ladder)) / this.#unit
   }
   get askSize(): number {
-    const { ladder } = this.#track
+    const { ladder } = this.#book
     return (this.#flip ? bidSize(ladder) : askSize(ladder)) / this.#unit
   }
   get mid(): number | null {
-    const { ladder, factor } = this.#track
+    const { ladder, factor } = this.#book
     if (ladder.bestBid === 0 || ladder.bestAsk === ladder.one) return null
     const mid = ((ladder.bestBid + ladder.bestAsk) * factor) / 2
     return this.#flip ? PRICE_ONE - mid : mid
   }
   get spread(): number | null {
-    const { ladder, factor } = this.#track
+    const { ladder, factor } = this.#book
     if (ladder.bestBid === 0 || ladder.bestAsk === ladder.one) return null
     return (ladder.bestAsk - ladder.bestBid) * factor
   }
   get bidLevels(): number {
-    const { ladder } = this.#track
+    const { ladder } = this.#book
     return this.#flip ? ladder.askLevels : ladder.bidLevels
   }
   get askLevels(): number {
-    const { ladder } = this.#track
+    const { ladder } = this.#book
     return this.#flip ? ladder.bidLevels : ladder.askLevels
   }
   get time(): number {
-    return this.#track.at
+    return this.#book.at
   }
   get sourceTime(): number | undefined {
-    const { source } = this.#track
+    const { source } = this.#book
     return source < 0 ? undefined : source
   }
   get sequence(): number {
-    return this.#track.sequence
+    return this.#book.sequence
   }
   bids(depth = Infinity): readonly LevelView[] {
     return this.#levels(this.#flip ? 1 : 0, depth)
@@ -137,7 +137,7 @@ export class FrozenBook implements BookView {
   }
 
   #levels(side: 0 | 1, depth: number): readonly LevelView[] {
-    const { ladder, factor } = this.#track
+    const { ladder, factor } = this.#book
     const { price, size } = side === 0 ? ladder.bids(depth) : ladder.asks(depth)
     return Object.freeze(
       price.map((ticks, index) =>
@@ -150,16 +150,16 @@ export class FrozenBook implements BookView {
   }
 }
 
-// A strategy could otherwise change what all views answer.
+// Otherwise a strategy could change the methods of all views.
 for (const shared of [FrozenMarket, FrozenBook]) {
   Object.freeze(shared.prototype)
   Object.freeze(shared)
 }
 
-function bidSize(ladder: Track['ladder']): number {
+function bidSize(ladder: InstrumentBook['ladder']): number {
   return ladder.bestBid === 0 ? 0 : ladder.size[ladder.bestBid * 2]!
 }
 
-function askSize(ladder: Track['ladder']): number {
+function askSize(ladder: InstrumentBook['ladder']): number {
   return ladder.bestAsk === ladder.one ? 0 : ladder.size[ladder.bestAsk * 2 + 1]!
 }

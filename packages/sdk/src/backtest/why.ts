@@ -1,5 +1,6 @@
 import { printMicros, printScaled, VENUES, type Micros, type VenueId } from '../domain/index.ts'
-import { PRICE_DECIMALS } from './money.ts'
+import type { MatchBook } from './fills.ts'
+import { PRICE_DECIMALS, PRICE_ONE } from './money.ts'
 import type { OrderView } from './order.ts'
 
 /** The best levels of a book at one moment: prices in ten-thousandths, sizes in units. */
@@ -8,24 +9,46 @@ export type BookGlance = {
   readonly asks: readonly (readonly [price: number, size: number])[]
 }
 
+// Levels per side in a book glance.
+const GLANCE_DEPTH = 5
+
+/** The best levels of an outcome, less what the run has consumed of them. */
+export function glanceAt(
+  book: MatchBook,
+  consumed: ReadonlyMap<number, number>,
+  outcome: number,
+): BookGlance {
+  const { ladder, factor } = book
+  const isSame = outcome === book.outcome
+  const side = (which: 0 | 1): [number, number][] => {
+    const { price, size } = which === 0 ? ladder.bids(GLANCE_DEPTH) : ladder.asks(GLANCE_DEPTH)
+    return price.map((ticks, index) => {
+      const bookPrice = ticks * factor
+      const used = consumed.get(bookPrice * 2 + which) ?? 0
+      return [isSame ? bookPrice : PRICE_ONE - bookPrice, size[index]! - used]
+    })
+  }
+  return isSame ? { bids: side(0), asks: side(1) } : { bids: side(1), asks: side(0) }
+}
+
 /** One thing that happened to an order, and by which rule. */
 export type WhyStep = {
   readonly at: number
   readonly rule: string
-  /** Of the order's own outcome. */
+  /** The book of the order's outcome. */
   readonly before?: BookGlance
   readonly after?: BookGlance
-  /** Units in front of the order. */
+  /** Units ahead of the order in the queue. */
   readonly ahead?: number
   readonly size?: number
   readonly price?: number
   readonly rows?: readonly string[]
 }
 
-/** The story of one order. */
+/** An order with everything that happened to it. */
 export type Why = { readonly order: OrderView; readonly steps: readonly WhyStep[] }
 
-/** Prints the story of an order in plain lines. */
+/** Prints an order and its steps as plain lines. */
 export function printWhy({ order, steps }: Why): string {
   const { venue } = order
   const price = (ticks: number): string => printScaled(ticks, PRICE_DECIMALS)

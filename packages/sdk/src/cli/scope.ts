@@ -1,6 +1,6 @@
-import { SAMPLE_METRICS, type SampleMetric } from '../wire/index.ts'
+import { FILE_DATASETS, SAMPLE_METRICS, type SampleMetric } from '../wire/index.ts'
 import { VENUE_IDS, type VenueId } from '../domain/index.ts'
-import { PARAM_WORDS, type BulkParams } from '../client/index.ts'
+import type { BulkParams } from '../client/index.ts'
 import { countOf, parseMarket, present, takeAtMost, textOf, timeOf } from './args.ts'
 import { RANGE_OPTIONS, type Option, type OptionValues } from './command.ts'
 import { CliError } from './exit-codes.ts'
@@ -21,7 +21,7 @@ export const SCOPE_OPTIONS: Readonly<Record<string, Option>> = {
   dataset: {
     type: 'string',
     value: 'DATASET',
-    words: PARAM_WORDS.dataset,
+    words: FILE_DATASETS,
     about: 'books by default.',
   },
   metric: {

@@ -1,28 +1,6 @@
-import type { GapJson, MarketJson, ReceiptJson, TimeJson } from '../wire/index.ts'
+import type { MetaJson, NoticeJson } from '../wire/index.ts'
 import { PriorbookClientError } from './errors.ts'
 import type { JsonAnswer } from './http.ts'
-
-/** One thing that the service wants known about an answer. */
-export type NoticeJson = {
-  readonly code: string
-  readonly message: string
-  readonly [more: string]: unknown
-}
-
-/** What stands beside the data of every answer. */
-export type MetaJson = {
-  readonly count: number
-  readonly range: {
-    readonly start_time: TimeJson | null
-    readonly end_time: TimeJson | null
-  } | null
-  readonly gaps: readonly GapJson[]
-  readonly market: MarketJson | null
-  readonly schema_version: string
-  readonly notice?: NoticeJson | readonly NoticeJson[]
-  readonly receipt?: ReceiptJson
-  readonly [more: string]: unknown
-}
 
 /** An answer: its data, what is to be known about them, and the id of the request in the server's log. */
 export type Answer<Data> = {

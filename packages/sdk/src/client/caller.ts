@@ -1,16 +1,13 @@
-import { isVenueId } from '../domain/index.ts'
+import { isVenueId, VENUE_IDS, VENUES, type VenueId } from '../domain/index.ts'
+import { demoAddress, MAX_LIMIT, ROUTES, type RouteShape } from '../wire/index.ts'
 import { parseEnvelope, type Answer } from './answer.ts'
 import { PriorbookClientError } from './errors.ts'
 import type { Http, Query, RequestOptions } from './http.ts'
 import type { MarketRef } from './market.ts'
 import type { StyleParams } from './params.ts'
-import { demoAddress, MARKET_ADDRESSES, ROUTES, type ClientRoute } from './routes.ts'
 import { Walk, type WalkOptions } from './walk.ts'
 
-/** The rows of a page where the caller does not say: the most that the server gives. */
-export const WALK_LIMIT = 1000
-
-/** Asks routes of the table: knows demo mode, the style of values, and where a market hangs. */
+/** Calls routes of the contract: adds demo mode, the style of values and the addresses of markets. */
 export class Caller {
   readonly http: Http
   readonly isDemo: boolean
@@ -23,42 +20,34 @@ export class Caller {
     this.style = style
   }
 
-  /** Asks once. */
+  /** Calls a route once; `path` is its address with all of its parameters filled in. */
   async one<Data>(
-    route: ClientRoute,
+    route: RouteShape,
     path: string,
     params: object,
     options: RequestOptions,
   ): Promise<Answer<Data>> {
-    const answer = await this.http.getJson(
-      this.place(path + below(route)),
-      this.withStyle(route, params),
-      options,
-    )
+    const address = this.place(route, path)
+    const answer = await this.http.getJson(address, this.withStyle(route, params), options)
     const { nextCursor: _, ...rest } = parseEnvelope<Data>(answer)
     return rest
   }
 
-  /** Asks page by page. */
+  /** Calls a route page by page, with the largest pages where the caller does not say. */
   walk<Row>(
-    route: ClientRoute,
+    route: RouteShape,
     path: () => Promise<string>,
     params: object,
     options: WalkOptions,
   ): Walk<Row> {
-    const query = { limit: WALK_LIMIT, ...this.withStyle(route, params) }
-    return new Walk(
-      this.http,
-      async () => this.place((await path()) + below(route)),
-      query,
-      options,
-    )
+    const query = { limit: MAX_LIMIT, ...this.withStyle(route, params) }
+    return new Walk(this.http, async () => this.place(route, await path()), query, options)
   }
 
   /** The parameters of a route with the client's style where the route knows it. */
-  withStyle(route: ClientRoute, params: object): Query {
+  withStyle(route: RouteShape, params: object): Query {
     const own = Object.entries(this.style).filter(
-      ([name, value]) => value !== undefined && route.query.includes(name),
+      ([name, value]) => value !== undefined && Object.hasOwn(route.query, name),
     )
     return { ...(Object.fromEntries(own) as Query), ...(params as Query) }
   }
@@ -69,49 +58,43 @@ export class Caller {
     if (!isVenueId(venue) || typeof id !== 'string' || id === '') {
       throw new PriorbookClientError(
         'invalid_option',
-        'a market is named by venue (venuea, venueb, venuec) and market_id',
+        `a market is named by venue (${VENUE_IDS.join(', ')}) and market_id`,
       )
     }
-    const market = encodeURIComponent(id)
-    const address = MARKET_ADDRESSES[venue].replace(/\{market_(id|ticker)\}/, market)
-    return venue === 'venuec'
+    const { market, marketParam, hasAsset } = VENUES[venue].paths
+    const address = market.replace(`{${marketParam}}`, encodeURIComponent(id))
+    return hasAsset
       ? address.replace('{asset}', encodeURIComponent(await this.assetOf(ref)))
       : address
   }
 
-  /** A path as this client asks for it. */
-  place(path: string): string {
-    return this.isDemo ? demoAddress(path) : path
+  /** An address as this client calls it: the demo has routes of its own. */
+  place({ hasNoDemo = false }: Partial<RouteShape>, path: string): string {
+    return this.isDemo && !hasNoDemo ? demoAddress(path) : path
   }
 
-  // The address of a market of C holds its asset: coverage knows the market by its id alone.
-  private assetOf({ market_id: id, asset }: MarketRef): Promise<string> {
+  // An address that holds the asset needs it: coverage finds the market by its id alone.
+  private assetOf({ venue, market_id: id, asset }: MarketRef): Promise<string> {
     if (asset !== undefined && asset !== null && asset !== '') {
       return Promise.resolve(asset.toLowerCase())
     }
-    let found = this.assets.get(id)
+    const key = `${venue}:${id}`
+    let found = this.assets.get(key)
     if (found === undefined) {
-      found = this.findAsset(id)
-      this.assets.set(id, found)
-      found.catch(() => this.assets.delete(id))
+      found = this.findAsset(venue, id)
+      this.assets.set(key, found)
+      found.catch(() => this.assets.delete(key))
     }
     return found
   }
 
-  private async findAsset(id: string): Promise<string> {
+  private async findAsset(venue: VenueId, id: string): Promise<string> {
     const { coverage } = ROUTES
-    const params = { venue: 'venuec', market: id }
-    const { meta } = await this.one<unknown>(ROOT, coverage.address, params, {})
+    const params = { venue, market: id }
+    const { meta } = await this.one<unknown>(coverage, coverage.address, params, {})
     const { market } = meta
     const asset = market !== null && 'asset' in market ? market.asset : null
-    // A market whose asset nobody knows answers below any.
+    // A market without a known asset is served below any asset.
     return asset?.toLowerCase() ?? 'btc'
   }
-}
-
-/** A route whose path is given as a whole. */
-const ROOT: ClientRoute = { address: '', query: [] }
-
-function below({ address }: ClientRoute): string {
-  return address.startsWith('/v3/') ? '' : address
 }

@@ -332,7 +332,7 @@ describe('addresses', () => {
   it('hold ids of any shape', async () => {
     const { client, asked } = await serve([page([], null)])
     await client.market({ venue: 'venueb', market_id: 'GTEMP-24-1.02/23' }).trades().toArray()
-    await client.venuecMarkets({ asset: 'BTC', start_time: new Date(0) }).toArray()
+    await client.venueMarkets('venuec', { asset: 'BTC', start_time: new Date(0) }).toArray()
     await client.market({ venue: 'venuea', market_id: '7' }).timeseries({ metric: 'price' }).page()
     expect(asked.map(({ url }) => url)).toEqual([
       '/v3/venueb/GTEMP-24-1.02%2F23/trades?limit=1000',

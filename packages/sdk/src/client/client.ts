@@ -1,5 +1,20 @@
-import { STREAM_PATH, type CalendarDayJson, type GapJson } from '../wire/index.ts'
-import type { VenueAMarketJson, VenueBMarketJson, VenueCMarketJson } from '../wire/index.ts'
+import type { VenueId } from '../domain/index.ts'
+import {
+  listRoute,
+  ROUTES,
+  STREAM_PATH,
+  type CalendarDayJson,
+  type CoverageJson,
+  type GapJson,
+  type LimitsJson,
+  type ListedMarketJson,
+  type ManifestJson,
+  type MarketJson,
+  type RouteId,
+  type StatusJson,
+  type UsageJson,
+  type WhoamiJson,
+} from '../wire/index.ts'
 import type { Answer } from './answer.ts'
 import type { RetryPolicy } from './backoff.ts'
 import { Caller } from './caller.ts'
@@ -18,20 +33,8 @@ import type {
   MarketSearchParams,
   StyleParams,
   UsageParams,
-  VenueAMarketsParams,
-  VenueBMarketsParams,
-  VenueCMarketsParams,
+  VenueMarketsParams,
 } from './params.ts'
-import { ROUTES, type ClientRoute } from './routes.ts'
-import type {
-  CoverageJson,
-  LimitsJson,
-  ListedMarketJson,
-  ManifestJson,
-  StatusJson,
-  UsageJson,
-  WhoamiJson,
-} from './rows.ts'
 import { openSocket, type SocketOptions, type StreamSocket } from './socket.ts'
 import { SocketReplay, type SocketReplayParams } from './socket-replay.ts'
 import type { Walk, WalkOptions } from './walk.ts'
@@ -99,34 +102,23 @@ export class PriorbookClient {
 
   /** Markets across venues, with quote and coverage. */
   markets(params: MarketSearchParams = {}, options: WalkOptions = {}): Walk<ListedMarketJson> {
-    return this.walk(ROUTES.markets, params, options)
+    return this.walk('markets', params, options)
   }
 
-  /** Markets of venue A. */
-  venueaMarkets(
-    params: VenueAMarketsParams = {},
+  /** Markets of one venue; where the path names the asset, `asset` is needed. */
+  venueMarkets<Venue extends VenueId>(
+    venue: Venue,
+    params?: VenueMarketsParams<Venue>,
     options: WalkOptions = {},
-  ): Walk<VenueAMarketJson> {
-    return this.walk(ROUTES.venueaMarkets, params, options)
-  }
-
-  /** Markets of venue B. */
-  venuebMarkets(
-    params: VenueBMarketsParams = {},
-    options: WalkOptions = {},
-  ): Walk<VenueBMarketJson> {
-    return this.walk(ROUTES.venuebMarkets, params, options)
-  }
-
-  /** Markets of venue C of one asset. */
-  venuecMarkets(
-    params: VenueCMarketsParams & { readonly asset: string },
-    options: WalkOptions = {},
-  ): Walk<VenueCMarketJson> {
-    const { asset, ...query } = params
-    const { address } = ROUTES.venuecMarkets
+  ): Walk<MarketJson<Venue>> {
+    const route = listRoute(venue)
+    const { address } = route
+    if (!address.includes('{asset}')) {
+      return this.caller.walk(route, async () => address, params ?? {}, options)
+    }
+    const { asset = '', ...query }: { readonly asset?: string } = params ?? {}
     const path = address.replace('{asset}', encodeURIComponent(asset.toLowerCase()))
-    return this.caller.walk(ROUTES.venuecMarkets, async () => path, query, options)
+    return this.caller.walk(route, async () => path, query, options)
   }
 
   /** The routes of one market; a market record will do as its name. */
@@ -136,7 +128,7 @@ export class PriorbookClient {
 
   /** What was not observed. */
   gaps(params: GapsParams = {}, options: WalkOptions = {}): Walk<GapJson> {
-    return this.walk(ROUTES.gaps, params, options)
+    return this.walk('gaps', params, options)
   }
 
   /** What there is, and since when; with `market` day by day. */
@@ -144,7 +136,7 @@ export class PriorbookClient {
     params: CoverageParams = {},
     options: CallOptions = {},
   ): Promise<Answer<readonly CoverageJson[]>> {
-    return this.one(ROUTES.coverage, params, options)
+    return this.one('coverage', params, options)
   }
 
   /** What was observed of a venue, day by day. */
@@ -152,14 +144,14 @@ export class PriorbookClient {
     params: CoverageDaysParams,
     options: CallOptions = {},
   ): Promise<Answer<readonly CalendarDayJson[]>> {
-    return this.one(ROUTES.coverageDays, params, options)
+    return this.one('coverage_days', params, options)
   }
 
   /** What a download would hold: bytes, hashes, gaps and receipt. */
   manifest(params: ManifestParams, options: CallOptions = {}): Promise<Answer<ManifestJson>> {
-    const { manifest } = ROUTES
+    const { bulkManifest: route } = ROUTES
     const limits = { ...options, timeoutMs: MANIFEST_TIMEOUT_MS }
-    return this.caller.one(manifest, manifest.address, params, limits)
+    return this.caller.one(route, route.address, params, limits)
   }
 
   /** Opens a download; its bytes are read from `body` as they come. */
@@ -169,12 +161,12 @@ export class PriorbookClient {
 
   /** Which key this is and what its plan allows. */
   whoami(options: CallOptions = {}): Promise<Answer<WhoamiJson>> {
-    return this.one(ROUTES.whoami, {}, options)
+    return this.one('whoami', {}, options)
   }
 
   /** Every limit of the key, and what is left of it. */
   limits(options: CallOptions = {}): Promise<Answer<LimitsJson>> {
-    return this.one(ROUTES.limits, {}, options)
+    return this.one('limits', {}, options)
   }
 
   /** What the key was used for. */
@@ -182,27 +174,27 @@ export class PriorbookClient {
     params: UsageParams = {},
     options: CallOptions = {},
   ): Promise<Answer<readonly UsageJson[]>> {
-    return this.one(ROUTES.usage, params, options)
+    return this.one('usage', params, options)
   }
 
   /** How the service is doing. */
   status(options: CallOptions = {}): Promise<Answer<StatusJson>> {
-    return this.one(ROUTES.status, {}, options)
+    return this.one('status', {}, options)
   }
 
   /** Whether the service answers; needs no key. */
   async health(options: CallOptions = {}): Promise<Answer<{ readonly status: 'ok' }>> {
-    return this.one(ROUTES.health, {}, options)
+    return this.one('health', {}, options)
   }
 
   /** The server's OpenAPI document; needs no key. */
   openapi(options: CallOptions = {}): Promise<Readonly<Record<string, unknown>>> {
-    return this.document(ROUTES.openapi, options)
+    return this.document('openapi', options)
   }
 
   /** The AsyncAPI document of the stream; needs no key. */
   asyncapi(options: CallOptions = {}): Promise<Readonly<Record<string, unknown>>> {
-    return this.document(ROUTES.asyncapi, options)
+    return this.document('asyncapi', options)
   }
 
   /**
@@ -243,7 +235,7 @@ export class PriorbookClient {
 
   /** The address of the stream. */
   get streamUrl(): string {
-    return `${this.url.replace(/^http/, 'ws')}${this.caller.place(STREAM_PATH)}`
+    return `${this.url.replace(/^http/, 'ws')}${this.caller.place({}, STREAM_PATH)}`
   }
 
   // A refused handshake looks like a broken line to a WebSocket; REST tells a wrong key from a dead server.
@@ -253,23 +245,19 @@ export class PriorbookClient {
   }
 
   private async document(
-    { address }: ClientRoute,
+    id: RouteId,
     options: CallOptions,
   ): Promise<Readonly<Record<string, unknown>>> {
-    const { body } = await this.caller.http.getJson(address, {}, options)
+    const { body } = await this.caller.http.getJson(ROUTES[id].address, {}, options)
     return body as Readonly<Record<string, unknown>>
   }
 
-  private one<Data>(
-    route: ClientRoute,
-    params: object,
-    options: CallOptions,
-  ): Promise<Answer<Data>> {
-    return this.caller.one(route, route.address, params, options)
+  private one<Data>(id: RouteId, params: object, options: CallOptions): Promise<Answer<Data>> {
+    return this.caller.one(ROUTES[id], ROUTES[id].address, params, options)
   }
 
-  private walk<Row>(route: ClientRoute, params: object, options: WalkOptions): Walk<Row> {
-    return this.caller.walk(route, async () => route.address, params, options)
+  private walk<Row>(id: RouteId, params: object, options: WalkOptions): Walk<Row> {
+    return this.caller.walk(ROUTES[id], async () => ROUTES[id].address, params, options)
   }
 }
 

@@ -1,7 +1,7 @@
+import { ROUTES } from '../wire/index.ts'
 import type { Caller } from './caller.ts'
 import { PriorbookClientError } from './errors.ts'
 import type { CallOptions, DownloadParams } from './params.ts'
-import { ROUTES } from './routes.ts'
 
 /** A file on its way. */
 export type Download = {
@@ -31,7 +31,7 @@ export async function openDownload(
 ): Promise<Download> {
   const { bulk } = ROUTES
   const { format = 'ndjson', ...rest } = params
-  const path = caller.place(bulk.address)
+  const path = caller.place(bulk, bulk.address)
   // What has no text in it knows no style.
   const query = TEXT_FORMATS.includes(format) ? caller.withStyle(bulk, rest) : rest
   const { signal, idleTimeoutMs = IDLE_TIMEOUT_MS } = options

@@ -10,8 +10,28 @@ export { MarketClient, type MarketRef } from './market.ts'
 export * from './order-book.ts'
 export * from './params.ts'
 export { ReceivedRows } from './receipt.ts'
-export type { ReceiptJson } from '../wire/index.ts'
-export * from './rows.ts'
+export type {
+  AuditJson,
+  BookRowJson,
+  CaptureJson,
+  ChangesRowJson,
+  CoverageJson,
+  ExecutionJson,
+  FileReceiptJson,
+  FullBookRowJson,
+  LadderJson,
+  LimitsJson,
+  ListedMarketJson,
+  ManifestFileJson,
+  ManifestJson,
+  MetaJson,
+  NoticeJson,
+  ReceiptJson,
+  RevisionJson,
+  StatusJson,
+  UsageJson,
+  WhoamiJson,
+} from '../wire/index.ts'
 export type { HoleMessage } from './sequences.ts'
 export {
   PriorbookStreamError,

@@ -7,8 +7,7 @@ import {
   type VenueId,
 } from '../domain/index.ts'
 import { Ladder, levelKey } from '../tape/index.ts'
-import type { StreamMessage, TimeJson } from '../wire/index.ts'
-import type { Decimal, LadderJson } from './rows.ts'
+import type { DecimalJson, LadderJson, StreamMessage, TimeJson } from '../wire/index.ts'
 
 /** One level as exact decimal text. */
 export type BookLevel = { readonly price: string; readonly size: string }
@@ -30,8 +29,8 @@ export type FullRow = {
 export type ChangedRow = Omit<FullRow, 'bids' | 'asks'> & {
   readonly changes: {
     readonly side: readonly ('bid' | 'ask')[]
-    readonly price: readonly Decimal[]
-    readonly size: readonly Decimal[]
+    readonly price: readonly DecimalJson[]
+    readonly size: readonly DecimalJson[]
   }
 }
 
@@ -148,7 +147,7 @@ export class OrderBook {
   }
 
   /** The size that rests at a price, as text; `0` where none does. */
-  sizeAt(side: 'bid' | 'ask', price: Decimal): string {
+  sizeAt(side: 'bid' | 'ask', price: DecimalJson): string {
     const ticks = parseScaled(decimalText(price), PRICE_DECIMALS)
     const factor = 10 ** (PRICE_DECIMALS - this.ladder.decimals)
     if (ticks % factor !== 0) return '0'
@@ -215,7 +214,11 @@ export class OrderBook {
     for (const [index, value] of price.entries()) this.set(side, value, size[index])
   }
 
-  private set(side: 'bid' | 'ask', price: Decimal | undefined, size: Decimal | undefined): void {
+  private set(
+    side: 'bid' | 'ask',
+    price: DecimalJson | undefined,
+    size: DecimalJson | undefined,
+  ): void {
     const fine = parseScaled(decimalText(price), PRICE_DECIMALS)
     const units = parseScaled(decimalText(size), this.sizeDecimals)
     const { ladder } = this

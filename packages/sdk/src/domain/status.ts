@@ -36,3 +36,23 @@ export function isLastStatus(status: string): boolean {
 export function isLegalTransition(from: MarketStatus, to: MarketStatus): boolean {
   return from === to || NEXT[from].includes(to)
 }
+
+/** A revision of a market that contradicts the one before it. */
+export type RevisionAnomaly = {
+  readonly code: 'illegal_transition'
+  readonly from: MarketStatus
+  readonly to: MarketStatus
+}
+
+/**
+ * The anomaly of a revision: a status that its predecessor's status does not lead to. Derived from the
+ * two stored revisions alone, so a rebuild finds the same anomalies.
+ */
+export function findAnomaly(
+  before: { readonly status?: MarketStatus } | undefined,
+  after: { readonly status?: MarketStatus },
+): RevisionAnomaly | undefined {
+  const [from, to] = [before?.status, after.status]
+  if (from === undefined || to === undefined || isLegalTransition(from, to)) return undefined
+  return { code: 'illegal_transition', from, to }
+}

@@ -1,137 +1,123 @@
-import type { Dataset, VenueId } from '../domain/index.ts'
-import { GAP_SCHEMA, type GapJson } from './gap.ts'
+import { DATASETS } from '../domain/index.ts'
+import { GAP_SCHEMA } from './gap.ts'
 import {
+  anyOf,
   COUNT,
+  DAY,
+  DAY_OR_NULL,
+  DECIMAL,
   DECIMAL_OR_NULL,
   described,
   FLAG,
   listOf,
+  named,
   objectOf,
+  onlyWord,
+  orNull,
   TEXT,
   TEXT_OR_NULL,
   TIME_OR_NULL,
-  type JsonSchema,
+  VENUE,
+  wordOf,
+  type TypeOf,
 } from './json-schema.ts'
-import type { DecimalJson, TimeJson } from './json-values.ts'
 
-/** What is captured of one kind of data of one venue, and since when. */
-export type DatasetCoverageJson = {
-  readonly kind: 'dataset'
-  readonly venue: VenueId
-  readonly dataset: Dataset
-  readonly assets: readonly string[] | null
-  readonly windows: readonly string[] | null
-  /** The earliest time that the dataset may have; null where only this installation's start counts. */
-  readonly floor_time: TimeJson | null
-  readonly year_inferred: boolean
-  readonly backfilled: boolean
-  /** When this installation began to record the venue; null while it has not. */
-  readonly capture_started_time: TimeJson | null
-  /** What is really there begins here; null while nothing is. */
-  readonly first_time: TimeJson | null
-  readonly first_day: string | null
-}
+const CONDITION = named('DayCondition', wordOf(['available', 'degraded', 'missing']))
 
-/** One UTC day of one instrument. */
-export type DayCoverageJson = {
-  readonly day: string
-  readonly condition: 'available' | 'degraded' | 'missing'
-  readonly observations: number
-  readonly observed_ms: DecimalJson
-  readonly gap_ms: DecimalJson
-  /** The realized cadence: mean time between observations; null below two. */
-  readonly mean_spacing_ms: DecimalJson | null
-}
-
-/** What is stored of one ladder stream, and what is known to be missing. */
-export type InstrumentCoverageJson = {
-  readonly kind: 'instrument'
-  readonly venue: VenueId
-  readonly market_id: string
-  readonly key: string
-  readonly outcome: string | null
-  readonly token_id: string | null
-  readonly first_time: TimeJson | null
-  readonly last_time: TimeJson | null
-  readonly first_day: string | null
-  readonly first_complete_day: string | null
-  readonly observations: number
-  readonly mean_spacing_ms: DecimalJson | null
-  readonly days: readonly DayCoverageJson[]
-  readonly gaps: readonly GapJson[]
-}
+/** The schema of a day of all books of a venue. */
+export const CALENDAR_DAY_SCHEMA = named(
+  'CalendarDay',
+  objectOf({
+    venue: VENUE,
+    day: DAY,
+    condition: CONDITION,
+    /** Markets with an observation on the day. */
+    markets: COUNT,
+    /** Ladder streams with an observation on the day. */
+    instruments: COUNT,
+    observations: COUNT,
+    observed_ms: described(DECIMAL, 'Summed over all ladder streams of the venue.'),
+    gap_ms: DECIMAL,
+    /** What is missing, the longest first. */
+    reasons: listOf(
+      named('CalendarDayReason', objectOf({ reason: TEXT, gaps: COUNT, gap_ms: DECIMAL })),
+    ),
+  }),
+)
 
 /** One UTC day of all books of a venue. */
-export type CalendarDayJson = {
-  readonly venue: VenueId
-  readonly day: string
-  readonly condition: 'available' | 'degraded' | 'missing'
-  /** Markets and ladder streams with an observation on the day. */
-  readonly markets: number
-  readonly instruments: number
-  readonly observations: number
-  /** Summed over all ladder streams. */
-  readonly observed_ms: DecimalJson
-  readonly gap_ms: DecimalJson
-  /** What is missing, the most first. */
-  readonly reasons: readonly {
-    readonly reason: string
-    readonly gaps: number
-    readonly gap_ms: DecimalJson
-  }[]
-}
-
-/** The schema of a day of a venue. */
-export const CALENDAR_DAY_SCHEMA: JsonSchema = objectOf({
-  venue: TEXT,
-  day: TEXT,
-  condition: { enum: ['available', 'degraded', 'missing'] },
-  markets: COUNT,
-  instruments: COUNT,
-  observations: COUNT,
-  observed_ms: described(DECIMAL_OR_NULL, 'Summed over all ladder streams of the venue.'),
-  gap_ms: DECIMAL_OR_NULL,
-  reasons: listOf(objectOf({ reason: TEXT, gaps: COUNT, gap_ms: DECIMAL_OR_NULL })),
-})
+export type CalendarDayJson = TypeOf<typeof CALENDAR_DAY_SCHEMA>
 
 /** The schema of a dataset's coverage. */
-export const DATASET_COVERAGE_SCHEMA: JsonSchema = objectOf({
-  kind: { const: 'dataset' },
-  venue: TEXT,
-  dataset: TEXT,
-  assets: { type: ['array', 'null'], items: TEXT },
-  windows: { type: ['array', 'null'], items: TEXT },
-  floor_time: described(TIME_OR_NULL, 'Nothing exists before this time.'),
-  year_inferred: described(FLAG, 'The year of the floor is our reading.'),
-  backfilled: FLAG,
-  capture_started_time: TIME_OR_NULL,
-  first_time: described(TIME_OR_NULL, 'What is really there begins here.'),
-  first_day: TEXT_OR_NULL,
-})
+export const DATASET_COVERAGE_SCHEMA = named(
+  'DatasetCoverage',
+  objectOf({
+    kind: onlyWord('dataset'),
+    venue: VENUE,
+    dataset: wordOf(DATASETS),
+    assets: orNull(listOf(TEXT)),
+    windows: orNull(listOf(TEXT)),
+    /** Null where only the start of this installation counts. */
+    floor_time: described(TIME_OR_NULL, 'Nothing exists before this time.'),
+    year_inferred: described(FLAG, 'The year of the floor is our reading.'),
+    backfilled: FLAG,
+    /** When this installation began to record the venue; null while it has not. */
+    capture_started_time: TIME_OR_NULL,
+    first_time: described(TIME_OR_NULL, 'Received time of the first stored row.'),
+    first_day: DAY_OR_NULL,
+  }),
+)
+
+/** What is captured of one kind of data of one venue, and since when. */
+export type DatasetCoverageJson = TypeOf<typeof DATASET_COVERAGE_SCHEMA>
+
+const DAY_COVERAGE_SCHEMA = named(
+  'DayCoverage',
+  objectOf({
+    day: DAY,
+    condition: CONDITION,
+    observations: COUNT,
+    observed_ms: DECIMAL,
+    gap_ms: DECIMAL,
+    mean_spacing_ms: described(
+      DECIMAL_OR_NULL,
+      'Mean time between observations; null below two of them.',
+    ),
+  }),
+)
+
+/** One UTC day of one instrument. */
+export type DayCoverageJson = TypeOf<typeof DAY_COVERAGE_SCHEMA>
 
 /** The schema of an instrument's coverage. */
-export const INSTRUMENT_COVERAGE_SCHEMA: JsonSchema = objectOf({
-  kind: { const: 'instrument' },
-  venue: TEXT,
-  market_id: TEXT,
-  key: TEXT,
-  outcome: TEXT_OR_NULL,
-  token_id: TEXT_OR_NULL,
-  first_time: TIME_OR_NULL,
-  last_time: TIME_OR_NULL,
-  first_day: TEXT_OR_NULL,
-  first_complete_day: TEXT_OR_NULL,
-  observations: COUNT,
-  mean_spacing_ms: DECIMAL_OR_NULL,
-  days: listOf(
-    objectOf({
-      day: TEXT,
-      condition: { enum: ['available', 'degraded', 'missing'] },
-      observations: COUNT,
-      observed_ms: DECIMAL_OR_NULL,
-      gap_ms: DECIMAL_OR_NULL,
-      mean_spacing_ms: DECIMAL_OR_NULL,
-    }),
-  ),
-  gaps: listOf(GAP_SCHEMA),
-})
+export const INSTRUMENT_COVERAGE_SCHEMA = named(
+  'InstrumentCoverage',
+  objectOf({
+    kind: onlyWord('instrument'),
+    venue: VENUE,
+    market_id: TEXT,
+    key: TEXT,
+    outcome: TEXT_OR_NULL,
+    token_id: TEXT_OR_NULL,
+    first_time: TIME_OR_NULL,
+    last_time: TIME_OR_NULL,
+    first_day: DAY_OR_NULL,
+    first_complete_day: DAY_OR_NULL,
+    observations: COUNT,
+    mean_spacing_ms: DECIMAL_OR_NULL,
+    days: listOf(DAY_COVERAGE_SCHEMA),
+    gaps: listOf(GAP_SCHEMA),
+  }),
+)
+
+/** What is stored of one ladder stream, and what is known to be missing. */
+export type InstrumentCoverageJson = TypeOf<typeof INSTRUMENT_COVERAGE_SCHEMA>
+
+/** The schema of a row of `/v3/coverage`: of a dataset, or with `market` of a ladder stream. */
+export const COVERAGE_SCHEMA = named(
+  'Coverage',
+  anyOf(DATASET_COVERAGE_SCHEMA, INSTRUMENT_COVERAGE_SCHEMA),
+)
+
+/** Coverage of a venue's datasets, or of the instruments of a market. */
+export type CoverageJson = TypeOf<typeof COVERAGE_SCHEMA>

@@ -15,7 +15,7 @@ import {
   type Outcome,
   type Resolution,
 } from '../domain/index.ts'
-import type { KnownMarket } from './market.ts'
+import type { KnownMarket } from './market-common.ts'
 
 /** An object of a parsed answer whose values are not looked at yet. */
 export type JsonFields = Readonly<Record<string, unknown>>
@@ -152,7 +152,8 @@ function conditionOf(
   { [Key in keyof MarketRecord]?: MarketRecord[Key] | undefined },
   'conditionId' | 'questionId' | 'question'
 > {
-  if (json['venue'] === 'venuec') return { conditionId: textOf(json['condition_id']) }
+  const id = textOf(json['condition_id'])
+  if (id !== undefined) return { conditionId: id }
   if (json['condition'] === undefined) return {}
   const condition = fieldsOf(json['condition'], 'a condition')
   return {

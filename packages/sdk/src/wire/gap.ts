@@ -1,37 +1,40 @@
+import { GAP_REASONS, type Gap, type GapReason } from '../domain/index.ts'
 import {
-  GAP_REASONS,
-  type Gap,
-  type GapReason,
-  type GapScope,
-  type VenueId,
-} from '../domain/index.ts'
-import {
+  COUNT,
   described,
+  named,
   objectOf,
-  TEXT,
   TEXT_OR_NULL,
   TIME,
   TIME_OR_NULL,
-  type JsonSchema,
+  VENUE,
+  wordOf,
+  type TypeOf,
 } from './json-schema.ts'
-import { timeJson, type TimeJson, type ValueStyle } from './json-values.ts'
+import { timeJson, type ValueStyle } from './json-values.ts'
+
+/** The schema of a gap. */
+export const GAP_SCHEMA = named(
+  'Gap',
+  objectOf(
+    {
+      venue: VENUE,
+      scope: named('GapScope', wordOf(['instrument', 'market', 'venue'])),
+      key: described(TEXT_OR_NULL, 'Instrument key or market id; null for a whole venue.'),
+      reason: named('GapReason', wordOf(Object.keys(GAP_REASONS) as GapReason[])),
+      start_time: described(TIME, 'Received time of the last good observation.'),
+      end_time: described(TIME_OR_NULL, 'Of the first good one; null while the gap is open.'),
+      source_start_time: TIME_OR_NULL,
+      source_end_time: TIME_OR_NULL,
+      after_sequence: described(COUNT, 'Sequence of the last good observation; 0: none.'),
+      detail: TEXT_OR_NULL,
+    },
+    { description: 'A half-open span in which something was not observed.' },
+  ),
+)
 
 /** A gap on the wire: the same bounds on every route. */
-export type GapJson = {
-  readonly venue: VenueId
-  readonly scope: GapScope
-  /** The instrument's key or the market's id; null for a whole venue. */
-  readonly key: string | null
-  readonly reason: GapReason
-  readonly start_time: TimeJson
-  /** Null while the gap is open. */
-  readonly end_time: TimeJson | null
-  readonly source_start_time: TimeJson | null
-  readonly source_end_time: TimeJson | null
-  /** The sequence of the last good observation; 0: there was none. */
-  readonly after_sequence: number
-  readonly detail: string | null
-}
+export type GapJson = TypeOf<typeof GAP_SCHEMA>
 
 /** Renders a gap. */
 export function toGapJson(gap: Gap, style: ValueStyle = {}): GapJson {
@@ -62,20 +65,3 @@ export const GAP_COLUMNS = [
   'after_sequence',
   'detail',
 ] as const satisfies readonly (keyof GapJson)[]
-
-/** The schema of a gap. */
-export const GAP_SCHEMA: JsonSchema = objectOf(
-  {
-    venue: TEXT,
-    scope: { enum: ['instrument', 'market', 'venue'] },
-    key: described(TEXT_OR_NULL, 'Instrument key or market id; null for a whole venue.'),
-    reason: { enum: Object.keys(GAP_REASONS) },
-    start_time: described(TIME, 'The last good observation, by received time.'),
-    end_time: described(TIME_OR_NULL, 'The first good one; null while the gap is open.'),
-    source_start_time: TIME_OR_NULL,
-    source_end_time: TIME_OR_NULL,
-    after_sequence: { type: 'integer', minimum: 0 },
-    detail: TEXT_OR_NULL,
-  },
-  { description: 'A half-open span in which something was not observed.' },
-)

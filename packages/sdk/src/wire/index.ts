@@ -1,21 +1,25 @@
 /** The wire: what the service sends and the client reads. Pages of books as JSON, NDJSON and CSV. */
+export * from './account.ts'
 export * from './book-schema.ts'
 export * from './changes.ts'
 export * from './channel.ts'
 export { CSV_COLUMNS, LADDER_COLUMNS, TRUNCATED } from './dialect.ts'
 export * from './coverage.ts'
+export * from './envelope.ts'
+export * from './execution.ts'
 export * from './from-json.ts'
 export * from './gap.ts'
 export * from './interleave.ts'
 export * from './json-schema.ts'
 export * from './json-values.ts'
-export * from './market-schema.ts'
+export * from './manifest.ts'
 export * from './market.ts'
 export * from './page-buffer.ts'
 export * from './page.ts'
 export * from './problems.ts'
 export * from './receipt.ts'
 export * from './render.ts'
+export * from './routes/index.ts'
 export * from './running-sha256.ts'
 export * from './sample.ts'
 export * from './stream-errors.ts'
@@ -23,3 +27,9 @@ export * from './stream-schema.ts'
 export * from './stream.ts'
 export type { TimeFormat } from './time-text.ts'
 export * from './trade.ts'
+export {
+  MARKET_SCHEMAS,
+  type VenueAMarketJson,
+  type VenueBMarketJson,
+  type VenueCMarketJson,
+} from './venues/index.ts'

@@ -1,11 +1,11 @@
 import { canonicalDecimal, printMicros, PriorbookError, type Micros } from '../domain/index.ts'
 import type { TimeFormat } from './time-text.ts'
 
-/** Text that `JSON.stringify` writes as it is: a number with more digits than a double holds. */
+/** A number with more digits than a double holds, as `JSON.rawJSON` and `parseExactJson` have it. */
 export type RawJson = { readonly rawJSON: string }
 
 /** A decimal on the wire: a number, exact to its last digit, or text with `number_format=string`. */
-export type DecimalJson = number | string | RawJson
+export type DecimalJson = number | string
 
 /** A time on the wire: ISO 8601 with six decimals and Z, or whole microseconds. */
 export type TimeJson = string | number
@@ -17,8 +17,8 @@ export type ValueStyle = {
 }
 
 /**
- * A decimal in canonical form; absent is null. Text that is no plain decimal (a venue's `1e21`) is
- * served as it is, in quotes: nothing is rounded and nothing is lost.
+ * A decimal in canonical form; absent is null. Text that is not a plain decimal (a venue's `1e21`)
+ * is served as it is, in quotes: nothing is rounded and nothing is lost.
  */
 export function decimalJson(text: string | undefined, style: ValueStyle): DecimalJson | null {
   if (text === undefined) return null
@@ -60,5 +60,6 @@ function canonicalOrAbsent(text: string): string | undefined {
 const { rawJSON } = JSON as typeof JSON & { rawJSON?: (text: string) => RawJson }
 
 function rawNumber(canonical: string): DecimalJson {
-  return rawJSON === undefined ? canonical : rawJSON(canonical)
+  // What it stringifies to is a number, so rows may hold it as one.
+  return rawJSON === undefined ? canonical : (rawJSON(canonical) as unknown as number)
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { VENUE_IDS, VENUES, type Gap, type MarketRecord, type Micros } from '../domain/index.ts'
 import { GAP_SCHEMA, toGapJson } from './gap.ts'
 import { cellText, decimalJson, timeJson } from './json-values.ts'
-import { MARKET_SCHEMAS } from './market-schema.ts'
 import { toMarketJson } from './market.ts'
+import { MARKET_SCHEMAS } from './venues/index.ts'
 
 const KNOWN_AT = 1_786_000_000_000_001
 

@@ -1,216 +1,113 @@
-import type { Json, MarketRecord, MarketStatus, Resolution, VenueId } from '../domain/index.ts'
+import { MARKET_STATUSES, type RevisionAnomaly, type VenueId } from '../domain/index.ts'
 import {
-  decimalJson,
-  timeJson,
-  type DecimalJson,
-  type TimeJson,
-  type ValueStyle,
-} from './json-values.ts'
+  anyOf,
+  COUNT,
+  DECIMAL_OR_NULL,
+  described,
+  NAME,
+  named,
+  objectOf,
+  ORDINAL,
+  TIME_OR_NULL,
+  withMembers,
+  type JsonSchema,
+  type TypeOf,
+} from './json-schema.ts'
+import type { ValueStyle } from './json-values.ts'
+import { toCommonMarket, type KnownMarket } from './market-common.ts'
+import { MARKET_SCHEMAS, TO_MARKET_MEMBERS } from './venues/index.ts'
 
-/** A market record as known at one received time: what the store calls a market state. */
-export type KnownMarket = { readonly record: MarketRecord; readonly knownAt: number }
+export type { CommonMarketJson, KnownMarket, OutcomeJson, ResolutionJson } from './market-common.ts'
+
+/** A market record of a venue, or of any. */
+export type MarketJson<Venue extends VenueId = VenueId> = {
+  [Id in VenueId]: TypeOf<(typeof MARKET_SCHEMAS)[Id]>
+}[Venue]
+
+/** The schema of a market record of any venue. */
+export const MARKET_SCHEMA: JsonSchema<MarketJson> = named(
+  'Market',
+  anyOf(...Object.values(MARKET_SCHEMAS)),
+)
 
 /** Renders a market record with the names of the wire; what is not known is null. */
-export function toMarketJson(state: KnownMarket, style: ValueStyle = {}): MarketJson {
-  const { record, knownAt } = state
-  const common = toCommon(record, knownAt, style)
-  switch (record.venue) {
-    case 'venuea':
-      return { ...common, venue: 'venuea', ...toVenueA(record) }
-    case 'venueb':
-      return { ...common, venue: 'venueb', ...toVenueB(record, style) }
-    case 'venuec':
-      return { ...common, venue: 'venuec', ...toVenueC(record) }
-  }
+export function toMarketJson({ record, knownAt }: KnownMarket, style: ValueStyle = {}): MarketJson {
+  const common = toCommonMarket(record, knownAt, style)
+  return { ...common, ...TO_MARKET_MEMBERS[record.venue](record, style) }
 }
 
-/** What the records of all venues share. */
-export type CommonMarketJson = {
-  readonly venue: VenueId
-  readonly market_id: string
-  readonly title: string | null
-  readonly status: MarketStatus | null
-  readonly status_native: string | null
-  readonly open_time: TimeJson | null
-  readonly close_time: TimeJson | null
-  readonly resolved_time: TimeJson | null
-  readonly created_time: TimeJson | null
-  readonly resolution: ResolutionJson
-  readonly winning_outcome: string | null
-  readonly volume: DecimalJson | null
-  readonly liquidity: DecimalJson | null
-  readonly outcomes: readonly OutcomeJson[]
-  readonly units: {
-    readonly price_unit: string
-    readonly size_unit: string
-    readonly volume_unit: string
-    readonly collateral: string
-  }
-  readonly native: { readonly [key: string]: Json }
-  /** When the record was received as it stands here. */
-  readonly revision_time: TimeJson
+const QUOTE_MEMBERS = {
+  last_price: described(DECIMAL_OR_NULL, 'The last execution of the first outcome.'),
+  last_price_time: TIME_OR_NULL,
+  best_bid: DECIMAL_OR_NULL,
+  best_ask: DECIMAL_OR_NULL,
+  spread: DECIMAL_OR_NULL,
+  /** A closed market keeps its last quote. */
+  quote_time: described(TIME_OR_NULL, 'When the newest book was received.'),
+  coverage: named(
+    'QuoteCoverage',
+    objectOf({
+      first_time: TIME_OR_NULL,
+      last_time: TIME_OR_NULL,
+      observations: COUNT,
+      gaps: COUNT,
+    }),
+  ),
+} as const
+
+/** The names of what a list across venues shows of the first outcome beside the record. */
+export const QUOTE_NAMES = Object.keys(QUOTE_MEMBERS) as (keyof typeof QUOTE_MEMBERS)[]
+
+/** What a list across venues shows of the first outcome beside the record. */
+export type QuoteJson = {
+  readonly [Name in keyof typeof QUOTE_MEMBERS]: TypeOf<(typeof QUOTE_MEMBERS)[Name]>
 }
 
-/** How a market ended, or how far its ending has come. */
-export type ResolutionJson = {
-  readonly state: Resolution['state'] | null
-  readonly source: string | null
-  readonly reference: {
-    readonly feed: string | null
-    readonly start_price: DecimalJson | null
-    readonly end_price: DecimalJson | null
-  }
-  /** In the order of `outcomes`; empty while nothing is paid. */
-  readonly payouts: readonly DecimalJson[]
-  readonly times: { readonly determined: TimeJson | null; readonly settled: TimeJson | null }
+/** A market of `/v3/markets`: its record with quote and coverage. */
+export type ListedMarketJson = MarketJson & QuoteJson
+
+/** The schema of a market of `/v3/markets`. */
+export const LISTED_MARKET_SCHEMA: JsonSchema<ListedMarketJson> = named(
+  'ListedMarket',
+  anyOf(
+    ...(Object.values(MARKET_SCHEMAS) as readonly JsonSchema<MarketJson>[]).map((schema) =>
+      named(`Listed${schema[NAME]}`, withMembers(schema, QUOTE_MEMBERS)),
+    ),
+  ),
+)
+
+/** A version of a market record. */
+export type RevisionJson = MarketJson & {
+  readonly revision: number
+  readonly anomaly?: RevisionAnomaly
 }
 
-/** One outcome with the venue's own token. */
-export type OutcomeJson = {
-  readonly label: string
-  readonly index: number
-  readonly token_id: string | null
-  readonly external_id: string | null
+const ANOMALY_CODE: JsonSchema<RevisionAnomaly['code']> = {
+  type: 'string',
+  enum: ['illegal_transition'],
 }
 
-/** What venue A adds; `chain` and `exchange_contract` are left out when the venue gave none. */
-export type VenueAMarketJson = CommonMarketJson & {
-  readonly venue: 'venuea'
-  readonly topic_id: string | null
-  readonly condition: {
-    readonly id: string | null
-    readonly question_id: string | null
-    readonly question: string | null
-  }
-  readonly asset: string | null
-  readonly window: string | null
-  readonly participant_count: number | null
-  readonly chain?: string
-  readonly exchange_contract?: string
-}
+const STATUS: JsonSchema<RevisionAnomaly['from']> = { type: 'string', enum: MARKET_STATUSES }
 
-/** What venue B adds. */
-export type VenueBMarketJson = CommonMarketJson & {
-  readonly venue: 'venueb'
-  readonly series_ticker: string | null
-  readonly event_ticker: string | null
-  readonly market_ticker: string
-  readonly settlement: {
-    readonly result: string | null
-    readonly value: DecimalJson | null
-    readonly determined_time: TimeJson | null
-    readonly settled_time: TimeJson | null
-    readonly expiration_value: string | null
-  }
-}
-
-/** What venue C adds. */
-export type VenueCMarketJson = CommonMarketJson & {
-  readonly venue: 'venuec'
-  readonly event_id: string | null
-  readonly condition_id: string
-  readonly gamma_market_id: string | null
-  readonly slug: string | null
-  readonly asset: string | null
-  readonly window: string | null
-}
-
-/** A market record of any venue. */
-export type MarketJson = VenueAMarketJson | VenueBMarketJson | VenueCMarketJson
-
-function toCommon(record: MarketRecord, knownAt: number, style: ValueStyle): CommonMarketJson {
-  return {
-    venue: record.venue,
-    market_id: record.marketId,
-    title: record.title ?? null,
-    status: record.status ?? null,
-    status_native: record.statusNative ?? null,
-    open_time: timeJson(record.openTime, style),
-    close_time: timeJson(record.closeTime, style),
-    resolved_time: timeJson(record.resolvedTime, style),
-    created_time: timeJson(record.createdTime, style),
-    resolution: toResolution(record.resolution, style),
-    winning_outcome: record.winningOutcome ?? null,
-    volume: decimalJson(record.volume, style),
-    liquidity: decimalJson(record.liquidity, style),
-    outcomes: record.outcomes.map(({ label, index, tokenId, externalId }) => ({
-      label,
-      index,
-      token_id: tokenId ?? null,
-      external_id: externalId ?? null,
-    })),
-    units: {
-      price_unit: record.units.priceUnit,
-      size_unit: record.units.sizeUnit,
-      volume_unit: record.units.volumeUnit,
-      collateral: record.units.collateral,
+const ANOMALY_SCHEMA: JsonSchema<RevisionAnomaly> = named(
+  'RevisionAnomaly',
+  objectOf(
+    {
+      code: ANOMALY_CODE,
+      from: STATUS,
+      to: STATUS,
     },
-    native: record.native,
-    revision_time: timeJson(knownAt, style)!,
-  }
-}
-
-function toResolution(resolution: Resolution | undefined, style: ValueStyle): ResolutionJson {
-  const { reference, times } = resolution ?? {}
-  return {
-    state: resolution?.state ?? null,
-    source: resolution?.source ?? null,
-    reference: {
-      feed: reference?.feed ?? null,
-      start_price: decimalJson(reference?.startPrice, style),
-      end_price: decimalJson(reference?.endPrice, style),
+    {
+      description:
+        'Only on a version whose status does not follow from the version before it: the venue moved the market illegally, or messages were missed or reordered. The version is stored as it was received.',
     },
-    payouts: (resolution?.payouts ?? []).map((payout) => decimalJson(payout, style)!),
-    times: {
-      determined: timeJson(times?.determined, style),
-      settled: timeJson(times?.settled, style),
-    },
-  }
-}
+  ),
+)
 
-function toVenueA(record: MarketRecord): Omit<VenueAMarketJson, keyof CommonMarketJson> {
-  const { chain, exchangeContract } = record
-  return {
-    topic_id: record.topicId ?? null,
-    condition: {
-      id: record.conditionId ?? null,
-      question_id: record.questionId ?? null,
-      question: record.question ?? null,
-    },
-    asset: record.asset ?? null,
-    window: record.window ?? null,
-    participant_count: record.participantCount ?? null,
-    ...(chain === undefined ? {} : { chain }),
-    ...(exchangeContract === undefined ? {} : { exchange_contract: exchangeContract }),
-  }
-}
-
-function toVenueB(
-  record: MarketRecord,
-  style: ValueStyle,
-): Omit<VenueBMarketJson, keyof CommonMarketJson> {
-  const { settlement } = record
-  return {
-    series_ticker: record.seriesTicker ?? null,
-    event_ticker: record.eventTicker ?? null,
-    market_ticker: record.marketId,
-    settlement: {
-      result: settlement?.result ?? null,
-      value: decimalJson(settlement?.value, style),
-      determined_time: timeJson(settlement?.determinedTime, style),
-      settled_time: timeJson(settlement?.settledTime, style),
-      expiration_value: settlement?.expirationValue ?? null,
-    },
-  }
-}
-
-function toVenueC(record: MarketRecord): Omit<VenueCMarketJson, keyof CommonMarketJson> {
-  return {
-    event_id: record.eventId ?? null,
-    condition_id: record.conditionId ?? record.marketId,
-    gamma_market_id: record.gammaMarketId ?? null,
-    slug: record.slug ?? null,
-    asset: record.asset ?? null,
-    window: record.window ?? null,
-  }
+/** The schema of a version of a market record of a venue. */
+export function revisionSchema(venue: VenueId): JsonSchema<RevisionJson> {
+  const schema: JsonSchema<MarketJson> = MARKET_SCHEMAS[venue]
+  const { properties, ...rest } = withMembers(schema, { revision: ORDINAL })
+  const members = { ...(properties as object), anomaly: ANOMALY_SCHEMA }
+  return named<RevisionJson>(`${schema[NAME]}Revision`, { ...rest, properties: members })
 }

@@ -108,7 +108,7 @@ function rowOf(
   asks.sort((a, b) => a[0] - b[0])
   const bid = bids[0]?.[0]
   const ask = asks[0]?.[0]
-  const isB = context.venue === 'venueb'
+  const isB = VENUES[context.venue].hasYesNoLadders
   const depth = options.depth ?? 1e9
   const served = isB ? Math.min(100, depth) : depth
   const isCut = isB && depth > 100 && Math.max(bids.length, asks.length) > 100

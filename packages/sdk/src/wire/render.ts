@@ -135,7 +135,7 @@ class Lane {
   start(page: PageBuffer, dialect: Dialect, context: BookContext, options: BookPageOptions): void {
     this.page = page
     const depth = options.depth ?? Infinity
-    const hasNative = context.venue === 'venueb'
+    const hasNative = VENUES[context.venue].hasYesNoLadders
     const limit = hasNative ? Math.min(depth, NATIVE_LEVELS_MAX) : depth
     this.dialect = dialect
     this.hasLadders = options.ladders

@@ -1,23 +1,22 @@
-import { flagNames, printScaled, type Flag, type VenueId } from '../domain/index.ts'
+import { flagNames, printScaled, type VenueId } from '../domain/index.ts'
 import { ABSENT, SAMPLE_DECIMALS, type SampleColumns } from '../tape/index.ts'
+import { ROW_FLAG } from './book-schema.ts'
 import {
   DECIMAL,
   described,
   listOf,
+  named,
   objectOf,
+  ORDINAL,
+  ROW_ID,
   TEXT,
   TEXT_OR_NULL,
   TIME,
   TIME_OR_NULL,
-  type JsonSchema,
+  VENUE,
+  type TypeOf,
 } from './json-schema.ts'
-import {
-  decimalJson,
-  timeJson,
-  type DecimalJson,
-  type TimeJson,
-  type ValueStyle,
-} from './json-values.ts'
+import { decimalJson, timeJson, type ValueStyle } from './json-values.ts'
 
 /** The metrics of venue A, each a series of its own. */
 export const SAMPLE_METRICS = ['chance', 'price', 'last_trade'] as const
@@ -37,24 +36,36 @@ export type SampleContext = {
   readonly tokenId?: string | undefined
 }
 
-/** One sample on the wire; its value stands under the name of its metric and under no other. */
-export type SampleJson = {
-  /** `venue:token/metric:sequence`. */
-  readonly id: string
-  readonly venue: VenueId
-  readonly topic_id: string | null
-  readonly market_id: string
-  readonly condition_id: string | null
-  readonly outcome: string | null
-  readonly token_id: string | null
-  readonly source_time: TimeJson | null
-  readonly received_time: TimeJson
-  readonly sequence: number
-  readonly chance?: DecimalJson
-  readonly price?: DecimalJson
-  readonly last_trade?: DecimalJson
-  readonly flags: readonly Flag[]
-}
+/** The schema of a sample: exactly one of the three values is present, under its metric's name. */
+export const SAMPLE_SCHEMA = named(
+  'Sample',
+  objectOf(
+    {
+      /** `venue:token/metric:sequence`. */
+      id: ROW_ID,
+      venue: VENUE,
+      topic_id: TEXT_OR_NULL,
+      market_id: TEXT,
+      condition_id: TEXT_OR_NULL,
+      outcome: TEXT_OR_NULL,
+      token_id: TEXT_OR_NULL,
+      source_time: described(TIME_OR_NULL, 'The venue’s clock; null where it gave none.'),
+      received_time: described(TIME, 'The recorder’s clock.'),
+      sequence: ORDINAL,
+      chance: described(DECIMAL, 'The displayed probability signal.'),
+      price: described(DECIMAL, 'The displayed quoted market value.'),
+      last_trade: described(DECIMAL, 'The newest execution sample.'),
+      flags: listOf(ROW_FLAG),
+    },
+    {
+      optional: SAMPLE_METRICS,
+      description: 'One sample of one metric; its value is named after the metric.',
+    },
+  ),
+)
+
+/** One sample on the wire. */
+export type SampleJson = TypeOf<typeof SAMPLE_SCHEMA>
 
 /** The columns of samples of one metric in CSV, in this order. */
 export function sampleCsvColumns(metric: SampleMetric): readonly (keyof SampleJson)[] {
@@ -99,24 +110,3 @@ export function toSampleJson(
     flags: flagNames(columns.flags[row]!),
   }
 }
-
-/** The schema of a sample; exactly one of the three values is there. */
-export const SAMPLE_SCHEMA: JsonSchema = objectOf(
-  {
-    id: TEXT,
-    venue: TEXT,
-    topic_id: TEXT_OR_NULL,
-    market_id: TEXT,
-    condition_id: TEXT_OR_NULL,
-    outcome: TEXT_OR_NULL,
-    token_id: TEXT_OR_NULL,
-    source_time: described(TIME_OR_NULL, 'The venue’s clock; null where it gave none.'),
-    received_time: described(TIME, 'Our clock.'),
-    sequence: { type: 'integer', minimum: 1 },
-    chance: described(DECIMAL, 'The displayed probability signal.'),
-    price: described(DECIMAL, 'The displayed quoted market value.'),
-    last_trade: described(DECIMAL, 'The newest execution sample.'),
-    flags: listOf(TEXT),
-  },
-  { optional: SAMPLE_METRICS },
-)

@@ -1,14 +1,22 @@
-import { VENUE_IDS } from '../domain/index.ts'
 import { BOOK_ROW_SCHEMA, CHANGES_ROW_SCHEMA } from './book-schema.ts'
+import { NOTICE_SCHEMA } from './envelope.ts'
 import { GAP_SCHEMA } from './gap.ts'
-import { COUNT, described, listOf, objectOf, TEXT, TIME, type JsonSchema } from './json-schema.ts'
-import { ANY_MARKET_SCHEMA } from './market-schema.ts'
+import {
+  COUNT,
+  described,
+  listOf,
+  objectOf,
+  TEXT,
+  TIME,
+  VENUE,
+  type JsonSchema,
+} from './json-schema.ts'
+import { MARKET_SCHEMA } from './market.ts'
 import { PROBLEMS } from './problems.ts'
 import { STREAM_ERRORS } from './stream-errors.ts'
 import { STREAM_DATASETS, type StreamMessage, type StreamRequest } from './stream.ts'
 import { TRADE_SCHEMA } from './trade.ts'
 
-const VENUE: JsonSchema = { enum: [...VENUE_IDS] }
 const ID: JsonSchema = described(
   { type: 'string', minLength: 1, maxLength: 64 },
   'The client’s own name, unique on the connection.',
@@ -22,11 +30,6 @@ const INPUT_TIME: JsonSchema = described(
   'ISO 8601 with Z or an offset, or 13 digits of milliseconds, or 16 of microseconds.',
 )
 const REPLAY: JsonSchema = described(TEXT, 'The id of the replay; live messages have none.')
-const NOTICE: JsonSchema = {
-  type: 'object',
-  properties: { code: TEXT, message: TEXT },
-  required: ['code', 'message'],
-}
 
 const SELECTOR = {
   venue: VENUE,
@@ -138,7 +141,7 @@ export const STREAM_MESSAGE_SCHEMAS: Readonly<Record<StreamMessage['type'], Json
       server_time: TIME,
       heartbeat_ms: COUNT,
       limits: objectOf({ subscriptions: COUNT, instruments: COUNT, replays: COUNT }),
-      notice: NOTICE,
+      notice: NOTICE_SCHEMA,
     },
     ['notice'],
   ),
@@ -167,7 +170,7 @@ export const STREAM_MESSAGE_SCHEMAS: Readonly<Record<StreamMessage['type'], Json
   market: message(
     'market',
     'A market record as it is known now.',
-    { row: ANY_MARKET_SCHEMA, replay: REPLAY },
+    { row: MARKET_SCHEMA, replay: REPLAY },
     ['replay'],
   ),
   gap: message('gap', 'A gap opened, or closed.', { gap: GAP_SCHEMA, replay: REPLAY }, ['replay']),
@@ -203,7 +206,7 @@ export const STREAM_MESSAGE_SCHEMAS: Readonly<Record<StreamMessage['type'], Json
       range: objectOf({ start_time: TIME, end_time: TIME }),
       markets: COUNT,
       instruments: COUNT,
-      notices: listOf(NOTICE),
+      notices: listOf(NOTICE_SCHEMA),
       rows: COUNT,
       ids_sha256: TEXT,
     },

@@ -1,55 +1,70 @@
-import { flagNames, printScaled, VENUES, type Flag, type VenueId } from '../domain/index.ts'
+import { flagNames, printScaled, VENUES } from '../domain/index.ts'
 import { ABSENT, TAKERS, type TradeColumns } from '../tape/index.ts'
+import { ROW_FLAG } from './book-schema.ts'
 import { subscriptionOf } from './channel.ts'
 import {
   DECIMAL,
   described,
   listOf,
+  named,
   objectOf,
+  ORDER_SIDE,
+  ORDINAL,
+  orNull,
+  ROW_ID,
   TEXT,
   TEXT_OR_NULL,
   TIME,
   TIME_OR_NULL,
-  wordOrNull,
+  VENUE,
   type JsonSchema,
+  type TypeOf,
 } from './json-schema.ts'
-import {
-  decimalJson,
-  timeJson,
-  type DecimalJson,
-  type TimeJson,
-  type ValueStyle,
-} from './json-values.ts'
+import { decimalJson, timeJson, type ValueStyle } from './json-values.ts'
 import type { BookContext } from './page.ts'
 
+const NATIVE_NUMBER: JsonSchema<number | null> = { type: ['integer', 'null'] }
+
+/** The schema of a trade. */
+export const TRADE_SCHEMA = named(
+  'Trade',
+  objectOf(
+    {
+      /** `venue:instrument/trade:sequence`: observations and trades of an instrument count apart. */
+      id: ROW_ID,
+      venue: VENUE,
+      market_id: TEXT,
+      condition_id: TEXT_OR_NULL,
+      event_id: TEXT_OR_NULL,
+      series_ticker: TEXT_OR_NULL,
+      outcome: TEXT_OR_NULL,
+      token_id: TEXT_OR_NULL,
+      /** The venue's own id of the trade. */
+      trade_id: described(TEXT, 'The venue’s own id of the trade.'),
+      price: DECIMAL,
+      size: DECIMAL,
+      /** What the taker did with the outcome of the row. */
+      taker_side: described(orNull(ORDER_SIDE), 'What the taker did with the outcome of the row.'),
+      source_time: described(TIME_OR_NULL, 'The venue’s clock.'),
+      received_time: described(TIME, 'The recorder’s clock.'),
+      sequence: ORDINAL,
+      flags: listOf(ROW_FLAG),
+      native: named(
+        'TradeNative',
+        objectOf({
+          /** The venue's own word for the side. */
+          taker_side: described(TEXT_OR_NULL, 'The venue’s own word for the side.'),
+          sid: NATIVE_NUMBER,
+          seq: NATIVE_NUMBER,
+        }),
+      ),
+    },
+    { description: 'One execution print.' },
+  ),
+)
+
 /** One execution print on the wire. */
-export type TradeJson = {
-  /** `venue:instrument/trade:sequence`: observations and trades of an instrument count apart. */
-  readonly id: string
-  readonly venue: VenueId
-  readonly market_id: string
-  readonly condition_id: string | null
-  readonly event_id: string | null
-  readonly series_ticker: string | null
-  readonly outcome: string | null
-  readonly token_id: string | null
-  /** The venue's own id of the trade. */
-  readonly trade_id: string
-  readonly price: DecimalJson
-  readonly size: DecimalJson
-  /** What the taker did with the row's outcome. */
-  readonly taker_side: 'buy' | 'sell' | null
-  readonly source_time: TimeJson | null
-  readonly received_time: TimeJson
-  readonly sequence: number
-  readonly flags: readonly Flag[]
-  readonly native: {
-    /** The venue's own word: `yes` and `no` of venue B, `BUY` and `SELL` of venue C. */
-    readonly taker_side: string | null
-    readonly sid: number | null
-    readonly seq: number | null
-  }
-}
+export type TradeJson = TypeOf<typeof TRADE_SCHEMA>
 
 /** The columns of a trade in CSV, in this order. */
 export const TRADE_CSV_COLUMNS = [
@@ -81,7 +96,7 @@ export function toTradeJson(
   style: ValueStyle = {},
 ): TradeJson {
   const { venue, key } = context
-  const { priceDecimals, sizeDecimals } = VENUES[venue]
+  const { priceDecimals, sizeDecimals, nativeSides } = VENUES[venue]
   const taker = TAKERS[columns.taker[row]!] ?? null
   const price = printScaled(columns.price[row]!, priceDecimals)
   const size = printScaled(columns.size[row]!, sizeDecimals)
@@ -103,47 +118,13 @@ export function toTradeJson(
     sequence: ordinal,
     flags: flagNames(columns.flags[row]!),
     native: {
-      taker_side: taker === null ? null : NATIVE_SIDES[venue][taker],
+      taker_side: taker === null ? null : nativeSides[taker],
       sid: subscriptionOf(columns.channel[row]!) || null,
       seq: present(columns.venueSeq[row]!) ?? null,
     },
   }
 }
 
-const NATIVE_SIDES: Readonly<Record<VenueId, { readonly buy: string; readonly sell: string }>> = {
-  venuea: { buy: 'buy', sell: 'sell' },
-  venueb: { buy: 'yes', sell: 'no' },
-  venuec: { buy: 'BUY', sell: 'SELL' },
-}
-
 function present(value: number): number | undefined {
   return value === ABSENT ? undefined : value
 }
-
-/** The schema of a trade. */
-export const TRADE_SCHEMA: JsonSchema = objectOf({
-  id: TEXT,
-  venue: TEXT,
-  market_id: TEXT,
-  condition_id: TEXT_OR_NULL,
-  event_id: TEXT_OR_NULL,
-  series_ticker: TEXT_OR_NULL,
-  outcome: TEXT_OR_NULL,
-  token_id: TEXT_OR_NULL,
-  trade_id: described(TEXT, 'The venue’s own id of the trade.'),
-  price: DECIMAL,
-  size: DECIMAL,
-  taker_side: described(
-    wordOrNull(['buy', 'sell']),
-    'What the taker did with the outcome of the row.',
-  ),
-  source_time: described(TIME_OR_NULL, 'The venue’s clock.'),
-  received_time: described(TIME, 'Our clock.'),
-  sequence: { type: 'integer', minimum: 1 },
-  flags: listOf(TEXT),
-  native: objectOf({
-    taker_side: TEXT_OR_NULL,
-    sid: { type: ['integer', 'null'] },
-    seq: { type: ['integer', 'null'] },
-  }),
-})

@@ -2,14 +2,10 @@ import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { PriorbookError } from '@priorbook/sdk/domain'
+import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 
-/** Where the emulated venues listen, and what they accept as credentials. */
-export type EmulatedAddresses = {
-  readonly venuea: { rest: string; ws: string; apiKey: string; apiSecret: string }
-  readonly venueb: { rest: string; ws: string; keyId: string; privateKey: string }
-  readonly venuec: { gamma: string; clob: string; ws: string }
-}
+/** Where the emulated venues listen and what they accept as credentials, named like a venue's settings. */
+export type EmulatedAddresses = Readonly<Record<VenueId, Readonly<Record<string, string>>>>
 
 /** A running emulator, in a process of its own: it must not share a core with the recorder. */
 export type Emulated = {

@@ -1,4 +1,14 @@
-import { amount, flag, setting, text, texts, whole, word, type Setting } from './setting.ts'
+import {
+  amount,
+  setting,
+  text,
+  whole,
+  word,
+  type Setting,
+  type SettingGroup,
+  type SettingValues,
+} from '../lib/setting.ts'
+import { VENUE_DEFINITIONS } from '../venues/registry.ts'
 
 /**
  * The configuration of `priorbook-server`, one file, every key also by environment
@@ -66,64 +76,19 @@ const SETTINGS = {
     seed: setting(whole(), 1, 'The same seed gives the same markets.'),
     speed: setting(amount(1, 300), 1, 'How many times faster than life the emulated venues run.'),
   },
-  venuea: {
-    enabled: setting(flag(), true, 'Whether venue A is recorded.'),
-    rest: setting(
-      text(),
-      'https://api.binance.com/sapi/v1/w3w/wallet/prediction',
-      'The base of its REST interface.',
-    ),
-    ws: setting(text(), 'wss://api.binance.com/sapi/wss', 'The address of its socket.'),
-    apiKey: setting(text(), '', 'The API key; without one A is not recorded.'),
-    apiSecret: setting(text(), '', 'The secret that signs requests.'),
-    assets: setting(texts(), ['BTC', 'ETH', 'BNB'], 'The underlying assets that are recorded.'),
-    callsPerMinute: setting(whole(1), 60, 'The quota of REST calls.'),
-  },
-  venueb: {
-    enabled: setting(flag(), true, 'Whether venue B is recorded.'),
-    rest: setting(
-      text(),
-      'https://api.elections.kalshi.com/trade-api/v2',
-      'The base of its REST interface.',
-    ),
-    ws: setting(
-      text(),
-      'wss://api.elections.kalshi.com/trade-api/ws/v2',
-      'The address of its socket.',
-    ),
-    keyId: setting(text(), '', 'The key id; without one B is polled.'),
-    privateKeyFile: setting(
-      text(),
-      '',
-      'A file with the RSA private key (PEM) that signs requests.',
-    ),
-    series: setting(
-      texts(),
-      ['KXBTC15M', 'KXETH15M', 'KXBTCD', 'KXETHD'],
-      'The series whose markets are recorded.',
-    ),
-    tokensPerSecond: setting(whole(10), 200, 'The read budget of the account (Basic 200).'),
-  },
-  venuec: {
-    enabled: setting(flag(), true, 'Whether venue C is recorded.'),
-    gamma: setting(text(), 'https://gamma-api.polymarket.com', 'The base of its catalogue.'),
-    clob: setting(text(), 'https://clob.polymarket.com', 'The base of its book interface.'),
-    ws: setting(
-      text(),
-      'wss://ws-subscriptions-clob.polymarket.com/ws/market',
-      'The address of its market channel.',
-    ),
-    assets: setting(
-      texts(),
-      ['BTC', 'ETH', 'SOL', 'XRP'],
-      'The underlying assets that are recorded.',
-    ),
-    windows: setting(texts(), ['5m', '15m'], 'The windows of up/down markets that are recorded.'),
-  },
 } as const
 
+// A section for every venue, named by its id.
+const SECTIONS = Object.fromEntries(
+  Object.entries(VENUE_DEFINITIONS).map(([venue, { settings }]) => [venue, settings]),
+)
+
 /** The whole configuration with every value set. */
-export type Config = Values<typeof SETTINGS>
+export type Config = SettingValues<typeof SETTINGS> & {
+  readonly [Venue in keyof typeof VENUE_DEFINITIONS]: SettingValues<
+    (typeof VENUE_DEFINITIONS)[Venue]['settings']
+  >
+}
 
 /** One value of the configuration: its path, its variable, and what is known of it. */
 export type ConfigKey = Setting<unknown> & {
@@ -132,7 +97,10 @@ export type ConfigKey = Setting<unknown> & {
 }
 
 /** Every value of the configuration, in the order of its settings. */
-export function configKeys(settings: Group = SETTINGS, path: string[] = []): ConfigKey[] {
+export function configKeys(
+  settings: SettingGroup = { ...SETTINGS, ...SECTIONS },
+  path: string[] = [],
+): ConfigKey[] {
   return Object.entries(settings).flatMap(([name, part]) => {
     const here = [...path, name]
     return isSetting(part)
@@ -141,11 +109,7 @@ export function configKeys(settings: Group = SETTINGS, path: string[] = []): Con
   })
 }
 
-type Group = { readonly [name: string]: Setting<unknown> | Group }
-type Values<T> =
-  T extends Setting<infer Value> ? Value : { readonly [Name in keyof T]: Values<T[Name]> }
-
-function isSetting(part: Setting<unknown> | Group): part is Setting<unknown> {
+function isSetting(part: Setting<unknown> | SettingGroup): part is Setting<unknown> {
   return 'must' in part
 }
 

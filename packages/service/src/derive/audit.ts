@@ -12,7 +12,7 @@ import {
 import { journalStats, readRecord, type JournalRecord } from '@priorbook/sdk/journal'
 import type { StoreReader } from '../store/store.ts'
 import type { CaptureRequest } from '../venues/capture/contract.ts'
-import { NORMALIZERS } from '../venues/registry.ts'
+import { definitionOf } from '../venues/registry.ts'
 import { findStored, type StoredRow } from './audit-row.ts'
 import { deriveRow } from './audit-derive.ts'
 import { parseJson, parseValue } from '../recorder/json.ts'
@@ -27,7 +27,7 @@ export function createAuditor(store: StoreReader, journalDir: string): Auditor {
     const stored = await findStored(store, target)
     if (stored === undefined) return undefined
     const { venue } = target
-    const normalizer = NORMALIZERS[venue].version
+    const normalizer = definitionOf(venue).normalizer.version
     const { journal } = stored
     const known = {
       differences: [],
@@ -112,7 +112,7 @@ function normalize(
   record: JournalRecord,
   request: CaptureRequest | undefined,
 ): readonly TapeEvent[] {
-  const normalizer = NORMALIZERS[venue]
+  const normalizer = definitionOf(venue).normalizer
   const at = { received: record.received, journal: record.number }
   if (record.slot > 0) return normalizer.frame(parseValue(record.bytes), at).events
   if (request !== undefined) {

@@ -11,7 +11,7 @@ import {
   type FamilyCounts,
   type KnownRound,
 } from '../venues/venuea/index.ts'
-import { NORMALIZERS } from '../venues/registry.ts'
+import { definitionOf } from '../venues/registry.ts'
 import { Applier, backfillFacts, type ApplyRecord } from '../recorder/apply.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import { parseValue } from '../recorder/json.ts'
@@ -122,7 +122,7 @@ class BackfillIntake {
       answer: (request, received, bytes, parsed) => {
         this.note({ note: 'request', request })
         const reading = toReading(() =>
-          NORMALIZERS[VENUE].answer(request, parsed ?? parseValue(bytes), {
+          definitionOf(VENUE).normalizer.answer(request, parsed ?? parseValue(bytes), {
             received,
             journal: this.writer.nextNumber,
           }),

@@ -71,6 +71,12 @@ export function createMetrics(status: () => ServiceStatus): Registry {
     perVenue(({ counts }, set, name) => set(counts.quarantined, name)),
   )
   metric(
+    'anomalies_total',
+    'Market revisions since the start whose status does not follow from the one before.',
+    ['venue'],
+    perVenue(({ counts }, set, name) => set(counts.anomalies, name)),
+  )
+  metric(
     'passed_over_total',
     'Messages that were older than what was known, delivered twice, or came while the book was closed.',
     ['venue'],

@@ -1,8 +1,10 @@
 import {
+  findAnomaly,
   POW10,
   PriorbookError,
   VENUES,
   type BookChange,
+  type BookRules,
   type BookSnapshot,
   type GapReason,
   type Instrument,
@@ -26,9 +28,9 @@ import type {
   Normalizer,
   Reading,
 } from '../venues/capture/contract.ts'
-import { NORMALIZERS } from '../venues/registry.ts'
+import type { VenueDefinition } from '../venues/capture/definition.ts'
+import { definitionOf } from '../venues/registry.ts'
 import { CallCounter } from './asked-calls.ts'
-import { toBareMarket } from './bare-market.ts'
 import { noRows, type BatchRows } from './batch-rows.ts'
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
 import { parseJson, parseValue } from './json.ts'
@@ -59,6 +61,8 @@ export type ApplyCounts = {
   revisions: number
   gaps: number
   quarantined: number
+  /** Market revisions whose status does not follow from the one before. */
+  anomalies: number
   duplicates: number
   unapplied: number
   failed: number
@@ -94,13 +98,16 @@ export class Applier {
     revisions: 0,
     gaps: 0,
     quarantined: 0,
+    anomalies: 0,
     duplicates: 0,
     unapplied: 0,
     failed: 0,
   }
   private readonly store: Store
   private readonly venue: VenueId
+  private readonly definition: VenueDefinition
   private readonly normalizer: Normalizer
+  private readonly rules: BookRules
   private readonly onClosed: OnClosed
   private readonly keepsStates: boolean
   private readonly tracks = new Map<string, Track>()
@@ -125,11 +132,13 @@ export class Applier {
   constructor(store: Store, venue: VenueId, live: LiveOptions = {}) {
     this.store = store
     this.venue = venue
-    this.normalizer = NORMALIZERS[venue]
+    this.definition = definitionOf(venue)
+    this.normalizer = this.definition.normalizer
+    this.rules = VENUES[venue].bookRules
     this.onClosed = live.onClosed ?? (() => undefined)
     this.keepsStates = live.keepsStates ?? false
     this.markets = new MarketMemory(store, venue)
-    this.calls = CallCounter.of(venue)
+    this.calls = this.definition.quotaOutlivesRestart ? new CallCounter(venue) : undefined
   }
 
   /** The book of an instrument; undefined before its first message. */
@@ -262,10 +271,10 @@ export class Applier {
     const { reason, why, slot, sid, keys = [] } = note
     const named = new Set(keys)
     const epoch = slot === undefined ? undefined : this.epochs.get(slot)
-    // Every book of venue C is fed by a socket. One that only answers have told of so far is on a socket
-    // that nobody can name from here, perhaps on this one.
+    // Where sockets feed all books, a book that only answers were received of so far is on a socket that
+    // the journal does not name, perhaps on this one.
     const isNameless = (channel: number): boolean =>
-      this.venue === 'venuec' && channel === ABSENT && sid === undefined
+      this.rules.socketsFeedAllBooks && channel === ABSENT && sid === undefined
     const isFed = (channel: number): boolean =>
       epoch !== undefined &&
       (isNameless(channel) ||
@@ -401,7 +410,7 @@ export class Applier {
     if (!this.markets.knows(market)) await this.markets.load(market)
     if (this.markets.get(market) === undefined && record !== undefined) {
       // A market that was never heard of gets a first, bare record with what the message says of it.
-      const bare = this.markets.merge(toBareMarket(instrument, frameOf(record)))
+      const bare = this.markets.merge(this.definition.toBareMarket(market, frameOf(record)))
       const { received, number: journal } = record
       this.rows.revisions.push({ kind: 'market', received, journal, record: bare })
     }
@@ -562,7 +571,9 @@ export class Applier {
   }
 
   private takeMarket(event: MarketRevision): void {
+    const before = this.markets.get(event.record.marketId)
     const record = this.markets.merge(event.record)
+    if (findAnomaly(before, record) !== undefined) this.counts.anomalies++
     this.rows.revisions.push({ ...event, record })
     // A recording that is imported ends where it ends; only a recorder that runs expects more. What a
     // backfill hears of the past says nothing about what is observed now.

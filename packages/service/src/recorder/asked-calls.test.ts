@@ -55,7 +55,7 @@ it('whoever goes on in the middle counts none twice and forgets none', async () 
 })
 
 it('a span takes the place of one that is long over', () => {
-  const counter = CallCounter.of('venuea')!
+  const counter = new CallCounter('venuea')
   const at = (seconds: number) => toMicros(START_MS * 1000 + seconds * 1_000_000)
   const [name, first] = counter.note(at(0))
   expect(counter.note(at(0.5))).toEqual([name, first + 1])

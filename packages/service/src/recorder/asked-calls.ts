@@ -2,9 +2,6 @@ import { toMicros, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import type { Store } from '../store/store.ts'
 import type { AskedCalls } from '../venues/capture/contract.ts'
 
-// Quotas of a minute are still being spent when a recorder starts again; those of seconds are not.
-const COUNTED: ReadonlySet<VenueId> = new Set(['venuea'])
-
 /** Calls are counted by seconds; as many are kept as a quota's minute needs, and some more. */
 const SPAN_MICROS = 1_000_000
 const SPANS = 64
@@ -19,13 +16,8 @@ export class CallCounter {
   private readonly counts = new Map<string, number>()
   private readonly venue: VenueId
 
-  private constructor(venue: VenueId) {
+  constructor(venue: VenueId) {
     this.venue = venue
-  }
-
-  /** A counter, for a venue whose calls are counted. */
-  static of(venue: VenueId): CallCounter | undefined {
-    return COUNTED.has(venue) ? new CallCounter(venue) : undefined
   }
 
   /** Takes up what is stored. */
@@ -48,10 +40,9 @@ export class CallCounter {
   }
 }
 
-/** Reads what was asked of a venue lately, by spans; nothing where calls are not counted. */
+/** Reads how many calls earlier runs made to a venue lately, by spans of a second. */
 export async function readAskedCalls(store: Store, venue: VenueId): Promise<AskedCalls[]> {
   const asked: AskedCalls[] = []
-  if (!COUNTED.has(venue)) return asked
   for (const name of namesOf(venue)) {
     const value = await store.fact(name)
     if (value === undefined) continue

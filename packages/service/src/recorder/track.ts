@@ -4,6 +4,7 @@ import {
   VENUES,
   type BookChange,
   type BookReset,
+  type BookRules,
   type BookSnapshot,
   type Gap,
   type GapReason,
@@ -91,6 +92,7 @@ export class Track implements CapturedBook {
   private readonly journal: number
   private readonly tradeJournal: number
   private readonly states: BookStates | undefined
+  private readonly rules: BookRules
   /** Levels that observations changed, those of a first full book aside. */
   changedLevels = 0
   /** The channel that feeds the book now. */
@@ -99,6 +101,7 @@ export class Track implements CapturedBook {
   /** `keepsStates` is true where a connector compares full books with this one. */
   constructor(instrument: Instrument, start: TrackStart, keepsStates = false) {
     this.instrument = instrument
+    this.rules = VENUES[instrument.venue].bookRules
     this.assembler = new BookAssembler(instrument, start.ladder)
     this.assembler.open = start.ladder !== undefined && start.gap === undefined
     if (keepsStates) this.states = this.startStates()
@@ -130,9 +133,9 @@ export class Track implements CapturedBook {
     return this.states?.relate(book) ?? 'first'
   }
 
-  /** True for an answer of venue C that is from before the newest row: what came since would be missing. */
+  /** True for an answer that is older than the newest row: opening the book with it would lose what came since. */
   isBehind({ source }: BookSnapshot | BookChange): boolean {
-    if (this.instrument.venue !== 'venuec' || source === undefined) return false
+    if (this.rules.order !== 'source_time' || source === undefined) return false
     return this.last !== undefined && source < this.last.source
   }
 
@@ -232,8 +235,7 @@ export class Track implements CapturedBook {
     const wasOpen = this.assembler.open
     const before = this.last
     if (this.gap !== undefined) this.assembler.markGap()
-    // Only of venue C a full book among changes says something about them.
-    const isJudged = wasOpen && before !== undefined && this.instrument.venue === 'venuec'
+    const isJudged = wasOpen && before !== undefined && this.rules.fullBooksVerify
     const taken = this.assembler.take(event, channel)
     if ('violation' in taken) return this.refuse(taken, event, gaps)
     const isHealing =
@@ -302,7 +304,7 @@ export class Track implements CapturedBook {
   private passOver(event: BookSnapshot | BookChange, channel: number, gaps: Gap[]): boolean {
     const seq = event.venueSeq ?? ABSENT
     if (seq !== ABSENT) return this.passOverNumbered(event, seq, channel, gaps)
-    if (this.instrument.venue === 'venueb') {
+    if (!this.rules.answersMixWithSocket) {
       // An answer has no place among numbered changes: it counts only where no channel feeds the book.
       return this.assembler.open && this.channel !== ABSENT
     }
@@ -313,9 +315,9 @@ export class Track implements CapturedBook {
       return channel === ABSENT && this.isInFlight(event, source, before)
     }
     if (event.received - before.received > REORDER_MICROS) return false
-    // An answer is from some time before; so may be a full book of venue A, where order is not promised.
+    // An answer may be older than what the socket brought meanwhile; that is not a loss.
     const isOrdered = event.kind === 'change' || channel !== ABSENT
-    if (isOrdered && this.instrument.venue === 'venuec' && !this.isHeld(event, source, channel)) {
+    if (isOrdered && this.rules.order === 'source_time' && !this.isHeld(event, source, channel)) {
       this.openGap('sequence_break', event, gaps, 'messages came out of order', true)
     }
     return true
@@ -371,7 +373,7 @@ export class Track implements CapturedBook {
   // An answer that is newer than the socket's last message, and young: what lies between may be on its
   // way. How young it is follows from the two clocks, compared as they were at the last message.
   private isInFlight(event: BookSnapshot | BookChange, source: number, before: Mark): boolean {
-    if (this.instrument.venue !== 'venuec' || event.kind !== 'snapshot') return false
+    if (this.rules.order !== 'source_time' || event.kind !== 'snapshot') return false
     if (source === ABSENT || source === before.source || this.channel === ABSENT) return false
     const age = event.received - source - (before.received - before.source)
     return age <= REORDER_MICROS
@@ -411,8 +413,8 @@ export class Track implements CapturedBook {
     this.last = mark
     if (mark.venueSeq !== ABSENT) this.numbered = mark
     if (mark.channel !== ABSENT) this.framed = mark
-    // Of venue B an answer and a channel cannot share a book; the others' answers stand among frames.
-    if (mark.channel !== ABSENT || this.instrument.venue === 'venueb') this.channel = mark.channel
+    // An answer ends a socket's claim to the book where the two cannot share it.
+    if (mark.channel !== ABSENT || !this.rules.answersMixWithSocket) this.channel = mark.channel
   }
 
   private watchSilence(event: Provenance, before: Mark, advance: number, gaps: Gap[]): void {

@@ -16,7 +16,7 @@ import {
   type Normalizer,
   type Reading,
 } from '../venues/capture/contract.ts'
-import { NORMALIZERS } from '../venues/registry.ts'
+import { definitionOf } from '../venues/registry.ts'
 import { Applier, type ApplyRecord } from './apply.ts'
 import { readAskedCalls } from './asked-calls.ts'
 import { catchUp } from './catch-up.ts'
@@ -81,7 +81,8 @@ export async function openVenueIntake(
   })
   const intake = new Intake(store, venue, writer, options)
   const unresolved = await readUnresolved(store, venue)
-  const asked = await readAskedCalls(store, venue)
+  const { quotaOutlivesRestart } = definitionOf(venue)
+  const asked = quotaOutlivesRestart ? await readAskedCalls(store, venue) : []
   intake.connector = options.create({ sink: intake.sink, log, unresolved, asked })
   return intake
 }
@@ -130,7 +131,7 @@ class Intake implements VenueIntake {
     this.now = options.now
     this.flushSoon = options.flushSoon
     this.maker = { origin: options.origin, recorder: options.recorder }
-    this.normalizer = NORMALIZERS[venue]
+    this.normalizer = definitionOf(venue).normalizer
     this.applier = new Applier(store, venue, {
       onClosed: (instruments, reason) => this.connector.recover(instruments, reason),
       keepsStates: VENUES[venue].bookRules.fullBooksVerify,

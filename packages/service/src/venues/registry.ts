@@ -1,12 +1,17 @@
 import type { VenueId } from '@priorbook/sdk/domain'
-import type { Normalizer } from './capture/contract.ts'
-import { createVenueANormalizer } from './venuea/index.ts'
-import { createVenueBNormalizer } from './venueb/index.ts'
-import { createVenueCNormalizer } from './venuec/index.ts'
+import type { VenueDefinition } from './capture/definition.ts'
+import { VENUE_A_DEFINITION } from './venuea/index.ts'
+import { VENUE_B_DEFINITION } from './venueb/index.ts'
+import { VENUE_C_DEFINITION } from './venuec/index.ts'
 
-/** The normalizer of every venue; the compiler forces the list to be complete. */
-export const NORMALIZERS: Readonly<Record<VenueId, Normalizer>> = {
-  venuea: createVenueANormalizer(),
-  venueb: createVenueBNormalizer(),
-  venuec: createVenueCNormalizer(),
+/** The definition of every venue; the compiler forces the list to be complete. */
+export const VENUE_DEFINITIONS = {
+  venuea: VENUE_A_DEFINITION,
+  venueb: VENUE_B_DEFINITION,
+  venuec: VENUE_C_DEFINITION,
+} as const satisfies Readonly<Record<VenueId, VenueDefinition>>
+
+/** The definition of one venue. */
+export function definitionOf(venue: VenueId): VenueDefinition {
+  return VENUE_DEFINITIONS[venue]
 }

@@ -1,8 +1,8 @@
 import { POW10, printScaled } from '@priorbook/sdk/domain'
-import type { DecimalJson } from '@priorbook/sdk/wire'
+import type { DecimalJson, RawJson } from '@priorbook/sdk/wire'
 
 /** The digits of a decimal of the wire; `–` where there is none. */
-export function printDecimal(value: DecimalJson | null | undefined): string {
+export function printDecimal(value: DecimalJson | RawJson | null | undefined): string {
   if (value === null || value === undefined) return '–'
   return typeof value === 'object' ? value.rawJSON : String(value)
 }

@@ -1,5 +1,4 @@
-import { EVIDENCE_CLASSES } from '../fill.ts'
-import { REJECT_REASONS, type RejectReason } from '../order.ts'
+import { EVIDENCE_CLASSES, REJECT_REASONS, type RejectReason } from '../order.ts'
 import { plotsOf } from './plots.ts'
 import type { Report } from './report-shape.ts'
 import { STYLE } from './style.ts'

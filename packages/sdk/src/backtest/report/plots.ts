@@ -1,5 +1,5 @@
 import { createActiveClock, type ActiveClock } from './active-clock.ts'
-import { EVIDENCE_CLASSES } from '../fill.ts'
+import { EVIDENCE_CLASSES } from '../order.ts'
 import { PRICE_ONE } from '../money.ts'
 import type { Report } from './report-shape.ts'
 import {

@@ -1,10 +1,7 @@
-import type { Failure } from '../cell-options.ts'
-import type { Evidence, FillView } from '../fill.ts'
-import type { OrderView } from '../order.ts'
+import type { Evidence, FillView, OrderView } from '../order.ts'
+import type { Failure } from '../strategy-hooks.ts'
 import type { SettlementView } from '../strategy.ts'
-import type { Baseline } from './baselines.ts'
-import type { Confidence } from './bootstrap.ts'
-import type { Calibration } from './calibration.ts'
+import type { Baseline, Calibration, Confidence } from './evaluation.ts'
 
 /** Results of fills of one kind; money as decimal text. */
 export type ClassResult = { readonly fills: number; readonly pnl: string; readonly fees: string }

@@ -1,10 +1,13 @@
 import { MARKET_STATUSES, VENUE_IDS, type MarketStatus, type VenueId } from '../../domain/index.ts'
-import { PARAM_WORDS, type ListedMarketJson, type MarketSearchParams } from '../../client/index.ts'
+import type { ListedMarketJson, MarketSearchParams } from '../../client/index.ts'
+import { ROUTES } from '../../wire/index.ts'
 import { countOf, present, takeAtMost, textOf, timeOf } from '../args.ts'
 import { RANGE_OPTIONS, type Command } from '../command.ts'
 import { CliError } from '../exit-codes.ts'
 import { layTable } from '../table.ts'
 import { printJson, printLines, shortTime, shown, tellNotices } from '../words.ts'
+
+const { query: PARAMS } = ROUTES.markets
 
 /** `markets`: finds markets across venues. */
 export const MARKETS: Command = {
@@ -21,10 +24,10 @@ export const MARKETS: Command = {
     sort: {
       type: 'string',
       value: 'FIELD',
-      words: PARAM_WORDS.sort,
+      words: PARAMS.sort.words,
       about: 'open_time by default.',
     },
-    order: { type: 'string', value: 'ORDER', words: PARAM_WORDS.order, about: 'desc by default.' },
+    order: { type: 'string', value: 'ORDER', words: PARAMS.order.words, about: 'desc by default.' },
     limit: { type: 'string', short: 'n', value: 'N', about: 'At most so many, 20 by default.' },
     ...RANGE_OPTIONS,
   },

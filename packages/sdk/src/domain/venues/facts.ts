@@ -65,6 +65,11 @@ export type BookRules = {
    * counts only while no socket feeds the book.
    */
   readonly answersMixWithSocket: boolean
+  /**
+   * True where every recorded book is subscribed on a socket, so that a book without a known socket
+   * may be on any of them.
+   */
+  readonly socketsFeedAllBooks: boolean
 }
 
 /** How positions and orders work on a venue; the backtester follows these. */
@@ -73,6 +78,10 @@ export type TradingRules = {
   readonly netsOutcomes: boolean
   /** True where the venue stops matching at the market's close time. */
   readonly stopsAtClose: boolean
+  /** Decimals of the smallest amount of collateral that a trade can move. */
+  readonly amountDecimals: number
+  /** Decimals that payouts are rounded down to, the rest being a fee; absent where they are exact. */
+  readonly payoutDecimals?: number
 }
 
 /** Facts of a venue that hold for its whole history. */
@@ -94,6 +103,8 @@ export type VenueFacts = {
   readonly laddersByDefault: boolean
   /** True where execution prints are recorded; where false the trades route is reserved and empty. */
   readonly hasTrades: boolean
+  /** The venue's own words for the side of a taker. */
+  readonly nativeSides: { readonly buy: string; readonly sell: string }
   /** The series of samples that are recorded; empty where the venue has none. */
   readonly metrics: readonly string[]
   /** The venue's word for a group of markets, with its article. */

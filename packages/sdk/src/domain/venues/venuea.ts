@@ -18,6 +18,7 @@ export const VENUE_A: VenueFacts = {
   hasYesNoLadders: false,
   laddersByDefault: true,
   hasTrades: false,
+  nativeSides: { buy: 'buy', sell: 'sell' },
   metrics: ['chance', 'price', 'last_trade'],
   groupWord: 'a topic',
   familyKey: 'asset',
@@ -44,8 +45,13 @@ export const VENUE_A: VenueFacts = {
     },
     { dataset: 'books', assets: COVERED, start: day('2026-07-26'), yearInferred: true },
   ],
-  bookRules: { order: 'none', fullBooksVerify: false, answersMixWithSocket: true },
-  trading: { netsOutcomes: false, stopsAtClose: true },
+  bookRules: {
+    order: 'none',
+    fullBooksVerify: false,
+    answersMixWithSocket: true,
+    socketsFeedAllBooks: false,
+  },
+  trading: { netsOutcomes: false, stopsAtClose: true, amountDecimals: 18 },
 }
 
 function day(text: string): Micros {

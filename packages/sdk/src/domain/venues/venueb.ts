@@ -16,6 +16,7 @@ export const VENUE_B: VenueFacts = {
   levelsMax: 100,
   laddersByDefault: false,
   hasTrades: true,
+  nativeSides: { buy: 'yes', sell: 'no' },
   metrics: [],
   groupWord: 'an event',
   familyKey: 'series',
@@ -30,6 +31,11 @@ export const VENUE_B: VenueFacts = {
     idPattern: /^[A-Z0-9][A-Z0-9.-]*$/,
   },
   floors: [{ dataset: 'catalogue' }, { dataset: 'books' }, { dataset: 'trades' }],
-  bookRules: { order: 'sequence', fullBooksVerify: false, answersMixWithSocket: false },
-  trading: { netsOutcomes: true, stopsAtClose: true },
+  bookRules: {
+    order: 'sequence',
+    fullBooksVerify: false,
+    answersMixWithSocket: false,
+    socketsFeedAllBooks: false,
+  },
+  trading: { netsOutcomes: true, stopsAtClose: true, amountDecimals: 6, payoutDecimals: 2 },
 }

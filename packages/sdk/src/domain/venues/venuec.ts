@@ -15,6 +15,7 @@ export const VENUE_C: VenueFacts = {
   hasYesNoLadders: false,
   laddersByDefault: false,
   hasTrades: true,
+  nativeSides: { buy: 'BUY', sell: 'SELL' },
   metrics: [],
   groupWord: 'an event',
   familyKey: 'asset',
@@ -27,6 +28,11 @@ export const VENUE_C: VenueFacts = {
     idPattern: /^0x[0-9a-fA-F]{64}$/,
   },
   floors: [{ dataset: 'catalogue' }, { dataset: 'books' }, { dataset: 'trades' }],
-  bookRules: { order: 'source_time', fullBooksVerify: true, answersMixWithSocket: true },
-  trading: { netsOutcomes: false, stopsAtClose: false },
+  bookRules: {
+    order: 'source_time',
+    fullBooksVerify: true,
+    answersMixWithSocket: true,
+    socketsFeedAllBooks: true,
+  },
+  trading: { netsOutcomes: false, stopsAtClose: false, amountDecimals: 6 },
 }

@@ -42,7 +42,7 @@ function marketListRoute(address: VenueAddress): Route {
     path: address.hasAsset ? { asset: address.path['asset']! } : {},
     query: { ...filters, ...MARKET_RANGE_PARAMS, ...PAGE_PARAMS, ...STYLE_PARAMS },
     formats: ['ndjson', 'csv'],
-    data: listOf(MARKET_SCHEMAS[venue]),
+    data: listOf<unknown>(MARKET_SCHEMAS[venue]),
     async handle(request, context) {
       const { query, grant, path } = request
       const filled = query as Readonly<Record<string, string | undefined>>

@@ -1,9 +1,9 @@
-import { VENUES } from '@priorbook/sdk/domain'
+import { findAnomaly, VENUES, type RevisionAnomaly } from '@priorbook/sdk/domain'
 import {
   listOf,
   MARKET_SCHEMAS,
-  objectOf,
   orNull,
+  revisionSchema,
   timeJson,
   toMarketJson,
 } from '@priorbook/sdk/wire'
@@ -25,19 +25,6 @@ import {
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { answerRows } from '../catalogue/row-answer.ts'
 
-// The schemas of a record with the number of its version.
-const REVISION_SCHEMAS = Object.fromEntries(
-  Object.entries(MARKET_SCHEMAS).map(([venue, schema]) => {
-    const { properties, required } = schema as {
-      properties: Record<string, object>
-      required: string[]
-    }
-    const revision = { type: 'integer', minimum: 1 }
-    const optional = Object.keys(properties).filter((name) => !required.includes(name))
-    return [venue, objectOf({ ...(properties as {}), revision }, { optional })]
-  }),
-) as typeof MARKET_SCHEMAS
-
 /** The record of one market, and its history. */
 export const MARKET_RECORD_ROUTES: readonly Route[] = VENUE_ADDRESSES.flatMap((address) => [
   recordRoute(address),
@@ -57,7 +44,7 @@ function recordRoute(address: VenueAddress): Route {
       'The market record as known last, or as known at `known_at`; nothing that was learned later is in it.',
     path: address.path,
     query: { ...KNOWN_AT_PARAM, number_format, time_format },
-    data: orNull(MARKET_SCHEMAS[venue]),
+    data: orNull<unknown>(MARKET_SCHEMAS[venue]),
     async handle(request, context) {
       const style = styleOf(request.query)
       const { known_at: knownAt } = request.query
@@ -95,7 +82,7 @@ function revisionsRoute(address: VenueAddress): Route {
     tag: VENUES[venue].label,
     summary: 'The history of a market record',
     description:
-      'Every version of the market record by the time it was received, oldest first: status, volume, liquidity, ticks, fees and resolution as they were known then.',
+      'Every version of the market record by the time it was received, oldest first: status, volume, liquidity, ticks, fees and resolution as they were known then. A version whose status does not follow from the one before it carries `anomaly`.',
     path: address.path,
     query: {
       start_time: timeParam('Only versions received at or after this time.'),
@@ -106,18 +93,17 @@ function revisionsRoute(address: VenueAddress): Route {
       ...STYLE_PARAMS,
     },
     formats: ['ndjson', 'csv'],
-    data: listOf({
-      allOf: [{ type: 'object', required: ['revision'] }, REVISION_SCHEMAS[venue]],
-    }),
+    data: listOf(revisionSchema(venue)),
     async handle(request, context) {
       const style = styleOf(request.query)
       const { known_at: knownAt } = request.query
       const { record } = await findMarket(context, address, request.path, request.grant)
       const page = openPage(request, context, { venue, market: record.marketId, knownAt })
       const { states, hasMore } = await walkRevisions(context, record, page, knownAt)
-      const rows: (AnyMarket & { revision: number })[] = states.map((state) => ({
+      const rows: RevisionRow[] = states.map(({ anomaly, ...state }) => ({
         ...toMarketJson(state, style),
         revision: state.revision,
+        ...(anomaly === undefined ? {} : { anomaly }),
       }))
       const last = states.at(-1)
       const none: Notice = {
@@ -128,7 +114,7 @@ function revisionsRoute(address: VenueAddress): Route {
       return answerRows(request, {
         type: 'market',
         rows,
-        columns: [...MARKET_COLUMNS, 'revision'],
+        columns: [...MARKET_COLUMNS, 'revision', 'anomaly'],
         meta: {
           range: rangeMeta(page.range, style),
           ...noticeMeta(cut ?? (rows.length === 0 ? none : undefined)),
@@ -140,24 +126,35 @@ function revisionsRoute(address: VenueAddress): Route {
   })
 }
 
+type RevisionRow = AnyMarket & { readonly revision: number; readonly anomaly?: RevisionAnomaly }
+
+type JudgedState = MarketState & { readonly anomaly?: RevisionAnomaly | undefined }
+
+// Max versions per read of the store.
 const SLICE = 200
 
-// Versions have numbers, not an index by time: those before the range are read and passed by.
+// Versions have numbers and no index by time, so those before the range are read and skipped. The one
+// before the page is read too: whether a status is legal depends on its predecessor.
 async function walkRevisions(
   { store }: ApiContext,
   { venue, marketId }: MarketState['record'],
   page: Page,
   knownAt = NO_END,
-): Promise<{ states: readonly MarketState[]; hasMore: boolean }> {
-  const states: MarketState[] = []
-  let after = (page.state['revision'] as number | undefined) ?? 0
+): Promise<{ states: readonly JudgedState[]; hasMore: boolean }> {
+  const states: JudgedState[] = []
+  const first = ((page.state['revision'] as number | undefined) ?? 0) + 1
+  let after = Math.max(0, first - 2)
+  let before: MarketState | undefined
   for (;;) {
     const slice = await store.revisions(venue, marketId, { after, limit: SLICE })
     for (const state of slice) {
+      const anomaly = findAnomaly(before?.record, state.record)
+      before = state
+      if (state.revision < first) continue
       if (state.knownAt >= page.end || state.knownAt > knownAt) return { states, hasMore: false }
       if (state.knownAt < page.from) continue
       if (states.length === page.limit) return { states, hasMore: true }
-      states.push(state)
+      states.push({ ...state, anomaly })
     }
     if (slice.length < SLICE) return { states, hasMore: false }
     after = slice.at(-1)!.revision

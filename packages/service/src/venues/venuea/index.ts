@@ -1,7 +1,55 @@
-/** Venue A (Binance Wallet Prediction, vendor Predict.fun): its normalizer, connector and backfill. */
+import { VENUES } from '@priorbook/sdk/domain'
+import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
+import { defineVenue } from '../capture/definition.ts'
+import { createVenueAConnector } from './connector.ts'
+import { createVenueANormalizer } from './normalize.ts'
+
 export * from './normalize.ts'
 export * from './connector.ts'
 export * from './backfill.ts'
 export type { FamilyCounts } from './backfill-family.ts'
 export * from './floors.ts'
 export { isComplete } from './past.ts'
+
+const SETTINGS = {
+  enabled: setting(flag(), true, 'Whether venue A is recorded.'),
+  rest: setting(
+    text(),
+    'https://api.binance.com/sapi/v1/w3w/wallet/prediction',
+    'The base of its REST interface.',
+  ),
+  ws: setting(text(), 'wss://api.binance.com/sapi/wss', 'The address of its socket.'),
+  apiKey: setting(text(), '', 'The API key; without one A is not recorded.'),
+  apiSecret: setting(text(), '', 'The secret that signs requests.'),
+  assets: setting(texts(), ['BTC', 'ETH', 'BNB'], 'The underlying assets that are recorded.'),
+  callsPerMinute: setting(whole(1), 60, 'The quota of REST calls.'),
+} as const
+
+/** Venue A (Binance Wallet Prediction, vendor Predict.fun). */
+export const VENUE_A_DEFINITION = defineVenue({
+  normalizer: createVenueANormalizer(),
+  settings: SETTINGS,
+  quotaOutlivesRestart: true,
+  toBareMarket: (marketId) => ({
+    venue: 'venuea',
+    marketId,
+    outcomes: [],
+    units: VENUES.venuea.units,
+    native: {},
+  }),
+  createConnector({ config, emulated, speed }, context) {
+    const { rest, ws, apiKey, apiSecret } = { ...config, ...emulated }
+    return createVenueAConnector(
+      {
+        restBase: rest,
+        wsUrl: ws,
+        apiKey,
+        apiSecret,
+        assets: config.assets,
+        quota: { limit: Math.floor(config.callsPerMinute * speed), windowMs: 60_000 },
+        speed,
+      },
+      context,
+    )
+  },
+})

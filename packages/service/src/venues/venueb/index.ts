@@ -1,7 +1,91 @@
-/** Venue B (Kalshi): from its own JSON to the words of Priorbook, and the connector that brings it. */
+import { readFileSync } from 'node:fs'
+import { PriorbookError, VENUES, type MarketRecord } from '@priorbook/sdk/domain'
+import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
+import { defineVenue } from '../capture/definition.ts'
+import { createVenueBConnector } from './connector.ts'
+import { createVenueBNormalizer } from './normalizer.ts'
+
 export * from './catalog.ts'
 export * from './connector.ts'
 export * from './native.ts'
 export * from './normalize.ts'
 export * from './normalizer.ts'
 export * from './orderbook.ts'
+
+const SETTINGS = {
+  enabled: setting(flag(), true, 'Whether venue B is recorded.'),
+  rest: setting(
+    text(),
+    'https://api.elections.kalshi.com/trade-api/v2',
+    'The base of its REST interface.',
+  ),
+  ws: setting(
+    text(),
+    'wss://api.elections.kalshi.com/trade-api/ws/v2',
+    'The address of its socket.',
+  ),
+  keyId: setting(text(), '', 'The key id; without one B is polled.'),
+  privateKeyFile: setting(text(), '', 'A file with the RSA private key (PEM) that signs requests.'),
+  series: setting(
+    texts(),
+    ['KXBTC15M', 'KXETH15M', 'KXBTCD', 'KXETHD'],
+    'The series whose markets are recorded.',
+  ),
+  tokensPerSecond: setting(whole(10), 200, 'The read budget of the account (Basic 200).'),
+} as const
+
+const COST_PER_REQUEST = 10
+// The series that the emulator plays.
+const EMULATED_SERIES = ['KXBTC15M', 'KXETH15M', 'KXBTCD', 'KXETHD']
+
+/** Venue B (Kalshi). */
+export const VENUE_B_DEFINITION = defineVenue({
+  normalizer: createVenueBNormalizer(),
+  settings: SETTINGS,
+  quotaOutlivesRestart: false,
+  toBareMarket,
+  createConnector({ config, emulated, speed }, context) {
+    const { rest, ws, keyId, privateKey } = { privateKey: undefined, ...config, ...emulated }
+    return createVenueBConnector(
+      {
+        restBase: rest,
+        wsUrl: ws,
+        keyId,
+        privateKey: privateKey ?? readKey(config.privateKeyFile),
+        series: emulated === undefined ? config.series : EMULATED_SERIES,
+        quota: {
+          tokensPerSecond: Math.floor(config.tokensPerSecond * speed),
+          costPerRequest: COST_PER_REQUEST,
+        },
+        speed,
+      },
+      context,
+    )
+  },
+})
+
+// The UUID of a market stands only in messages of the socket.
+function toBareMarket(marketId: string, frame: unknown): MarketRecord {
+  const id = (frame as { msg?: { market_id?: unknown } } | undefined)?.msg?.market_id
+  return {
+    venue: 'venueb',
+    marketId,
+    outcomes: [
+      { label: 'Yes', index: 0 },
+      { label: 'No', index: 1 },
+    ],
+    units: VENUES.venueb.units,
+    native: typeof id === 'string' ? { market_id: id } : {},
+  }
+}
+
+function readKey(file: string): string {
+  if (file === '') return ''
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new PriorbookError('invalid_config', `venueb.privateKeyFile: ${file} cannot be read`, {
+      cause,
+    })
+  }
+}

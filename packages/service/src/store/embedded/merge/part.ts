@@ -7,7 +7,7 @@ import {
 } from '@priorbook/sdk/domain'
 import type { Maker } from '../log.ts'
 import type { Stream } from '../streams.ts'
-import { NORMALIZERS } from '../../../venues/registry.ts'
+import { definitionOf } from '../../../venues/registry.ts'
 import type { Numbers } from './numbers.ts'
 import type { Source, StreamMakers } from './source.ts'
 import { Sight, type Blind } from './blind-spans.ts'
@@ -48,7 +48,11 @@ export async function openPart(
   for (const stream of list.streams) {
     if (stream.venue === venue) streams.set(toStreamName(stream), stream)
   }
-  const maker = { origin, recorder: recorders[0]!, normalizer: NORMALIZERS[venue].version }
+  const maker = {
+    origin,
+    recorder: recorders[0]!,
+    normalizer: definitionOf(venue).normalizer.version,
+  }
   return { source, numbers, heard, streams, maker }
 }
 

@@ -1,0 +1,235 @@
+import { PriorbookError, VENUES, VENUE_IDS } from '../domain/index.ts'
+import { EngineOrder, type ParsedOrder } from './engine-order.ts'
+import type { EventQueue } from './event-queue.ts'
+import { chargeBound, type FeeFormula } from './fees.ts'
+import type { Ledger, Position } from './ledger.ts'
+import type { MarketState } from './market-state.ts'
+import { MONEY_ONE, notional, payoutOf, PRICE_ONE } from './money.ts'
+import type { EndReason, OrderState, OrderView, RejectReason } from './order.ts'
+import type { RunMarket } from './run-market.ts'
+import { countReject, type PendingMarkout, type Tally } from './statistics.ts'
+import type { StrategyHooks } from './strategy-hooks.ts'
+import type { BookGlance, WhyStep } from './why.ts'
+
+/** An event of a run's future. */
+export type RunEvent =
+  | { readonly kind: 'arrive'; readonly order: EngineOrder }
+  | { readonly kind: 'cancel'; readonly order: EngineOrder }
+  | { readonly kind: 'replace'; readonly old: EngineOrder; readonly order: EngineOrder }
+  | { readonly kind: 'expire'; readonly order: EngineOrder }
+  | { readonly kind: 'timer'; readonly tag: string }
+  /** A request that never became an order is reported to the strategy. */
+  | { readonly kind: 'refused'; readonly view: OrderView }
+  | { readonly kind: 'markout'; readonly market: RunMarket; readonly fill: PendingMarkout }
+
+// Max steps that are kept of one order.
+const MAX_STEPS = 100
+
+/** The orders of a run: creation, reservations, and how they end. */
+export class Orders {
+  readonly open = new Map<number, EngineOrder>()
+  /** The first orders of the run, for the report. */
+  readonly kept: EngineOrder[] = []
+  private readonly queue: EventQueue<RunEvent>
+  private readonly ledger: Ledger
+  private readonly hooks: StrategyHooks
+  private readonly tally: Tally
+  private readonly limits: { readonly keep: number; readonly explain: number }
+  private lastId = 0
+
+  constructor(
+    queue: EventQueue<RunEvent>,
+    ledger: Ledger,
+    hooks: StrategyHooks,
+    tally: Tally,
+    limits: { readonly keep: number; readonly explain: number },
+  ) {
+    this.queue = queue
+    this.ledger = ledger
+    this.hooks = hooks
+    this.tally = tally
+    this.limits = limits
+  }
+
+  /** The id of the next request, counted as sent. */
+  nextId(): number {
+    this.tally.sent++
+    return ++this.lastId
+  }
+
+  /** Creates an order that is on its way to the venue. */
+  create(id: number, parsed: ParsedOrder): EngineOrder {
+    const order = new EngineOrder(id, parsed, this.queue.now)
+    noteQuotes(order)
+    if (id <= this.limits.explain) order.steps = []
+    this.open.set(id, order)
+    if (this.kept.length < this.limits.keep) this.kept.push(order)
+    return order
+  }
+
+  /** Open orders, all or of one market. */
+  list(market: string | undefined): EngineOrder[] {
+    return [...this.open.values()].filter(
+      (order) => market === undefined || order.market.name === market,
+    )
+  }
+
+  find(id: number): EngineOrder | undefined {
+    return this.open.get(id) ?? this.kept.find((order) => order.id === id)
+  }
+
+  /** Sets cash and units aside for the rest of an order. */
+  reserve({ position }: RunMarket, order: EngineOrder, formula: FeeFormula): void {
+    const { account, reserved } = position
+    order.reservedCash = cashNeeded(position, order, formula)
+    account.reserved += order.reservedCash
+    if (order.side === 'sell') {
+      const free = position.free(order.outcome)
+      order.reservedUnits = Math.max(0, Math.min(order.remaining, free))
+      reserved[order.outcome]! += order.reservedUnits
+    }
+  }
+
+  release({ position }: RunMarket, order: EngineOrder): void {
+    position.account.reserved -= order.reservedCash
+    position.reserved[order.outcome]! -= order.reservedUnits
+    order.reservedCash = 0
+    order.reservedUnits = 0
+  }
+
+  /** Ends an order that is filled completely. */
+  complete(market: RunMarket, order: EngineOrder): void {
+    this.release(market, order)
+    order.state = 'filled'
+    this.tally.whole++
+    this.open.delete(order.id)
+    this.notify(order)
+  }
+
+  /** Ends an order that is not filled completely. */
+  end(
+    market: RunMarket,
+    order: EngineOrder,
+    state: OrderState,
+    reason: EndReason | undefined,
+  ): void {
+    this.release(market, order)
+    order.state = state
+    order.reason = reason
+    this.open.delete(order.id)
+    if (state === 'cancelled') this.tally.cancelled++
+    if (state === 'expired') this.tally.expired++
+    market.remove(order)
+    this.ledger.noteCapital(market.position, this.queue.now)
+    if (order.steps !== undefined) {
+      this.step(order, { rule: `${state}${reason === undefined ? '' : `: ${reason}`}` })
+    }
+    this.notify(order)
+  }
+
+  /** Ends an order that the venue does not accept. */
+  reject(market: RunMarket, order: EngineOrder, reason: RejectReason, before?: BookGlance): void {
+    countReject(this.tally, reason)
+    this.step(order, { rule: `refused: ${reason}`, before })
+    this.end(market, order, 'rejected', reason)
+  }
+
+  /** Rejects a request that never became an order. */
+  refuse(id: number, reason: RejectReason): void {
+    countReject(this.tally, reason)
+    if (this.hooks.strategy.onOrder === undefined) return
+    const view: OrderView = Object.freeze({
+      id,
+      // The request may not name a market or venue at all.
+      market: '',
+      venue: VENUE_IDS[0],
+      outcome: 0,
+      side: 'buy',
+      price: undefined,
+      size: '0',
+      filled: '0',
+      state: 'rejected',
+      reason,
+      timeInForce: 'GTC',
+      sentAt: this.queue.now,
+      arrivedAt: undefined,
+      tag: undefined,
+    })
+    // A hook must not be called from inside the hook that sent the request.
+    this.queue.add(this.queue.now, { kind: 'refused', view })
+  }
+
+  /** Ends everything that is still open when the run ends; the strategy is no longer called. */
+  finish(marketOf: (state: MarketState) => RunMarket): void {
+    for (const order of this.open.values()) {
+      const market = marketOf(order.market)
+      this.release(market, order)
+      this.ledger.noteCapital(market.position, this.queue.now)
+      order.state = 'cancelled'
+      order.reason = 'run_end'
+    }
+  }
+
+  /** Calls `onOrder` once the engine has finished its step. */
+  notify(order: EngineOrder): void {
+    if (this.hooks.strategy.onOrder === undefined) return
+    this.hooks.defer('onOrder', (strategy, context) => strategy.onOrder!(order.view(), context))
+  }
+
+  /** Adds a step to the explanation of an order. */
+  step(
+    order: EngineOrder,
+    step: { readonly [Key in keyof Omit<WhyStep, 'at'>]?: WhyStep[Key] | undefined } & {
+      readonly rule: string
+    },
+  ): void {
+    if (order.steps === undefined || order.steps.length > MAX_STEPS) return
+    const known = Object.entries(step).filter(([, value]) => value !== undefined)
+    order.steps.push({ at: this.queue.now, ...Object.fromEntries(known) } as WhyStep)
+  }
+}
+
+/** The most cash that the rest of an order can need: at its limit, with the highest fee. */
+export function cashNeeded(
+  { account: { venue }, units }: Position,
+  order: EngineOrder,
+  formula: FeeFormula,
+): number {
+  const { remaining, outcome } = order
+  const { netsOutcomes } = VENUES[venue].trading
+  const price = order.price!
+  if (order.side === 'buy') {
+    const fee = chargeBound(formula, venue, price, remaining)
+    const cost = notional(venue, price, remaining, 'up') + fee
+    // Where pairs turn into cash at once, they pay for themselves.
+    const pairs = netsOutcomes ? Math.min(remaining, units[1 - outcome]!) : 0
+    return Math.max(0, cost - payoutOf(venue, MONEY_ONE, pairs))
+  }
+  if (!netsOutcomes) return 0
+  const short = remaining - Math.min(remaining, units[outcome]!)
+  if (short === 0) return 0
+  // A sale can fill above its limit: the other outcome is then cheaper, but its fee may be higher.
+  const fee = chargeBound(formula, venue, PRICE_ONE / 2, short)
+  return notional(venue, PRICE_ONE - price, short, 'up') + fee
+}
+
+/** The fee formula of a market; throws where it is not known. */
+export function feesOf(state: MarketState, at: number): FeeFormula {
+  const fees = state.fees(at)
+  if ('unknown' in fees) {
+    throw new PriorbookError('fee_unknown', `${fees.unknown}; set assume.fees`)
+  }
+  return fees.formula
+}
+
+// Best prices of the order's outcome at the time of sending, for slippage.
+function noteQuotes(order: EngineOrder): void {
+  const book = order.market.primary
+  if (book === undefined) return
+  const { ladder, factor } = book
+  const bid = ladder.bestBid * factor
+  const ask = ladder.bestAsk === ladder.one ? 0 : ladder.bestAsk * factor
+  const isSame = order.outcome === book.outcome
+  order.sentBid = isSame ? bid : ask === 0 ? 0 : PRICE_ONE - ask
+  order.sentAsk = isSame ? ask : bid === 0 ? 0 : PRICE_ONE - bid
+}

@@ -1,0 +1,80 @@
+import { showValue } from '../domain/index.ts'
+import type { BookView, Strategy, StrategyContext } from './strategy.ts'
+
+/** Where a strategy failed. */
+export type Failure = { readonly hook: string; readonly at: number; readonly message: string }
+
+// Max log lines per run, and characters per line.
+const MAX_LOGS = 1000
+const MAX_LOG_LENGTH = 500
+
+/** Calls the hooks of a strategy. A strategy that throws is stopped: no hook is called again. */
+export class StrategyHooks {
+  readonly strategy: Strategy
+  readonly logs: string[] = []
+  failure: Failure | undefined
+  private readonly clock: { readonly now: number }
+  private readonly deferred: (() => void)[] = []
+  private context: StrategyContext | undefined
+
+  constructor(strategy: Strategy, clock: { readonly now: number }) {
+    this.strategy = strategy
+    this.clock = clock
+  }
+
+  get isAlive(): boolean {
+    return this.failure === undefined
+  }
+
+  /** Sets the context that hooks get. */
+  setContext(context: StrategyContext): void {
+    this.context = context
+  }
+
+  /** Calls a hook now. */
+  call(hook: string, run: (strategy: Strategy, context: StrategyContext) => void): void {
+    if (!this.isAlive) return
+    try {
+      run(this.strategy, this.context!)
+    } catch (error) {
+      this.fail(hook, error)
+    }
+  }
+
+  /** Calls `onBook`: once per row and run, so without a closure. */
+  bookSeen(book: BookView): void {
+    if (this.failure !== undefined) return
+    try {
+      this.strategy.onBook!(book, this.context!)
+    } catch (error) {
+      this.fail('onBook', error)
+    }
+  }
+
+  /** Calls a hook once the engine has finished its current step, so that the hook sees a valid state. */
+  defer(hook: string, run: (strategy: Strategy, context: StrategyContext) => void): void {
+    this.deferred.push(() => this.call(hook, run))
+  }
+
+  /** Calls the deferred hooks. */
+  flush(): void {
+    const { deferred } = this
+    if (deferred.length === 0) return
+    // Hooks may defer more.
+    for (let index = 0; index < deferred.length; index++) deferred[index]!()
+    deferred.length = 0
+  }
+
+  /** Stops the strategy; the first failure is kept. */
+  fail(hook: string, error: unknown): void {
+    const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    this.failure ??= { hook, at: this.clock.now, message: message.slice(0, 1000) }
+  }
+
+  /** Keeps a log line with its time. */
+  log(text: unknown): void {
+    if (this.logs.length >= MAX_LOGS) return
+    const line = typeof text === 'string' ? text.slice(0, MAX_LOG_LENGTH) : showValue(text)
+    this.logs.push(`${this.clock.now} ${line}`)
+  }
+}

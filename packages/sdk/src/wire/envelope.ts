@@ -1,0 +1,83 @@
+import { GAP_SCHEMA } from './gap.ts'
+import {
+  anyOf,
+  COUNT,
+  described,
+  FLAG,
+  listOf,
+  named,
+  objectOf,
+  orNull,
+  TEXT,
+  TEXT_OR_NULL,
+  TIME_OR_NULL,
+  type JsonSchema,
+  type TypeOf,
+} from './json-schema.ts'
+import { MARKET_SCHEMA } from './market.ts'
+import type { ReceiptJson } from './receipt.ts'
+
+/** The version of rows and envelopes; it rises with every addition. */
+export const SCHEMA_VERSION = '3.0'
+
+/** One thing to know about an answer. */
+export type NoticeJson = {
+  readonly code: string
+  readonly message: string
+  readonly [more: string]: unknown
+}
+
+/** The schema of a notice. */
+export const NOTICE_SCHEMA: JsonSchema<NoticeJson> = named('Notice', {
+  type: 'object',
+  description: 'One thing to know about the answer, such as why it is empty.',
+  properties: { code: TEXT, message: TEXT },
+  required: ['code', 'message'],
+  additionalProperties: true,
+})
+
+const RECEIPT_SCHEMA: JsonSchema<ReceiptJson> = named(
+  'Receipt',
+  objectOf(
+    { rows: COUNT, first_id: TEXT_OR_NULL, last_id: TEXT_OR_NULL, sha256: TEXT, gaps: COUNT },
+    { description: 'Proves that a walk has every row; on the last page.' },
+  ),
+)
+
+const META_MEMBERS = {
+  count: described(COUNT, 'Rows of this answer.'),
+  range: described(
+    orNull(named('ServedRange', objectOf({ start_time: TIME_OR_NULL, end_time: TIME_OR_NULL }))),
+    'What was really served.',
+  ),
+  gaps: described(
+    listOf(GAP_SCHEMA),
+    'What was not observed between the row before this page and its last row.',
+  ),
+  market: described(orNull(MARKET_SCHEMA), 'The market as known at the last row of the page.'),
+  schema_version: TEXT,
+  notice: anyOf(NOTICE_SCHEMA, listOf(NOTICE_SCHEMA)),
+  receipt: RECEIPT_SCHEMA,
+} as const
+
+const CLOSED_META = objectOf(META_MEMBERS, { optional: ['notice', 'receipt'] })
+
+/** What is beside the data of every answer. */
+export type MetaJson = TypeOf<typeof CLOSED_META> & { readonly [more: string]: unknown }
+
+/** The schema of `meta`; routes may add members. */
+export const META_SCHEMA: JsonSchema<MetaJson> = named('Meta', {
+  ...CLOSED_META,
+  additionalProperties: true,
+})
+
+/** The schema of `pagination`. */
+export const PAGINATION_SCHEMA = named(
+  'Pagination',
+  objectOf({ next_cursor: TEXT_OR_NULL, has_more: FLAG }),
+)
+
+/** The schema of a whole answer around its data. */
+export function envelopeOf<T>(data: JsonSchema<T>) {
+  return objectOf({ data, meta: META_SCHEMA, pagination: PAGINATION_SCHEMA })
+}

@@ -1,0 +1,158 @@
+import { VENUE_IDS, VENUES, type VenueId } from '../../domain/index.ts'
+import {
+  HEALTH_SCHEMA,
+  LIMITS_SCHEMA,
+  STATUS_SCHEMA,
+  USAGE_SCHEMA,
+  WHOAMI_SCHEMA,
+} from '../account.ts'
+import { BOOK_ROW_SCHEMA, CHANGES_ROW_SCHEMA } from '../book-schema.ts'
+import { CALENDAR_DAY_SCHEMA, COVERAGE_SCHEMA } from '../coverage.ts'
+import { AUDIT_SCHEMA, EXECUTION_SCHEMA } from '../execution.ts'
+import { GAP_SCHEMA } from '../gap.ts'
+import { listOf, orNull, type JsonSchema } from '../json-schema.ts'
+import { MANIFEST_SCHEMA } from '../manifest.ts'
+import { LISTED_MARKET_SCHEMA, revisionSchema } from '../market.ts'
+import { SAMPLE_SCHEMA } from '../sample.ts'
+import { TRADE_SCHEMA } from '../trade.ts'
+import { MARKET_SCHEMAS } from '../venues/index.ts'
+import { listRouteDocs, marketRouteDocs, PARAM_TEXTS, ROUTE_DOCS, type RouteDocs } from './docs.ts'
+import { required, textParam, type ParamTable } from './param.ts'
+import { OUTCOME_PARAMS } from './params.ts'
+import {
+  BOOK_ROUTE_NAMES,
+  listRoute,
+  MARKET_ROUTES,
+  ROUTES,
+  type AnyListQuery,
+  type MarketRouteName,
+  type RouteId,
+  type RouteShape,
+} from './routes.ts'
+
+/** A route without its handler: what the server checks, the docs show and the client calls. */
+export type RouteContract<
+  Path extends ParamTable = ParamTable,
+  Query extends ParamTable = ParamTable,
+> = Omit<RouteDocs, 'params'> &
+  Omit<RouteShape, 'query'> & {
+    /** Names the route in OpenAPI (`operationId`), in cursors and in usage. */
+    readonly id: string
+    /** Other addresses of the same route. */
+    readonly aliases?: readonly string[]
+    readonly path: Path
+    readonly query: Query
+    /** What each parameter means, by its name. */
+    readonly paramTexts: Readonly<Record<string, string>>
+    /** The schema of `data`; absent where the answer has no envelope. */
+    readonly data?: JsonSchema
+  }
+
+const NATIVE_ID = required(textParam(200))
+const ASSET = required(textParam(20, 'btc'))
+
+/** The contract of a route that is not one venue's. */
+export function contractOf<Id extends RouteId>(
+  id: Id,
+): RouteContract<{}, (typeof ROUTES)[Id]['query']> {
+  const data: JsonSchema | undefined = DATA[id]
+  return {
+    id,
+    ...(ROUTES[id] as RouteShape<(typeof ROUTES)[Id]['query']>),
+    path: {},
+    ...withTexts(ROUTE_DOCS[id]),
+    ...(data === undefined ? {} : { data }),
+  }
+}
+
+/** The contract of a route of one market. */
+export function marketContract<Name extends MarketRouteName>(
+  name: Name,
+  venue: VenueId,
+): RouteContract<ParamTable, (typeof MARKET_ROUTES)[Name]['query']> {
+  const { paths, booksPer } = VENUES[venue]
+  const { address, query, ...shape } = MARKET_ROUTES[name] as RouteShape
+  return {
+    id: `${venue}_${name}`,
+    address: `${paths.market}${address}`,
+    ...(paths.alias !== undefined && { aliases: [`${paths.alias.market}${address}`] }),
+    ...shape,
+    path: {
+      ...(paths.hasAsset && { asset: ASSET }),
+      [paths.marketParam]: NATIVE_ID,
+    },
+    query: (booksPer === 'market' && BOOK_ROUTE_NAMES.includes(name)
+      ? withoutOutcome(query)
+      : query) as (typeof MARKET_ROUTES)[Name]['query'],
+    ...withTexts(marketRouteDocs(name, venue)),
+    data: MARKET_DATA[name](venue),
+  }
+}
+
+/** The contract of a venue's list of markets. */
+export function listContract(venue: VenueId): RouteContract<ParamTable, AnyListQuery> {
+  const { alias, hasAsset } = VENUES[venue].paths
+  return {
+    id: `${venue}_markets`,
+    ...listRoute(venue),
+    ...(alias !== undefined && { aliases: [alias.markets] }),
+    path: hasAsset ? { asset: ASSET } : {},
+    ...withTexts(listRouteDocs(venue)),
+    data: listOf<unknown>(MARKET_SCHEMAS[venue]),
+  }
+}
+
+/** The contracts of all routes, in the order of the docs. */
+export function allContracts(): readonly RouteContract[] {
+  const names = Object.keys(MARKET_ROUTES) as MarketRouteName[]
+  return [
+    ...VENUE_IDS.map((venue) => listContract(venue)),
+    ...VENUE_IDS.flatMap((venue) => names.map((name) => marketContract(name, venue))),
+    ...(Object.keys(ROUTES) as RouteId[]).map((id) => contractOf(id)),
+  ]
+}
+
+const DATA: Partial<Readonly<Record<RouteId, JsonSchema>>> = {
+  markets: listOf(LISTED_MARKET_SCHEMA),
+  gaps: listOf(GAP_SCHEMA),
+  coverage: listOf(COVERAGE_SCHEMA),
+  coverage_days: listOf(CALENDAR_DAY_SCHEMA),
+  bulkManifest: MANIFEST_SCHEMA,
+  whoami: WHOAMI_SCHEMA,
+  limits: LIMITS_SCHEMA,
+  usage: listOf(USAGE_SCHEMA),
+  status: STATUS_SCHEMA,
+  health: HEALTH_SCHEMA,
+}
+
+const MARKET_DATA: Readonly<Record<MarketRouteName, (venue: VenueId) => JsonSchema>> = {
+  market: (venue) => orNull<unknown>(MARKET_SCHEMAS[venue]),
+  revisions: (venue) => listOf(revisionSchema(venue)),
+  trades: () => listOf(TRADE_SCHEMA),
+  timeseries: () => listOf(SAMPLE_SCHEMA),
+  execution: () => orNull(EXECUTION_SCHEMA),
+  audit: () => orNull(AUDIT_SCHEMA),
+  snapshots: () => listOf(BOOK_ROW_SCHEMA),
+  orderbook_latest: oneBook,
+  orderbook: oneBook,
+  changes: () => listOf(CHANGES_ROW_SCHEMA),
+}
+
+// A market with one book per token answers with a list of them.
+function oneBook(venue: VenueId): JsonSchema {
+  return orNull<unknown>(
+    VENUES[venue].booksPer === 'token' ? listOf(BOOK_ROW_SCHEMA) : BOOK_ROW_SCHEMA,
+  )
+}
+
+function withoutOutcome(query: ParamTable): ParamTable {
+  return Object.fromEntries(
+    Object.entries(query).filter(([name]) => !Object.hasOwn(OUTCOME_PARAMS, name)),
+  )
+}
+
+function withTexts({ params, ...docs }: RouteDocs): Omit<RouteDocs, 'params'> & {
+  readonly paramTexts: Readonly<Record<string, string>>
+} {
+  return { ...docs, paramTexts: params === undefined ? PARAM_TEXTS : { ...PARAM_TEXTS, ...params } }
+}

@@ -1,0 +1,252 @@
+import { VENUES, type VenueId } from '../../domain/index.ts'
+import { DISCLAIMER } from '../execution.ts'
+import { VENUE_TEXTS } from '../venues/index.ts'
+import { DEFAULT_LIMIT } from './params.ts'
+import type { MarketRouteName, RouteId } from './routes.ts'
+
+/** What the docs say of a route. */
+export type RouteDocs = {
+  /** The section of the docs. */
+  readonly tag: string
+  readonly summary: string
+  readonly description: string
+  /** Parameters that mean something else here than `PARAM_TEXTS` says. */
+  readonly params?: Readonly<Record<string, string>>
+}
+
+/** Days of history of a status, days of a calendar, and days of a download, where the docs name them. */
+export const DOCUMENTED_DAYS = {
+  status: 7,
+  calendar: 31,
+  calendarMax: 92,
+  download: 31,
+  usage: 30,
+} as const
+
+const ACROSS = 'Across venues'
+const FORMS_OF_TIME = 'ISO 8601 with Z or offset, or 13 digits (ms) or 16 digits (µs).'
+const MARKET_RANGE = {
+  start_time: `Only markets that close after this time. ${FORMS_OF_TIME}`,
+  end_time: `Only markets that open before this time. ${FORMS_OF_TIME}`,
+}
+
+/** What each parameter means where its route does not say otherwise. */
+export const PARAM_TEXTS: Readonly<Record<string, string>> = {
+  market_id: 'The venue’s own identifier of the market.',
+  market_ticker: 'The venue’s own identifier of the market.',
+  limit: `Rows per page, ${DEFAULT_LIMIT} by default.`,
+  cursor: '`pagination.next_cursor` of the previous page; all other parameters stay the same.',
+  order: 'Oldest first (the default) or newest first.',
+  start_time: `Only what was received at or after this time. ${FORMS_OF_TIME}`,
+  end_time: `Only what was received before this time. ${FORMS_OF_TIME}`,
+  number_format: 'Decimals as JSON numbers (default) or as text.',
+  time_format: 'Times as ISO 8601 (default) or whole microseconds.',
+  format: 'The format of the answer; `Accept` does the same.',
+  known_at: `What was known at this time; later corrections are left out. ${FORMS_OF_TIME}`,
+  include_orderbook: 'Whether rows carry ladders.',
+  depth: 'Max levels per side.',
+  interval: 'The last observation of every interval instead of every observation.',
+  clock: 'Which clock the range means; rows stay in received order.',
+  outcome: 'Only this outcome, by its label.',
+  token_id: 'Only this outcome, by the venue’s token.',
+  metric:
+    'Exactly one of: chance (the displayed probability signal), price (the displayed quoted market value), last_trade (the newest execution sample).',
+  side: 'What the order does with the outcome.',
+  size: 'How much, in the size unit of the venue: a positive decimal.',
+  at: `The last book received at or before this time. ${FORMS_OF_TIME}`,
+  id: 'The id of a book row, trade or sample of this market.',
+  q: 'Text in the id, title, question, slug or tickers; case does not matter.',
+  sort: 'What `order` goes by; open_time by default.',
+  venue: 'Only this venue.',
+  asset: 'The underlying asset, such as btc.',
+  window: 'Only rounds of this length.',
+  series: 'Only this series ticker.',
+  status: 'Only markets whose status is this now.',
+  market: 'Only this market, by the venue’s own identifier.',
+  key: 'Only this instrument or market id, exactly.',
+  reason: 'Only this reason.',
+  days: `How many days back, ${DOCUMENTED_DAYS.usage} by default.`,
+  day: 'One UTC day; or give `start_time` and `end_time`.',
+  dataset: 'What to download, books by default.',
+  offset: 'Skips this many bytes at the start of the file, to continue a broken download.',
+  formats: 'Which files to describe, joined by commas; ndjson by default. Each is rendered once.',
+  estimate: 'True gives rows and bytes quickly, without rendering and without hashes.',
+}
+
+const SCOPE_TEXTS = {
+  venue: 'The venue.',
+  market_id:
+    'One market, by the venue’s own identifier. Without it, a family: `asset` or `series`, and `window`.',
+  asset: 'The family’s underlying asset, such as btc.',
+  series: 'The family’s series ticker.',
+  window: 'The family’s window, such as 5m or 15m.',
+  metric: 'Which samples; with `dataset=samples` only, and required there.',
+  include_orderbook: 'Whether rows of books carry ladders; true by default.',
+}
+
+/** What the docs say of the routes that are not one venue's. */
+export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
+  markets: {
+    tag: ACROSS,
+    summary: 'Markets of all venues',
+    description:
+      'Market records of every venue that the plan includes, with the last price, the spread and the coverage of the first outcome. `q` looks in identifiers, titles and slugs; a search that finds little may return a short page with a cursor.',
+    params: { asset: 'Only this underlying asset.', ...MARKET_RANGE },
+  },
+  gaps: {
+    tag: ACROSS,
+    summary: 'Spans that were not observed',
+    description:
+      'Half-open spans [start_time, end_time) by received time, each with its reason, by start_time. The same bounds are on every page of books and trades; nothing is filled.',
+    params: {
+      market: 'Only what concerns this market: its instruments, itself, its venue.',
+      start_time: `Only gaps that end after this time or are still open. ${FORMS_OF_TIME}`,
+      end_time: `Only gaps that begin before this time. ${FORMS_OF_TIME}`,
+    },
+  },
+  coverage: {
+    tag: ACROSS,
+    summary: 'What was captured, and since when',
+    description:
+      'Without a market: every dataset with the floor of its capture. With a market: its ladder streams day by day (available, degraded, missing) with the realized cadence, the first day, the first complete day and the gaps.',
+    params: { market: 'The coverage of this market, by the venue’s own identifier.' },
+  },
+  coverage_days: {
+    tag: ACROSS,
+    summary: 'What was observed of a venue, day by day',
+    description: `One row for every UTC day of the range, those without an observation included: how many markets and books were observed, for how long, and what is missing by reason. Times at which a market did not trade are not gaps. At most ${DOCUMENTED_DAYS.calendarMax} days; the last ${DOCUMENTED_DAYS.calendar} by default.`,
+    params: {
+      venue: 'The venue.',
+      start_time: `From the day of this time on. ${FORMS_OF_TIME}`,
+      end_time: `Up to the day before this time; now by default. ${FORMS_OF_TIME}`,
+    },
+  },
+  bulk: {
+    tag: 'Bulk',
+    summary: 'Download a market or a family',
+    description: `All books, trades or samples of one market, or of a family of markets, of a day or of up to ${DOCUMENTED_DAYS.download} days as one file. Markets come one after another by open time and id, rows by received time. NDJSON has gaps as lines and ends with a receipt; of the other formats both are in the manifest.`,
+    params: {
+      ...SCOPE_TEXTS,
+      format: 'The format, ndjson by default; `Accept` does the same.',
+    },
+  },
+  bulkManifest: {
+    tag: 'Bulk',
+    summary: 'What a download holds',
+    description:
+      'Rows, bytes, SHA-256, time range, schema, order, gaps and receipt of the files that /v3/bulk gives with the same parameters. Each file is rendered once to be hashed; `estimate=true` answers quickly with rows and bytes alone.',
+    params: SCOPE_TEXTS,
+  },
+  whoami: {
+    tag: 'Account',
+    summary: 'Which key this is',
+    description: 'The key of the request (never its text), its plan, and what the plan allows.',
+  },
+  limits: {
+    tag: 'Account',
+    summary: 'Every limit of the key, and what is left of it',
+    description:
+      'Rate limits hold over any span of a second or a minute, for all connections together. This request counts as well. `stream`: connections of the key, and what one connection may have.',
+  },
+  usage: {
+    tag: 'Account',
+    summary: 'What the key was used for',
+    description:
+      'Requests, refusals, rows and bytes of this key by UTC day and route; at most two seconds behind.',
+  },
+  status: {
+    tag: 'Service',
+    summary: 'How the service is doing, with incidents',
+    description: `Per venue: whether it is being recorded, when something last arrived, and what the recorder counts. Incidents are gaps of whole venues, open ones and those of the last ${DOCUMENTED_DAYS.status} days. Gaps of single markets: /v3/gaps. The sockets of the stream are those of the process that answers.`,
+  },
+  health: {
+    tag: 'Service',
+    summary: 'Whether the service answers',
+    description: 'Keyless. 200 while the store can be read, 503 otherwise.',
+  },
+  home: page('The door', 'What this is, and where to go.'),
+  docs: page('The docs', 'Every route, with a way to try it.'),
+  docs_errors: page('Errors', 'Every error code and what to do.'),
+  llms: page('The docs for language models', 'The whole interface in plain text.'),
+  openapi: page(
+    'The OpenAPI document',
+    'OpenAPI 3.1, generated from the routes that this server serves.',
+  ),
+  asyncapi: page('The AsyncAPI document', 'AsyncAPI 3, generated from the messages of the stream.'),
+}
+
+/** What the docs say of a route of one market. */
+export function marketRouteDocs(name: MarketRouteName, venue: VenueId): RouteDocs {
+  return { tag: VENUES[venue].label, ...MARKET_DOCS[name](venue) }
+}
+
+/** What the docs say of a venue's list of markets. */
+export function listRouteDocs(venue: VenueId): RouteDocs {
+  const { params, ...texts } = VENUE_TEXTS[venue].markets
+  return { tag: VENUES[venue].label, ...texts, params: { ...MARKET_RANGE, ...params } }
+}
+
+type Texts = Omit<RouteDocs, 'tag'>
+
+const perToken = (venue: VenueId): string =>
+  VENUES[venue].booksPer === 'token' ? ', one per token' : ''
+
+const MARKET_DOCS: Readonly<Record<MarketRouteName, (venue: VenueId) => Texts>> = {
+  market: () => ({
+    summary: 'One market',
+    description:
+      'The market record as known last, or as known at `known_at`; nothing that was learned later is in it.',
+  }),
+  revisions: () => ({
+    summary: 'The history of a market record',
+    description:
+      'Every version of the market record by the time it was received, oldest first: status, volume, liquidity, ticks, fees and resolution as they were known then. A version whose status does not follow from the one before it carries `anomaly`.',
+    params: {
+      start_time: `Only versions received at or after this time. ${FORMS_OF_TIME}`,
+      end_time: `Only versions received before this time. ${FORMS_OF_TIME}`,
+    },
+  }),
+  trades: (venue) => ({
+    summary: 'Trades of a market',
+    description: VENUES[venue].hasTrades
+      ? 'Execution prints by (received_time, sequence), with the venue’s own trade id and side beside the normalized one.'
+      : 'A reserved route: it currently returns an empty historical dataset, not an error, while fills are reconstructed.',
+  }),
+  timeseries: () => ({
+    summary: 'Samples of one metric of a market',
+    description:
+      'One sample per poll, also when it is unchanged. Each row names its value after its metric; the three metrics are distinct series and never merged.',
+  }),
+  execution: (venue) => ({
+    summary: 'What an order would have met',
+    description: `Walks the book as of \`at\` and gives the exact volume-weighted price with its evidence: row id, levels used, age of the book, distance to the next gap, fee. ${VENUE_TEXTS[venue].outcomeRule} ${DISCLAIMER}`,
+    params: { at: `The time of the order; now by default. ${FORMS_OF_TIME}` },
+  }),
+  audit: () => ({
+    summary: 'The raw message behind a row',
+    description:
+      'The message exactly as it was received, the request that it answered, and the row that the message gives now, compared with the stored one. `raw_expired` where retention removed the message.',
+  }),
+  snapshots: () => ({
+    summary: 'Recorded books of a market',
+    description:
+      'Every observation in received order, with ladders or without; with `interval` the last one of every bucket that has one. Spans that were not observed are in `meta.gaps`, each on one page; the last page carries a receipt over all rows of the walk.',
+  }),
+  orderbook_latest: (venue) => ({
+    summary: 'The newest recorded book of a market',
+    description: `The whole book of the newest observation${perToken(venue)}. Where something is missing since, the notice \`open_gap\` says so: it is the newest recorded book, not the present one.`,
+  }),
+  orderbook: (venue) => ({
+    summary: 'The book of a market at an instant',
+    description: `The last book received at or before \`at\`${perToken(venue)}. Inside a gap and before the first observation \`data\` is null, and the notice says why and which row was the last before it: a book that may have changed unseen is never served.`,
+  }),
+  changes: () => ({
+    summary: 'Changed levels of a market’s books',
+    description:
+      'The observations of `snapshots` by what each changed: side, price and new size (0: gone). A row flagged `restart` starts from an empty book and holds all of it. The book before the first row is that of the sequence before it.',
+  }),
+}
+
+function page(summary: string, description: string): RouteDocs {
+  return { tag: 'Service', summary, description: `Keyless. ${description}` }
+}

@@ -1,0 +1,125 @@
+import { MARKET_STATUSES, VENUE_IDS } from '../../domain/index.ts'
+import { SAMPLE_METRICS } from '../sample.ts'
+import {
+  dayParam,
+  flagParam,
+  integerParam,
+  required,
+  textParam,
+  timeParam,
+  wordParam,
+  type Param,
+} from './param.ts'
+
+/** The intervals of sampling, in microseconds. */
+export const INTERVALS = {
+  '1s': 1_000_000,
+  '5s': 5_000_000,
+  '10s': 10_000_000,
+  '30s': 30_000_000,
+  '1m': 60_000_000,
+  '5m': 300_000_000,
+  '15m': 900_000_000,
+  '1h': 3_600_000_000,
+  '1d': 86_400_000_000,
+} as const
+
+/** The name of an interval. */
+export type Interval = keyof typeof INTERVALS
+
+/** The formats of a page of rows. */
+export const PAGE_FORMATS = ['json', 'ndjson', 'csv'] as const
+
+/** The formats of a download. */
+export const FILE_FORMATS = ['ndjson', 'csv', 'arrow', 'parquet', 'tape'] as const
+
+/** The name of a format of downloads. */
+export type FileFormat = (typeof FILE_FORMATS)[number]
+
+/** What can be downloaded. */
+export const FILE_DATASETS = ['books', 'trades', 'samples'] as const
+
+/** The name of what can be downloaded. */
+export type FileDataset = (typeof FILE_DATASETS)[number]
+
+/** Rows per page where the request does not say. */
+export const DEFAULT_LIMIT = 100
+
+/** Max rows per page. */
+export const MAX_LIMIT = 1000
+
+/** Parameters of paged routes. */
+export const PAGE_PARAMS = {
+  /** Rows per page; a walk of the client asks for the most where absent. */
+  limit: integerParam(1, MAX_LIMIT),
+  /** A bare cursor; the client's `resume` also carries what the receipt needs. */
+  cursor: textParam(4096),
+}
+
+/** Parameters of paged routes with a direction. */
+export const ORDERED_PAGE_PARAMS = {
+  ...PAGE_PARAMS,
+  /** Oldest first (the default) or newest first. */
+  order: wordParam(['asc', 'desc']),
+}
+
+/** A range of received time: start inclusive, end exclusive. */
+export const RANGE_PARAMS = { start_time: timeParam(), end_time: timeParam() }
+
+/** How values of an answer are written. */
+export const STYLE_PARAMS = {
+  /** Decimals as JSON numbers, or as text, which no reader can round. */
+  number_format: wordParam(['number', 'string']),
+  time_format: wordParam(['iso', 'epoch_us']),
+}
+
+/** The format of a page, where `Accept` cannot be set. */
+export const FORMAT_PARAM = { format: wordParam(PAGE_FORMATS) }
+
+/** Leaves out what was learned later. */
+export const KNOWN_AT_PARAM = { known_at: timeParam() }
+
+/** Which outcome, by its label or by the venue's token. */
+export const OUTCOME_PARAMS = {
+  outcome: textParam(200, 'Up'),
+  token_id: textParam(200),
+}
+
+/** Max levels per side. */
+export const DEPTH_PARAM = { depth: integerParam(1, 10_000) }
+
+/** Which clock a range means. */
+export const CLOCK_PARAM = { clock: wordParam(['received', 'source']) }
+
+/** The last book of every interval instead of every book. */
+export const INTERVAL_PARAM = { interval: wordParam(Object.keys(INTERVALS) as Interval[]) }
+
+/** A venue, where it is a choice. */
+export const VENUE_PARAM = wordParam(VENUE_IDS)
+
+/** The status of a market. */
+export const STATUS_PARAM = wordParam(MARKET_STATUSES)
+
+/** The size of an order in the size unit of the venue; text keeps every digit. */
+export const SIZE_PARAM: Param<string, string | number> = textParam(40, '100', '^\\d+(\\.\\d+)?$')
+
+/** The id of a row of any kind. */
+export const ROW_ID_PARAM = textParam(300, 'venueb:KXBTC15M-26AUG110115-15:1', '^[a-z]+:.+:\\d+$')
+
+/** What a download holds: the same parameters for the file and for its manifest. */
+export const SCOPE_PARAMS = {
+  venue: required(VENUE_PARAM),
+  market_id: textParam(200),
+  asset: textParam(20, 'btc'),
+  series: textParam(200, 'KXBTC15M'),
+  window: textParam(20, '15m'),
+  /** A UTC day, such as `2026-08-11`. */
+  day: dayParam(),
+  ...RANGE_PARAMS,
+  dataset: wordParam(FILE_DATASETS),
+  metric: wordParam(SAMPLE_METRICS),
+  include_orderbook: flagParam(),
+  ...DEPTH_PARAM,
+  ...STYLE_PARAMS,
+  ...KNOWN_AT_PARAM,
+}

@@ -1,0 +1,237 @@
+import { GAP_REASONS, VENUES, type GapReason, type VenueId } from '../../domain/index.ts'
+import { SAMPLE_METRICS } from '../sample.ts'
+import { LIST_FILTERS } from '../venues/index.ts'
+import {
+  flagParam,
+  integerParam,
+  required,
+  textParam,
+  timeParam,
+  wordParam,
+  wordsParam,
+  type ParamTable,
+} from './param.ts'
+import {
+  CLOCK_PARAM,
+  DEPTH_PARAM,
+  FILE_FORMATS,
+  FORMAT_PARAM,
+  INTERVAL_PARAM,
+  KNOWN_AT_PARAM,
+  ORDERED_PAGE_PARAMS,
+  OUTCOME_PARAMS,
+  PAGE_PARAMS,
+  RANGE_PARAMS,
+  ROW_ID_PARAM,
+  SCOPE_PARAMS,
+  SIZE_PARAM,
+  STATUS_PARAM,
+  STYLE_PARAMS,
+  VENUE_PARAM,
+} from './params.ts'
+
+/** The formats of rows beside JSON. */
+export type RowFormat = (typeof FILE_FORMATS)[number]
+
+/** Where a route is and what it accepts. What it answers and what the docs say is in its contract. */
+export type RouteShape<Query extends ParamTable = ParamTable> = {
+  /** The address, or for a route of a market the part below the market's address. */
+  readonly address: string
+  readonly query: Query
+  /** Formats beside JSON. */
+  readonly formats?: readonly RowFormat[]
+  readonly isKeyless?: boolean
+  /** True for routes of the account and of the service itself, which have no demonstration data. */
+  readonly hasNoDemo?: boolean
+}
+
+const ROWS = { formats: ['ndjson', 'csv'] } as const
+const SERVICE = { query: {}, isKeyless: true, hasNoDemo: true } as const
+const { time_format } = STYLE_PARAMS
+
+const ROW_PARAMS = {
+  ...OUTCOME_PARAMS,
+  ...RANGE_PARAMS,
+  ...KNOWN_AT_PARAM,
+  ...ORDERED_PAGE_PARAMS,
+  ...STYLE_PARAMS,
+  ...FORMAT_PARAM,
+}
+const CHANGES_PARAMS = {
+  ...ORDERED_PAGE_PARAMS,
+  ...RANGE_PARAMS,
+  ...CLOCK_PARAM,
+  ...STYLE_PARAMS,
+  ...FORMAT_PARAM,
+  ...KNOWN_AT_PARAM,
+  ...OUTCOME_PARAMS,
+}
+const LATEST_PARAMS = { ...DEPTH_PARAM, ...STYLE_PARAMS, ...FORMAT_PARAM, ...OUTCOME_PARAMS }
+const LIST_PARAMS = {
+  status: STATUS_PARAM,
+  ...RANGE_PARAMS,
+  ...ORDERED_PAGE_PARAMS,
+  ...STYLE_PARAMS,
+  ...FORMAT_PARAM,
+}
+
+/** The routes of one market, by the end of their ids (`venuea_trades`); addresses are below the market's. */
+export const MARKET_ROUTES = {
+  market: { address: '', query: { ...KNOWN_AT_PARAM, ...STYLE_PARAMS } },
+  revisions: {
+    address: '/revisions',
+    query: {
+      ...RANGE_PARAMS,
+      ...KNOWN_AT_PARAM,
+      ...PAGE_PARAMS,
+      ...STYLE_PARAMS,
+      ...FORMAT_PARAM,
+    },
+    ...ROWS,
+  },
+  trades: { address: '/trades', query: ROW_PARAMS, ...ROWS },
+  timeseries: {
+    address: '/timeseries',
+    query: { metric: required(wordParam(SAMPLE_METRICS)), ...ROW_PARAMS },
+    ...ROWS,
+  },
+  execution: {
+    address: '/execution',
+    query: {
+      side: required(wordParam(['buy', 'sell'])),
+      size: required(SIZE_PARAM),
+      at: timeParam(),
+      ...OUTCOME_PARAMS,
+      ...KNOWN_AT_PARAM,
+      ...STYLE_PARAMS,
+    },
+  },
+  audit: { address: '/audit', query: { id: required(ROW_ID_PARAM), time_format } },
+  snapshots: {
+    address: '/snapshots',
+    query: {
+      ...CHANGES_PARAMS,
+      /** Whether rows carry ladders; the default depends on the venue. */
+      include_orderbook: flagParam(),
+      ...DEPTH_PARAM,
+      ...INTERVAL_PARAM,
+    },
+    ...ROWS,
+  },
+  orderbook_latest: { address: '/orderbook/latest', query: LATEST_PARAMS, ...ROWS },
+  orderbook: {
+    address: '/orderbook',
+    query: { at: required(timeParam()), ...LATEST_PARAMS, ...KNOWN_AT_PARAM },
+    ...ROWS,
+  },
+  changes: { address: '/changes', query: CHANGES_PARAMS, ...ROWS },
+} as const satisfies Readonly<Record<string, RouteShape>>
+
+/** The name of a route of a market. */
+export type MarketRouteName = keyof typeof MARKET_ROUTES
+
+/** Book routes: where a market has one book, they take neither `outcome` nor `token_id`. */
+export const BOOK_ROUTE_NAMES: readonly MarketRouteName[] = [
+  'snapshots',
+  'orderbook_latest',
+  'orderbook',
+  'changes',
+]
+
+/** The parameters of each venue's list of markets. */
+export type ListQueries = {
+  readonly [Venue in VenueId]: (typeof LIST_FILTERS)[Venue] & typeof LIST_PARAMS
+}
+
+/** The parameters that any list of markets may have. */
+export type AnyListQuery = UnionToIntersection<ListQueries[VenueId]>
+
+type UnionToIntersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+  all: infer All extends ParamTable,
+) => void
+  ? All
+  : never
+
+/** The list of markets of a venue (`venuea_markets`). */
+export function listRoute(venue: VenueId): RouteShape<AnyListQuery> {
+  const query: ParamTable = { ...LIST_FILTERS[venue], ...LIST_PARAMS }
+  return { address: VENUES[venue].paths.markets, query: query as AnyListQuery, ...ROWS }
+}
+
+/** Every other route, by its id. */
+export const ROUTES = {
+  markets: {
+    address: '/v3/markets',
+    query: {
+      /** Text in id, title, question, slug or tickers. */
+      q: textParam(100, 'btc'),
+      sort: wordParam(['open_time', 'close_time', 'volume', 'liquidity']),
+      venue: VENUE_PARAM,
+      asset: textParam(20, 'btc'),
+      window: textParam(10, '15m'),
+      series: textParam(200, 'KXBTC15M'),
+      ...LIST_PARAMS,
+    },
+    ...ROWS,
+  },
+  gaps: {
+    address: '/v3/gaps',
+    query: {
+      venue: VENUE_PARAM,
+      market: textParam(200),
+      key: textParam(200),
+      reason: wordParam(Object.keys(GAP_REASONS) as GapReason[]),
+      ...RANGE_PARAMS,
+      ...PAGE_PARAMS,
+      ...FORMAT_PARAM,
+      time_format,
+    },
+    ...ROWS,
+  },
+  coverage: {
+    address: '/v3/coverage',
+    query: { venue: VENUE_PARAM, market: textParam(200), ...STYLE_PARAMS },
+  },
+  coverage_days: {
+    address: '/v3/coverage/days',
+    query: { venue: required(VENUE_PARAM), ...RANGE_PARAMS, ...STYLE_PARAMS },
+  },
+  bulk: {
+    address: '/v3/bulk',
+    query: {
+      ...SCOPE_PARAMS,
+      format: wordParam(FILE_FORMATS),
+      /** Skips this many bytes at the start of the file, to continue a broken download. */
+      offset: integerParam(0, Number.MAX_SAFE_INTEGER),
+    },
+    formats: FILE_FORMATS,
+  },
+  bulkManifest: {
+    address: '/v3/bulk/manifest',
+    query: {
+      ...SCOPE_PARAMS,
+      formats: wordsParam(FILE_FORMATS, 'ndjson,parquet'),
+      /** Rows and bytes quickly, without hashes. */
+      estimate: flagParam(),
+    },
+  },
+  whoami: { address: '/v3/whoami', query: {}, hasNoDemo: true },
+  limits: { address: '/v3/limits', query: {}, hasNoDemo: true },
+  usage: { address: '/v3/usage', query: { days: integerParam(1, 400) }, hasNoDemo: true },
+  status: { address: '/v3/status', query: {} },
+  health: { address: '/v3/health', ...SERVICE },
+  home: { address: '/', ...SERVICE },
+  docs: { address: '/docs', ...SERVICE },
+  docs_errors: { address: '/docs/errors', ...SERVICE },
+  llms: { address: '/llms.txt', ...SERVICE },
+  openapi: { address: '/v3/openapi.json', ...SERVICE },
+  asyncapi: { address: '/v3/asyncapi.json', ...SERVICE },
+} as const satisfies Readonly<Record<string, RouteShape>>
+
+/** The id of a route that is not one venue's. */
+export type RouteId = keyof typeof ROUTES
+
+/** The same address over demonstration data, which needs no key. */
+export function demoAddress(address: string): string {
+  return address.replace('/v3/', '/v3/demo/')
+}

@@ -1,0 +1,81 @@
+import type { MarketRecord } from '../../domain/index.ts'
+import {
+  described,
+  named,
+  objectOf,
+  onlyWord,
+  TEXT,
+  TEXT_OR_NULL,
+  type JsonSchema,
+  type TypeOf,
+} from '../json-schema.ts'
+import { MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
+import { anyCaseParam, wordParam } from '../routes/param.ts'
+
+const COUNT_OR_NULL: JsonSchema<number | null> = { type: ['integer', 'null'], minimum: 0 }
+
+/** The schema of a market record of venue A. */
+export const VENUE_A_MARKET_SCHEMA = named(
+  'VenueAMarket',
+  objectOf(
+    {
+      venue: onlyWord('venuea'),
+      ...MARKET_MEMBERS,
+      topic_id: TEXT_OR_NULL,
+      condition: named(
+        'VenueACondition',
+        objectOf({ id: TEXT_OR_NULL, question_id: TEXT_OR_NULL, question: TEXT_OR_NULL }),
+      ),
+      asset: described(TEXT_OR_NULL, 'BTC, ETH or BNB.'),
+      window: described(TEXT_OR_NULL, '5m or 15m.'),
+      participant_count: COUNT_OR_NULL,
+      chain: described(TEXT, 'Present when available.'),
+      exchange_contract: described(TEXT, 'Present when available.'),
+    },
+    { optional: ['chain', 'exchange_contract'] },
+  ),
+)
+
+/** A market record of venue A. */
+export type VenueAMarketJson = TypeOf<typeof VENUE_A_MARKET_SCHEMA>
+
+/** Renders what venue A adds; `chain` and `exchange_contract` are left out when the venue gave none. */
+export function toVenueAMembers(
+  record: MarketRecord,
+): Omit<VenueAMarketJson, Exclude<keyof CommonMarketJson, 'venue'>> {
+  const { chain, exchangeContract } = record
+  return {
+    venue: 'venuea',
+    topic_id: record.topicId ?? null,
+    condition: {
+      id: record.conditionId ?? null,
+      question_id: record.questionId ?? null,
+      question: record.question ?? null,
+    },
+    asset: record.asset ?? null,
+    window: record.window ?? null,
+    participant_count: record.participantCount ?? null,
+    ...(chain === undefined ? {} : { chain }),
+    ...(exchangeContract === undefined ? {} : { exchange_contract: exchangeContract }),
+  }
+}
+
+/** The filters of the list of markets of venue A. */
+export const VENUE_A_LIST_FILTERS = {
+  coin: anyCaseParam(['BTC', 'ETH', 'BNB']),
+  window: wordParam(['5m', '15m']),
+}
+
+/** What the docs say of venue A alone. */
+export const VENUE_A_TEXTS = {
+  markets: {
+    summary: 'Markets of venue A',
+    description:
+      'Market records by (open_time, market_id), with the filters coin, window and status. A market matches a range when [open_time, close_time) meets it.',
+    params: {
+      coin: 'The underlying asset, in upper or lower case.',
+      window: 'The window of the market.',
+    },
+  },
+  outcomeRule: 'The first outcome by default; the other one is its complement.',
+}

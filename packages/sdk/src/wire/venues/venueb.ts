@@ -1,0 +1,80 @@
+import type { MarketRecord } from '../../domain/index.ts'
+import {
+  DECIMAL_OR_NULL,
+  named,
+  objectOf,
+  onlyWord,
+  TEXT,
+  TEXT_OR_NULL,
+  TIME_OR_NULL,
+  type TypeOf,
+} from '../json-schema.ts'
+import { decimalJson, timeJson, type ValueStyle } from '../json-values.ts'
+import { MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
+import { textParam } from '../routes/param.ts'
+
+/** The schema of a market record of venue B. */
+export const VENUE_B_MARKET_SCHEMA = named(
+  'VenueBMarket',
+  objectOf({
+    venue: onlyWord('venueb'),
+    ...MARKET_MEMBERS,
+    series_ticker: TEXT_OR_NULL,
+    event_ticker: TEXT_OR_NULL,
+    market_ticker: TEXT,
+    settlement: named(
+      'VenueBSettlement',
+      objectOf({
+        result: TEXT_OR_NULL,
+        value: DECIMAL_OR_NULL,
+        determined_time: TIME_OR_NULL,
+        settled_time: TIME_OR_NULL,
+        expiration_value: TEXT_OR_NULL,
+      }),
+    ),
+  }),
+)
+
+/** A market record of venue B. */
+export type VenueBMarketJson = TypeOf<typeof VENUE_B_MARKET_SCHEMA>
+
+/** Renders what venue B adds. */
+export function toVenueBMembers(
+  record: MarketRecord,
+  style: ValueStyle,
+): Omit<VenueBMarketJson, Exclude<keyof CommonMarketJson, 'venue'>> {
+  const { settlement } = record
+  return {
+    venue: 'venueb',
+    series_ticker: record.seriesTicker ?? null,
+    event_ticker: record.eventTicker ?? null,
+    market_ticker: record.marketId,
+    settlement: {
+      result: settlement?.result ?? null,
+      value: decimalJson(settlement?.value, style),
+      determined_time: timeJson(settlement?.determinedTime, style),
+      settled_time: timeJson(settlement?.settledTime, style),
+      expiration_value: settlement?.expirationValue ?? null,
+    },
+  }
+}
+
+/** The filters of the list of markets of venue B. */
+export const VENUE_B_LIST_FILTERS = {
+  series: textParam(200, 'KXBTC15M'),
+  event: textParam(200, 'KXBTC15M-26AUG110115'),
+}
+
+/** What the docs say of venue B alone. */
+export const VENUE_B_TEXTS = {
+  markets: {
+    summary: 'Markets of venue B',
+    description:
+      'Markets with their native series, event and market tickers, by (open_time, market_ticker). A market matches a range when [open_time, close_time) meets it.',
+    params: {
+      series: 'Only markets of this series ticker.',
+      event: 'Only markets of this event ticker.',
+    },
+  },
+  outcomeRule: 'outcome is yes (the default) or no; no is the complement of yes.',
+}

@@ -1,0 +1,54 @@
+import type { MarketRecord } from '../../domain/index.ts'
+import { named, objectOf, onlyWord, TEXT, TEXT_OR_NULL, type TypeOf } from '../json-schema.ts'
+import { MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
+import { textParam, wordParam } from '../routes/param.ts'
+
+/** The schema of a market record of venue C. */
+export const VENUE_C_MARKET_SCHEMA = named(
+  'VenueCMarket',
+  objectOf({
+    venue: onlyWord('venuec'),
+    ...MARKET_MEMBERS,
+    event_id: TEXT_OR_NULL,
+    condition_id: TEXT,
+    gamma_market_id: TEXT_OR_NULL,
+    slug: TEXT_OR_NULL,
+    asset: TEXT_OR_NULL,
+    window: TEXT_OR_NULL,
+  }),
+)
+
+/** A market record of venue C. */
+export type VenueCMarketJson = TypeOf<typeof VENUE_C_MARKET_SCHEMA>
+
+/** Renders what venue C adds. */
+export function toVenueCMembers(
+  record: MarketRecord,
+): Omit<VenueCMarketJson, Exclude<keyof CommonMarketJson, 'venue'>> {
+  return {
+    venue: 'venuec',
+    event_id: record.eventId ?? null,
+    condition_id: record.conditionId ?? record.marketId,
+    gamma_market_id: record.gammaMarketId ?? null,
+    slug: record.slug ?? null,
+    asset: record.asset ?? null,
+    window: record.window ?? null,
+  }
+}
+
+/** The filters of the list of markets of venue C. */
+export const VENUE_C_LIST_FILTERS = {
+  window: wordParam(['5m', '15m', '1h', '4h', '1d']),
+  event: textParam(200, '520694'),
+}
+
+/** What the docs say of venue C alone. */
+export const VENUE_C_TEXTS = {
+  markets: {
+    summary: 'Markets of venue C of one asset',
+    description:
+      'Market records by (open_time, condition id). The path names the underlying asset. A market matches a range when [open_time, close_time) meets it.',
+    params: { window: 'Only rounds of this length.', event: 'Only markets of this event id.' },
+  },
+  outcomeRule: 'Every token has a book of its own: outcome or token_id is required.',
+}

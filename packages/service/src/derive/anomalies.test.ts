@@ -1,0 +1,64 @@
+import type { MarketStatus } from '@priorbook/sdk/domain'
+import { describe, expect, it } from 'vitest'
+import { createTestCaller } from '../api/caller.testing.ts'
+import { violations } from '../api/catalogue/schema.testing.ts'
+import { CATALOGUE_ROUTES } from '../api/routes/index.ts'
+import { createDataFolder, differences, read, record } from '../recorder/scripted.testing.ts'
+import type { StoreReader } from '../store/store.ts'
+import { withRebuilt } from './rebuild.ts'
+
+const EVENT = 'KXTEST15M-26SEP211200'
+const TICKER = `${EVENT}-15`
+
+type Row = { revision: number; status: MarketStatus; anomaly?: object }
+
+/** The revisions of the market, one per page, as a client reads them from the REST interface. */
+async function readRevisions(store: StoreReader): Promise<Row[]> {
+  const call = createTestCaller(CATALOGUE_ROUTES, { store: store as never })
+  const schema = CATALOGUE_ROUTES.find(({ id }) => id === 'venueb_revisions')!.data
+  const url = `/v3/venueb/${TICKER}/revisions?limit=1`
+  const rows: Row[] = []
+  for (let next = url; ;) {
+    const { body } = await call.get(next)
+    expect(violations(schema, body.data)).toEqual([])
+    rows.push(...(body.data as Row[]))
+    if (body.pagination.next_cursor === null) return rows
+    next = `${url}&cursor=${body.pagination.next_cursor}`
+  }
+}
+
+const tell = ({ revision, status, anomaly }: Row): string =>
+  `${revision} ${status}${anomaly === undefined ? '' : ` ${JSON.stringify(anomaly)}`}`
+
+describe('an illegal status transition', () => {
+  it('is stored, served with the revision and found again by a rebuild', async () => {
+    const data = createDataFolder()
+    await record(data, 'venueb', (script) => {
+      for (const status of [
+        'initialized',
+        'active',
+        'finalized',
+        'active',
+        'closed',
+        'determined',
+      ]) {
+        const market = { ticker: TICKER, event_ticker: EVENT, title: 'Up?', status }
+        script.answer({ kind: 'market', ticker: TICKER }, { market })
+        script.wait(1000)
+      }
+    })
+    const expected = [
+      '1 scheduled',
+      '2 open',
+      '3 resolved',
+      '4 open {"code":"illegal_transition","from":"resolved","to":"open"}',
+      '5 closed',
+      '6 determined',
+    ]
+    const rows = await read(data, readRevisions)
+    expect(rows.map(tell)).toEqual(expected)
+    expect(await differences(data)).toEqual([])
+    const rebuilt = await withRebuilt(data, undefined, readRevisions)
+    expect(rebuilt).toEqual(rows)
+  })
+})
