@@ -52,7 +52,7 @@ export type ApiServerOptions = {
   readonly routes?: readonly Route[]
   readonly timeouts?: Partial<Timeouts>
   /** Clocks and bounds of the stream. */
-  readonly stream?: Pick<StreamOptions, 'timing' | 'limits'>
+  readonly stream?: Pick<StreamOptions, 'timing' | 'limits' | 'clock'>
 }
 
 /** A server of the interface. */
