@@ -167,7 +167,7 @@ class VenueSocket implements Socket {
     // A close is told by empty snapshots, not level by level.
     if (market.phase === 'closed') return
     const names = this.markets.names(market)
-    const hearers = [...subscribers('orderbook_delta', names.ticker)]
+    const hearers = [...this.subscribers('orderbook_delta', names.ticker)]
     if (hearers.length === 0) return
     const books: Book[] = [market.book]
     for (let i = levels.length - 1; i > 0; i--) books.push(undo(books.at(-1)!, levels[i]!))

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { StreamMessage } from '@priorbook/sdk/wire'
 import type { Sink, Subscriber } from '../../live/index.ts'
 import { redactKeys } from '../auth/key-text.ts'
-import type { RequestLog } from '../http/request-log.ts'
+import type { RequestLog } from '../http/log.ts'
 import { toFrame } from './frame.ts'
 import { toErrorMessage } from './stream-problem.ts'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Hub, SubscriberLimits } from '../../live/index.ts'
 import type { Access } from '../auth/access.ts'
-import type { RequestLog } from '../http/request-log.ts'
+import type { RequestLog } from '../http/log.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
 import type { RowStyle } from './row-encoder.ts'

@@ -1,6 +1,6 @@
 import { Problem, STREAM_ERRORS, type StreamErrorCode } from '@priorbook/sdk/wire'
 import { redactKeys } from '../auth/key-text.ts'
-import { toProblem } from '../http/problem-body.ts'
+import { toProblem } from '../http/problem.ts'
 
 /** An error that only the stream has, such as an unknown operation. */
 export class StreamProblem extends Error {

@@ -35,7 +35,7 @@ export function createBookClient(rest: Rest, sink: Pick<CaptureSink, 'book'>): B
       const { key, market } = instrument
       const request = { kind: 'clob_book', token_id: key, condition_id: market }
       const query = { token_id: key }
-      const answer = await rest.ask({ request, path: '/book', query, urgent, refuse }, signal)
+      const answer = await rest.send({ request, path: '/book', query, urgent, refuse }, signal)
       const [book] = answer.ok ? answer.reading.events : []
       if (book?.kind !== 'snapshot') return 'failed'
       const relation = relate(book)

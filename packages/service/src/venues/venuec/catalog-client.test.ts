@@ -56,7 +56,7 @@ describe('markets', () => {
       answerOf('clob_market', clobMarket()),
       { ok: false, status: 404, why: 'not found' },
     ]
-    const rest: Rest = { ask: () => Promise.resolve(answers.shift()!) }
+    const rest: Rest = { send: () => Promise.resolve(answers.shift()!) }
     const client = create(rest, (id) => records.push(id))
     expect(await client.byCondition([MARKET], false, signal)).toStrictEqual(new Set([MARKET]))
     expect(await client.byCondition([MARKET], false, signal)).toStrictEqual(new Set())
@@ -72,7 +72,7 @@ function clientOf(
   failAt = Infinity,
 ): { client: CatalogClient; calls: RestCall[] } {
   const calls: RestCall[] = []
-  const ask = (call: RestCall): Promise<RestAnswer> => {
+  const send = (call: RestCall): Promise<RestAnswer> => {
     calls.push(call)
     if (calls.length >= failAt) return Promise.resolve({ ok: false, why: 'down' })
     const query = call.query as Record<string, string>
@@ -86,7 +86,7 @@ function clientOf(
     }))
     return Promise.resolve({ ok: true, value, reading: { events: [], problems: [] } })
   }
-  return { client: create({ ask }, () => undefined), calls }
+  return { client: create({ send }, () => undefined), calls }
 }
 
 function answerOf(kind: string, value: unknown): RestAnswer {

@@ -61,7 +61,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
     signal: AbortSignal,
   ): Promise<Set<string>> {
     const request = { kind: 'gamma_markets' }
-    return accept(request, await gamma.ask({ request, path: '/markets', query }, signal))
+    return accept(request, await gamma.send({ request, path: '/markets', query }, signal))
   }
 
   /** One page after the other; a span with more markets than an offset reaches is halved. */
@@ -82,7 +82,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
         end_date_max: new Date(toMs).toISOString(),
       }
       const request = { kind: 'gamma_markets', offset }
-      const answer = await gamma.ask({ request, path: '/markets', query, keep: false }, signal)
+      const answer = await gamma.send({ request, path: '/markets', query, keep: false }, signal)
       if (!answer.ok || !Array.isArray(answer.value)) return undefined
       found.push(...answer.value.flatMap((market: unknown) => toListed(market) ?? []))
       if (answer.value.length < GAMMA_PAGE) return found
@@ -112,7 +112,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
     },
     async clobMarket(conditionId, signal) {
       const request = { kind: 'clob_market', condition_id: conditionId }
-      const answer = await clob.ask({ request, path: `/markets/${conditionId}` }, signal)
+      const answer = await clob.send({ request, path: `/markets/${conditionId}` }, signal)
       accept(request, answer)
       return answer.ok
     },
