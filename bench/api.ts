@@ -32,10 +32,11 @@ const CONNECTIONS = 16
 const RATE = 100
 const PORT = 18_790
 const BARE_PORT = 18_791
+const FASTIFY_PORT = 18_792
 
 /**
  * The REST interface over loopback: load from a process of its own, random markets and positions, no
- * cache of rendered pages; beside it fastify alone with the same answers from memory.
+ * cache of rendered pages; beside it bare `node:http`, and fastify, with the same answers from memory.
  */
 export function benchApi(): Promise<Record<string, unknown>> {
   return withScratch(async (folder) => {
@@ -105,17 +106,15 @@ async function measure(
     bare: on(BARE_PORT, [get('/latest')]),
     bareBody: on(BARE_PORT, [get('/latest-body')]),
     barePage: on(BARE_PORT, [get('/page')]),
+    fastify: on(FASTIFY_PORT, [get('/latest')]),
   }
   const answer = `/v3/venueb/${markets[0]!.ticker}/orderbook/latest`
   const bareAnswers = {
     ...(await readAnswer(answer, key)),
-    port: BARE_PORT,
     pageBytes: (await readAnswer(jobs.full.requests[0]!.split(' ')[1]!, key)).body.length,
   }
-  const results = await besideBare(join(folder, 'bare.json'), bareAnswers, () =>
-    loadByTurns(loader, jobs),
-  )
-  const { latest, full, plain, walk, bare, bareBody, barePage } = results
+  const results = await besideBare(folder, bareAnswers, () => loadByTurns(loader, jobs))
+  const { latest, full, plain, walk, bare, bareBody, barePage, fastify } = results
   const small = (): LoadJob => ({
     ...on(PORT, many(page('include_orderbook=true')), 4),
     rate: RATE,
@@ -136,6 +135,8 @@ async function measure(
     latest_per_s: Math.round(latest.perSecond),
     latest_bare_per_s: Math.round(bare.perSecond),
     latest_ratio: round(latest.perSecond / bare.perSecond),
+    latest_fastify_per_s: Math.round(fastify.perSecond),
+    latest_fastify_ratio: round(latest.perSecond / fastify.perSecond),
     latest_bare_body_per_s: Math.round(bareBody.perSecond),
     latest_body_ratio: round(latest.perSecond / bareBody.perSecond),
     page_100_per_s: Math.round(full.perSecond),
@@ -233,7 +234,7 @@ async function besides<T>(folder: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-type Kind = 'latest' | 'full' | 'plain' | 'walk' | 'bare' | 'bareBody' | 'barePage'
+type Kind = 'latest' | 'full' | 'plain' | 'walk' | 'bare' | 'bareBody' | 'barePage' | 'fastify'
 
 // Warms all kinds up and then measures them in turns.
 async function loadByTurns(
@@ -255,14 +256,21 @@ async function loadByTurns(
   return Object.fromEntries(results) as Record<Kind, LoadResult>
 }
 
-// While fastify alone, a process a core, sends the same answers.
+// While bare servers, a process per core each, send the same answers.
 async function besideBare<T>(
-  file: string,
-  answers: BareAnswers,
+  folder: string,
+  answers: Omit<BareAnswers, 'server' | 'port'>,
   work: () => Promise<T>,
 ): Promise<T> {
-  writeFileSync(file, JSON.stringify(answers))
-  const servers = Array.from({ length: availableParallelism() }, () => start(BARE, [file]))
+  const kinds = [
+    { server: 'node', port: BARE_PORT },
+    { server: 'fastify', port: FASTIFY_PORT },
+  ] as const
+  const servers = kinds.flatMap((kind) => {
+    const file = join(folder, `bare-${kind.server}.json`)
+    writeFileSync(file, JSON.stringify({ ...answers, ...kind }))
+    return Array.from({ length: availableParallelism() }, () => start(BARE, [file]))
+  })
   try {
     await Promise.all(servers.map(firstLine))
     return await work()

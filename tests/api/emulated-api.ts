@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
 import { WINDOW_MS } from '../../packages/emulator/src/world/families.ts'
+import { createAsker } from '../../packages/service/src/api/ask.testing.ts'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
 import { marketPath } from '../../packages/service/src/api/markets/addresses.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
@@ -134,7 +135,7 @@ async function serve({ store, data, destroy }: Kept): Promise<EmulatedApi> {
   const access = openAccess(home)
   const errors: string[] = []
   const statuses: number[] = []
-  const server = await createApiServer({
+  const server = createApiServer({
     store,
     access,
     auditor: createAuditor(store, data.journal),
@@ -148,6 +149,7 @@ async function serve({ store, data, destroy }: Kept): Promise<EmulatedApi> {
   })
   const keyOf = (plan = 'unlimited'): string => access.keys.create({ plan, name: 'test' }).key
   const own = keyOf()
+  const { ask, close } = createAsker(server.handle)
   return {
     server,
     store,
@@ -158,19 +160,20 @@ async function serve({ store, data, destroy }: Kept): Promise<EmulatedApi> {
     ) as Record<VenueId, BusyMarket>,
     keyOf,
     async get(url, { key = own, method = 'GET', headers = {} } = {}) {
-      const reply = await server.fastify.inject({
-        method: method as 'GET',
-        url,
-        headers: { ...headers, ...(key === null ? {} : { authorization: `Bearer ${key}` }) },
+      const {
+        status,
+        headers: sent,
+        bytes,
+        text,
+      } = await ask(url, {
+        method,
+        headers,
+        ...(key === null ? {} : { key }),
       })
-      return {
-        status: reply.statusCode,
-        headers: reply.headers as Reply['headers'],
-        bytes: reply.rawPayload,
-        body: bodyOf(reply.headers['content-type'] ?? '', reply.body),
-      }
+      return { status, headers: sent, bytes, body: bodyOf(sent['content-type'] ?? '', text) }
     },
     async close() {
+      close()
       await server.close(500)
       access.close()
       await destroy()

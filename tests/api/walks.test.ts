@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createAsker, type Asker } from '../../packages/service/src/api/ask.testing.ts'
 import { openAccess, type Access } from '../../packages/service/src/api/auth/access.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
 import {
@@ -59,6 +60,7 @@ let folder: TestFolder
 let store: EmbeddedStore
 let access: Access
 let server: ApiServer
+let asker: Asker
 let key: string
 /** Walks over whole markets, by ticker and order: of more than one test, as they take seconds. */
 const wholes = new Map<string, Walked>()
@@ -71,11 +73,13 @@ describe.skipIf(recordings === undefined)('walks over recorded markets', () => {
     const home = join(folder.data.path, 'access')
     mkdirSync(home)
     access = openAccess(home)
-    server = await createApiServer({ store, access })
+    server = createApiServer({ store, access })
+    asker = createAsker(server.handle)
     key = access.keys.create({ plan: 'unlimited', name: 'test' }).key
   }, 120_000)
 
   afterAll(async () => {
+    asker.close()
     await server.close(500)
     access.close()
     await store.close()
@@ -196,12 +200,9 @@ describe.skipIf(recordings === undefined)('walks over recorded markets', () => {
 })
 
 async function get(url: string): Promise<Page> {
-  const reply = await server.fastify.inject({
-    url,
-    headers: { authorization: `Bearer ${key}` },
-  })
-  if (reply.statusCode !== 200) throw new Error(`${url}: ${reply.body.slice(0, 300)}`)
-  return JSON.parse(reply.body) as Page
+  const { status, text } = await asker.ask(url, { key })
+  if (status !== 200) throw new Error(`${url}: ${text.slice(0, 300)}`)
+  return JSON.parse(text) as Page
 }
 
 async function dataOf(url: string): Promise<readonly unknown[]> {

@@ -40,7 +40,7 @@ export class LiveApi {
       errors.push(`${message} ${JSON.stringify(fields)}`)
     }
     const log = { info: () => undefined, warn: note, error: note }
-    const server = await createApiServer({ store, access: this.access, log })
+    const server = createApiServer({ store, access: this.access, log })
     const bound = await server.listen({ host: '127.0.0.1', port })
     let isClosed = false
     const close = async (): Promise<void> => {

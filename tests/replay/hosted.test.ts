@@ -9,6 +9,7 @@ import { createClient } from '@priorbook/sdk/client'
 import { replayMessages, type Replay } from '@priorbook/sdk/replay'
 import { replayFiles } from '@priorbook/sdk/replay/node'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createAsker, type Asker } from '../../packages/service/src/api/ask.testing.ts'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
 import { indexFolder } from '../../packages/service/src/store/files/index-folder.ts'
@@ -31,9 +32,10 @@ let original: EmulatedApi
 let scratch: string
 let folder: string
 let hosted: ApiServer
+let asker: Asker
 let key: string
 const closers: (() => unknown)[] = []
-/** After the last row of each market: its other outcome may have been heard later. */
+/** A time after the last row of each market, because its other outcome may have later rows. */
 const ends = new Map<VenueId, number>()
 
 beforeAll(async () => {
@@ -60,8 +62,10 @@ beforeAll(async () => {
   const store = openFilesStore({ folder, index })
   const access = openAccess(home)
   key = access.keys.create({ plan: 'unlimited', name: 'test' }).key
-  hosted = await createApiServer({ store, access, log: { info() {}, warn() {}, error() {} } })
+  hosted = createApiServer({ store, access, log: { info() {}, warn() {}, error() {} } })
+  asker = createAsker(hosted.handle)
   closers.push(
+    () => asker.close(),
     () => hosted.close(500),
     () => access.close(),
     () => store.close(),
@@ -74,7 +78,7 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true, force: true })
 })
 
-// A busy machine records less in a second: some pages of every venue are waited for.
+// A busy machine records less per second, so wait for some pages of every venue.
 async function hasRows(store: Store): Promise<boolean> {
   for (const venue of VENUE_IDS) {
     const gaps = await store.gaps({ venue })
@@ -92,7 +96,7 @@ async function hasRows(store: Store): Promise<boolean> {
   return true
 }
 
-// From a day before the first row on: what was missed before it belongs to the market too.
+// Start a day before the first row, because gaps before it also belong to the market.
 function downloadOf(venue: VenueId, dataset: string): string {
   const { first, record } = original.busiest[venue]
   const range = `start_time=${first - 86_400_000_000}&end_time=${ends.get(venue)}`
@@ -106,16 +110,12 @@ type Body = {
 }
 
 async function ask(url: string): Promise<Body> {
-  const reply = await hosted.fastify.inject({
-    method: 'GET',
-    url,
-    headers: { authorization: `Bearer ${key}` },
-  })
-  expect(reply.statusCode).toBe(200)
-  return JSON.parse(reply.body) as Body
+  const { status, text } = await asker.ask(url, { key })
+  expect(status).toBe(200)
+  return JSON.parse(text) as Body
 }
 
-// Cursors are signed by each server; files hold a market record as known last, not its history.
+// Each server signs its own cursors, and files hold only the newest market record.
 function comparable({ data, meta, pagination }: Body): unknown {
   const { market: _market, notice: _notice, ...rest } = meta
   return { data, meta: rest, hasMore: pagination.has_more }
@@ -130,7 +130,7 @@ async function expectSame(url: string): Promise<Body> {
 }
 
 describe.each(VENUE_IDS)('%s, hosted from files', (venue) => {
-  test('pages of books, forwards and backwards, with and without ladders, are the same', async () => {
+  test('pages of books are the same forwards and backwards, with and without ladders', async () => {
     const { path, first, last, rows } = original.busiest[venue]
     expect(rows).toBeGreaterThan(20)
     const range = `start_time=${first}&end_time=${last + 1}`
@@ -190,15 +190,11 @@ describe.each(VENUE_IDS)('%s, hosted from files', (venue) => {
     await expectSame(`/v3/coverage?venue=${venue}&market=${record.marketId}`)
   })
 
-  test('a download of the hosted files is the file that they were made of', async () => {
+  test('a download of the hosted files equals the original file', async () => {
     const url = downloadOf(venue, 'dataset=books')
-    const again = await hosted.fastify.inject({
-      method: 'GET',
-      url,
-      headers: { authorization: `Bearer ${key}` },
-    })
+    const again = await asker.ask(url, { key })
     const file = join(scratch, `again-${venue}.pbx`)
-    writeFileSync(file, again.rawPayload)
+    writeFileSync(file, again.bytes)
     const count = async (path: string): Promise<string[]> => {
       const seen: string[] = []
       for await (const event of replayFiles([path]).events()) {
@@ -212,7 +208,7 @@ describe.each(VENUE_IDS)('%s, hosted from files', (venue) => {
   })
 })
 
-test('the stream of hosted files: replays tell what the files tell, books are there to follow', async () => {
+test('the stream of hosted files replays what the files hold and serves their books', async () => {
   const { url } = await hosted.listen({ host: '127.0.0.1', port: 0 })
   const client = createClient({ url, key })
   const markets = VENUE_IDS.map((venue) => ({
@@ -246,7 +242,7 @@ test('the stream of hosted files: replays tell what the files tell, books are th
   expect([...first].sort()).toEqual([...VENUE_IDS])
 })
 
-test('serve --store files:DIR answers offline, names what it refuses, and stops in order', async () => {
+test('serve --store files:DIR answers offline, names what it rejects, and stops cleanly', async () => {
   const data = join(scratch, 'data')
   const broken = readFileSync(join(folder, 'venueb_dataset-books.pbx'))
   const served = join(scratch, 'served')

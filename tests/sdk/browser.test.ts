@@ -97,7 +97,7 @@ beforeAll(async () => {
   const home = join(dirname(run.data.tape), 'access')
   mkdirSync(home)
   access = openAccess(home)
-  server = await createApiServer({ store: run.store, access, corsOrigin: origin })
+  server = createApiServer({ store: run.store, access, corsOrigin: origin })
   while (!(await hasEnough(run.store))) await pause(100)
 }, 180_000)
 

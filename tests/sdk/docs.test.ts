@@ -25,7 +25,7 @@ beforeAll(async () => {
   const home = join(dirname(run.data.tape), 'access')
   mkdirSync(home)
   access = openAccess(home)
-  server = await createApiServer({ store: run.store, access })
+  server = createApiServer({ store: run.store, access })
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   const { key } = access.keys.create({ plan: 'unlimited', name: 'docs' })
   // What a user has: the package by its name, the program in the path.

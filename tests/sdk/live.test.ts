@@ -34,7 +34,7 @@ async function serve(): Promise<string> {
   }
   const silent = (): void => undefined
   const log = { info: silent, warn: note, error: note }
-  server = await createApiServer({ store: run.store, access, log })
+  server = createApiServer({ store: run.store, access, log })
   return (await server.listen({ host: '127.0.0.1', port: 0 })).url
 }
 

@@ -1,6 +1,6 @@
 import { toMicros, type Micros } from '@priorbook/sdk/domain'
 import { PageBuffer, Problem } from '@priorbook/sdk/wire'
-import { createFormatChooser } from './http/accept.ts'
+import { createFormatChooser } from './http/negotiate.ts'
 import { writeEnvelope } from './http/envelope.ts'
 import { createParamReader } from './http/read-params.ts'
 import { createCursorCodec } from './cursor.ts'
@@ -41,6 +41,13 @@ export function createTestGrant(changes: Partial<Grant> = {}): Grant {
   }
 }
 
+/** A page that no pool gets back. */
+export function leasePage(before = 0): PageBuffer {
+  const page = new PageBuffer()
+  page.clear(before)
+  return page
+}
+
 /** A caller of routes over a store. */
 export function createTestCaller(
   routes: readonly Route[],
@@ -78,6 +85,7 @@ export function createTestCaller(
           grant,
           format: chooseFormat(undefined, values['format']),
           signal: new AbortController().signal,
+          leasePage,
         },
         context,
       )

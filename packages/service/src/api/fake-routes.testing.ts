@@ -1,12 +1,11 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { COUNT, listOf, NUMBER, objectOf, TEXT, type PageBuffer } from '@priorbook/sdk/wire'
-import { ROWS_AT, takePage } from './http/pages.ts'
+import { ROWS_AT } from './http/page-pool.ts'
 import { integerParam, required, textParam, timeParam, wordParam } from './params.ts'
 import { defineRoute, type Route } from './route.ts'
 
 /** Rows in a page, as renderers write them. */
-function rowsOf(count: number, before = 0): PageBuffer {
-  const page = takePage(before)
+function rowsOf(page: PageBuffer, count: number): PageBuffer {
   const rows = Array.from({ length: count }, (_, index) => `{"n":${index},"price":0.5200}`)
   page.appendText(rows.join(','))
   return page
@@ -31,15 +30,17 @@ export const FAKE_ROUTES: readonly Route[] = [
     },
     formats: ['ndjson', 'csv'],
     data: listOf(objectOf({ n: COUNT, price: NUMBER })),
-    async handle({ query: { limit = 3, cursor, order }, format, grant, path }) {
+    async handle(request) {
+      const { format, grant, path } = request
+      const { limit = 3, cursor, order } = request.query
       grant.requireVenue('venueb')
       const nextCursor = cursor === undefined ? 'next-one' : undefined
       const isFinal = order === 'asc'
       if (format === 'ndjson' || format === 'csv') {
-        const body = rowsOf(limit)
+        const body = rowsOf(request.leasePage(), limit)
         return { kind: 'text', contentType: 'application/x-ndjson', body, nextCursor, isFinal }
       }
-      const rows = rowsOf(limit, ROWS_AT)
+      const rows = rowsOf(request.leasePage(ROWS_AT), limit)
       const market = { market_id: path.market_ticker }
       return { kind: 'data', rows, count: limit, meta: { market }, nextCursor, isFinal }
     },
@@ -68,7 +69,9 @@ export const FAKE_ROUTES: readonly Route[] = [
     path: {},
     query: { kind: required(textParam(200, 'Which failure.')) },
     data: { type: 'null' },
-    async handle({ query: { kind } }) {
+    async handle(request) {
+      const { kind } = request.query
+      if (kind === 'leased') request.leasePage()
       if (kind === 'damage') throw new PriorbookError('corrupt_chunk', 'chunk 7 of /secret/tape.db')
       if (kind === 'time') throw new PriorbookError('invalid_time', 'no time')
       throw new Error(`unforeseen ${kind}`)

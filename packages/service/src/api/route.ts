@@ -137,7 +137,13 @@ export type RouteRequest<Path extends ParamTable, Query extends ParamTable> = {
   readonly grant: Grant
   /** The format chosen by `Accept` or `format`. */
   readonly format: Format
+  /** Aborts when the client closes the connection before the response is sent. */
   readonly signal: AbortSignal
+  /**
+   * Leases a page to render the answer into, with `before` bytes of room at its start. The server takes it
+   * back when the response is sent or the handler has failed; handlers never give it back.
+   */
+  leasePage(before?: number): PageBuffer
 }
 
 /** One thing a reader should know about an answer. */
@@ -167,7 +173,7 @@ export type Answer =
       readonly data?: unknown
       /**
        * Instead of `data`: a page with JSON rows joined by commas from `ROWS_AT` on, so that the envelope
-       * is written around them in place. It is given back once it is sent.
+       * is written around them in place.
        */
       readonly rows?: PageBuffer
       /**
@@ -186,7 +192,6 @@ export type Answer =
   | {
       readonly kind: 'text'
       readonly contentType: string
-      /** A page is given back once it is sent. */
       readonly body: Uint8Array | string | PageBuffer
       readonly nextCursor?: string | undefined
       readonly isFinal?: boolean

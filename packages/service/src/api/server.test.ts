@@ -1,9 +1,12 @@
+import { request as httpRequest } from 'node:http'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { PROBLEMS } from '@priorbook/sdk/wire'
-import { describe, expect, it } from 'vitest'
+import { PROBLEMS, type PageBuffer } from '@priorbook/sdk/wire'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ACCOUNT_ROUTES } from './routes/index.ts'
 import { FAKE_ROUTES } from './fake-routes.testing.ts'
-import { createTestServer, type Asked, type TestServer } from './server.testing.ts'
+import { PAGES } from './http/page-pool.ts'
+import type { Asked } from './ask.testing.ts'
+import { createTestServer, type TestServer } from './server.testing.ts'
 
 const ROUTES = [...FAKE_ROUTES, ...ACCOUNT_ROUTES]
 const ROWS = '/v3/venueb/KXBTC/rows'
@@ -120,6 +123,46 @@ describe('an answer', () => {
     expectProblem(await ask(`${ROWS}?format=xml`, { key }), 'invalid_parameter')
     const any = await ask(ROWS, { key, headers: { accept: 'text/html, */*;q=0.1' } })
     expect(any.headers['content-type']).toContain('application/json')
+  })
+})
+
+describe('a leased page', () => {
+  it('goes back to the pool exactly once, however the request ends', async () => {
+    const acquire = vi.spyOn(PAGES, 'acquire')
+    const release = vi.spyOn(PAGES, 'release')
+    onTestFinished(() => void vi.restoreAllMocks())
+    const { ask, key, server } = await create()
+    const large = `${ROWS}?limit=1000&order=asc`
+    const tag = (await ask(large, { key })).headers['etag']!
+    await ask(large, { key, headers: { 'if-none-match': tag } })
+    await ask(large, { key, headers: { 'accept-encoding': 'gzip' } })
+    await ask(large, { key, method: 'HEAD' })
+    await ask(`${ROWS}?limit=1`, { key })
+    await ask(`${ROWS}?limit=1000&format=ndjson`, { key })
+    await ask('/v3/failure?kind=leased', { key })
+    const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
+    const left = httpRequest(`${url}${large}`, { headers: { authorization: `Bearer ${key}` } })
+    left.on('response', (response) => response.destroy()).on('error', () => {})
+    left.end()
+    await vi.waitFor(() => {
+      const leased = acquire.mock.results.map(({ value }) => value as PageBuffer)
+      const returned = release.mock.calls.flatMap(([pages]) => pages)
+      expect(leased.length).toBe(8)
+      expect(returned.length).toBe(leased.length)
+      expect(new Set(returned)).toEqual(new Set(leased))
+    })
+  })
+
+  it('does not go back before its bytes are sent', async () => {
+    const { ask, key } = await create()
+    const sizes = Array.from({ length: 30 }, (_, index) => 700 + index * 10)
+    const texts = await Promise.all(
+      sizes.map(async (size) => (await ask(`${ROWS}?limit=${size}`, { key })).text),
+    )
+    for (const [index, text] of texts.entries()) {
+      const rows = Array.from({ length: sizes[index]! }, (_, n) => `{"n":${n},"price":0.5200}`)
+      expect(text.startsWith(`{"data":[${rows.join(',')}],`)).toBe(true)
+    }
   })
 })
 

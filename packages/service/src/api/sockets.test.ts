@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ACCOUNT_ROUTES } from './routes/index.ts'
 import { FAKE_ROUTES } from './fake-routes.testing.ts'
-import { askHttp, createTestServer, type TestServer } from './server.testing.ts'
+import { askHttp } from './ask.testing.ts'
+import { createTestServer, type TestServer } from './server.testing.ts'
 import type { ApiServerOptions } from './server.ts'
 
 const ROUTES = [...FAKE_ROUTES, ...ACCOUNT_ROUTES]

@@ -80,7 +80,7 @@ async function serve(order: WorkerOrder, whenStopped: Promise<void>): Promise<vo
     order.demoTape === undefined || isEmulated
       ? undefined
       : openEmbeddedStore({ file: order.demoTape, readOnly: true })
-  const server = await createApiServer({
+  const server = createApiServer({
     store,
     access,
     log,

@@ -54,7 +54,8 @@ export function asOfRoute(address: VenueAddress): Route {
         books.push(book)
       }
       const more = { at, knownAt: Math.min(at, knownAt ?? at), isFinal }
-      return answerBooks(venue, target, books, { format: request.format, query }, more)
+      const leasePage = (before?: number) => request.leasePage(before)
+      return answerBooks(venue, target, books, { format: request.format, query, leasePage }, more)
     },
   })
 }

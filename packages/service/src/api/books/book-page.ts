@@ -1,7 +1,7 @@
 import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toGapJson, type PageBuffer, type ValueStyle } from '@priorbook/sdk/wire'
 import { DEFAULT_LIMIT, INTERVALS, type Interval } from '../params.ts'
-import { ROWS_AT, takePage } from '../http/pages.ts'
+import { ROWS_AT } from '../http/page-pool.ts'
 import type {
   Answer,
   ApiContext,
@@ -39,7 +39,7 @@ export type PageQuery = {
 }
 
 /** A request of a paged book route. */
-export type PageRequest = Pick<RouteRequest<{}, {}>, 'route' | 'format'> & {
+export type PageRequest = Pick<RouteRequest<{}, {}>, 'route' | 'format' | 'leasePage'> & {
   readonly path: Readonly<Record<string, string | undefined>>
   readonly query: PageQuery
   readonly grant: Grant
@@ -116,7 +116,7 @@ export async function answerPage(
     return { kind: 'text', contentType: 'application/x-ndjson', body, ...next }
   }
   if (format === 'csv') {
-    const body = takePage()
+    const body = request.leasePage()
     kind.render('csv', rows.parts, target, body)
     return { kind: 'text', contentType: 'text/csv; charset=utf-8', body, ...next }
   }
@@ -131,7 +131,7 @@ export async function answerPage(
     ...('excluded' in rows && { rows_without_source_time: rows.excluded }),
     ...(receipt !== undefined && { receipt }),
   }
-  const page = takePage(ROWS_AT)
+  const page = request.leasePage(ROWS_AT)
   kind.render('json', rows.parts, target, page)
   return {
     kind: 'data',

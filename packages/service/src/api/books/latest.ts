@@ -40,7 +40,8 @@ export function latestRoute(address: VenueAddress): Route {
         books.push(await readLatest(context, grant, target, instrument, style))
       }
       const more = { knownAt: Number.MAX_SAFE_INTEGER, isFinal: false }
-      return answerBooks(venue, target, books, { format: request.format, query }, more)
+      const leasePage = (before?: number) => request.leasePage(before)
+      return answerBooks(venue, target, books, { format: request.format, query, leasePage }, more)
     },
   })
 }

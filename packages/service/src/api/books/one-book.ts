@@ -1,7 +1,7 @@
 import type { BookRun } from '@priorbook/sdk/tape'
 import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toGapJson, type GapJson, type ValueStyle } from '@priorbook/sdk/wire'
-import { ROWS_AT, takePage } from '../http/pages.ts'
+import { ROWS_AT } from '../http/page-pool.ts'
 import type { Answer, Notice, RouteRequest } from '../route.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import type { BookTarget } from './book-target.ts'
@@ -32,7 +32,7 @@ export async function answerBooks(
   venue: VenueId,
   target: BookTarget,
   books: readonly OneBook[],
-  request: Pick<RouteRequest<{}, {}>, 'format'> & { readonly query: OneBookQuery },
+  request: Pick<RouteRequest<{}, {}>, 'format' | 'leasePage'> & { readonly query: OneBookQuery },
   more: {
     /** The instant that was asked for; absent for the newest book. */
     readonly at?: Micros | undefined
@@ -60,7 +60,7 @@ export async function answerBooks(
   const { isFinal } = more
 
   if (format === 'csv') {
-    const body = takePage()
+    const body = request.leasePage()
     RENDERER.renderCsv(parts, instruments, options, body)
     return { kind: 'text', contentType: CSV, body, isFinal }
   }
@@ -71,7 +71,7 @@ export async function answerBooks(
     return { kind: 'text', contentType: NDJSON, body: whole, isFinal }
   }
   const at = timeJson(more.at, style)
-  const rows = parts.length === 0 ? undefined : takePage(ROWS_AT)
+  const rows = parts.length === 0 ? undefined : request.leasePage(ROWS_AT)
   if (rows !== undefined) RENDERER.renderJsonRows(parts, instruments, options, rows)
   return {
     kind: 'data',

@@ -1,10 +1,10 @@
 import { toMicros, type Micros } from '@priorbook/sdk/domain'
 import type { Store } from '../../store/store.ts'
-import { createFormatChooser } from '../http/accept.ts'
+import { createFormatChooser } from '../http/negotiate.ts'
 import { createParamReader } from '../http/read-params.ts'
 import { createCursorCodec } from '../cursor.ts'
 import type { Answer, ApiContext, Grant } from '../route.ts'
-import { createTestGrant } from '../caller.testing.ts'
+import { createTestGrant, leasePage } from '../caller.testing.ts'
 import { BULK_ROUTES } from './index.ts'
 
 /** A download as its client gets it. */
@@ -44,6 +44,7 @@ export function createBulkCaller(store: Store, now: number = Date.UTC(2027, 0) *
         grant: options.grant ?? createTestGrant(),
         format: createFormatChooser(route)(undefined, values['format']),
         signal: options.signal ?? new AbortController().signal,
+        leasePage,
       },
       context,
     )

@@ -1,8 +1,8 @@
 import examples from './openapi-examples.json' with { type: 'json' }
 import { PROBLEMS, type ProblemCode } from '@priorbook/sdk/wire'
-import { MEDIA_TYPES } from '../http/accept.ts'
+import { MEDIA_TYPES } from '../http/negotiate.ts'
 import { SCHEMA_VERSION } from '../http/envelope.ts'
-import { problemType } from '../http/problem-body.ts'
+import { problemType } from '../http/problem.ts'
 import type { Param, Route } from '../route.ts'
 
 type Json = Readonly<Record<string, unknown>>

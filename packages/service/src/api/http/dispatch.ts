@@ -3,26 +3,21 @@ import { Problem } from '@priorbook/sdk/wire'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import type { ApiContext, Route } from '../route.ts'
-import { createFormatChooser, type FormatChooser } from './accept.ts'
-import { hasBody, type Exchange } from './exchange.ts'
-import { HandlerRequest } from './handler-request.ts'
 import { ALLOW, limitHeaders, PREFLIGHT_HEADERS, secondsUntil } from './headers.ts'
-import { toProblem } from './problem-body.ts'
-import { createParamReader, type ParamReader } from './read-params.ts'
-import { sendAnswer } from './send-answer.ts'
+import { createFormatChooser } from './negotiate.ts'
+import { MAX_ADDRESS, toProblem } from './problem.ts'
+import { createParamReader } from './read-params.ts'
+import {
+  HandlerRequest,
+  hasBody,
+  type MountedRoute,
+  type PendingRequest,
+  type Target,
+} from './request.ts'
+import { sendAnswer } from './response.ts'
 
-/** A route where it is served: from which store, and for whom. */
-export type Post = {
-  readonly route: Route
-  readonly context: ApiContext
-  readonly reader: ParamReader
-  readonly chooseFormat: FormatChooser
-  /** The grant of a route that needs no key. */
-  readonly keyless: PlanGrant | undefined
-}
-
-/** Prepares a route for being served. */
-export function createPost(route: Route, context: ApiContext, keyless?: PlanGrant): Post {
+/** Prepares a route for requests. */
+export function mountRoute(route: Route, context: ApiContext, keyless?: PlanGrant): MountedRoute {
   return {
     route,
     context,
@@ -32,47 +27,103 @@ export function createPost(route: Route, context: ApiContext, keyless?: PlanGran
   }
 }
 
-/** A request that waits for its turn; without a post it asks for nothing that exists. */
-export type Task = {
-  readonly exchange: Exchange
-  readonly post: Post | undefined
-  readonly params: Readonly<Record<string, string>>
-  readonly query: string
-  /** Says why there is no post. */
-  readonly refusal?: Problem
-  /** True where an unknown address is nobody's secret. */
-  readonly isOpen?: boolean
-}
-
-/** What the dispatcher needs beside its tasks. */
+/** What the dispatcher needs beside requests. */
 export type DispatchOptions = {
   readonly access: Access
   readonly now: () => number
   readonly corsOrigin: string | undefined
-  /** Told of what nobody foresaw. */
-  readonly onFailure: (error: unknown, exchange: Exchange) => void
+  /** Called with every unexpected error. */
+  readonly onFailure: (error: unknown, pending: PendingRequest) => void
 }
 
-const MAX_ADDRESS = 8192
-const MAX_REFUSED_BODY = 1_048_576
+/** A request on its way to its route. */
+export type Dispatched = { readonly pending: PendingRequest; readonly target: Target }
 
-/** Takes a request from its key to its answer; it never throws. */
-export function createDispatcher(options: DispatchOptions): (task: Task) => void {
-  const { access, corsOrigin, onFailure } = options
+// A larger body is refused with 413, whatever the method.
+const MAX_BODY = 1_048_576
 
-  const fail = (exchange: Exchange, error: unknown): void => {
-    const problem = toProblem(error)
-    if (problem === undefined || !(error instanceof Problem)) onFailure(error, exchange)
-    const { response } = exchange
-    if (response.headersSent) response.destroy()
-    else exchange.problem(problem ?? unforeseen())
+/** Answers requests: checks key, limits, method and parameters, runs the handler, sends its answer. */
+export class Dispatcher {
+  readonly #options: DispatchOptions
+
+  constructor(options: DispatchOptions) {
+    this.#options = options
   }
 
-  const admit = (exchange: Exchange, grant: PlanGrant, counted: string): void => {
-    const nowMs = exchange.now / 1000
-    const admission = access.limiter.admit(counted, grant.terms, nowMs)
+  /** Starts to answer a request; never throws. */
+  start({ pending, target }: Dispatched): void {
+    this.#answer(pending, target)
+      .catch((error: unknown) => this.#fail(pending, error))
+      .finally(() => pending.releasePages())
+  }
+
+  async #answer(pending: PendingRequest, target: Target): Promise<void> {
+    const { mounted } = target
+    pending.now = toMicros(this.#options.now())
+    refuseLarge(pending)
+    if (this.#isPreflight(pending)) {
+      pending.send(204, PREFLIGHT_HEADERS, undefined, 0)
+      return
+    }
+    const grant = this.#admit(pending, mounted?.keyless, target.isOpen === true)
+    if (mounted === undefined) throw target.refusal ?? unknownRoute()
+    const { method } = pending
+    if (method === 'OPTIONS') {
+      pending.send(204, ['Allow', ALLOW], undefined, 0)
+      return
+    }
+    if (method !== 'GET' && method !== 'HEAD') {
+      throw new Problem('method_not_allowed', `the route does not take ${method}`)
+    }
+    const { route, context, reader } = mounted
+    const query = reader.query(target.query)
+    const format = mounted.chooseFormat(pending.request.headers.accept, query['format'])
+    const path = reader.path(target.params)
+    const request = new HandlerRequest(
+      { path, query, route: route.id, grant: grant!, format },
+      pending,
+    )
+    const answer = await route.handle(request, context)
+    const sending = sendAnswer(pending, answer, context.notice)
+    if (sending !== undefined) await sending
+  }
+
+  #isPreflight({ method, request: { headers } }: PendingRequest): boolean {
+    return (
+      method === 'OPTIONS' &&
+      this.#options.corsOrigin !== undefined &&
+      headers.origin !== undefined &&
+      headers['access-control-request-method'] !== undefined
+    )
+  }
+
+  /** Checks the key where one is needed, and counts the request; undefined for unknown open addresses. */
+  #admit(
+    pending: PendingRequest,
+    keyless: PlanGrant | undefined,
+    isOpen: boolean,
+  ): PlanGrant | undefined {
+    const { request } = pending
+    if (keyless !== undefined) {
+      // Without a key, requests are counted by the client's address.
+      this.#count(pending, keyless, `${keyless.keyId} ${request.socket.remoteAddress ?? ''}`)
+      return keyless
+    }
+    if (isOpen) return undefined
+    const grant = this.#options.access.authenticator.check(
+      request.headers.authorization,
+      pending.now,
+    )
+    pending.grant = grant
+    this.#count(pending, grant, grant.keyId)
+    return grant
+  }
+
+  #count(pending: PendingRequest, grant: PlanGrant, counted: string): void {
+    const nowMs = pending.now / 1000
+    const admission = this.#options.access.limiter.admit(counted, grant.terms, nowMs)
     if (admission === undefined) return
-    exchange.headers = limitHeaders(admission, nowMs)
+    pending.headers = limitHeaders(admission, nowMs)
     if (admission.isAdmitted) return
     const { name, quota, seconds, nextMs } = admission.refusedBy!
     throw new Problem(
@@ -82,74 +133,31 @@ export function createDispatcher(options: DispatchOptions): (task: Task) => void
     )
   }
 
-  const run = async (task: Task): Promise<void> => {
-    const { exchange, post, params, query } = task
-    const { request, verb } = exchange
-    exchange.now = toMicros(options.now())
-    refuseLarge(exchange)
-    if (verb === 'OPTIONS' && corsOrigin !== undefined && isPreflight(exchange)) {
-      exchange.send(204, PREFLIGHT_HEADERS, undefined, 0)
-      return
+  #fail(pending: PendingRequest, error: unknown): void {
+    const { onFailure } = this.#options
+    const { response } = pending
+    try {
+      const problem = toProblem(error)
+      if (problem === undefined || !(error instanceof Problem)) onFailure(error, pending)
+      if (response.headersSent) response.destroy()
+      else pending.problem(problem ?? internalError())
+    } catch (second) {
+      onFailure(second, pending)
+      response.destroy()
     }
-    let grant = post?.keyless
-    if (grant === undefined && task.isOpen !== true) {
-      grant = access.authenticator.check(request.headers.authorization, exchange.now)
-      exchange.grant = grant
-      admit(exchange, grant, grant.keyId)
-    } else if (grant !== undefined) {
-      // Without a key the address of the caller is all that can be counted.
-      admit(exchange, grant, `${grant.keyId} ${request.socket.remoteAddress ?? ''}`)
-    }
-    if (post === undefined) throw task.refusal ?? unknownRoute()
-    if (verb === 'OPTIONS') {
-      exchange.send(204, ['Allow', ALLOW], undefined, 0)
-      return
-    }
-    if (verb !== 'GET' && verb !== 'HEAD') {
-      throw new Problem('method_not_allowed', `the route takes no ${verb}`)
-    }
-    const { route, context } = post
-    const values = post.reader.query(query)
-    const format = post.chooseFormat(request.headers.accept, values['format'])
-    const asked = new HandlerRequest(
-      { path: post.reader.path(params), query: values, route: route.id, grant: grant!, format },
-      exchange.response,
-    )
-    const answer = await route.handle(asked, context)
-    const sending = sendAnswer(exchange, answer, context.notice)
-    if (sending !== undefined) await sending
-  }
-
-  return (task) => {
-    const { exchange } = task
-    run(task).catch((error: unknown) => {
-      try {
-        fail(exchange, error)
-      } catch (second) {
-        onFailure(second, exchange)
-        exchange.response.destroy()
-      }
-    })
   }
 }
 
-function refuseLarge({ request, verb }: Exchange): void {
+function refuseLarge({ request, method }: PendingRequest): void {
   if ((request.url?.length ?? 0) > MAX_ADDRESS) {
     throw new Problem('uri_too_long', `the address has more than ${MAX_ADDRESS} characters`)
   }
   if (!hasBody(request)) return
   const length = Number(request.headers['content-length'] ?? 0)
-  const takesNone = verb === 'GET' || verb === 'HEAD' || verb === 'OPTIONS'
-  if (takesNone || length > MAX_REFUSED_BODY) {
+  const isBodiless = method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+  if (isBodiless || length > MAX_BODY) {
     throw new Problem('body_too_large', 'the request has a body; no route takes one')
   }
-}
-
-function isPreflight({ request }: Exchange): boolean {
-  return (
-    request.headers.origin !== undefined &&
-    request.headers['access-control-request-method'] !== undefined
-  )
 }
 
 function unknownRoute(): Problem {
@@ -158,6 +166,6 @@ function unknownRoute(): Problem {
   })
 }
 
-function unforeseen(): Problem {
+function internalError(): Problem {
   return new Problem('internal_error', 'the request id names the entry in the log')
 }

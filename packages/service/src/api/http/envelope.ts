@@ -1,5 +1,5 @@
 import { JsonText, type Answer, type Meta, type Notice } from '../route.ts'
-import { ROWS_AT } from './pages.ts'
+import { ROWS_AT } from './page-pool.ts'
 
 /** The version of rows and envelopes; it rises with every addition. */
 export const SCHEMA_VERSION = '3.0'

@@ -6,7 +6,7 @@ export type Values = Readonly<Record<string, unknown>>
 
 /** Reads the parameters of one route. */
 export interface ParamReader {
-  path(raw: Readonly<Record<string, string>>): Values
+  path(raw: Readonly<Record<string, string | undefined>>): Values
   /** Takes what stands behind the question mark, undecoded. */
   query(text: string): Values
 }

@@ -1,55 +1,57 @@
 import { Problem } from '@priorbook/sdk/wire'
-import { hasBody, type Exchange } from '../http/exchange.ts'
 import { ALLOW } from '../http/headers.ts'
+import { createEncodingChooser } from '../http/negotiate.ts'
+import { hasBody, type PendingRequest } from '../http/request.ts'
+import { isKnown } from '../http/response.ts'
 import type { WebFile } from './web-files.ts'
 
-/** Only what this service serves itself may run, look or talk; nothing is written into the page. */
-export const EXPLORER_POLICY =
+/** The addresses of the explorer: one page serves them all. */
+export const EXPLORER_PLACES: readonly string[] = [
+  '/',
+  '/markets',
+  '/market/:venue/*',
+  '/coverage',
+  '/status',
+  '/key',
+]
+
+// Scripts, styles, images and requests of this origin only; no inline script.
+const EXPLORER_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
-// The page names the newest files: it is asked for every time, and answered with 304 while it holds.
-const ASK_AGAIN = 'no-cache'
+// The page names the newest files, so browsers revalidate it every time and get 304 while it is unchanged.
+const REVALIDATE = 'no-cache'
 
-/** Sends a file of the explorer, packed as the browser likes it best. */
-export function sendWebFile(exchange: Exchange, file: WebFile): void {
-  const { request, verb } = exchange
+const chooseEncoding = createEncodingChooser(['br', 'gzip', 'identity'])
+
+/** Sends a file of the explorer in the encoding that the browser prefers. */
+export function sendWebFile(pending: PendingRequest, file: WebFile): void {
+  const { request, method } = pending
   if (hasBody(request)) {
-    exchange.problem(new Problem('body_too_large', 'the request has a body; no page takes one'))
+    pending.problem(new Problem('body_too_large', 'the request has a body; no page takes one'))
     return
   }
-  if (verb === 'OPTIONS') {
-    exchange.send(204, ['Allow', ALLOW], undefined, 0)
+  if (method === 'OPTIONS') {
+    pending.send(204, ['Allow', ALLOW], undefined, 0)
     return
   }
-  if (verb !== 'GET' && verb !== 'HEAD') {
-    exchange.problem(new Problem('method_not_allowed', `the page takes no ${verb}`))
+  if (method !== 'GET' && method !== 'HEAD') {
+    pending.problem(new Problem('method_not_allowed', `the page does not take ${method}`))
     return
   }
-  const { encoding, bytes } = chooseForm(request.headers['accept-encoding'], file)
-  const tag = `"${file.tag}${encoding === undefined ? '' : `-${encoding}`}"`
-  const headers = ['ETag', tag, 'Cache-Control', file.isHashed ? FOR_EVER : ASK_AGAIN]
-  const known = request.headers['if-none-match']
-  if (known?.split(',').some((one) => one.trim().replace(/^W\//, '') === tag) === true) {
-    exchange.send(304, headers, undefined, 0)
+  const wanted = chooseEncoding(request.headers['accept-encoding'] ?? '')
+  const compressed = wanted === 'identity' ? undefined : file[wanted]
+  const bytes = compressed ?? file.bytes
+  const tag = `"${file.tag}${compressed === undefined ? '' : `-${wanted}`}"`
+  const headers = ['ETag', tag, 'Cache-Control', file.isHashed ? FOR_EVER : REVALIDATE]
+  if (isKnown(request.headers['if-none-match'], tag)) {
+    pending.send(304, headers, undefined, 0)
     return
   }
   headers.push('Content-Type', file.contentType, 'Content-Length', String(bytes.length))
   headers.push('Content-Security-Policy', EXPLORER_POLICY)
-  if (encoding !== undefined) headers.push('Content-Encoding', encoding)
-  exchange.send(200, headers, bytes, 0)
-}
-
-function chooseForm(
-  accepted: string | undefined,
-  { bytes, br, gzip }: WebFile,
-): { readonly encoding: 'br' | 'gzip' | undefined; readonly bytes: Buffer } {
-  const takes = (name: string): boolean =>
-    (accepted ?? '')
-      .split(',')
-      .some((part) => new RegExp(`^\\s*${name}\\s*(;(?!\\s*q=0(\\.0+)?\\s*$)|$)`, 'i').test(part))
-  if (br !== undefined && takes('br')) return { encoding: 'br', bytes: br }
-  if (gzip !== undefined && takes('gzip')) return { encoding: 'gzip', bytes: gzip }
-  return { encoding: undefined, bytes }
+  if (compressed !== undefined) headers.push('Content-Encoding', wanted)
+  pending.send(200, headers, bytes, 0)
 }

@@ -1,0 +1,231 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import createRouter from 'find-my-way'
+import { toMicros, VENUE_IDS, type Micros } from '@priorbook/sdk/domain'
+import { Problem, STREAM_PATH } from '@priorbook/sdk/wire'
+import type { RequestTally } from '../lib/api-tally.ts'
+import type { RecorderPulse, StreamPulse } from '../lib/pulse.ts'
+import type { Store } from '../store/store.ts'
+import type { Access } from './auth/access.ts'
+import { callerOf, createGrant, type PlanGrant } from './auth/grant.ts'
+import { redactKeys } from './auth/key-text.ts'
+import type { Plan } from './auth/plans.ts'
+import { deriveSecret } from './auth/secrets.ts'
+import { createCursorCodec } from './cursor.ts'
+import { createDocuments } from './docs/documents.ts'
+import { Dispatcher, mountRoute, type Dispatched } from './http/dispatch.ts'
+import { commonHeaders } from './http/headers.ts'
+import { createOnFinished, type RequestLog } from './http/log.ts'
+import { PendingRequest, type MountedRoute } from './http/request.ts'
+import { Throttle } from './http/throttle.ts'
+import type { ApiContext, Notice, Route, ServerInfo } from './route.ts'
+import { isInDemo, ROUTES, toDemoAddress } from './routes/index.ts'
+import { DEMO_STREAM_PATH } from './stream/index.ts'
+import { EXPLORER_PLACES, sendWebFile } from './web/send-web-file.ts'
+import type { WebFile, WebFiles } from './web/web-files.ts'
+
+/** What an app serves, from where and to whom. */
+export type AppOptions = {
+  readonly store: Store
+  readonly access: Access
+  /** A notice for every answer, such as that the data are emulated. */
+  readonly notice?: Notice
+  readonly journalDir?: string
+  readonly auditor?: ApiContext['auditor']
+  /** What `/v3/demo` serves; absent where there is nothing to show. */
+  readonly demo?: { readonly store: Store; readonly notice?: Notice }
+  /** The one origin whose pages may read answers; absent for none. */
+  readonly corsOrigin?: string
+  readonly log?: RequestLog
+  readonly recorder?: () => RecorderPulse | undefined
+  /** The built explorer; without it `/` is a page with links. */
+  readonly web?: WebFiles | undefined
+  readonly now?: () => Micros
+  readonly routes?: readonly Route[]
+}
+
+/** The parts that an app shares with the server around it. */
+export type AppParts = {
+  readonly nextRequestId: () => string
+  readonly tally: RequestTally
+  readonly stream: () => StreamPulse
+}
+
+/** Every route over its stores, as one request handler. */
+export type App = {
+  readonly context: ApiContext
+  /** The context and grant of the demo, where there is one. */
+  readonly demo: { readonly context: ApiContext; readonly grant: PlanGrant } | undefined
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void
+}
+
+// Longer values are refused by their own parameter, which names them.
+const MAX_PARAM_LENGTH = 16_384
+
+const OPEN_PLAN: Plan = {
+  name: 'open',
+  rank: 0,
+  venues: [...VENUE_IDS],
+  assets: null,
+  days: null,
+  per_second: null,
+  per_minute: null,
+  features: [],
+  // Per client address.
+  stream: { connections: 10, subscriptions: 3, instruments: 200, replays: 1 },
+}
+// Per client address: enough for a page in a browser, too little to serve as a free API.
+const DEMO_PLAN: Plan = { ...OPEN_PLAN, name: 'demo', per_second: 50, per_minute: 1500 }
+
+/** Creates the handler of all requests. */
+export function createApp(options: AppOptions, parts: AppParts): App {
+  const { access, log, corsOrigin } = options
+  const now = options.now ?? (() => toMicros(Date.now() * 1000))
+  const routes = options.routes ?? ROUTES
+  const server: ServerInfo = {
+    limits: (grant) => access.limiter.look(grant.keyId, callerOf(grant).terms, now() / 1000),
+    usage: (keyId, firstDay) => access.usage.read(keyId, firstDay),
+    recorder: () => options.recorder?.(),
+    stream: parts.stream,
+    document: createDocuments(routes, access.plans),
+  }
+  const context = createContext(options, server, now)
+  const demo = createDemo(options, server, now)
+  const places = new Places(options.web)
+  const open = createGrant(OPEN_PLAN, [OPEN_PLAN], undefined, 'keyless')
+  for (const route of routes) {
+    const mounted = mountRoute(route, context, route.isKeyless === true ? open : undefined)
+    for (const address of addressesOf(route)) places.add(address, { mounted })
+    if (demo === undefined || !isInDemo(route)) continue
+    const shown = mountRoute(route, demo.context, demo.grant)
+    for (const address of addressesOf(route)) {
+      places.add(toDemoAddress(address), { mounted: shown })
+    }
+  }
+  const dispatcher = new Dispatcher({
+    access,
+    now,
+    corsOrigin,
+    onFailure: (error, { id, routeId }) => {
+      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
+      log?.error({ id, route: routeId, error: redactKeys(stack) }, 'a request failed')
+    },
+  })
+  const throttle = new Throttle<Dispatched>((dispatched) => dispatcher.start(dispatched))
+  const common = commonHeaders(corsOrigin)
+  const onFinished = createOnFinished(access, parts.tally, log)
+  return {
+    context,
+    demo,
+    handle(request, response) {
+      const id = parts.nextRequestId()
+      const pending = new PendingRequest(request, response, id, common, onFinished)
+      const { place, params, query } = places.find(request.url ?? '/')
+      const { file, mounted, refusal, isOpen } = place
+      if (file !== undefined) {
+        pending.routeId = 'explorer'
+        sendWebFile(pending, file)
+        return
+      }
+      if (mounted !== undefined) pending.routeId = mounted.route.id
+      throttle.add({ pending, target: { mounted, params, query, refusal, isOpen } })
+    },
+  }
+}
+
+function createContext(options: AppOptions, server: ServerInfo, now: () => Micros): ApiContext {
+  const { store, access, journalDir, auditor, notice } = options
+  return {
+    store,
+    cursors: createCursorCodec(access.cursorSecrets),
+    server,
+    now,
+    ...(journalDir === undefined ? {} : { journalDir }),
+    ...(auditor === undefined ? {} : { auditor }),
+    ...(notice === undefined ? {} : { notice }),
+  }
+}
+
+function createDemo(options: AppOptions, server: ServerInfo, now: () => Micros): App['demo'] {
+  const { demo, access } = options
+  if (demo === undefined) return undefined
+  const secrets = access.cursorSecrets.map((secret) => deriveSecret(secret, 'demo'))
+  const context: ApiContext = {
+    store: demo.store,
+    cursors: createCursorCodec(secrets),
+    now,
+    // Emulated data are shown while they are recorded; sample data have no recorder.
+    ...(demo.store === options.store ? { server } : {}),
+    ...(demo.notice === undefined ? {} : { notice: demo.notice }),
+  }
+  return { context, grant: createGrant(DEMO_PLAN, [DEMO_PLAN], undefined, 'demo') }
+}
+
+/** What stands at an address: a route, a file of the explorer, or a refusal. */
+type Place = {
+  readonly mounted?: MountedRoute
+  readonly file?: WebFile
+  readonly refusal?: Problem
+  readonly isOpen?: boolean
+}
+
+type Found = {
+  readonly place: Place
+  readonly params: Readonly<Record<string, string | undefined>>
+  readonly query: string
+}
+
+/** The router of an app. Methods are judged after the key, so that it knows GET alone. */
+class Places {
+  readonly #router = createRouter({
+    maxParamLength: MAX_PARAM_LENGTH,
+    // Parameters are parsed by the table of their route, which refuses repeated ones.
+    querystringParser: (text) => text,
+    onBadUrl: () => undefined,
+  })
+
+  constructor(web: WebFiles | undefined) {
+    this.add(STREAM_PATH, { refusal: upgradeRequired() })
+    this.add(DEMO_STREAM_PATH, { refusal: upgradeRequired(), isOpen: true })
+    this.add('/v3/demo/*', { isOpen: true })
+    if (web === undefined) return
+    for (const address of EXPLORER_PLACES) this.add(address, { file: web.page })
+    for (const [address, file] of web.files) this.add(address, { file })
+  }
+
+  /** Adds a place; the first one at an address stays, so that the explorer replaces the page of links. */
+  add(address: string, place: Place): void {
+    const path = address.replaceAll(/\{(\w+)\}/g, ':$1')
+    if (this.#router.hasRoute('GET', path)) return
+    this.#router.on('GET', path, () => undefined, place)
+  }
+
+  find(url: string): Found {
+    const found = this.#router.find('GET', url)
+    if (found === null) return NOWHERE
+    // Malformed percent-encoding finds `onBadUrl`, which has no place.
+    if (found.store === null) return BAD_URL
+    const query = found.searchParams as unknown as string
+    return { place: found.store as Place, params: found.params, query }
+  }
+}
+
+const NOWHERE: Found = { place: {}, params: {}, query: '' }
+const BAD_URL: Found = {
+  place: {
+    refusal: new Problem('invalid_parameter', 'malformed percent-encoding in the address', {
+      hint: 'Write a percent sign itself as %25.',
+    }),
+  },
+  params: {},
+  query: '',
+}
+
+function upgradeRequired(): Problem {
+  return new Problem('upgrade_required', 'the stream is a WebSocket', {
+    hint: 'Connect by wss:// or ws:// with a WebSocket client; /docs says how.',
+  })
+}
+
+function addressesOf({ address, aliases = [] }: Route): readonly string[] {
+  return [address, ...aliases]
+}

@@ -1,0 +1,213 @@
+import { hash } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { PageBuffer } from '@priorbook/sdk/wire'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
+import type { Answer, Notice } from '../route.ts'
+import { writeEnvelope } from './envelope.ts'
+import { DATA_POLICY, FOR_EVER, PAGE_POLICY } from './headers.ts'
+import {
+  chooseEncoding,
+  compress,
+  createCompressor,
+  isWorthCompressing,
+  type Encoding,
+} from './negotiate.ts'
+import type { PendingRequest } from './request.ts'
+
+/** Sends the answer of a handler; gives a promise only where something must be awaited. */
+export function sendAnswer(
+  pending: PendingRequest,
+  answer: Answer,
+  notice: Notice | undefined,
+): Promise<void> | undefined {
+  switch (answer.kind) {
+    case 'data': {
+      const rowsEnd = answer.rows?.end ?? 0
+      const bytes = writeEnvelope(answer, notice)
+      const { isFinal = false, count, madeOf } = answer
+      const proof = madeOf === undefined ? undefined : proofOf(bytes, rowsEnd, madeOf)
+      return sendWhole(pending, JSON_TYPE, bytes, { isFinal, rows: count, proof })
+    }
+    case 'text': {
+      const { body, contentType, isFinal = false, nextCursor } = answer
+      if (nextCursor !== undefined) pending.headers.push('Link', linkTo(pending, nextCursor))
+      return sendWhole(pending, contentType, toBytes(body), { isFinal, rows: 0 })
+    }
+    case 'stream':
+      return sendStream(pending, answer)
+  }
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+function toBytes(body: Uint8Array | string | PageBuffer): Uint8Array {
+  if (body instanceof PageBuffer) return body.bytes.subarray(0, body.end)
+  return typeof body === 'string' ? Buffer.from(body) : body
+}
+
+type Whole = {
+  readonly isFinal: boolean
+  readonly rows: number
+  /** Bytes that differ wherever the answer would; absent: the answer itself. */
+  readonly proof?: Uint8Array | undefined
+}
+
+function sendWhole(
+  pending: PendingRequest,
+  contentType: string,
+  bytes: Uint8Array,
+  { isFinal, rows, proof }: Whole,
+): Promise<void> | undefined {
+  const { headers: asked } = pending.request
+  const encoding: Encoding = isWorthCompressing(bytes.length)
+    ? chooseEncoding(asked['accept-encoding'])
+    : 'identity'
+  const headers = ['Content-Type', contentType]
+  if (isFinal) {
+    // Each encoding is a representation with a tag of its own.
+    const tag = `"${hashOf(proof ?? bytes)}${encoding === 'identity' ? '' : `-${encoding}`}"`
+    headers.push('ETag', tag, 'Cache-Control', FOR_EVER)
+    if (isKnown(asked['if-none-match'], tag)) {
+      pending.send(304, headers.slice(2), undefined, 0)
+      return undefined
+    }
+  } else headers.push('Cache-Control', 'no-store')
+  const isPage = contentType.startsWith('text/html')
+  headers.push('Content-Security-Policy', isPage ? PAGE_POLICY : DATA_POLICY)
+  if (encoding === 'identity') {
+    headers.push('Content-Length', String(bytes.length))
+    pending.send(200, headers, bytes, rows)
+    return undefined
+  }
+  return sendCompressed(pending, headers, bytes, encoding, rows)
+}
+
+async function sendCompressed(
+  pending: PendingRequest,
+  headers: string[],
+  bytes: Uint8Array,
+  encoding: Exclude<Encoding, 'identity'>,
+  rows: number,
+): Promise<void> {
+  const compressed = compress(bytes, encoding)
+  const body = compressed instanceof Promise ? await compressed : compressed
+  headers.push('Content-Encoding', encoding, 'Content-Length', String(body.length))
+  pending.send(200, headers, body, rows)
+}
+
+async function sendStream(
+  pending: PendingRequest,
+  { contentType, headers = {}, body }: Extract<Answer, { kind: 'stream' }>,
+): Promise<void> {
+  const { request, response, method } = pending
+  const own = Object.entries(headers).flat()
+  // A file whose length or encoding is given by the handler is sent as it is.
+  const isFixed = Object.keys(headers).some((name) => /^content-(length|encoding)$/i.test(name))
+  const encoding =
+    isFixed || isCompressed(contentType)
+      ? 'identity'
+      : chooseEncoding(request.headers['accept-encoding'])
+  const all = ['Content-Type', contentType, 'Content-Security-Policy', DATA_POLICY, ...own]
+  if (!Object.keys(headers).some((name) => /^cache-control$/i.test(name))) {
+    all.push('Cache-Control', 'no-store')
+  }
+  if (encoding !== 'identity') all.push('Content-Encoding', encoding)
+  pending.head(200, all)
+  if (method === 'HEAD') {
+    await body[Symbol.asyncIterator]().return?.()
+    response.end()
+    pending.finished(200, 0, 0)
+    return
+  }
+  // The head is sent before the first piece is made, which may take long.
+  response.flushHeaders()
+  let sent: Streamed = { bytes: 0, isWhole: false }
+  try {
+    sent = await streamBody(response, body, encoding)
+  } finally {
+    // 499, as other servers log it: the client closed the connection.
+    pending.finished(sent.isWhole ? 200 : 499, sent.bytes, 0)
+  }
+}
+
+type Streamed = { readonly bytes: number; readonly isWhole: boolean }
+
+/**
+ * Sends pieces as fast as the client reads. A piece is pulled when the one before has been written, so
+ * its bytes may be a view that the next piece overwrites. Every piece waits for the next turn of the
+ * event loop: without that, one download makes small pages wait 143–804 ms.
+ */
+async function streamBody(
+  response: ServerResponse,
+  body: AsyncIterable<Uint8Array>,
+  encoding: Encoding,
+): Promise<Streamed> {
+  const compressor = encoding === 'identity' ? undefined : createCompressor(encoding)
+  const out = compressor ?? response
+  let isGone = response.destroyed
+  let wake = (): void => {}
+  const onEnd = (): void => {
+    isGone = true
+    wake()
+  }
+  response.once('close', onEnd)
+  response.once('finish', onEnd)
+  compressor?.pipe(response)
+  compressor?.once('error', () => response.destroy())
+  let bytes = 0
+  try {
+    for await (const piece of body) {
+      if (isGone) return { bytes, isWhole: false }
+      await new Promise<void>((resolve) => {
+        wake = resolve
+        out.write(piece, () => resolve())
+      })
+      bytes += piece.length
+      await yieldToEventLoop()
+    }
+    if (isGone) return { bytes, isWhole: false }
+    await new Promise<void>((resolve) => {
+      wake = resolve
+      out.end()
+    })
+    return { bytes, isWhole: response.writableFinished }
+  } catch (error) {
+    // The status is already sent: only a cut connection can tell the client that the rest is missing.
+    response.destroy()
+    throw error
+  } finally {
+    compressor?.destroy()
+  }
+}
+
+// The hashes of the content of the rows and the envelope after them: a fiftieth of a page of books.
+function proofOf(bytes: Uint8Array, rowsEnd: number, madeOf: string): Uint8Array {
+  return Buffer.concat([Buffer.from(madeOf), bytes.subarray(rowsEnd - bytes.byteOffset)])
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return hash('sha256', bytes, 'hex').slice(0, 32)
+}
+
+// Parquet and the tape are compressed inside.
+function isCompressed(contentType: string): boolean {
+  return /parquet|tape|zstd|gzip/.test(contentType)
+}
+
+/** True when a client's `If-None-Match` names an entity tag. */
+export function isKnown(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false
+  if (header.trim() === '*') return true
+  return header.split(',').some((one) => one.trim().replace(/^W\//, '') === tag)
+}
+
+// The address of the request with the cursor of the next page.
+function linkTo({ request }: PendingRequest, cursor: string): string {
+  const url = request.url ?? '/'
+  const mark = url.indexOf('?')
+  const path = mark === -1 ? url : url.slice(0, mark)
+  const parts = mark === -1 ? [] : url.slice(mark + 1).split('&')
+  const kept = parts.filter((part) => part !== '' && !part.startsWith('cursor='))
+  const safe = [...kept, `cursor=${cursor}`].join('&').replaceAll(/[<>"]/g, encodeURIComponent)
+  return `<${path.replaceAll(/[<>"]/g, encodeURIComponent)}?${safe}>; rel="next"`
+}
