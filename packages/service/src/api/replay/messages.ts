@@ -1,5 +1,6 @@
 import type { BookRun } from '@priorbook/sdk/tape'
 import {
+  renderChanges,
   timeJson,
   toGapJson,
   toMarketJson,
@@ -7,25 +8,19 @@ import {
   type BookContext,
   type BookPart,
 } from '@priorbook/sdk/wire'
+import { RENDERER } from '../books/renderer.ts'
 import { MessageBatch } from './message-batch.ts'
-import type { ReplayOrder } from './request.ts'
-import {
-  renderChanged,
-  renderWhole,
-  type ChangedPart,
-  type Lines,
-  type Parts,
-} from './row-lines.ts'
+import type { ReplayRequest } from './request.ts'
 import type { ReplayStream } from './scope.ts'
 import type { TimelineItem } from './timeline.ts'
 
-/** What messages of one instrument begin with, and the last rows that they told of. */
+/** The constant text of an instrument's messages, and the last rows that were written. */
 type StreamText = {
   readonly snapshot: Buffer
   readonly update: Buffer
   readonly bookPrefix: string
   readonly tradePrefix: string
-  /** The last book of this instrument; absent before the first, or after a seek. */
+  /** The last written book; undefined before the first and after a seek. */
   book: number | undefined
   trade: number | undefined
 }
@@ -34,37 +29,54 @@ const PREVIOUS = Buffer.from(',"previous_sequence":')
 const NO_PREVIOUS = Buffer.from(',"previous_sequence":null')
 const ROW = Buffer.from(',"row":{')
 const END = Buffer.from('}')
-// The digits of two sequences and the fixed text between them.
+// Bytes for the digits of two sequences and the constant text between them.
 const NUMBERS_ROOM = 100
 
-/** Turns items into messages; remembers what was told of every instrument. */
+const LINE_FEED = 10
+// The type at the start of a rendered line; messages have their own.
+const BOOK_LINE = '{"type":"book",'.length
+const CHANGES_LINE = '{"type":"changes",'.length
+const NOTHING = Buffer.alloc(0)
+
+type ChangedPart = BookRun & { readonly source: number }
+
+/** The rows of one batch by how they are rendered, each in order. */
+type Parts = {
+  readonly contexts: readonly BookContext[]
+  readonly whole: readonly BookPart[]
+  readonly changed: readonly ChangedPart[]
+  readonly rows: number
+}
+
+/** Encodes the items of a replay as messages. */
 export class MessageWriter {
-  private readonly order: ReplayOrder
+  private readonly request: ReplayRequest
   private readonly texts: (StreamText | undefined)[] = []
   private readonly idText: string
-  // Learned from the messages before: rows of deep books are ten times longer than those of thin ones.
+  // Measured on the last batch: rows of deep books are ten times longer than those of thin ones.
   private bytesPerRow = 2048
 
-  constructor(order: ReplayOrder) {
-    this.order = order
-    this.idText = JSON.stringify(order.id)
+  constructor(request: ReplayRequest) {
+    this.request = request
+    this.idText = JSON.stringify(request.id)
   }
 
-  /** After a seek the first row of every instrument is a whole book again. */
+  /** Starts over after a seek: the first row of each instrument is a snapshot again. */
   restart(): void {
     this.texts.length = 0
   }
 
-  /** How many rows make a step of about so many bytes. */
+  /** How many rows encode to about this many bytes. */
   rowsFor(bytes: number): number {
     return Math.max(1, Math.min(1024, Math.floor(bytes / this.bytesPerRow)))
   }
 
+  /** Encodes items as messages, in order. */
   write(items: readonly TimelineItem[]): MessageBatch {
-    const { style, mode } = this.order
+    const { style, mode } = this.request
     const parts = this.split(items)
-    const whole = renderWhole(parts, this.order)
-    const changed = renderChanged(parts, this.order)
+    const whole = renderWhole(parts, this.request)
+    const changed = renderChanged(parts, this.request)
     const rows = parts.rows
     const room = whole.length + changed.length + rows * (NUMBERS_ROOM + 300) + 1024
     const batch = new MessageBatch(room)
@@ -94,9 +106,9 @@ export class MessageWriter {
   state(state: string, time: number, more: Readonly<Record<string, unknown>> = {}): string {
     return JSON.stringify({
       type: 'replay_state',
-      replay: this.order.id,
+      replay: this.request.id,
       state,
-      time: timeJson(time, this.order.style),
+      time: timeJson(time, this.request.style),
       ...more,
     })
   }
@@ -105,14 +117,14 @@ export class MessageWriter {
     return `{"type":"${type}","replay":${this.idText},"${name}":${JSON.stringify(value)}}`
   }
 
-  // Which rows are rendered as whole books and which as changes: the books before them decide.
+  // Splits rows into whole books and changes: a row without its predecessor is a snapshot.
   private split(items: readonly TimelineItem[]): Parts {
     const contexts: BookContext[] = []
     const sources = new Map<ReplayStream, number>()
     const whole: BookPart[] = []
     const changed: ChangedPart[] = []
     const lasts = new Map<ReplayStream, number | undefined>()
-    const isFull = this.order.mode === 'full'
+    const isFull = this.request.mode === 'full'
     let rows = 0
     for (const item of items) {
       if (item.kind !== 'book') continue
@@ -142,13 +154,13 @@ export class MessageWriter {
     stream: ReplayStream,
     { columns, firstSequence, from, to }: BookRun,
     whole: Lines,
-    others: Lines,
+    updates: Lines,
   ): void {
     const text = this.textOf(stream)
     for (let row = from; row < to; row++) {
       const sequence = firstSequence + row
       const isSnapshot = !follows(text.book, sequence)
-      const lines = isSnapshot ? whole : others
+      const lines = isSnapshot ? whole : updates
       lines.next()
       const head = isSnapshot ? text.snapshot : text.update
       batch.reserve(head.length + NUMBERS_ROOM + lines.end - lines.start)
@@ -173,7 +185,7 @@ export class MessageWriter {
   ): void {
     const text = this.textOf(stream)
     const { columns, row, ordinal } = trade
-    const json = toTradeJson(columns, row, ordinal, stream.instrument, this.order.style)
+    const json = toTradeJson(columns, row, ordinal, stream.instrument, this.request.style)
     batch.begin(columns.received[row]!, text.tradePrefix, ordinal)
     const key = JSON.stringify(stream.instrument.key)
     batch.text(
@@ -200,7 +212,47 @@ export class MessageWriter {
   }
 }
 
-// After a hole in the numbers (damage on disk) changes would be applied to another book.
+// Across missing sequences (damage on disk) changes would be applied to the wrong book.
 function follows(last: number | undefined, sequence: number): boolean {
   return last !== undefined && sequence === last + 1
+}
+
+/** Renders whole books; the bytes are valid until the next await. */
+function renderWhole({ whole, contexts }: Parts, { options }: ReplayRequest): Lines {
+  if (whole.length === 0) return new Lines(NOTHING, BOOK_LINE)
+  const bytes = RENDERER.renderNdjson(whole, contexts, options)
+  return new Lines(toBuffer(bytes), BOOK_LINE)
+}
+
+function renderChanged({ changed, contexts }: Parts, { style }: ReplayRequest): Lines {
+  if (changed.length === 0) return new Lines(NOTHING, CHANGES_LINE)
+  const bytes = renderChanges(changed, contexts, { ...style, format: 'ndjson' })
+  return new Lines(toBuffer(bytes), CHANGES_LINE)
+}
+
+function toBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)
+}
+
+/** Iterates over rendered lines, without the type at the start of each. */
+class Lines {
+  readonly bytes: Buffer
+  start = 0
+  end = -1
+  private readonly skipped: number
+
+  constructor(bytes: Buffer, skipped: number) {
+    this.bytes = bytes
+    this.skipped = skipped
+  }
+
+  get length(): number {
+    return this.bytes.length
+  }
+
+  next(): void {
+    const begin = this.end + 1
+    this.start = begin + this.skipped
+    this.end = this.bytes.indexOf(LINE_FEED, this.start)
+  }
 }

@@ -12,16 +12,16 @@ import {
 import type { LiveStyle, MessageEncoder, ResyncReason } from '../../live/index.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import { toFrame } from './frame.ts'
-import type { SubscribeOrder } from './request.ts'
+import type { SubscribeRequest } from './request.ts'
 
-/** How rows of a subscription are written. */
+/** How the rows of a subscription are encoded. */
 export type RowStyle = LiveStyle & {
   readonly values: ValueStyle
   readonly options: BookPageOptions
 }
 
-/** The style of a request; requests that want the same share one name. */
-export function toRowStyle({ mode, depth, style, conflateMs }: SubscribeOrder): RowStyle {
+/** The style of a request; requests for equal bytes share one name. */
+export function toRowStyle({ mode, depth, style, conflateMs }: SubscribeRequest): RowStyle {
   const { numberFormat = 'number', timeFormat = 'iso' } = style
   return {
     name: `${mode} ${depth ?? 'all'} ${numberFormat} ${timeFormat} ${conflateMs}`,
@@ -32,11 +32,11 @@ export function toRowStyle({ mode, depth, style, conflateMs }: SubscribeOrder): 
   }
 }
 
-// Its bytes are copied into a frame before the next row is rendered.
+// Each row is copied into a frame before the next one is rendered.
 const renderer = createBookRenderer()
 
-/** Writes live rows as frames of the socket, with the bodies of REST. */
-export const ROW_TEXT: MessageEncoder<RowStyle, MarketInstrument> = {
+/** Encodes live rows as WebSocket frames, with the same rows as REST. */
+export const ROW_ENCODER: MessageEncoder<RowStyle, MarketInstrument> = {
   snapshot: (context, style, whole, sequence, previous) =>
     toFrame(
       head('snapshot', context, sequence, previous),
