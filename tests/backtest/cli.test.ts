@@ -53,7 +53,7 @@ const TAKER = `(params) => ({
 })`
 
 describe('priorbook backtest', () => {
-  it('runs files, writes its reports and tells the story of an order', async () => {
+  it('runs files, writes its reports and explains an order', async () => {
     const out = join(folder, 'report')
     const file = strategyFile('taker', TAKER)
     const run = await priorbook('backtest', file, ...files, '--out', out, '--why', '1')
@@ -75,7 +75,7 @@ describe('priorbook backtest', () => {
     }
   })
 
-  it('sweeps and holds out, the same every time', async () => {
+  it('sweeps and tests on a holdout with the same result every time', async () => {
     const file = strategyFile('swept', TAKER)
     const words = [file, ...files, '--queue', 'pessimistic', '-q'] as const
     const swept = await priorbook('backtest', ...words, '--params', 'size=1|3|5,name=x')
@@ -93,7 +93,7 @@ describe('priorbook backtest', () => {
     expect(again.out).toBe(swept.out)
   })
 
-  it('stops a strategy that loops, and says where one failed', async () => {
+  it('stops a strategy that loops and names the hook where one failed', async () => {
     const loop = strategyFile('loop', '{ onBook() { for (;;) {} } }')
     const looped = await priorbook('backtest', loop, ...files, '--timeout', '2')
     expect(looped.status).toBe(EXIT_CODES.failed.status)

@@ -36,7 +36,7 @@ const QUOTES = `{
 }`
 
 describe('a backtest over the service', () => {
-  it('runs three venues on one clock, with records as they became known', async () => {
+  it('runs three venues on one clock, with records at the time they became known', async () => {
     const file = join(folder, 'quotes.ts')
     writeFileSync(file, `export const strategy = ${QUOTES}\n`)
     const markets = VENUE_IDS.map((venue) => `${venue}:${api.busiest[venue].record.marketId}`)
@@ -65,7 +65,7 @@ describe('a backtest over the service', () => {
     expect(out).toContain('sha256')
   })
 
-  it('trades on paper on the live stream', async () => {
+  it('paper-trades on the live stream', async () => {
     const stop = new AbortController()
     const client = createClient({ url, key, number_format: 'string' })
     const strategy: Strategy = {

@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'priorbook-taker-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const recordings = process.env['PRIORBOOK_RECORDINGS'] ?? ''
 const ORDERS = 10_000
-// One market has more messages than the five others.
+// One market has more messages than the other five together; only full runs include it.
 const isWanted = (ticker: string): boolean =>
   process.env['PRIORBOOK_FULL'] === '1' || !ticker.endsWith('102130-30')
 
@@ -84,7 +84,7 @@ function drawOrders(tickers: readonly RecordedTicker[]): TestOrder[] {
   }).sort((left, right) => left.at - right.at)
 }
 
-/** Orders against folded maps: sort, walk, remember what was taken. No code of the product. */
+/** Matches orders against maps of levels by sorting, without code of the product. */
 function naiveFills(
   recorded: RecordedTicker,
   orders: readonly TestOrder[],
@@ -110,7 +110,7 @@ function naiveFills(
     if (event.type === 'orderbook_snapshot') {
       const isEmpty =
         event.msg.yes_dollars_fp === undefined && event.msg.no_dollars_fp === undefined
-      // A full book in the middle comes with a new connection: what lies before it is a gap.
+      // A full book in the middle means a new connection, so the time before it is a gap.
       const isNew = isOpen && !isEmpty && at - last < 5_000_000
       meet(last, false)
       meet(at, isNew)
@@ -154,7 +154,7 @@ function toMap(levels: readonly (readonly [string, string])[] = []): Map<number,
   return new Map(levels.map(([price, size]) => [parseFixed(price, 4), parseFixed(size, 2)]))
 }
 
-// Buying Yes or selling No meets No bids; the price of the order's own outcome is what remains of 1.
+// Buying Yes or selling No meets No bids, at the complement of their price.
 function take(
   order: TestOrder,
   yes: ReadonlyMap<number, number>,

@@ -11,7 +11,7 @@ import { createTestServer } from '../../packages/service/src/api/server.testing.
 
 const ROOT = join(import.meta.dirname, '../..')
 
-test('the examples of docs/guide/replay.md run and tell what they promise', async () => {
+test('the examples of docs/guide/replay.md run and print what they promise', async () => {
   const { server, store, keyOf } = await createTestServer()
   for (const batch of makeMarket(3000)) await store.append(batch)
   await store.seal()

@@ -35,7 +35,7 @@ let hosted: ApiServer
 let asker: Asker
 let key: string
 const closers: (() => unknown)[] = []
-/** After the last row of each market: its other outcome may have been heard later. */
+/** A time after the last row of each market, because its other outcome may have later rows. */
 const ends = new Map<VenueId, number>()
 
 beforeAll(async () => {
@@ -78,7 +78,7 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true, force: true })
 })
 
-// A busy machine records less in a second: some pages of every venue are waited for.
+// A busy machine records less per second, so wait for some pages of every venue.
 async function hasRows(store: Store): Promise<boolean> {
   for (const venue of VENUE_IDS) {
     const gaps = await store.gaps({ venue })
@@ -96,7 +96,7 @@ async function hasRows(store: Store): Promise<boolean> {
   return true
 }
 
-// From a day before the first row on: what was missed before it belongs to the market too.
+// Start a day before the first row, because gaps before it also belong to the market.
 function downloadOf(venue: VenueId, dataset: string): string {
   const { first, record } = original.busiest[venue]
   const range = `start_time=${first - 86_400_000_000}&end_time=${ends.get(venue)}`
@@ -115,7 +115,7 @@ async function ask(url: string): Promise<Body> {
   return JSON.parse(text) as Body
 }
 
-// Cursors are signed by each server; files hold a market record as known last, not its history.
+// Each server signs its own cursors, and files hold only the newest market record.
 function comparable({ data, meta, pagination }: Body): unknown {
   const { market: _market, notice: _notice, ...rest } = meta
   return { data, meta: rest, hasMore: pagination.has_more }
@@ -130,7 +130,7 @@ async function expectSame(url: string): Promise<Body> {
 }
 
 describe.each(VENUE_IDS)('%s, hosted from files', (venue) => {
-  test('pages of books, forwards and backwards, with and without ladders, are the same', async () => {
+  test('pages of books are the same forwards and backwards, with and without ladders', async () => {
     const { path, first, last, rows } = original.busiest[venue]
     expect(rows).toBeGreaterThan(20)
     const range = `start_time=${first}&end_time=${last + 1}`
@@ -190,7 +190,7 @@ describe.each(VENUE_IDS)('%s, hosted from files', (venue) => {
     await expectSame(`/v3/coverage?venue=${venue}&market=${record.marketId}`)
   })
 
-  test('a download of the hosted files is the file that they were made of', async () => {
+  test('a download of the hosted files equals the original file', async () => {
     const url = downloadOf(venue, 'dataset=books')
     const again = await asker.ask(url, { key })
     const file = join(scratch, `again-${venue}.pbx`)
@@ -208,7 +208,7 @@ describe.each(VENUE_IDS)('%s, hosted from files', (venue) => {
   })
 })
 
-test('the stream of hosted files: replays tell what the files tell, books are there to follow', async () => {
+test('the stream of hosted files replays what the files hold and serves their books', async () => {
   const { url } = await hosted.listen({ host: '127.0.0.1', port: 0 })
   const client = createClient({ url, key })
   const markets = VENUE_IDS.map((venue) => ({
@@ -242,7 +242,7 @@ test('the stream of hosted files: replays tell what the files tell, books are th
   expect([...first].sort()).toEqual([...VENUE_IDS])
 })
 
-test('serve --store files:DIR answers offline, names what it refuses, and stops in order', async () => {
+test('serve --store files:DIR answers offline, names what it rejects, and stops cleanly', async () => {
   const data = join(scratch, 'data')
   const broken = readFileSync(join(folder, 'venueb_dataset-books.pbx'))
   const served = join(scratch, 'served')

@@ -10,8 +10,8 @@ import { openScriptedStore } from '../../packages/service/src/api/bulk/scripted-
 import { createTestServer } from '../../packages/service/src/api/server.testing.ts'
 import { expectLines } from '../../packages/service/src/store/store-answers.testing.ts'
 
-// Numbers of instruments follow from who comes first on a socket, and from their names in files; the
-// socket tells every version of a market record, files the newest.
+// Instruments are numbered by first appearance on a socket and by name in files. The socket sends every
+// version of a market record, files hold only the newest.
 async function linesOf(source: Replay): Promise<string[]> {
   const lines: string[] = []
   for await (const batch of source) {
@@ -23,7 +23,7 @@ async function linesOf(source: Replay): Promise<string[]> {
   return lines
 }
 
-test('the socket, downloads by a client and files tell the same events', async () => {
+test('the socket, downloads by a client and files give the same events', async () => {
   const scripted = await openScriptedStore(9, 90)
   const { server, keyOf } = await createTestServer({ store: scripted.store })
   onTestFinished(() => scripted.close())
@@ -63,7 +63,7 @@ test('the socket, downloads by a client and files tell the same events', async (
     const messages = client.socketReplay({ markets: families, ...range, ...style })
     expectLines(await linesOf(replayMessages(messages)), local)
   }
-  // A size of 16 digits that came through a float is refused, not rounded.
+  // A size of 16 digits that came as a JSON number is rejected, not rounded.
   const rounded = client.socketReplay({ markets: families, ...range })
   await expect(linesOf(replayMessages(rounded))).rejects.toThrow(/number_format/)
 })

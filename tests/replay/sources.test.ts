@@ -16,7 +16,7 @@ import {
 } from '../../packages/service/src/api/bulk/scripted-store.testing.ts'
 import { expectLines } from '../../packages/service/src/store/store-answers.testing.ts'
 
-// Every dataset of every venue of a scripted store, as a download gives it.
+// Downloads of every dataset of every venue of a scripted store.
 const DOWNLOADS = [
   'venue=venuea&asset=BTC&dataset=books',
   'venue=venueb&series=KXALL&dataset=books',
@@ -66,7 +66,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The script lasts longer than one download may: its newest month. */
+/** The newest month of the script, which is longer than a download may be. */
 function rangeStart(): number {
   return scripted.end - 31 * 86_400_000_000
 }
@@ -74,13 +74,13 @@ function rangeStart(): number {
 async function linesOf(source: Replay): Promise<string[]> {
   const lines: string[] = []
   for await (const batch of source) {
-    // Market records are in tape files alone.
+    // Only tape files hold market records.
     for (const event of batch) if (event.kind !== 'market') lines.push(lineOf(event))
   }
   return lines
 }
 
-test('tape, NDJSON in every packing and style, and downloads tell the same events', async () => {
+test('tape, NDJSON in every compression and number format, and downloads give the same events', async () => {
   const tape = await linesOf(replayFiles(files.tape))
   expect(tape.length).toBeGreaterThan(800)
   for (const kind of ['book', 'trade', 'sample', 'gap open', 'gap close']) {
@@ -89,7 +89,7 @@ test('tape, NDJSON in every packing and style, and downloads tell the same event
   for (const kind of ['ndjson', 'gzip', 'zstd', 'strings'] as const) {
     expectLines(await linesOf(replayFiles(files[kind])), tape)
   }
-  // Also in another order, and some of each.
+  // Also in another order, and mixed.
   const mixed = files.tape.map((path, index) => (index % 2 === 0 ? path : files.gzip[index]!))
   expectLines(await linesOf(replayFiles(mixed.toReversed())), tape)
   const server = createServer((request, response) => {
@@ -113,7 +113,7 @@ test('tape, NDJSON in every packing and style, and downloads tell the same event
   }
 })
 
-test('a download that is refused, breaks off or is left says so and tells nothing', async () => {
+test('a download that is rejected, interrupted or aborted throws and emits nothing', async () => {
   const whole = contents.get('1.pbx')!
   const open = new Set<ServerResponse>()
   const server = createServer((request, response) => {
@@ -143,7 +143,7 @@ test('a download that is refused, breaks off or is left says so and tells nothin
     await expect(ask('/none')).rejects.toThrow(/404 .*unknown_market/)
     await expect(ask('/broken')).rejects.toMatchObject({
       code: 'truncated_file',
-      told: { events: 0 },
+      emitted: { events: 0 },
     })
     setTimeout(() => stop.abort(), 50)
     await expect(ask('/waiting')).rejects.toThrow(/abort/i)
@@ -154,7 +154,7 @@ test('a download that is refused, breaks off or is left says so and tells nothin
   }
 })
 
-test('the books are those that were written, in the order of their times', async () => {
+test('the books equal those that were written, in order of time', async () => {
   const wanted = [...scripted.rows.entries()]
     .flatMap(([key, rows]) =>
       rows.map((row) => ({ ...row, key, venue: row.id.split(':')[0] as VenueId })),
@@ -192,13 +192,13 @@ test('the books are those that were written, in the order of their times', async
   expectLines(found, wanted)
 })
 
-test('NDJSON that is cut or changed tells nothing', async () => {
+test('NDJSON that is truncated or changed emits nothing', async () => {
   const whole = contents.get('1.ndjson')!
   const ends = [1, 20, 400, whole.length >> 1, whole.length - 40, whole.length - 1]
   for (const length of ends) {
     const path = join(folder, 'cut.ndjson')
     writeFileSync(path, whole.subarray(0, length))
-    await expect(linesOf(replayFiles([path]))).rejects.toMatchObject({ told: { events: 0 } })
+    await expect(linesOf(replayFiles([path]))).rejects.toMatchObject({ emitted: { events: 0 } })
   }
   for (let at = 0; at < whole.length; at += Math.ceil(whole.length / 150)) {
     const changed = Buffer.from(whole)
@@ -213,7 +213,7 @@ test('NDJSON that is cut or changed tells nothing', async () => {
   await expect(linesOf(replayFiles([path]))).rejects.toMatchObject({ code: 'truncated_file' })
 })
 
-test('rows without ladders are refused with what to do', async () => {
+test('rows without ladders are rejected with the remedy', async () => {
   const caller = createBulkCaller(scripted.store)
   const query = `${DOWNLOADS[1]}&include_orderbook=false&start_time=${rangeStart()}&end_time=${scripted.end}`
   const path = join(folder, 'bare.ndjson')

@@ -1,18 +1,22 @@
 import { FLAGS, PriorbookError } from '../domain/index.ts'
-import { ABSENT, BookColumns, BookEncoder, NO_HASH, type TapePlatform } from '../tape/index.ts'
+import { BookColumns, BookEncoder, NO_HASH, type TapePlatform } from '../tape/index.ts'
 import type { BookContext } from '../wire/index.ts'
 import type { ChunkFacts } from './contents.ts'
 
-/** Prices or sizes of one side, best first; only the first `count` are meant. */
+/** The levels of one side, best first; only the first `count` are set. */
 export class SideLevels {
   count = 0
-  /** The levels are those of the row before, and are not here. */
-  isSame = false
   price: Int32Array<ArrayBuffer> = new Int32Array(128)
   size: Float64Array<ArrayBuffer> = new Float64Array(128)
 
-  /** Makes room for one more level. */
-  grow(): void {
+  /** Appends a level. */
+  push(price: number, size: number): void {
+    if (this.count === this.price.length) this.grow()
+    this.price[this.count] = price
+    this.size[this.count++] = size
+  }
+
+  private grow(): void {
     const price = new Int32Array(this.price.length * 2)
     price.set(this.price)
     this.price = price
@@ -22,48 +26,48 @@ export class SideLevels {
   }
 }
 
-/** A row that says nothing of its book: when it was seen and by which number. */
+/** The times and numbers of a row, without its book. */
 export type BookHead = {
-  received: number
-  source: number
-  sequence: number
-  flags: number
-  venueSeq: number
-  channel: number
+  readonly received: number
+  readonly source: number
+  readonly sequence: number
+  readonly flags: number
+  readonly venueSeq: number
+  readonly channel: number
 }
 
-/** Takes an encoded chunk. */
-export type TakeChunk = (facts: ChunkFacts, bytes: Uint8Array) => void
+/** Called with every encoded chunk. */
+export type OnChunk = (facts: ChunkFacts, bytes: Uint8Array) => void
 
-// As a store does.
-const CHUNK_ROWS = 1024
-// Prices of books are kept in the venues' finest ticks; the encoder takes coarser ones where it can.
+// Max rows per chunk, as in a store.
+export const CHUNK_ROWS = 1024
+// The finest ticks of all venues; the encoder uses coarser ones where it can.
 const PRICE_DECIMALS = 4
 const RESTART = FLAGS.restart
 
 /**
- * Turns whole books of one instrument, one after another, into chunks of changes. What is equal to the
- * book before costs nothing, so a chunk is a fiftieth of the text it was made from.
+ * Turns consecutive whole books of one instrument into chunks of changes. Unchanged levels take no
+ * space, so a chunk has about a fiftieth of the size of its NDJSON lines.
  */
 export class BookBuilder {
   readonly context: BookContext
-  /** The levels of the next row, filled by the caller; see `add`. */
+  /** The levels of the next row: the caller fills them and calls `add`. */
   bids = new SideLevels()
   asks = new SideLevels()
   private lastBids = new SideLevels()
   private lastAsks = new SideLevels()
   private readonly columns = new BookColumns(PRICE_DECIMALS, CHUNK_ROWS)
   private first = 0
-  private readonly take: TakeChunk
+  private readonly onChunk: OnChunk
   private readonly platform: TapePlatform
 
-  constructor(context: BookContext, platform: TapePlatform, take: TakeChunk) {
+  constructor(context: BookContext, platform: TapePlatform, onChunk: OnChunk) {
     this.context = context
     this.platform = platform
-    this.take = take
+    this.onChunk = onChunk
   }
 
-  /** Adds a row with the levels that were put into `bids` and `asks`. */
+  /** Adds a row with the levels in `bids` and `asks`. */
   add(head: BookHead): void {
     const { columns } = this
     const restarts = (head.flags & RESTART) !== 0
@@ -92,21 +96,17 @@ export class BookBuilder {
       end + this.bids.count + this.lastBids.count + this.asks.count + this.lastAsks.count,
     )
     const { bids, asks } = this
-    if (!bids.isSame) {
-      end = this.pushChanges(this.lastBids, bids, 0, end)
-      this.bids = this.lastBids
-      this.lastBids = bids
-    }
-    if (!asks.isSame) {
-      end = this.pushChanges(this.lastAsks, asks, 1, end)
-      this.asks = this.lastAsks
-      this.lastAsks = asks
-    }
+    end = this.pushChanges(this.lastBids, bids, 0, end)
+    this.bids = this.lastBids
+    this.lastBids = bids
+    end = this.pushChanges(this.lastAsks, asks, 1, end)
+    this.asks = this.lastAsks
+    this.lastAsks = asks
     columns.changeEnd[row] = end
     columns.count = row + 1
   }
 
-  /** Hands out what is not in a chunk yet. */
+  /** Encodes the rows that are not in a chunk yet. */
   flush(): void {
     const { columns, first, context } = this
     const { count } = columns
@@ -137,7 +137,7 @@ export class BookBuilder {
       lastReceived: columns.received[count - 1]!,
     }
     columns.clear()
-    this.take(facts, bytes)
+    this.onChunk(facts, bytes)
   }
 
   private setBase(): void {
@@ -154,12 +154,12 @@ export class BookBuilder {
     }
   }
 
-  /** Notes the levels that differ; both sides are sorted the same way. */
+  /** Appends the levels that differ, in one pass over both sorted lists. */
   private pushChanges(before: SideLevels, after: SideLevels, side: 0 | 1, start: number): number {
     const { key, size } = this.columns
     const { price: oldPrice, size: oldSize, count: oldCount } = before
     const { price: newPrice, size: newSize, count: newCount } = after
-    // Bids fall and asks rise: with this sign both rise.
+    // Bids are sorted downwards and asks upwards; with this sign both go up.
     const sign = side === 0 ? -1 : 1
     let at = start
     let old = 0
@@ -194,8 +194,3 @@ export class BookBuilder {
 }
 
 const encoder = new BookEncoder()
-
-/** A head to be filled again for every row. */
-export function createHead(): BookHead {
-  return { received: 0, source: ABSENT, sequence: 0, flags: 0, venueSeq: ABSENT, channel: ABSENT }
-}

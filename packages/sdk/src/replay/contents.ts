@@ -1,9 +1,9 @@
 import type { Gap, VenueId } from '../domain/index.ts'
 import type { ChunkHeader, ChunkKind } from '../tape/index.ts'
 import type { BookContext, KnownMarket } from '../wire/index.ts'
-import type { ByteStore } from './byte-store.ts'
+import type { ByteStore } from './source.ts'
 
-/** Where one chunk lies, what it holds, and which of its rows its source was asked for. */
+/** The place of a chunk, its rows, and the range that its source was downloaded for. */
 export type Piece = {
   readonly store: ByteStore
   readonly offset: number
@@ -12,14 +12,14 @@ export type Piece = {
   readonly count: number
   readonly firstReceived: number
   readonly lastReceived: number
-  /** Rows received in [start, end) are told, the others only folded into the book. */
+  /** Rows received in [start, end) are emitted; the others only build the book. */
   readonly start: number
   readonly end: number
-  /** The checksum of a sealed chunk: the same rows of one history have the same. */
+  /** The checksum of a sealed chunk: equal for the same rows of one history. */
   readonly check?: number | undefined
 }
 
-/** What a chunk says of itself, as far as a replay needs it before it is decoded. */
+/** The part of a chunk's header that a replay needs before decoding it. */
 export type ChunkFacts = Pick<
   ChunkHeader,
   | 'kind'
@@ -43,21 +43,21 @@ export type StreamContents = {
   readonly pieces: Piece[]
 }
 
-/** A span of received times, start inclusive, end exclusive. */
+/** A span of received times: start inclusive, end exclusive. */
 export type Span = { readonly start: number; readonly end: number }
 
-/** What all sources of a replay hold together: chunks by stream, market records, gaps. */
+/** The contents of all sources of a replay: chunks by stream, market records and gaps. */
 export class Contents {
   readonly streams = new Map<string, StreamContents>()
   /** Newest record of each market. */
   readonly markets = new Map<string, KnownMarket>()
   readonly gaps = new Map<string, Gap>()
-  /** What rows said about their instrument, where no market record says it. */
+  /** Instruments as their rows describe them, for markets without a record. */
   readonly contexts = new Map<string, BookContext>()
   rows = 0
   chunks = 0
 
-  /** Notes a chunk of a source that was asked for a span. */
+  /** Adds a chunk of a source that was downloaded for a span. */
   addChunk(
     header: ChunkFacts,
     store: ByteStore,
@@ -80,7 +80,7 @@ export class Contents {
     this.chunks++
   }
 
-  /** Takes over what another source holds. */
+  /** Adds the contents of another source. */
   addAll(other: Contents): void {
     for (const [name, stream] of other.streams) {
       const known = this.streams.get(name)
@@ -100,7 +100,7 @@ export class Contents {
     if (known === undefined || known.knownAt <= market.knownAt) this.markets.set(name, market)
   }
 
-  /** Notes a gap once, whatever files name it; one that has ended since says when. */
+  /** Adds a gap once, however many files name it; its end replaces an open end. */
   addGap(gap: Gap): void {
     const name = gapName(gap)
     const known = this.gaps.get(name)
@@ -112,7 +112,7 @@ export class Contents {
   }
 }
 
-/** All that tells one gap from another; its end may become known later. */
+/** Identifies a gap; its end is not part of it because it may become known later. */
 export function gapName({ venue, scope, key, start, afterSequence, reason }: Gap): string {
   return `${venue}/${scope}/${key}/${start}/${afterSequence}/${reason}`
 }

@@ -1,22 +1,25 @@
 import { PriorbookError, type ErrorCode } from '../domain/index.ts'
 
-/** Where a replay was when it had to stop. */
+/** Where in its sources a replay stopped. */
 export type ReplayPlace = {
   /** The file, address or socket. */
   readonly source: string
-  /** The byte in it at which reading failed, where there is one. */
+  /** The byte offset at which reading failed. */
   readonly offset?: number | undefined
-  /** What of the source was whole up to there. */
+  /** What was read completely before it. */
   readonly read?: { readonly chunks: number; readonly rows: number } | undefined
 }
 
 /**
- * Why a replay stopped, with the place in its source. `told` says how many events were told before and
- * up to which received time: they are right, and none after them is missing in between.
+ * Why a replay stopped, with the place in its source. The `emitted` events, up to their last received
+ * time, are correct and complete.
  */
 export class ReplayError extends PriorbookError {
   readonly place: ReplayPlace
-  told: { readonly events: number; readonly at: number | undefined } = { events: 0, at: undefined }
+  emitted: { readonly events: number; readonly at: number | undefined } = {
+    events: 0,
+    at: undefined,
+  }
 
   constructor(code: ErrorCode, detail: string, place: ReplayPlace, cause?: unknown) {
     super(code, `${describePlace(place)}: ${detail}`, cause === undefined ? {} : { cause })
@@ -25,7 +28,7 @@ export class ReplayError extends PriorbookError {
   }
 }
 
-/** Gives an error of reading its place; errors that are not about the data pass. */
+/** Adds the place to an error about the data; other errors pass unchanged. */
 export function placeError(error: unknown, place: ReplayPlace): unknown {
   if (error instanceof ReplayError || !(error instanceof PriorbookError)) return error
   return new ReplayError(error.code, error.message, place, error)
@@ -33,6 +36,6 @@ export function placeError(error: unknown, place: ReplayPlace): unknown {
 
 function describePlace({ source, offset, read }: ReplayPlace): string {
   const at = offset === undefined ? '' : ` at byte ${offset}`
-  const whole = read === undefined ? '' : `, after ${read.chunks} chunks with ${read.rows} rows`
-  return `${source}${at}${whole}`
+  const before = read === undefined ? '' : `, after ${read.chunks} chunks with ${read.rows} rows`
+  return `${source}${at}${before}`
 }

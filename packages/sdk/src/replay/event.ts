@@ -2,14 +2,14 @@ import type { Gap, MarketRecord, Micros, PriceTicks, SizeUnits } from '../domain
 import type { BookColumns, Ladder } from '../tape/index.ts'
 import type { BookContext } from '../wire/index.ts'
 
-/** One ladder stream of a replay, with its place in the list of the replay's instruments. */
+/** An instrument of a replay, with its index in the replay's list of instruments. */
 export type ReplayInstrument = BookContext & {
   readonly index: number
   readonly priceDecimals: number
   readonly sizeDecimals: number
 }
 
-/** An observation: the book of an instrument as it was seen at `at`. */
+/** A row of an instrument's book, received at `at`. */
 export type BookEvent = {
   readonly kind: 'book'
   readonly at: Micros
@@ -19,7 +19,7 @@ export type BookEvent = {
   readonly flags: number
   /** The whole book after the row; it changes with the next event of the instrument. */
   readonly ladder: Ladder
-  /** The row's own changes, in the columns of its chunk. */
+  /** The row's changes, in the columns of its chunk. */
   readonly columns: BookColumns
   readonly row: number
 }
@@ -38,7 +38,7 @@ export type TradeEvent = {
   readonly taker: 'buy' | 'sell' | undefined
 }
 
-/** A sample of one metric of venue A, its value as decimal text. */
+/** A sample of one metric; its value is decimal text. */
 export type SampleEvent = {
   readonly kind: 'sample'
   readonly at: Micros
@@ -48,14 +48,14 @@ export type SampleEvent = {
   readonly value: string
 }
 
-/** A market record as it became known at `at`. */
+/** A market record that became known at `at`. */
 export type MarketEvent = {
   readonly kind: 'market'
   readonly at: Micros
   readonly record: MarketRecord
 }
 
-/** A gap begins (`open`) or ends (`close`); one that never ends has no second event. */
+/** A gap begins (`open`) or ends (`close`); a gap that is still open has no second event. */
 export type ReplayGapEvent = {
   readonly kind: 'gap'
   readonly at: Micros
@@ -64,11 +64,11 @@ export type ReplayGapEvent = {
 }
 
 /**
- * One thing that happened. Events come by received time; at the same time by kind (market, gap close,
- * book, trade, sample, gap open), then by instrument, then by sequence. Objects of `book` and `trade`
- * events are used again for the next one: copy what you keep.
+ * An event of a replay. Events are sorted by received time, then by kind (market, gap close, book, trade,
+ * sample, gap open), then by instrument, then by sequence. The objects of `book` and `trade` events are
+ * reused for the next event: copy what you keep.
  */
 export type ReplayEvent = BookEvent | TradeEvent | SampleEvent | MarketEvent | ReplayGapEvent
 
-/** Some events that follow each other; a batch is good until the next one is asked for. */
+/** Consecutive events; a batch is valid until the next one is requested. */
 export type ReplayBatch = Iterable<ReplayEvent>

@@ -1,15 +1,15 @@
 import { ReplayError } from './error.ts'
 import type { ReplayPlatform, RunningSum } from './platform.ts'
 
-/** One frame of a `tape` container (docs/formats/export.md), valid until the next one is asked for. */
+/** One frame of a `tape` container (docs/formats/export.md), valid until the next one is requested. */
 export type Frame = {
   readonly kind: FrameLetter
-  /** The place of the payload in the container. */
+  /** The offset of the payload in the container. */
   readonly offset: number
   readonly payload: Uint8Array
 }
 
-/** The letters of the kinds of frames. */
+/** The letter of a frame kind. */
 export type FrameLetter = (typeof LETTERS)[number]
 
 const LETTERS = ['H', 'M', 'G', 'C', 'P', 'E'] as const
@@ -17,21 +17,21 @@ const START = [0x50, 0x42, 0x58, 0x31]
 const VERSION = 1
 const HEAD = 5
 const CHECK = 4
-// Far above what a store writes: a damaged length must not make a reader wait for gigabytes.
+// Max bytes per payload, far above what a store writes: a damaged length must not make the reader buffer gigabytes.
 const MAX_PAYLOAD = 1 << 24
 
 /**
- * Reads the frames of a container from bytes as they come. The frame `E` is handed out only after the
- * hash of everything before it was compared; a container that is cut, changed or followed by anything
- * else throws a `ReplayError` with the place.
+ * Reads the frames of a container from a stream of bytes. The frame `E` comes only after the hash of
+ * everything before it has been verified. A container that is truncated, changed or followed by other
+ * bytes throws a `ReplayError` with the place.
  */
 export class FrameReader {
-  /** Bytes of whole frames so far. */
+  /** Bytes of complete frames so far. */
   offset = 0
   private readonly name: string
   private readonly platform: ReplayPlatform
   private readonly hash: RunningSum
-  private waiting: Uint8Array = new Uint8Array(0)
+  private buffered: Uint8Array = new Uint8Array(0)
   private hasBegun = false
   private hasEnded = false
 
@@ -41,22 +41,22 @@ export class FrameReader {
     this.hash = platform.createSha256()
   }
 
-  /** Takes the next bytes and gives the frames that are whole with them. */
+  /** Yields the frames that the next bytes complete. */
   *feed(bytes: Uint8Array): Generator<Frame> {
-    this.waiting = this.waiting.length === 0 ? bytes : join(this.waiting, bytes)
+    this.buffered = this.buffered.length === 0 ? bytes : join(this.buffered, bytes)
     if (!this.hasBegun && !this.begin()) {
-      this.waiting = new Uint8Array(this.waiting)
+      this.buffered = new Uint8Array(this.buffered)
       return
     }
-    while (this.waiting.length >= HEAD && !this.hasEnded) {
-      const { waiting } = this
+    while (this.buffered.length >= HEAD && !this.hasEnded) {
+      const { buffered: waiting } = this
       const kind = LETTERS.find((letter) => letter.charCodeAt(0) === waiting[0])
-      if (kind === undefined) throw this.damage(`a frame is of the unknown kind ${waiting[0]}`)
+      if (kind === undefined) throw this.damage(`it has a frame of the unknown kind ${waiting[0]}`)
       if ((kind === 'H') !== (this.offset === HEAD)) {
         throw this.damage(kind === 'H' ? 'it has a second header' : 'its header is missing')
       }
       const length = uint32(waiting, 1)
-      if (length > MAX_PAYLOAD) throw this.damage(`a frame claims ${length} bytes`)
+      if (length > MAX_PAYLOAD) throw this.damage(`a frame has a length of ${length} bytes`)
       const end = HEAD + length
       if (waiting.length < end + (kind === 'E' ? CHECK : 0)) break
       const payload = waiting.subarray(HEAD, end)
@@ -64,31 +64,31 @@ export class FrameReader {
       else this.hash.update(waiting.subarray(0, end))
       const offset = this.offset + HEAD
       this.offset += kind === 'E' ? end + CHECK : end
-      this.waiting = waiting.subarray(kind === 'E' ? end + CHECK : end)
+      this.buffered = waiting.subarray(kind === 'E' ? end + CHECK : end)
       yield { kind, offset, payload }
     }
-    if (this.hasEnded && this.waiting.length > 0) throw this.damage('bytes follow its end')
-    // The caller's buffer may be used again: what is left of it is kept apart.
-    this.waiting = new Uint8Array(this.waiting)
+    if (this.hasEnded && this.buffered.length > 0) throw this.damage('bytes follow its end')
+    // The caller may reuse its buffer, so the rest is copied.
+    this.buffered = new Uint8Array(this.buffered)
   }
 
-  /** Refuses a container that has not come to its end. */
+  /** Throws where the end frame has not come. */
   finish(): void {
     if (this.hasEnded) return
-    const cut = this.offset + this.waiting.length
+    const cut = this.offset + this.buffered.length
     throw new ReplayError(
       'truncated_file',
-      `it ends at byte ${cut}, before its end frame: what it holds cannot be trusted to be all`,
+      `it ends at byte ${cut}, before its end frame, and may be incomplete`,
       { source: this.name, offset: this.offset },
     )
   }
 
   private begin(): boolean {
-    const { waiting } = this
+    const { buffered: waiting } = this
     for (let index = 0; index < Math.min(START.length, waiting.length); index++) {
       if (waiting[index] !== START[index]) {
         const place = { source: this.name, offset: 0 }
-        throw new ReplayError('unsupported_format', 'it is no tape file (PBX1)', place)
+        throw new ReplayError('unsupported_format', 'it is not a tape file (PBX1)', place)
       }
     }
     if (waiting.length <= START.length) return false
@@ -99,7 +99,7 @@ export class FrameReader {
     }
     this.hash.update(waiting.subarray(0, START.length + 1))
     this.offset = START.length + 1
-    this.waiting = waiting.subarray(START.length + 1)
+    this.buffered = waiting.subarray(START.length + 1)
     this.hasBegun = true
     return true
   }
@@ -112,7 +112,7 @@ export class FrameReader {
     } catch (cause) {
       throw this.damage('its receipt is not JSON', cause)
     }
-    if (wanted !== this.hash.finish()) throw this.damage('its hash does not hold')
+    if (wanted !== this.hash.finish()) throw this.damage('its hash does not match')
     this.hasEnded = true
   }
 

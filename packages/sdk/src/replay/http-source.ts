@@ -1,7 +1,7 @@
 import { ReplayError } from './error.ts'
 import type { StreamSource } from './source.ts'
 
-/** What of a client a replay needs; `PriorbookClient` has it. */
+/** The part of `PriorbookClient` that a replay needs. */
 export interface DownloadClient<Params> {
   download(
     params: Params,
@@ -9,7 +9,7 @@ export interface DownloadClient<Params> {
   ): Promise<{ readonly fileName: string; readonly body: AsyncIterable<Uint8Array> }>
 }
 
-/** A download through a client, which brings keys, retries and errors of its own. */
+/** A download through a client, with its key, retries and errors. */
 export function downloadSource<Params extends object>(
   client: DownloadClient<Params>,
   params: Params,
@@ -25,14 +25,14 @@ export function downloadSource<Params extends object>(
   }
 }
 
-/** How a plain download is made. */
+/** Options of a plain download. */
 export type UrlSourceOptions = {
   readonly key?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** A download from an address, by a plain fetch: `/v3/bulk?…` of a server, or a file on any other. */
+/** A download by a plain fetch: `/v3/bulk?…` of a server, or a file on any web server. */
 export function urlSource(url: string | URL, options: UrlSourceOptions = {}): StreamSource {
   const name = String(url)
   return {
@@ -76,9 +76,10 @@ async function attempt<Result>(
     return await work()
   } catch (cause) {
     signal.throwIfAborted()
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const reason = cause instanceof Error ? cause.message : String(cause)
     const code = offset === undefined ? 'store_unavailable' : 'truncated_file'
-    const detail = offset === undefined ? `cannot be reached: ${why}` : `broke off: ${why}`
+    const detail =
+      offset === undefined ? `cannot be reached: ${reason}` : `was interrupted: ${reason}`
     throw new ReplayError(code, detail, { source, offset }, cause)
   }
 }

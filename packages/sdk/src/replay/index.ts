@@ -1,5 +1,4 @@
-/** Replay: recorded events of any markets of any venues, merged in the order in which they were seen. */
-export type { ByteStore } from './byte-store.ts'
+/** Replay: recorded events of any markets, merged in the order in which they were received. */
 export * from './error.ts'
 export * from './event.ts'
 export * from './frames.ts'

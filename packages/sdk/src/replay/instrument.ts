@@ -2,7 +2,7 @@ import { VENUES, type MarketRecord, type VenueId } from '../domain/index.ts'
 import type { BookContext } from '../wire/index.ts'
 import type { ReplayInstrument } from './event.ts'
 
-/** What the rows of one instrument of a market say about where they belong. */
+/** The identifiers of one instrument of a market. */
 export function contextOf(
   venue: VenueId,
   marketId: string,
@@ -10,11 +10,11 @@ export function contextOf(
   record: MarketRecord | undefined,
 ): BookContext {
   if (record === undefined) return { venue, key, marketId }
-  // A and B have one ladder a market, that of the first outcome; samples of A and books of C a token.
+  // A book of a whole market shows its first outcome; other keys are tokens.
   const outcome =
     record.outcomes.find(({ tokenId }) => tokenId === key) ??
     (key === marketId ? record.outcomes.find(({ index }) => index === 0) : undefined)
-  const isToken = venue === 'venuec'
+  const isToken = VENUES[venue].booksPer === 'token'
   return {
     venue,
     key,
@@ -27,7 +27,7 @@ export function contextOf(
   }
 }
 
-/** Numbers instruments by venue and key: the order in which they are told at the same time. */
+/** Numbers instruments by venue and key: their order among events of the same time. */
 export function numberInstruments(contexts: Iterable<BookContext>): readonly ReplayInstrument[] {
   return [...contexts]
     .sort((left, right) => compareText(left.venue, right.venue) || compareText(left.key, right.key))
@@ -37,7 +37,7 @@ export function numberInstruments(contexts: Iterable<BookContext>): readonly Rep
     })
 }
 
-/** Compares by code units, the same everywhere. */
+/** Compares by code units, independent of the locale. */
 export function compareText(left: string, right: string): number {
   return left < right ? -1 : +(left > right)
 }

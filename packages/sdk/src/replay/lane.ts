@@ -1,5 +1,5 @@
 import type { Micros, PriceTicks, SizeUnits } from '../domain/index.ts'
-import { printScaled } from '../domain/index.ts'
+import { FLAGS, printScaled } from '../domain/index.ts'
 import {
   ABSENT,
   applyRows,
@@ -20,34 +20,34 @@ import {
 import type { Piece, Span, StreamContents } from './contents.ts'
 import { placeError, ReplayError } from './error.ts'
 import type { BookEvent, ReplayEvent, ReplayInstrument, SampleEvent, TradeEvent } from './event.ts'
-import { shownFlags } from './flags.ts'
+import { shownFlags } from './row-json.ts'
 import type { ReplayPlatform } from './platform.ts'
 
-/** What lanes of one replay share. */
-export type LaneNeeds = {
+/** What the lanes of one replay share. */
+export type LaneOptions = {
   readonly platform: ReplayPlatform
-  /** What of the sources is told. */
+  /** The range of the replay. */
   readonly span: Span
-  /** Also venue numbers, channels and journal places in the columns. */
+  /** Whether columns include venue numbers, channels and journal positions. */
   readonly numbers: boolean
-  /** Bytes that a lane reads ahead at once. */
+  /** Max bytes that a lane reads ahead. */
   readonly readAhead: number
 }
 
-/** Something whose events come in order of time, to be merged with others. */
+/** A sorted stream of events, to be merged with others. */
 export interface Lane {
-  /** When its next event was received; of rows that are not loaded yet, a time not after it. */
+  /** The received time of the next event, or a lower bound while its rows are not loaded; Infinity at the end. */
   at: number
-  /** Makes the next event ready; false where bytes must be loaded first. At the end `at` is Infinity. */
+  /** Decodes the next rows; false where bytes must be loaded first. */
   prepare(): boolean
   load(): Promise<void>
-  /** Whether `tell` may be called. */
+  /** Whether `shift` may be called. */
   isReady: boolean
-  /** Tells the next event and moves on: `at` and `isReady` change. */
-  tell(): ReplayEvent
+  /** Returns the next event and moves on: `at` and `isReady` change. */
+  shift(): ReplayEvent
 }
 
-/** The rows of one stream, read piece by piece. Subclasses decode them and tell one. */
+/** The rows of one stream, read piece by piece. Subclasses decode them and build events. */
 export abstract class RowLane<Columns extends HeadColumns> implements Lane {
   at: number
   isReady = false
@@ -55,9 +55,9 @@ export abstract class RowLane<Columns extends HeadColumns> implements Lane {
   protected received: Float64Array = NOTHING
   protected row = 0
   protected to = 0
-  /** The number of row 0 of the columns. */
+  /** The sequence of row 0 of the columns. */
   protected first = 0
-  protected readonly needs: LaneNeeds
+  protected readonly options: LaneOptions
   private readonly pieces: readonly Piece[]
   private readonly name: string
   private next = 0
@@ -67,10 +67,10 @@ export abstract class RowLane<Columns extends HeadColumns> implements Lane {
   private lastNumber = 0
   private lastAt = 0
 
-  constructor(stream: StreamContents, needs: LaneNeeds) {
-    this.needs = needs
+  constructor(stream: StreamContents, options: LaneOptions) {
+    this.options = options
     this.name = `${stream.venue}:${stream.key}`
-    const { start, end } = needs.span
+    const { start, end } = options.span
     this.pieces = stream.pieces
       .filter((piece) => piece.lastReceived >= start && piece.firstReceived < end)
       .sort((left, right) => left.first - right.first || left.start - right.start)
@@ -78,9 +78,9 @@ export abstract class RowLane<Columns extends HeadColumns> implements Lane {
   }
 
   protected abstract decode(chunk: Chunk): Columns
-  abstract tell(): ReplayEvent
+  abstract shift(): ReplayEvent
 
-  /** To be called by `tell` after it used the row. */
+  /** Moves to the next row; `shift` calls it at its end. */
   protected advance(): void {
     const row = ++this.row
     if (row < this.to) {
@@ -94,7 +94,7 @@ export abstract class RowLane<Columns extends HeadColumns> implements Lane {
     if (this.next === this.pieces.length) this.release()
   }
 
-  /** Lets go of what an ended lane needs no more: thousands of rounds end in one replay. */
+  /** Frees the memory of an ended lane: thousands of markets may end in one replay. */
   protected release(): void {
     this.columns = undefined
     this.received = NOTHING
@@ -124,11 +124,11 @@ export abstract class RowLane<Columns extends HeadColumns> implements Lane {
   async load(): Promise<void> {
     const piece = this.pieces[this.next]!
     let end = piece.offset + piece.length
-    // The chunks of a stream lie one behind the other, with a few bytes between them.
+    // Read consecutive chunks at once; a frame header lies between them.
     for (let index = this.next + 1; index < this.pieces.length; index++) {
       const other = this.pieces[index]!
       if (other.store !== piece.store || other.offset < end || other.offset > end + 64) break
-      if (other.offset + other.length - piece.offset > this.needs.readAhead) break
+      if (other.offset + other.length - piece.offset > this.options.readAhead) break
       end = other.offset + other.length
     }
     this.block = (await piece.store.read(
@@ -146,7 +146,7 @@ export abstract class RowLane<Columns extends HeadColumns> implements Lane {
   }
 
   private open(piece: Piece, bytes: Uint8Array): boolean {
-    const chunk = openChunk(bytes, this.needs.platform)
+    const chunk = openChunk(bytes, this.options.platform)
     const { header } = chunk
     if (header.first !== piece.first || header.count !== piece.count) {
       throw new ReplayError('corrupt_chunk', 'the file changed while it was replayed', {
@@ -156,15 +156,15 @@ export abstract class RowLane<Columns extends HeadColumns> implements Lane {
     }
     const columns = this.decode(chunk)
     const { received, count } = columns
-    const start = Math.max(piece.start, this.needs.span.start)
-    const end = Math.min(piece.end, this.needs.span.end)
+    const start = Math.max(piece.start, this.options.span.start)
+    const end = Math.min(piece.end, this.options.span.end)
     const from = Math.max(lowerBound(received, count, start), this.lastNumber + 1 - header.first)
     const to = lowerBound(received, count, end)
     if (from >= to) return false
     if (received[from]! < this.lastAt) {
       throw new ReplayError(
         'corrupt_chunk',
-        `${this.name} goes back in time at row ${header.first + from}: the files do not belong together`,
+        `${this.name} goes back in time at row ${header.first + from}: the files are not of one history`,
         { source: piece.store.name, offset: piece.offset },
       )
     }
@@ -180,38 +180,38 @@ export abstract class RowLane<Columns extends HeadColumns> implements Lane {
 
   private boundOf(piece: Piece | undefined): number {
     if (piece === undefined) return Infinity
-    const start = Math.max(piece.firstReceived, piece.start, this.needs.span.start)
+    const start = Math.max(piece.firstReceived, piece.start, this.options.span.start)
     return Math.max(start, this.lastAt)
   }
 }
 
 const bookDecoder = new BookDecoder()
 
-/** The observations of one instrument; the ladder is folded when a row is told, not before. */
+/** The book rows of one instrument; each is applied to the ladder when its event is emitted. */
 export class BookLane extends RowLane<BookColumns> {
   private readonly instrument: ReplayInstrument
-  /** Made with the first row: most rounds of a day have not begun yet, or have ended. */
-  private held: { readonly ladder: Ladder; readonly event: Mutable<BookEvent> } | undefined
+  /** Created with the first row, because most markets of a day are not open at the same time. */
+  private current: { readonly ladder: Ladder; readonly event: Mutable<BookEvent> } | undefined
   private spare: BookColumns | undefined
-  private folded: BookColumns | undefined
+  private applied: BookColumns | undefined
 
-  constructor(stream: StreamContents, needs: LaneNeeds, instrument: ReplayInstrument) {
-    super(stream, needs)
+  constructor(stream: StreamContents, options: LaneOptions, instrument: ReplayInstrument) {
+    super(stream, options)
     this.instrument = instrument
   }
 
   protected decode(chunk: Chunk): BookColumns {
-    // The columns of the last event told stay as they are until the next one.
+    // The columns of the last event stay valid until the next one, so two sets take turns.
     const into = (this.spare ??= new BookColumns(2, chunk.header.count, chunk.header.changes))
-    bookDecoder.decode(chunk, this.needs.platform, into, { numbers: this.needs.numbers })
+    bookDecoder.decode(chunk, this.options.platform, into, { numbers: this.options.numbers })
     return into
   }
 
-  tell(): BookEvent {
+  shift(): BookEvent {
     const { row } = this
     const own = this.columns!
-    if (this.folded !== own) this.begin(own, row)
-    const { ladder, event } = this.held!
+    if (this.applied !== own) this.begin(own, row)
+    const { ladder, event } = this.current!
     const { flags, changeEnd, key, size } = own
     const bits = flags[row]!
     if ((bits & RESTART) !== 0) ladder.clear()
@@ -232,18 +232,18 @@ export class BookLane extends RowLane<BookColumns> {
 
   protected override release(): void {
     super.release()
-    this.held = undefined
+    this.current = undefined
     this.spare = undefined
-    this.folded = undefined
+    this.applied = undefined
   }
 
   private begin(columns: BookColumns, row: number): void {
-    this.held ??= createEvent(this.instrument, columns)
-    const { ladder } = this.held
+    this.current ??= createEvent(this.instrument, columns)
+    const { ladder } = this.current
     loadBase(ladder, columns)
     if (row > 0) applyRows(ladder, columns, 0, row)
-    this.spare = this.folded
-    this.folded = columns
+    this.spare = this.applied
+    this.applied = columns
   }
 }
 
@@ -257,12 +257,12 @@ function createEvent(
   return { ladder, event: { kind: 'book', at, instrument, ...rest } }
 }
 
-/** The trades of one instrument; prices are ticks of the venue. */
+/** The trades of one instrument. */
 export class TradeLane extends RowLane<TradeColumns> {
   private readonly event: Mutable<TradeEvent>
 
-  constructor(stream: StreamContents, needs: LaneNeeds, instrument: ReplayInstrument) {
-    super(stream, needs)
+  constructor(stream: StreamContents, options: LaneOptions, instrument: ReplayInstrument) {
+    super(stream, options)
     this.event = {
       kind: 'trade',
       at: 0 as Micros,
@@ -279,11 +279,11 @@ export class TradeLane extends RowLane<TradeColumns> {
 
   protected decode(chunk: Chunk): TradeColumns {
     const columns = new TradeColumns(chunk.header.count)
-    decodeTrades(chunk, this.needs.platform, columns)
+    decodeTrades(chunk, this.options.platform, columns)
     return columns
   }
 
-  tell(): TradeEvent {
+  shift(): TradeEvent {
     const { row, event } = this
     const columns = this.columns!
     event.at = this.at as Micros
@@ -305,19 +305,19 @@ export class SampleLane extends RowLane<SampleColumns> {
   private readonly instrument: ReplayInstrument
   private readonly metric: string
 
-  constructor(stream: StreamContents, needs: LaneNeeds, instrument: ReplayInstrument) {
-    super(stream, needs)
+  constructor(stream: StreamContents, options: LaneOptions, instrument: ReplayInstrument) {
+    super(stream, options)
     this.instrument = instrument
     this.metric = stream.metric
   }
 
   protected decode(chunk: Chunk): SampleColumns {
     const columns = new SampleColumns(chunk.header.count)
-    decodeSamples(chunk, this.needs.platform, columns)
+    decodeSamples(chunk, this.options.platform, columns)
     return columns
   }
 
-  tell(): SampleEvent {
+  shift(): SampleEvent {
     const { row, instrument, metric } = this
     const event: SampleEvent = {
       kind: 'sample',
@@ -332,7 +332,7 @@ export class SampleLane extends RowLane<SampleColumns> {
   }
 }
 
-/** Market records and edges of gaps: a list in memory, in order. */
+/** A sorted list of events in memory: market records and edges of gaps. */
 export class ListLane implements Lane {
   at: number
   isReady: boolean
@@ -350,10 +350,10 @@ export class ListLane implements Lane {
   }
 
   async load(): Promise<void> {
-    // All of it is there.
+    // Everything is in memory.
   }
 
-  tell(): ReplayEvent {
+  shift(): ReplayEvent {
     const event = this.events[this.next++]!
     this.at = this.events[this.next]?.at ?? Infinity
     this.isReady = this.next < this.events.length
@@ -363,7 +363,7 @@ export class ListLane implements Lane {
 
 type Mutable<Event> = { -readonly [Key in keyof Event]: Event[Key] }
 
-const RESTART = 64
+const RESTART = FLAGS.restart
 const NOTHING = new Float64Array(0)
 
 /** The first row received at or after a time. */

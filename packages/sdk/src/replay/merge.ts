@@ -1,24 +1,24 @@
 import type { ReplayBatch, ReplayEvent } from './event.ts'
 import type { Lane } from './lane.ts'
 
-// A batch is handed out after so many events, so that whoever reads it can let others in between.
+// Max events per batch, so that the reader can yield to the event loop between batches.
 const BATCH_EVENTS = 1 << 16
 
 /**
- * Merges lanes by time; at the same time the lane that stands first comes first. The lane that is told
- * stays outside the heap of the others and goes on while its next event is before the first of them.
+ * Merges lanes by received time; ties go to the lane that comes first in the list. The current lane is
+ * kept outside the heap of the others and continues while its next event is before theirs.
  */
 export class Merger implements Iterable<ReplayEvent> {
-  /** Events told so far, and when the last one was received. */
-  told = 0
+  /** Events emitted so far, and the received time of the last one. */
+  emitted = 0
   lastAt: number | undefined
   private readonly lanes: readonly Lane[]
-  /** Places of lanes, the one with the first event at 0; without the current one. */
+  /** Indexes of the other lanes as a heap, the one with the next event first. */
   private readonly heap: Int32Array
   private size = 0
   private readonly times: Float64Array
   private current = -1
-  /** The first event of the others. */
+  /** Time and lane of the next event of the others. */
   private bound = Infinity
   private boundLane = -1
   private left = 0
@@ -35,10 +35,10 @@ export class Merger implements Iterable<ReplayEvent> {
       this.times[place] = lane.at
       if (lane.at < Infinity) this.push(place)
     }
-    this.takeFirst()
+    this.selectFirst()
   }
 
-  /** Loads what the next event needs; undefined at the end. */
+  /** Loads the bytes of the next event and returns a batch; undefined at the end. */
   async nextBatch(): Promise<ReplayBatch | undefined> {
     for (;;) {
       if (this.current < 0) return undefined
@@ -63,10 +63,10 @@ export class Merger implements Iterable<ReplayEvent> {
       const lane = this.lanes[place]!
       const { at } = lane
       if (lane.isReady && (at < this.bound || (at === this.bound && place < this.boundLane))) {
-        return this.tell(lane, at)
+        return this.emit(lane, at)
       }
-      const other = this.turn()
-      if (other !== undefined) return this.tell(other, other.at)
+      const other = this.switchLane()
+      if (other !== undefined) return this.emit(other, other.at)
     }
     this.left = 0
     result.done = true
@@ -74,18 +74,18 @@ export class Merger implements Iterable<ReplayEvent> {
     return result
   }
 
-  private tell(lane: Lane, at: number): { done: boolean; value: ReplayEvent | undefined } {
+  private emit(lane: Lane, at: number): { done: boolean; value: ReplayEvent | undefined } {
     const { result } = this
     result.done = false
-    result.value = lane.tell()
+    result.value = lane.shift()
     this.left--
-    this.told++
+    this.emitted++
     this.lastAt = at
     return result
   }
 
-  /** Goes on with the lane whose turn it is, if that needs no loading. */
-  private turn(): Lane | undefined {
+  /** Continues with the lane of the next event; undefined where it must load first. */
+  private switchLane(): Lane | undefined {
     while (this.current >= 0) {
       const lane = this.lanes[this.current]!
       if (!this.isFirst(lane.at, this.current)) this.settle(lane.at)
@@ -111,10 +111,10 @@ export class Merger implements Iterable<ReplayEvent> {
       this.sink(0)
       this.current = first
       this.setBound()
-    } else this.takeFirst()
+    } else this.selectFirst()
   }
 
-  private takeFirst(): void {
+  private selectFirst(): void {
     if (this.size === 0) {
       this.current = -1
       return

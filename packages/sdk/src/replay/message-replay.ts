@@ -1,5 +1,6 @@
 import type { ReplayMessage } from '../client/index.ts'
 import {
+  FLAGS,
   instrumentName,
   parsePrice,
   parseSize,
@@ -8,6 +9,7 @@ import {
   type MarketRecord,
   type Micros,
   type SizeUnits,
+  type VenueId,
 } from '../domain/index.ts'
 import { ABSENT, BookColumns, Ladder, levelKey } from '../tape/index.ts'
 import {
@@ -16,19 +18,17 @@ import {
   fromGapJson,
   fromMarketJson,
   timeOf,
-  type BookContext,
   type JsonFields,
 } from '../wire/index.ts'
 import { ReplayError } from './error.ts'
 import type { BookEvent, ReplayBatch, ReplayEvent, ReplayInstrument } from './event.ts'
-import { flagsOf, shownFlags } from './flags.ts'
+import { contextOfRow, exactUnits, flagsOf, shownFlags } from './row-json.ts'
 import { flatten, type Replay } from './replay.ts'
 
 /**
- * A replay over the socket of a server as events: `client.socketReplay({…})` gives the messages. They come in
- * the order of every other replay, at the pace that was asked for, one batch a message. The messages
- * come once, so this can be iterated once. Ask without `depth`, and with `number_format: 'string'` where
- * sizes may need more than 15 digits.
+ * Turns the messages of a socket replay (`client.socketReplay({…})`) into events, one batch per message, in
+ * the order of every other replay and at the requested speed. It can be iterated once. Request no
+ * `depth`, and `number_format: 'string'` where sizes may have more than 15 digits.
  */
 export function replayMessages(messages: AsyncIterable<ReplayMessage>): Replay {
   return new MessageReplay(messages)
@@ -36,11 +36,11 @@ export function replayMessages(messages: AsyncIterable<ReplayMessage>): Replay {
 
 class MessageReplay implements Replay {
   readonly instruments: ReplayInstrument[] = []
-  private readonly known = new Map<string, HeldBook>()
+  private readonly books = new Map<string, RunningBook>()
   private readonly records = new Map<string, MarketRecord>()
   private readonly messages: AsyncIterable<ReplayMessage>
   private lastAt = 0
-  private told = 0
+  private emitted = 0
 
   constructor(messages: AsyncIterable<ReplayMessage>) {
     this.messages = messages
@@ -58,28 +58,28 @@ class MessageReplay implements Replay {
     for await (const message of this.messages) {
       let event: ReplayEvent | undefined
       try {
-        event = this.take(message)
+        event = this.eventOf(message)
       } catch (cause) {
         if (!(cause instanceof PriorbookError)) throw cause
         const error = new ReplayError(cause.code, cause.message, { source: 'socket' }, cause)
-        error.told = { events: this.told, at: this.lastAt }
+        error.emitted = { events: this.emitted, at: this.lastAt }
         throw error
       }
       if (event === undefined) continue
       this.lastAt = event.at
-      this.told++
+      this.emitted++
       yield [event]
     }
   }
 
-  private take(message: ReplayMessage): ReplayEvent | undefined {
+  private eventOf(message: ReplayMessage): ReplayEvent | undefined {
     switch (message.type) {
       case 'snapshot':
       case 'update':
         return this.bookOf(message.row, message.key)
       case 'trade': {
         const { row } = message
-        const { instrument } = this.held(row, message.key)
+        const { instrument } = this.bookFor(row, message.key)
         const { priceDecimals, sizeDecimals } = instrument
         return {
           kind: 'trade',
@@ -97,7 +97,7 @@ class MessageReplay implements Replay {
       case 'market': {
         const { record, knownAt } = fromMarketJson(message.row)
         this.records.set(`${record.venue}:${record.marketId}`, record)
-        // Our clock may have stepped back between two records, and what was known before is told first.
+        // The recorder's clock may have stepped back between two records; events must not.
         return { kind: 'market', at: Math.max(knownAt, this.lastAt) as Micros, record }
       }
       case 'gap': {
@@ -115,9 +115,9 @@ class MessageReplay implements Replay {
   }
 
   private bookOf(row: JsonFields, key: string): BookEvent {
-    const held = this.held(row, key)
-    held.apply(row)
-    const { instrument, ladder, columns } = held
+    const book = this.bookFor(row, key)
+    book.apply(row)
+    const { instrument, ladder, columns } = book
     return {
       kind: 'book',
       at: columns.received[0]! as Micros,
@@ -131,23 +131,23 @@ class MessageReplay implements Replay {
     }
   }
 
-  private held(row: JsonFields, key: string): HeldBook {
-    const context = contextOfRow(row, key)
+  private bookFor(row: JsonFields, key: string): RunningBook {
+    const context = contextOfRow(row, row['venue'] as VenueId, key)
     const name = instrumentName(context)
-    let held = this.known.get(name)
-    if (held === undefined) {
+    let book = this.books.get(name)
+    if (book === undefined) {
       const { priceDecimals, sizeDecimals } = VENUES[context.venue]
       const index = this.instruments.length
-      held = new HeldBook({ ...context, index, priceDecimals, sizeDecimals })
-      this.known.set(name, held)
-      this.instruments.push(held.instrument)
+      book = new RunningBook({ ...context, index, priceDecimals, sizeDecimals })
+      this.books.set(name, book)
+      this.instruments.push(book.instrument)
     }
-    return held
+    return book
   }
 }
 
-/** The running book of one instrument and the changes of its last row. */
-class HeldBook {
+/** The book of one instrument and the changes of its last row. */
+class RunningBook {
   readonly instrument: ReplayInstrument
   readonly ladder: Ladder
   readonly columns: BookColumns
@@ -163,14 +163,14 @@ class HeldBook {
     const keys: number[] = []
     const sizes: number[] = []
     const { ladder } = this
-    if ((flags & RESTART) !== 0) ladder.clear()
+    if ((flags & FLAGS.restart) !== 0) ladder.clear()
     if (row['changes'] === undefined) this.differences(row, keys, sizes)
     else this.changes(row, keys, sizes)
     for (const [index, key] of keys.entries()) ladder.apply(key, sizes[index]!)
     this.columns.clear()
     const received = timeOf(row['received_time'])
     if (received === undefined)
-      throw new PriorbookError('invalid_message', 'a row without its time')
+      throw new PriorbookError('invalid_message', 'a row has no received time')
     const head = { venueSeq: ABSENT, channel: ABSENT, journal: row['sequence'] as number, flags }
     const source = timeOf(row['source_time']) ?? ABSENT
     this.columns.push({ ...head, received, source }, keys, sizes)
@@ -215,31 +215,12 @@ class HeldBook {
   }
 }
 
-const RESTART = 64
-// Above this a JSON number may have lost its last digit.
-const SAFE_UNITS = 2 ** 50
-
 function exactSize(value: unknown, decimals: number): SizeUnits {
-  const isNumber = typeof value === 'number'
-  if (isNumber && value * 10 ** decimals > SAFE_UNITS) {
+  if (typeof value === 'number' && exactUnits(value, decimals) === undefined) {
     throw new PriorbookError(
       'unrepresentable',
-      `a size near ${value} does not come exactly as a JSON number: ask with number_format string`,
+      `the size ${value} is not exact as a JSON number: request number_format string`,
     )
   }
   return parseSize(decimalOf(value), decimals)
-}
-
-function contextOfRow(row: JsonFields, key: string): BookContext {
-  const text = (name: string): string | undefined => (row[name] ?? undefined) as string | undefined
-  return {
-    venue: row['venue'] as BookContext['venue'],
-    key,
-    marketId: text('market_id')!,
-    conditionId: text('condition_id'),
-    eventId: text('event_id'),
-    seriesTicker: text('series_ticker'),
-    outcome: text('outcome'),
-    tokenId: text('token_id'),
-  }
 }

@@ -11,9 +11,9 @@ export type Notes = {
 }
 
 /**
- * What is told beside rows. What was known or had begun before the start is told at the start; what
- * became known at the end or later is not told. A gap without length opens and closes before the rows
- * of its time. Where a gap opens it has no end yet.
+ * The events of records and gaps within a span. Records and gaps from before the start are emitted at the
+ * start. A gap of zero length opens and closes before the rows of its time. The event that opens a gap
+ * does not show its end.
  */
 export function notesOf(contents: Contents, { start, end }: Span): Notes {
   const markets = [...contents.markets.values()]
@@ -46,7 +46,7 @@ export function notesOf(contents: Contents, { start, end }: Span): Notes {
   return { markets, closes: sorted(closes), opens: sorted(opens) }
 }
 
-// Where a gap opens nobody knows yet when and how it ends.
+// When a gap opens, its end is not known yet.
 function asOpened(gap: Gap): Gap {
   if (gap.end === undefined) return gap
   const { end: _end, sourceEnd: _source, endJournal: _journal, detail: _detail, ...open } = gap
@@ -54,7 +54,7 @@ function asOpened(gap: Gap): Gap {
 }
 
 function sorted(events: ReplayGapEvent[]): ReplayGapEvent[] {
-  // A stable sort: the opening of a gap without length stays before its end.
+  // The sort is stable: a gap of zero length still opens before it closes.
   return events
     .map((event) => ({ event, name: gapName(event.gap) }))
     .sort((left, right) => left.event.at - right.event.at || compareText(left.name, right.name))

@@ -1,17 +1,15 @@
-import type { ByteStore } from './byte-store.ts'
 import { Contents } from './contents.ts'
-import { refuseContradictions } from './contradictions.ts'
+import { addMissingRows, rejectContradictions } from './consistency.ts'
 import { placeError, ReplayError } from './error.ts'
-import { noteHoles } from './holes.ts'
 import type { ReplayPlatform, Spool } from './platform.ts'
 import { readNdjson } from './read-ndjson.ts'
 import { readTape, type KeepChunk } from './read-tape.ts'
-import type { ReplaySource } from './source.ts'
+import type { ByteStore, ReplaySource } from './source.ts'
 
-/** What the sources of a replay hold, and how to let go of it. */
+/** The contents of a replay's sources, until they are closed. */
 export type OpenedSources = { readonly contents: Contents; close(): Promise<void> }
 
-/** Reads every source once: judges it, and notes where its chunks lie. */
+/** Reads every source once: verifies it and indexes its chunks. */
 export async function openSources(
   sources: readonly ReplaySource[],
   platform: ReplayPlatform,
@@ -35,8 +33,8 @@ export async function openSources(
       signal.throwIfAborted()
       await readSource(source, platform, signal, contents, stores, openSpool)
     }
-    await refuseContradictions(contents, platform)
-    await noteHoles(contents, platform)
+    await rejectContradictions(contents, platform)
+    await addMissingRows(contents, platform)
   } catch (error) {
     await close()
     throw error
@@ -52,32 +50,32 @@ async function readSource(
   stores: ByteStore[],
   openSpool: () => Promise<Spool>,
 ): Promise<void> {
-  const outer = await lookAt(abortable(source.open(signal), signal))
+  const outer = await detect(abortable(source.open(signal), signal))
   try {
-    await readForm(source, outer, platform, contents, stores, openSpool)
+    await readFormat(source, outer, platform, contents, stores, openSpool)
   } finally {
-    // What was not read to its end, because it is not wanted or not right, is let go.
+    // A source may be left early, because of an error or because the rest is not needed.
     await outer.close()
   }
 }
 
-async function readForm(
+async function readFormat(
   source: ReplaySource,
-  outer: Looked,
+  outer: Detected,
   platform: ReplayPlatform,
   contents: Contents,
   stores: ByteStore[],
   openSpool: () => Promise<Spool>,
 ): Promise<void> {
   const { name } = source
-  const packing = outer.form === 'gzip' || outer.form === 'zstd' ? outer.form : undefined
-  const { form, bytes } = packing
-    ? await lookAt(placed(platform.unpack(packing, outer.bytes), name))
+  const packing = outer.format === 'gzip' || outer.format === 'zstd' ? outer.format : undefined
+  const { format, bytes } = packing
+    ? await detect(placed(platform.unpack(packing, outer.bytes), name))
     : outer
-  if (form === 'ndjson') return readNdjson(name, bytes, platform, contents, openSpool)
-  if (form !== 'tape') {
-    const detail = form === 'empty' ? 'it is empty' : 'it is neither tape nor NDJSON'
-    const code = form === 'empty' ? 'truncated_file' : 'unsupported_format'
+  if (format === 'ndjson') return readNdjson(name, bytes, platform, contents, openSpool)
+  if (format !== 'tape') {
+    const detail = format === 'empty' ? 'it is empty' : 'it is neither tape nor NDJSON'
+    const code = format === 'empty' ? 'truncated_file' : 'unsupported_format'
     throw new ReplayError(code, detail, { source: name, offset: 0 })
   }
   let keep: KeepChunk = async ({ payload }) => {
@@ -92,7 +90,7 @@ async function readForm(
   return readTape(name, bytes, platform, contents, keep)
 }
 
-/** Gives errors of unpacking the name of their source. */
+/** Adds the source to errors of decompression. */
 async function* placed(
   bytes: AsyncIterable<Uint8Array>,
   source: string,
@@ -104,16 +102,16 @@ async function* placed(
   }
 }
 
-type Form = 'tape' | 'ndjson' | 'gzip' | 'zstd' | 'empty' | 'other'
+type Format = 'tape' | 'ndjson' | 'gzip' | 'zstd' | 'empty' | 'other'
 
-type Looked = {
-  readonly form: Form
+type Detected = {
+  readonly format: Format
   readonly bytes: AsyncIterable<Uint8Array>
   close(): Promise<void>
 }
 
-/** Tells by the first bytes what a stream is; all of it can still be read. */
-async function lookAt(bytes: AsyncIterable<Uint8Array>): Promise<Looked> {
+/** Detects the format of a stream by its first bytes, which stay readable. */
+async function detect(bytes: AsyncIterable<Uint8Array>): Promise<Detected> {
   const iterator = bytes[Symbol.asyncIterator]()
   const first = await iterator.next()
   const head = first.done === true ? new Uint8Array(0) : first.value
@@ -132,10 +130,10 @@ async function lookAt(bytes: AsyncIterable<Uint8Array>): Promise<Looked> {
   const close = async (): Promise<void> => {
     await iterator.return?.()
   }
-  return { form: formOf(head), bytes: all(), close }
+  return { format: formatOf(head), bytes: all(), close }
 }
 
-function formOf(head: Uint8Array): Form {
+function formatOf(head: Uint8Array): Format {
   const starts = (...bytes: number[]): boolean =>
     head.length > 0 && bytes.slice(0, head.length).every((byte, index) => head[index] === byte)
   if (starts(0x50, 0x42, 0x58, 0x31)) return 'tape'

@@ -1,27 +1,27 @@
 import type { TapePlatform } from '../tape/index.ts'
-import type { ByteStore } from './byte-store.ts'
+import type { ByteStore } from './source.ts'
 
-/** A checksum or hash that takes bytes one after another; `finish` gives hexadecimal digits. */
+/** An incremental checksum or hash; `finish` returns hexadecimal digits. */
 export interface RunningSum {
   update(bytes: Uint8Array): void
   finish(): string
 }
 
 /**
- * What a replay needs from its runtime, beyond the tape codec. Node's is made by `createReplayPlatform`
- * of `@priorbook/sdk/replay/node`.
+ * What a replay needs from its runtime, beyond the tape codec. `@priorbook/sdk/replay/node` creates one
+ * for Node.
  */
 export interface ReplayPlatform extends TapePlatform {
   createSha256(): RunningSum
   createCrc32(): RunningSum
-  /** Unpacks a stream of bytes; throws `truncated_file` where it ends too early. */
+  /** Decompresses a stream of bytes; throws `truncated_file` where it ends too early. */
   unpack(kind: 'gzip' | 'zstd', bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
-  /** A place for what a download holds until it can be merged. */
+  /** Opens temporary storage for the chunks of a download until they are merged. */
   openSpool(): Promise<Spool>
 }
 
-/** Bytes that are written once and then read in any order; closing throws them away. */
+/** Temporary storage: written once, read at any offset, deleted when closed. */
 export interface Spool extends ByteStore {
-  /** Appends and gives the offset of what was appended. The bytes may be used again afterwards. */
+  /** Appends bytes and returns their offset; the caller may reuse the array. */
   append(bytes: Uint8Array): Promise<number>
 }

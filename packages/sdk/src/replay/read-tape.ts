@@ -8,18 +8,18 @@ import {
   timeOf,
   type JsonFields,
 } from '../wire/index.ts'
-import type { ByteStore } from './byte-store.ts'
 import { Contents, type Span } from './contents.ts'
 import { placeError } from './error.ts'
 import { FrameReader, type Frame } from './frames.ts'
 import type { ReplayPlatform } from './platform.ts'
+import type { ByteStore } from './source.ts'
 
-/** Says where the bytes of a chunk can be read again. */
+/** Returns where the bytes of a chunk can be read again. */
 export type KeepChunk = (frame: Frame) => Promise<{ store: ByteStore; offset: number }>
 
 /**
- * Reads a `tape` container from its first byte to its last and notes what it holds. When it resolves,
- * the hash of the whole container and the checksum of every chunk have been compared.
+ * Reads a `tape` container and indexes its contents. When it resolves, the hash of the container and the
+ * checksum of every chunk have been verified.
  */
 export async function readTape(
   name: string,
@@ -62,7 +62,7 @@ export async function readTape(
     }
   }
   frames.finish()
-  // Nothing of a container counts before all of it was seen to be right.
+  // A container counts only after all of it has been verified.
   into.addAll(own)
 }
 

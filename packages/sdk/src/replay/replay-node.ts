@@ -6,21 +6,20 @@ import { pipeline, Readable } from 'node:stream'
 import { crc32, createGunzip, createZstdDecompress } from 'node:zlib'
 import { PriorbookError } from '../domain/index.ts'
 import { createNodePlatform } from '../tape/platform-node.ts'
-import type { ByteStore } from './byte-store.ts'
 import { ReplayError } from './error.ts'
 import type { ReplayPlatform, Spool } from './platform.ts'
 import { replay, type Replay, type ReplayOptions } from './replay.ts'
-import type { FileSource } from './source.ts'
+import type { ByteStore, FileSource } from './source.ts'
 
-/** How files are replayed. */
+/** Options of a replay of files. */
 export type FileReplayOptions = Omit<ReplayOptions, 'sources' | 'platform'>
 
-/** Replays downloaded files: `tape` or NDJSON, as they are or packed by gzip or zstd, of any markets. */
+/** Replays downloaded files of any markets: `tape` or NDJSON, plain or compressed by gzip or zstd. */
 export function replayFiles(paths: readonly string[], options: FileReplayOptions = {}): Replay {
   return replay({ ...options, sources: paths.map(fileSource), platform: createReplayPlatform() })
 }
 
-// What the first look at a file reads at once.
+// Bytes per read while a file is verified.
 const BLOCK = 1 << 18
 
 /** A local file as a source. */
@@ -31,7 +30,7 @@ export function fileSource(path: string): FileSource {
     async *open(signal) {
       const file = await openFile(path)
       try {
-        // Two buffers by turns: what was handed out stays until the next block is asked for.
+        // One buffer for all blocks: a block is valid until the next one is requested.
         const buffer = Buffer.allocUnsafe(BLOCK)
         for (;;) {
           signal.throwIfAborted()
@@ -47,7 +46,7 @@ export function fileSource(path: string): FileSource {
   }
 }
 
-/** What a replay needs, by Node's own zlib, crypto and file system. */
+/** Creates the platform of a replay from Node's zlib, crypto and file system. */
 export function createReplayPlatform(): ReplayPlatform {
   return {
     ...createNodePlatform(),
@@ -81,7 +80,7 @@ class FileStore implements ByteStore {
     for (let filled = 0; filled < length;) {
       const { bytesRead } = await this.file.read(bytes, filled, length - filled, offset + filled)
       if (bytesRead === 0) {
-        throw new ReplayError('truncated_file', 'the file became shorter while it was replayed', {
+        throw new ReplayError('truncated_file', 'the file became shorter during the replay', {
           source: this.name,
           offset: offset + filled,
         })
@@ -96,28 +95,29 @@ class FileStore implements ByteStore {
   }
 }
 
-// So much of a download stays in memory; the rest goes to a file without a name.
-const IN_MEMORY = 1 << 25
-const WRITE_AT_ONCE = 1 << 20
+// Max bytes of a download that stay in memory; the rest goes to a temporary file.
+const MEMORY_MAX = 1 << 25
+// Bytes per write.
+const WRITE_SIZE = 1 << 20
 
-/** Keeps the first megabytes in memory and what follows in a temporary file. */
+/** Keeps the first megabytes in memory and the rest in a temporary file. */
 class FileSpool implements Spool {
   readonly name = 'spool'
   private readonly memory: Buffer[] = []
   private length = 0
   private file: FileHandle | undefined
-  private waiting = Buffer.allocUnsafe(WRITE_AT_ONCE)
+  private waiting = Buffer.allocUnsafe(WRITE_SIZE)
   private filled = 0
 
   async append(bytes: Uint8Array): Promise<number> {
     const offset = this.length
     this.length += bytes.length
     for (let at = 0; at < bytes.length;) {
-      const count = Math.min(bytes.length - at, WRITE_AT_ONCE - this.filled)
+      const count = Math.min(bytes.length - at, WRITE_SIZE - this.filled)
       this.waiting.set(bytes.subarray(at, at + count), this.filled)
       this.filled += count
       at += count
-      if (this.filled === WRITE_AT_ONCE) await this.flush()
+      if (this.filled === WRITE_SIZE) await this.flush()
     }
     return offset
   }
@@ -126,14 +126,14 @@ class FileSpool implements Spool {
     const bytes = Buffer.allocUnsafeSlow(length)
     const flushed = this.length - this.filled
     for (let at = offset; at < offset + length;) {
-      const block = Math.floor(at / WRITE_AT_ONCE)
-      const within = at - block * WRITE_AT_ONCE
-      const count = Math.min(WRITE_AT_ONCE - within, offset + length - at)
+      const block = Math.floor(at / WRITE_SIZE)
+      const within = at - block * WRITE_SIZE
+      const count = Math.min(WRITE_SIZE - within, offset + length - at)
       const into = bytes.subarray(at - offset, at - offset + count)
       if (at >= flushed) into.set(this.waiting.subarray(at - flushed, at - flushed + count))
       else if (block < this.memory.length) {
         into.set(this.memory[block]!.subarray(within, within + count))
-      } else await this.readFile(into, at - this.memory.length * WRITE_AT_ONCE)
+      } else await this.readFile(into, at - this.memory.length * WRITE_SIZE)
       at += count
     }
     return bytes
@@ -147,12 +147,12 @@ class FileSpool implements Spool {
 
   private async flush(): Promise<void> {
     this.filled = 0
-    if (this.memory.length * WRITE_AT_ONCE < IN_MEMORY) {
+    if (this.memory.length * WRITE_SIZE < MEMORY_MAX) {
       this.memory.push(this.waiting)
-      this.waiting = Buffer.allocUnsafe(WRITE_AT_ONCE)
+      this.waiting = Buffer.allocUnsafe(WRITE_SIZE)
       return
     }
-    this.file ??= await openNameless()
+    this.file ??= await openUnlinked()
     await this.file.appendFile(this.waiting)
   }
 
@@ -160,17 +160,18 @@ class FileSpool implements Spool {
     for (let filled = 0; filled < into.length;) {
       const left = into.length - filled
       const { bytesRead } = await this.file!.read(into, filled, left, position + filled)
-      if (bytesRead === 0) throw new PriorbookError('store_unavailable', 'the spool lost bytes')
+      if (bytesRead === 0)
+        throw new PriorbookError('store_unavailable', 'the temporary file is shorter than expected')
       filled += bytesRead
     }
   }
 }
 
-/** A file that is gone when it is closed, whatever happens to the process. */
-async function openNameless(): Promise<FileHandle> {
+/** Opens a file that disappears when it is closed or the process ends. */
+async function openUnlinked(): Promise<FileHandle> {
   const path = join(tmpdir(), `priorbook-replay-${randomUUID()}`)
   const file = await open(path, 'wx+', 0o600)
-  // Windows does not let go of the name of an open file; there it stays until the end.
+  // Windows cannot unlink an open file; there the file stays.
   await unlink(path).catch(() => undefined)
   return file
 }
@@ -193,7 +194,7 @@ async function* unpack(
   try {
     for await (const block of unpacker) yield block as Uint8Array
   } catch (cause) {
-    const detail = `its ${kind} ends or breaks: ${(cause as Error).message}`
+    const detail = `its ${kind} data is truncated or damaged: ${(cause as Error).message}`
     throw new PriorbookError('truncated_file', detail, { cause })
   } finally {
     unpacker.destroy()

@@ -2,7 +2,6 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PriorbookError, type Gap, type Micros, type VenueId } from '../domain/index.ts'
 import { Ladder } from '../tape/index.ts'
-import type { ByteStore } from './byte-store.ts'
 import {
   applyTestRow,
   bookChunk,
@@ -15,7 +14,7 @@ import {
 import { ReplayError } from './error.ts'
 import { createReplayPlatform } from './replay-node.ts'
 import { replay, type Replay, type ReplayOptions } from './replay.ts'
-import type { FileSource, StreamSource } from './source.ts'
+import type { ByteStore, FileSource, StreamSource } from './source.ts'
 
 const START = 1_786_000_000_000_000
 const platform = createReplayPlatform()
@@ -121,7 +120,7 @@ const record = {
   native: { a: 1e-9, b: [null] },
 } as const
 
-test('what was received at the same time comes by kind, then by instrument', async () => {
+test('events of the same received time are sorted by kind, then by instrument', async () => {
   const rows = [rowAt(5, 40), rowAt(9, 41)]
   const file = new ContainerMaker(START, START + 100)
     .market(record, START + 5)
@@ -184,7 +183,7 @@ const streams = fc.array(
   { minLength: 1, maxLength: 7 },
 )
 
-test('any streams in any files and blocks: the order and the books of a plain sort and fold', async () => {
+test('streams split into any files and blocks give the events and books of a plain sort and fold', async () => {
   expect.hasAssertions()
   const property = fc.asyncProperty(
     streams,
@@ -267,43 +266,43 @@ const small = (): Buffer =>
     .frame('P', tradeChunk('venueb', 'K1', [rowAt(1, 40)]))
     .finish()
 
-test('a container cut at any byte tells nothing and says where it ends', async () => {
+test('a container truncated at any byte emits nothing and names its end', async () => {
   const whole = small()
   for (let length = 0; length < whole.length; length++) {
-    const told: string[] = []
+    const emitted: string[] = []
     let error: unknown
     try {
       for await (const event of replayOf([whole.subarray(0, length)], {}, 7).events()) {
-        told.push(event.kind)
+        emitted.push(event.kind)
       }
     } catch (caught) {
       error = caught
     }
-    expect(told).toEqual([])
+    expect(emitted).toEqual([])
     expect(error).toBeInstanceOf(ReplayError)
-    expect(error).toMatchObject({ code: 'truncated_file', told: { events: 0 } })
+    expect(error).toMatchObject({ code: 'truncated_file', emitted: { events: 0 } })
     expect((error as Error).message).toContain('0.pbx')
   }
 })
 
-test('a container with any changed byte tells nothing', async () => {
+test('a container with any changed byte emits nothing', async () => {
   const whole = small()
   for (let at = 0; at < whole.length; at++) {
     const changed = Buffer.from(whole)
     changed[at]! ^= 1 << (at % 8)
-    const told: string[] = []
+    const emitted: string[] = []
     let error: unknown
     try {
-      for await (const event of replayOf([changed], {}, 64).events()) told.push(event.kind)
+      for await (const event of replayOf([changed], {}, 64).events()) emitted.push(event.kind)
     } catch (caught) {
       error = caught
     }
-    expect(told).toEqual([])
+    expect(emitted).toEqual([])
     expect(error).toBeInstanceOf(PriorbookError)
   }
 })
 
-test('bytes behind the end, and files of another kind, are refused by name', async () => {
+test('bytes after the end and files of another format are rejected by name', async () => {
   const cases: [Uint8Array, string][] = [
     [Buffer.concat([small(), Buffer.from([0])]), 'corrupt_chunk'],
     [Buffer.from('PK\u0003\u0004 a zip'), 'unsupported_format'],
@@ -316,7 +315,7 @@ test('bytes behind the end, and files of another kind, are refused by name', asy
   }
 })
 
-test('a file that changes after the first look stops the replay before a wrong row', async () => {
+test('a file that changes after it was verified stops the replay before a wrong row', async () => {
   const rows = Array.from({ length: 40 }, (_, index) => rowAt(index, 30 + (index % 20)))
   const chunks = [bookChunk('venueb', 'K1', rows, 0, 20), bookChunk('venueb', 'K1', rows, 20, 40)]
   const maker = new ContainerMaker(START, START + 100)
@@ -329,18 +328,19 @@ test('a file that changes after the first look stops the replay before a wrong r
     ...file.source,
     openStore: () => new MemoryFile(changed).source.openStore(),
   }
-  let told = 0
+  let emitted = 0
   let error: unknown
   try {
-    for await (const batch of replay({ platform, sources: [source] })) for (const _ of batch) told++
+    for await (const batch of replay({ platform, sources: [source] }))
+      for (const _ of batch) emitted++
   } catch (caught) {
     error = caught
   }
-  expect(told).toBe(20)
+  expect(emitted).toBe(20)
   expect(error).toMatchObject({ code: 'corrupt_chunk', place: { source: 'a.pbx' } })
 })
 
-test('a range cuts files; the book of its first row is whole; a border chunk is told once', async () => {
+test('a range cuts files, starts with a complete book and emits a shared chunk once', async () => {
   const rows = Array.from({ length: 30 }, (_, index) => rowAt(index, 20 + index, 5 + index))
   const chunk = bookChunk('venueb', 'K1', rows, 0, 30)
   const day = (start: number, end: number): Buffer =>
@@ -356,7 +356,7 @@ test('a range cuts files; the book of its first row is whole; a border chunk is 
   expect(await linesOf(replayOf([day(0, 100)], { start: START + 30 }))).toEqual([])
 })
 
-test('what began before the start is told at the start', async () => {
+test('records and gaps from before the start are emitted at the start', async () => {
   const file = new ContainerMaker(START, START + 100)
     .market(record, START + 1)
     .gap(gap('K1', 2, 20))
@@ -373,7 +373,7 @@ test('what began before the start is told at the start', async () => {
   ])
 })
 
-test('rows that no file holds are a gap', async () => {
+test('rows that are in no file become a gap', async () => {
   const rows = Array.from({ length: 30 }, (_, index) => rowAt(index, 20 + index))
   const part = (from: number, to: number): Buffer =>
     new ContainerMaker(0, Infinity).frame('C', bookChunk('venueb', 'K1', rows, from, to)).finish()
@@ -383,7 +383,7 @@ test('rows that no file holds are a gap', async () => {
   expect(lines.length).toBe(22)
 })
 
-test('files of two histories of an instrument are refused', async () => {
+test('files of two histories of an instrument are rejected', async () => {
   const rows = Array.from({ length: 20 }, (_, index) => rowAt(index, 20 + index))
   const other = rows.map((row, index) => (index === 7 ? { ...row, sizes: [6, 5] } : row))
   const file = (own: readonly TestRow[], letter: string): Buffer =>
@@ -392,11 +392,11 @@ test('files of two histories of an instrument are refused', async () => {
   await expect(linesOf(replayOf([file(rows, 'C'), file(other, 'C')]))).rejects.toMatchObject({
     code: 'corrupt_chunk',
     place: { source: '1.pbx' },
-    told: { events: 0 },
+    emitted: { events: 0 },
   })
 })
 
-test('leaving early, an error and the end close every file; batches are not read ahead', async () => {
+test('every file is closed after an early exit, an error and the end; batches are not read ahead', async () => {
   const rows = Array.from({ length: 3000 }, (_, index) => rowAt(index, 10 + (index % 80)))
   const maker = new ContainerMaker(0, Infinity)
   for (let from = 0; from < rows.length; from += 5) {
@@ -432,7 +432,7 @@ test('leaving early, an error and the end close every file; batches are not read
   expect(file.open).toBe(0)
 })
 
-test('a stream is spooled and gives what a file gives', async () => {
+test('a stream gives the same events as a file', async () => {
   const rows = Array.from({ length: 200 }, (_, index) => rowAt(index, 10 + (index % 80)))
   const maker = new ContainerMaker(0, Infinity)
   for (let from = 0; from < rows.length; from += 20) {

@@ -5,54 +5,53 @@ import type { Contents, Span, StreamContents } from './contents.ts'
 import { ReplayError } from './error.ts'
 import type { ReplayBatch, ReplayEvent, ReplayInstrument } from './event.ts'
 import { compareText, contextOf, numberInstruments } from './instrument.ts'
-import { BookLane, ListLane, SampleLane, TradeLane, type Lane, type LaneNeeds } from './lane.ts'
+import { BookLane, ListLane, SampleLane, TradeLane, type Lane, type LaneOptions } from './lane.ts'
 import { Merger } from './merge.ts'
 import { notesOf } from './notes.ts'
 import { openSources } from './open-sources.ts'
 import type { ReplayPlatform } from './platform.ts'
 import type { ReplaySource } from './source.ts'
 
-/** What to replay, and how. */
+/** Options of a replay. */
 export type ReplayOptions = {
   readonly sources: readonly ReplaySource[]
   readonly platform: ReplayPlatform
-  /** Received times in microseconds, start inclusive, end exclusive; all that the sources hold without. */
+  /** Received times in microseconds, start inclusive, end exclusive; default: everything. */
   readonly start?: number | undefined
   readonly end?: number | undefined
-  /** Also read venue numbers, channels and journal places into the columns of books. */
+  /** Whether the columns of books include venue numbers, channels and journal positions. */
   readonly numbers?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Recorded events of any markets, merged in the order in which they were seen. Iterating it gives
- * batches; each batch is walked without waiting, once, before the next one is asked for; what is left of
- * it then comes with the next one. Every iteration reads the sources anew; leaving a loop closes what was
- * opened.
+ * Recorded events of any markets, merged in the order in which they were received. Iterating it yields
+ * batches, each of which is iterated synchronously and once; events left in a batch come with the next
+ * one. Every iteration reads the sources again; leaving the loop closes them.
  */
 export interface Replay extends AsyncIterable<ReplayBatch> {
-  /** The same events one by one: easier, at the cost of a promise an event. */
+  /** The same events one by one: simpler, at the cost of one promise per event. */
   events(): AsyncIterableIterator<ReplayEvent>
-  /** Instruments and newest market records; empty before the first batch has come. */
+  /** Instruments and newest market records; empty before the first batch. */
   readonly instruments: readonly ReplayInstrument[]
   readonly markets: readonly MarketRecord[]
 }
 
-/** Replays sources in received-time order; `ReplayEvent` says in which order what came together is told. */
+/** Replays sources in order of received time; `ReplayEvent` defines the order of ties. */
 export function replay(options: ReplayOptions): Replay {
   const { start = 0, end = Infinity } = options
   if (!(start >= 0 && end >= start)) {
-    throw new PriorbookError('invalid_argument', `a replay cannot go from ${start} to ${end}`)
+    throw new PriorbookError('invalid_argument', `${start} to ${end} is not a range of a replay`)
   }
   return new MergedReplay(options, { start, end })
 }
 
-// All lanes together read so much ahead, and each at most and at least so much.
-const READ_AHEAD_ALL = 1 << 25
-const READ_AHEAD_MOST = 1 << 18
-const READ_AHEAD_LEAST = 1 << 13
-// After so many events the event loop turns once, also where nothing has to be waited for.
-const EVENTS_A_TURN = 1 << 20
+// Bytes of read-ahead: all lanes together, and the bounds of each lane.
+const READ_AHEAD_TOTAL = 1 << 25
+const READ_AHEAD_MAX = 1 << 18
+const READ_AHEAD_MIN = 1 << 13
+// Events after which the replay yields to the event loop, even if everything is in memory.
+const EVENTS_PER_YIELD = 1 << 20
 
 class MergedReplay implements Replay {
   instruments: readonly ReplayInstrument[] = []
@@ -72,20 +71,20 @@ class MergedReplay implements Replay {
     let merger: Merger | undefined
     try {
       merger = this.merge(opened.contents)
-      let turnAt = EVENTS_A_TURN
+      let yieldAt = EVENTS_PER_YIELD
       for (;;) {
         const batch = await merger.nextBatch()
         if (batch === undefined) return
         yield batch
         signal.throwIfAborted()
-        if (merger.told >= turnAt) {
-          turnAt = merger.told + EVENTS_A_TURN
-          await turn()
+        if (merger.emitted >= yieldAt) {
+          yieldAt = merger.emitted + EVENTS_PER_YIELD
+          await yieldToEventLoop()
         }
       }
     } catch (error) {
       if (error instanceof ReplayError && merger !== undefined) {
-        error.told = { events: merger.told, at: merger.lastAt }
+        error.emitted = { events: merger.emitted, at: merger.lastAt }
       }
       throw error
     } finally {
@@ -105,9 +104,9 @@ class MergedReplay implements Replay {
     this.instruments = instruments
     this.markets = [...contents.markets.values()].map(({ record }) => record)
     const places = new Map(instruments.map((one) => [instrumentName(one), one]))
-    const share = READ_AHEAD_ALL / Math.max(1, streams.length)
-    const readAhead = Math.max(READ_AHEAD_LEAST, Math.min(READ_AHEAD_MOST, share))
-    const needs: LaneNeeds = { platform, span, numbers, readAhead }
+    const share = READ_AHEAD_TOTAL / Math.max(1, streams.length)
+    const readAhead = Math.max(READ_AHEAD_MIN, Math.min(READ_AHEAD_MAX, share))
+    const laneOptions: LaneOptions = { platform, span, numbers, readAhead }
     const placed = streams.map((stream) => ({ stream, own: places.get(instrumentName(stream))! }))
     placed.sort(
       (left, right) =>
@@ -115,13 +114,13 @@ class MergedReplay implements Replay {
     )
     const lanesOf = (
       kind: StreamContents['kind'],
-      create: new (stream: StreamContents, needs: LaneNeeds, own: ReplayInstrument) => Lane,
+      create: new (stream: StreamContents, options: LaneOptions, own: ReplayInstrument) => Lane,
     ): Lane[] =>
       placed
         .filter(({ stream }) => stream.kind === kind)
-        .map(({ stream, own }) => new create(stream, needs, own))
+        .map(({ stream, own }) => new create(stream, laneOptions, own))
     const notes = notesOf(contents, span)
-    // Their places are the order of what was received at the same time.
+    // The order of the list decides ties.
     return new Merger([
       new ListLane(notes.markets),
       new ListLane(notes.closes),
@@ -148,7 +147,7 @@ function instrumentsOf(
   return numberInstruments(named.values())
 }
 
-/** Batches as single events. */
+/** Turns batches into single events. */
 export function flatten(batches: AsyncIterable<ReplayBatch>): AsyncIterableIterator<ReplayEvent> {
   const outer = batches[Symbol.asyncIterator]()
   let inner: Iterator<ReplayEvent> | undefined
@@ -173,7 +172,7 @@ export function flatten(batches: AsyncIterable<ReplayBatch>): AsyncIterableItera
   }
 }
 
-function turn(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, 0)
   })
