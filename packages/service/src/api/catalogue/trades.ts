@@ -1,20 +1,17 @@
-import { VENUES } from '@priorbook/sdk/domain'
 import {
-  listOf,
   toMarketJson,
   toTradeJson,
   TRADE_CSV_COLUMNS,
-  TRADE_SCHEMA,
+  marketContract,
   type TradeJson,
 } from '@priorbook/sdk/wire'
 import { gapKeysOf } from '../../rows/index.ts'
-import { VENUE_ADDRESSES, type VenueAddress, aliasOf } from '../markets/addresses.ts'
+import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { findMarket } from '../markets/find.ts'
-import { KNOWN_AT_PARAM, PAGE_PARAMS, RANGE_PARAMS, STYLE_PARAMS } from '../params.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
-import { chooseOutcomes, OUTCOME_PARAMS } from './outcome-filter.ts'
-import { noticeMeta, openPage, rangeMeta, styleOf } from './page.ts'
+import { chooseOutcomes } from './outcome-filter.ts'
+import { openPage, rangeMeta, styleOf, noticeMeta } from './page.ts'
 import { answerRows } from './row-answer.ts'
 import { readRowPage } from './row-page.ts'
 
@@ -30,60 +27,39 @@ export const TRADES_NOT_RECONSTRUCTED: Notice = {
 
 function tradesRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute({
-    id: `${venue}_trades`,
-    address: `${address.market}/trades`,
-    ...aliasOf(address, '/trades'),
-    tag: VENUES[venue].label,
-    summary: 'Trades of a market',
-    description:
-      venue === 'venuea'
-        ? 'A reserved route: it currently returns an empty historical dataset, not an error, while fills are reconstructed.'
-        : 'Execution prints by (received_time, sequence), with the venue’s own trade id and side beside the normalized one.',
-    path: address.path,
-    query: {
-      ...OUTCOME_PARAMS,
-      ...RANGE_PARAMS,
-      ...KNOWN_AT_PARAM,
-      ...PAGE_PARAMS,
-      ...STYLE_PARAMS,
-    },
-    formats: ['ndjson', 'csv'],
-    data: listOf(TRADE_SCHEMA),
-    async handle(request, context) {
-      const { query } = request
-      const style = styleOf(query)
-      const state = await findMarket(context, address, request.path, request.grant)
-      const { record } = state
-      const { marketId: market } = record
-      const { outcome, token_id: token, known_at: knownAt } = query
-      const page = openPage(request, context, { venue, market, outcome, token, knownAt })
-      const columns = TRADE_CSV_COLUMNS
-      if (venue === 'venuea') {
-        const meta = {
-          range: rangeMeta(page.range, style),
-          market: toMarketJson(state, style),
-          ...noticeMeta(TRADES_NOT_RECONSTRUCTED),
-        }
-        return answerRows<TradeJson>(request, { type: 'trade', rows: [], columns, meta, gaps: [] })
+  return defineRoute(marketContract('trades', venue), async (request, context) => {
+    const { query } = request
+    const style = styleOf(query)
+    const state = await findMarket(context, address, request.path, request.grant)
+    const { record } = state
+    const { marketId: market } = record
+    const { outcome, token_id: token, known_at: knownAt } = query
+    const page = openPage(request, context, { venue, market, outcome, token, knownAt })
+    const columns = TRADE_CSV_COLUMNS
+    if (venue === 'venuea') {
+      const meta = {
+        range: rangeMeta(page.range, style),
+        market: toMarketJson(state, style),
+        ...noticeMeta(TRADES_NOT_RECONSTRUCTED),
       }
-      const streams = chooseOutcomes(await instrumentsOf(context, record), query)
-      const { rows, ...around } = await readRowPage(context, state, page, {
-        dataset: 'trades',
-        streams,
-        gapKeys: gapKeysOf(streams),
-        read: (asked) => context.store.trades(asked),
-        knownAt,
-        style,
-      })
-      return answerRows(request, {
-        type: 'trade',
-        rows: rows.map((part) =>
-          toTradeJson(part.columns, part.row, part.ordinal, streams[part.source]!, style),
-        ),
-        columns,
-        ...around,
-      })
-    },
+      return answerRows<TradeJson>(request, { type: 'trade', rows: [], columns, meta, gaps: [] })
+    }
+    const streams = chooseOutcomes(await instrumentsOf(context, record), query)
+    const { rows, ...around } = await readRowPage(context, state, page, {
+      dataset: 'trades',
+      streams,
+      gapKeys: gapKeysOf(streams),
+      read: (asked) => context.store.trades(asked),
+      knownAt,
+      style,
+    })
+    return answerRows(request, {
+      type: 'trade',
+      rows: rows.map((part) =>
+        toTradeJson(part.columns, part.row, part.ordinal, streams[part.source]!, style),
+      ),
+      columns,
+      ...around,
+    })
   })
 }
