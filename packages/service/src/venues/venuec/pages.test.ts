@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { toReading } from '../capture/contract.ts'
 import type { Rest, RestAnswer, RestCall } from '../capture/rest.ts'
-import { createCatalogClient, type CatalogClient } from './catalog-client.ts'
+import { CatalogClient } from './pages.ts'
 import { AT, clobMarket, gammaMarket, MARKET } from './fixtures.ts'
 import { createVenueCNormalizer } from './normalize.ts'
 
@@ -95,7 +95,7 @@ function answerOf(kind: string, value: unknown): RestAnswer {
 
 function create(rest: Rest, onId: (id: string) => void): CatalogClient {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  return createCatalogClient({
+  return new CatalogClient({
     gamma: rest,
     clob: rest,
     log,
