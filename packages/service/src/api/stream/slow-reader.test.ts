@@ -154,11 +154,11 @@ async function createSetup(seed: number): Promise<Setup> {
 
 /** Reads until the work is done. */
 async function readWhile(clock: ManualClock, reader: Reader, work: Promise<void>): Promise<void> {
-  let isDone = false
-  const done = work.finally(() => (isDone = true))
-  while (!isDone) {
+  const state = { isDone: false }
+  const done = work.finally(() => (state.isDone = true))
+  while (!state.isDone) {
     await clock.advance(5)
-    if (!isDone) await reader.read()
+    if (!state.isDone) await reader.read()
   }
   await done
 }
