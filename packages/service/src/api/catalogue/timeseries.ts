@@ -31,7 +31,7 @@ function timeseriesRoute(address: VenueAddress): Route {
     const { metric, outcome, token_id: token, known_at: knownAt } = query
     const page = openPage(request, context, { venue, market, metric, outcome, token, knownAt })
     const columns = sampleCsvColumns(metric)
-    if (venue !== 'venuea') {
+    if (VENUES[venue].metrics.length === 0) {
       const meta = {
         range: rangeMeta(page.range, style),
         market: toMarketJson(state, style),
