@@ -1,6 +1,6 @@
 import { printMicros, toMicros, VENUES } from '@priorbook/sdk/domain'
 import type { FileFormat } from '@priorbook/sdk/wire'
-import { explainEmpty, TRADES_NOT_RECONSTRUCTED } from '../catalogue/empty.ts'
+import { explainEmpty, TRADES_NOT_RECONSTRUCTED } from '../pages/empty.ts'
 import type { ApiContext, Notice } from '../route.ts'
 import { keysOf, type BulkScope } from './scope.ts'
 

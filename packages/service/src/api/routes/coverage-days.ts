@@ -9,7 +9,7 @@ import {
 import type { InstrumentFacts, Store } from '../../store/store.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { coverageDays, DAY, millis, printDay } from '../markets/covered-days.ts'
-import { styleOf, windowNotice, noticeMeta } from '../catalogue/page.ts'
+import { styleOf, windowNotice, noticeMeta } from '../pages/page.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 
 const { calendar: DEFAULT_DAYS, calendarMax: MAX_DAYS } = DOCUMENTED_DAYS

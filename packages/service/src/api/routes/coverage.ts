@@ -13,7 +13,7 @@ import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
 import { defineRoute, type ApiContext, type Route } from '../route.ts'
 import { coverageDays, DAY, millis, printDay, toDayJson } from '../markets/covered-days.ts'
 import { findAnywhere, sees } from '../markets/find.ts'
-import { styleOf, windowNotice, noticeMeta } from '../catalogue/page.ts'
+import { styleOf, windowNotice, noticeMeta } from '../pages/page.ts'
 
 /** What is there, and since when. */
 export const COVERAGE_ROUTE: Route = defineRoute(

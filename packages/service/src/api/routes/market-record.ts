@@ -13,9 +13,9 @@ import {
   styleOf,
   windowNotice,
   type Page,
-} from '../catalogue/page.ts'
+} from '../pages/page.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
-import { answerRows } from '../catalogue/row-answer.ts'
+import { answerRows } from '../pages/row-answer.ts'
 
 /** The record of one market, and its history. */
 export const MARKET_RECORD_ROUTES: readonly Route[] = VENUE_ADDRESSES.flatMap((address) => [

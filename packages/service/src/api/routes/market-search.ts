@@ -27,10 +27,10 @@ import {
   windowNotice,
   noticeMeta,
   type Page,
-} from '../catalogue/page.ts'
+} from '../pages/page.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { readQuote } from '../markets/quote.ts'
-import { answerRows } from '../catalogue/row-answer.ts'
+import { answerRows } from '../pages/row-answer.ts'
 
 /** Markets of all venues. */
 export const MARKET_SEARCH_ROUTE: Route = defineRoute(

@@ -11,11 +11,11 @@ import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { findMarket } from '../markets/find.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { chooseOutcomes } from './outcome-filter.ts'
-import { TRADES_NOT_RECONSTRUCTED } from './empty.ts'
-import { openPage, rangeMeta, styleOf, noticeMeta } from './page.ts'
-import { answerRows } from './row-answer.ts'
-import { readRowPage } from './row-page.ts'
+import { chooseOutcomes } from '../pages/outcome-filter.ts'
+import { TRADES_NOT_RECONSTRUCTED } from '../pages/empty.ts'
+import { openPage, rangeMeta, styleOf, noticeMeta } from '../pages/page.ts'
+import { answerRows } from '../pages/row-answer.ts'
+import { readRowPage } from '../pages/row-page.ts'
 
 /** The execution prints of a market. */
 export const TRADE_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(tradesRoute)

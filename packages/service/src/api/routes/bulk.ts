@@ -1,13 +1,13 @@
 import { Problem, contractOf } from '@priorbook/sdk/wire'
 import { defineRoute, type Route, type RouteRequest } from '../route.ts'
-import { CONTENT_TYPES, fileNameOf } from './describe.ts'
-import { makeFile } from './file.ts'
-import { describeFiles, estimateFiles } from './manifest.ts'
+import { CONTENT_TYPES, fileNameOf } from '../bulk/describe.ts'
+import { makeFile } from '../bulk/file.ts'
+import { describeFiles, estimateFiles } from '../bulk/manifest.ts'
 import type { FileFormat } from '@priorbook/sdk/wire'
-import { resolveScope, type ScopeQuery } from './scope.ts'
-import { walk } from './walk.ts'
-import type { WalkItem } from './walk.ts'
-import { noticeMeta } from '../catalogue/page.ts'
+import { resolveScope, type ScopeQuery } from '../bulk/scope.ts'
+import { walk } from '../bulk/walk.ts'
+import type { WalkItem } from '../bulk/walk.ts'
+import { noticeMeta } from '../pages/page.ts'
 
 const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
   const format = formatOf(request)
