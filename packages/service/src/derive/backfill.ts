@@ -12,10 +12,11 @@ import {
   type KnownRound,
 } from '../venues/venuea/index.ts'
 import { definitionOf } from '../venues/registry.ts'
-import { Applier, backfillFacts, type ApplyRecord } from '../recorder/apply.ts'
+import { Applier, type ApplyRecord } from '../recorder/applier.ts'
+import { backfillFacts } from '../recorder/batch.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import { parseValue } from '../recorder/json.ts'
-import { toNoteBytes, type Note } from '../recorder/note.ts'
+import { toNoteBytes, type Note } from '../recorder/notes.ts'
 
 /** What a backfill of venue A's catalogue needs. */
 export type CatalogueBackfillOptions = {
@@ -151,7 +152,7 @@ class BackfillIntake {
     const { records } = this
     this.records = []
     this.writer.commit()
-    for (const record of records) await this.applier.take(record)
+    for (const record of records) await this.applier.apply(record)
     const batch = this.applier.drain(this.maker)
     if (batch === undefined) return
     await this.store.append(batch)

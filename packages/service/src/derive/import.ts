@@ -3,10 +3,10 @@ import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
 import { readJournal } from '@priorbook/sdk/journal'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
 import type { Store } from '../store/store.ts'
-import { Applier, type ApplyCounts } from '../recorder/apply.ts'
+import { Applier, type ApplyCounts } from '../recorder/applier.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import { mergeRecordings, parseLine, type RecordedLine } from './merge-recordings.ts'
-import { toNoteBytes, type Note } from '../recorder/note.ts'
+import { toNoteBytes, type Note } from '../recorder/notes.ts'
 import { hashFile, type RecordingFile } from './recording.ts'
 
 /** What an import needs. */
@@ -176,7 +176,7 @@ class ImportRun {
     const number = this.writer.append(received, 'message', bytes)
     this.places.add(number, line)
     this.pending++
-    return this.applier.take({ number, received, kind: 'message', slot: 0, bytes, parsed })
+    return this.applier.apply({ number, received, kind: 'message', slot: 0, bytes, parsed })
   }
 
   private note(note: Note): Promise<void> | undefined {
@@ -184,7 +184,7 @@ class ImportRun {
     const received = 0 as Micros
     const number = this.writer.append(received, 'note', bytes)
     this.pending++
-    return this.applier.take({ number, received, kind: 'note', slot: 0, bytes })
+    return this.applier.apply({ number, received, kind: 'note', slot: 0, bytes })
   }
 
   private async flush(): Promise<void> {
