@@ -1,5 +1,5 @@
 /** What a client of the market channel asks for. */
-export type Wish = {
+export type SubscribeRequest = {
   readonly operation: 'subscribe' | 'unsubscribe'
   readonly assets: readonly string[]
   /** Whether it wants the news beyond books and trades; undefined leaves it as it was. */
@@ -9,7 +9,7 @@ export type Wish = {
 }
 
 /** Reads a message of a client; undefined where the venue would not take it. */
-export function parseWish(text: string): Wish | undefined {
+export function parseSubscribeRequest(text: string): SubscribeRequest | undefined {
   let said: unknown
   try {
     said = JSON.parse(text)
@@ -33,7 +33,7 @@ export function parseWish(text: string): Wish | undefined {
 function operationOf({
   type,
   operation,
-}: Readonly<Record<string, unknown>>): Wish['operation'] | undefined {
+}: Readonly<Record<string, unknown>>): SubscribeRequest['operation'] | undefined {
   if (operation === 'subscribe' || operation === 'unsubscribe') return operation
   if (operation !== undefined || typeof type !== 'string') return undefined
   return type.toLowerCase() === 'market' ? 'subscribe' : undefined

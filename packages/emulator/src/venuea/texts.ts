@@ -1,7 +1,7 @@
 import type { Proposition } from '../core/upstream.ts'
 
 /** The texts that people read about a round. */
-export type Words = {
+export type RoundTexts = {
   readonly slug: string
   readonly title: string
   readonly question: string
@@ -11,7 +11,7 @@ export type Words = {
 }
 
 /** Writes the texts of a round, in New York time as the venue does. */
-export function wordsOf({ asset, window, openTime, closeTime }: Proposition): Words {
+export function textsOf({ asset, window, openTime, closeTime }: Proposition): RoundTexts {
   const lower = asset.toLowerCase()
   const title = `${COINS[asset]} Up or Down - ${DAY.format(openTime)}, ${clock(openTime)}-${clock(closeTime)} ET`
   return {

@@ -1,17 +1,17 @@
 import type { VenueId } from '@priorbook/sdk/domain'
 
-/** How a venue behaves beside its data: what it answers, and what a client does to get data. */
-export type Manners = {
+/** A venue's socket protocol beside its data: its replies, and what a client sends to get data. */
+export type Protocol = {
   readonly path: string
-  /** Data begin when the client has said this, or at once. */
+  /** True for the client's text that starts the data. */
   begins(text: string): boolean
   readonly beginsAtOnce: boolean
-  /** Answers to a text of the client; none of them is counted in a recorded `seq`. */
+  /** Replies to a text of the client; a recorded `seq` does not count them. */
   replies(text: string): readonly string[]
 }
 
-/** The manners of every venue. */
-export const MANNERS: Readonly<Record<VenueId, Manners>> = {
+/** The socket protocol of every venue. */
+export const PROTOCOLS: Readonly<Record<VenueId, Protocol>> = {
   venuea: {
     path: '/sapi/wss',
     beginsAtOnce: true,
