@@ -1,12 +1,13 @@
 import type { Micros } from '@priorbook/sdk/domain'
 import {
+  DEPTH_PARAM,
   Problem,
+  RANGE_PARAMS,
   type BookPageOptions,
   type MarketSelector,
   type StreamDataset,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import { BOOK_PARAMS, RANGE_PARAMS } from '../params.ts'
 import {
   readDatasets,
   readParam,
@@ -65,7 +66,7 @@ export function parseReplay(message: Members): ReplayRequest {
     })
   }
   const mode = readWord(message['mode'], 'mode', ['full', 'changes'] as const) ?? 'full'
-  const depth = readParam(message['depth'], 'depth', BOOK_PARAMS.depth)
+  const depth = readParam(message['depth'], 'depth', DEPTH_PARAM.depth)
   if (depth !== undefined && mode === 'changes') {
     throw new Problem('invalid_parameter', 'depth does not apply to mode changes', {
       param: 'depth',

@@ -1,10 +1,10 @@
 import {
+  DEPTH_PARAM,
   Problem,
   type MarketSelector,
   type StreamDataset,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import { BOOK_PARAMS } from '../params.ts'
 import {
   readDatasets,
   readParam,
@@ -97,7 +97,7 @@ export function parseRequest(text: string): RawRequest {
 export function parseSubscribe(request: RawRequest): SubscribeRequest {
   refuseUnknownMembers(request, SUBSCRIBE_PARAMS)
   const mode = readWord(request['mode'], 'mode', ['full', 'changes'] as const) ?? 'full'
-  const depth = readParam(request['depth'], 'depth', BOOK_PARAMS.depth)
+  const depth = readParam(request['depth'], 'depth', DEPTH_PARAM.depth)
   if (depth !== undefined && mode === 'changes') {
     throw new Problem('invalid_parameter', 'depth does not apply to mode changes', {
       param: 'depth',
