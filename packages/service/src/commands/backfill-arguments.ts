@@ -91,7 +91,7 @@ export function toOrigin(said: string | undefined, rest: string): 'live' | 'emul
   return LOOPBACK.has(host) ? 'emulator' : 'live'
 }
 
-/** A time to the minute, for people. */
+/** A time to the minute, as printed. */
 export function printMinute(time: Micros): string {
   return `${printMicros(time).slice(0, 16)}Z`
 }

@@ -119,13 +119,13 @@ function dataOf({ data }: Config, origin: 'live' | 'emulator'): string {
   return origin === 'emulator' && data === 'data' ? 'data/emulator' : data
 }
 
-// Beside the data, because the terminal shows how far it is.
+// The log is a file beside the data, because the terminal shows the progress.
 function createLog(config: Config, data: DataFolder): Logger {
   const dest = join(data.path, 'priorbook.log')
   return pino({ level: config.log.level }, pino.destination({ dest, sync: true }))
 }
 
-/** A bar on a terminal; elsewhere a line a minute, for whoever reads it later. */
+/** A progress bar on a terminal; elsewhere one line per minute. */
 function showProgress(paceMs: number): {
   update(progress: BackfillProgress): void
   end(): void
@@ -162,7 +162,7 @@ function linesOf(report: BackfillReport): string[] {
   return lines
 }
 
-/** `3 h 12 min`, for people. */
+/** A duration such as `3 h 12 min`. */
 function duration(ms: number): string {
   const minutes = Math.round(ms / 60_000)
   if (minutes < 1) return 'less than a minute'
