@@ -172,13 +172,13 @@ function toPosition(asset: string, { window, reached, next }: BackfillProgress):
 async function readKnown(
   store: Store,
   venue: VenueId,
-  { windows, isComplete }: CatalogueBackfill<unknown>,
+  backfill: CatalogueBackfill<unknown>,
   { asset, start, end }: { readonly asset: string; readonly start: Micros; readonly end: Micros },
 ): Promise<KnownRound[]> {
   const known: KnownRound[] = []
   const toRounds = ({ record }: { record: MarketRecord }): KnownRound[] =>
-    toKnown(record, isComplete(record))
-  for (const window of windows) {
+    toKnown(record, backfill.isComplete(record))
+  for (const window of backfill.windows) {
     const query = { venue, asset, window } as const
     const { markets } = await store.markets({ ...query, start: end, limit: ROUNDS_AFTER })
     const rounds = markets.flatMap(toRounds)
