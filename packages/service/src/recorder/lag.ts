@@ -1,7 +1,9 @@
-/** Measures the time from receiving a message to its rows being durable. */
+import { createHistogram } from 'node:perf_hooks'
+
+/** Measures the time from receiving a message until its rows are durable. */
 export interface LagMeter {
   note(micros: number): void
-  /** Of the messages since the last minute's turn and the minute before it. */
+  /** Percentiles of the present minute and the one before. */
   summary(): {
     readonly count: number
     readonly p50Ms: number
@@ -10,50 +12,34 @@ export interface LagMeter {
   }
 }
 
-// Buckets of 5 % width from 0.1 ms to about 100 s.
-const BASE = 1.05
-const FIRST_MICROS = 100
-const BUCKETS = 284
-const TURN_MS = 60_000
+// Lags above 100 s count as 100 s.
+const HIGHEST_MICROS = 100_000_000
+const RANGE = { lowest: 1, highest: HIGHEST_MICROS, figures: 3 }
+const MINUTE_MS = 60_000
 
 /** Creates a meter. */
 export function createLagMeter(): LagMeter {
-  let current = new Uint32Array(BUCKETS)
-  let before = new Uint32Array(BUCKETS)
-  let max = 0
-  let maxBefore = 0
-  let turned = performance.now()
-  const scale = 1 / Math.log(BASE)
-
-  function turn(): void {
-    if (performance.now() - turned < TURN_MS) return
-    turned = performance.now()
-    before = current
-    maxBefore = max
-    current = new Uint32Array(BUCKETS)
-    max = 0
-  }
+  let current = createHistogram(RANGE)
+  let previous = createHistogram(RANGE)
+  let startedMs = performance.now()
 
   return {
     note(micros) {
-      const at = micros <= FIRST_MICROS ? 0 : Math.ceil(Math.log(micros / FIRST_MICROS) * scale)
-      current[Math.min(BUCKETS - 1, at)]!++
-      if (micros > max) max = micros
+      current.record(Math.min(HIGHEST_MICROS, Math.max(1, Math.round(micros))))
     },
     summary() {
-      turn()
-      let count = 0
-      for (let at = 0; at < BUCKETS; at++) count += current[at]! + before[at]!
-      const quantile = (share: number): number => {
-        let left = count * share
-        for (let at = 0; at < BUCKETS; at++) {
-          left -= current[at]! + before[at]!
-          if (left <= 0) return (FIRST_MICROS * BASE ** at) / 1000
-        }
-        return 0
+      if (performance.now() - startedMs >= MINUTE_MS) {
+        startedMs = performance.now()
+        previous = current
+        current = createHistogram(RANGE)
       }
-      const maxMs = Math.max(max, maxBefore) / 1000
-      return { count, p50Ms: quantile(0.5), p99Ms: quantile(0.99), maxMs }
+      const both = createHistogram(RANGE)
+      both.add(current)
+      both.add(previous)
+      const percentileMs = (percent: number): number =>
+        both.count === 0 ? 0 : both.percentile(percent) / 1000
+      const maxMs = both.count === 0 ? 0 : both.max / 1000
+      return { count: both.count, p50Ms: percentileMs(50), p99Ms: percentileMs(99), maxMs }
     },
   }
 }
