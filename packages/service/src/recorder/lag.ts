@@ -1,45 +1,45 @@
 import { createHistogram } from 'node:perf_hooks'
 
-/** Measures the time from receiving a message until its rows are durable. */
-export interface LagMeter {
-  note(micros: number): void
-  /** Percentiles of the present minute and the one before. */
-  summary(): {
-    readonly count: number
-    readonly p50Ms: number
-    readonly p99Ms: number
-    readonly maxMs: number
-  }
+/** The lag of recent messages, from receiving a message to its rows being durable. */
+export type LagSummary = {
+  readonly count: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
 }
 
-// Lags above 100 s count as 100 s.
-const HIGHEST_MICROS = 100_000_000
-const RANGE = { lowest: 1, highest: HIGHEST_MICROS, figures: 3 }
 const MINUTE_MS = 60_000
+// One microsecond to ten minutes, with two significant digits.
+const RANGE = { lowest: 1, highest: 600_000_000, figures: 2 }
 
-/** Creates a meter. */
-export function createLagMeter(): LagMeter {
-  let current = createHistogram(RANGE)
-  let previous = createHistogram(RANGE)
-  let startedMs = performance.now()
+/** Measures lags and summarizes those of the current and the previous minute. */
+export class LagMeter {
+  private current = createHistogram(RANGE)
+  private previous = createHistogram(RANGE)
+  private turnedMs = performance.now()
 
-  return {
-    note(micros) {
-      current.record(Math.min(HIGHEST_MICROS, Math.max(1, Math.round(micros))))
-    },
-    summary() {
-      if (performance.now() - startedMs >= MINUTE_MS) {
-        startedMs = performance.now()
-        previous = current
-        current = createHistogram(RANGE)
-      }
-      const both = createHistogram(RANGE)
-      both.add(current)
-      both.add(previous)
-      const percentileMs = (percent: number): number =>
-        both.count === 0 ? 0 : both.percentile(percent) / 1000
-      const maxMs = both.count === 0 ? 0 : both.max / 1000
-      return { count: both.count, p50Ms: percentileMs(50), p99Ms: percentileMs(99), maxMs }
-    },
+  note(micros: number): void {
+    this.current.record(Math.min(RANGE.highest, Math.max(RANGE.lowest, Math.round(micros))))
+  }
+
+  summary(): LagSummary {
+    this.turn()
+    const both = createHistogram(RANGE)
+    both.add(this.current)
+    both.add(this.previous)
+    if (both.count === 0) return { count: 0, p50Ms: 0, p99Ms: 0, maxMs: 0 }
+    return {
+      count: both.count,
+      p50Ms: both.percentile(50) / 1000,
+      p99Ms: both.percentile(99) / 1000,
+      maxMs: both.max / 1000,
+    }
+  }
+
+  private turn(): void {
+    if (performance.now() - this.turnedMs < MINUTE_MS) return
+    this.turnedMs = performance.now()
+    ;[this.previous, this.current] = [this.current, this.previous]
+    this.current.reset()
   }
 }
