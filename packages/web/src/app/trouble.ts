@@ -7,7 +7,7 @@ export type Trouble = {
   readonly text: string
   readonly action?: 'key' | 'markets' | 'demo' | undefined
   /** True when it may be gone in a moment: the page then tries again by itself. */
-  readonly isPassing: boolean
+  readonly isTemporary: boolean
 }
 
 /** Says what a failure means for the visitor. */
@@ -20,7 +20,7 @@ export function toTrouble(error: unknown): Trouble {
         title: 'This key cannot be used',
         text: `${sentence(error.message)} Paste it again on the key page.`,
         action: 'key',
-        isPassing: false,
+        isTemporary: false,
       }
     }
     const isNetwork = error.code === 'network_failed' || error.code === 'timed_out'
@@ -30,7 +30,7 @@ export function toTrouble(error: unknown): Trouble {
       text: isNetwork
         ? 'It may be restarting. The page tries again every few seconds and goes on where it was.'
         : `${sentence(error.message)} The page tries again.`,
-      isPassing: true,
+      isTemporary: true,
     }
   }
   const detail = error instanceof Error ? error.message : String(error)
@@ -38,7 +38,7 @@ export function toTrouble(error: unknown): Trouble {
     code: 'unforeseen',
     title: 'Something went wrong here',
     text: `${sentence(detail)} Reload the page; what is recorded is not touched by this.`,
-    isPassing: false,
+    isTemporary: false,
   }
 }
 
@@ -49,7 +49,7 @@ function ofServer(error: PriorbookApiError): Trouble {
     code,
     title,
     text,
-    isPassing: false,
+    isTemporary: false,
     ...more,
   })
   switch (code) {
@@ -92,10 +92,12 @@ function ofServer(error: PriorbookApiError): Trouble {
       return made(
         'The rate limit of your key is used up',
         `The page goes on by itself in ${Math.max(1, Math.ceil(retryAfter ?? 1))} s.`,
-        { isPassing: true },
+        { isTemporary: true },
       )
     default:
-      return made(error.title, `${sentence(message)}${advice}`, { isPassing: error.status >= 500 })
+      return made(error.title, `${sentence(message)}${advice}`, {
+        isTemporary: error.status >= 500,
+      })
   }
 }
 

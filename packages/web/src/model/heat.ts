@@ -16,15 +16,15 @@ export type HeatGrid = {
   readonly most: number
 }
 
-/** The most rows a picture has; more could not be seen. */
-const MOST_ROWS = 500
+// Max rows of a picture; more could not be seen.
+const MAX_ROWS = 500
 
 /** Draws columns into a grid; intensity grows with the logarithm of size. */
 export function toHeatGrid(columns: readonly (Column | undefined)[]): HeatGrid | undefined {
   const extent = extentOf(columns)
   if (extent === undefined) return undefined
   const { low, high, step, most } = extent
-  const tick = Math.max(step, Math.ceil((high - low + 1) / MOST_ROWS / step) * step)
+  const tick = Math.max(step, Math.ceil((high - low + 1) / MAX_ROWS / step) * step)
   const bottom = Math.floor(low / tick) * tick
   const top = Math.floor(high / tick) * tick
   const height = Math.round((top - bottom) / tick) + 1

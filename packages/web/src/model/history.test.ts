@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { GapSpan } from './gap.ts'
 import { toHeatGrid } from './heat.ts'
 import { standing, toHistory, toPriceLines, withColumn, type Column } from './history.ts'
-import { chooseInterval, INTERVAL_MICROS, MOST_BUCKETS } from './interval.ts'
+import { chooseInterval, INTERVAL_MICROS, MAX_BUCKETS } from './interval.ts'
 import { DAY, HOUR, MINUTE, SECOND } from './time.ts'
 
 const START = 1_786_410_900_000_000
@@ -137,7 +137,7 @@ describe('the interval of a picture', () => {
     expect(chooseInterval(DAY)).toBe('5m')
     expect(chooseInterval(4000 * DAY)).toBe('1d')
     for (const span of [MINUTE, HOUR, DAY, 31 * DAY]) {
-      expect(span / INTERVAL_MICROS[chooseInterval(span)]).toBeLessThanOrEqual(MOST_BUCKETS)
+      expect(span / INTERVAL_MICROS[chooseInterval(span)]).toBeLessThanOrEqual(MAX_BUCKETS)
     }
   })
 })

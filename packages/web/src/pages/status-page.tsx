@@ -8,7 +8,7 @@ import { microsOf, printSeconds, printSpan } from '../model/time.ts'
 import { Facts } from '../ui/facts.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
-import { StatusWord, VENUE_NAMES, VenueTag } from '../ui/words.tsx'
+import { StatusWord, VenueTag, venueTitle } from '../ui/words.tsx'
 
 const EVERY_MS = 2000
 
@@ -120,7 +120,7 @@ function VenueRow({ venue: row }: { readonly venue: StatusJson['venues'][number]
   return (
     <tr>
       <th scope="row">
-        <VenueTag venue={row.venue} /> <span class="venue-name">{VENUE_NAMES[row.venue]}</span>
+        <VenueTag venue={row.venue} /> <span class="venue-name">{venueTitle(row.venue)}</span>
       </th>
       <td>
         <StatusWord status={row.state} />

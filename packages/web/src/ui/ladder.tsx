@@ -89,8 +89,8 @@ function LadderBook(props: LadderProps) {
         isWritten = true
       }),
       effect(() => {
-        const own = session.calmBookOf(key)
-        const clock = session.calmClock.value
+        const own = session.throttledBookOf(key)
+        const clock = session.throttledClock.value
         if (own !== undefined) writer.writeFoot(own, clock)
       }),
       () => cancelAnimationFrame(frame),

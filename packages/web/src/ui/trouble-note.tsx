@@ -3,9 +3,9 @@ import type { Trouble } from '../app/trouble.ts'
 
 /** What went wrong and what to do, in the place of what should have been there. */
 export function TroubleNote({ trouble }: { readonly trouble: Trouble }) {
-  const { title, text, action, isPassing } = trouble
+  const { title, text, action, isTemporary } = trouble
   return (
-    <div class="note trouble" role={isPassing ? 'status' : 'alert'} data-code={trouble.code}>
+    <div class="note trouble" role={isTemporary ? 'status' : 'alert'} data-code={trouble.code}>
       <strong>{title}</strong>
       <p>{text}</p>
       <p class="note-actions">
@@ -18,7 +18,7 @@ export function TroubleNote({ trouble }: { readonly trouble: Trouble }) {
             </button>
           </>
         )}
-        {isPassing && <span class="pulse">Trying again…</span>}
+        {isTemporary && <span class="pulse">Trying again…</span>}
       </p>
     </div>
   )
