@@ -1,8 +1,13 @@
 import { defineConfig } from 'vitest/config'
 
-// Tests that record emulated venues in real time. They mostly wait and they judge times, so they run
-// apart from the unit tests, which keep every core busy: `npm run test:capture`.
-const REAL_TIME = ['tests/{capture,live}/**/*.test.ts']
+// Recorders and streams in real time. They mostly wait and they judge times, so they run apart from the
+// unit tests, which keep every core busy: `npm run test:capture`.
+const CAPTURE = ['tests/{capture,live}/**/*.test.ts']
+// Whole programs against emulated venues, through their public doors: `npm run test:capture` too.
+const END_TO_END = [
+  'tests/{api,backtest,compat,emulator,replay,sdk}/**/*.test.ts',
+  'packages/service/src/commands/*.test.ts',
+]
 // Tests that read our files with other people's programs: `npm run test:peers` installs those first.
 const PEERS = 'tests/peers/**/*.test.ts'
 // Tests in a browser: `npm run test:browser` builds the explorer first.
@@ -23,7 +28,7 @@ export default defineConfig({
         test: {
           name: 'units',
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
-          exclude: [...REAL_TIME, PEERS],
+          exclude: [...CAPTURE, ...END_TO_END, PEERS],
           // More workers than cores, because many tests wait for sockets, processes and disks.
           maxWorkers: 5,
           isolate: false,
@@ -34,7 +39,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'capture',
-          include: REAL_TIME,
+          include: CAPTURE,
           maxWorkers: 3,
           // Runs under faults have processes of their own and wait most of the time.
           maxConcurrency: 6,
@@ -42,6 +47,18 @@ export default defineConfig({
           // The machine may stand still for a second. tests/retry-budget.ts counts every retry, prints
           // it, and fails the run above its limit.
           retry: 1,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'end-to-end',
+          include: END_TO_END,
+          maxWorkers: 4,
+          isolate: false,
+          experimental: NATIVE,
+          sequence: { groupOrder: 1 },
         },
       },
       {

@@ -5,10 +5,9 @@ const { status } = spawnSync(
   'vitest',
   [
     'run',
-    '--project',
-    'units',
-    '--project',
-    'capture',
+    '--project=units',
+    '--project=capture',
+    '--project=end-to-end',
     '--testTimeout=3600000',
     ...process.argv.slice(2),
   ],

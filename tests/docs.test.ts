@@ -25,13 +25,10 @@ import { CHUNK_ROWS } from '../packages/service/src/store/embedded/seal.ts'
 import { SILENT_MS } from '../packages/service/src/venues/capture/link.ts'
 import { QUIET_SHARE, SILENT_INTERVALS } from '../packages/service/src/venues/venuea/periods.ts'
 import { STATUS_WORDS, TRADING_WORDS } from '../packages/service/src/venues/venuea/status.ts'
-import { OUTAGE_INTERVALS } from '../packages/service/src/venues/venueb/outages.ts'
-import { QUIET_MS } from '../packages/service/src/venues/venueb/probe.ts'
-import { LOST_MS, SILENT_BOOK_MS } from '../packages/service/src/venues/venueb/recovery.ts'
-import {
-  FIRST_BOOK_MS,
-  SILENT_TOKEN_MS,
-} from '../packages/service/src/venues/venuec/token-watch.ts'
+import { OUTAGE_INTERVALS } from '../packages/service/src/venues/venueb/polling.ts'
+import { QUIET_MS } from '../packages/service/src/venues/venueb/books.ts'
+import { LOST_MS, SILENT_BOOK_MS } from '../packages/service/src/venues/venueb/books.ts'
+import { FIRST_BOOK_MS, SILENT_TOKEN_MS } from '../packages/service/src/venues/venuec/token.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -201,7 +198,7 @@ describe('the docs say what the code says', () => {
   })
 
   it('describes every kind of request', () => {
-    const venues = { A: 'venuea/normalize.ts', B: 'venueb/normalizer.ts', C: 'venuec/normalize.ts' }
+    const venues = { A: 'venuea/normalize.ts', B: 'venueb/normalize.ts', C: 'venuec/normalize.ts' }
     for (const [venue, file] of Object.entries(venues)) {
       const [, cases] = read(`packages/service/src/venues/${file}`).split('switch (request.kind)')
       const kinds = [...cases!.split('default:')[0]!.matchAll(/case '(\w+)':/g)].map(([, k]) => k!)

@@ -10,7 +10,7 @@ import {
   MARKET_ID,
   topicObject,
   UP_TOKEN,
-} from '../venues/venuea/fixtures.ts'
+} from '../venues/venuea/fixtures.testing.ts'
 import { createAuditor } from './audit.ts'
 import { merge } from '../store/embedded/merge/merge.testing.ts'
 import { createDataFolder, read, record, type Script } from '../recorder/scripted.testing.ts'

@@ -1,16 +1,18 @@
-/** Waits, or until the signal aborts, whichever is first; never rejects. */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+import { SYSTEM_CLOCK, type Clock } from './clock.ts'
+
+/** Resolves after this time or when the signal aborts; never rejects. */
+export function sleep(ms: number, signal: AbortSignal, clock: Clock = SYSTEM_CLOCK): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {
       resolve()
       return
     }
     const done = (): void => {
-      clearTimeout(timer)
+      timer.cancel()
       signal.removeEventListener('abort', done)
       resolve()
     }
-    const timer = setTimeout(done, ms)
+    const timer = clock.setTimeout(done, ms)
     signal.addEventListener('abort', done, { once: true })
   })
 }

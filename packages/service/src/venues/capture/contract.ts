@@ -8,6 +8,7 @@ import {
   type TapeEvent,
   type VenueId,
 } from '@priorbook/sdk/domain'
+import type { Clock } from '../../lib/clock.ts'
 
 /** When a message was received and which journal record holds it. */
 export type Arrival = { readonly received: Micros; readonly journal: number }
@@ -187,6 +188,8 @@ export type AskedCalls = { readonly until: Micros; readonly count: number }
 export type ConnectorContext = {
   readonly sink: CaptureSink
   readonly log: CaptureLog
+  /** For waits and timeouts; the system clock by default. */
+  readonly clock?: Clock
   /** Markets that earlier runs recorded and that have not resolved; they are followed to their end. */
   readonly unresolved: readonly { readonly marketId: string; readonly native: Json }[]
   /** How many calls earlier runs made that were over by a time, where the venue's quota is of a minute. */

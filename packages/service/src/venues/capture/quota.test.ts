@@ -17,7 +17,7 @@ describe('the limit of a window', () => {
     const times: number[] = []
     const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
     const calls = Array.from({ length: 12 * limit }, async (_, call) => {
-      const end = await quota.take(1, call % 3 === 0, signal)
+      const end = await quota.acquire(1, call % 3 === 0, signal)
       await wait(delays(call))
       times.push(performance.now())
       await wait(delays(call + 1))
@@ -51,7 +51,7 @@ describe('the limit of a window', () => {
     expect(quota.used).toBe(9)
     const start = performance.now()
     const waits = Array.from({ length: 3 }, () =>
-      quota.take(1, false, signal).then(() => performance.now() - start),
+      quota.acquire(1, false, signal).then(() => performance.now() - start),
     )
     await vi.runAllTimersAsync()
     expect(await Promise.all(waits)).toStrictEqual([0, 300, 300])
@@ -59,9 +59,9 @@ describe('the limit of a window', () => {
 
   it('lets the next call wait for an end while all are under way', async () => {
     const quota = createQuota({ limit: 1, windowMs: 1000, slackMs: 0 })
-    const end = await quota.take(1, false, signal)
+    const end = await quota.acquire(1, false, signal)
     let startedAt: number | undefined
-    const next = quota.take(1, false, signal).then(() => (startedAt = performance.now()))
+    const next = quota.acquire(1, false, signal).then(() => (startedAt = performance.now()))
     await vi.advanceTimersByTimeAsync(5000)
     expect([startedAt, quota.used]).toStrictEqual([undefined, 1])
     const endedAt = performance.now()
@@ -77,7 +77,7 @@ describe('a refusal by the venue', () => {
   /** How long a call that is wanted now has to wait. */
   async function waitOf(quota: ReturnType<typeof createQuota>): Promise<number> {
     const start = performance.now()
-    const taken = quota.take(1, false, signal).then((end) => {
+    const taken = quota.acquire(1, false, signal).then((end) => {
       end()
       return performance.now() - start
     })

@@ -1,152 +1,176 @@
-/** An upstream limit: so much cost in any window of this length. */
+import { SYSTEM_CLOCK, type Clock, type Timer } from '../../lib/clock.ts'
+
+/** An upstream limit: max total cost in any window of this length. */
 export type QuotaOptions = {
   readonly limit: number
   readonly windowMs: number
-  /** The window is kept this much longer, as clocks run differently; 1 % of the window by default. */
+  /** How much longer the window is kept, because clocks differ; 1 % of the window by default. */
   readonly slackMs?: number
 }
 
 /**
- * Spends an upstream quota. Counted as a sliding window: a full bucket plus its refill would exceed it.
- * A request reaches the venue somewhere between its sending and its answer. It therefore counts from its
- * sending until a window after its end; then no window of the venue's can hold more than the limit,
- * whichever requests were delayed on the way.
+ * Spends an upstream quota as a sliding window; a token bucket could send its full bucket plus a refill
+ * within one window. A request reaches the venue at some time between its sending and its answer, so it
+ * counts from its sending until one window after its end. Then no window of the venue's holds more than
+ * the limit, however long requests were delayed.
  */
 export interface Quota {
   /**
-   * Resolves when the cost may be spent now, urgent ones first; rejects when the signal aborts. What it
-   * gives is to be called when the request is over, answered or not.
+   * Resolves when the cost may be spent, urgent calls first; rejects when the signal aborts. Call the
+   * returned function when the request has ended, answered or not.
    */
-  take(cost: number, urgent: boolean, signal: AbortSignal): Promise<() => void>
-  /** Takes up what somebody else spent, until so many milliseconds ago. */
+  acquire(cost: number, urgent: boolean, signal: AbortSignal): Promise<() => void>
+  /** Counts cost that another process spent this many milliseconds ago. */
   resume(cost: number, agoMs: number): void
-  /** The venue refused: nothing is sent for a while, longer with every refusal in a row. */
+  /** The venue refused a call: nothing is sent for a while, longer with every refusal in a row. */
   refused(): void
-  /** The venue answered: refusals in a row end. */
+  /** The venue answered a call: ends the row of refusals. */
   answered(): void
-  /** What was spent in the current window. */
+  /** The cost spent in the current window. */
   readonly used: number
   readonly refusals: number
   readonly limit: number
   readonly windowMs: number
 }
 
-type Waiter = { readonly cost: number; readonly start: (end: () => void) => void }
-
 /** Creates a quota with an empty window. */
-export function createQuota(options: QuotaOptions): Quota {
-  const { limit, windowMs } = options
-  const span = windowMs + (options.slackMs ?? windowMs * 0.01)
-  /** Requests that are over, in the order of their ends; those under way count in `used` alone. */
-  const ended: { readonly at: number; readonly cost: number }[] = []
-  const urgentWaiters: Waiter[] = []
-  const waiters: Waiter[] = []
-  let used = 0
-  let refusals = 0
-  let inRow = 0
-  let closedUntil = 0
-  let timer: NodeJS.Timeout | undefined
-
-  function forget(now: number): void {
-    while (ended.length > 0 && ended[0]!.at <= now - span) used -= ended.shift()!.cost
-  }
-
-  function endOf(cost: number): () => void {
-    let isOver = false
-    return () => {
-      if (isOver) return
-      isOver = true
-      ended.push({ at: performance.now(), cost })
-      // Where all was under way, nothing told those who wait when to look again.
-      if (timer === undefined) pump()
-    }
-  }
-
-  function pump(): void {
-    timer = undefined
-    for (;;) {
-      const now = performance.now()
-      const queue = urgentWaiters.length > 0 ? urgentWaiters : waiters
-      const first = queue[0]
-      if (first === undefined) return
-      forget(now)
-      const cost = Math.min(first.cost, limit)
-      if (now < closedUntil || used + cost > limit) {
-        const oldest = used + cost > limit ? ended[0] : undefined
-        // All that is spent is under way: the end of one of them goes on.
-        if (used + cost > limit && oldest === undefined) return
-        const freeAt = Math.max(closedUntil, oldest === undefined ? 0 : oldest.at + span)
-        timer = setTimeout(pump, Math.max(1, freeAt - now))
-        return
-      }
-      queue.shift()
-      used += cost
-      first.start(endOf(cost))
-    }
-  }
-
-  return {
-    limit,
-    windowMs,
-    get used() {
-      forget(performance.now())
-      return used
-    },
-    get refusals() {
-      return refusals
-    },
-    take(cost, urgent, signal) {
-      return new Promise((resolve, reject) => {
-        if (signal.aborted) {
-          reject(signal.reason as Error)
-          return
-        }
-        const queue = urgent ? urgentWaiters : waiters
-        const onAbort = (): void => {
-          const index = queue.indexOf(waiter)
-          if (index >= 0) queue.splice(index, 1)
-          // Nobody waits: a long pause must not keep the process from ending.
-          if (urgentWaiters.length === 0 && waiters.length === 0) {
-            clearTimeout(timer)
-            timer = undefined
-          }
-          reject(signal.reason as Error)
-        }
-        const waiter: Waiter = {
-          cost,
-          start: (end) => {
-            signal.removeEventListener('abort', onAbort)
-            resolve(end)
-          },
-        }
-        signal.addEventListener('abort', onAbort, { once: true })
-        queue.push(waiter)
-        if (timer === undefined || urgent) {
-          clearTimeout(timer)
-          pump()
-        }
-      })
-    },
-    resume(cost, agoMs) {
-      const at = performance.now() - agoMs
-      const place = ended.findLastIndex((one) => one.at <= at) + 1
-      ended.splice(place, 0, { at, cost })
-      used += cost
-    },
-    refused() {
-      refusals++
-      const now = performance.now()
-      // Calls that were under way together are refused together: that is one refusal, not a row.
-      if (now < closedUntil) return
-      inRow++
-      const pause = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, span / 2) * 2 ** (inRow - 1))
-      closedUntil = now + pause
-    },
-    answered() {
-      inRow = 0
-    },
-  }
+export function createQuota(options: QuotaOptions, clock: Clock = SYSTEM_CLOCK): Quota {
+  return new SlidingWindowQuota(options, clock)
 }
+
+type Waiter = { readonly cost: number; readonly start: (release: () => void) => void }
 
 const MIN_PAUSE_MS = 250
 const MAX_PAUSE_MS = 30_000
+
+class SlidingWindowQuota implements Quota {
+  readonly limit: number
+  readonly windowMs: number
+  readonly #clock: Clock
+  /** The window and its slack. */
+  readonly #spanMs: number
+  /** Ended requests in the order of their ends; those in flight are only in `#used`. */
+  readonly #ended: { readonly atMs: number; readonly cost: number }[] = []
+  readonly #urgentWaiters: Waiter[] = []
+  readonly #waiters: Waiter[] = []
+  #used = 0
+  #refusals = 0
+  #refusalsInRow = 0
+  #closedUntilMs = 0
+  #timer: Timer | undefined
+
+  constructor({ limit, windowMs, slackMs = windowMs * 0.01 }: QuotaOptions, clock: Clock) {
+    this.limit = limit
+    this.windowMs = windowMs
+    this.#spanMs = windowMs + slackMs
+    this.#clock = clock
+  }
+
+  get used(): number {
+    this.#expire(this.#clock.monotonicMs())
+    return this.#used
+  }
+
+  get refusals(): number {
+    return this.#refusals
+  }
+
+  acquire(cost: number, urgent: boolean, signal: AbortSignal): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason as Error)
+        return
+      }
+      const queue = urgent ? this.#urgentWaiters : this.#waiters
+      const onAbort = (): void => {
+        this.#remove(queue, waiter)
+        reject(signal.reason as Error)
+      }
+      const waiter: Waiter = {
+        cost,
+        start: (release) => {
+          signal.removeEventListener('abort', onAbort)
+          resolve(release)
+        },
+      }
+      signal.addEventListener('abort', onAbort, { once: true })
+      queue.push(waiter)
+      if (this.#timer === undefined || urgent) {
+        this.#timer?.cancel()
+        this.#startWaiters()
+      }
+    })
+  }
+
+  resume(cost: number, agoMs: number): void {
+    const atMs = this.#clock.monotonicMs() - agoMs
+    const place = this.#ended.findLastIndex((one) => one.atMs <= atMs) + 1
+    this.#ended.splice(place, 0, { atMs, cost })
+    this.#used += cost
+  }
+
+  refused(): void {
+    this.#refusals++
+    const nowMs = this.#clock.monotonicMs()
+    // Calls in flight together are refused together: that counts as one refusal, not as a row.
+    if (nowMs < this.#closedUntilMs) return
+    this.#refusalsInRow++
+    const firstMs = Math.max(MIN_PAUSE_MS, this.#spanMs / 2)
+    this.#closedUntilMs = nowMs + Math.min(MAX_PAUSE_MS, firstMs * 2 ** (this.#refusalsInRow - 1))
+  }
+
+  answered(): void {
+    this.#refusalsInRow = 0
+  }
+
+  #startWaiters(): void {
+    this.#timer = undefined
+    for (;;) {
+      const nowMs = this.#clock.monotonicMs()
+      const queue = this.#urgentWaiters.length > 0 ? this.#urgentWaiters : this.#waiters
+      const first = queue[0]
+      if (first === undefined) return
+      this.#expire(nowMs)
+      const cost = Math.min(first.cost, this.limit)
+      const isFull = this.#used + cost > this.limit
+      if (isFull || nowMs < this.#closedUntilMs) {
+        const oldest = isFull ? this.#ended[0] : undefined
+        // Everything spent is in flight: the end of one of these requests starts the next.
+        if (isFull && oldest === undefined) return
+        const freeMs = Math.max(this.#closedUntilMs, oldest ? oldest.atMs + this.#spanMs : 0)
+        const waitMs = Math.max(1, freeMs - nowMs)
+        this.#timer = this.#clock.setTimeout(() => this.#startWaiters(), waitMs)
+        return
+      }
+      queue.shift()
+      this.#used += cost
+      first.start(this.#releaseOf(cost))
+    }
+  }
+
+  #releaseOf(cost: number): () => void {
+    let isReleased = false
+    return () => {
+      if (isReleased) return
+      isReleased = true
+      this.#ended.push({ atMs: this.#clock.monotonicMs(), cost })
+      // While everything was in flight, no timer was set to start the waiters.
+      if (this.#timer === undefined) this.#startWaiters()
+    }
+  }
+
+  #remove(queue: Waiter[], waiter: Waiter): void {
+    const index = queue.indexOf(waiter)
+    if (index >= 0) queue.splice(index, 1)
+    if (this.#urgentWaiters.length > 0 || this.#waiters.length > 0) return
+    // Without waiters, a long pause must not keep the process from exiting.
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  #expire(nowMs: number): void {
+    while (this.#ended.length > 0 && this.#ended[0]!.atMs <= nowMs - this.#spanMs) {
+      this.#used -= this.#ended.shift()!.cost
+    }
+  }
+}

@@ -2,24 +2,28 @@ import type { Json } from '@priorbook/sdk/domain'
 import type { CaptureLog, CaptureRequest, CaptureSink, Reading } from './contract.ts'
 import type { Quota } from './quota.ts'
 
-/** One request: what it is for, where it goes, what it costs of the quota. */
+/** One request: what it is for, where it goes, and what it costs of the quota. */
 export type RestCall = {
-  /** Goes to the journal in front of the answer. */
+  /** Journaled in front of the answer. */
   readonly request: CaptureRequest
   readonly path: string
   readonly query?: Readonly<Record<string, string | readonly string[]>>
   readonly method?: 'GET' | 'POST'
   readonly body?: Json
+  /** The client's cost per call by default. */
   readonly cost?: number
-  /** Books go before the catalogue. */
+  /** Books have priority over the catalogue. */
   readonly urgent?: boolean
-  /** False for answers that are no data (limits, time): they are not journaled. */
+  /** False for answers that are not data (limits, time): they are not journaled. */
   readonly keep?: boolean
-  /** Asked when a good answer is there: why it must not count any more, if so. It is noted as failed. */
+  /**
+   * Called after a 200 response. Return a reason to discard it (for example, the subscription changed
+   * meanwhile); it is then journaled as a failed request.
+   */
   refuse?(): string | undefined
 }
 
-/** An answer that was understood as JSON, or why there is none. */
+/** An answer that is JSON, or why there is none. */
 export type RestAnswer =
   | {
       readonly ok: true
@@ -27,14 +31,16 @@ export type RestAnswer =
       /** What the recorder read in it; empty for an answer that is not journaled. */
       readonly reading: Reading
     }
-  /** `status` is absent where no answer came at all. */
+  /** `status` is absent where no response came at all. */
   | { readonly ok: false; readonly status?: number; readonly why: string }
 
 /** What a REST client needs. */
 export type RestOptions = {
   readonly base: string
   readonly quota: Quota
-  /** Adds what proves who asks; called for every attempt. Query parameters it gives are added to the url. */
+  /** Cost per call; 1 by default. */
+  readonly cost?: number
+  /** Signs a call; called for every attempt. Query parameters that it returns are added to the url. */
   sign?(call: RestCall): {
     readonly headers?: Readonly<Record<string, string>>
     readonly query?: Readonly<Record<string, string>>
@@ -44,90 +50,145 @@ export type RestOptions = {
   readonly timeoutMs?: number
 }
 
-/** Asks a venue's REST interface under its quota, and puts every answer into the journal. */
+/** Calls a venue's REST interface under its quota and puts every answer into the journal. */
 export interface Rest {
-  /** Never throws for what an upstream does; throws only when the signal aborts. */
-  ask(call: RestCall, signal: AbortSignal): Promise<RestAnswer>
+  /** Never throws for an upstream failure; throws only when the signal aborts. */
+  send(call: RestCall, signal: AbortSignal): Promise<RestAnswer>
+}
+
+/** Creates a REST client. */
+export function createRest(options: RestOptions): Rest {
+  return new RestClient(options)
 }
 
 const TIMEOUT_MS = 5_000
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
+/** How often the venue's clock is noted. */
 const CLOCK_EVERY_MS = 60_000
-const SHOWN = 200
+/** Max characters of an error that are kept. */
+const SHOWN_CHARS = 200
 const UNREAD: Reading = { events: [], problems: [] }
 
-/** Creates a REST client. */
-export function createRest(options: RestOptions): Rest {
-  const { base, quota, sink, timeoutMs = TIMEOUT_MS } = options
-  let clockAt = -Infinity
+class RestClient implements Rest {
+  readonly #options: RestOptions
+  #clockNotedMs = -Infinity
 
-  async function ask(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {
-    const end = await quota.take(call.cost ?? 1, call.urgent ?? false, signal)
-    const sent = sink.now()
+  constructor(options: RestOptions) {
+    this.#options = options
+  }
+
+  async send(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {
+    const { quota, sink, cost = 1 } = this.#options
+    const release = await quota.acquire(call.cost ?? cost, call.urgent ?? false, signal)
     let status: number
     let bytes: Uint8Array
     try {
-      const signed = options.sign?.(call) ?? {}
-      const headers: Record<string, string> = { accept: 'application/json', ...signed.headers }
-      const { body } = call
-      if (body !== undefined) headers['content-type'] = 'application/json'
-      const response = await fetch(toUrl(base, call, signed.query), {
-        method: call.method ?? 'GET',
-        headers,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        redirect: 'error',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-      })
+      const sent = sink.now()
+      const response = await this.#fetch(call, signal)
       status = response.status
-      noteClock(response.headers.get('date'), sent)
+      this.#noteClock(response.headers.get('date'), sent)
       bytes = await readBody(response)
     } catch (error) {
       if (signal.aborted) throw error
-      return failed(call, undefined, describe(error))
+      return this.#fail(call, undefined, describe(error))
     } finally {
-      end()
+      release()
     }
     const received = sink.now()
     if (status === 429) quota.refused()
     else quota.answered()
     if (status !== 200) {
-      return failed(call, status, Buffer.from(bytes.subarray(0, SHOWN)).toString('latin1'))
+      const text = Buffer.from(bytes.subarray(0, SHOWN_CHARS)).toString('latin1')
+      return this.#fail(call, status, text)
     }
-    const refused = call.refuse?.()
-    if (refused !== undefined) return failed(call, status, refused)
-    const value = parse(bytes)
-    // What is no JSON is kept too: the recorder puts it into quarantine.
-    const reading = call.keep === false ? UNREAD : sink.answer(call.request, received, bytes, value)
+    const refusal = call.refuse?.()
+    if (refusal !== undefined) return this.#fail(call, status, refusal)
+    const value = parseJson(bytes)
+    // Malformed JSON is journaled too: the recorder puts it into quarantine.
+    const isKept = call.keep !== false
+    const reading = isKept ? sink.answer(call.request, received, bytes, value) : UNREAD
     return value === undefined
-      ? { ok: false, status, why: 'no JSON' }
+      ? { ok: false, status, why: 'not JSON' }
       : { ok: true, value, reading }
   }
 
-  function failed(call: RestCall, status: number | undefined, why: string): RestAnswer {
+  #fetch(call: RestCall, signal: AbortSignal): Promise<Response> {
+    const { base, timeoutMs = TIMEOUT_MS } = this.#options
+    const signed = this.#options.sign?.(call) ?? {}
+    const headers: Record<string, string> = { accept: 'application/json', ...signed.headers }
+    const { body } = call
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    return fetch(toUrl(base, call, signed.query), {
+      method: call.method ?? 'GET',
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    })
+  }
+
+  #fail(call: RestCall, status: number | undefined, why: string): RestAnswer {
     const fields = status === undefined ? { why } : { status, why }
-    sink.note({ note: 'failed', request: call.request, ...fields })
+    this.#options.sink.note({ note: 'failed', request: call.request, ...fields })
     return { ok: false, ...fields }
   }
 
   // The header has whole seconds: the true time lies within the second that it names.
-  function noteClock(date: string | null, sent: number): void {
+  #noteClock(date: string | null, sent: number): void {
+    const { sink } = this.#options
     const now = sink.now()
-    const said = date === null ? NaN : Date.parse(date)
-    if (Number.isNaN(said) || now / 1000 - clockAt < CLOCK_EVERY_MS) return
-    clockAt = now / 1000
-    const offset = said * 1000 + 500_000 - (sent + now) / 2
+    const dateMs = date === null ? NaN : Date.parse(date)
+    if (Number.isNaN(dateMs) || now / 1000 - this.#clockNotedMs < CLOCK_EVERY_MS) return
+    this.#clockNotedMs = now / 1000
+    const offset = dateMs * 1000 + 500_000 - (sent + now) / 2
     const round = { offset_us: Math.round(offset), round_trip_us: now - sent }
     sink.note({ note: 'clock', ...round, step_us: 1_000_000 })
   }
+}
 
-  return { ask }
+/** How reading a list ended: with its last page, cut off because it did not end, or with a failed page. */
+export type PagesEnd = 'complete' | 'cut' | 'failed'
+
+/**
+ * Reads a list page by page. `readPage` gets the position that the page before named and returns how many
+ * items its page holds and the next position; undefined for a page that failed. A list that repeats a
+ * position, is empty before its end, or is longer than `maxPages` is cut off: reading it again soon is
+ * better than spending the whole quota on it.
+ */
+export async function readPages<Position>(
+  maxPages: number,
+  readPage: (
+    position: Position | undefined,
+  ) => Promise<{ readonly items: number; readonly next?: Position } | undefined>,
+): Promise<PagesEnd> {
+  const seen = new Set<Position>()
+  let position: Position | undefined
+  for (let page = 0; page < maxPages; page++) {
+    const read = await readPage(position)
+    if (read === undefined) return 'failed'
+    if (read.next === undefined) return 'complete'
+    if (seen.has(read.next) || read.items === 0) return 'cut'
+    seen.add(read.next)
+    position = read.next
+  }
+  return 'cut'
+}
+
+/** Parses bytes as JSON; undefined where they are not JSON. */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
+  } catch {
+    return undefined
+  }
 }
 
 function toUrl(base: string, call: RestCall, signed: RestCall['query'] = {}): URL {
   const url = new URL(base.replace(/\/$/, '') + call.path)
   for (const [name, value] of Object.entries({ ...call.query, ...signed })) {
-    for (const one of typeof value === 'string' ? [value] : value)
+    for (const one of typeof value === 'string' ? [value] : value) {
       url.searchParams.append(name, one)
+    }
   }
   return url
 }
@@ -143,16 +204,8 @@ async function readBody(response: Response): Promise<Uint8Array> {
   return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
 }
 
-function parse(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
-  } catch {
-    return undefined
-  }
-}
-
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : ''
-  return `${error.message}${cause}`.slice(0, SHOWN)
+  return `${error.message}${cause}`.slice(0, SHOWN_CHARS)
 }

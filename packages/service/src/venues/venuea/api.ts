@@ -52,7 +52,7 @@ const LEAST_LIMIT = 10
 
 /** Takes the quota that a caller shares among several, or makes one of its limits. */
 export function toQuota(quota: Quota | QuotaOptions, speed: number): Quota {
-  return 'take' in quota ? quota : createQuota(toVenueWindow(quota, speed))
+  return 'acquire' in quota ? quota : createQuota(toVenueWindow(quota, speed))
 }
 
 /** What an API of venue A is made of. */
@@ -98,8 +98,8 @@ export function createVenueAApi(options: VenueAApiOptions): VenueAApi {
   })
   return {
     nowMs,
-    async ask(call, signal) {
-      const answer = await rest.ask(call, signal)
+    async send(call, signal) {
+      const answer = await rest.send(call, signal)
       // The venue bans an address for a while (418) that went on after refusals.
       if (!answer.ok && answer.status === 418) quota.refused()
       return answer

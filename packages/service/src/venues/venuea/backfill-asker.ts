@@ -61,11 +61,11 @@ export function createAsker(options: AskerOptions): Asker {
     async ask(call, read, signal) {
       let refused = 0
       for (let attempt = 0; attempt < attempts; attempt++) {
-        const begin = await pace.take(1, false, signal)
+        const begin = await pace.acquire(1, false, signal)
         // Only beginnings are spread; the quota itself waits for answers.
         begin()
         calls++
-        const answer = await api.ask(call, signal)
+        const answer = await api.send(call, signal)
         if (isRefusal(answer)) throw failure('venue A refuses the credentials', answer)
         if (answer.ok) {
           try {

@@ -304,13 +304,13 @@ describe('a backfill', () => {
   it('spreads its calls over the window of the quota', async () => {
     const times: number[] = []
     const shared = createQuota({ limit: 10, windowMs: 400 })
-    const quota: Quota = {
-      ...shared,
-      take(cost, urgent, signal) {
+    const acquire = shared.acquire.bind(shared)
+    const quota: Quota = Object.assign(shared, {
+      acquire(...call: Parameters<Quota['acquire']>) {
         times.push(performance.now())
-        return shared.take(cost, urgent, signal)
+        return acquire(...call)
       },
-    }
+    })
     await all({ start: fromMillis(END - 6 * LENGTHS['5m']), quota })
     expect(times.length).toBeGreaterThan(10)
     for (let index = 1; index < times.length; index++) {

@@ -31,7 +31,7 @@ export function createCaller(options: CallerOptions): Caller {
 
   /** The answer's value, or undefined; tells the standing how it went. */
   async function ask(call: RestCall, signal: AbortSignal): Promise<unknown> {
-    const answer = await api.ask(call, signal)
+    const answer = await api.send(call, signal)
     if (isRefusal(answer)) standing.refused(whyOf(answer), nowMs())
     else if (answer.ok) standing.answered()
     else standing.failed(answer.why)

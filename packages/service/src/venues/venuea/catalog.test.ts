@@ -20,7 +20,7 @@ import {
   topicObject,
   UP_TOKEN,
   type Draft,
-} from './fixtures.ts'
+} from './fixtures.testing.ts'
 
 const market = String(MARKET_ID)
 const recordsOf = ({ events }: CatalogAnswer) =>

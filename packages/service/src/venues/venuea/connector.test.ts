@@ -334,8 +334,8 @@ it('every call goes through the quota, also where everything is wanted', async (
     refused: () => own.refused(),
     answered: () => own.answered(),
     resume: (cost, agoMs) => own.resume(cost, agoMs),
-    async take(cost, urgent, signal) {
-      const end = await own.take(cost, urgent, signal)
+    async acquire(cost, urgent, signal) {
+      const end = await own.acquire(cost, urgent, signal)
       left.push(performance.now())
       return end
     },

@@ -12,7 +12,7 @@ import {
   predictBook,
   predictCategory,
   topicObject,
-} from './fixtures.ts'
+} from './fixtures.testing.ts'
 import { createVenueANormalizer } from './normalize.ts'
 
 /** Whatever an upstream sends: an answer or a PriorbookError, never another error. */

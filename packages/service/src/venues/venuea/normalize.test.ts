@@ -9,7 +9,7 @@ import {
   MARKET_ID,
   predictBook,
   UP_TOKEN,
-} from './fixtures.ts'
+} from './fixtures.testing.ts'
 import { createVenueANormalizer } from './normalize.ts'
 
 const normalizer = createVenueANormalizer()

@@ -4,7 +4,7 @@ import type { BookSnapshot, MarketRecord, TapeEvent } from '@priorbook/sdk/domai
 import { describe, expect, it } from 'vitest'
 import type { CaptureRequest } from '../capture/contract.ts'
 import { codeOf } from '../capture/refusals.testing.ts'
-import { AT } from './fixtures.ts'
+import { AT } from './fixtures.testing.ts'
 import { createVenueANormalizer } from './normalize.ts'
 
 /** Real payloads, found through PRIORBOOK_RECORDINGS and never committed. */

@@ -5,7 +5,7 @@ import { WebSocketServer, type WebSocket } from 'ws'
 import type { Json } from '@priorbook/sdk/domain'
 import type { CaptureLog } from '../capture/contract.ts'
 import { createTestSink as createSink, type TestSink } from '../capture/sink.testing.ts'
-import type { Draft } from './fixtures.ts'
+import type { Draft } from './fixtures.testing.ts'
 import { createVenueANormalizer } from './normalize.ts'
 
 /** A small upstream of venue A on a port of its own, and a sink that keeps what a connector heard. */

@@ -10,7 +10,7 @@ import {
   type Normalized,
   type Reading,
 } from '../capture/contract.ts'
-import { createVenueBNormalizer } from './normalizer.ts'
+import { createVenueBNormalizer } from './normalize.ts'
 import type { TestMarket } from './upstream.testing.ts'
 
 /** Everything that a connector put into the journal, in its order. */

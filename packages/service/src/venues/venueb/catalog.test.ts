@@ -10,7 +10,7 @@ import {
   marketObject,
   TICKER,
   type Draft,
-} from './fixtures.ts'
+} from './fixtures.testing.ts'
 
 const read = (answer: unknown) => normalizeCatalogAnswer(answer, AT)
 const recordOf = (changes: Draft) => {

@@ -5,7 +5,6 @@ import {
   type Json,
   type MarketRecord,
   type MarketRevision,
-  type MarketStatus,
   type Micros,
   type Resolution,
 } from '@priorbook/sdk/domain'
@@ -20,31 +19,25 @@ import {
   readTime,
   type NativeObject,
 } from '../capture/fields.ts'
-import type { Arrival } from '../capture/contract.ts'
-import { decimal, field, isObject, OUTCOMES, payouts } from './market-fields.ts'
-import type { SeriesFees } from './series-fees.ts'
+import type { Arrival, MessageProblem } from '../capture/contract.ts'
+import { decimal, field, isObject, OUTCOMES, payouts } from './fields.ts'
+import { MARKET_STATES } from './lifecycle.ts'
 
-/** One market or event of an answer that could not be read; the rest of the answer stands. */
-export type CatalogProblem = {
-  /** The place in the answer, such as `markets[3]`. */
-  readonly where: string
-  readonly error: PriorbookError
-}
-
-/** What a catalogue answer says, what of it was malformed, and where the next page starts. */
+/** The market revisions of a catalogue answer, its malformed parts, and the cursor of the next page. */
 export type CatalogAnswer = {
   readonly events: readonly MarketRevision[]
-  readonly problems: readonly CatalogProblem[]
+  readonly problems: readonly MessageProblem[]
   readonly cursor?: string
 }
 
-/** What the caller knows of all markets of an answer, because it asked for them by it. */
+/** What the request already says about every market of its answer. */
 export type CatalogContext = { readonly seriesTicker?: string; readonly fees?: SeriesFees }
 
 /**
- * Reads an answer of GET /events/{ticker}, /events, /markets/{ticker} or /markets: `{event, markets}`,
- * `{event: {…, markets}}`, `{events: […], cursor}`, `{market}` or `{markets, cursor}`.
- * An answer of another shape throws; a malformed market is a problem and does not lose the others.
+ * Converts an answer of GET /events/{ticker}, /events, /markets/{ticker} or /markets:
+ * `{event, markets}`, `{event: {…, markets}}`, `{events: […], cursor}`, `{market}` or
+ * `{markets, cursor}`. An answer of another shape throws; a malformed market is reported as a problem
+ * and does not lose the others.
  */
 export function normalizeCatalogAnswer(
   answer: unknown,
@@ -69,7 +62,7 @@ export function normalizeCatalogAnswer(
   return cursor === undefined ? { events, problems } : { events, problems, cursor }
 }
 
-/** The part of an event that its markets need, and its own words without the markets. */
+/** The fields of an event that its markets need; `own` is the event without its markets. */
 type NativeEvent = {
   readonly ticker: string
   readonly seriesTicker: string | undefined
@@ -80,7 +73,7 @@ type NativeEvent = {
 
 class CatalogReader {
   readonly events: MarketRevision[] = []
-  readonly problems: CatalogProblem[] = []
+  readonly problems: MessageProblem[] = []
   readonly #at: Arrival
   readonly #context: CatalogContext
 
@@ -89,7 +82,7 @@ class CatalogReader {
     this.#context = context
   }
 
-  /** Markets stand beside the event or, when asked for nested, inside it. */
+  /** Markets come beside the event or, when requested as nested, inside it. */
   readEvent(value: unknown, where: string, beside: unknown): void {
     const event = this.#attempt(where, () => parseEvent(value))
     if (!isEmptyList(beside)) {
@@ -144,10 +137,10 @@ function parseMarket(
 ): MarketRecord {
   const marketId = readId(field(market, 'ticker'), 'ticker')
   const eventTicker = optionalId(market, 'event_ticker') ?? answered?.ticker
-  // A market of another event must not inherit this one's series.
+  // A market of another event must not inherit this event's series.
   const event = answered?.ticker === eventTicker ? answered : undefined
   const statusNative = readText(field(market, 'status'), 'status')
-  const life = statusNative === undefined ? undefined : LIVES.get(statusNative)
+  const state = statusNative === undefined ? undefined : MARKET_STATES.get(statusNative)
   const result = readText(field(market, 'result'), 'result')
   const value =
     decimal(market, 'settlement_value_dollars') ?? centsAsDollars(market, 'settlement_value')
@@ -156,17 +149,17 @@ function parseMarket(
     venue: 'venueb',
     marketId,
     title: readText(field(market, 'title'), 'title') ?? event?.title,
-    status: life?.status,
+    status: state?.status,
     statusNative,
     openTime: time(market, 'open_time'),
     closeTime: time(market, 'close_time'),
     resolvedTime: settledTime,
     createdTime: time(market, 'created_time'),
     resolution:
-      life === undefined
+      state === undefined
         ? undefined
         : compact<Resolution>({
-            state: life.resolution,
+            state: state.resolution,
             source: event?.sources,
             payouts: value === undefined ? undefined : payouts(value),
             times: settledTime === undefined ? undefined : { settled: settledTime },
@@ -192,20 +185,6 @@ function parseMarket(
   })
 }
 
-/** How venue B's words map to ours; a word that is not listed leaves `status` absent. */
-const LIVES: ReadonlyMap<string, { status: MarketStatus; resolution: Resolution['state'] }> =
-  new Map([
-    ['initialized', { status: 'scheduled', resolution: 'none' }],
-    ['active', { status: 'open', resolution: 'none' }],
-    ['inactive', { status: 'paused', resolution: 'none' }],
-    ['closed', { status: 'closed', resolution: 'none' }],
-    ['determined', { status: 'determined', resolution: 'proposed' }],
-    ['disputed', { status: 'disputed', resolution: 'disputed' }],
-    // A corrected result, whose settlement timer runs again: determined with a new revision.
-    ['amended', { status: 'determined', resolution: 'proposed' }],
-    ['finalized', { status: 'resolved', resolution: 'final' }],
-  ])
-
 function isEmptyList(value: unknown): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0)
 }
@@ -215,7 +194,7 @@ function optionalId(object: NativeObject, name: string): string | undefined {
   return value === undefined || value === null || value === '' ? undefined : readId(value, name)
 }
 
-// A time that Micros cannot hold, such as a market that closes in 9999, is absent; native keeps it.
+// A time that Micros cannot hold, such as a close in the year 9999, is omitted; native keeps it.
 function time(object: NativeObject, name: string): Micros | undefined {
   const value = field(object, name)
   if (isNoTime(value)) return undefined
@@ -223,7 +202,7 @@ function time(object: NativeObject, name: string): Micros | undefined {
   return year < 1970 || year > 2254 ? undefined : readTime(value, name)
 }
 
-// The old form of an amount of money: whole cents.
+// The old form of an amount: whole cents.
 function centsAsDollars(object: NativeObject, name: string): string | undefined {
   const value = field(object, name)
   if (value === undefined || value === null) return undefined
@@ -238,10 +217,30 @@ function sourceNames(value: unknown): string | undefined {
   return names.length === 0 ? undefined : names.join(', ')
 }
 
-// Everything the venue said, in its own names: what is mapped above is there too, as it was written.
+// Everything the venue sent, under its own names, including the fields mapped above.
 function nativeOf(market: NativeObject, event: NativeEvent | undefined): MarketRecord['native'] {
   // The values come from JSON.parse, so they are JSON.
   return event === undefined
     ? { market: market as Json }
     : { market: market as Json, event: event.own as Json }
+}
+
+/** What a series charges, in the venue's own words: the fee formula and its multiplier. */
+export type SeriesFees = { readonly fee_type?: Json; readonly fee_multiplier?: Json }
+
+const FEE_FIELDS = ['fee_type', 'fee_multiplier'] as const
+
+/** Reads the fees in an answer of GET /series/{ticker}; undefined where it names none. */
+export function feesOf(answer: unknown): SeriesFees | undefined {
+  return readFees(isObject(answer) ? answer['series'] : undefined)
+}
+
+/** Reads the fees of a series, or as a request repeats them; only strings and numbers are kept. */
+export function readFees(series: unknown): SeriesFees | undefined {
+  if (!isObject(series)) return undefined
+  const fees = FEE_FIELDS.flatMap((name) => {
+    const value = series[name]
+    return typeof value === 'string' || typeof value === 'number' ? [[name, value] as const] : []
+  })
+  return fees.length === 0 ? undefined : Object.fromEntries(fees)
 }

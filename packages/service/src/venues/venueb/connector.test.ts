@@ -380,7 +380,7 @@ describe('without valid credentials', () => {
     venue[fault] = true
     start()
     await until('a book', () => same(A))
-    await until('a stop', () => log.lines.some(({ message }) => message.includes('the walk stops')))
+    await until('a stop', () => log.lines.some(({ message }) => message.includes('reading stops')))
     const pages = venue.asked(/^\/markets$/).filter(({ query }) => query.get('status') === 'open')
     expect(pages.length).toBeLessThan(120)
     expect(pages[0]!.query.get('mve_filter')).toBe('exclude')

@@ -1,21 +1,24 @@
-import { PriorbookError, type Json, type MarketRecord } from '@priorbook/sdk/domain'
+import {
+  PriorbookError,
+  type GapReason,
+  type Instrument,
+  type Json,
+  type MarketRecord,
+} from '@priorbook/sdk/domain'
+import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import type { Connector, ConnectorContext, ConnectorStatus } from '../capture/contract.ts'
 import type { NativeObject } from '../capture/fields.ts'
-import { createQuota } from '../capture/quota.ts'
-import { createRest } from '../capture/rest.ts'
-import { toBudget } from './budget.ts'
-import { createDiscovery } from './discovery.ts'
-import { createEndings } from './endings.ts'
-import { createFollowed } from './followed.ts'
-import { isLifecycle, normalizeLifecycle } from './lifecycle.ts'
-import { isObject } from './market-fields.ts'
-import { partition } from './partition.ts'
-import { createPoller } from './poller.ts'
+import { createQuota, type Quota } from '../capture/quota.ts'
+import { createRest, type Rest } from '../capture/rest.ts'
+import { supervise } from '../capture/scheduler.ts'
+import { isObject } from './fields.ts'
+import { Discovery, VenueBMarkets } from './markets.ts'
+import { Poller, toBudget, type TradedMarket } from './polling.ts'
+import { ResolutionChecks } from './resolution.ts'
 import { createSigner, type Signer } from './signing.ts'
-import { createStream, type Stream } from './stream.ts'
-import { supervise } from './supervise.ts'
+import { VenueBSocket } from './socket.ts'
 
-/** Where venue B is, who asks, and what to record. */
+/** How venue B is reached, with which credentials, and what to record. */
 export type VenueBOptions = {
   /** Such as `https://api.elections.kalshi.com/trade-api/v2`. */
   readonly restBase: string
@@ -26,30 +29,38 @@ export type VenueBOptions = {
   readonly privateKey?: string
   /** Tickers of the series to record. */
   readonly series: readonly string[]
-  /** The read budget of the account's tier: Basic has 200 tokens a second, and a request costs 10. */
+  /** The read budget of the account's tier: Basic has 200 tokens per second, and a request costs 10. */
   readonly quota: { readonly tokensPerSecond: number; readonly costPerRequest: number }
   /** Levels per side of polled books; 0 or absent: all. */
   readonly depth?: number
   /** Scales the periods of markets (not those of the network); 1 unless the venue is emulated. */
   readonly speed?: number
-  /** More markets than this are polled beside the socket. */
+  /** Max markets on the socket; the others are polled. */
   readonly socketMarkets?: number
+}
+
+/** Creates the connector of venue B: a socket where credentials allow it, polling for the rest. */
+export function createVenueBConnector(
+  options: VenueBOptions,
+  context: ConnectorContext,
+): Connector {
+  return new VenueBConnector(options, context)
 }
 
 const SLOT = 1
 const SOCKET_MARKETS = 2_000
-const TICK_MS = 100
-// Polling steps in for a socket that is away longer than a reconnect takes.
-const GRACE_MS = 1_500
+const SHARE_OUT_MS = 100
+/** Polling replaces a socket that has been away for longer than a reconnect takes. */
+const RECONNECT_MS = 1_500
 
-// At speed 1. Listings come well before the opening, and a round lasts 15 minutes.
+// At speed 1. Markets are listed well before they open, and a round lasts 15 minutes.
 const LISTING_MS = 10_000
 const EVENTS_MS = 60_000
 const SERIES_MS = 3_600_000
 const LEAD_MS = 120_000
-/** The empty book after the close comes within seconds. */
+/** How long the socket keeps a closed market: its last, empty book comes within seconds. */
 const LINGER_MS = 15_000
-// How far back trades of a market are asked for that is found late.
+/** How far back trades are requested for a market that was never on the socket. */
 const HISTORY_MS = 3_600_000
 const FIRST_CHECK_MS = 1_000
 const MAX_CHECK_MS = 300_000
@@ -57,239 +68,353 @@ const REFUSED_MS = 300_000
 const BOOKS = { minIntervalMs: 1_000, maxIntervalMs: 120_000, closingMs: 300_000 }
 const TRADES = { minIntervalMs: 5_000, maxIntervalMs: 600_000, closingMs: 300_000 }
 
-/** Creates the live part of venue B: socket where credentials allow it, adaptive polling for the rest. */
-export function createVenueBConnector(
-  options: VenueBOptions,
-  context: ConnectorContext,
-): Connector {
-  const { series, speed = 1, depth = 0, socketMarkets = SOCKET_MARKETS } = options
-  const { sink, log } = context
-  const { tokensPerSecond, costPerRequest: cost } = options.quota
-  const scaled = (ms: number): number => ms / speed
-  const quota = createQuota({ limit: tokensPerSecond, windowMs: 1000 })
-  const followed = createFollowed(scaled(LEAD_MS), scaled(FIRST_CHECK_MS))
-  const inSeries = (ticker: unknown): boolean =>
-    typeof ticker === 'string' && series.some((name) => ticker.startsWith(`${name}-`))
-  let state: 'starting' | 'running' | 'stopped' = 'starting'
-  let credentials: 'none' | 'given' | 'refused' = 'none'
-  let areBooksRefused = false
-  let awaySince: number | undefined
-  /** When a market left the socket or was found: from then on its trades are asked for. */
-  const sinceOf = new Map<string, number>()
+class VenueBConnector implements Connector {
+  readonly venue = 'venueb'
+  readonly #options: VenueBOptions
+  readonly #context: ConnectorContext
+  readonly #clock: Clock
+  readonly #speed: number
+  readonly #quota: Quota
+  readonly #rest: Rest
+  readonly #signer: Signer | undefined
+  readonly #markets: VenueBMarkets
+  readonly #discovery: Discovery
+  readonly #resolution: ResolutionChecks
+  readonly #poller: Poller
+  readonly #socket: VenueBSocket | undefined
+  /** When each market was last on the socket (wall time): its trades are polled from then on. */
+  readonly #onSocketMs = new Map<string, number>()
+  #isStopped = false
+  #credentials: 'none' | 'valid' | 'refused' = 'none'
+  #areBooksRefused = false
+  #awaySinceMs: number | undefined
 
-  const signer = readSigner()
-  const basePath = new URL(options.restBase).pathname.replace(/\/$/, '')
-  const rest = createRest({
-    base: options.restBase,
-    quota,
-    sink,
-    log,
-    sign: ({ method = 'GET', path }) =>
-      signer === undefined || credentials === 'refused'
-        ? {}
-        : { headers: signer.headers(method, basePath + path, sink.now() / 1000) },
-  })
-  const asking = { rest, sink, log, cost }
+  constructor(options: VenueBOptions, context: ConnectorContext) {
+    this.#options = options
+    this.#context = context
+    this.#clock = context.clock ?? SYSTEM_CLOCK
+    this.#speed = options.speed ?? 1
+    const { tokensPerSecond, costPerRequest } = options.quota
+    this.#quota = createQuota({ limit: tokensPerSecond, windowMs: 1000 }, this.#clock)
+    this.#signer = this.#createSigner()
+    this.#rest = this.#createRest(costPerRequest)
+    this.#markets = new VenueBMarkets(this.#scaled(LEAD_MS), this.#scaled(FIRST_CHECK_MS))
+    const rate = tokensPerSecond / costPerRequest
+    const budget = toBudget(rate, options.series.length, this.#scaled(LISTING_MS))
+    this.#discovery = this.#createDiscovery(budget.listingMs)
+    this.#resolution = this.#createResolution()
+    this.#poller = this.#createPoller(budget.bookRate, budget.tradeRate)
+    this.#socket = this.#signer === undefined ? undefined : this.#createSocket(this.#signer)
+  }
 
-  const perSecond = tokensPerSecond / cost
-  const { listingMs, bookRate, tradeRate } = toBudget(perSecond, series.length, scaled(LISTING_MS))
-
-  const onMarkets = (records: readonly MarketRecord[], name: string | undefined): void => {
-    const now = sink.now() / 1000
-    for (const record of records) {
-      if (record.statusNative === 'finalized') sinceOf.delete(record.marketId)
-      followed.update(record, now, name)
+  async run(signal: AbortSignal): Promise<void> {
+    const { log, unresolved } = this.#context
+    for (const { marketId, native } of unresolved) {
+      this.#markets.resume(marketId, this.#wallMs(), seriesOf(native))
+    }
+    this.#shareOut()
+    const timer = this.#clock.setInterval(() => this.#shareOut(), SHARE_OUT_MS)
+    const parts = {
+      discovery: this.#discovery,
+      resolution: this.#resolution,
+      polling: this.#poller,
+      ...(this.#socket !== undefined && { socket: this.#socket }),
+    }
+    try {
+      await Promise.all(
+        Object.entries(parts).map(([name, part]) =>
+          supervise(`venue B: ${name}`, (until) => part.run(until), log, signal, this.#clock),
+        ),
+      )
+    } finally {
+      timer.cancel()
+      this.#isStopped = true
     }
   }
-  const discovery = createDiscovery({
-    ...asking,
-    series,
-    intervalMs: listingMs,
-    eventsMs: Math.max(scaled(EVENTS_MS), listingMs * 6),
-    seriesMs: Math.max(scaled(SERIES_MS), listingMs * 60),
-    onMarkets,
-    onListing(tickers, name) {
-      const now = sink.now() / 1000
-      // Trading, by what we know, and no longer listed: it may have closed early.
-      for (const market of followed.all) {
-        if (market.series !== name || tickers.has(market.ticker)) continue
-        if (followed.stage(market, now) !== 'over') followed.suspect(market.ticker, now)
-      }
-    },
-  })
-  const endings = createEndings({
-    ...asking,
-    followed,
-    maxWaitMs: scaled(MAX_CHECK_MS),
-    tickMs: Math.max(50, scaled(500)),
-    onMarkets,
-  })
-  const poller = createPoller({
-    ...asking,
-    depth,
-    books: scalePlan(BOOKS, speed),
-    trades: scalePlan(TRADES, speed),
-    onUnauthorized() {
-      if (areBooksRefused) return
-      areBooksRefused = true
-      log.error({ keyId: options.keyId }, 'venue B gives no books without valid credentials')
-    },
-  })
-  poller.rates(bookRate, tradeRate)
-  const stream = signer === undefined ? undefined : openStream(signer)
 
-  function readSigner(): Signer | undefined {
-    const { keyId = '', privateKey = '' } = options
+  recover(instruments: readonly Instrument[], _reason: GapReason): void {
+    const keys = instruments.map(({ key }) => key)
+    for (const key of keys) this.#poller.hurry(key)
+    this.#socket?.recover(keys)
+  }
+
+  status(): ConnectorStatus {
+    const { limit, windowMs, used, refusals } = this.#quota
+    return {
+      venue: 'venueb',
+      ...this.#state(),
+      markets: this.#markets.size,
+      sockets: this.#socket === undefined ? [] : [statusOf(this.#socket)],
+      quota: { limit, windowMs, used, refused: refusals },
+    }
+  }
+
+  #state(): Pick<ConnectorStatus, 'state' | 'detail'> {
+    if (this.#isStopped) return { state: 'stopped', detail: 'stopped' }
+    if (!this.#discovery.isHealthy) return { state: 'degraded', detail: 'markets cannot be listed' }
+    if (!this.#discovery.isStarted) return { state: 'starting', detail: 'listing markets' }
+    const { outages } = this.#poller
+    const out = outages === 0 ? '' : `, ${outages} of them without answer`
+    if (this.#credentials !== 'valid') {
+      const why = this.#credentials === 'none' ? 'no credentials' : 'the credentials were refused'
+      return { state: 'no_credentials', detail: `${why}: markets are polled${out}` }
+    }
+    if (this.#socket?.connected !== true) return { state: 'degraded', detail: 'no socket' }
+    if (out !== '') return { state: 'degraded', detail: `polled markets${out}` }
+    return { state: 'recording', detail: 'books and trades by socket' }
+  }
+
+  #createSigner(): Signer | undefined {
+    const { keyId = '', privateKey = '' } = this.#options
+    const { log } = this.#context
     if (keyId === '' || privateKey === '') {
       log.warn({}, 'no credentials for venue B: books and trades are polled under the quota')
       return undefined
     }
     try {
-      const made = createSigner(keyId, privateKey)
-      credentials = 'given'
-      return made
+      const signer = createSigner(keyId, privateKey)
+      this.#credentials = 'valid'
+      return signer
     } catch (error) {
       if (!(error instanceof PriorbookError)) throw error
-      credentials = 'refused'
+      this.#credentials = 'refused'
       log.error({ keyId }, `${error.message}: books and trades are polled under the quota`)
       return undefined
     }
   }
 
-  function openStream(by: Signer): Stream {
-    return createStream({
-      url: options.wsUrl,
-      slot: SLOT,
-      signer: by,
+  #createRest(cost: number): Rest {
+    const { sink, log } = this.#context
+    const { restBase } = this.#options
+    const basePath = new URL(restBase).pathname.replace(/\/$/, '')
+    return createRest({
+      base: restBase,
+      quota: this.#quota,
+      cost,
       sink,
       log,
-      refusedMs: scaled(REFUSED_MS),
-      isOurs: (msg) =>
-        followed.get(String(msg['market_ticker'])) !== undefined ||
-        inSeries(msg['market_ticker']) ||
-        inSeries(msg['event_ticker']) ||
-        series.includes(String(msg['series_ticker'])),
-      onOpen() {
-        credentials = 'given'
-        share()
-      },
-      onLife: heedLife,
-      onTradesMissed(tickers, sinceMs) {
-        for (const ticker of tickers) poller.backfill(ticker, sinceMs)
-      },
-      onRefused(status) {
-        if (credentials !== 'refused') {
-          log.error(
-            { status, keyId: options.keyId },
-            'venue B refused the credentials: books and trades are polled under the quota',
-          )
+      sign: ({ method = 'GET', path }) =>
+        this.#signer === undefined || this.#credentials === 'refused'
+          ? {}
+          : { headers: this.#signer.headers(method, basePath + path, this.#wallMs()) },
+    })
+  }
+
+  #createDiscovery(marketsMs: number): Discovery {
+    return new Discovery({
+      rest: this.#rest,
+      log: this.#context.log,
+      clock: this.#clock,
+      series: this.#options.series,
+      marketsMs,
+      eventsMs: Math.max(this.#scaled(EVENTS_MS), marketsMs * 6),
+      seriesMs: Math.max(this.#scaled(SERIES_MS), marketsMs * 60),
+      onMarkets: (records, series) => this.#updateMarkets(records, series),
+      onListing: (tickers, series) => {
+        const nowMs = this.#wallMs()
+        // A market that should trade and is not listed any more may have closed early.
+        for (const market of this.#markets) {
+          if (market.series !== series || tickers.has(market.marketId)) continue
+          if (this.#markets.stageOf(market, nowMs) === 'over') continue
+          this.#markets.suspect(market.marketId, nowMs)
         }
-        credentials = 'refused'
       },
     })
   }
 
-  function heedLife(message: NativeObject | undefined): void {
-    const now = sink.now() / 1000
-    if (!isLifecycle(message)) {
-      // A new event, a changed fee, or messages that were lost: the listing knows.
-      discovery.hurry()
-      return
-    }
-    let record: MarketRecord
-    try {
-      record = normalizeLifecycle(message, { received: sink.now(), journal: 0 }).record
-    } catch (error) {
-      if (error instanceof PriorbookError) return
-      throw error
-    }
-    const market = followed.get(record.marketId)
-    // What the message does not say, such as the series, comes from the catalogue.
-    if (market === undefined) discovery.hurry()
-    else if (record.statusNative === 'finalized') followed.suspect(record.marketId, now)
-    else followed.update(record, now)
-  }
-
-  /** Gives the socket its markets and the poller the rest; never both the same. */
-  function share(): void {
-    const isConnected = stream?.connected === true
-    if (isConnected) awaySince = undefined
-    else awaySince ??= performance.now()
-    const isAway = awaySince !== undefined && performance.now() - awaySince > GRACE_MS
-    const { socket, polled } = partition({
-      followed,
-      nowMs: sink.now() / 1000,
-      stream: isConnected ? stream : undefined,
-      isPolling: stream === undefined || credentials === 'refused' || isAway || isConnected,
-      socketMarkets,
-      lingerMs: scaled(LINGER_MS),
-      historyMs: scaled(HISTORY_MS),
-      sinceOf,
+  #createResolution(): ResolutionChecks {
+    return new ResolutionChecks({
+      rest: this.#rest,
+      log: this.#context.log,
+      sink: this.#context.sink,
+      clock: this.#clock,
+      markets: this.#markets,
+      maxWaitMs: this.#scaled(MAX_CHECK_MS),
+      tickMs: Math.max(50, this.#scaled(500)),
+      onMarkets: (records, series) => this.#updateMarkets(records, series),
     })
-    // First no more polls, then the socket: a book under way would overwrite a newer one.
-    poller.follow(polled)
-    if (isConnected) stream.want(new Set(socket.filter((ticker) => !poller.isBusy(ticker))))
   }
 
-  function describe(): Pick<ConnectorStatus, 'state' | 'detail'> {
-    if (state === 'stopped') return { state, detail: 'stopped' }
-    if (!discovery.isHealthy) return { state: 'degraded', detail: 'markets cannot be listed' }
-    if (!discovery.isStarted) return { state: 'starting', detail: 'listing markets' }
-    const out = poller.outages === 0 ? '' : `, ${poller.outages} of them without answer`
-    if (credentials !== 'given') {
-      const why = credentials === 'none' ? 'no credentials' : 'the credentials were refused'
-      return { state: 'no_credentials', detail: `${why}: markets are polled${out}` }
+  #createPoller(bookRate: number, tradeRate: number): Poller {
+    const { log, sink } = this.#context
+    const { depth = 0, keyId } = this.#options
+    return new Poller({
+      rest: this.#rest,
+      log,
+      sink,
+      clock: this.#clock,
+      depth,
+      books: scalePlan(BOOKS, this.#speed),
+      trades: scalePlan(TRADES, this.#speed),
+      bookRate,
+      tradeRate,
+      onUnauthorized: () => {
+        if (this.#areBooksRefused) return
+        this.#areBooksRefused = true
+        log.error({ keyId }, 'venue B gives no books without valid credentials')
+      },
+    })
+  }
+
+  #createSocket(signer: Signer): VenueBSocket {
+    const { log, sink } = this.#context
+    const { wsUrl, keyId } = this.#options
+    return new VenueBSocket({
+      url: wsUrl,
+      slot: SLOT,
+      signer,
+      sink,
+      log,
+      clock: this.#clock,
+      refusedMs: this.#scaled(REFUSED_MS),
+      isRecorded: (msg) => this.#isRecorded(msg),
+      onOpen: () => {
+        this.#credentials = 'valid'
+        this.#shareOut()
+      },
+      onLifecycle: (record) => this.#applyLifecycle(record),
+      onTradesMissed: (tickers, sinceMs) => {
+        for (const ticker of tickers) this.#poller.backfill(ticker, sinceMs)
+      },
+      onRefused: (status) => {
+        if (this.#credentials !== 'refused') {
+          const message =
+            'venue B refused the credentials: books and trades are polled under the quota'
+          log.error({ status, keyId }, message)
+        }
+        this.#credentials = 'refused'
+      },
+    })
+  }
+
+  #isRecorded(msg: NativeObject): boolean {
+    const { series } = this.#options
+    const isOfSeries = (ticker: unknown): boolean =>
+      typeof ticker === 'string' && series.some((name) => ticker.startsWith(`${name}-`))
+    return (
+      this.#markets.get(String(msg['market_ticker'])) !== undefined ||
+      isOfSeries(msg['market_ticker']) ||
+      isOfSeries(msg['event_ticker']) ||
+      series.includes(String(msg['series_ticker']))
+    )
+  }
+
+  #updateMarkets(records: readonly MarketRecord[], series: string | undefined): void {
+    const nowMs = this.#wallMs()
+    for (const record of records) {
+      if (record.statusNative === 'finalized') this.#onSocketMs.delete(record.marketId)
+      this.#markets.update(record, nowMs, series)
     }
-    if (stream?.connected !== true) return { state: 'degraded', detail: 'no socket' }
-    if (out !== '') return { state: 'degraded', detail: `polled markets${out}` }
-    return { state: 'recording', detail: 'books and trades by socket' }
   }
 
-  return {
-    venue: 'venueb',
-    async run(signal) {
-      state = 'running'
-      const now = sink.now() / 1000
-      for (const { marketId, native } of context.unresolved) {
-        followed.resume(marketId, now, seriesOf(native))
-      }
-      share()
-      const timer = setInterval(share, TICK_MS)
-      try {
-        const parts = { discovery, endings, poller, ...(stream !== undefined && { stream }) }
-        await Promise.all(
-          Object.entries(parts).map(([name, part]) =>
-            supervise(name, (until) => part.run(until), log, signal),
-          ),
-        )
-      } finally {
-        clearInterval(timer)
-        state = 'stopped'
-      }
-    },
-    recover(instruments) {
-      const keys = instruments.map(({ key }) => key)
-      for (const key of keys) poller.hurry(key)
-      stream?.recover(keys)
-    },
-    status() {
-      const { connected = false, subscriptions = 0, lastFrame } = stream ?? {}
-      const socket = { slot: SLOT, connected, subscriptions }
-      return {
-        venue: 'venueb',
-        ...describe(),
-        markets: followed.size,
-        sockets:
-          stream === undefined ? [] : [lastFrame === undefined ? socket : { ...socket, lastFrame }],
-        quota: {
-          limit: quota.limit,
-          windowMs: quota.windowMs,
-          used: quota.used,
-          refused: quota.refusals,
-        },
-      }
-    },
+  #applyLifecycle(record: MarketRecord | undefined): void {
+    // A new event, a changed fee, lost messages, or a market whose series the message does not name.
+    if (record === undefined || this.#markets.get(record.marketId) === undefined) {
+      this.#discovery.hurry()
+    } else if (record.statusNative === 'finalized') {
+      this.#markets.suspect(record.marketId, this.#wallMs())
+    } else {
+      this.#markets.update(record, this.#wallMs())
+    }
   }
+
+  /** Gives the socket its markets and the poller the rest; never the same market to both. */
+  #shareOut(): void {
+    const socket = this.#socket
+    const isConnected = socket?.connected === true
+    if (isConnected) this.#awaySinceMs = undefined
+    else this.#awaySinceMs ??= this.#clock.monotonicMs()
+    const awayMs =
+      this.#awaySinceMs === undefined ? 0 : this.#clock.monotonicMs() - this.#awaySinceMs
+    const { subscribed, polled } = partition({
+      markets: this.#markets,
+      nowMs: this.#wallMs(),
+      socket: isConnected ? socket : undefined,
+      isPolling:
+        socket === undefined ||
+        this.#credentials === 'refused' ||
+        awayMs > RECONNECT_MS ||
+        isConnected,
+      socketMarkets: this.#options.socketMarkets ?? SOCKET_MARKETS,
+      lingerMs: this.#scaled(LINGER_MS),
+      historyMs: this.#scaled(HISTORY_MS),
+      onSocketMs: this.#onSocketMs,
+    })
+    // Polls end before the socket starts: a polled book in flight would overwrite a newer one.
+    this.#poller.follow(polled)
+    if (!isConnected) return
+    socket.want(new Set(subscribed.filter((ticker) => !this.#poller.isBusy(ticker))))
+  }
+
+  #scaled(ms: number): number {
+    return ms / this.#speed
+  }
+
+  #wallMs(): number {
+    return this.#context.sink.now() / 1000
+  }
+}
+
+/** What decides whether the socket or the poller brings a market. */
+export type PartitionInput = {
+  readonly markets: VenueBMarkets
+  readonly nowMs: number
+  /** Absent while no socket is connected. */
+  readonly socket: Pick<VenueBSocket, 'holds' | 'isMuted'> | undefined
+  /** False while a reconnect is expected. */
+  readonly isPolling: boolean
+  readonly socketMarkets: number
+  readonly lingerMs: number
+  readonly historyMs: number
+  /** When each market was last on the socket; updated here. */
+  readonly onSocketMs: Map<string, number>
+}
+
+/** The markets of the socket, and the markets to poll with the time from which trades are unknown. */
+export type Partition = {
+  readonly subscribed: readonly string[]
+  readonly polled: readonly TradedMarket[]
+}
+
+const FAR_MS = Number.MAX_SAFE_INTEGER
+
+/**
+ * Divides the markets, giving the soonest-closing ones to the socket. A market that the socket still
+ * holds is never polled: a polled book would overwrite the book that the socket's changes apply to.
+ */
+export function partition(input: PartitionInput): Partition {
+  const { markets, nowMs, socket, onSocketMs } = input
+  const subscribed: string[] = []
+  const polled: TradedMarket[] = []
+  const byClose = [...markets].sort((a, b) => (a.closeMs ?? FAR_MS) - (b.closeMs ?? FAR_MS))
+  for (const market of byClose) {
+    const { marketId: key, openMs = 0, closeMs = FAR_MS } = market
+    const stage = markets.stageOf(market, nowMs)
+    const isLingering = stage === 'over' && nowMs < closeMs + input.lingerMs && closeMs !== FAR_MS
+    if (stage === 'early' || (stage === 'over' && !isLingering)) {
+      onSocketMs.delete(key)
+      continue
+    }
+    const hasRoom = subscribed.length < input.socketMarkets
+    if (socket !== undefined && !socket.isMuted(key) && hasRoom) {
+      subscribed.push(key)
+      onSocketMs.set(key, nowMs)
+      continue
+    }
+    if (socket?.holds(key) === true || !input.isPolling || isLingering || nowMs < openMs) continue
+    const sinceMs = onSocketMs.get(key) ?? Math.max(openMs, nowMs - input.historyMs)
+    polled.push({ key, sinceMs, ...(closeMs !== FAR_MS && { closesInMs: closeMs - nowMs }) })
+  }
+  return { subscribed, polled }
+}
+
+function statusOf({
+  connected,
+  subscriptions,
+  lastFrame,
+}: VenueBSocket): ConnectorStatus['sockets'][number] {
+  const socket = { slot: SLOT, connected, subscriptions }
+  return lastFrame === undefined ? socket : { ...socket, lastFrame }
 }
 
 function scalePlan<Plan extends Readonly<Record<string, number>>>(plan: Plan, speed: number): Plan {
@@ -298,7 +423,7 @@ function scalePlan<Plan extends Readonly<Record<string, number>>>(plan: Plan, sp
   ) as unknown as Plan
 }
 
-// What an earlier run kept of the market's event, as the catalogue gave it.
+// From the event that an earlier run recorded with the market.
 function seriesOf(native: Json): string | undefined {
   const event = isObject(native) ? native['event'] : undefined
   const name = isObject(event) ? event['series_ticker'] : undefined

@@ -1,14 +1,18 @@
 import {
+  canonicalDecimal,
+  decimalText,
   parsePrice,
+  parseScaled,
   parseSize,
   POW10,
+  printScaled,
   PriorbookError,
   VENUES,
   type Instrument,
   type PriceTicks,
   type SizeUnits,
 } from '@priorbook/sdk/domain'
-import { decimalOf, readId, show } from '../capture/fields.ts'
+import { decimalOf, readId, show, type NativeObject } from '../capture/fields.ts'
 
 /** Readers of fields whose form is venue B's own; the general ones are in `../capture/fields.ts`. */
 
@@ -17,12 +21,12 @@ const { priceDecimals, sizeDecimals } = VENUES.venueb
 /** One dollar in ticks: a no price p is the yes price `ONE_DOLLAR` − p. */
 export const ONE_DOLLAR = POW10[priceDecimals]!
 
-// A dense feed names the same few tickers over and over: each is checked once and shares one value.
-// Bounded, because a venue that invents tickers must not fill the memory.
-const INSTRUMENTS_KEPT = 4096
+// A dense feed repeats the same few tickers: each is parsed once and shares one value. Bounded, so
+// that a venue that invents tickers cannot fill the memory.
+const MAX_INSTRUMENTS = 4096
 const instruments = new Map<string, Instrument>()
 
-/** The instrument of a market ticker: venue B has one ladder stream per market. */
+/** Returns the instrument of a market ticker: venue B has one order book per market. */
 export function readInstrument(ticker: unknown): Instrument {
   if (typeof ticker === 'string') {
     const known = instruments.get(ticker)
@@ -30,7 +34,7 @@ export function readInstrument(ticker: unknown): Instrument {
   }
   const key = readId(ticker, 'market_ticker')
   const instrument: Instrument = { venue: 'venueb', market: key, key }
-  if (instruments.size >= INSTRUMENTS_KEPT) instruments.clear()
+  if (instruments.size >= MAX_INSTRUMENTS) instruments.delete(instruments.keys().next().value!)
   instruments.set(key, instrument)
   return instrument
 }
@@ -41,8 +45,8 @@ export function readDollars(value: unknown, name: string): PriceTicks {
 }
 
 /**
- * Reads a price of the old form, whole cents (`48`), as ticks.
- * Only whole JSON numbers: `"0.48"` here would be dollars by mistake, and read as half a cent.
+ * Reads a price of the old form, whole cents (`48`), as ticks. Only whole JSON numbers are accepted:
+ * `"0.48"` here would be dollars in the wrong field, and would be read as half a cent.
  */
 export function readCents(value: unknown, name: string): PriceTicks {
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
@@ -55,3 +59,54 @@ export function readCents(value: unknown, name: string): PriceTicks {
 export function readContracts(value: unknown, name: string): SizeUnits {
   return parseSize(decimalOf(value, name), sizeDecimals)
 }
+
+/** The outcomes of every market of venue B, which has no outcome tokens. */
+export const OUTCOMES = [
+  { label: 'Yes', index: 0 },
+  { label: 'No', index: 1 },
+] as const
+
+/** Returns true for a JSON object. */
+export function isObject(value: unknown): value is NativeObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Returns true for a valid sid or seq. */
+export function isCounter(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+/** Returns a list of strings, or undefined for anything else. */
+export function textsOf(value: unknown): string[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const texts = value.filter((one): one is string => typeof one === 'string')
+  return texts.length === value.length ? texts : undefined
+}
+
+/** Reads a field by its name, or by the underscored name that the demo exchange used in 2024. */
+export function field(object: NativeObject, name: string): unknown {
+  return object[name] ?? object[`_${name}`]
+}
+
+/** Reads an amount as canonical decimal text; undefined where the field is missing or empty. */
+export function decimal(object: NativeObject, name: string): string | undefined {
+  const value = field(object, name)
+  if (value === undefined || value === null || value === '') return undefined
+  const text = decimalText(decimalOf(value, name))
+  if (text.length > MAX_DECIMAL_CHARS) {
+    throw new PriorbookError('unrepresentable', `${name} has ${text.length} characters`)
+  }
+  return canonicalDecimal(text)
+}
+
+/** Payouts of yes and no: a contract pays 1 dollar in total, and yes gets the settlement value. */
+export function payouts(value: string): readonly string[] | undefined {
+  const one = 10 ** PAYOUT_DECIMALS
+  const yes = parseScaled(value, PAYOUT_DECIMALS)
+  if (yes < 0 || yes > one) return undefined
+  return [printScaled(yes, PAYOUT_DECIMALS), printScaled(one - yes, PAYOUT_DECIMALS)]
+}
+
+// Longer than any decimal text a venue sends; canonicalDecimal's patterns are slow on megabytes.
+const MAX_DECIMAL_CHARS = 64
+const PAYOUT_DECIMALS = 8

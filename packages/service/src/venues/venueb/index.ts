@@ -3,14 +3,13 @@ import { PriorbookError, VENUES, type MarketRecord } from '@priorbook/sdk/domain
 import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
 import { defineVenue } from '../capture/definition.ts'
 import { createVenueBConnector } from './connector.ts'
-import { createVenueBNormalizer } from './normalizer.ts'
+import { OUTCOMES } from './fields.ts'
+import { createVenueBNormalizer } from './normalize.ts'
 
 export * from './catalog.ts'
 export * from './connector.ts'
 export * from './native.ts'
 export * from './normalize.ts'
-export * from './normalizer.ts'
-export * from './orderbook.ts'
 
 const SETTINGS = {
   enabled: setting(flag(), true, 'Whether venue B is recorded.'),
@@ -64,16 +63,13 @@ export const VENUE_B_DEFINITION = defineVenue({
   },
 })
 
-// The UUID of a market stands only in messages of the socket.
+// Only socket messages contain the UUID of a market.
 function toBareMarket(marketId: string, frame: unknown): MarketRecord {
   const id = (frame as { msg?: { market_id?: unknown } } | undefined)?.msg?.market_id
   return {
     venue: 'venueb',
     marketId,
-    outcomes: [
-      { label: 'Yes', index: 0 },
-      { label: 'No', index: 1 },
-    ],
+    outcomes: OUTCOMES,
     units: VENUES.venueb.units,
     native: typeof id === 'string' ? { market_id: id } : {},
   }

@@ -18,18 +18,17 @@ import {
   type NativeObject,
 } from '../capture/fields.ts'
 import type { Arrival } from '../capture/contract.ts'
-import { decimal, isObject, OUTCOMES, payouts } from './market-fields.ts'
-import { isCounter } from './socket-words.ts'
+import { decimal, isCounter, isObject, OUTCOMES, payouts } from './fields.ts'
 
-/** True for a message of the socket that tells of a market's life. */
+/** Returns true for a socket message about the status of a market. */
 export function isLifecycle(value: unknown): value is NativeObject {
   return isObject(value) && value['type'] === 'market_lifecycle_v2'
 }
 
 /**
- * Turns a `market_lifecycle_v2` message into a revision of its market that holds only what the
- * message says: it adds to what the catalogue says and does not replace it. Opening and closing on
- * time have no message; the message itself stands under `native.lifecycle`.
+ * Converts a `market_lifecycle_v2` message to a revision that holds only the fields of the message, so
+ * that it adds to the catalogue's record instead of replacing it. The venue sends no message when a
+ * market opens or closes on schedule. The message itself is kept under `native.lifecycle`.
  */
 export function normalizeLifecycle(message: NativeObject, at: Arrival): MarketRevision {
   const record = parseLifecycle(readObject(message['msg'], 'msg'))
@@ -44,26 +43,43 @@ export function normalizeLifecycle(message: NativeObject, at: Arrival): MarketRe
   })
 }
 
+/** What one of venue B's status words means. */
+export type MarketState = {
+  readonly status: MarketStatus
+  readonly resolution: Resolution['state']
+}
+
+/** The catalogue's status words; a word that is not listed leaves `status` absent. */
+export const MARKET_STATES: ReadonlyMap<string, MarketState> = new Map<string, MarketState>([
+  ['initialized', { status: 'scheduled', resolution: 'none' }],
+  ['active', { status: 'open', resolution: 'none' }],
+  ['inactive', { status: 'paused', resolution: 'none' }],
+  ['closed', { status: 'closed', resolution: 'none' }],
+  ['determined', { status: 'determined', resolution: 'proposed' }],
+  ['disputed', { status: 'disputed', resolution: 'disputed' }],
+  // A corrected result restarts the settlement timer: determined again, with a new revision.
+  ['amended', { status: 'determined', resolution: 'proposed' }],
+  ['finalized', { status: 'resolved', resolution: 'final' }],
+])
+
 /**
- * What each event means in the words of the catalogue (docs.kalshi.com, market lifecycle). Events
- * that are not listed (`close_date_updated`, `metadata_updated` …) say nothing of the status.
+ * The status word that each lifecycle event leads to (docs.kalshi.com, market lifecycle). Other events
+ * (`close_date_updated`, `metadata_updated` …) do not change the status.
  */
-const LIVES: ReadonlyMap<
-  string,
-  { native: string; status: MarketStatus; resolution: Resolution['state'] }
-> = new Map([
-  ['created', { native: 'initialized', status: 'scheduled', resolution: 'none' }],
-  ['activated', { native: 'active', status: 'open', resolution: 'none' }],
-  ['deactivated', { native: 'inactive', status: 'paused', resolution: 'none' }],
-  ['determined', { native: 'determined', status: 'determined', resolution: 'proposed' }],
-  ['settled', { native: 'finalized', status: 'resolved', resolution: 'final' }],
+const STATUS_OF_EVENT: ReadonlyMap<string, string> = new Map([
+  ['created', 'initialized'],
+  ['activated', 'active'],
+  ['deactivated', 'inactive'],
+  ['determined', 'determined'],
+  ['settled', 'finalized'],
 ])
 
 function parseLifecycle(msg: NativeObject): MarketRecord {
   const marketId = readId(msg['market_ticker'], 'market_ticker')
   const event = msg['event_type']
   if (typeof event !== 'string') throw wrong('event_type', event, 'text')
-  const life = LIVES.get(event)
+  const statusNative = STATUS_OF_EVENT.get(event)
+  const state = statusNative === undefined ? undefined : MARKET_STATES.get(statusNative)
   const more = msg['additional_metadata'] ?? undefined
   const metadata = more === undefined ? {} : readObject(more, 'additional_metadata')
   const eventTicker = metadata['event_ticker'] ?? ''
@@ -81,16 +97,16 @@ function parseLifecycle(msg: NativeObject): MarketRecord {
     venue: 'venueb',
     marketId,
     title: readText(metadata['title'], 'title'),
-    status: life?.status,
-    statusNative: life?.native,
+    status: state?.status,
+    statusNative,
     openTime: time(msg, 'open_ts'),
     closeTime: time(msg, 'close_ts'),
     resolvedTime: settledTime,
     resolution:
-      life === undefined
+      state === undefined
         ? undefined
         : compact<Resolution>({
-            state: life.resolution,
+            state: state.resolution,
             payouts: value === undefined ? undefined : payouts(value),
             times:
               determinedTime === undefined && settledTime === undefined
@@ -110,8 +126,8 @@ function parseLifecycle(msg: NativeObject): MarketRecord {
   })
 }
 
-// Whole seconds. The venue's language prints a missing time as 0 or as the year 1; one that Micros
-// cannot hold is absent too, and native keeps it.
+// Unix seconds. The venue writes a missing time as 0 or as the year 1. A time that Micros cannot hold
+// is omitted too; native keeps it.
 function time(msg: NativeObject, name: string): Micros | undefined {
   const value = msg[name]
   if (isNoTime(value) || value === 0 || value === ZERO_TIME) return undefined

@@ -13,10 +13,10 @@ import {
   TICKER,
   tradeMessage,
   tradeObject,
-} from './fixtures.ts'
+} from './fixtures.testing.ts'
 import { normalizeVenueB } from './normalize.ts'
-import { createVenueBNormalizer } from './normalizer.ts'
-import { normalizeOrderbookAnswer } from './orderbook.ts'
+import { createVenueBNormalizer } from './normalize.ts'
+import { normalizeOrderbookAnswer } from './normalize.ts'
 
 const FULL = process.env['PRIORBOOK_FULL'] === '1'
 

@@ -1,12 +1,14 @@
 import {
   PriorbookError,
   type Instrument,
+  type Level,
   type Micros,
   type PriceTicks,
   type SizeUnits,
 } from '@priorbook/sdk/domain'
 import {
   isNoTime,
+  readArray,
   readCounter,
   readId,
   readObject,
@@ -17,9 +19,11 @@ import {
   type NativeObject,
 } from '../capture/fields.ts'
 import { ONE_DOLLAR, readCents, readContracts, readDollars, readInstrument } from './fields.ts'
-import { parseBook, type NativeBook } from './levels.ts'
 
-/** The whole book of one market; venue B gives it no time. */
+/** Both ladders of a market as venue B sends them: bids only, each in the prices of its own outcome. */
+export type NativeBook = { readonly yes: readonly Level[]; readonly no: readonly Level[] }
+
+/** A full book of one market; venue B sends no time with it. */
 export type NativeSnapshot = NativeBook & {
   readonly type: 'orderbook_snapshot'
   readonly sid: number
@@ -27,7 +31,7 @@ export type NativeSnapshot = NativeBook & {
   readonly instrument: Instrument
 }
 
-/** A signed change of one level, its price in the terms of its own side. */
+/** A signed change of one level; the price is that of its own outcome. */
 export type NativeDelta = {
   readonly type: 'orderbook_delta'
   readonly sid: number
@@ -54,9 +58,8 @@ export type NativeTrade = {
 }
 
 /**
- * A message that is known and says nothing of a book.
- * `ok`, `unsubscribed` and errors of a subscription count in its `seq`: whoever looks for lost
- * messages must count them too.
+ * A known message without book data. `ok`, `unsubscribed` and errors of a subscription also increment
+ * its `seq`, so loss detection must count them too.
  */
 export type NativeControl = {
   readonly type: 'control'
@@ -68,7 +71,7 @@ export type NativeControl = {
 /** Every message of venue B's socket. */
 export type NativeMessage = NativeSnapshot | NativeDelta | NativeTrade | NativeControl
 
-// Types of the AsyncAPI document of autumn 2026, and older ones that its changelog names.
+// Message types of the AsyncAPI document of autumn 2026, and older ones from its changelog.
 const CONTROL_TYPES: ReadonlySet<string> = new Set([
   // answers to commands
   'subscribed',
@@ -103,7 +106,7 @@ const CONTROL_TYPES: ReadonlySet<string> = new Set([
   'quote_executed',
 ])
 
-/** Reads one message of the socket, already parsed from JSON; throws PriorbookError alone. */
+/** Parses one socket message, already decoded from JSON; throws nothing but PriorbookError. */
 export function parseMessage(value: unknown): NativeMessage {
   const message = readObject(value, 'the message')
   switch (message['type']) {
@@ -155,7 +158,7 @@ function parseTrade(message: NativeObject, msg: NativeObject): NativeTrade {
   }
 }
 
-/** Reads what a trade says in the same names on the socket and on REST; both clocks differ. */
+/** Parses the fields of a trade that the socket and REST share; only their time fields differ. */
 export function parsePrint(
   msg: NativeObject,
   ticker: unknown,
@@ -189,7 +192,7 @@ function parseControl(message: NativeObject): NativeControl {
   if (!CONTROL_TYPES.has(name)) {
     throw new PriorbookError('unknown_event', `venue B has no message type ${show(name)}`)
   }
-  // A control message is never an error, whatever it holds: numbers that are none are left out.
+  // A control message is always valid: malformed numbers are left out.
   const { sid, seq } = message
   return { type: 'control', name, sid: counterOrNothing(sid), seq: counterOrNothing(seq) }
 }
@@ -222,7 +225,7 @@ function readEither(msg: NativeObject, name: string, legacy: string): SizeUnits 
   return readContracts(msg[legacy], name)
 }
 
-// `ts` has microseconds and is deprecated; `ts_ms` has not and is what will stay. Both are optional.
+// `ts` has microseconds but is deprecated in favour of `ts_ms`. Both are optional.
 function deltaTime(msg: NativeObject): Micros | undefined {
   const ts = msg['ts']
   if (!isNoTime(ts)) return readTime(ts, 'ts')
@@ -230,7 +233,7 @@ function deltaTime(msg: NativeObject): Micros | undefined {
   return isNoTime(millis) ? undefined : readUnixTime(millis, 'ts_ms', 1000)
 }
 
-// Here `ts` is whole seconds, all that old messages have.
+// In trades `ts` is whole seconds; old messages have only that.
 function tradeTime(msg: NativeObject): Micros | undefined {
   const millis = msg['ts_ms']
   if (!isNoTime(millis)) return readUnixTime(millis, 'ts_ms', 1000)
@@ -238,7 +241,7 @@ function tradeTime(msg: NativeObject): Micros | undefined {
   return isNoTime(seconds) ? undefined : readUnixTime(seconds, 'ts', 1)
 }
 
-// The three names say one thing: `bid` is documented as equivalent to outcome `yes`, `ask` to `no`.
+// Three fields with one meaning: `bid` is documented as equivalent to outcome `yes`, `ask` to `no`.
 function takerSide(msg: NativeObject): 'yes' | 'no' | undefined {
   const outcome = msg['taker_outcome_side'] ?? msg['taker_side'] ?? undefined
   if (outcome === 'yes' || outcome === 'no') return outcome
@@ -256,4 +259,59 @@ function optionalCounter(value: unknown, name: string): number | undefined {
 
 function counterOrNothing(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+}
+
+// Names of a side, newest first. `_fp` is the fixed-point form of the socket, `_dollars` that of
+// REST since 2025; the bare names are whole cents, with an underscore on the demo exchange of 2024.
+const YES = { dollars: ['yes_dollars_fp', 'yes_dollars'], cents: ['yes', '_yes'] } as const
+const NO = { dollars: ['no_dollars_fp', 'no_dollars'], cents: ['no', '_no'] } as const
+
+/** Parses both ladders; a side that is missing, null or [] is empty. Levels keep the order sent. */
+export function parseBook(book: NativeObject): NativeBook {
+  return { yes: parseSide(book, YES), no: parseSide(book, NO) }
+}
+
+/** Converts bids for no to asks for yes: a bid for no at p is an ask for yes at 1 − p. */
+export function toAsks(no: readonly Level[]): Level[] {
+  return no.map((level) => ({ price: complement(level.price), size: level.size }))
+}
+
+/** Converts a no price to its yes price. The row checks verify the bounds. */
+export function complement(price: Level['price']): Level['price'] {
+  return (ONE_DOLLAR - price) as Level['price']
+}
+
+const EMPTY: readonly Level[] = []
+
+function parseSide(book: NativeObject, names: typeof YES | typeof NO): readonly Level[] {
+  for (const name of names.dollars) {
+    if (book[name] !== undefined && book[name] !== null) {
+      return parseLevels(book[name], name, readDollars)
+    }
+  }
+  for (const name of names.cents) {
+    if (book[name] !== undefined && book[name] !== null) {
+      return parseLevels(book[name], name, readCents)
+    }
+  }
+  return EMPTY
+}
+
+function parseLevels(value: unknown, name: string, readPrice: typeof readDollars): Level[] {
+  const levels: Level[] = []
+  for (const pair of readArray(value, name)) {
+    if (!Array.isArray(pair) || pair.length !== 2) {
+      throw new PriorbookError('invalid_message', `${name} holds a level that is not [price, size]`)
+    }
+    const price = readPrice(pair[0], `a price of ${name}`)
+    const size = readContracts(pair[1], `a size of ${name}`)
+    if (size <= 0) {
+      throw new PriorbookError(
+        'invalid_message',
+        `${name} holds size ${show(pair[1])} at ${show(pair[0])}; a resting size is above zero`,
+      )
+    }
+    levels.push({ price, size })
+  }
+  return levels
 }

@@ -9,7 +9,7 @@ import {
   TICKER,
   tradeMessage,
   type Draft,
-} from './fixtures.ts'
+} from './fixtures.testing.ts'
 import { parseMessage } from './native.ts'
 import { normalizeVenueB, VENUEB_NORMALIZER_VERSION } from './normalize.ts'
 

@@ -1,20 +1,72 @@
-import type { BookChange, BookSnapshot, TapeEvent, Trade } from '@priorbook/sdk/domain'
-import type { Arrival } from '../capture/contract.ts'
-import { complement, toAsks } from './levels.ts'
-import { parseMessage, type NativeDelta, type NativeSnapshot, type NativeTrade } from './native.ts'
+import {
+  FLAGS,
+  PriorbookError,
+  type BookChange,
+  type BookSnapshot,
+  type TapeEvent,
+  type Trade,
+} from '@priorbook/sdk/domain'
+import type {
+  Arrival,
+  CaptureRequest,
+  MessageProblem,
+  Normalized,
+  Normalizer,
+} from '../capture/contract.ts'
+import {
+  isNoTime,
+  readArray,
+  readId,
+  readObject,
+  readTime,
+  show,
+  wrong,
+  type NativeObject,
+} from '../capture/fields.ts'
+import { normalizeCatalogAnswer, readFees } from './catalog.ts'
+import { isObject, readInstrument } from './fields.ts'
+import { isLifecycle, normalizeLifecycle } from './lifecycle.ts'
+import {
+  complement,
+  parseBook,
+  parseMessage,
+  parsePrint,
+  toAsks,
+  type NativeDelta,
+  type NativeSnapshot,
+  type NativeTrade,
+} from './native.ts'
 
 /**
- * Counts changes of what venue B's normalizer says of the same bytes; stored with every chunk.
- * 2: lifecycle messages are market revisions.
+ * Incremented when venue B's normalizer derives other events from the same bytes; stored with every
+ * chunk. 2: lifecycle messages are market revisions.
  */
 export const VENUEB_NORMALIZER_VERSION = 2
 
-const NOTHING: readonly TapeEvent[] = []
+/** Creates the normalizer of venue B: messages of its socket and answers of its REST interface. */
+export function createVenueBNormalizer(): Normalizer {
+  return {
+    version: VENUEB_NORMALIZER_VERSION,
+    frame: normalizeFrame,
+    answer: normalizeAnswer,
+    suspects,
+  }
+}
+
+const NO_EVENTS: readonly TapeEvent[] = []
+const NO_PROBLEMS: readonly MessageProblem[] = []
+const NOTHING: Normalized = { events: NO_EVENTS, problems: NO_PROBLEMS }
+
+function normalizeFrame(value: unknown, at: Arrival): Normalized {
+  if (isLifecycle(value)) return only(normalizeLifecycle(value, at))
+  const events = normalizeVenueB(value, at)
+  return events.length === 0 ? NOTHING : { events, problems: NO_PROBLEMS }
+}
 
 /**
- * Turns one message of venue B's socket into what it says of books and trades.
- * Bids are the yes ladder and asks the complement of the no ladder, in the order sent. Messages that
- * say nothing of a book give an empty list; whatever is malformed throws PriorbookError.
+ * Converts one message of venue B's socket to book and trade events. Bids are the yes ladder and asks
+ * the complement of the no ladder, in the order sent. Messages without book or trade data give an empty
+ * list; malformed ones throw PriorbookError.
  */
 export function normalizeVenueB(event: unknown, at: Arrival): readonly TapeEvent[] {
   const message = parseMessage(event)
@@ -28,7 +80,51 @@ export function normalizeVenueB(event: unknown, at: Arrival): readonly TapeEvent
     case 'control':
       break
   }
-  return NOTHING
+  return NO_EVENTS
+}
+
+// Only order book messages change books, and each concerns the one market it names.
+function suspects(value: unknown): 'all' | 'none' | readonly string[] {
+  if (!isObject(value) || typeof value['type'] !== 'string') return 'all'
+  if (!value['type'].startsWith('orderbook')) return 'none'
+  const { msg } = value
+  try {
+    return [readId(isObject(msg) ? msg['market_ticker'] : undefined, 'market_ticker')]
+  } catch {
+    return 'all'
+  }
+}
+
+function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): Normalized {
+  switch (request.kind) {
+    case 'series':
+      // Journaled, but not a fact of one market: requests for markets repeat the fees.
+      readObject(readObject(value, 'the series answer')['series'], 'series')
+      return NOTHING
+    case 'events':
+    case 'event':
+    case 'markets':
+    case 'market': {
+      const { series } = request
+      const fees = readFees(request['fees'])
+      const context = {
+        ...(typeof series === 'string' ? { seriesTicker: series } : {}),
+        ...(fees === undefined ? {} : { fees }),
+      }
+      const { events, problems } = normalizeCatalogAnswer(value, at, context)
+      return { events, problems }
+    }
+    case 'orderbook': {
+      const ticker = readId(request['ticker'], 'ticker')
+      return only(normalizeOrderbookAnswer(ticker, value, at, depthOf(request)))
+    }
+    case 'orderbooks':
+      return normalizeOrderbooks(value, at, depthOf(request))
+    case 'trades':
+      return normalizeTradesAnswer(value, at)
+    default:
+      throw new PriorbookError('unknown_event', `venue B has no request ${show(request.kind)}`)
+  }
 }
 
 function toChange(message: NativeDelta, at: Arrival): BookChange {
@@ -37,7 +133,7 @@ function toChange(message: NativeDelta, at: Arrival): BookChange {
     message.side === 'yes'
       ? { price, size, side: 'bid' as const }
       : { price: complement(price), size, side: 'ask' as const }
-  // Two literals, not one and an assignment: this is the hot path, and each is one allocation.
+  // Hot path: two literals, so that each event is one allocation without a later assignment.
   if (time === undefined) {
     return {
       kind: 'change',
@@ -76,8 +172,7 @@ function toSnapshot(message: NativeSnapshot, at: Arrival): BookSnapshot {
   }
 }
 
-/** A trade of the socket or of REST in the words of Priorbook. */
-export function toTrade(message: NativeTrade, at: Arrival): Trade {
+function toTrade(message: NativeTrade, at: Arrival): Trade {
   const trade: { -readonly [Key in keyof Trade]: Trade[Key] } = {
     kind: 'trade',
     instrument: message.instrument,
@@ -92,4 +187,93 @@ export function toTrade(message: NativeTrade, at: Arrival): Trade {
   if (message.sid !== undefined) trade.channel = message.sid
   if (message.takerSide !== undefined) trade.taker = message.takerSide === 'yes' ? 'buy' : 'sell'
   return trade
+}
+
+/**
+ * Converts an answer of GET /markets/{ticker}/orderbook, or one item of GET /markets/orderbooks, to a
+ * full book. The answer has neither a time nor a sequence number. `depth` is the requested limit (0 or
+ * absent: all levels); a side that reaches it may have more levels, so the book is flagged as truncated.
+ */
+export function normalizeOrderbookAnswer(
+  ticker: string,
+  answer: unknown,
+  at: Arrival,
+  depth = 0,
+): BookSnapshot {
+  const instrument = readInstrument(ticker)
+  const object = readObject(answer, 'the order book answer')
+  const named = object['ticker'] ?? ticker
+  if (named !== ticker) throw wrong('the ticker of the answer', named, ticker)
+  const book = parseBook(bookOf(object, ticker))
+  const snapshot = {
+    kind: 'snapshot' as const,
+    instrument,
+    bids: book.yes,
+    asks: toAsks(book.no),
+    received: at.received,
+    journal: at.journal,
+  }
+  const isCut = depth > 0 && (book.yes.length >= depth || book.no.length >= depth)
+  return isCut ? { ...snapshot, flags: FLAGS.truncated_upstream } : snapshot
+}
+
+// Current: {orderbook_fp}. Until spring 2026: {orderbook}. Demo exchange of 2024: {_yes, _no}, alone
+// or under its ticker. hasOwn, because `constructor` is a valid ticker and a member of every object.
+function bookOf(answer: NativeObject, ticker: string): NativeObject {
+  for (const name of ['orderbook_fp', 'orderbook', ticker]) {
+    if (Object.hasOwn(answer, name)) return readObject(answer[name], name)
+  }
+  if (Object.hasOwn(answer, '_yes') || Object.hasOwn(answer, '_no')) return answer
+  throw wrong('the answer', answer, 'an order book')
+}
+
+function normalizeOrderbooks(value: unknown, at: Arrival, depth: number): Normalized {
+  const books = readArray(readObject(value, 'the order books answer')['orderbooks'], 'orderbooks')
+  return normalizeEach(books, 'orderbooks', (book, where) => {
+    const ticker = readId(readObject(book, where)['ticker'], 'ticker')
+    return normalizeOrderbookAnswer(ticker, book, at, depth)
+  })
+}
+
+// Oldest first, though the venue sends the newest first. REST trades have no seq: their `trade_id` is
+// what identifies those that the socket also sent.
+function normalizeTradesAnswer(answer: unknown, at: Arrival): Normalized {
+  const list = readArray(readObject(answer, 'the trades answer')['trades'], 'trades')
+  const { events, problems } = normalizeEach(list, 'trades', (value, where) => {
+    const trade = readObject(value, where)
+    const created = trade['created_time']
+    const print = parsePrint(trade, trade['ticker'] ?? trade['market_ticker'])
+    const time = isNoTime(created) ? undefined : readTime(created, 'created_time')
+    return toTrade({ type: 'trade', sid: undefined, seq: undefined, ...print, time }, at)
+  })
+  return { events: events.toSorted((a, b) => (a.source ?? 0) - (b.source ?? 0)), problems }
+}
+
+/** Converts every item of a list; a malformed one is reported and does not lose the others. */
+function normalizeEach<Event extends TapeEvent>(
+  list: readonly unknown[],
+  name: string,
+  read: (value: unknown, where: string) => Event,
+): { readonly events: readonly Event[]; readonly problems: readonly MessageProblem[] } {
+  const events: Event[] = []
+  const problems: MessageProblem[] = []
+  list.forEach((value, index) => {
+    const where = `${name}[${index}]`
+    try {
+      events.push(read(value, where))
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      problems.push({ where, error })
+    }
+  })
+  return { events, problems }
+}
+
+function depthOf(request: CaptureRequest): number {
+  const { depth } = request
+  return typeof depth === 'number' ? depth : 0
+}
+
+function only(event: TapeEvent): Normalized {
+  return { events: [event], problems: NO_PROBLEMS }
 }

@@ -1,8 +1,8 @@
 import { FLAGS } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import { codeOf, deepValue } from '../capture/refusals.testing.ts'
-import { AT, TICKER } from './fixtures.ts'
-import { normalizeOrderbookAnswer } from './orderbook.ts'
+import { AT, TICKER } from './fixtures.testing.ts'
+import { normalizeOrderbookAnswer } from './normalize.ts'
 
 const book = {
   kind: 'snapshot',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createPollPlan, type PolledMarket } from './poll-plan.ts'
+import { PollPlan, type PolledMarket } from './poll-plan.ts'
 
 const OPTIONS = { minIntervalMs: 1000, maxIntervalMs: 120_000, closingMs: 300_000 }
 
@@ -9,8 +9,7 @@ function simulate(
   seconds: number,
   perSecond = 20,
 ): { readonly polls: Map<string, number>; readonly widest: Map<string, number> } {
-  const plan = createPollPlan(OPTIONS)
-  plan.rate(perSecond)
+  const plan = new PollPlan(OPTIONS, perSecond)
   plan.set(markets, 0)
   const rates = new Map(markets.map(({ key, changesPerSecond }) => [key, changesPerSecond]))
   const last = new Map<string, number>()
@@ -42,22 +41,25 @@ describe('a plan of 400 markets at 20 polls a second', () => {
     'a long tail': (index: number) => 50 / (index + 1),
   }
 
-  it.each(Object.entries(shapes))('polls the busiest 5 times as often: %s', (_name, shape) => {
-    const markets = Array.from({ length: 400 }, (_, index) => ({
-      key: `M${index}`,
-      changesPerSecond: shape(index),
-    }))
-    const { polls, widest } = simulate(markets, 1200)
-    const busiest = sumOf(markets.slice(0, 40), polls)
-    const quietest = sumOf(markets.slice(360), polls)
-    expect(quietest).toBeGreaterThan(0)
-    expect(busiest / quietest).toBeGreaterThanOrEqual(5)
-    // Every market within the maximal interval, and one turn of the queue.
-    expect(widest.size).toBe(400)
-    expect(Math.max(...widest.values())).toBeLessThanOrEqual(OPTIONS.maxIntervalMs * 1.1)
-  })
+  it.each(Object.entries(shapes))(
+    'polls the busiest tenth 5 times as often: %s',
+    (_name, shape) => {
+      const markets = Array.from({ length: 400 }, (_, index) => ({
+        key: `M${index}`,
+        changesPerSecond: shape(index),
+      }))
+      const { polls, widest } = simulate(markets, 1200)
+      const busiest = sumOf(markets.slice(0, 40), polls)
+      const quietest = sumOf(markets.slice(360), polls)
+      expect(quietest).toBeGreaterThan(0)
+      expect(busiest / quietest).toBeGreaterThanOrEqual(5)
+      // Every market within the maximal interval, and one turn of the queue.
+      expect(widest.size).toBe(400)
+      expect(Math.max(...widest.values())).toBeLessThanOrEqual(OPTIONS.maxIntervalMs * 1.1)
+    },
+  )
 
-  it('polls those that close soon more often', () => {
+  it('polls markets that close soon more often', () => {
     const markets = Array.from({ length: 400 }, (_, index) => ({
       key: `M${index}`,
       changesPerSecond: 0.2,
@@ -70,9 +72,8 @@ describe('a plan of 400 markets at 20 polls a second', () => {
 })
 
 describe('a plan', () => {
-  it('gives new markets their turn at once and never one twice at a time', () => {
-    const plan = createPollPlan(OPTIONS)
-    plan.rate(20)
+  it('polls new markets at once and never one twice at a time', () => {
+    const plan = new PollPlan(OPTIONS, 20)
     plan.set([{ key: 'A' }, { key: 'B' }], 0)
     expect([plan.next(0), plan.next(0), plan.next(0)]).toStrictEqual(['A', 'B', undefined])
     plan.done('A', 10)
@@ -81,8 +82,7 @@ describe('a plan', () => {
   })
 
   it('puts an urgent market first, but not twice within half of an interval', () => {
-    const plan = createPollPlan(OPTIONS)
-    plan.rate(20)
+    const plan = new PollPlan(OPTIONS, 20)
     plan.set([{ key: 'A' }, { key: 'B' }], 0)
     for (const key of [plan.next(0)!, plan.next(0)!]) plan.done(key, 0)
     plan.hurry('B')
@@ -91,8 +91,8 @@ describe('a plan', () => {
     expect([plan.next(500), plan.next(500)]).toStrictEqual(['B', undefined])
   })
 
-  it('forgets markets that left, also while they are under way', () => {
-    const plan = createPollPlan(OPTIONS)
+  it('forgets markets that left, also while their poll is in flight', () => {
+    const plan = new PollPlan(OPTIONS, 1)
     plan.set([{ key: 'A' }], 0)
     expect(plan.next(0)).toBe('A')
     plan.set([], 1)
@@ -101,7 +101,7 @@ describe('a plan', () => {
     expect(plan.intervalMs('A')).toBe(OPTIONS.maxIntervalMs)
   })
 
-  it('shares what the quota gives when that is too little for the maximal interval', () => {
+  it('stretches all intervals when the rate is too low for the maximal interval', () => {
     const markets = Array.from({ length: 1000 }, (_, index) => ({
       key: `M${index}`,
       changesPerSecond: index < 100 ? 1 : 0,

@@ -1,40 +1,24 @@
-/** A market to poll; times are of one monotonic clock, in milliseconds. */
+/** A market to poll. */
 export type PolledMarket = {
   readonly key: string
-  /** How long until it closes; absent where nobody knows. */
+  /** How long until it closes; absent where that is unknown. */
   readonly closesInMs?: number
 }
 
-/** What a plan may spend and how far intervals may go. */
+/** The bounds of poll intervals. */
 export type PollPlanOptions = {
   /** No market is polled more often than this. */
   readonly minIntervalMs: number
-  /** Every market is polled at least this often, as long as that takes at most half of the rate. */
+  /** Every market is polled at least this often, as long as that uses at most half of the rate. */
   readonly maxIntervalMs: number
   /** A market that closes within this span is polled up to `CLOSING_BOOST` times as often. */
   readonly closingMs: number
 }
 
-/** Decides which market is polled next: the busiest and soonest-closing most often. Pure: no clock, no timer. */
-export interface PollPlan {
-  /** Replaces the markets; those that stay keep what was learned of them, new ones are due at once. */
-  set(markets: readonly PolledMarket[], nowMs: number): void
-  /** How many polls a second there are to spend. */
-  rate(perSecond: number): void
-  /** The market that is due most, if one is; it is then under way until `done`. */
-  next(nowMs: number): string | undefined
-  /** A poll ended. `changes` is what it found changed; absent where it found nothing to compare. */
-  done(key: string, nowMs: number, changes?: number): void
-  /** Makes a market due before all others, though not within half of the minimal interval. */
-  hurry(key: string): void
-  /** The interval that the market has by now. */
-  intervalMs(key: string): number
-}
-
 /** How much more often a market is polled that is about to close. */
 export const CLOSING_BOOST = 4
 const SMOOTHING = 0.3
-// What a market weighs in which nothing happens, against one of the busiest tenth.
+/** The weight of a market without activity, relative to one of the busiest tenth. */
 const QUIET_WEIGHT = 0.02
 const BUSY_RANK = 10
 const MAX_SHARE = 10
@@ -43,38 +27,113 @@ const REBALANCE_MS = 1000
 
 type Entry = {
   closesInMs: number | undefined
-  /** Changes a second, exponentially averaged over polls; absent until a second poll. */
+  /** Changes per second, exponentially averaged over polls; absent until the second poll. */
   activity: number | undefined
-  last: number | undefined
+  lastMs: number | undefined
   intervalMs: number
-  isUnderWay: boolean
+  isInFlight: boolean
   isUrgent: boolean
 }
 
-/** Creates an empty plan. */
-export function createPollPlan(options: PollPlanOptions): PollPlan {
-  const { minIntervalMs, maxIntervalMs, closingMs } = options
-  const entries = new Map<string, Entry>()
-  let perSecond = 1
-  let balancedAt = -Infinity
+/**
+ * Decides which market is polled next: the busiest and soonest-closing ones most often. Times come from
+ * the caller, in milliseconds of one monotonic clock.
+ */
+export class PollPlan {
+  readonly #options: PollPlanOptions
+  readonly #entries = new Map<string, Entry>()
+  #perSecond: number
+  #balancedMs = -Infinity
 
-  /** Gives every market its floor, then shares the rest by weight; what one cannot use goes to the others. */
-  function rebalance(nowMs: number): void {
-    balancedAt = nowMs
-    const list = [...entries.values()]
+  /** `perSecond` is how many polls per second the plan may spend. */
+  constructor(options: PollPlanOptions, perSecond: number) {
+    this.#options = options
+    this.#perSecond = perSecond
+  }
+
+  /** Replaces the markets; those that stay keep their statistics, new ones are due at once. */
+  set(markets: readonly PolledMarket[], nowMs: number): void {
+    const gone = new Set(this.#entries.keys())
+    let hasNew = false
+    for (const { key, closesInMs } of markets) {
+      gone.delete(key)
+      const entry = this.#entries.get(key)
+      if (entry !== undefined) {
+        entry.closesInMs = closesInMs
+        continue
+      }
+      hasNew = true
+      this.#entries.set(key, {
+        closesInMs,
+        activity: undefined,
+        lastMs: undefined,
+        intervalMs: this.#options.minIntervalMs,
+        isInFlight: false,
+        isUrgent: false,
+      })
+    }
+    for (const key of gone) this.#entries.delete(key)
+    if (hasNew || gone.size > 0) this.#rebalance(nowMs)
+  }
+
+  /** The most overdue market, if one is due; it counts as in flight until `done`. */
+  next(nowMs: number): string | undefined {
+    if (nowMs - this.#balancedMs >= REBALANCE_MS) this.#rebalance(nowMs)
+    let best: string | undefined
+    let bestLateness = 1
+    for (const [key, entry] of this.#entries) {
+      if (entry.isInFlight) continue
+      const ageMs = nowMs - (entry.lastMs ?? -Infinity)
+      // Lateness is relative to the market's own interval, so overload stretches all intervals alike.
+      // Urgency waits half of the minimal interval: a book refused at every poll must not use all polls.
+      const isFirst = entry.isUrgent && ageMs >= this.#options.minIntervalMs / 2
+      const lateness = isFirst ? Infinity : ageMs / entry.intervalMs
+      if (lateness >= bestLateness && (best === undefined || lateness > bestLateness)) {
+        best = key
+        bestLateness = lateness
+      }
+    }
+    if (best === undefined) return undefined
+    const entry = this.#entries.get(best)!
+    entry.isInFlight = true
+    entry.isUrgent = false
+    return best
+  }
+
+  /** A poll ended. `changes` is how much had changed; absent where there was nothing to compare. */
+  done(key: string, nowMs: number, changes?: number): void {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    if (changes !== undefined && entry.lastMs !== undefined) {
+      const seen = changes / (Math.max(1, nowMs - entry.lastMs) / 1000)
+      const before = entry.activity ?? seen
+      entry.activity = before + SMOOTHING * (seen - before)
+    }
+    entry.lastMs = nowMs
+    entry.isInFlight = false
+  }
+
+  /** Makes a market due before all others, though not within half of the minimal interval. */
+  hurry(key: string): void {
+    const entry = this.#entries.get(key)
+    if (entry !== undefined) entry.isUrgent = true
+  }
+
+  /** The current interval of a market. */
+  intervalMs(key: string): number {
+    return this.#entries.get(key)?.intervalMs ?? this.#options.maxIntervalMs
+  }
+
+  /** Gives every market a floor, then shares the rest by weight; what one cannot use goes to others. */
+  #rebalance(nowMs: number): void {
+    this.#balancedMs = nowMs
+    const list = [...this.#entries.values()]
     if (list.length === 0) return
+    const { minIntervalMs, maxIntervalMs } = this.#options
     const cap = 1000 / minIntervalMs
-    const floor = Math.min(1000 / maxIntervalMs, (FLOOR_SHARE * perSecond) / list.length, cap)
-    const known = list.flatMap(({ activity }) => (activity === undefined ? [] : [activity]))
-    // Not the busiest of all: one outlier must not make all others look quiet.
-    const busy = known.sort((a, b) => b - a)[Math.floor(known.length / BUSY_RANK)] ?? 0
-    const mean = known.reduce((sum, one) => sum + one, 0) / Math.max(1, known.length)
-    let left = perSecond - floor * list.length
-    let open = list.map((entry) => {
-      const activity = entry.activity ?? mean
-      const share = busy === 0 ? Number(activity > 0) : Math.min(MAX_SHARE, activity / busy)
-      return { entry, weight: (share + QUIET_WEIGHT) * closing(entry.closesInMs) }
-    })
+    const floor = Math.min(1000 / maxIntervalMs, (FLOOR_SHARE * this.#perSecond) / list.length, cap)
+    let left = this.#perSecond - floor * list.length
+    let open = this.#weigh(list)
     while (open.length > 0) {
       const total = open.reduce((sum, { weight }) => sum + weight, 0)
       const full = open.filter(({ weight }) => floor + (left * weight) / total >= cap)
@@ -90,71 +149,21 @@ export function createPollPlan(options: PollPlanOptions): PollPlan {
     }
   }
 
-  function closing(closesInMs: number | undefined): number {
-    if (closesInMs === undefined) return 1
-    const near = 1 - Math.min(1, Math.max(0, closesInMs) / closingMs)
-    return 1 + (CLOSING_BOOST - 1) * near
+  #weigh(list: readonly Entry[]): { readonly entry: Entry; readonly weight: number }[] {
+    const known = list.flatMap(({ activity }) => (activity === undefined ? [] : [activity]))
+    // Not the busiest of all: one outlier must not make all others look quiet.
+    const busy = known.sort((a, b) => b - a)[Math.floor(known.length / BUSY_RANK)] ?? 0
+    const mean = known.reduce((sum, one) => sum + one, 0) / Math.max(1, known.length)
+    return list.map((entry) => {
+      const activity = entry.activity ?? mean
+      const share = busy === 0 ? Number(activity > 0) : Math.min(MAX_SHARE, activity / busy)
+      return { entry, weight: (share + QUIET_WEIGHT) * this.#closingBoost(entry.closesInMs) }
+    })
   }
 
-  return {
-    set(markets, nowMs) {
-      const gone = new Set(entries.keys())
-      let isNew = false
-      for (const { key, closesInMs } of markets) {
-        gone.delete(key)
-        const entry = entries.get(key)
-        if (entry === undefined) {
-          isNew = true
-          const fresh = { activity: undefined, last: undefined, intervalMs: minIntervalMs }
-          entries.set(key, { closesInMs, ...fresh, isUnderWay: false, isUrgent: false })
-        } else entry.closesInMs = closesInMs
-      }
-      for (const key of gone) entries.delete(key)
-      if (isNew || gone.size > 0) rebalance(nowMs)
-    },
-    rate(polls) {
-      if (polls === perSecond) return
-      perSecond = polls
-      balancedAt = -Infinity
-    },
-    next(nowMs) {
-      if (nowMs - balancedAt >= REBALANCE_MS) rebalance(nowMs)
-      let best: string | undefined
-      let lateness = 1
-      for (const [key, entry] of entries) {
-        if (entry.isUnderWay) continue
-        const age = nowMs - (entry.last ?? -Infinity)
-        // Late in terms of its own interval: under overload all intervals stretch alike. Urgency
-        // that repeats itself, as for a book that is refused each time, must not take all polls.
-        const isFirst = entry.isUrgent && age >= minIntervalMs / 2
-        const late = isFirst ? Infinity : age / entry.intervalMs
-        if (late >= lateness && (best === undefined || late > lateness)) {
-          best = key
-          lateness = late
-        }
-      }
-      if (best === undefined) return undefined
-      const entry = entries.get(best)!
-      entry.isUnderWay = true
-      entry.isUrgent = false
-      return best
-    },
-    done(key, nowMs, changes) {
-      const entry = entries.get(key)
-      if (entry === undefined) return
-      if (changes !== undefined && entry.last !== undefined) {
-        const seconds = Math.max(1, nowMs - entry.last) / 1000
-        const seen = changes / seconds
-        const before = entry.activity ?? seen
-        entry.activity = before + SMOOTHING * (seen - before)
-      }
-      entry.last = nowMs
-      entry.isUnderWay = false
-    },
-    hurry(key) {
-      const entry = entries.get(key)
-      if (entry !== undefined) entry.isUrgent = true
-    },
-    intervalMs: (key) => entries.get(key)?.intervalMs ?? maxIntervalMs,
+  #closingBoost(closesInMs: number | undefined): number {
+    if (closesInMs === undefined) return 1
+    const nearness = 1 - Math.min(1, Math.max(0, closesInMs) / this.#options.closingMs)
+    return 1 + (CLOSING_BOOST - 1) * nearness
   }
 }

@@ -4,9 +4,9 @@ import { gunzipSync } from 'node:zlib'
 import { fromMillis, type MarketRecord } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import { normalizeCatalogAnswer } from './catalog.ts'
-import { AT } from './fixtures.ts'
+import { AT } from './fixtures.testing.ts'
 import { normalizeVenueB } from './normalize.ts'
-import { normalizeOrderbookAnswer } from './orderbook.ts'
+import { normalizeOrderbookAnswer } from './normalize.ts'
 
 /** Real payloads, found through PRIORBOOK_RECORDINGS and never committed. */
 const root = process.env['PRIORBOOK_RECORDINGS']

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createSubscriptions, type Command, type Subscriptions } from './subscriptions.ts'
+import { Subscriptions, type Command } from './subscriptions.ts'
 
 const paramsOf = ({ text }: Command) =>
   (JSON.parse(text) as { params: Record<string, unknown> }).params
@@ -15,16 +15,16 @@ function agree(subscriptions: Subscriptions, limit = Infinity): string[] {
     const isTooMany = (action === 'subscribe' || action === 'add_markets') && size > limit
     log.push(`${action} ${subscription.channel} ${tickers.join()}${isTooMany ? ' refused' : ''}`)
     if (isTooMany) subscriptions.tooMany(command)
-    else if (action === 'subscribe') subscriptions.subscribed(id, id)
+    else if (action === 'subscribe') subscriptions.confirm(id, id)
     else if (action === 'unsubscribe') subscriptions.ended(subscription.sid!)
-    else subscriptions.changed(command, undefined)
+    else subscriptions.applied(command, undefined)
   }
   throw new Error('the commands do not end')
 }
 
 describe('subscriptions', () => {
   it('come into step with what is wanted, and leave with the last market', () => {
-    const subscriptions = createSubscriptions()
+    const subscriptions = new Subscriptions()
     subscriptions.want(new Set(['A']))
     expect(agree(subscriptions)).toStrictEqual([
       'subscribe orderbook_delta A',
@@ -45,12 +45,12 @@ describe('subscriptions', () => {
       'delete_markets trade B',
       'add_markets trade D',
     ])
-    expect(subscriptions.holds('D')?.channel).toBe('orderbook_delta')
-    expect(subscriptions.holds('B')).toBeUndefined()
+    expect(subscriptions.bookOf('D')?.channel).toBe('orderbook_delta')
+    expect(subscriptions.bookOf('B')).toBeUndefined()
   })
 
   it('say that prices of no are wanted as such, for books alone', () => {
-    const subscriptions = createSubscriptions()
+    const subscriptions = new Subscriptions()
     subscriptions.want(new Set(['A']))
     const book = subscriptions.next(0)!
     expect(paramsOf(book)).toStrictEqual({
@@ -62,12 +62,12 @@ describe('subscriptions', () => {
       channels: ['trade'],
       market_tickers: ['A'],
     })
-    expect(subscriptions.holds('A')).toBe(book.subscription)
+    expect(subscriptions.bookOf('A')).toBe(book.subscription)
     expect(subscriptions.unanswered(5001, 5000)).toHaveLength(2)
   })
 
   it('learn the limit of the venue and split', () => {
-    const subscriptions = createSubscriptions()
+    const subscriptions = new Subscriptions()
     const tickers = Array.from({ length: 23 }, (_, index) => `M${index}`)
     subscriptions.want(new Set(tickers))
     agree(subscriptions, 5)
@@ -78,8 +78,8 @@ describe('subscriptions', () => {
   })
 
   it('are not added to where the venue does not take that', () => {
-    const subscriptions = createSubscriptions()
-    subscriptions.fixed('trade')
+    const subscriptions = new Subscriptions()
+    subscriptions.setFixed('trade')
     subscriptions.want(new Set(['A']))
     agree(subscriptions)
     subscriptions.want(new Set(['A', 'B']))
@@ -90,34 +90,34 @@ describe('subscriptions', () => {
   })
 
   it('are left alone on a channel that the venue does not give, until the next connection', () => {
-    const subscriptions = createSubscriptions()
-    subscriptions.off('trade')
-    subscriptions.off('market_lifecycle_v2')
+    const subscriptions = new Subscriptions()
+    subscriptions.setUnavailable('trade')
+    subscriptions.setUnavailable('market_lifecycle_v2')
     subscriptions.want(new Set(['A']))
     expect(agree(subscriptions)).toStrictEqual(['subscribe orderbook_delta A'])
     subscriptions.clear()
-    expect(subscriptions.isOff('trade')).toBe(false)
+    expect(subscriptions.isUnavailable('trade')).toBe(false)
     expect(agree(subscriptions)).toStrictEqual(['subscribe market_lifecycle_v2 '])
   })
 
   it('believe the venue’s own list', () => {
-    const subscriptions = createSubscriptions()
+    const subscriptions = new Subscriptions()
     subscriptions.want(new Set(['A']))
     agree(subscriptions)
     subscriptions.want(new Set(['A', 'B', 'C']))
     const add = subscriptions.next(0)!
     expect(subscriptions.commandOf(add.id, undefined)).toBe(add)
     expect(subscriptions.commandOf(undefined, add.subscription.sid)).toBe(add)
-    expect(subscriptions.changed(add, ['A', 'C'])).toStrictEqual(['C'])
+    expect(subscriptions.applied(add, ['A', 'C'])).toStrictEqual(['C'])
     expect(subscriptions.commandOf(add.id, undefined)).toBeUndefined()
   })
 
   it('that failed or ended are made again', () => {
-    const subscriptions = createSubscriptions()
+    const subscriptions = new Subscriptions()
     subscriptions.want(new Set(['A']))
     subscriptions.failed(subscriptions.next(0)!)
     expect(agree(subscriptions)[0]).toBe('subscribe orderbook_delta A')
-    const { sid } = subscriptions.holds('A')!
+    const { sid } = subscriptions.bookOf('A')!
     expect(subscriptions.snapshot(sid!, ['A'], 0)).toMatchObject({ action: 'get_snapshot' })
     expect(subscriptions.ended(sid!)?.tickers).toStrictEqual(new Set(['A']))
     expect(subscriptions.ended(sid!)).toBeUndefined()

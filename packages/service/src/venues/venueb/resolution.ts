@@ -1,0 +1,101 @@
+import type { MarketRecord } from '@priorbook/sdk/domain'
+import type { Clock } from '../../lib/clock.ts'
+import { sleep } from '../../lib/wait.ts'
+import type { CaptureSink } from '../capture/contract.ts'
+import { recordsOf } from '../capture/followed-markets.ts'
+import type { VenueBMarket, VenueBMarkets } from './markets.ts'
+import type { RequestContext } from './pages.ts'
+
+/** What following markets to their resolution needs. */
+export type ResolutionOptions = RequestContext & {
+  readonly sink: CaptureSink
+  readonly clock: Clock
+  readonly markets: VenueBMarkets
+  /** Max wait between two checks of one market. */
+  readonly maxWaitMs: number
+  /** How often to look for due checks. */
+  readonly tickMs: number
+  onMarkets(records: readonly MarketRecord[], series: string | undefined): void
+}
+
+/** Max tickers per request. */
+const BATCH = 50
+const WAIT_GROWTH = 1.6
+/** After this many lists without it, a market is requested by its ticker and then from the archive. */
+const MAX_MISSES = 3
+
+/** Checks markets that are over until they are final; they may be disputed, amended or reopened. */
+export class ResolutionChecks {
+  readonly #options: ResolutionOptions
+
+  constructor(options: ResolutionOptions) {
+    this.#options = options
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, tickMs } = this.#options
+    while (!signal.aborted) {
+      await this.#checkDue(signal)
+      await sleep(tickMs, signal, clock)
+    }
+  }
+
+  async #checkDue(signal: AbortSignal): Promise<void> {
+    const nowMs = this.#options.sink.now() / 1000
+    const groups = new Map<string | undefined, VenueBMarket[]>()
+    for (const market of this.#dueAt(nowMs)) {
+      market.checkMs = nowMs + market.waitMs
+      market.waitMs = Math.min(this.#options.maxWaitMs, market.waitMs * WAIT_GROWTH)
+      if (market.misses >= MAX_MISSES) await this.#checkOne(market, signal)
+      else groups.set(market.series, [...(groups.get(market.series) ?? []), market])
+    }
+    for (const [series, markets] of groups) {
+      for (let from = 0; from < markets.length; from += BATCH) {
+        await this.#checkMany(series, markets.slice(from, from + BATCH), signal)
+      }
+    }
+  }
+
+  #dueAt(nowMs: number): VenueBMarket[] {
+    const { markets } = this.#options
+    return [...markets].filter(
+      (market) =>
+        market.checkMs <= nowMs && (market.isSuspect || markets.stageOf(market, nowMs) === 'over'),
+    )
+  }
+
+  async #checkMany(
+    series: string | undefined,
+    markets: readonly VenueBMarket[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const tickers = markets.map(({ marketId }) => marketId)
+    const query = { tickers: tickers.join(','), limit: String(BATCH) }
+    const request = { kind: 'markets', tickers, ...(series === undefined ? {} : { series }) }
+    const answer = await this.#options.rest.send({ request, path: '/markets', query }, signal)
+    if (!answer.ok) return
+    const records = recordsOf(answer.reading)
+    this.#options.onMarkets(records, series)
+    const found = new Set(records.map(({ marketId }) => marketId))
+    for (const market of markets) if (!found.has(market.marketId)) market.misses++
+  }
+
+  async #checkOne(market: VenueBMarket, signal: AbortSignal): Promise<void> {
+    const { rest, log } = this.#options
+    const { marketId: ticker, series } = market
+    const request = { kind: 'market', ticker, ...(series === undefined ? {} : { series }) }
+    for (const folder of ['/markets', '/historical/markets']) {
+      const path = `${folder}/${encodeURIComponent(ticker)}`
+      const answer = await rest.send({ request, path }, signal)
+      if (answer.ok) {
+        this.#options.onMarkets(recordsOf(answer.reading), series)
+        return
+      }
+      if (answer.status !== 404) return
+    }
+    if (market.misses === MAX_MISSES) {
+      log.warn({ ticker }, 'venue B does not know this market any more; checks become rarer')
+    }
+    market.misses++
+  }
+}
