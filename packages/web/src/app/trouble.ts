@@ -1,16 +1,16 @@
 import { PriorbookApiError, PriorbookClientError } from '@priorbook/sdk/client'
 
-/** What went wrong, in words that help, and where to go from here. */
+/** A failure in words that help, with a suggested action. */
 export type Trouble = {
   readonly code: string
   readonly title: string
   readonly text: string
   readonly action?: 'key' | 'markets' | 'demo' | undefined
-  /** True when it may be gone in a moment: the page then tries again by itself. */
+  /** True where a retry may succeed; the page then retries by itself. */
   readonly isTemporary: boolean
 }
 
-/** Says what a failure means for the visitor. */
+/** Explains an error to the visitor. */
 export function toTrouble(error: unknown): Trouble {
   if (error instanceof PriorbookApiError) return ofServer(error)
   if (error instanceof PriorbookClientError) {
@@ -26,18 +26,18 @@ export function toTrouble(error: unknown): Trouble {
     const isNetwork = error.code === 'network_failed' || error.code === 'timed_out'
     return {
       code: error.code,
-      title: isNetwork ? 'The server does not answer' : 'An answer was not understood',
+      title: isNetwork ? 'The server does not answer' : 'The server’s answer could not be read',
       text: isNetwork
-        ? 'It may be restarting. The page tries again every few seconds and goes on where it was.'
-        : `${sentence(error.message)} The page tries again.`,
+        ? 'It may be restarting. The page retries every few seconds and continues where it was.'
+        : `${sentence(error.message)} The page retries.`,
       isTemporary: true,
     }
   }
   const detail = error instanceof Error ? error.message : String(error)
   return {
     code: 'unforeseen',
-    title: 'Something went wrong here',
-    text: `${sentence(detail)} Reload the page; what is recorded is not touched by this.`,
+    title: 'Something went wrong on this page',
+    text: `${sentence(detail)} Reload the page. The recorded data is not affected.`,
     isTemporary: false,
   }
 }
@@ -56,11 +56,11 @@ function ofServer(error: PriorbookApiError): Trouble {
     case 'unknown_market':
       return made(
         'No such market has been recorded',
-        `${sentence(message)}${advice} The list of markets has a search for ids, titles and slugs.`,
+        `${sentence(message)}${advice} Search the list of markets by id, title or slug.`,
         { action: 'markets' },
       )
     case 'unknown_asset':
-      return made('Nothing of this asset is recorded', `${sentence(message)}${advice}`, {
+      return made('This asset is not recorded', `${sentence(message)}${advice}`, {
         action: 'markets',
       })
     case 'expired_key':
@@ -79,7 +79,7 @@ function ofServer(error: PriorbookApiError): Trouble {
     case 'missing_key':
       return made(
         'This key is not one of this service',
-        'It may have lost a letter on the way. Paste it again on the key page, or go on without a key.',
+        'It may be incomplete. Paste it again on the key page, or continue without a key.',
         { action: 'key' },
       )
     case 'plan_required':
@@ -91,7 +91,7 @@ function ofServer(error: PriorbookApiError): Trouble {
     case 'rate_limited':
       return made(
         'The rate limit of your key is used up',
-        `The page goes on by itself in ${Math.max(1, Math.ceil(retryAfter ?? 1))} s.`,
+        `The page continues by itself in ${Math.max(1, Math.ceil(retryAfter ?? 1))} s.`,
         { isTemporary: true },
       )
     default:

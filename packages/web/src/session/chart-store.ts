@@ -7,7 +7,7 @@ import { toTrouble, type Trouble } from '../app/trouble.ts'
 import {
   columnOfBook,
   complementColumn,
-  standing,
+  carryForward,
   toHistory,
   withColumn,
   type Column,
@@ -70,7 +70,7 @@ export class ChartStore {
     const { value: history } = this.history
     if (history === undefined) return []
     const end = Math.max(this.session.extent.value?.to ?? 0, this.livePresent.value)
-    return standing(history, this.gaps.value, end)
+    return carryForward(history, this.gaps.value, end)
   })
   private readonly livePresent = signal(0)
 

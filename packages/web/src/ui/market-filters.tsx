@@ -99,7 +99,7 @@ function Choice(props: {
   )
 }
 
-// The list follows the typing, but not every letter of it.
+// The list follows the input with a delay, not with every letter.
 function TypedField(props: {
   readonly label: string
   readonly placeholder: string

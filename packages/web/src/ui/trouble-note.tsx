@@ -1,7 +1,7 @@
 import { keepKey } from '../app/key.ts'
 import type { Trouble } from '../app/trouble.ts'
 
-/** What went wrong and what to do, in the place of what should have been there. */
+/** A failure and its remedy, shown in place of the data. */
 export function TroubleNote({ trouble }: { readonly trouble: Trouble }) {
   const { title, text, action, isTemporary } = trouble
   return (
@@ -24,7 +24,7 @@ export function TroubleNote({ trouble }: { readonly trouble: Trouble }) {
   )
 }
 
-/** A sentence in the place of data that are not there. */
+/** A sentence in place of missing data. */
 export function EmptyNote(props: { readonly title: string; readonly text?: string }) {
   return (
     <div class="note" role="status">
