@@ -133,7 +133,7 @@ async function* walkBooks(
   let pieces: RunPart[] = []
   let rows = 0
   for (;;) {
-    const lane = await merge.next()
+    const lane = merge.ready ?? (await merge.next())
     if (lane === undefined) break
     const part = lane.shiftBefore(merge.second, PAGE_ROWS)
     merge.settle()
@@ -171,7 +171,7 @@ async function* walkRows<Columns extends HeadColumns>(
   )
   let rows: RowPart<Columns>[] = []
   for (;;) {
-    const lane = await merge.next()
+    const lane = merge.ready ?? (await merge.next())
     if (lane === undefined) break
     const row = lane.shift()
     merge.settle()
