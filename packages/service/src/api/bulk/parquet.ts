@@ -27,13 +27,13 @@ import {
 import type { ColumnSink } from './fill.ts'
 import type { FileReceipt } from './tally.ts'
 
-// A row group for so many rows, or when its packed pages take so much memory.
+// Max rows per row group, and max bytes of its compressed pages in memory.
 const GROUP_ROWS = 131_072
 const GROUP_BYTES = 16_777_216
 
 /**
- * A Parquet file, packed by zstd. Every batch of rows becomes a page of each column at once; only
- * packed pages wait until their row group is written, so memory does not grow with the file. Schema
+ * A Parquet file compressed by zstd. Every batch of rows becomes one page per column at once; only compressed
+ * pages are kept until their row group is written, so memory does not grow with the file. Schema
  * and footer are written by hyparquet-writer, whose own way of writing needs a whole row group as
  * JavaScript values.
  */
@@ -57,7 +57,7 @@ export function createParquetSink(
     const chunks: ColumnChunk[] = []
     let unpacked = 0
     for (const column of columns) {
-      const packed = column.takeChunk(offset)
+      const packed = column.drainChunk(offset)
       chunks.push({ file_offset: BigInt(offset), meta_data: packed.metadata as ColumnMetaData })
       unpacked += Number(packed.metadata.total_uncompressed_size)
       for (const bytes of packed.pages) yield sent(bytes)
@@ -111,13 +111,13 @@ export function createParquetSink(
 
 const MAGIC = Buffer.from('PAR1')
 const EMPTY = new Uint8Array(0)
-// Pages of so many columns are made between two turns of the event loop.
+// Columns whose pages are compressed per step.
 const COLUMNS_A_STEP = 4
 
-// Level 3 packs ladders to a few bytes a level; higher ones take several times as long for little.
+// Level 3 compresses ladders to a few bytes per level; higher ones take several times as long for little.
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
 
-/** One column of a Parquet file: its packed pages until the row group is written. */
+/** One column of a Parquet file; holds its compressed pages until the row group is written. */
 export class ParquetColumn {
   readonly elements: readonly SchemaElement[]
   private readonly spec: ColumnSpec
@@ -127,7 +127,7 @@ export class ParquetColumn {
   private encodings = new Set<Encoding>()
   private dictionary = new Map<string, number>()
   private texts: Uint8Array[] = []
-  /** The bytes of packed pages that wait. */
+  /** Bytes of compressed pages that are not written yet. */
   waiting = 0
 
   constructor(spec: ColumnSpec) {
@@ -135,7 +135,7 @@ export class ParquetColumn {
     this.elements = toElements(spec)
   }
 
-  /** Packs the rows of a batch into a page; `made` holds what columns of the batch share. */
+  /** Compresses the rows of a batch into a page; `made` holds pages that columns of the batch share. */
   addPage(column: BatchColumn, made: SharedPages): void {
     if (column instanceof TextColumn) this.addTexts(column)
     else if (column instanceof UniqueColumn) this.addUnique(column)
@@ -143,8 +143,8 @@ export class ParquetColumn {
     else this.addNumbers(column)
   }
 
-  /** Hands over the pages of a row group that begins at an offset of the file. */
-  takeChunk(offset: number): { metadata: Partial<ColumnMetaData>; pages: readonly Uint8Array[] } {
+  /** Removes and returns the pages of a row group that begins at an offset of the file. */
+  drainChunk(offset: number): { metadata: Partial<ColumnMetaData>; pages: readonly Uint8Array[] } {
     const { pages, spec, elements } = this
     let { unpacked } = this
     let start = offset
@@ -191,7 +191,7 @@ export class ParquetColumn {
       most = Math.max(most, index)
     }
     const definition = spec.isNullable ? packLevels(levels, undefined, 1) : NO_LEVELS
-    // DuckDB refuses a page by dictionary in a column that has none: a page of nulls is plain.
+    // DuckDB refuses a dictionary page in a column without a dictionary, so a page of nulls is plain.
     if (indexes.length === 0) return this.add(packPage('PLAIN', NO_BYTES, count, count, definition))
     const page = new ByteWriter()
     const width = 32 - Math.clz32(most)
@@ -276,7 +276,7 @@ export class ParquetColumn {
   }
 }
 
-/** What the columns of one batch have in common, made once. */
+/** Pages and levels that columns of one batch share. */
 export class SharedPages {
   readonly levels = new Map<RowShape, Levels & { readonly values: number }>()
   readonly pages = new Map<Words, Page & { readonly shape: RowShape }>()
@@ -290,7 +290,7 @@ type Page = {
   readonly encoding: Encoding
 }
 
-/** Packed levels: those of repetition first. */
+/** Encoded levels, repetition levels first. */
 type Levels = {
   readonly bytes: Uint8Array
   readonly repeated: number
@@ -301,7 +301,7 @@ type Levels = {
 const NO_BYTES = new Uint8Array(0)
 const NO_LEVELS: Levels = { bytes: NO_BYTES, repeated: 0, defined: 0, nulls: 0 }
 
-/** `most` is the level of a value that is there, and also the bits of a level. */
+/** `most` is the definition level of a present value, and also the bits per level. */
 function packLevels(
   definition: Uint8Array,
   repetition: Uint8Array | undefined,

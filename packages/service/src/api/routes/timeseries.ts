@@ -67,7 +67,7 @@ function timeseriesRoute(address: VenueAddress): Route {
   })
 }
 
-/** The series of a metric, one an outcome; their keys are the outcomes' tokens. */
+/** The series of a metric, one per outcome; their keys are the outcomes' tokens. */
 function seriesOf(record: MarketRecord, metric: SampleMetric): readonly SampleContext[] {
   const { venue, marketId, topicId, conditionId } = record
   return record.outcomes.flatMap(({ label: outcome, tokenId }) =>
