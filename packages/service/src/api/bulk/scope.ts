@@ -11,7 +11,6 @@ import {
   DOCUMENTED_DAYS,
   type ParamValues,
   Problem,
-  type SampleContext,
   type SampleMetric,
   type SCOPE_PARAMS,
   type ValueStyle,
@@ -19,7 +18,7 @@ import {
 import type { MarketState } from '../../store/store.ts'
 import { findFamily } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
-import { instrumentsOf } from '../markets/instruments.ts'
+import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
 import { planAsset } from '../markets/plan-asset.ts'
 import type { ApiContext, Grant, Notice } from '../route.ts'
 
@@ -189,19 +188,6 @@ function askedRange(query: ScopeQuery): { start?: Micros; end?: Micros } {
 
 function print(time: number): string {
   return printMicros(toMicros(time))
-}
-
-/** The series of one metric of a market: one for each outcome that has a token. */
-export function sampleSeriesOf(
-  record: MarketRecord,
-  metric: SampleMetric,
-): readonly SampleContext[] {
-  const { venue, marketId, topicId, conditionId } = record
-  return record.outcomes.flatMap(({ label: outcome, tokenId }) =>
-    tokenId === undefined
-      ? []
-      : [{ venue, key: tokenId, metric, marketId, topicId, conditionId, outcome, tokenId }],
-  )
 }
 
 /** The keys under which the rows of a dataset of one market are stored. */

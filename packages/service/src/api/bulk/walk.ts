@@ -16,9 +16,9 @@ import {
   type RunPart,
 } from '../../rows/index.ts'
 import type { MarketState, StoreReader } from '../../store/store.ts'
-import { instrumentsOf } from '../markets/instruments.ts'
+import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
-import { sampleSeriesOf, type BulkScope } from './scope.ts'
+import type { BulkScope } from './scope.ts'
 
 /**
  * An item of a download, in the order of the file: a market, then its rows by received time, with every
