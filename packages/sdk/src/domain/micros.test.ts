@@ -122,11 +122,11 @@ describe('parseMicros', () => {
 })
 
 describe('numbers as times', () => {
-  it.each([-1, 0.5, NaN, Infinity, MAX + 1])('%d is no time in microseconds', (value) => {
+  it.each([-1, 0.5, NaN, Infinity, MAX + 1])('%d is not a time in microseconds', (value) => {
     expect(codeOf(() => toMicros(value))).toBe('invalid_time')
   })
 
-  it.each([-1, 0.5, 1.5, NaN, Infinity, 9_007_199_254_741])('%d is no time in ms', (value) => {
+  it.each([-1, 0.5, 1.5, NaN, Infinity, 9_007_199_254_741])('%d is not a time in ms', (value) => {
     expect(codeOf(() => fromMillis(value))).toBe('invalid_time')
   })
 

@@ -162,7 +162,7 @@ describe('a violation', () => {
     ['a change below zero', 'bad_size', change([['bid', 4800, -101]], true)],
     ['a change to below zero', 'bad_size', change([['bid', 4800, -1]])],
     ['a sum beyond 2^53 − 1', 'bad_size', change([['bid', 4800, Number.MAX_SAFE_INTEGER]], true)],
-    ['a size that is no number', 'bad_size', change([['bid', 4800, NaN]])],
+    ['a size that is not a number', 'bad_size', change([['bid', 4800, NaN]])],
     [
       'a price twice',
       'duplicate_price',

@@ -180,8 +180,8 @@ describe('book columns', () => {
     ['with a received unit of 0', 'frame', (bytes) => [bytes[0]!, 0, ...bytes.subarray(3)]],
     ['with a frame that goes on', 'frame', (bytes) => [...bytes, 0]],
     ['with a frame that is cut', 'frame', (bytes) => bytes.subarray(0, -1)],
-    ['with a time that is no token', 'time', (bytes) => bytes.with(5, 115)],
-    ['with a last time that is no token', 'time', (bytes) => bytes.with(bytes.length - 1, 255)],
+    ['with a time that is not a token', 'time', (bytes) => bytes.with(5, 115)],
+    ['with a last time that is not a token', 'time', (bytes) => bytes.with(bytes.length - 1, 255)],
     ['with a time too many', 'time', (bytes) => [...bytes, 0]],
     ['with a received time too few', 'received', (bytes) => bytes.subarray(1)],
     ['with a received time too many', 'received', (bytes) => [...bytes, 0]],
@@ -192,12 +192,12 @@ describe('book columns', () => {
     ['with received bits too many', 'receivedBits', (bytes) => [...bytes, 0]],
     ['with a number too few', 'seq', (bytes) => bytes.subarray(0, -1)],
     ['with a number too many', 'seq', (bytes) => [...bytes, 0]],
-    ['with a number that is no token', 'seq', (bytes) => bytes.with(4, 114)],
+    ['with a number that is not a token', 'seq', (bytes) => bytes.with(4, 114)],
     ['without numbers', 'seq', () => []],
     ['with number bits too many', 'seqBits', (bytes) => [...bytes, 0]],
-    ['with a journal place too few', 'journal', (bytes) => bytes.subarray(0, -1)],
-    ['with a journal place too many', 'journal', (bytes) => [...bytes, 0]],
-    ['with a journal place that is no token', 'journal', (bytes) => bytes.with(4, 255)],
+    ['with a journal position too few', 'journal', (bytes) => bytes.subarray(0, -1)],
+    ['with a journal position too many', 'journal', (bytes) => [...bytes, 0]],
+    ['with a journal position that is not a token', 'journal', (bytes) => bytes.with(4, 255)],
     ['without a keyframe', 'keyframe', () => []],
     ['with a keyframe of absurd length', 'keyframe', (bytes) => [...varint(MAX), ...bytes]],
     ['with a keyframe that goes on', 'keyframe', (bytes) => [...bytes, 0]],
@@ -453,7 +453,7 @@ function problemOfHeads(rows: HeadColumns, header: ChunkHeader): string {
     [rows.journal[0], header.firstJournal],
     [rows.journal[count - 1], header.lastJournal],
   ]
-  return facts.every(([got, said]) => got === said) ? '' : 'facts'
+  return facts.every(([got, stated]) => got === stated) ? '' : 'facts'
 }
 
 function problemOfBooks(rows: BookColumns, header: ChunkHeader): string {
