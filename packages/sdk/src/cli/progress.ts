@@ -4,7 +4,7 @@ import { printBytes, printSpan } from './words.ts'
 const EVERY_MS = 100
 const BAR = 24
 
-/** A bar on standard error, on a terminal; a line every ten seconds elsewhere. */
+/** A bar on standard error where it is a terminal, else a line every ten seconds. */
 export class Progress {
   private readonly io: CliIo
   private readonly isQuiet: boolean
@@ -42,7 +42,7 @@ export class Progress {
   }
 }
 
-/** A bar, how much of how much, how fast, and how long it will take. */
+/** A bar, the bytes so far and in all, the rate, and the remaining time. */
 export function progressLine(bytes: number, total: number, from: number, ms: number): string {
   const share = total === 0 ? 1 : Math.min(1, bytes / total)
   const full = Math.round(share * BAR)

@@ -55,7 +55,7 @@ function canonicalOrAbsent(text: string): string | undefined {
   }
 }
 
-// Numbers that a double cannot hold are written digit by digit; a runtime without the means (before
+// Numbers that a double cannot hold are written as raw JSON; a runtime without `JSON.rawJSON` (before
 // Node 21) gets text instead of a wrong number.
 const { rawJSON } = JSON as typeof JSON & { rawJSON?: (text: string) => RawJson }
 
