@@ -132,6 +132,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   // The explorer is one more client: of the SDK it sees what every visitor's program sees.
   'web/model': ['sdk/client', 'sdk/wire', 'sdk/domain'],
+  // One script that the service serves without a build.
+  'web/docs': [],
   'web/app': ['sdk/client', 'web/model'],
   'web/session': ['sdk/client', 'sdk/wire', 'sdk/domain', 'web/app', 'web/model'],
   'web/ui': ['sdk/client', 'sdk/wire', 'sdk/domain', 'web/app', 'web/model', 'web/session'],
@@ -177,6 +179,7 @@ const NEUTRAL = [
   'sdk/backtest',
   'sdk/index.ts',
   'web/model',
+  'web/docs',
   'web/app',
   'web/session',
   'web/ui',

@@ -10,7 +10,7 @@ export type { MarketRef } from './caller.ts'
 export { MarketClient } from './market.ts'
 export * from './order-book.ts'
 export * from './params.ts'
-export { ReceivedRows } from './receipt.ts'
+export { differenceOf, ReceivedRows } from './receipt.ts'
 export type {
   AuditJson,
   BookRowJson,
@@ -20,6 +20,7 @@ export type {
   ExecutionJson,
   FileReceiptJson,
   FullBookRowJson,
+  InstrumentReceiptJson,
   LadderJson,
   LimitsJson,
   ListedMarketJson,

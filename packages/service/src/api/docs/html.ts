@@ -13,7 +13,7 @@ export function toPage(title: string, body: string, script = ''): string {
 <title>${escapeHtml(title)}</title>
 <style>${STYLE}</style>
 ${body}
-${script === '' ? '' : `<script>${script}</script>`}
+${script === '' ? '' : `<script type="module">${script}</script>`}
 </html>
 `
 }
