@@ -1,3 +1,4 @@
+import type { RoundCounts } from '../capture/past-rounds.ts'
 /** A round of one family (a coin and a window), as a timeline, the list or the store names it. */
 export type NamedRound = {
   readonly topicId: string
@@ -16,16 +17,6 @@ export type FamilyStep =
 /** What asking for a round led to; `gone` is that the venue does not have it. */
 export type RoundAnswer = 'complete' | 'unresolved' | 'gone'
 
-/** How many rounds of the family lie in the range, and what is known of them. */
-export type FamilyCounts = {
-  readonly expected: number
-  readonly complete: number
-  /** Over, but without a result so far: the next walk asks again. */
-  readonly unresolved: number
-  /** Named by nobody, or named and not to be had. */
-  readonly missing: number
-}
-
 /** Walks one family from the end of a range back to its start, asking for each round at most once. */
 export interface FamilyWalk {
   readonly window: string
@@ -33,7 +24,7 @@ export interface FamilyWalk {
   readonly cursorMs: number
   /** How long its rounds are. */
   readonly lengthMs: number
-  readonly counts: FamilyCounts
+  readonly counts: RoundCounts
   /** Takes rounds that were named; `isComplete` are those that nothing is left to ask of. */
   learn(rounds: readonly NamedRound[], isComplete?: boolean): void
   answered(topicId: string, answer: RoundAnswer): void

@@ -1,12 +1,15 @@
 import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
-import type { CaptureLog, CaptureSink } from '../capture/contract.ts'
 import { readObject, wrong } from '../capture/fields.ts'
-import type { Quota, QuotaOptions } from '../capture/quota.ts'
+import type {
+  BackfillEnd,
+  BackfillOptions,
+  BackfillProgress,
+  RoundCounts,
+} from '../capture/past-rounds.ts'
 import { toQuota } from './api.ts'
 import { createAsker } from './backfill-asker.ts'
 import {
   createFamilyWalk,
-  type FamilyCounts,
   type FamilyStep,
   type FamilyWalk,
   type NamedRound,
@@ -21,50 +24,6 @@ import { findOffset } from './seek.ts'
 
 /** The windows whose rounds are filled in. */
 export const BACKFILL_WINDOWS = ['5m', '15m'] as const
-
-/** A round that is known before the walk begins: from the store, or as the place where one stopped. */
-export type KnownRound = {
-  readonly window: string
-  readonly topicId: string
-  readonly open: Micros
-  readonly close: Micros
-  /** Nothing is left to ask of it. */
-  readonly isComplete: boolean
-}
-
-/** What is filled in, and how the venue is reached. */
-export type BackfillOptions = {
-  readonly restBase: string
-  readonly apiKey: string
-  readonly apiSecret: string
-  /** The coin: BTC, ETH or BNB. */
-  readonly asset: string
-  /** Rounds that lie in [start, end] as a whole are filled in; the floors are the caller's. */
-  readonly start: Micros
-  readonly end: Micros
-  readonly known: readonly KnownRound[]
-  /** A quota instead of its limits is shared. */
-  readonly quota: QuotaOptions | Quota
-  readonly sink: CaptureSink
-  readonly log: CaptureLog
-  /** How often a call is tried while the venue does not answer. */
-  readonly attempts?: number
-}
-
-/** How far a walk has come; given after every round that was asked for. */
-export type BackfillProgress = {
-  /** The family that went on: its window, how far back it has come, and the round that ends there. */
-  readonly window: string
-  readonly reached: Micros
-  readonly next?: string
-} & BackfillEnd
-
-/** What a walk has found, and what it took. */
-export type BackfillEnd = {
-  /** Counts of all families together. */
-  readonly counts: FamilyCounts
-  readonly calls: number
-}
 
 /**
  * Walks the rounds of a coin backwards, all windows side by side, and puts every answer through the
@@ -185,10 +144,10 @@ function toNamed(topicId: string, open: Micros, close: Micros): NamedRound {
   return { topicId, startMs: open / 1000, endMs: close / 1000 }
 }
 
-function sumOf(walks: readonly FamilyWalk[]): FamilyCounts {
+function sumOf(walks: readonly FamilyWalk[]): RoundCounts {
   const sum = { expected: 0, complete: 0, unresolved: 0, missing: 0 }
   for (const { counts } of walks) {
-    for (const name of Object.keys(sum) as (keyof FamilyCounts)[]) sum[name] += counts[name]
+    for (const name of Object.keys(sum) as (keyof RoundCounts)[]) sum[name] += counts[name]
   }
   return sum
 }

@@ -1,15 +1,14 @@
 import { VENUES } from '@priorbook/sdk/domain'
 import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
 import { defineVenue } from '../capture/definition.ts'
+import { BACKFILL_WINDOWS, backfillVenueA } from './backfill.ts'
 import { createVenueAConnector } from './connector.ts'
+import { catalogueFloor, VENUEA_COINS } from './floors.ts'
 import { createVenueANormalizer } from './normalize.ts'
+import { isComplete } from './past.ts'
 
 export * from './normalize.ts'
 export * from './connector.ts'
-export * from './backfill.ts'
-export type { FamilyCounts } from './backfill-family.ts'
-export * from './floors.ts'
-export { isComplete } from './past.ts'
 
 const SETTINGS = {
   enabled: setting(flag(), true, 'Whether venue A is recorded.'),
@@ -37,6 +36,19 @@ export const VENUE_A_DEFINITION = defineVenue({
     units: VENUES.venuea.units,
     native: {},
   }),
+  backfill: {
+    assets: VENUEA_COINS,
+    windows: BACKFILL_WINDOWS,
+    floorOf: catalogueFloor,
+    isComplete,
+    toUpstream: ({ rest: restBase, apiKey, apiSecret, callsPerMinute }) => ({
+      restBase,
+      apiKey,
+      apiSecret,
+      quota: toBackfillQuota(callsPerMinute),
+    }),
+    walk: backfillVenueA,
+  },
   createConnector({ config, emulated, speed }, context) {
     const { rest, ws, apiKey, apiSecret } = { ...config, ...emulated }
     return createVenueAConnector(
@@ -53,3 +65,11 @@ export const VENUE_A_DEFINITION = defineVenue({
     )
   },
 })
+
+// Max calls per window: after a refusal a backfill pauses for half a window.
+const MAX_CALLS_IN_WINDOW = 60
+
+function toBackfillQuota(callsPerMinute: number): { limit: number; windowMs: number } {
+  const limit = Math.min(MAX_CALLS_IN_WINDOW, callsPerMinute)
+  return { limit, windowMs: (60_000 * limit) / callsPerMinute }
+}
