@@ -41,10 +41,9 @@ describe('the OpenAPI document', () => {
   })
 
   it('gives a Python client without a warning, which reads every kind of answer exactly', async () => {
-    const generated = await run(python('openapi-python-client'), [
-      ...['generate', '--path', 'openapi.json', '--output-path', 'priorbook_client'],
-      ...['--meta', 'none', '--fail-on-warning'],
-    ])
+    const paths = ['--path', 'openapi.json', '--output-path', 'priorbook_client']
+    const options = ['--meta', 'none', '--fail-on-warning']
+    const generated = await run(python('openapi-python-client'), ['generate', ...paths, ...options])
     expect([generated.code, generated.text.trim()]).toEqual([0, 'Generating priorbook_client'])
     const program = join(folder, 'call_routes.py')
     copyFileSync(join(import.meta.dirname, 'call_routes.py'), program)
@@ -127,7 +126,8 @@ function call(tag: string, operation: string, more: object, status = 200): Call 
 }
 
 // A program whose literals are real answers: the compiler checks them against the generated types.
-async function useOfTypes({ get, busiest }: EmulatedApi): Promise<string> {
+async function useOfTypes(server: EmulatedApi): Promise<string> {
+  const { busiest } = server
   const addresses = {
     BookPage: `${busiest.venueb.path}/snapshots?limit=2&include_orderbook=true`,
     BookListAnswer: `${busiest.venuec.path}/orderbook/latest`,
@@ -141,7 +141,7 @@ async function useOfTypes({ get, busiest }: EmulatedApi): Promise<string> {
   }
   const lines = await Promise.all(
     Object.entries(addresses).map(async ([name, address]) => {
-      const { body } = await get(address)
+      const { body } = await server.get(address)
       return `export const a${name}: components['schemas']['${name}'] = ${JSON.stringify(body)}\n`
     }),
   )

@@ -45,11 +45,15 @@ export class Progress {
 /** A bar, the bytes so far and in all, the rate, and the remaining time. */
 export function progressLine(bytes: number, total: number, from: number, ms: number): string {
   const share = total === 0 ? 1 : Math.min(1, bytes / total)
-  const full = Math.round(share * BAR)
-  const bar = '█'.repeat(full) + '░'.repeat(BAR - full)
   const rate = ((bytes - from) / Math.max(1, ms)) * 1000
   const left =
     rate > 0 && bytes < total ? `  ${printSpan(((total - bytes) / rate) * 1000)} left` : ''
-  const percent = String(Math.floor(share * 100)).padStart(3)
-  return `${bar} ${percent} %  ${printBytes(bytes)} of ${printBytes(total)}  ${printBytes(Math.round(rate))}/s${left}`
+  return `${progressBar(share)}  ${printBytes(bytes)} of ${printBytes(total)}  ${printBytes(Math.round(rate))}/s${left}`
+}
+
+/** A bar and its percentage, for a share from 0 to 1. */
+export function progressBar(share: number): string {
+  const full = Math.round(share * BAR)
+  const bar = '█'.repeat(full) + '░'.repeat(BAR - full)
+  return `${bar} ${String(Math.floor(share * 100)).padStart(3)} %`
 }

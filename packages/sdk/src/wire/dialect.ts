@@ -1,4 +1,5 @@
 import { flagNames } from '../domain/index.ts'
+import { quoteCell } from './json-values.ts'
 import type { BookContext } from './page.ts'
 
 /** Flags of a served row that the tape does not know, above the bits of the tape. */
@@ -153,7 +154,9 @@ export const CSV_DIALECT: Dialect = {
   beforeSequence: ({ venue, key }) => openCell(`${venue}:${key}:`),
   beforeSourceTime: (context) => {
     const idEnd = openCell(context.key).startsWith('"') ? '"' : ''
-    return `${idEnd},${belongings(context).map(toCell).join(',')},`
+    return `${idEnd},${belongings(context)
+      .map((value = '') => quoteCell(value))
+      .join(',')},`
   },
   flags: (bits) => `,${servedFlags(bits).join('|')},`,
   channel: (sid, connection) => `${sid || ''},${connection || ''}`,
@@ -224,11 +227,8 @@ function servedFlags(bits: number): string[] {
   return names
 }
 
-function toCell(value = ''): string {
-  const open = openCell(value)
-  return open.startsWith('"') ? `${open}"` : open
-}
-
+// A cell whose text goes on: its closing quote, if any, comes later.
 function openCell(value: string): string {
-  return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}` : value
+  const cell = quoteCell(value)
+  return cell === value ? cell : cell.slice(0, -1)
 }

@@ -42,7 +42,8 @@ export function cellText(value: unknown): string {
   return quoteCell(JSON.stringify(value))
 }
 
-function quoteCell(text: string): string {
+/** Text as a cell of CSV (RFC 4180): quoted where it needs to be. */
+export function quoteCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
