@@ -14,7 +14,7 @@ import {
 } from '../packages/sdk/src/domain/index.ts'
 import { PROBLEMS, STREAM_CLOSE_CODES, STREAM_ERRORS } from '../packages/sdk/src/wire/index.ts'
 import { DEFAULT_PLANS } from '../packages/service/src/api/auth/plans.ts'
-import { INTERVALS } from '../packages/service/src/api/params.ts'
+import { INTERVALS } from '@priorbook/sdk/wire'
 import { VENUE_ADDRESSES } from '../packages/service/src/api/markets/addresses.ts'
 import { ROUTES } from '../packages/service/src/api/routes/index.ts'
 import { configKeys } from '../packages/service/src/config/index.ts'

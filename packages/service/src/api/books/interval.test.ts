@@ -1,10 +1,10 @@
+import { INTERVALS, type Interval } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
 import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
-import { INTERVALS, type Interval } from '../params.ts'
 import { createTestCaller } from '../caller.testing.ts'
 import { createBatches, joined, PATHS, readSeen, walk, type SeenRow } from './books.testing.ts'
-import { BOOK_ROUTES } from './index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 
 type Bucketed = {
   readonly sequence: number
