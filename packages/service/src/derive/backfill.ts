@@ -39,22 +39,22 @@ export type CatalogueBackfillOptions = {
   readonly onProgress?: (progress: BackfillProgress) => void
 }
 
-/** What a backfill did. */
+/** The result of a backfill. */
 export type BackfillReport = RoundCounts & {
   readonly calls: number
   readonly quarantined: number
-  /** The signal aborted before it was done; another run goes on from there. */
+  /** The signal aborted it before the end; another run continues from there. */
   readonly isStopped: boolean
 }
 
 const PAGE = 1000
-/** Rounds after the range that are looked at: the nearest one leads into it. */
+/** Rounds read after the range; the nearest one names the last round in it. */
 const ROUNDS_AFTER = 4
 
 /**
- * Fills in the catalogue of past rounds: answers into the journal first, then market revisions into
- * the store, together with how far the walk has come. What is stored decides what is asked for: a round
- * that is complete there is not asked for again, so a run that was killed is gone on with by the next.
+ * Fills in the catalogue of past rounds: answers go to the journal first, then market revisions and the
+ * position of the walk to the store. Rounds that are complete in the store are not requested again, so
+ * the next run continues one that was killed.
  */
 export async function backfillCatalogue(
   options: CatalogueBackfillOptions,
@@ -93,7 +93,7 @@ export async function backfillCatalogue(
   }
 }
 
-/** Takes answers into the journal and, when it is flushed, what they say into the store. */
+/** Writes answers to the journal and, on flush, the rows derived from them to the store. */
 class BackfillIntake {
   readonly sink: CaptureSink
   private readonly store: Store
@@ -124,7 +124,7 @@ class BackfillIntake {
         return reading
       },
       note: (note) => {
-        // How far the clocks are apart is the recorder's to keep; a backfill would add samples to it.
+        // Clock samples belong to the recorder; a backfill must not add to them.
         if (note.note !== 'clock') this.note(note)
       },
       book: () => undefined,
@@ -139,7 +139,7 @@ class BackfillIntake {
     this.take({ received: now(), kind: 'note', slot: 0, bytes: toNoteBytes(note) })
   }
 
-  /** Makes everything taken durable: raw answers first, then rows and position in one transaction. */
+  /** Makes everything received durable: raw answers first, then rows and position in one transaction. */
   async flush(): Promise<void> {
     const { records } = this
     this.records = []
@@ -168,7 +168,7 @@ function toPosition(asset: string, { window, reached, next }: BackfillProgress):
   }
 }
 
-/** What the store knows of the rounds in a range, and where the last walk would have gone on. */
+/** The rounds in a range that the store knows, and the position where the last walk stopped. */
 async function readKnown(
   store: Store,
   venue: VenueId,
@@ -214,7 +214,7 @@ async function readPosition(
   const reached = await store.fact(names.reached)
   const topic = await store.fact(names.topic)
   if (reached === undefined || topic === undefined || topic === 0) return []
-  // Where it begins follows from how long rounds are; the first one that is stored tells.
+  // Its open time follows from the length of a stored round.
   if (like === undefined) return []
   const { window } = like
   const close = toMicros(reached)

@@ -11,7 +11,7 @@ import { hashFile, type RecordingFile } from './recording.ts'
 import type { RecordingImporter } from '../venues/capture/definition.ts'
 import { definitionOf, IMPORT_VENUES } from '../venues/registry.ts'
 
-/** What an import needs. */
+/** How to import recordings. */
 export type ImportOptions = {
   readonly store: Store
   readonly journalDir: string
@@ -21,19 +21,19 @@ export type ImportOptions = {
   readonly onProgress?: (done: number, total: number, lines: number) => void
 }
 
-/** What an import did. */
+/** The result of an import. */
 export type ImportReport = ApplyCounts & {
   readonly lines: number
   readonly skippedLines: number
   /** Files that were imported before, byte for byte. */
   readonly known: readonly string[]
-  /** JSON files that are no recorded answer. */
+  /** JSON files that are not a recorded answer. */
   readonly foreign: readonly string[]
-  /** Everything that needs a look: broken lines, refused messages, truncated files, late data. */
+  /** Everything that needs attention: broken lines, rejected messages, truncated files, late data. */
   readonly problems: readonly ImportProblem[]
 }
 
-/** One thing that could not be imported as it is. */
+/** One item that could not be imported. */
 export type ImportProblem = {
   readonly where: string
   readonly code: string
@@ -121,7 +121,7 @@ class ImportRun {
       }
     }
     for (const [file, sha256] of hashes) {
-      // A truncated file may come again whole: it is not noted as imported.
+      // A truncated file may be imported again when complete, so it is not recorded as imported.
       if (cut.has(file) || this.foreign.includes(file.path)) continue
       await this.note({ note: 'file_imported', sha256, lines: lineCounts.get(file) ?? 0 })
     }
@@ -131,7 +131,7 @@ class ImportRun {
     return { ...this.applier.counts, lines, skippedLines, known, foreign, problems }
   }
 
-  // Nearly every line is done at once; a promise comes back where store or journal had to be asked.
+  // Nearly every line is handled synchronously; a promise is returned only for store or journal reads.
   private take(line: RecordedLine): Promise<void> | undefined {
     this.lines++
     const message = this.parse(line)
@@ -202,7 +202,7 @@ class ImportRun {
   }
 
   private async flush(): Promise<void> {
-    // Raw lines are durable before a row that was derived from them.
+    // Raw lines must be durable before the rows derived from them.
     this.writer.commit()
     const batch = this.applier.drain({ origin: 'import', recorder: RECORDER })
     if (batch === undefined) return
@@ -218,7 +218,7 @@ class ImportRun {
     this.options.onProgress?.(done, total, this.lines)
   }
 
-  // The newest received time that was stored for a market before this import began.
+  // The newest received time stored for an instrument before this import began.
   private async lookUp(key: string): Promise<void> {
     const { store } = this.options
     const ref = { venue: this.venue, key }
@@ -228,7 +228,7 @@ class ImportRun {
     this.stored.set(key, Math.max(facts?.lastReceived ?? 0, lastTrade))
   }
 
-  // Lines that the journal holds already: read once, and only when a file reaches back.
+  // The lines already in the journal; loaded once, and only when a file overlaps stored data.
   private isEarlier(bytes: Uint8Array): boolean {
     if (this.earlier === undefined) {
       this.earlier = new Set()
@@ -256,8 +256,8 @@ function placeOf({ file, line }: LinePlace): string {
 }
 
 /**
- * Where the records of a batch stand in their files. Kept as three lists: the lines themselves, held
- * until the end of a batch, would be moved by the collector again and again.
+ * The file positions of a batch's records. Kept as three arrays: keeping the line objects until the end
+ * of a batch would make the garbage collector move them repeatedly.
  */
 class LinePlaces {
   private readonly numbers: number[] = []

@@ -114,7 +114,7 @@ print({ full, again: attempt(() => writer.commit()), ...count(), committed: writ
     },
   )
 
-  test('goes on once there is space; a read-only file system is told apart', (context) => {
+  test('continues once there is space; a read-only file system has its own code', (context) => {
     const dir = createFolder()
     const mount = 'mount -t tmpfs -o size=1m none "$0" && exec "$@"'
     const inside = ['-rm', 'sh', '-c', mount, dir]

@@ -3,7 +3,7 @@ import { readJournal, type JournalDamage } from '@priorbook/sdk/journal'
 import type { Store } from '../store/store.ts'
 import { Applier } from './apply.ts'
 
-/** What applying a journal met. */
+/** The result of applying a journal. */
 export type CatchUpReport = {
   readonly records: number
   readonly damage: readonly JournalDamage[]

@@ -10,7 +10,7 @@ import type { Store } from './store.ts'
 export type HostedStore = { readonly store: Store; destroy(): Promise<void> }
 
 /**
- * The reading part of the contract for engines that nobody can write to: `fill` opens a store of an
+ * The reading part of the contract, for read-only engines: `fill` opens a store of an
  * engine that can, `host` exports it and opens the export. `keep` says what of a market record an
  * export keeps.
  */

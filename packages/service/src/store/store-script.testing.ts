@@ -459,7 +459,7 @@ class InstrumentScript {
   }
 }
 
-/** A whole book of one bid and one ask, after which a stream begins anew. */
+/** A full book of one bid and one ask, which restarts a stream. */
 export function createWholeBook(
   instrument: Instrument,
   received: Micros,

@@ -66,7 +66,7 @@ async function judge(file: string, damage: Damage, truth: Truth, seed: number): 
   await store.close()
   const { wrong, lost } = findings
   const outcome = outcomeOf(findings, problems.length)
-  // Whatever a reader is told or not told, the operator is told: only a harmless damage may pass.
+  // `verify` must report every damage, whether a reader notices it or not; only harmless damage may pass.
   const unseen = problems.length > 0 || outcome === 'harmless' ? [] : ['verify saw nothing']
   const silent = problems.length > 0 ? [] : findings.silent
   const { what } = damage

@@ -50,7 +50,7 @@ export function venueOf(batch: number): VenueId {
   return (['venueb', 'venuec', 'venuea'] as const)[batch % 3]!
 }
 
-// Books start anew here, so that a writer can be taken up anywhere without making everything again.
+// Books restart here, so that a writer can continue anywhere without generating everything again.
 const BLOCK = 240
 
 /**
