@@ -7,7 +7,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
-import type { Store } from '../store/store.ts'
+import type { StoreWriter } from '../store/store.ts'
 import { toReading, type CaptureLog, type CaptureSink } from '../venues/capture/contract.ts'
 import type {
   BackfillProgress,
@@ -25,7 +25,7 @@ import { toNoteBytes, type Note } from '../recorder/note.ts'
 /** What a backfill of a venue's catalogue needs. */
 export type CatalogueBackfillOptions = {
   readonly venue: VenueId
-  readonly store: Store
+  readonly store: StoreWriter
   readonly journalDir: string
   readonly origin: Origin
   /** Names the recorder on the journal. */
@@ -96,13 +96,18 @@ export async function backfillCatalogue(
 /** Writes answers to the journal and, on flush, the rows derived from them to the store. */
 class BackfillIntake {
   readonly sink: CaptureSink
-  private readonly store: Store
+  private readonly store: StoreWriter
   private readonly writer: JournalWriter
   private readonly applier: Applier
   private readonly maker: { readonly origin: Origin; readonly recorder: string }
   private records: ApplyRecord[] = []
 
-  constructor(store: Store, venue: VenueId, writer: JournalWriter, maker: BackfillIntake['maker']) {
+  constructor(
+    store: StoreWriter,
+    venue: VenueId,
+    writer: JournalWriter,
+    maker: BackfillIntake['maker'],
+  ) {
     this.store = store
     this.writer = writer
     this.maker = maker
@@ -170,7 +175,7 @@ function toPosition(asset: string, { window, reached, next }: BackfillProgress):
 
 /** The rounds in a range that the store knows, and the position where the last walk stopped. */
 async function readKnown(
-  store: Store,
+  store: StoreWriter,
   venue: VenueId,
   backfill: CatalogueBackfill<unknown>,
   { asset, start, end }: { readonly asset: string; readonly start: Micros; readonly end: Micros },
@@ -205,7 +210,7 @@ function toKnown(record: MarketRecord, isComplete: boolean): KnownRound[] {
 }
 
 async function readPosition(
-  store: Store,
+  store: StoreWriter,
   venue: VenueId,
   family: string,
   like: KnownRound | undefined,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { PriorbookError, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import { readJournal } from '@priorbook/sdk/journal'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
-import type { Store } from '../store/store.ts'
+import type { StoreAdmin, StoreWriter } from '../store/store.ts'
 import { Applier, type ApplyCounts } from '../recorder/apply.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import { mergeRecordings, parseLine, type RecordedLine } from './merge-recordings.ts'
@@ -13,7 +13,7 @@ import { definitionOf, IMPORT_VENUES } from '../venues/registry.ts'
 
 /** How to import recordings. */
 export type ImportOptions = {
-  readonly store: Store
+  readonly store: StoreWriter & Pick<StoreAdmin, 'seal'>
   readonly journalDir: string
   /** The venue of the recordings; by default the first one that has a recording format. */
   readonly venue?: VenueId

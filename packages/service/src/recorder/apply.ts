@@ -20,7 +20,7 @@ import {
 } from '@priorbook/sdk/domain'
 import { ABSENT, HEAD_LIMIT } from '@priorbook/sdk/tape'
 import { MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
-import type { AppendBatch, Quarantined, Store } from '../store/store.ts'
+import type { AppendBatch, Quarantined, StoreReader } from '../store/store.ts'
 import type {
   CapturedBook,
   CaptureRequest,
@@ -103,7 +103,7 @@ export class Applier {
     unapplied: 0,
     failed: 0,
   }
-  private readonly store: Store
+  private readonly store: StoreReader
   private readonly venue: VenueId
   private readonly definition: VenueDefinition
   private readonly normalizer: Normalizer
@@ -129,7 +129,7 @@ export class Applier {
   private rows = noRows()
   private position: number | undefined
 
-  constructor(store: Store, venue: VenueId, live: LiveOptions = {}) {
+  constructor(store: StoreReader, venue: VenueId, live: LiveOptions = {}) {
     this.store = store
     this.venue = venue
     this.definition = definitionOf(venue)

@@ -1,5 +1,5 @@
 import type { MarketRecord, VenueId } from '@priorbook/sdk/domain'
-import type { Store } from '../store/store.ts'
+import type { StoreReader } from '../store/store.ts'
 
 // More than any venue lists at once; the oldest are read from the store again when they are named.
 const KEPT = 20_000
@@ -7,10 +7,10 @@ const KEPT = 20_000
 /** The newest record of every market that was named lately, ahead of what the store holds by a batch. */
 export class MarketMemory {
   private readonly records = new Map<string, MarketRecord | undefined>()
-  private readonly store: Store
+  private readonly store: StoreReader
   private readonly venue: VenueId
 
-  constructor(store: Store, venue: VenueId) {
+  constructor(store: StoreReader, venue: VenueId) {
     this.store = store
     this.venue = venue
   }

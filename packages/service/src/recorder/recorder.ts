@@ -6,7 +6,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { untilAborted } from '../lib/wait.ts'
-import type { AppendBatch, Store } from '../store/store.ts'
+import type { AppendBatch, StoreWriter } from '../store/store.ts'
 import type {
   CaptureLog,
   Connector,
@@ -19,7 +19,7 @@ import { openVenueIntake, type VenueIntake } from './venue-intake.ts'
 
 /** What a recorder needs. */
 export type RecorderOptions = {
-  readonly store: Store
+  readonly store: StoreWriter
   readonly journalDir: string
   readonly origin: Origin
   /** Names this recorder on every journal file and chunk. */

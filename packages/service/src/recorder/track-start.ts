@@ -1,6 +1,6 @@
 import { FLAGS, type Instrument, type Micros, type Sample } from '@priorbook/sdk/domain'
 import { applyRows, Ladder, loadBase, type BookRun } from '@priorbook/sdk/tape'
-import type { InstrumentRef, Store } from '../store/store.ts'
+import type { InstrumentRef, StoreReader } from '../store/store.ts'
 import { HABIT_SIZE } from '../venues/capture/silence.ts'
 import { Track, type Mark, type TrackStart } from './track.ts'
 
@@ -10,7 +10,7 @@ const FULL_PAGES = 16
 
 /** Takes up an instrument where the store left it. */
 export async function openTrack(
-  store: Store,
+  store: StoreReader,
   instrument: Instrument,
   openTime: Micros | undefined,
   captureStarted: number | undefined,
@@ -48,7 +48,7 @@ export type SampleEnd = {
 }
 
 /** Takes up a series of samples where the store left it. */
-export async function readSampleEnd(store: Store, sample: Sample): Promise<SampleEnd> {
+export async function readSampleEnd(store: StoreReader, sample: Sample): Promise<SampleEnd> {
   const { instrument, metric } = sample
   const { venue, key } = instrument
   const { rows } = await store.samples({ venue, key, metric, order: 'desc', limit: 1 })
@@ -77,7 +77,7 @@ function spanBefore(
   return { before: { openTime, reason } }
 }
 
-async function findFull(store: Store, ref: InstrumentRef): Promise<TrackStart['full']> {
+async function findFull(store: StoreReader, ref: InstrumentRef): Promise<TrackStart['full']> {
   let after: number | undefined
   for (let page = 0; page < FULL_PAGES; page++) {
     const { runs, hasMore } = await store.books({

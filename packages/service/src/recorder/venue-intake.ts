@@ -6,7 +6,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
-import type { AppendBatch, Store } from '../store/store.ts'
+import type { AppendBatch, StoreWriter } from '../store/store.ts'
 import {
   toReading,
   type CaptureRequest,
@@ -88,7 +88,7 @@ export async function openVenueIntake(
 }
 
 async function readUnresolved(
-  store: Store,
+  store: StoreWriter,
   venue: VenueId,
 ): Promise<ConnectorContext['unresolved']> {
   const found: { marketId: string; native: MarketRecord['native'] }[] = []
@@ -121,7 +121,7 @@ class Intake implements VenueIntake {
   private refused = 0
 
   constructor(
-    store: Store,
+    store: StoreWriter,
     venue: VenueId,
     writer: JournalWriter,
     options: RecorderOptions & { readonly now: () => Micros; readonly flushSoon: () => void },

@@ -13,7 +13,7 @@ import {
   type StreamRows,
   type TapePlatform,
 } from '@priorbook/sdk/tape'
-import type { Store } from '../../store/store.ts'
+import type { StoreReader } from '../../store/store.ts'
 import type { BulkScope } from './scope.ts'
 import { KINDS, type StreamFacts } from './tally.ts'
 
@@ -30,7 +30,7 @@ const UNSEALED: Maker = { origin: 'live', recorder: 'unsealed', normalizer: 0 }
 export class TapeStream {
   /** What the range holds of it, once it is read. */
   facts: StreamFacts | undefined
-  private readonly store: Store
+  private readonly store: StoreReader
   private readonly scope: BulkScope
   private readonly platform: TapePlatform
   private readonly kind: ChunkKind
@@ -40,7 +40,7 @@ export class TapeStream {
   private maker: Maker | undefined
 
   constructor(
-    store: Store,
+    store: StoreReader,
     scope: BulkScope,
     platform: TapePlatform,
     name: { readonly market: string; readonly key: string },

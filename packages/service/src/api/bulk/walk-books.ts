@@ -1,6 +1,6 @@
 import type { BookRun } from '@priorbook/sdk/tape'
 import { interleaveRuns, type BookContext } from '@priorbook/sdk/wire'
-import type { Store } from '../../store/store.ts'
+import type { StoreReader } from '../../store/store.ts'
 import type { GapQueue } from './gap-queue.ts'
 import type { BulkScope } from './scope.ts'
 import type { BookPiece, WalkItem } from './walk-item.ts'
@@ -10,7 +10,7 @@ const PAGE_ROWS = 2048
 
 /** The observations of a market by received time, its instruments interleaved, with its gaps. */
 export async function* walkBooks(
-  store: Store,
+  store: StoreReader,
   scope: BulkScope,
   contexts: readonly BookContext[],
   gaps: GapQueue,
@@ -33,19 +33,19 @@ export async function* walkBooks(
 class BookLane {
   runs: BookRun[] = []
   hasMore = true
-  private readonly store: Store
+  private readonly store: StoreReader
   private readonly scope: BulkScope
   private readonly key: string
   private after: number | undefined
 
-  constructor(store: Store, scope: BulkScope, key: string) {
+  constructor(store: StoreReader, scope: BulkScope, key: string) {
     this.store = store
     this.scope = scope
     this.key = key
   }
 
   /** Reads the next page and gives the damage it met. */
-  async load(): Promise<Awaited<ReturnType<Store['books']>>['corrupt']> {
+  async load(): Promise<Awaited<ReturnType<StoreReader['books']>>['corrupt']> {
     if (!this.hasMore) return []
     const { venue, start, end, knownAt } = this.scope
     const page = await this.store.books({

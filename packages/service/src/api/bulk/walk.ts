@@ -1,5 +1,5 @@
 import type { Gap } from '@priorbook/sdk/domain'
-import type { MarketState, RowQuery, Store } from '../../store/store.ts'
+import type { MarketState, RowQuery, StoreReader } from '../../store/store.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
 import { GapQueue } from './gap-queue.ts'
@@ -68,7 +68,7 @@ async function* walkMarket(
   } else if (scope.dataset === 'trades') {
     const contexts = await instrumentsOf(context, market.record)
     const keys = contexts.map(({ key }) => key)
-    const read = (query: RowQuery): ReturnType<Store['trades']> => store.trades(query)
+    const read = (query: RowQuery): ReturnType<StoreReader['trades']> => store.trades(query)
     for await (const step of walkRows(read, scope, keys, gaps)) {
       if (step.rows === undefined) yield { kind: 'gap', gap: step.gap }
       else yield { kind: 'trade', contexts, rows: step.rows }
@@ -77,7 +77,7 @@ async function* walkMarket(
     const metric = scope.metric!
     const contexts = sampleSeriesOf(market.record, metric)
     const keys = contexts.map(({ key }) => key)
-    const read = (query: RowQuery): ReturnType<Store['samples']> =>
+    const read = (query: RowQuery): ReturnType<StoreReader['samples']> =>
       store.samples({ ...query, metric })
     for await (const step of walkRows(read, scope, keys, gaps)) {
       if (step.rows === undefined) yield { kind: 'gap', gap: step.gap }

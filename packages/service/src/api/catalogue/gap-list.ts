@@ -1,5 +1,5 @@
 import type { Gap, VenueId } from '@priorbook/sdk/domain'
-import type { GapQuery, Store } from '../../store/store.ts'
+import type { GapQuery, StoreReader } from '../../store/store.ts'
 import type { CursorState, ApiContext, Grant } from '../route.ts'
 import { planAsset } from '../markets/plan-asset.ts'
 import { sees } from '../markets/find.ts'
@@ -36,7 +36,7 @@ export function placeInState(state: CursorState): GapPlace | undefined {
 
 /** The gaps after a place that are wanted, at most `limit + 1`, read page by page. */
 export async function gapsAfter(
-  store: Store,
+  store: StoreReader,
   query: GapQuery,
   place: GapPlace | undefined,
   limit: number,

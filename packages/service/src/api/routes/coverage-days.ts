@@ -6,7 +6,7 @@ import {
   DOCUMENTED_DAYS,
   type CalendarDayJson,
 } from '@priorbook/sdk/wire'
-import type { InstrumentFacts, Store } from '../../store/store.ts'
+import type { InstrumentFacts, StoreReader } from '../../store/store.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { coverageDays, DAY, millis, printDay } from '../markets/covered-days.ts'
 import { styleOf, windowNotice, noticeMeta } from '../catalogue/page.ts'
@@ -92,10 +92,13 @@ function createTally(): DayTally {
   }
 }
 
-const remembered = new WeakMap<Store, Map<string, { mark: string; pieces: readonly Piece[] }>>()
+const remembered = new WeakMap<
+  StoreReader,
+  Map<string, { mark: string; pieces: readonly Piece[] }>
+>()
 
 async function piecesOf(
-  store: Store,
+  store: StoreReader,
   facts: InstrumentFacts,
   now: number,
 ): Promise<readonly Piece[]> {

@@ -1,6 +1,6 @@
 import { GAP_REASONS, printMicros, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import { contractOf, DOCUMENTED_DAYS } from '@priorbook/sdk/wire'
-import type { Store } from '../../store/store.ts'
+import type { StoreReader } from '../../store/store.ts'
 import { defineRoute } from '../route.ts'
 import type { RecorderPulse, StreamPulse, VenuePulse } from '../../lib/pulse.ts'
 import { callerOf } from '../auth/grant.ts'
@@ -48,9 +48,9 @@ type VenueState = {
   readonly incidents: readonly Gap[]
 }
 
-const remembered = new WeakMap<Store, Map<VenueId, { at: number; state: VenueState }>>()
+const remembered = new WeakMap<StoreReader, Map<VenueId, { at: number; state: VenueState }>>()
 
-async function look(store: Store, venue: VenueId, now: number): Promise<VenueState> {
+async function look(store: StoreReader, venue: VenueId, now: number): Promise<VenueState> {
   let known = remembered.get(store)
   if (known === undefined) remembered.set(store, (known = new Map()))
   const before = known.get(venue)
