@@ -17,10 +17,11 @@ import type {
   RoundCounts,
 } from '../venues/capture/past-rounds.ts'
 import { definitionOf } from '../venues/registry.ts'
-import { Applier, backfillFacts, type ApplyRecord } from '../recorder/apply.ts'
+import { Applier, type ApplyRecord } from '../recorder/applier.ts'
+import { backfillFacts } from '../recorder/batch.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import { parseValue } from '../recorder/json.ts'
-import { toNoteBytes, type Note } from '../recorder/note.ts'
+import { toNoteBytes, type Note } from '../recorder/notes.ts'
 
 /** What a backfill of a venue's catalogue needs. */
 export type CatalogueBackfillOptions = {
@@ -149,7 +150,7 @@ class BackfillIntake {
     const { records } = this
     this.records = []
     this.writer.commit()
-    for (const record of records) await this.applier.take(record)
+    for (const record of records) await this.applier.apply(record)
     const batch = this.applier.drain(this.maker)
     if (batch === undefined) return
     await this.store.append(batch)

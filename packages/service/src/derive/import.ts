@@ -3,10 +3,10 @@ import { PriorbookError, type Micros, type VenueId } from '@priorbook/sdk/domain
 import { readJournal } from '@priorbook/sdk/journal'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
 import type { StoreAdmin, StoreWriter } from '../store/store.ts'
-import { Applier, type ApplyCounts } from '../recorder/apply.ts'
+import { Applier, type ApplyCounts } from '../recorder/applier.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import { mergeRecordings, parseLine, type RecordedLine } from './merge-recordings.ts'
-import { toNoteBytes, type Note } from '../recorder/note.ts'
+import { toNoteBytes, type Note } from '../recorder/notes.ts'
 import { hashFile, type RecordingFile } from './recording.ts'
 import type { RecordingImporter } from '../venues/capture/definition.ts'
 import { definitionOf, IMPORT_VENUES } from '../venues/registry.ts'
@@ -190,7 +190,7 @@ class ImportRun {
     const number = this.writer.append(received, 'message', bytes)
     this.places.add(number, line)
     this.pending++
-    return this.applier.take({ number, received, kind: 'message', slot: 0, bytes, parsed })
+    return this.applier.apply({ number, received, kind: 'message', slot: 0, bytes, parsed })
   }
 
   private note(note: Note): Promise<void> | undefined {
@@ -198,7 +198,7 @@ class ImportRun {
     const received = 0 as Micros
     const number = this.writer.append(received, 'note', bytes)
     this.pending++
-    return this.applier.take({ number, received, kind: 'note', slot: 0, bytes })
+    return this.applier.apply({ number, received, kind: 'note', slot: 0, bytes })
   }
 
   private async flush(): Promise<void> {

@@ -5,7 +5,8 @@ import { toMicros } from '@priorbook/sdk/domain'
 import { describe, expect, test } from 'vitest'
 import { toDiskError } from './disk.ts'
 import { openJournalWriter } from './index.ts'
-import { createFolder, createRandom, openWriter, readAll } from './journal-folder.testing.ts'
+import { createRandom } from '../lib/random.testing.ts'
+import { createFolder, openWriter, readAll } from './journal-folder.testing.ts'
 
 // Children run this folder's sources directly; `npx node` would cost 0.6 s each.
 const PRELUDE = `

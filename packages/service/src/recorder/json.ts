@@ -3,10 +3,10 @@ import { PriorbookError, showValue } from '@priorbook/sdk/domain'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Parses the JSON of a message; throws `invalid_line` for other text. */
+/** Parses the JSON of a message; throws where it is not JSON. */
 export function parseValue(bytes: Uint8Array): unknown {
   try {
-    // Messages are mostly ASCII; decoding them as Latin-1 is equivalent and twice as fast.
+    // Messages are ASCII except for titles; decoding ASCII as Latin-1 takes half the time.
     const text = isAscii(bytes)
       ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
       : decoder.decode(bytes)
@@ -16,7 +16,7 @@ export function parseValue(bytes: Uint8Array): unknown {
   }
 }
 
-/** Parses the JSON object of a line or a note; throws `invalid_line` for anything else. */
+/** Parses the JSON of a line or a note; throws where it is not an object. */
 export function parseJson(bytes: Uint8Array): Record<string, unknown> {
   const value = parseValue(bytes)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

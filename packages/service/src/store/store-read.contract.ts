@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ModelStore } from './store-model.testing.ts'
 import { CALM, FULL, type OpenedStore } from './store-opened.testing.ts'
 import { readStateTests } from './store-reading.testing.ts'
-import { createRandom, Script } from './store-script.testing.ts'
+import { createRandom } from '../lib/random.testing.ts'
+import { Script } from './store-script.testing.ts'
 import type { Store } from './store.ts'
 
 /** An engine that only reads, over what another one wrote and exported. */

@@ -7,7 +7,7 @@ import type { AppendBatch, Store } from '../store.ts'
 import { makeTapes, writeDamaged, writeTape, type Damage } from './damaged-tape.testing.ts'
 import { inspectStore, type Findings } from './inspect.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from './open.ts'
-import { createRandom } from './tape-batches.testing.ts'
+import { createRandom } from '../../lib/random.testing.ts'
 import { Oracle } from './tape-oracle.testing.ts'
 import { countOf, createTempFolder } from './temp-folder.testing.ts'
 
