@@ -1,4 +1,6 @@
 import {
+  type Data,
+  type DataType,
   Decimal,
   Field,
   Int32,
@@ -11,19 +13,17 @@ import {
   Struct,
   TimestampMicrosecond,
   Utf8,
-  type Data,
-  type DataType,
 } from 'apache-arrow'
 import {
-  TextColumn,
-  UniqueColumn,
   type BatchColumn,
   type ColumnSpec,
   type ColumnType,
   type NumberColumn,
+  TextColumn,
+  UniqueColumn,
   type Words,
-} from './column-batch.ts'
-import type { ColumnSink } from './write-columns.ts'
+} from './columns.ts'
+import type { ColumnSink } from './fill.ts'
 
 /**
  * An Arrow IPC stream, a record batch for every batch of rows. Decimals are decimal128, the one width

@@ -1,8 +1,8 @@
 import { Problem, marketContract } from '@priorbook/sdk/wire'
 import { defineRoute, type Route } from '../route.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
-import { answerPage } from './book-page.ts'
-import { RENDERER } from './renderer.ts'
+import { answerPage } from '../books/book-page.ts'
+import { RENDERER } from '../books/renderer.ts'
 import { VENUES } from '@priorbook/sdk/domain'
 
 /** Recorded books of a market, page by page, or the last one of every interval. */

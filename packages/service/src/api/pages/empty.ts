@@ -66,3 +66,10 @@ export async function captureBegins(
   if (floor === undefined) return started
   return Math.max(floor, started ?? 0)
 }
+
+/** The document's words on the reserved route of venue A. */
+export const TRADES_NOT_RECONSTRUCTED: Notice = {
+  code: 'trades_not_reconstructed',
+  message:
+    'No historical fills; BNB Smart Chain fills are being reconstructed; earlier off-chain resting orders cannot be recovered.',
+}

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import {
+  type BookPageOptions,
   cellText,
   createBookRenderer,
   CSV_COLUMNS,
@@ -8,13 +9,12 @@ import {
   toSampleJson,
   toTradeJson,
   TRADE_CSV_COLUMNS,
-  type BookPageOptions,
 } from '@priorbook/sdk/wire'
-import { cutPieces } from './cut-pieces.ts'
+import type { RunPart } from '../../rows/index.ts'
 import type { BulkScope } from './scope.ts'
+import { type BulkWriter, NOTHING } from './stream.ts'
 import type { FileReceipt } from './tally.ts'
-import type { WalkItem } from './walk-item.ts'
-import { NOTHING, type BulkWriter } from './writer.ts'
+import type { WalkItem } from './walk.ts'
 
 // Text made in one step; rows of deep books are ten times longer than those of thin ones.
 const STEP = 131_072
@@ -153,4 +153,28 @@ function lineOf(value: unknown): string {
 
 function encodeLine(value: unknown): Uint8Array {
   return Buffer.from(lineOf(value))
+}
+
+/** Cuts observations into lists of at most so many rows; the number may change from list to list. */
+export function* cutPieces(
+  pieces: readonly RunPart[],
+  rows: () => number,
+): Generator<readonly RunPart[]> {
+  let list: RunPart[] = []
+  let left = rows()
+  for (const piece of pieces) {
+    let { from } = piece
+    while (piece.to - from >= left) {
+      const to = from + left
+      list.push(from === piece.from && to === piece.to ? piece : { ...piece, from, to })
+      yield list
+      from = to
+      list = []
+      left = rows()
+    }
+    if (from === piece.to) continue
+    list.push(from === piece.from ? piece : { ...piece, from })
+    left -= piece.to - from
+  }
+  if (list.length > 0) yield list
 }

@@ -1,3 +1,4 @@
+import { VENUES } from '@priorbook/sdk/domain'
 import {
   toMarketJson,
   toTradeJson,
@@ -9,21 +10,15 @@ import { gapKeysOf } from '../../rows/index.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { findMarket } from '../markets/find.ts'
-import { defineRoute, type Notice, type Route } from '../route.ts'
-import { chooseOutcomes } from './outcome-filter.ts'
-import { openPage, rangeMeta, styleOf, noticeMeta } from './page.ts'
-import { answerRows } from './row-answer.ts'
-import { readRowPage } from './row-page.ts'
+import { defineRoute, type Route } from '../route.ts'
+import { chooseOutcomes } from '../pages/outcome-filter.ts'
+import { TRADES_NOT_RECONSTRUCTED } from '../pages/empty.ts'
+import { openPage, rangeMeta, styleOf, noticeMeta } from '../pages/page.ts'
+import { answerRows } from '../pages/row-answer.ts'
+import { readRowPage } from '../pages/row-page.ts'
 
 /** The execution prints of a market. */
 export const TRADE_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(tradesRoute)
-
-/** The document's words on the reserved route of venue A. */
-export const TRADES_NOT_RECONSTRUCTED: Notice = {
-  code: 'trades_not_reconstructed',
-  message:
-    'No historical fills; BNB Smart Chain fills are being reconstructed; earlier off-chain resting orders cannot be recovered.',
-}
 
 function tradesRoute(address: VenueAddress): Route {
   const { venue } = address
@@ -36,7 +31,7 @@ function tradesRoute(address: VenueAddress): Route {
     const { outcome, token_id: token, known_at: knownAt } = query
     const page = openPage(request, context, { venue, market, outcome, token, knownAt })
     const columns = TRADE_CSV_COLUMNS
-    if (venue === 'venuea') {
+    if (!VENUES[venue].hasTrades) {
       const meta = {
         range: rangeMeta(page.range, style),
         market: toMarketJson(state, style),

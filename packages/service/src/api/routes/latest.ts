@@ -1,13 +1,14 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
 import { marketContract, type ValueStyle } from '@priorbook/sdk/wire'
+import { gapKeysOf } from '../../rows/index.ts'
 import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
-import { findTarget, type BookTarget, type TokenFilter } from './book-target.ts'
-import { because, openGap, planWindow } from './notices.ts'
-import { answerBooks, type OneBook, type OneBookQuery } from './one-book.ts'
-import type { VenueMemory } from './store-memory.ts'
+import { findTarget, type BookTarget, type TokenFilter } from '../books/book-target.ts'
+import { because, openGap, planWindow } from '../books/notices.ts'
+import { answerBooks, type OneBook, type OneBookQuery } from '../books/one-book.ts'
+import type { VenueMemory } from '../books/store-memory.ts'
 
 /** The newest recorded book of a market. */
 export function latestRoute(address: VenueAddress): Route {
@@ -41,7 +42,7 @@ async function readLatest(
   const { venue, key, tokenId } = instrument
   const run = await latestOrDamage(known, instrument)
   if (run === 'damaged') {
-    // What was stored last cannot be read: which book is the newest nobody knows.
+    // The newest rows cannot be read, so the newest book is unknown.
     const { gap } = await store.asOf({ venue, key, at: Number.MAX_SAFE_INTEGER })
     return { instrument, gap, notice: because('corrupt') }
   }
@@ -54,7 +55,7 @@ async function readLatest(
   if (run.columns.received[run.from]! < window) {
     return { instrument, notice: planWindow(grant.plan, window, style) }
   }
-  const gap = await known.openGap([key, instrument.marketId, ''])
+  const gap = await known.openGap(gapKeysOf([instrument]))
   if (gap === undefined) return { instrument, run }
   return { instrument, run, gap, notice: openGap(gap, tokenId, style) }
 }

@@ -1,13 +1,13 @@
 import { Problem, contractOf } from '@priorbook/sdk/wire'
 import { defineRoute, type Route, type RouteRequest } from '../route.ts'
-import { CONTENT_TYPES, fileNameOf } from './describe.ts'
-import { makeFile } from './file.ts'
-import { describeFiles, estimateFiles } from './manifest.ts'
-import type { BulkFormat } from './params.ts'
-import { resolveScope, type ScopeQuery } from './scope.ts'
-import { walk } from './walk.ts'
-import type { WalkItem } from './walk-item.ts'
-import { noticeMeta } from '../catalogue/page.ts'
+import { CONTENT_TYPES, fileNameOf } from '../bulk/describe.ts'
+import { makeFile } from '../bulk/file.ts'
+import { describeFiles, estimateFiles } from '../bulk/manifest.ts'
+import type { FileFormat } from '@priorbook/sdk/wire'
+import { resolveScope, type ScopeQuery } from '../bulk/scope.ts'
+import { walk } from '../bulk/walk.ts'
+import type { WalkItem } from '../bulk/walk.ts'
+import { noticeMeta } from '../pages/page.ts'
 
 const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
   const format = formatOf(request)
@@ -48,16 +48,16 @@ const MANIFEST = defineRoute(contractOf('bulkManifest'), async (request, context
 export const BULK_ROUTES: readonly Route[] = [BULK, MANIFEST]
 
 function formatOf(request: {
-  readonly query: { readonly format: BulkFormat | undefined }
+  readonly query: { readonly format: FileFormat | undefined }
   readonly format: RouteRequest<never, never>['format']
-}): BulkFormat {
+}): FileFormat {
   if (request.query.format !== undefined) return request.query.format
   // Who asks for JSON, or for nothing, gets it line by line.
   return request.format === 'json' ? 'ndjson' : request.format
 }
 
 /** Chunks are stored as they are: what would change them is refused, not ignored. */
-function refuseUnfit(query: ScopeQuery, format: BulkFormat): void {
+function refuseUnfit(query: ScopeQuery, format: FileFormat): void {
   const styles = ['number_format', 'time_format'] as const
   const cuts = ['include_orderbook', 'depth', 'known_at'] as const
   const unfit =

@@ -1,22 +1,15 @@
-import { VENUE_IDS, type Gap } from '@priorbook/sdk/domain'
+import { compareGaps, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import { GAP_COLUMNS, toGapJson, contractOf } from '@priorbook/sdk/wire'
+import { gapKeysOf, VENUE_KEY } from '../../rows/index.ts'
 import type { GapQuery } from '../../store/store.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
-import {
-  compareGaps,
-  gapFilter,
-  gapsAfter,
-  gapState,
-  placeInState,
-  placeOfGap,
-  sorted,
-} from './gap-list.ts'
+import { gapFilter, gapInState, gapsAfter, gapState } from '../pages/gap-list.ts'
 import { findAnywhere } from '../markets/find.ts'
-import { openPage, rangeMeta, styleOf, windowNotice, noticeMeta, type Page } from './page.ts'
-import { answerRows } from './row-answer.ts'
+import { openPage, rangeMeta, styleOf, windowNotice, noticeMeta, type Page } from '../pages/page.ts'
+import { answerRows } from '../pages/row-answer.ts'
 
-/** What was not observed. */
+/** Spans that were not observed. */
 export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request, context) => {
   const { query, grant } = request
   const { venue, market, key, reason } = query
@@ -33,7 +26,7 @@ export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request,
       ? await gapsAfter(
           context.store,
           { ...filters, ...(venue && { venue }), ...(key === undefined ? {} : { key }) },
-          placeInState(page.state),
+          gapInState(page.state),
           page.limit,
           gapFilter(context, grant),
         )
@@ -54,13 +47,13 @@ export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request,
   })
 })
 
-// A market has few gaps: all of them are read, with those that the store finds when it reads.
+// A market has few gaps: all of them are read, with the damage that the store knows of.
 async function gapsOfMarket(
   context: ApiContext,
   grant: Grant,
   named: {
     readonly market: string
-    readonly venue: (typeof VENUE_IDS)[number] | undefined
+    readonly venue: VenueId | undefined
     readonly key: string | undefined
   },
   filters: GapQuery,
@@ -70,22 +63,23 @@ async function gapsOfMarket(
   const { record } = await findAnywhere(context, grant, named.market, named.venue)
   const { venue, marketId } = record
   const instruments = await instrumentsOf(context, record)
-  const keys = new Set([...instruments.map(({ key }) => key), marketId, ''])
+  const keys = new Set([...gapKeysOf(instruments), marketId])
   const gaps: Gap[] = []
   for (const key of keys) {
     if (named.key !== undefined && named.key !== key) continue
     gaps.push(...(await store.gaps({ ...filters, venue, key })))
-    const coverage = key === '' ? undefined : await store.coverage({ venue, key })
+    const coverage = key === VENUE_KEY ? undefined : await store.coverage({ venue, key })
     const damaged = (coverage?.gaps ?? []).filter(({ reason }) => reason === 'corrupt')
     gaps.push(...damaged.filter((gap) => isAsked(gap, filters)))
   }
-  const after = placeInState(page.state)
-  return sorted(gaps)
-    .filter((gap) => after === undefined || compareGaps(placeOfGap(gap), after) > 0)
+  const after = gapInState(page.state)
+  return gaps
+    .filter((gap) => after === undefined || compareGaps(gap, after) > 0)
+    .sort(compareGaps)
     .slice(0, page.limit + 1)
 }
 
 function isAsked(gap: Gap, { reason, start = 0, end = Infinity }: GapQuery): boolean {
-  const touches = gap.start < end && (gap.end ?? Infinity) > start
-  return touches && (reason === undefined || reason === gap.reason)
+  const isInRange = gap.start < end && (gap.end ?? Infinity) > start
+  return isInRange && (reason === undefined || reason === gap.reason)
 }

@@ -1,7 +1,7 @@
 import { renderChanges, marketContract } from '@priorbook/sdk/wire'
 import { defineRoute, type Route } from '../route.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
-import { answerPage } from './book-page.ts'
+import { answerPage } from '../books/book-page.ts'
 
 /** What every observation changed, level by level. */
 export function changesRoute(address: VenueAddress): Route {

@@ -12,10 +12,10 @@ import { VENUE_KEY } from '../../rows/index.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
-import { chooseOutcomes } from './outcome-filter.ts'
-import { openPage, rangeMeta, styleOf, noticeMeta } from './page.ts'
-import { answerRows } from './row-answer.ts'
-import { readRowPage } from './row-page.ts'
+import { chooseOutcomes } from '../pages/outcome-filter.ts'
+import { openPage, rangeMeta, styleOf, noticeMeta } from '../pages/page.ts'
+import { answerRows } from '../pages/row-answer.ts'
+import { readRowPage } from '../pages/row-page.ts'
 
 /** Samples of one metric of a market. */
 export const TIMESERIES_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(timeseriesRoute)
@@ -31,7 +31,7 @@ function timeseriesRoute(address: VenueAddress): Route {
     const { metric, outcome, token_id: token, known_at: knownAt } = query
     const page = openPage(request, context, { venue, market, metric, outcome, token, knownAt })
     const columns = sampleCsvColumns(metric)
-    if (venue !== 'venuea') {
+    if (VENUES[venue].metrics.length === 0) {
       const meta = {
         range: rangeMeta(page.range, style),
         market: toMarketJson(state, style),

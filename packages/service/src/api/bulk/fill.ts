@@ -1,30 +1,99 @@
-import { flagNames, POW10, VENUES } from '@priorbook/sdk/domain'
+import { flagNames, parseScaled, POW10, VENUES } from '@priorbook/sdk/domain'
 import {
   ABSENT,
   applyRow,
   applyRows,
+  type BookColumns,
   Ladder,
   loadBase,
-  type BookColumns,
 } from '@priorbook/sdk/tape'
 import {
-  LADDER_COLUMNS,
-  NATIVE_LEVELS_MAX,
-  connectionOf,
-  subscriptionOf,
-  TRUNCATED,
   type BookContext,
+  connectionOf,
+  LADDER_COLUMNS,
+  subscriptionOf,
+  toSampleJson,
+  toTradeJson,
+  TRUNCATED,
 } from '@priorbook/sdk/wire'
+import type { RunPart } from '../../rows/index.ts'
 import {
-  RowShape,
-  type ColumnBatch,
+  ColumnBatch,
+  columnsOf,
+  type ColumnSpec,
   type NumberColumn,
-  type TextColumn,
-  type UniqueColumn,
+  RowShape,
+  TextColumn,
+  UniqueColumn,
   type Words,
-} from './column-batch.ts'
+} from './columns.ts'
 import type { BulkScope } from './scope.ts'
-import type { BookPiece } from './walk-item.ts'
+import { type BulkWriter, NOTHING } from './stream.ts'
+import type { FileReceipt } from './tally.ts'
+import { cutPieces } from './text.ts'
+import type { WalkItem } from './walk.ts'
+
+/** A file of columns: takes batches of rows and gives bytes. */
+export interface ColumnSink {
+  begin(): Iterable<Uint8Array>
+  /** Writes the rows of a batch, which is used again afterwards. */
+  write(batch: ColumnBatch): Iterable<Uint8Array>
+  end(receipt: FileReceipt): Iterable<Uint8Array>
+}
+
+// Rows and ladder values of a batch: about a megabyte, a few milliseconds to fill and to write.
+const BATCH_ROWS = 2048
+const BATCH_VALUES = 32_768
+// Rows filled in one step.
+const STEP_ROWS = 256
+
+/** Fills batches from a walk and hands them to a file of columns. */
+export function createColumnWriter(
+  scope: BulkScope,
+  createSink: (specs: readonly ColumnSpec[]) => ColumnSink,
+): BulkWriter {
+  const specs = columnsOf(scope)
+  const batch = new ColumnBatch(specs)
+  const sink = createSink(specs)
+  const books = scope.dataset === 'books' ? new BookFiller(scope, batch) : undefined
+
+  function* flush(): Generator<Uint8Array> {
+    yield* sink.write(batch)
+    batch.clear()
+  }
+  function* flushIfFull(): Generator<Uint8Array> {
+    if (batch.rows >= BATCH_ROWS || batch.values >= BATCH_VALUES) yield* flush()
+    else yield NOTHING
+  }
+  return {
+    begin: () => sink.begin(),
+    *write(item) {
+      switch (item.kind) {
+        case 'book':
+          for (const pieces of cutPieces(item.pieces, () => STEP_ROWS)) {
+            for (const piece of pieces) books!.fill(item.contexts, piece)
+            yield* flushIfFull()
+          }
+          break
+        case 'trade':
+        case 'sample':
+          for (let from = 0; from < item.rows.length; from += STEP_ROWS) {
+            fillRows(batch, item, from, Math.min(from + STEP_ROWS, item.rows.length))
+            yield* flushIfFull()
+          }
+          break
+        case 'market':
+        case 'gap':
+          yield NOTHING
+          break
+      }
+    },
+    *end(receipt) {
+      if (batch.rows > 0) yield* flush()
+      yield* sink.end(receipt)
+    },
+  }
+}
 
 /** Fills columns with observations; each instrument of a market has its own running ladder. */
 export class BookFiller {
@@ -39,7 +108,7 @@ export class BookFiller {
   private readonly flags: TextColumn
   private readonly numbers: Readonly<Record<NumberName, NumberColumn>>
   private readonly sides: { readonly bids: Side; readonly asks: Side } | undefined
-  /** Prices of the no ladder of venue B. */
+  /** Prices of the no ladder, where the venue has one. */
   private readonly noPrices: Words | undefined
   /** The shape of ladders that a venue does not have. */
   private readonly nulls: RowShape | undefined
@@ -48,7 +117,7 @@ export class BookFiller {
     this.scope = scope
     this.batch = batch
     const depth = scope.depth ?? Infinity
-    this.limit = scope.venue === 'venueb' ? Math.min(depth, NATIVE_LEVELS_MAX) : depth
+    this.limit = Math.min(depth, VENUES[scope.venue].levelsMax ?? Infinity)
     this.cutAt = scope.ladders && this.limit < depth ? this.limit : Infinity
     const find = (name: string): ColumnBatch['columns'][number] =>
       batch.columns.find(({ spec }) => spec.name === name)!
@@ -62,7 +131,7 @@ export class BookFiller {
     const [bidsPrice, bidsSize, asksPrice, asksSize, yesPrice, yesSize, noPrice, noSize] =
       LADDER_COLUMNS.map((name) => find(name) as NumberColumn) as Eight<NumberColumn>
     this.sides = { bids: joinSide(bidsPrice, bidsSize), asks: joinSide(asksPrice, asksSize) }
-    if (scope.venue === 'venueb') {
+    if (VENUES[scope.venue].hasYesNoLadders) {
       // Yes is the bids; no is the asks at 1 − price.
       for (const column of [yesPrice, yesSize]) column.shape = bidsPrice.shape
       for (const column of [noPrice, noSize]) column.shape = asksPrice.shape
@@ -77,7 +146,7 @@ export class BookFiller {
   }
 
   /** Appends the rows of a piece. */
-  fill(contexts: readonly BookContext[], piece: BookPiece): void {
+  fill(contexts: readonly BookContext[], piece: RunPart): void {
     if (contexts !== this.contexts) {
       this.contexts = contexts
       this.lanes = contexts.map((context) => new Lane(context))
@@ -258,4 +327,43 @@ type NumberName = (typeof NUMBERS)[number]
 function pushOrNull(column: NumberColumn, value: number): void {
   if (value === ABSENT) column.pushNull()
   else column.push(value)
+}
+
+type RowsItem = Extract<WalkItem, { readonly kind: 'trade' | 'sample' }>
+
+/** Fills columns with rows [from, to) of trades or samples, from the values that the wire has. */
+export function fillRows(batch: ColumnBatch, item: RowsItem, from: number, to: number): void {
+  for (let index = from; index < to; index++) push(batch, valuesOf(item, index))
+  batch.rows += to - from
+}
+
+/** The wire's row, with decimals as text and times as numbers, and `native` beside the rest. */
+function valuesOf(item: RowsItem, index: number): Readonly<Record<string, unknown>> {
+  const style = { numberFormat: 'string', timeFormat: 'epoch_us' } as const
+  if (item.kind === 'sample') {
+    const { columns, row, ordinal, source } = item.rows[index]!
+    return { ...toSampleJson(columns, row, ordinal, item.contexts[source]!, style) }
+  }
+  const { columns, row, ordinal, source } = item.rows[index]!
+  const { native, ...rest } = toTradeJson(columns, row, ordinal, item.contexts[source]!, style)
+  return {
+    ...rest,
+    native_taker_side: native.taker_side,
+    native_sid: native.sid,
+    native_seq: native.seq,
+  }
+}
+
+function push(batch: ColumnBatch, values: Readonly<Record<string, unknown>>): void {
+  for (const column of batch.columns) {
+    const { name, type } = column.spec
+    const value = values[name] ?? undefined
+    if (column instanceof UniqueColumn) column.push(value as string)
+    else if (column instanceof TextColumn) {
+      const text = Array.isArray(value) ? value.join('|') : (value as string | undefined)
+      column.pushCode(column.codeOf(text))
+    } else if (value === undefined) column.pushNull()
+    else if (type.kind === 'decimal') column.push(parseScaled(value as string, type.scale))
+    else column.push(value as number)
+  }
 }

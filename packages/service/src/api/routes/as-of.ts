@@ -1,11 +1,11 @@
-import { printRowId, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
+import { printRowId, VENUES, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import { timeJson, marketContract, type ValueStyle } from '@priorbook/sdk/wire'
 import { defineRoute, type ApiContext, type Grant, type Notice, type Route } from '../route.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
-import { findTarget, type TokenFilter } from './book-target.ts'
-import { because, planWindow } from './notices.ts'
-import { answerBooks, type OneBook, type OneBookQuery } from './one-book.ts'
+import { findTarget, type TokenFilter } from '../books/book-target.ts'
+import { because, planWindow } from '../books/notices.ts'
+import { answerBooks, type OneBook, type OneBookQuery } from '../books/one-book.ts'
 import { asKnownAt } from '../../rows/index.ts'
 
 type AsOfQuery = OneBookQuery &
@@ -52,7 +52,7 @@ async function readAsOf(
   style: ValueStyle,
 ): Promise<OneBook> {
   const { venue, key, tokenId } = instrument
-  const about = venue === 'venuec' ? { token_id: tokenId ?? key } : {}
+  const about = VENUES[venue].booksPer === 'token' ? { token_id: tokenId ?? key } : {}
   const none = (notice: Notice): OneBook => ({
     instrument,
     notice: { last_before: null, ...notice, ...about },
