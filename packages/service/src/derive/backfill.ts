@@ -126,7 +126,7 @@ class BackfillIntake {
             journal: this.writer.nextNumber,
           }),
         )
-        this.take({ received, kind: 'message', slot: 0, bytes, parsed, reading })
+        this.write({ received, kind: 'message', slot: 0, bytes, parsed, reading })
         return reading
       },
       note: (note) => {
@@ -142,7 +142,7 @@ class BackfillIntake {
   }
 
   note(note: Note): void {
-    this.take({ received: now(), kind: 'note', slot: 0, bytes: toNoteBytes(note) })
+    this.write({ received: now(), kind: 'note', slot: 0, bytes: toNoteBytes(note) })
   }
 
   /** Makes everything received durable: raw answers first, then rows and position in one transaction. */
@@ -157,7 +157,7 @@ class BackfillIntake {
     this.applier.forgetEnded()
   }
 
-  private take(record: Omit<ApplyRecord, 'number'>): void {
+  private write(record: Omit<ApplyRecord, 'number'>): void {
     const { received, kind, bytes, slot } = record
     this.records.push({ ...record, number: this.writer.append(received, kind, bytes, slot) })
   }

@@ -115,7 +115,7 @@ class ImportRun {
     for await (const group of merged) {
       for (const line of group) {
         lineCounts.set(line.file, line.line)
-        const wait = this.take(line)
+        const wait = this.accept(line)
         if (wait !== undefined) await wait
         if (this.pending >= BATCH_LINES) await this.flush()
       }
@@ -132,18 +132,18 @@ class ImportRun {
   }
 
   // Nearly every line is handled synchronously; a promise is returned only for store or journal reads.
-  private take(line: RecordedLine): Promise<void> | undefined {
+  private accept(line: RecordedLine): Promise<void> | undefined {
     this.lines++
     const message = this.parse(line)
-    if (typeof message === 'string') return this.takeBroken(line, message)
+    if (typeof message === 'string') return this.acceptBroken(line, message)
     const key = this.importer.keyOf(message)
     const last = key === undefined ? 0 : this.stored.get(key)
     if (last === undefined) {
       this.lines--
-      return this.lookUp(key!).then(() => this.take(line))
+      return this.lookUp(key!).then(() => this.accept(line))
     }
     if (line.received <= last || line.file.form === 'answer') {
-      return this.takeUnlessKnown(line, message, line.received < last)
+      return this.acceptUnlessKnown(line, message, line.received < last)
     }
     return this.journal(line, message)
   }
@@ -158,7 +158,7 @@ class ImportRun {
     }
   }
 
-  private async takeBroken(line: RecordedLine, reason: string): Promise<void> {
+  private async acceptBroken(line: RecordedLine, reason: string): Promise<void> {
     if (line.file.form === 'answer') {
       this.lines--
       this.foreign.push(line.file.path)
@@ -172,7 +172,7 @@ class ImportRun {
     await this.journal(line)
   }
 
-  private async takeUnlessKnown(
+  private async acceptUnlessKnown(
     line: RecordedLine,
     message: Record<string, unknown>,
     late: boolean,

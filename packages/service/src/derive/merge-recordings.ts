@@ -41,7 +41,7 @@ export async function* mergeRecordings(
     open.sort((a, b) => a.time - b.time || a.index - b.index)
     const first = open[0]!
     const limit = Math.min(open[1]?.time ?? Infinity, waiting[0]?.at ?? Infinity)
-    const group = first.takeUntil(limit)
+    const group = first.shiftUntil(limit)
     if (group.length > 0) yield group
     if (!first.hasLine && !(await first.fill())) open.shift()
   }
@@ -95,7 +95,7 @@ class Cursor {
   }
 
   /** The lines up to a time, at least one: this file has the earliest line. */
-  takeUntil(limit: number): RecordedLine[] {
+  shiftUntil(limit: number): RecordedLine[] {
     const from = this.at
     do this.at++
     while (this.at < this.lines.length && this.lines[this.at]!.received <= limit)

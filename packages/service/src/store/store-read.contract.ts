@@ -52,7 +52,7 @@ export function describeReadContract(
       await expect(store.append(batch!)).rejects.toMatchObject({ code: 'store_read_only' })
       await expect(store.seal()).rejects.toMatchObject({ code: 'store_read_only' })
       await expect(store.retain(0)).rejects.toMatchObject({ code: 'store_read_only' })
-      expect(await (await store.follow()).take()).toBeUndefined()
+      expect(await (await store.follow()).poll()).toBeUndefined()
     })
   })
 }

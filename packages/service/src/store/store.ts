@@ -254,7 +254,7 @@ export type Changes = {
 /** Reports commits from its opening on. */
 export interface Follower {
   /** Changes since the last call; absent when there are none. Cheap enough to call every 10 ms. */
-  take(): Promise<Changes | undefined>
+  poll(): Promise<Changes | undefined>
   close(): void
 }
 

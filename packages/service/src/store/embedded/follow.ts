@@ -28,7 +28,7 @@ export class LogFollower implements LogListener, Follower {
     view.listeners.add(this)
   }
 
-  async take(): Promise<Changes | undefined> {
+  async poll(): Promise<Changes | undefined> {
     if (this.isEmpty && !this.view.isBehind()) return undefined
     return this.read(() => (this.isEmpty ? undefined : this.drain()))
   }

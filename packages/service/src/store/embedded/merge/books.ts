@@ -129,7 +129,7 @@ class BookMerge {
     if (last?.side === side && walk.sequence === last.sequence && !isWanted) {
       this.lastBook = walk.ladder.clone()
     }
-    walk.take()
+    walk.advance()
     if (!isWanted) return
     if (!isBlind && this.isRepeated(side, received)) this.counts.repeated++
     else this.give(side, isBlind)
@@ -299,7 +299,7 @@ export class BookWalk {
   }
 
   /** Takes the row ahead: the ladder is its book then. */
-  take(): void {
+  advance(): void {
     const { columns, firstSequence, to } = this.runs[this.run]!
     const { row } = this
     if (this.ready?.columns !== columns || this.ready.row !== row) {

@@ -136,7 +136,7 @@ export function copyJournal(options: {
   try {
     for (const block of readJournal({ dir: options.from, venue, to: numbers.bound })) {
       if (block.kind === 'damage') continue
-      copy.take(block, numbers.at(block.first))
+      copy.append(block, numbers.at(block.first))
       for (let index = 0; index < block.count; index++) {
         const received = block.received[index]!
         if (to !== undefined && block.kinds[index] === 'note' && isBack(block.bytes[index]!)) {
@@ -164,7 +164,7 @@ class JournalCopy {
     this.venue = venue
   }
 
-  take(block: JournalBlock, first: number): void {
+  append(block: JournalBlock, first: number): void {
     const writer = this.writerFor(block, first)
     for (let index = 0; index < block.count; index++) {
       const { received, kinds, bytes, slots } = block
