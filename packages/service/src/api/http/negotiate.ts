@@ -3,19 +3,9 @@ import { promisify } from 'node:util'
 import { constants, createGzip, createZstdCompress, gzip, gzipSync } from 'node:zlib'
 import Negotiator from 'negotiator'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
-import { Problem } from '@priorbook/sdk/wire'
+import { MEDIA_TYPES, Problem } from '@priorbook/sdk/wire'
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { Format, Route } from '../route.ts'
-
-/** The media types of each format; answers carry the first one. */
-export const MEDIA_TYPES: Readonly<Record<Format, readonly string[]>> = {
-  json: ['application/json'],
-  ndjson: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
-  csv: ['text/csv'],
-  arrow: ['application/vnd.apache.arrow.stream'],
-  parquet: ['application/vnd.apache.parquet'],
-  tape: ['application/vnd.priorbook.tape'],
-}
 
 /** Chooses the format of an answer by `format=`, else by `Accept`; throws `not_acceptable`. */
 export type FormatChooser = (accept: string | undefined, asked: unknown) => Format
