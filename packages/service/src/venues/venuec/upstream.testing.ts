@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer, type WebSocket } from 'ws'
-import { bookMessage, clobMarket, gammaMarket, type Draft } from './fixtures.ts'
+import { bookMessage, clobMarket, gammaMarket, type Draft } from './fixtures.testing.ts'
 import { printRoundSlug } from './rounds.ts'
 
 /** A round of the fake venue: what Gamma says of it, and its two tokens. */
@@ -11,17 +11,17 @@ export type FakeRound = { readonly id: string; readonly tokens: [string, string]
 export interface FakeVenue {
   readonly bases: { readonly gammaBase: string; readonly clobBase: string; readonly wsUrl: string }
   readonly rounds: FakeRound[]
-  /** Adds a round that starts in so many milliseconds and lasts so long. */
+  /** Adds a round that starts in `startsInMs` and lasts `lastsMs`. */
   addRound(startsInMs: number, lastsMs: number, asset?: string): FakeRound
   /** Books by token; one that is not here is not known to CLOB. */
   readonly books: Map<string, Draft>
-  /** Tokens for which the socket sends nothing when they are subscribed. */
+  /** Tokens whose books the socket does not send when they are subscribed. */
   readonly mute: Set<string>
-  /** What clients said, by connection in order of arrival. */
+  /** Messages of clients, by connection in order of arrival. */
   readonly heard: (string | Draft)[][]
   /** Paths with queries, in order of arrival. */
   readonly requests: URL[]
-  /** The next answers to GET /book are this status. */
+  /** How many of the next requests for a book fail with 500. */
   bookFailures: number
   send(frame: unknown): void
   sendText(text: string): void
@@ -30,8 +30,8 @@ export interface FakeVenue {
   close(): Promise<void>
 }
 
-/** Opens the fake venue on a free port. */
-export async function openFakeVenue(): Promise<FakeVenue> {
+/** Opens the fake venue on a free port; its rounds follow the given wall clock, in milliseconds. */
+export async function openFakeVenue(nowMs: () => number): Promise<FakeVenue> {
   const books = new Map<string, Draft>()
   const mute = new Set<string>()
   const heard: (string | Draft)[][] = []
@@ -109,7 +109,7 @@ export async function openFakeVenue(): Promise<FakeVenue> {
     rounds,
     addRound(startsInMs, lastsMs, asset = 'BTC') {
       const index = rounds.length + 1
-      const startMs = Date.now() + startsInMs
+      const startMs = nowMs() + startsInMs
       const id = `0x${String(index).padStart(64, '0')}`
       const tokens: [string, string] = [`${index}0000001`, `${index}0000002`]
       const gamma = gammaMarket({
@@ -174,13 +174,4 @@ function toClob({ id, tokens, gamma }: FakeRound): Draft {
       winner: index === winner,
     })),
   })
-}
-
-/** Waits until something holds; the test's own time limit ends it otherwise. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 10)
-    })
-  }
 }
