@@ -42,7 +42,7 @@ export function createFormatChooser(route: Pick<Route, 'formats' | 'data'>): For
 
 function notAcceptable(formats: readonly Format[]): Problem {
   return new Problem('not_acceptable', `the route answers with ${formats.join(', ')}`, {
-    allowed: formats.map((format) => MEDIA_TYPES[format][0]!),
+    allowed: formats.map((format) => MEDIA_TYPES[format][0]),
     hint: 'Ask by the header Accept, or by format= where the route takes it.',
   })
 }
