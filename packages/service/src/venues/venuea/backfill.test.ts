@@ -8,7 +8,7 @@ import {
   type KnownRound,
 } from './backfill.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
-import { findOffset } from './seek.ts'
+import { findOffset } from './pages.ts'
 import {
   createTestSink,
   KEY,
@@ -263,7 +263,7 @@ describe('a backfill', () => {
     const { counts } = await all()
     expect(counts).toEqual({ expected: 80, complete: 77, unresolved: 0, missing: 3 })
     expect(inside('5m').filter((index) => index === 5)).toHaveLength(3)
-    expect(warnings.filter((text) => text.includes('could not be had'))).toHaveLength(3)
+    expect(warnings.filter((text) => text.includes('are not available'))).toHaveLength(3)
   })
 
   it('counts rounds without a result and goes on', async () => {

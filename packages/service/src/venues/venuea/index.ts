@@ -4,12 +4,11 @@ import { defineVenue } from '../capture/definition.ts'
 import { createVenueAConnector } from './connector.ts'
 import { createVenueANormalizer } from './normalize.ts'
 
-export * from './normalize.ts'
-export * from './connector.ts'
 export * from './backfill.ts'
-export type { FamilyCounts } from './backfill-family.ts'
-export * from './floors.ts'
-export { isComplete } from './past.ts'
+export * from './connector.ts'
+export type { FamilyCounts } from './family-walk.ts'
+export * from './normalize.ts'
+export { catalogueFloor, isComplete, VENUEA_COINS } from './past.ts'
 
 const SETTINGS = {
   enabled: setting(flag(), true, 'Whether venue A is recorded.'),

@@ -6,9 +6,8 @@ import {
   type MarketRevision,
 } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
-import { catalogueFloor } from './floors.ts'
 import { createVenueANormalizer } from './normalize.ts'
-import { isComplete, pastDetailCall, pastListCall, readNeighbours } from './past.ts'
+import { catalogueFloor, isComplete, pastDetailCall, pastListCall, readNeighbours } from './past.ts'
 import { roundObject } from './upstream.testing.ts'
 
 const MINUTE = 60_000

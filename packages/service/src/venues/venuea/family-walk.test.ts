@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFamilyWalk, nominalMs, type FamilyWalk, type NamedRound } from './backfill-family.ts'
+import { FamilyWalk, nominalMs, type NamedRound } from './family-walk.ts'
 
 const LENGTH = 300_000
 const END = 1_790_000_100_000
@@ -51,7 +51,7 @@ function play(walk: FamilyWalk, venue: Venue, steps = Infinity): number[] {
 }
 
 const walkOf = (count: number): FamilyWalk =>
-  createFamilyWalk('5m', { startMs: END - count * LENGTH, endMs: END })
+  new FamilyWalk('5m', { startMs: END - count * LENGTH, endMs: END })
 const upTo = (count: number, from = 0): number[] =>
   Array.from({ length: count - from }, (_, index) => index + from)
 
@@ -65,14 +65,14 @@ describe('a walk along a family', () => {
 
   it('takes only rounds that lie in the range as a whole', () => {
     const startMs = END - 3 * LENGTH + 1
-    const walk = createFamilyWalk('5m', { startMs, endMs: END - LENGTH - 1 })
+    const walk = new FamilyWalk('5m', { startMs, endMs: END - LENGTH - 1 })
     const asked = play(walk, VENUE)
     expect(asked.filter((index) => index >= 2)).toEqual([])
     expect(walk.counts).toEqual({ expected: 0, complete: 0, unresolved: 0, missing: 0 })
   })
 
   it('jumps towards a range that lies far back', () => {
-    const walk = createFamilyWalk('5m', { startMs: END - 60 * LENGTH, endMs: END - 50 * LENGTH })
+    const walk = new FamilyWalk('5m', { startMs: END - 60 * LENGTH, endMs: END - 50 * LENGTH })
     const asked = play(walk, VENUE)
     expect(asked.filter((index) => index >= 50)).toEqual(upTo(60, 50))
     // Each jump goes as far as the timeline reaches.
@@ -86,7 +86,7 @@ describe('a walk along a family', () => {
     const step = first.next()
     const second = walkOf(40)
     second.learn(before.filter((index) => index >= 0).map(round), true)
-    if (step.kind === 'ask' && step.isNext) second.learn([round(indexOf(step.topicId))])
+    if (step.kind === 'request' && step.isNext) second.learn([round(indexOf(step.topicId))])
     const after = play(second, VENUE)
     const inside = [...before, ...after].filter((index) => index >= 0)
     expect(inside).toEqual(upTo(40))
@@ -154,7 +154,7 @@ describe('a walk along a family', () => {
     const twin = { ...round(0), topicId: 'twin' }
     walk.learn([round(0), twin, round(1)])
     const asked: string[] = []
-    for (let step = walk.next(); step.kind === 'ask'; step = walk.next()) {
+    for (let step = walk.next(); step.kind === 'request'; step = walk.next()) {
       asked.push(step.topicId)
       walk.answered(step.topicId, 'complete')
     }
