@@ -28,10 +28,7 @@ import { STATUS_WORDS, TRADING_WORDS } from '../packages/service/src/venues/venu
 import { OUTAGE_INTERVALS } from '../packages/service/src/venues/venueb/polling.ts'
 import { QUIET_MS } from '../packages/service/src/venues/venueb/books.ts'
 import { LOST_MS, SILENT_BOOK_MS } from '../packages/service/src/venues/venueb/books.ts'
-import {
-  FIRST_BOOK_MS,
-  SILENT_TOKEN_MS,
-} from '../packages/service/src/venues/venuec/token-watch.ts'
+import { FIRST_BOOK_MS, SILENT_TOKEN_MS } from '../packages/service/src/venues/venuec/token.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')

@@ -26,6 +26,27 @@ type Parameter = {
   }
 }
 
+/** The document with its references to parameters and to their schemas followed. */
+export function resolveParameters(document: OpenApi): OpenApi {
+  const follow = <Part>(part: Part): Part => {
+    const { $ref } = part as { readonly $ref?: string }
+    if ($ref === undefined) return part
+    const names = $ref.slice('#/'.length).split('/')
+    return names.reduce<unknown>(
+      (at, name) => (at as Readonly<Record<string, unknown>>)[name],
+      document,
+    ) as Part
+  }
+  const paths = Object.entries(document.paths).map(([address, { get }]) => {
+    const parameters = get.parameters.map((one) => {
+      const parameter = follow(one)
+      return { ...parameter, schema: follow(parameter.schema) }
+    })
+    return [address, { get: { ...get, parameters } }] as const
+  })
+  return { ...document, paths: Object.fromEntries(paths) }
+}
+
 /** One address of the document. */
 export type Operation = { readonly address: string; readonly get: Get }
 

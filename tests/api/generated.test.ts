@@ -3,7 +3,12 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PROBLEMS } from '@priorbook/sdk/wire'
 import { openSharedApi, type EmulatedApi } from './emulated-api.ts'
-import { createRequests, type Operation, type OpenApi } from './generated-requests.ts'
+import {
+  createRequests,
+  resolveParameters,
+  type Operation,
+  type OpenApi,
+} from './generated-requests.ts'
 
 const RUNS = process.env['PRIORBOOK_FULL'] === '1' ? 200_000 : 2000
 const SEED = 20_260_811
@@ -14,7 +19,7 @@ let document: OpenApi
 
 beforeAll(async () => {
   api = await openSharedApi()
-  document = (await api.get('/v3/openapi.json')).body as OpenApi
+  document = resolveParameters((await api.get('/v3/openapi.json')).body as OpenApi)
 }, 60_000)
 
 afterAll(() => api.close())

@@ -4,17 +4,18 @@ import { startControl, type Control } from './core/control.ts'
 import type { QuotaUse } from './core/quota-meter.ts'
 import { startServer, type VenueServer } from './core/server.ts'
 import { openTruth, type Truth, type TruthOptions } from './core/truth.ts'
-import type { UpstreamCredentials, WorldEvent } from './core/upstream.ts'
-import { createFaultBox, type ActiveFault } from './faults/fault-box.ts'
+import type { Upstream, UpstreamCredentials, WorldEvent } from './core/upstream.ts'
+import { createFaultBox, type ActiveFault, type FaultBox } from './faults/fault-box.ts'
 import type { Injection } from './faults/fault.ts'
 import type { ScheduledFault } from './faults/schedule.ts'
-import { EMULATED } from './venues.ts'
+import { EMULATED, type KeyPair } from './venues.ts'
 import {
   createRandom,
   createWorld,
   DEFAULT_MARKETS,
   STEP_MS,
   type MarketRates,
+  type Random,
   type SteppedWorld,
 } from './world/index.ts'
 
@@ -90,7 +91,7 @@ const MAX_HISTORY = 100_000
 
 /** Starts the upstreams on loopback. */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
-  const { speed = 1, venues = VENUE_IDS, flood, history = 0 } = options
+  const { speed = 1, history = 0 } = options
   if (!(speed >= 1 && speed <= 300)) {
     throw new PriorbookError('invalid_argument', `speed ${speed} is not between 1 and 300`)
   }
@@ -98,129 +99,169 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     const bounds = `a whole number from 0 to ${MAX_HISTORY}`
     throw new PriorbookError('invalid_argument', `history ${history} is not ${bounds}`)
   }
-  const seed = String(options.seed ?? 1)
-  const start = Math.floor(options.start ?? Date.now())
-  const clock = createClock(start)
-  const world = createWorld({
-    seed,
-    start,
-    speed,
-    rounds: options.rounds ?? 2,
-    history,
-    markets: Object.fromEntries(
-      venues.map((venue) => [venue, options.markets?.[venue] ?? DEFAULT_MARKETS[venue]]),
-    ),
-    rates: ratesOf(options),
-    clock,
-  })
-  const truth = openTruth({
-    ...(options.logFile === undefined ? {} : { file: options.logFile }),
-    ...options.log,
-  })
-  const servers = new Map<VenueId, VenueServer>()
-  const random = createRandom(`${seed}/faults`)
-  const faults = createFaultBox(random, {
-    begun: (fault) => effect(fault, 'begun'),
-    ended: (fault) => effect(fault, 'ended'),
-  })
+  const emulator = new RunningEmulator(options)
+  await emulator.start()
+  return emulator
+}
 
-  function effect(active: ActiveFault, state: 'begun' | 'ended'): void {
-    const { struck, ...fault } = active
-    const { venue } = fault.target
-    truth.note({ type: 'fault', venue, state, fault, struck })
-    if (fault.fault.kind === 'clock_skew') {
-      world.skew(venue, state === 'begun' ? fault.fault.skewMs : 0)
+type VenueSetup = { readonly keys: KeyPair; readonly upstream: Upstream }
+
+class RunningEmulator implements Emulator {
+  readonly truth: Truth
+  readonly world: SteppedWorld
+  readonly addresses: Record<string, Readonly<Record<string, string>>> = {}
+  private readonly options: EmulatorOptions
+  private readonly speed: number
+  private readonly clock: () => number
+  private readonly random: Random
+  private readonly faultBox: FaultBox
+  private readonly setups: ReadonlyMap<VenueId, VenueSetup>
+  private readonly servers = new Map<VenueId, VenueServer>()
+  private controlServer: Control | undefined
+  private advanced: number
+  /** Fractions of flood changes that are still to be made. */
+  private owed = 0
+  private timer: NodeJS.Timeout | undefined
+  private scheduled: readonly NodeJS.Timeout[] = []
+
+  constructor(options: EmulatorOptions) {
+    const { speed = 1, venues = VENUE_IDS, log, logFile } = options
+    const seed = String(options.seed ?? 1)
+    const start = Math.floor(options.start ?? Date.now())
+    this.options = options
+    this.speed = speed
+    this.advanced = start
+    this.clock = createClock(start)
+    this.world = createWorld({
+      seed,
+      start,
+      speed,
+      rounds: options.rounds ?? 2,
+      history: options.history ?? 0,
+      markets: Object.fromEntries(
+        venues.map((venue) => [venue, options.markets?.[venue] ?? DEFAULT_MARKETS[venue]]),
+      ),
+      rates: ratesOf(options),
+      clock: this.clock,
+    })
+    this.truth = openTruth({ ...(logFile === undefined ? {} : { file: logFile }), ...log })
+    this.random = createRandom(`${seed}/faults`)
+    this.faultBox = createFaultBox(this.random, {
+      begun: (fault) => this.effect(fault, 'begun'),
+      ended: (fault) => this.effect(fault, 'ended'),
+    })
+    this.setups = new Map(
+      venues.map((venue) => {
+        const keys = EMULATED[venue].keys(seed, options.credentials?.[venue])
+        const upstream = EMULATED[venue].create(this.world, { speed, credentials: keys.upstream })
+        return [venue, { keys, upstream }]
+      }),
+    )
+  }
+
+  /** Opens every port, then starts the world and the scheduled faults. */
+  async start(): Promise<void> {
+    try {
+      await this.openAll()
+    } catch (error) {
+      await Promise.all([...this.servers.values()].map((server) => server.close()))
+      this.truth.close()
+      throw error
     }
-    if (state === 'begun') servers.get(venue)?.begin(active)
-    else servers.get(venue)?.end(active)
+    this.turn()
+    this.scheduled = (this.options.faults ?? []).map((item) =>
+      setTimeout(() => this.faultBox.begin(item), item.at),
+    )
   }
 
-  const addresses: Record<string, Readonly<Record<string, string>>> = {}
-  const upstreams = new Map(
-    venues.map((venue) => {
-      const keys = EMULATED[venue].keys(seed, options.credentials?.[venue])
-      return [
-        venue,
-        { keys, upstream: EMULATED[venue].create(world, { speed, credentials: keys.upstream }) },
-      ]
-    }),
-  )
-
-  function onEvent(event: WorldEvent): void {
-    const { venue } = event.proposition
-    servers.get(venue)?.onEvent(event)
-    if ((event.kind !== 'listed' && event.kind !== 'phase') || !truth.wanted) return
-    const { index, phase, outcome } = event.proposition
-    const keys = upstreams.get(venue)?.upstream.keys?.(event.proposition) ?? []
-    const winner = outcome === undefined ? {} : { winner: outcome.winner }
-    truth.note({ type: 'market', venue, index, keys, phase, ...winner })
+  get control(): string {
+    return this.controlServer!.origin
   }
 
-  async function openAll(): Promise<Control> {
-    for (const [venue, { keys, upstream }] of upstreams) {
-      const port = options.ports?.[venue] ?? 0
+  inject(injection: Injection): string {
+    return this.faultBox.begin(injection).id
+  }
+
+  end(id: string): boolean {
+    return this.faultBox.end(id)
+  }
+
+  faults(): readonly ActiveFault[] {
+    return this.faultBox.list()
+  }
+
+  connections(venue: VenueId): readonly string[] {
+    return this.servers.get(venue)?.connections() ?? []
+  }
+
+  quotaPeaks(): Partial<Record<VenueId, Readonly<Record<string, QuotaUse>>>> {
+    return Object.fromEntries([...this.servers].map(([venue, server]) => [venue, server.quotas()]))
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.timer)
+    for (const item of this.scheduled) clearTimeout(item)
+    this.faultBox.close()
+    const servers = [...this.servers.values(), this.controlServer!]
+    await Promise.all(servers.map((server) => server.close()))
+    this.truth.close()
+  }
+
+  private async openAll(): Promise<void> {
+    const { world, speed, faultBox: faults, truth, random, addresses } = this
+    const { ports } = this.options
+    for (const [venue, { keys, upstream }] of this.setups) {
+      const port = ports?.[venue] ?? 0
       const server = await startServer({ upstream, world, speed, port, faults, truth, random })
-      servers.set(venue, server)
+      this.servers.set(venue, server)
       const places = upstream.addresses?.(server.origin) ?? EMULATED[venue].addresses(server.origin)
       addresses[venue] = { ...places, ...keys.client }
     }
-    const port = options.ports?.control ?? 0
-    return startControl({ port, faults, addresses, quotaPeaks })
+    const quotaPeaks = (): ReturnType<Emulator['quotaPeaks']> => this.quotaPeaks()
+    const port = ports?.control ?? 0
+    this.controlServer = await startControl({ port, faults, addresses, quotaPeaks })
   }
 
-  function quotaPeaks(): Partial<Record<VenueId, Readonly<Record<string, QuotaUse>>>> {
-    return Object.fromEntries([...servers].map(([venue, server]) => [venue, server.quotas()]))
+  private effect(active: ActiveFault, state: 'begun' | 'ended'): void {
+    const { struck, ...fault } = active
+    const { venue } = fault.target
+    this.truth.note({ type: 'fault', venue, state, fault, struck })
+    if (fault.fault.kind === 'clock_skew') {
+      this.world.skew(venue, state === 'begun' ? fault.fault.skewMs : 0)
+    }
+    if (state === 'begun') this.servers.get(venue)?.begin(active)
+    else this.servers.get(venue)?.end(active)
   }
 
-  const control = await openAll().catch(async (error: unknown) => {
-    await Promise.all([...servers.values()].map((server) => server.close()))
-    truth.close()
-    throw error
-  })
+  private readonly onEvent = (event: WorldEvent): void => {
+    const { venue } = event.proposition
+    this.servers.get(venue)?.onEvent(event)
+    if ((event.kind !== 'listed' && event.kind !== 'phase') || !this.truth.wanted) return
+    const { index, phase, outcome } = event.proposition
+    const keys = this.setups.get(venue)?.upstream.keys?.(event.proposition) ?? []
+    const winner = outcome === undefined ? {} : { winner: outcome.winner }
+    this.truth.note({ type: 'market', venue, index, keys, phase, ...winner })
+  }
 
-  let advanced = start
-  let owed = 0
-  let timer: NodeJS.Timeout | undefined
-
-  function turn(): void {
-    const now = clock()
-    const to = Math.min(now, advanced + SLICE_MS)
-    for (const server of servers.values()) server.cork()
+  /** Moves the world up to now, one slice at a time, and schedules the next turn. */
+  private turn(): void {
+    const { world, onEvent } = this
+    const { flood } = this.options
+    const now = this.clock()
+    const to = Math.min(now, this.advanced + SLICE_MS)
+    for (const server of this.servers.values()) server.cork()
     world.advance(to, onEvent)
     if (flood !== undefined) {
-      owed += (flood.perSecond * (to - advanced)) / 1000
-      const count = Math.floor(owed)
-      owed -= count
+      this.owed += (flood.perSecond * (to - this.advanced)) / 1000
+      const count = Math.floor(this.owed)
+      this.owed -= count
       world.flip(flood.venue, count, Math.floor(to), onEvent)
     }
-    for (const server of servers.values()) server.uncork()
-    advanced = to
-    const behind = to < now
-    timer = setTimeout(turn, behind ? 0 : Math.max(1, Math.min(5, STEP_MS / speed)))
-  }
-  turn()
-
-  const scheduled = (options.faults ?? []).map((item) =>
-    setTimeout(() => faults.begin(item), item.at),
-  )
-
-  return {
-    addresses,
-    control: control.origin,
-    inject: (injection) => faults.begin(injection).id,
-    end: (id) => faults.end(id),
-    faults: () => faults.list(),
-    connections: (venue) => servers.get(venue)?.connections() ?? [],
-    truth,
-    world,
-    quotaPeaks,
-    async close() {
-      clearTimeout(timer)
-      for (const item of scheduled) clearTimeout(item)
-      faults.close()
-      await Promise.all([...servers.values(), control].map((server) => server.close()))
-      truth.close()
-    },
+    for (const server of this.servers.values()) server.uncork()
+    this.advanced = to
+    const isBehind = to < now
+    const delayMs = isBehind ? 0 : Math.max(1, Math.min(5, STEP_MS / this.speed))
+    this.timer = setTimeout(() => this.turn(), delayMs)
   }
 }
 

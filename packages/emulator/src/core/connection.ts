@@ -54,153 +54,194 @@ const HOLD_MS = 250
 
 /** Creates the near end of a socket that is about to open. */
 export function createConnection(parts: ConnectionParts): Connection {
-  const { id, venue, faults, truth, random } = parts
-  const early: Frame[] = []
-  const late: (Fated & { readonly due: number })[] = []
-  let socket: WebSocket | undefined
-  let frozen = false
-  let held: Frame | undefined
-  let holdTimer: NodeJS.Timeout | undefined
-  let lateTimer: NodeJS.Timeout | undefined
+  return new FaultyConnection(parts)
+}
 
-  function put(frame: Frame, delivered: Delivery, text = frame.text, variant?: string): void {
-    if (socket?.readyState !== WebSocket.OPEN) return
-    if (socket.bufferedAmount > MAX_BEHIND_BYTES) {
-      socket.terminate()
-      return
-    }
-    socket.send(text)
-    note(frame, delivered, text, variant)
+class FaultyConnection implements Connection {
+  readonly id: string
+  private readonly venue: VenueId
+  private readonly faults: FaultBox
+  private readonly truth: Truth
+  private readonly random: Random
+  private readonly early: Frame[] = []
+  private readonly late: (Fated & { readonly due: number })[] = []
+  private socket: WebSocket | undefined
+  private isFrozen = false
+  private waiting: Frame | undefined
+  private holdTimer: NodeJS.Timeout | undefined
+  private lateTimer: NodeJS.Timeout | undefined
+
+  constructor({ id, venue, faults, truth, random }: ConnectionParts) {
+    this.id = id
+    this.venue = venue
+    this.faults = faults
+    this.truth = truth
+    this.random = random
   }
 
-  function note(frame: Frame, delivered: Delivery, text = frame.text, variant?: string): void {
+  attach(opened: WebSocket): void {
+    this.socket = opened
+    opened.on('close', () => this.lose('dropped'))
+    for (const { text, payloads } of this.early.splice(0)) this.send(text, payloads)
+  }
+
+  send(text: string, payloads?: readonly Payload[]): void {
+    const frame = { text, payloads }
+    if (this.socket === undefined) this.early.push(frame)
+    else if (this.isFrozen) this.note(frame, 'stalled')
+    else if (
+      this.faults.touches(this.venue) ||
+      this.late.length > 0 ||
+      this.waiting !== undefined
+    ) {
+      this.throughFaults(frame)
+    } else this.put(frame, 'sent')
+  }
+
+  ping(body: string): void {
+    if (this.socket?.readyState === WebSocket.OPEN && !this.isFrozen) this.socket.ping(body)
+  }
+
+  close(code: number, reason: string): void {
+    if (!this.isFrozen) this.socket?.close(code, reason)
+  }
+
+  pending(): number {
+    return this.socket?.bufferedAmount ?? 0
+  }
+
+  freeze(): void {
+    this.isFrozen = true
+    this.lose('stalled')
+    this.socket?.pause()
+  }
+
+  get frozen(): boolean {
+    return this.isFrozen
+  }
+
+  cut(): void {
+    this.socket?.terminate()
+  }
+
+  inject(text: string, delivered: Delivery): void {
+    if (!this.isFrozen) this.put({ text, payloads: [] }, delivered)
+  }
+
+  cork(): void {
+    rawOf(this.socket)?.cork()
+  }
+
+  uncork(): void {
+    rawOf(this.socket)?.uncork()
+  }
+
+  private put(frame: Frame, delivered: Delivery, text = frame.text, variant?: string): void {
+    if (this.socket?.readyState !== WebSocket.OPEN) return
+    if (this.socket.bufferedAmount > MAX_BEHIND_BYTES) {
+      this.socket.terminate()
+      return
+    }
+    this.socket.send(text)
+    this.note(frame, delivered, text, variant)
+  }
+
+  private note(frame: Frame, delivered: Delivery, text = frame.text, variant?: string): void {
     const { payloads, held: since } = frame
-    if (!truth.wanted || (payloads === undefined && delivered === 'sent')) return
+    if (!this.truth.wanted || (payloads === undefined && delivered === 'sent')) return
     const bytes = Buffer.byteLength(text)
-    const event = { type: 'frame', venue, connection: id, delivered, bytes } as const
+    const event = {
+      type: 'frame',
+      venue: this.venue,
+      connection: this.id,
+      delivered,
+      bytes,
+    } as const
     const more = {
       ...(variant === undefined ? {} : { variant }),
       ...(since === undefined ? {} : { held: since }),
     }
-    truth.note({ ...event, ...more, payloads: payloads ?? [] }, text)
+    this.truth.note({ ...event, ...more, payloads: payloads ?? [] }, text)
   }
 
   /** Lets a frame meet its fate. */
-  function settle(frame: Fated): void {
+  private settle(frame: Fated): void {
     const { delivered, spoiled } = frame
-    if (delivered === 'dropped' || delivered === 'stalled') note(frame, delivered)
-    else put(frame, delivered, spoiled?.text, spoiled?.variant)
+    if (delivered === 'dropped' || delivered === 'stalled') this.note(frame, delivered)
+    else this.put(frame, delivered, spoiled?.text, spoiled?.variant)
   }
 
-  function release(): void {
-    clearTimeout(holdTimer)
-    const frame = held
-    held = undefined
+  private release(): void {
+    clearTimeout(this.holdTimer)
+    const frame = this.waiting
+    this.waiting = undefined
     if (frame === undefined) return
-    if (late.length > 0) queue({ ...frame, delivered: 'reordered' }, 0)
-    else put(frame, 'reordered')
+    if (this.late.length > 0) this.queue({ ...frame, delivered: 'reordered' }, 0)
+    else this.put(frame, 'reordered')
   }
 
   // Whatever becomes of a frame, it becomes of it after those before it: slow keeps the order.
-  function queue(frame: Fated, delayMs: number): void {
-    const due = Math.max(performance.now() + delayMs, late.at(-1)?.due ?? 0)
-    late.push({
+  private queue(frame: Fated, delayMs: number): void {
+    const due = Math.max(performance.now() + delayMs, this.late.at(-1)?.due ?? 0)
+    this.late.push({
       ...frame,
       due,
       delivered: frame.delivered === 'sent' ? 'delayed' : frame.delivered,
     })
-    lateTimer ??= setTimeout(drain, delayMs)
+    this.lateTimer ??= setTimeout(() => this.drain(), delayMs)
   }
 
-  function drain(): void {
-    lateTimer = undefined
+  private drain(): void {
+    this.lateTimer = undefined
     const now = performance.now()
-    while (late.length > 0 && late[0]!.due <= now) settle(late.shift()!)
-    if (late.length > 0) lateTimer = setTimeout(drain, Math.max(1, late[0]!.due - now))
+    while (this.late.length > 0 && this.late[0]!.due <= now) this.settle(this.late.shift()!)
+    if (this.late.length > 0)
+      this.lateTimer = setTimeout(() => this.drain(), Math.max(1, this.late[0]!.due - now))
   }
 
   /** What waits is never put on the wire. */
-  function lose(delivered: 'dropped' | 'stalled'): void {
-    clearTimeout(holdTimer)
-    clearTimeout(lateTimer)
-    lateTimer = undefined
-    for (const frame of late.splice(0)) note(frame, delivered)
-    if (held !== undefined) note(held, delivered)
-    held = undefined
+  private lose(delivered: 'dropped' | 'stalled'): void {
+    clearTimeout(this.holdTimer)
+    clearTimeout(this.lateTimer)
+    this.lateTimer = undefined
+    for (const frame of this.late.splice(0)) this.note(frame, delivered)
+    if (this.waiting !== undefined) this.note(this.waiting, delivered)
+    this.waiting = undefined
   }
 
-  function throughFaults(frame: Frame): void {
+  private throughFaults(frame: Frame): void {
     const { payloads } = frame
     const keys = payloads?.map((payload) => payload.key)
     const fated =
-      payloads === undefined ? { ...frame, delivered: 'sent' as const } : meetFault(frame, keys)
+      payloads === undefined
+        ? { ...frame, delivered: 'sent' as const }
+        : this.meetFault(frame, keys)
     if (fated === undefined) return
-    const slow = faults.strike('slow', venue, id, keys)
-    if (slow !== undefined || late.length > 0) return queue(fated, slow?.delayMs ?? 0)
-    settle(fated)
+    const slow = this.faults.strike('slow', this.venue, this.id, keys)
+    if (slow !== undefined || this.late.length > 0) return this.queue(fated, slow?.delayMs ?? 0)
+    this.settle(fated)
     if (payloads === undefined || fated.delivered !== 'sent') return
-    if (faults.strike('duplicate', venue, id, keys)) put(frame, 'duplicated')
-    release()
+    if (this.faults.strike('duplicate', this.venue, this.id, keys)) this.put(frame, 'duplicated')
+    this.release()
   }
 
   /** Nothing for a frame that waits for its successor. */
-  function meetFault(frame: Frame, keys: readonly string[] | undefined): Fated | undefined {
-    if (faults.strike('stall', venue, id, keys)) return { ...frame, delivered: 'stalled' }
-    if (faults.strike('drop', venue, id, keys)) return { ...frame, delivered: 'dropped' }
-    const spoil = faults.strike('malformed', venue, id, keys)
+  private meetFault(frame: Frame, keys: readonly string[] | undefined): Fated | undefined {
+    if (this.faults.strike('stall', this.venue, this.id, keys))
+      return { ...frame, delivered: 'stalled' }
+    if (this.faults.strike('drop', this.venue, this.id, keys))
+      return { ...frame, delivered: 'dropped' }
+    const spoil = this.faults.strike('malformed', this.venue, this.id, keys)
     if (spoil !== undefined) {
-      const spoiled = malform(frame.text, random, spoil.variant)
+      const spoiled = malform(frame.text, this.random, spoil.variant)
       return { ...frame, delivered: 'malformed', spoiled }
     }
-    if (held === undefined && faults.strike('reorder', venue, id, keys)) {
-      held = { ...frame, held: wallMicros() }
-      holdTimer = setTimeout(release, HOLD_MS)
+    if (this.waiting === undefined && this.faults.strike('reorder', this.venue, this.id, keys)) {
+      this.waiting = { ...frame, held: wallMicros() }
+      this.holdTimer = setTimeout(() => this.release(), HOLD_MS)
       return undefined
     }
     return { ...frame, delivered: 'sent' }
-  }
-
-  return {
-    id,
-    attach(opened) {
-      socket = opened
-      opened.on('close', () => lose('dropped'))
-      for (const { text, payloads } of early.splice(0)) this.send(text, payloads)
-    },
-    send(text, payloads) {
-      const frame = { text, payloads }
-      if (socket === undefined) early.push(frame)
-      else if (frozen) note(frame, 'stalled')
-      else if (faults.touches(venue) || late.length > 0 || held !== undefined) throughFaults(frame)
-      else put(frame, 'sent')
-    },
-    ping(body) {
-      if (socket?.readyState === WebSocket.OPEN && !frozen) socket.ping(body)
-    },
-    close(code, reason) {
-      if (!frozen) socket?.close(code, reason)
-    },
-    pending: () => socket?.bufferedAmount ?? 0,
-    freeze() {
-      frozen = true
-      lose('stalled')
-      socket?.pause()
-    },
-    get frozen() {
-      return frozen
-    },
-    cut() {
-      socket?.terminate()
-    },
-    inject(text, delivered) {
-      if (!frozen) put({ text, payloads: [] }, delivered)
-    },
-    cork() {
-      rawOf(socket)?.cork()
-    },
-    uncork() {
-      rawOf(socket)?.uncork()
-    },
   }
 }
 

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
 import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
@@ -7,7 +7,7 @@ import type { FaultKind } from '../faults/fault.ts'
 import type { Random } from '../world/random.ts'
 import { wallMicros } from './clock.ts'
 import { createConnection, type Connection } from './connection.ts'
-import { createQuotaMeter, type QuotaUse } from './quota-meter.ts'
+import { createQuotaMeter, type QuotaMeter, type QuotaUse } from './quota-meter.ts'
 import { refusalOf } from './refusals.ts'
 import type { Truth } from './truth.ts'
 import type {
@@ -53,61 +53,161 @@ const OVERSIZED_BYTES = 20_000_000
 
 /** Opens a venue on a loopback port (0: any). */
 export async function startServer(parts: ServerParts): Promise<VenueServer> {
-  const { upstream, world, faults, truth } = parts
-  const { venue } = upstream
-  const connections = new Map<string, Connection>()
-  const meters = new Map(
-    Object.entries(upstream.quotas).map(([bucket, quota]) => [
-      bucket,
-      createQuotaMeter(quota, parts.speed),
-    ]),
-  )
-  let requests = 0
-  let opened = 0
-  let refusing = 0
-  let onLast = (): void => {}
-  let isClosed = false
-  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, autoPong: false })
-  const http = createServer({ keepAlive: true }, (request, response) => {
-    void readBody(request).then((body) => serve(toRequest(request, body), response))
-  })
-  const answered = new WeakMap<Socket, string>()
-  http.on('connection', (socket: Socket) => {
-    // A socket that is closed with unread bytes in it is reset, one that was read to its end is not.
-    socket.on('close', (isReset) => {
-      const request = answered.get(socket)
-      if (isReset && request !== undefined) truth.note({ type: 'untaken', venue, request })
-    })
-  })
-  http.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    upgrade(request, socket, head)
-  })
+  const server = new LoopbackServer(parts)
+  await server.start()
+  return server
+}
 
-  function refuse(why: Refusal): UpstreamAnswer {
-    return upstream.refusal?.(why) ?? refusalOf(venue, why)
+class LoopbackServer implements VenueServer {
+  readonly venue: VenueId
+  private readonly parts: ServerParts
+  private readonly upstream: Upstream
+  private readonly world: World
+  private readonly faults: FaultBox
+  private readonly truth: Truth
+  private readonly open = new Map<string, Connection>()
+  private readonly meters: ReadonlyMap<string, QuotaMeter>
+  private readonly sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    autoPong: false,
+  })
+  private readonly http: Server
+  private readonly answered = new WeakMap<Socket, string>()
+  private port = 0
+  private requests = 0
+  private opened = 0
+  private refusing = 0
+  private isClosed = false
+  private onLast = (): void => {}
+
+  constructor(parts: ServerParts) {
+    const { upstream, speed } = parts
+    this.parts = parts
+    this.upstream = upstream
+    this.venue = upstream.venue
+    this.world = parts.world
+    this.faults = parts.faults
+    this.truth = parts.truth
+    this.meters = new Map(
+      Object.entries(upstream.quotas).map(([bucket, quota]) => [
+        bucket,
+        createQuotaMeter(quota, speed),
+      ]),
+    )
+    this.http = createServer({ keepAlive: true }, (request, response) => {
+      void readBody(request).then((body) => this.serve(toRequest(request, body), response))
+    })
+    this.http.on('connection', (socket: Socket) => this.watch(socket))
+    this.http.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      this.upgrade(request, socket, head)
+    })
   }
 
-  function answerOf(request: UpstreamRequest): UpstreamAnswer & { readonly fault?: FaultKind } {
-    if (faults.touches(venue)) {
-      if (faults.strike('http_429', venue)) return { ...refuse('quota'), fault: 'http_429' }
-      const outage = faults.strike('http_5xx', venue)
+  async start(): Promise<void> {
+    this.port = await this.listen(this.parts.port)
+  }
+
+  get origin(): string {
+    return `http://${HOST}:${this.port}`
+  }
+
+  onEvent(event: WorldEvent): void {
+    this.upstream.onEvent(event)
+  }
+
+  begin(active: ActiveFault): void {
+    const { fault } = active
+    if (fault.kind === 'disconnect') {
+      for (const connection of this.targets(active)) {
+        if (fault.code === undefined) connection.cut()
+        else connection.close(fault.code, '')
+      }
+    } else if (fault.kind === 'half_open') {
+      for (const connection of this.targets(active)) connection.freeze()
+    } else if (fault.kind === 'oversized') {
+      const text = oversized(fault.bytes ?? OVERSIZED_BYTES)
+      for (const connection of this.targets(active)) connection.inject(text, 'oversized')
+    } else if (fault.kind === 'refuse' && this.refusing++ === 0) {
+      this.http.close()
+    }
+  }
+
+  end(active: ActiveFault): void {
+    const { fault } = active
+    if (fault.kind === 'half_open') {
+      for (const connection of this.targets(active)) if (connection.frozen) connection.cut()
+    } else if (fault.kind === 'refuse' && --this.refusing === 0) {
+      this.listenAgain()
+    }
+  }
+
+  connections(): readonly string[] {
+    return [...this.open.keys()]
+  }
+
+  quotas(): Readonly<Record<string, QuotaUse>> {
+    return Object.fromEntries([...this.meters].map(([bucket, meter]) => [bucket, meter.use]))
+  }
+
+  cork(): void {
+    for (const connection of this.open.values()) connection.cork()
+  }
+
+  uncork(): void {
+    for (const connection of this.open.values()) connection.uncork()
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+    const { http } = this
+    const gone = new Promise<void>((resolve) => (this.onLast = resolve))
+    const many = this.open.size
+    for (const connection of this.open.values()) connection.cut()
+    // The log gets the last lines of every socket before it is closed.
+    if (many > 0) await gone
+    http.closeAllConnections()
+    this.sockets.close()
+    if (http.listening) await new Promise((resolve) => http.close(resolve))
+  }
+
+  // A socket closed with unread bytes in it is reset; one that was read to its end is not.
+  private watch(socket: Socket): void {
+    socket.on('close', (isReset) => {
+      const request = this.answered.get(socket)
+      const { venue } = this
+      if (isReset && request !== undefined) this.truth.note({ type: 'untaken', venue, request })
+    })
+  }
+
+  private refuse(why: Refusal): UpstreamAnswer {
+    return this.upstream.refusal?.(why) ?? refusalOf(this.venue, why)
+  }
+
+  private answerOf(request: UpstreamRequest): UpstreamAnswer & { readonly fault?: FaultKind } {
+    if (this.faults.touches(this.venue)) {
+      if (this.faults.strike('http_429', this.venue))
+        return { ...this.refuse('quota'), fault: 'http_429' }
+      const outage = this.faults.strike('http_5xx', this.venue)
       if (outage !== undefined) {
-        const answer = refuse('outage')
+        const answer = this.refuse('outage')
         return { ...answer, status: outage.status ?? answer.status, fault: 'http_5xx' }
       }
-      if (faults.strike('expired_signature', venue)) {
-        return { ...refuse('signature'), fault: 'expired_signature' }
+      if (this.faults.strike('expired_signature', this.venue)) {
+        return { ...this.refuse('signature'), fault: 'expired_signature' }
       }
     }
-    const answer = upstream.answer(request)
-    const meter = meters.get(answer.bucket ?? 'default')
-    return meter === undefined || meter.take(answer.cost ?? 1) ? answer : refuse('quota')
+    const answer = this.upstream.answer(request)
+    const meter = this.meters.get(answer.bucket ?? 'default')
+    return meter === undefined || meter.take(answer.cost ?? 1) ? answer : this.refuse('quota')
   }
 
-  function serve(request: UpstreamRequest, response: ServerResponse): void {
-    const id = `${venue}-r${++requests}`
-    const slow = faults.touches(venue) ? faults.strike('http_slow', venue) : undefined
-    const answer = answerOf(request)
+  private serve(request: UpstreamRequest, response: ServerResponse): void {
+    const id = `${this.venue}-r${++this.requests}`
+    const slow = this.faults.touches(this.venue)
+      ? this.faults.strike('http_slow', this.venue)
+      : undefined
+    const answer = this.answerOf(request)
     const made = wallMicros()
     const { status, body, headers = {}, payloads = [], cost = 1, bucket = 'default' } = answer
     const reply = (): void => {
@@ -115,8 +215,16 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
       if (response.destroyed || socket === null || socket.readableEnded || !socket.writable) return
       const { path } = request
       const fault = answer.fault ?? slow?.kind
-      const common = { type: 'answer', venue, request: id, path, status, cost, bucket } as const
-      truth.note(
+      const common = {
+        type: 'answer',
+        venue: this.venue,
+        request: id,
+        path,
+        status,
+        cost,
+        bucket,
+      } as const
+      this.truth.note(
         {
           ...common,
           ...(fault === undefined ? {} : { fault }),
@@ -130,42 +238,43 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
       response.writeHead(status, {
         'content-type': 'application/json',
         ...headers,
-        date: new Date(world.now(venue)).toUTCString(),
+        date: new Date(this.world.now(this.venue)).toUTCString(),
       })
-      answered.set(socket, id)
+      this.answered.set(socket, id)
       response.end(body)
     }
     if (slow === undefined) afterTurns(LEAVING_TURNS, reply)
     else setTimeout(() => afterTurns(LEAVING_TURNS, reply), slow.delayMs)
   }
 
-  function upgrade(message: IncomingMessage, socket: Socket, head: Buffer): void {
+  private upgrade(message: IncomingMessage, socket: Socket, head: Buffer): void {
     socket.on('error', () => socket.destroy())
-    const id = `${venue}-c${++opened}`
-    const connection = createConnection({ ...parts, id, venue })
-    const expired = faults.touches(venue) && faults.strike('expired_signature', venue)
+    const id = `${this.venue}-c${++this.opened}`
+    const connection = createConnection({ ...this.parts, id, venue: this.venue })
+    const expired =
+      this.faults.touches(this.venue) && this.faults.strike('expired_signature', this.venue)
     const session = expired
-      ? refuse('signature')
-      : upstream.accept(toRequest(message, ''), connection)
+      ? this.refuse('signature')
+      : this.upstream.accept(toRequest(message, ''), connection)
     if ('status' in session) {
-      truth.note({
+      this.truth.note({
         type: 'connection',
-        venue,
+        venue: this.venue,
         connection: id,
         state: 'refused',
         code: session.status,
       })
       socket.end(
         `HTTP/1.1 ${session.status} Refused\r\nContent-Type: application/json\r\n` +
-          `Date: ${new Date(world.now(venue)).toUTCString()}\r\nConnection: close\r\n` +
+          `Date: ${new Date(this.world.now(this.venue)).toUTCString()}\r\nConnection: close\r\n` +
           `Content-Length: ${Buffer.byteLength(session.body)}\r\n\r\n${session.body}`,
       )
       return
     }
-    sockets.handleUpgrade(message, socket, head, (ws) => {
+    this.sockets.handleUpgrade(message, socket, head, (ws) => {
       socket.setNoDelay(true)
-      connections.set(id, connection)
-      truth.note({ type: 'connection', venue, connection: id, state: 'opened' })
+      this.open.set(id, connection)
+      this.truth.note({ type: 'connection', venue: this.venue, connection: id, state: 'opened' })
       ws.on('message', (data: Buffer) => {
         if (!connection.frozen) session.onText(data.toString())
       })
@@ -174,90 +283,43 @@ export async function startServer(parts: ServerParts): Promise<VenueServer> {
       })
       ws.on('error', () => ws.terminate())
       ws.on('close', (code) => {
-        connections.delete(id)
-        truth.note({ type: 'connection', venue, connection: id, state: 'closed', code })
+        this.open.delete(id)
+        this.truth.note({
+          type: 'connection',
+          venue: this.venue,
+          connection: id,
+          state: 'closed',
+          code,
+        })
         session.onClose()
-        if (connections.size === 0) onLast()
+        if (this.open.size === 0) this.onLast()
       })
       connection.attach(ws)
     })
   }
 
-  function listen(port: number): Promise<number> {
+  private listen(port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       const fail = (cause: Error): void => {
-        reject(new PriorbookError('invalid_argument', `${venue}: ${cause.message}`, { cause }))
+        reject(new PriorbookError('invalid_argument', `${this.venue}: ${cause.message}`, { cause }))
       }
-      http.once('error', fail)
-      http.listen(port, HOST, () => {
-        http.off('error', fail)
-        resolve((http.address() as AddressInfo).port)
+      this.http.once('error', fail)
+      this.http.listen(port, HOST, () => {
+        this.http.off('error', fail)
+        resolve((this.http.address() as AddressInfo).port)
       })
     })
   }
 
   // Another program may hold the port for a moment; it was ours and its address is given out.
-  function listenAgain(): void {
-    if (refusing > 0 || isClosed || http.listening) return
-    listen(port).catch(() => setTimeout(listenAgain, 50))
+  private listenAgain(): void {
+    if (this.refusing > 0 || this.isClosed || this.http.listening) return
+    this.listen(this.port).catch(() => setTimeout(() => this.listenAgain(), 50))
   }
 
-  function targets({ target }: ActiveFault): readonly Connection[] {
+  private targets({ target }: ActiveFault): readonly Connection[] {
     const { connection } = target
-    return [...connections.values()].filter(
-      ({ id }) => connection === undefined || connection === id,
-    )
-  }
-
-  const port = await listen(parts.port)
-
-  return {
-    venue,
-    origin: `http://${HOST}:${port}`,
-    onEvent: (event) => upstream.onEvent(event),
-    begin(active) {
-      const { fault } = active
-      if (fault.kind === 'disconnect') {
-        for (const connection of targets(active)) {
-          if (fault.code === undefined) connection.cut()
-          else connection.close(fault.code, '')
-        }
-      } else if (fault.kind === 'half_open') {
-        for (const connection of targets(active)) connection.freeze()
-      } else if (fault.kind === 'oversized') {
-        const text = oversized(fault.bytes ?? OVERSIZED_BYTES)
-        for (const connection of targets(active)) connection.inject(text, 'oversized')
-      } else if (fault.kind === 'refuse' && refusing++ === 0) {
-        http.close()
-      }
-    },
-    end(active) {
-      const { fault } = active
-      if (fault.kind === 'half_open') {
-        for (const connection of targets(active)) if (connection.frozen) connection.cut()
-      } else if (fault.kind === 'refuse' && --refusing === 0) {
-        listenAgain()
-      }
-    },
-    connections: () => [...connections.keys()],
-    quotas: () => Object.fromEntries([...meters].map(([bucket, meter]) => [bucket, meter.use])),
-    cork() {
-      for (const connection of connections.values()) connection.cork()
-    },
-    uncork() {
-      for (const connection of connections.values()) connection.uncork()
-    },
-    async close() {
-      isClosed = true
-      const gone = new Promise<void>((resolve) => (onLast = resolve))
-      const many = connections.size
-      for (const connection of connections.values()) connection.cut()
-      // The log gets the last lines of every socket before it is closed.
-      if (many > 0) await gone
-      http.closeAllConnections()
-      sockets.close()
-      if (http.listening) await new Promise((resolve) => http.close(resolve))
-    },
+    return [...this.open.values()].filter(({ id }) => connection === undefined || connection === id)
   }
 }
 

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { startServer } from '../core/server.ts'
 import { openTruth, type Truth, type TruthOptions } from '../core/truth.ts'
-import type { Upstream, Wire, World } from '../core/upstream.ts'
+import type { Session, Upstream, Wire } from '../core/upstream.ts'
 import { createFaultBox } from '../faults/fault-box.ts'
 import type { Injection } from '../faults/fault.ts'
 import { createRandom } from '../world/index.ts'
 import { readFrames } from './journal.ts'
 import { readLines } from './lines.ts'
-import { MANNERS } from './manners.ts'
+import { PROTOCOLS, type Protocol } from './protocols.ts'
 import type { PlaybackProblem, Played, Source } from './source.ts'
 
 /** What is played, and how. */
@@ -46,72 +46,78 @@ type Client = { readonly wire: Wire; ready: boolean; gone: boolean; slot: number
 
 /** Opens a loopback port on which the recording plays: bytes, sid and seq as recorded. */
 export async function playRecording(options: PlaybackOptions): Promise<Playback> {
-  const { venue, speed = 1 } = options
+  const { speed = 1, logFile, log } = options
   if (!(speed > 0)) throw new PriorbookError('invalid_argument', `speed ${speed} is not above 0`)
-  const manners = MANNERS[venue]
-  const clients = new Set<Client>()
-  const problems: PlaybackProblem[] = []
-  const ending = new AbortController()
-  const truth = openTruth({
-    ...(options.logFile === undefined ? {} : { file: options.logFile }),
-    ...options.log,
-  })
-  let wake: () => void = () => {}
-  let sent = 0
-
-  const upstream: Upstream = {
-    venue,
-    quotas: {},
-    answer: () => ({ status: 404, body: '{"message":"a recording has frames alone"}' }),
-    accept({ path }, wire) {
-      if (path !== manners.path) return { status: 404, body: '{}' }
-      const client: Client = { wire, ready: manners.beginsAtOnce, gone: false, slot: undefined }
-      clients.add(client)
-      wake()
-      return {
-        onText(text) {
-          for (const reply of manners.replies(text)) wire.send(reply)
-          if (!manners.begins(text)) return
-          client.ready = true
-          wake()
-        },
-        onClose() {
-          client.gone = true
-          clients.delete(client)
-          wake()
-        },
-      }
-    },
-    onEvent: () => {},
-  }
-  const world: World = { now: () => Date.now(), propositions: () => [], hex: () => '' }
+  const truth = openTruth({ ...(logFile === undefined ? {} : { file: logFile }), ...log })
   const random = createRandom('playback')
+  const player = new Player(options)
   const faults = createFaultBox(random, {
     begun: (fault) => server.begin(fault),
     ended: (fault) => server.end(fault),
   })
-  const port = options.port ?? 0
-  const server = await startServer({ upstream, world, speed: 1, port, faults, truth, random })
+  const server = await startServer({
+    upstream: player.upstream,
+    world: { now: () => Date.now(), propositions: () => [], hex: () => '' },
+    speed: 1,
+    port: options.port ?? 0,
+    faults,
+    truth,
+    random,
+  })
+  const done = player.run()
+  return {
+    ws: `${server.origin.replace('http', 'ws')}${player.path}`,
+    truth,
+    problems: player.problems,
+    done,
+    get sent() {
+      return player.sent
+    },
+    inject: (injection) => faults.begin(injection).id,
+    async close() {
+      player.stop()
+      faults.close()
+      await done
+      await server.close()
+      truth.close()
+    },
+  }
+}
 
-  /** The client of a slot, waiting for one where there is none yet. */
-  async function clientOf(slot: number): Promise<Client | undefined> {
-    while (!ending.signal.aborted) {
-      const wanted = options.slots === 'joined' ? undefined : slot
-      const all = [...clients].filter(({ ready }) => ready)
-      const found =
-        all.find((client) => wanted === undefined || client.slot === wanted) ??
-        all.find((client) => client.slot === undefined)
-      if (found !== undefined) {
-        found.slot = wanted
-        return found
-      }
-      await new Promise<void>((resolve) => (wake = resolve))
-    }
-    return undefined
+/** Sends the frames of a recording to the clients of one venue. */
+class Player {
+  readonly problems: PlaybackProblem[] = []
+  sent = 0
+  private readonly options: PlaybackOptions
+  private readonly protocol: Protocol
+  private readonly clients = new Set<Client>()
+  private readonly ending = new AbortController()
+  private unslept = 0
+  private wake: () => void = () => {}
+
+  constructor(options: PlaybackOptions) {
+    this.options = options
+    this.protocol = PROTOCOLS[options.venue]
   }
 
-  async function run(): Promise<void> {
-    const pace = createPace(speed, options.maxSilenceMs ?? Infinity)
+  get path(): string {
+    return this.protocol.path
+  }
+
+  get upstream(): Upstream {
+    return {
+      venue: this.options.venue,
+      quotas: {},
+      answer: () => ({ status: 404, body: '{"message":"a recording has frames alone"}' }),
+      accept: ({ path }, wire) =>
+        path === this.path ? this.admit(wire) : { status: 404, body: '{}' },
+      onEvent: () => {},
+    }
+  }
+
+  async run(): Promise<void> {
+    const { options, ending, problems } = this
+    const pace = createPace(options.speed ?? 1, options.maxSilenceMs ?? Infinity)
     const fed = new Map<number, Client>()
     for await (const played of sourceOf(options, (problem) => problems.push(problem))) {
       if (ending.signal.aborted) return
@@ -120,47 +126,72 @@ export async function playRecording(options: PlaybackOptions): Promise<Playback>
         const before = fed.get(slot)
         if (before === undefined) continue
         before.wire.close(1001, 'recorded reconnect')
-        clients.delete(before)
+        this.clients.delete(before)
         fed.delete(slot)
         continue
       }
       let client = fed.get(slot)
       if (client === undefined || client.gone) {
         const asked = performance.now()
-        client = await clientOf(slot)
+        client = await this.clientOf(slot)
         if (client === undefined) return
         fed.set(slot, client)
         pace.hold(performance.now() - asked)
       }
-      const wait = pace.waitFor(played)
-      if (wait > 0) await sleep(wait, undefined, { signal: ending.signal }).catch(() => {})
-      else if (++unslept % YIELD_EVERY === 0) await sleep(0)
-      while ((client.wire.pending?.() ?? 0) > MAX_PENDING_BYTES && !client.gone) await sleep(1)
-      client.wire.send(played.text, [])
-      sent++
+      await this.send(client, played.text, pace.waitFor(played))
     }
   }
 
-  let unslept = 0
-  const done = run()
+  /** Ends the run before the recording does. */
+  stop(): void {
+    this.ending.abort()
+    this.wake()
+  }
 
-  return {
-    ws: `${server.origin.replace('http', 'ws')}${manners.path}`,
-    truth,
-    problems,
-    done,
-    get sent() {
-      return sent
-    },
-    inject: (injection) => faults.begin(injection).id,
-    async close() {
-      ending.abort()
-      wake()
-      faults.close()
-      await done
-      await server.close()
-      truth.close()
-    },
+  private admit(wire: Wire): Session {
+    const { protocol, clients } = this
+    const client: Client = { wire, ready: protocol.beginsAtOnce, gone: false, slot: undefined }
+    clients.add(client)
+    this.wake()
+    return {
+      onText: (text) => {
+        for (const reply of protocol.replies(text)) wire.send(reply)
+        if (!protocol.begins(text)) return
+        client.ready = true
+        this.wake()
+      },
+      onClose: () => {
+        client.gone = true
+        clients.delete(client)
+        this.wake()
+      },
+    }
+  }
+
+  /** The client of a slot; waits for one to connect where there is none yet. */
+  private async clientOf(slot: number): Promise<Client | undefined> {
+    while (!this.ending.signal.aborted) {
+      const wanted = this.options.slots === 'joined' ? undefined : slot
+      const all = [...this.clients].filter(({ ready }) => ready)
+      const found =
+        all.find((client) => wanted === undefined || client.slot === wanted) ??
+        all.find((client) => client.slot === undefined)
+      if (found !== undefined) {
+        found.slot = wanted
+        return found
+      }
+      await new Promise<void>((resolve) => (this.wake = resolve))
+    }
+    return undefined
+  }
+
+  private async send(client: Client, text: string, waitMs: number): Promise<void> {
+    const { signal } = this.ending
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {})
+    else if (++this.unslept % YIELD_EVERY === 0) await sleep(0)
+    while ((client.wire.pending?.() ?? 0) > MAX_PENDING_BYTES && !client.gone) await sleep(1)
+    client.wire.send(text, [])
+    this.sent++
   }
 }
 

@@ -23,92 +23,103 @@ export const PUSHES_PER_SECOND = 8
 
 type Client = { readonly wire: Wire; readonly topics: Set<string> }
 
-/** Creates the socket side. Time is that of the events, so that nothing here runs by itself. */
+/** Creates the socket side. Its time is that of the events, so it needs no timers. */
 export function createChannel(rounds: Rounds, memory: Memory, speed: number): Channel {
-  const clients = new Set<Client>()
-  const waiting = new Set<Round>()
-  const pushedAt = new WeakMap<Round, number>()
-  const spacingMs = 1000 / (PUSHES_PER_SECOND * speed)
+  return new BookChannel(rounds, memory, speed)
+}
 
-  // A market may speak again after its spacing, and at once when the clock was set back.
-  function mayPush(round: Round, at: number): boolean {
-    const last = pushedAt.get(round)
-    return last === undefined || at < last || at - last >= spacingMs
+class BookChannel implements Channel {
+  private readonly rounds: Rounds
+  private readonly memory: Memory
+  private readonly spacingMs: number
+  private readonly clients = new Set<Client>()
+  private readonly waiting = new Set<Round>()
+  private readonly pushedAt = new WeakMap<Round, number>()
+
+  constructor(rounds: Rounds, memory: Memory, speed: number) {
+    this.rounds = rounds
+    this.memory = memory
+    this.spacingMs = 1000 / (PUSHES_PER_SECOND * speed)
   }
 
-  function flush(at: number): void {
-    for (const round of waiting) {
-      if (round.proposition.phase !== 'open') waiting.delete(round)
-      else if (mayPush(round, at)) {
-        waiting.delete(round)
-        pushedAt.set(round, at)
-        push(round)
+  open(wire: Wire, topics: string): Session {
+    const client: Client = { wire, topics: new Set() }
+    this.clients.add(client)
+    this.subscribe(client, topics)
+    return {
+      onText: (text) => this.obey(client, text),
+      onClose: () => void this.clients.delete(client),
+    }
+  }
+
+  onEvent({ kind, at, proposition }: WorldEvent): void {
+    if (kind === 'book') this.waiting.add(this.rounds.of(proposition))
+    this.flush(at)
+  }
+
+  // A market may speak again after its spacing, and at once when the clock was set back.
+  private mayPush(round: Round, at: number): boolean {
+    const last = this.pushedAt.get(round)
+    return last === undefined || at < last || at - last >= this.spacingMs
+  }
+
+  private flush(at: number): void {
+    for (const round of this.waiting) {
+      if (round.proposition.phase !== 'open') this.waiting.delete(round)
+      else if (this.mayPush(round, at)) {
+        this.waiting.delete(round)
+        this.pushedAt.set(round, at)
+        this.push(round)
       }
     }
   }
 
-  function push(round: Round): void {
+  private push(round: Round): void {
     let data: string | undefined
     const own = topicOf(round.marketId)
-    for (const { wire, topics } of clients) {
+    for (const { wire, topics } of this.clients) {
       for (const topic of [own, AGGREGATED_TOPIC]) {
         if (!topics.has(topic)) continue
-        data ??= dataOf(round, memory)
+        data ??= dataOf(round, this.memory)
         wire.send(JSON.stringify({ type: 'TOPIC', topic, data }), claim(round))
       }
     }
   }
 
-  function roundsOf(topic: string): readonly Round[] {
-    if (topic === AGGREGATED_TOPIC) return rounds.all()
+  private roundsOf(topic: string): readonly Round[] {
+    if (topic === AGGREGATED_TOPIC) return this.rounds.all()
     const marketId = /^web3_prediction_orderbook_(\d{1,15})$/.exec(topic)?.[1]
-    const round = marketId === undefined ? undefined : rounds.byMarket(Number(marketId))
+    const round = marketId === undefined ? undefined : this.rounds.byMarket(Number(marketId))
     return round === undefined ? [] : [round]
   }
 
   /** The first push of a subscription; the venue never pushes empty ladders unasked. */
-  function greet({ wire }: Client, topic: string): void {
-    for (const round of roundsOf(topic)) {
+  private greet({ wire }: Client, topic: string): void {
+    for (const round of this.roundsOf(topic)) {
       const { phase, book } = round.proposition
       if (phase !== 'open' || book.bids.length + book.asks.length === 0) continue
-      const frame = { type: 'TOPIC', topic, data: dataOf(round, memory) }
+      const frame = { type: 'TOPIC', topic, data: dataOf(round, this.memory) }
       wire.send(JSON.stringify(frame), claim(round))
     }
   }
 
-  function subscribe(client: Client, value: string): void {
+  private subscribe(client: Client, value: string): void {
     for (const topic of split(value)) {
       if (client.topics.has(topic)) continue
       client.topics.add(topic)
-      greet(client, topic)
+      this.greet(client, topic)
     }
   }
 
-  function obey(client: Client, text: string): void {
+  private obey(client: Client, text: string): void {
     const { command, value } = parseCommand(text)
     if (command === undefined || value === undefined) {
       client.wire.send(ack('FAIL', command ?? '', '-1'))
       return
     }
     client.wire.send(ack('SUCCESS', command, '00000000'))
-    if (command === 'SUBSCRIBE') subscribe(client, value)
+    if (command === 'SUBSCRIBE') this.subscribe(client, value)
     else for (const topic of split(value)) client.topics.delete(topic)
-  }
-
-  return {
-    open(wire, topics) {
-      const client: Client = { wire, topics: new Set() }
-      clients.add(client)
-      subscribe(client, topics)
-      return {
-        onText: (text) => obey(client, text),
-        onClose: () => void clients.delete(client),
-      }
-    },
-    onEvent({ kind, at, proposition }) {
-      if (kind === 'book') waiting.add(rounds.of(proposition))
-      flush(at)
-    },
   }
 }
 

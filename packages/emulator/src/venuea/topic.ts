@@ -2,7 +2,7 @@ import type { Payload, Phase, Proposition } from '../core/upstream.ts'
 import { moneyText, priceText, restingMoney } from './ladder.ts'
 import type { Memory } from './memory.ts'
 import type { Round, Rounds } from './rounds.ts'
-import { wordsOf } from './words.ts'
+import { textsOf } from './texts.ts'
 
 /** Shows rounds as topics, in the three forms that the venue's routes have. */
 export interface Topics {
@@ -22,41 +22,53 @@ const ONE = 10_000
 
 /** Creates the view of the rounds as topics. */
 export function createTopics(rounds: Rounds, memory: Memory): Topics {
-  function listed(round: Round): object {
+  return new TopicView(rounds, memory)
+}
+
+class TopicView implements Topics {
+  private readonly rounds: Rounds
+  private readonly memory: Memory
+
+  constructor(rounds: Rounds, memory: Memory) {
+    this.rounds = rounds
+    this.memory = memory
+  }
+
+  listed(round: Round): object {
     const { proposition: of } = round
     return {
       ...describe(round),
       ...VARIANT,
-      symbol: wordsOf(of).symbol,
+      symbol: textsOf(of).symbol,
       participantCount: of.participants,
       ...TERMS,
       ...money(of),
       publishedAt: of.listTime,
       ...span(of),
       status: statusOf(of.phase),
-      markets: [market(round)],
+      markets: [this.market(round)],
     }
   }
 
-  function found(round: Round): object {
+  found(round: Round): object {
     const { proposition: of } = round
     const { imageUrl: _, ...words } = describe(round)
     return {
       ...words,
       ...VARIANT,
-      symbol: wordsOf(of).symbol,
+      symbol: textsOf(of).symbol,
       participantCount: of.participants,
       collateral: TERMS.collateral,
       ...money(of),
       ...span(of),
       status: statusOf(of.phase),
-      markets: [market(round)],
+      markets: [this.market(round)],
     }
   }
 
-  function detail(round: Round): object {
+  detail(round: Round): object {
     const { proposition: of } = round
-    const { symbol } = wordsOf(of)
+    const { symbol } = textsOf(of)
     const variantData = {
       type: 'CRYPTO_UP_DOWN',
       startPrice: of.phase === 'listed' ? null : of.startPrice,
@@ -65,12 +77,31 @@ export function createTopics(rounds: Rounds, memory: Memory): Topics {
       priceFeedProvider: 'BINANCE',
       priceFeedSymbol: symbol,
     }
-    return { ...listed(round), variantData, timeline: timeline(round) }
+    return { ...this.listed(round), variantData, timeline: this.timeline(round) }
+  }
+
+  claims(round: Round): Payload[] {
+    const samples = ([0, 1] as const).flatMap((index) =>
+      Object.entries(this.values(round, index)).map(([metric, value]): Payload => ({
+        kind: 'sample',
+        key: round.tokens[index],
+        metric,
+        value,
+      })),
+    )
+    const { phase, outcome } = round.proposition
+    const winner = phase === 'resolved' ? outcome?.winner : undefined
+    const key = String(round.marketId)
+    const seen = VISIBLE[phase]
+    return [
+      { kind: 'market', key, phase: seen, ...(winner === undefined ? {} : { winner }) },
+      ...samples,
+    ]
   }
 
   /** The neighbouring rounds, so that a client finds the next one before the list shows it. */
-  function timeline(round: Round): object[] {
-    const family = rounds.family(round)
+  private timeline(round: Round): object[] {
+    const family = this.rounds.family(round)
     const own = family.indexOf(round)
     const near = family.slice(Math.max(0, own - TIMELINE_BEFORE), own + 1 + TIMELINE_AFTER)
     return near
@@ -78,9 +109,9 @@ export function createTopics(rounds: Rounds, memory: Memory): Topics {
       .map(({ topicId, proposition }) => ({ marketTopicId: topicId, ...span(proposition) }))
   }
 
-  function market(round: Round): object {
+  private market(round: Round): object {
     const { proposition: of } = round
-    const { title, question, description } = wordsOf(of)
+    const { title, question, description } = textsOf(of)
     return {
       marketId: round.marketId,
       externalId: round.externalId,
@@ -92,48 +123,24 @@ export function createTopics(rounds: Rounds, memory: Memory): Topics {
       tradingStatus: TRADING[of.phase],
       ...money(of),
       decimalPrecision: of.tick < 100 ? 3 : 2,
-      outcomes: [outcome(round, 0), outcome(round, 1)],
+      outcomes: [this.outcome(round, 0), this.outcome(round, 1)],
     }
   }
 
-  function outcome(round: Round, index: 0 | 1): object {
+  private outcome(round: Round, index: 0 | 1): object {
     const flag = winnerFlag(round.proposition, index)
     return {
       name: OUTCOMES[index],
-      ...values(round, index),
+      ...this.values(round, index),
       index,
       tokenId: round.tokens[index],
       ...(flag === undefined ? {} : { winner: flag }),
     }
   }
 
-  function values({ proposition: of }: Round, index: 0 | 1): { price: string; chance: string } {
+  private values({ proposition: of }: Round, index: 0 | 1): { price: string; chance: string } {
     const own = (first: number): string => priceText(index === 0 ? first : ONE - first)
-    return { price: own(memory.price(of)), chance: own(memory.chance(of)) }
-  }
-
-  return {
-    listed,
-    found,
-    detail,
-    claims(round) {
-      const samples = ([0, 1] as const).flatMap((index) =>
-        Object.entries(values(round, index)).map(([metric, value]): Payload => ({
-          kind: 'sample',
-          key: round.tokens[index],
-          metric,
-          value,
-        })),
-      )
-      const { phase, outcome: end } = round.proposition
-      const winner = phase === 'resolved' ? end?.winner : undefined
-      const seen = VISIBLE[phase]
-      const key = String(round.marketId)
-      return [
-        { kind: 'market', key, phase: seen, ...(winner === undefined ? {} : { winner }) },
-        ...samples,
-      ]
-    },
+    return { price: own(this.memory.price(of)), chance: own(this.memory.chance(of)) }
   }
 }
 
@@ -173,7 +180,7 @@ function statusOf(phase: Phase): string {
 }
 
 function describe(round: Round) {
-  const { slug, title, question, description, imageUrl } = wordsOf(round.proposition)
+  const { slug, title, question, description, imageUrl } = textsOf(round.proposition)
   const vendor = { vendor: 'PREDICT_FUN', chainId: '56' }
   return { marketTopicId: round.topicId, ...vendor, slug, title, question, description, imageUrl }
 }

@@ -10,9 +10,9 @@ import {
   toTradeFrame,
 } from './frames.ts'
 import type { Memory } from './memory.ts'
-import { claimOf, winnerOf } from './standing.ts'
+import { claimOf, winnerOf } from './market-state.ts'
 import { complementOf, type ReadBooks, type TokenBook } from './token-book.ts'
-import { parseWish } from './wish.ts'
+import { parseSubscribeRequest } from './subscribe-request.ts'
 
 /** The market channel: changes of the subscribed tokens, without any number to count them by. */
 export interface Channel {
@@ -40,85 +40,125 @@ const BOTH = [0, 1] as const
 /** Data that says nothing of a whole book: faults of the connection meet it all the same. */
 const NO_CLAIM: readonly Payload[] = []
 
-/** Creates the market channel. */
-export function createChannel({ world, conditions, memory, readBooks }: ChannelParts): Channel {
-  const clients = new Set<Client>()
-  const bests = new WeakMap<Condition, readonly [string, string]>()
+type Traded = { readonly index: 0 | 1; readonly fill: Fill; readonly hash: string }
 
-  function full(condition: Condition, index: 0 | 1, time: number): Payload {
-    const { book } = readBooks(condition)[index]
+/** Creates the market channel. */
+export function createChannel(parts: ChannelParts): Channel {
+  return new MarketChannel(parts)
+}
+
+class MarketChannel implements Channel {
+  private readonly world: World
+  private readonly conditions: Conditions
+  private readonly memory: Memory
+  private readonly readBooks: ReadBooks
+  private readonly clients = new Set<Client>()
+  private readonly bests = new WeakMap<Condition, readonly [string, string]>()
+
+  constructor({ world, conditions, memory, readBooks }: ChannelParts) {
+    this.world = world
+    this.conditions = conditions
+    this.memory = memory
+    this.readBooks = readBooks
+  }
+
+  open(wire: Wire): Session {
+    const client: Client = { wire, assets: new Set(), custom: false }
+    this.clients.add(client)
+    return {
+      onText: (text) => this.obey(client, text),
+      onClose: () => void this.clients.delete(client),
+    }
+  }
+
+  onEvent(event: WorldEvent): void {
+    if (this.clients.size === 0) return
+    const condition = this.conditions.of(event.proposition)
+    switch (event.kind) {
+      case 'book':
+        return this.onBook(condition, event)
+      case 'tick':
+        return this.onTick(condition, event)
+      case 'listed':
+        return this.onListed(condition, event.at)
+      case 'phase':
+        if (event.proposition.phase === 'open') this.onOpen(condition, event.at)
+        else if (event.proposition.phase === 'resolved') this.onResolved(condition, event.at)
+    }
+  }
+
+  private full(condition: Condition, index: 0 | 1, time: number): Payload {
+    const { book } = this.readBooks(condition)[index]
     return { kind: 'full', key: condition.tokens[index], book, time }
   }
 
-  function sendBook({ wire }: Client, condition: Condition, index: 0 | 1, at: number): void {
-    const frame = toBookFrame(condition, index, readBooks, at)
-    wire.send(JSON.stringify(frame), [full(condition, index, at)])
+  private sendBook({ wire }: Client, condition: Condition, index: 0 | 1, at: number): void {
+    const frame = toBookFrame(condition, index, this.readBooks, at)
+    wire.send(JSON.stringify(frame), [this.full(condition, index, at)])
   }
 
   /** All books to start from in one frame; what has no book is left out without a word. */
-  function dump({ wire }: Client, tokens: readonly string[]): void {
+  private dump({ wire }: Client, tokens: readonly string[]): void {
     const frames: object[] = []
     const payloads: Payload[] = []
     for (const token of tokens) {
-      const found = conditions.byToken(token)
-      if (found === undefined || !memory.hasBook(found.condition.proposition)) continue
+      const found = this.conditions.byToken(token)
+      if (found === undefined || !this.memory.hasBook(found.condition.proposition)) continue
       const { condition, index } = found
-      const at = memory.changedAt(condition.proposition)
-      frames.push(toBookFrame(condition, index, readBooks, at))
-      payloads.push(full(condition, index, at))
+      const at = this.memory.changedAt(condition.proposition)
+      frames.push(toBookFrame(condition, index, this.readBooks, at))
+      payloads.push(this.full(condition, index, at))
     }
     wire.send(JSON.stringify(frames), payloads.length === 0 ? undefined : payloads)
   }
 
-  function obey(client: Client, text: string): void {
+  private obey(client: Client, text: string): void {
     if (text === 'PING') {
       client.wire.send('PONG')
       return
     }
-    const wish = parseWish(text)
-    if (wish === undefined) {
+    const request = parseSubscribeRequest(text)
+    if (request === undefined) {
       client.wire.send('INVALID OPERATION')
       return
     }
-    if (wish.custom !== undefined) client.custom = wish.custom
-    if (wish.operation === 'unsubscribe') {
-      for (const token of wish.assets) client.assets.delete(token)
+    if (request.custom !== undefined) client.custom = request.custom
+    if (request.operation === 'unsubscribe') {
+      for (const token of request.assets) client.assets.delete(token)
       return
     }
-    const fresh = wish.assets.filter((token) => !client.assets.has(token))
+    const fresh = request.assets.filter((token) => !client.assets.has(token))
     for (const token of fresh) client.assets.add(token)
-    if (fresh.length === 0 && wish.assets.length > 0) client.wire.send('NO NEW ASSETS')
-    else if (fresh.length > 0 && wish.dump && client.assets.size <= MAX_ASSETS) dump(client, fresh)
+    if (fresh.length === 0 && request.assets.length > 0) client.wire.send('NO NEW ASSETS')
+    else if (fresh.length > 0 && request.dump && client.assets.size <= MAX_ASSETS)
+      this.dump(client, fresh)
   }
 
-  function wants({ assets }: Client, { tokens }: Condition): readonly [boolean, boolean] {
-    return [assets.has(tokens[0]), assets.has(tokens[1])]
-  }
-
-  function onBook(condition: Condition, event: BookEvent): void {
-    const traded = event.fill === undefined ? undefined : tradeOf(condition, event.fill)
+  private onBook(condition: Condition, event: BookEvent): void {
+    const traded = event.fill === undefined ? undefined : this.tradeOf(condition, event.fill)
     let heard = false
-    for (const client of clients) {
+    for (const client of this.clients) {
       const wanted = wants(client, condition)
       if (!wanted[0] && !wanted[1]) continue
       heard = true
-      if (traded === undefined) sendChanges(client, condition, event, wanted)
+      if (traded === undefined) this.sendChanges(client, condition, event, wanted)
       else {
-        for (const index of BOTH) if (wanted[index]) sendBook(client, condition, index, event.at)
-        if (wanted[traded.index]) sendTrade(client, condition, traded, event.at)
+        for (const index of BOTH)
+          if (wanted[index]) this.sendBook(client, condition, index, event.at)
+        if (wanted[traded.index]) this.sendTrade(client, condition, traded, event.at)
       }
     }
-    if (heard) tellBests(condition, event.at)
+    if (heard) this.tellBests(condition, event.at)
   }
 
-  function sendChanges(
+  private sendChanges(
     { wire }: Client,
     condition: Condition,
     event: BookEvent,
     wanted: readonly [boolean, boolean],
   ): void {
     if (event.levels.length === 0) return
-    const books = readBooks(condition)
+    const books = this.readBooks(condition)
     const payloads = BOTH.filter((index) => wanted[index]).map((index): Payload => ({
       kind: 'change',
       key: condition.tokens[index],
@@ -129,30 +169,28 @@ export function createChannel({ world, conditions, memory, readBooks }: ChannelP
     wire.send(JSON.stringify(toPriceChangeFrame(condition, event, books, wanted)), payloads)
   }
 
-  type Traded = { readonly index: 0 | 1; readonly fill: Fill; readonly hash: string }
-
   /** Which token was traded is as good as random, and the trade is told in its terms. */
-  function tradeOf({ proposition }: Condition, fill: Fill): Traded {
+  private tradeOf({ proposition }: Condition, fill: Fill): Traded {
     const { index: market, version } = proposition
-    const hex = world.hex(`venuec/${market}/trade/${version}`, 64)
+    const hex = this.world.hex(`venuec/${market}/trade/${version}`, 64)
     const hash = `0x${hex}`
     if (Number.parseInt(hex.slice(-1), 16) < 8) return { index: 0, fill, hash }
     const taker = fill.taker === 'buy' ? 'sell' : 'buy'
     return { index: 1, fill: { price: complementOf(fill.price), size: fill.size, taker }, hash }
   }
 
-  function sendTrade({ wire }: Client, condition: Condition, traded: Traded, at: number): void {
+  private sendTrade({ wire }: Client, condition: Condition, traded: Traded, at: number): void {
     const { index, fill, hash } = traded
     const payload: Payload = { kind: 'trade', key: condition.tokens[index], id: hash, fill }
     wire.send(JSON.stringify(toTradeFrame(condition, index, fill, at, hash)), [payload])
   }
 
-  function tellBests(condition: Condition, at: number): void {
-    const books = readBooks(condition)
-    const before = bests.get(condition)
+  private tellBests(condition: Condition, at: number): void {
+    const books = this.readBooks(condition)
+    const before = this.bests.get(condition)
     const now = [bestsOf(books[0]), bestsOf(books[1])] as const
-    bests.set(condition, now)
-    for (const client of clients) {
+    this.bests.set(condition, now)
+    for (const client of this.clients) {
       if (!client.custom) continue
       for (const index of BOTH) {
         if (!client.assets.has(condition.tokens[index]) || before?.[index] === now[index]) continue
@@ -161,68 +199,46 @@ export function createChannel({ world, conditions, memory, readBooks }: ChannelP
     }
   }
 
-  function onTick(condition: Condition, event: TickEvent): void {
-    for (const client of clients) {
+  private onTick(condition: Condition, event: TickEvent): void {
+    for (const client of this.clients) {
       const wanted = wants(client, condition)
       for (const index of BOTH) {
         if (!wanted[index]) continue
         client.wire.send(JSON.stringify(toTickFrame(condition, index, event)), NO_CLAIM)
-        sendBook(client, condition, index, event.at)
+        this.sendBook(client, condition, index, event.at)
       }
     }
   }
 
   // Whoever subscribed before the order books knew the market has nothing to apply changes to yet.
-  function onOpen(condition: Condition, at: number): void {
-    for (const client of clients) {
+  private onOpen(condition: Condition, at: number): void {
+    for (const client of this.clients) {
       const wanted = wants(client, condition)
-      for (const index of BOTH) if (wanted[index]) sendBook(client, condition, index, at)
+      for (const index of BOTH) if (wanted[index]) this.sendBook(client, condition, index, at)
     }
   }
 
-  function onListed(condition: Condition, at: number): void {
+  private onListed(condition: Condition, at: number): void {
     const text = JSON.stringify(toNewMarketFrame(condition, at))
-    for (const { custom, wire } of clients) if (custom) wire.send(text, [claimOf(condition)])
+    for (const { custom, wire } of this.clients) if (custom) wire.send(text, [claimOf(condition)])
   }
 
   // About half of the markets end without a word: clients have to ask as well.
-  function onResolved(condition: Condition, at: number): void {
+  private onResolved(condition: Condition, at: number): void {
     const { proposition } = condition
     const winner = winnerOf(proposition)
-    const told = Number.parseInt(world.hex(`venuec/${proposition.index}/told`, 1), 16) < 8
+    const told = Number.parseInt(this.world.hex(`venuec/${proposition.index}/told`, 1), 16) < 8
     if (winner === undefined || !told) return
     const text = JSON.stringify(toResolvedFrame(condition, winner, at))
-    for (const client of clients) {
+    for (const client of this.clients) {
       const [up, down] = wants(client, condition)
       if (client.custom && (up || down)) client.wire.send(text, [claimOf(condition)])
     }
   }
+}
 
-  return {
-    open(wire) {
-      const client: Client = { wire, assets: new Set(), custom: false }
-      clients.add(client)
-      return {
-        onText: (text) => obey(client, text),
-        onClose: () => void clients.delete(client),
-      }
-    },
-    onEvent(event) {
-      if (clients.size === 0) return
-      const condition = conditions.of(event.proposition)
-      switch (event.kind) {
-        case 'book':
-          return onBook(condition, event)
-        case 'tick':
-          return onTick(condition, event)
-        case 'listed':
-          return onListed(condition, event.at)
-        case 'phase':
-          if (event.proposition.phase === 'open') onOpen(condition, event.at)
-          else if (event.proposition.phase === 'resolved') onResolved(condition, event.at)
-      }
-    },
-  }
+function wants({ assets }: Client, { tokens }: Condition): readonly [boolean, boolean] {
+  return [assets.has(tokens[0]), assets.has(tokens[1])]
 }
 
 // A bid for one token is an offer of the other.

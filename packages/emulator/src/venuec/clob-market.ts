@@ -1,8 +1,8 @@
 import type { Payload } from '../core/upstream.ts'
 import type { Condition } from './conditions.ts'
 import { isClosed } from './gamma-market.ts'
-import { pricesOf, toNumber, winnerClaim, winnerOf } from './standing.ts'
-import { descriptionOf, imageOf, isoTime, OUTCOMES, questionOf } from './words.ts'
+import { pricesOf, toNumber, winnerClaim, winnerOf } from './market-state.ts'
+import { descriptionOf, imageOf, isoTime, OUTCOMES, questionOf } from './texts.ts'
 
 /** A market as the order books' own catalogue shows it. */
 export function toClobMarket({ proposition: of, ...names }: Condition): object {

@@ -71,8 +71,8 @@ describe('the order books over REST', () => {
   it('gives many books at once and leaves out what it does not know', () => {
     const markets = [venue.open(), venue.open()]
     const tokens = markets.flatMap((market) => venue.tokens(market))
-    const wish = [...tokens, '123'].map((token_id) => ({ token_id }))
-    const { value, payloads, bucket } = venue.post('/clob/books', JSON.stringify(wish))
+    const request = [...tokens, '123'].map((token_id) => ({ token_id }))
+    const { value, payloads, bucket } = venue.post('/clob/books', JSON.stringify(request))
     expect((value as WireBook[]).map(({ asset_id }) => asset_id)).toEqual(tokens)
     expect(payloads.map((payload) => payload.key)).toEqual(tokens)
     expect(bucket).toBe('books')

@@ -4,7 +4,7 @@ import { clobClaimOf, toClobMarket, toCompactMarket } from './clob-market.ts'
 import type { Condition, Conditions, TokenPlace } from './conditions.ts'
 import { toRestBook } from './frames.ts'
 import type { Memory } from './memory.ts'
-import { toNumber } from './standing.ts'
+import { toNumber } from './market-state.ts'
 import type { ReadBooks } from './token-book.ts'
 
 /** Where the order books live on the one server. */
@@ -25,36 +25,75 @@ export type ClobParts = {
 
 /** Creates the answers of the order books. */
 export function createClob(parts: ClobParts): (request: UpstreamRequest) => UpstreamAnswer {
-  const { world, conditions, memory, readBooks } = parts
+  const clob = new Clob(parts)
+  return (request) => clob.answer(request)
+}
 
-  function place(token: string): TokenPlace | undefined {
-    const found = conditions.byToken(token)
-    return found !== undefined && memory.hasBook(found.condition.proposition) ? found : undefined
+class Clob {
+  private readonly world: World
+  private readonly conditions: Conditions
+  private readonly memory: Memory
+  private readonly readBooks: ReadBooks
+
+  constructor({ world, conditions, memory, readBooks }: ClobParts) {
+    this.world = world
+    this.conditions = conditions
+    this.memory = memory
+    this.readBooks = readBooks
   }
 
-  function bookOf({ condition, index }: TokenPlace): { body: object; payload: Payload } {
-    const { book } = readBooks(condition)[index]
-    const body = toRestBook(condition, index, readBooks, memory)
-    const time = memory.changedAt(condition.proposition)
+  answer({ method, path, query, body }: UpstreamRequest): UpstreamAnswer {
+    const [first, second, ...more] = path.slice(CLOB.length + 1).split('/')
+    if (first === 'books' && second === undefined) {
+      return method === 'POST'
+        ? this.books(body)
+        : failed(405, { error: 'Method not allowed' }, 'clob')
+    }
+    if (method !== 'GET') return failed(405, { error: 'Method not allowed' }, 'clob')
+    if (second === undefined) {
+      if (first === 'book') return this.book(query)
+      if (first === 'markets') return this.markets(query)
+      if (first === 'tick-size') return this.tickSize(query)
+      if (first === 'time') return good(Math.floor(this.world.now('venuec') / 1000), 'clob')
+    } else if (more.length === 0 && (first === 'markets' || first === 'clob-markets')) {
+      const condition = this.market(second)
+      if (condition === undefined) return failed(404, NO_MARKET, 'clob')
+      if (first === 'clob-markets') return good(toCompactMarket(condition), 'clob')
+      return good(toClobMarket(condition), 'clob', [clobClaimOf(condition)])
+    }
+    return failed(404, { error: 'not found' }, 'clob')
+  }
+
+  private place(token: string): TokenPlace | undefined {
+    const found = this.conditions.byToken(token)
+    return found !== undefined && this.memory.hasBook(found.condition.proposition)
+      ? found
+      : undefined
+  }
+
+  private bookOf({ condition, index }: TokenPlace): { body: object; payload: Payload } {
+    const { book } = this.readBooks(condition)[index]
+    const body = toRestBook(condition, index, this.readBooks, this.memory)
+    const time = this.memory.changedAt(condition.proposition)
     return { body, payload: { kind: 'full', key: condition.tokens[index], book, time } }
   }
 
-  function book(query: URLSearchParams): UpstreamAnswer {
+  private book(query: URLSearchParams): UpstreamAnswer {
     const token = query.get('token_id') ?? ''
     if (token === '') return failed(400, { error: 'Invalid token id' }, 'book')
-    const found = place(token)
+    const found = this.place(token)
     if (found === undefined) return failed(404, NO_BOOK, 'book')
-    const { body, payload } = bookOf(found)
+    const { body, payload } = this.bookOf(found)
     return good(body, 'book', [payload])
   }
 
-  function books(text: string): UpstreamAnswer {
+  private books(text: string): UpstreamAnswer {
     const tokens = parseTokens(text)
     if (tokens === undefined) return failed(400, { error: 'Invalid payload' }, 'books')
     const all = tokens
-      .map((token) => place(token))
+      .map((token) => this.place(token))
       .filter((found) => found !== undefined)
-      .map(bookOf)
+      .map((found) => this.bookOf(found))
     return good(
       all.map(({ body }) => body),
       'books',
@@ -62,13 +101,13 @@ export function createClob(parts: ClobParts): (request: UpstreamRequest) => Upst
     )
   }
 
-  function markets(query: URLSearchParams): UpstreamAnswer {
+  private markets(query: URLSearchParams): UpstreamAnswer {
     const cursor = query.get('next_cursor') ?? ''
     const offset = cursor === '' ? 0 : Number(Buffer.from(cursor, 'base64').toString('latin1'))
     if (!Number.isSafeInteger(offset) || offset < 0) {
       return failed(400, { error: 'Next item should be greater than or equal to 0' }, 'clob')
     }
-    const known = conditions.all().filter(({ proposition }) => memory.traded(proposition))
+    const known = this.conditions.all().filter(({ proposition }) => this.memory.traded(proposition))
     const page = known.slice(offset, offset + PAGE)
     const next = offset + page.length
     const answer = {
@@ -80,36 +119,18 @@ export function createClob(parts: ClobParts): (request: UpstreamRequest) => Upst
     return good(answer, 'clob', page.map(clobClaimOf))
   }
 
-  function market(conditionId: string): Condition | undefined {
-    const condition = conditions.byCondition(conditionId)
-    return condition !== undefined && memory.traded(condition.proposition) ? condition : undefined
+  private market(conditionId: string): Condition | undefined {
+    const condition = this.conditions.byCondition(conditionId)
+    return condition !== undefined && this.memory.traded(condition.proposition)
+      ? condition
+      : undefined
   }
 
-  function tickSize(query: URLSearchParams): UpstreamAnswer {
-    const found = place(query.get('token_id') ?? '')
+  private tickSize(query: URLSearchParams): UpstreamAnswer {
+    const found = this.place(query.get('token_id') ?? '')
     if (found === undefined) return failed(404, NO_MARKET, 'tick_size')
     const { tick } = found.condition.proposition
     return good({ minimum_tick_size: toNumber(tick, 4) }, 'tick_size')
-  }
-
-  return ({ method, path, query, body }) => {
-    const [first, second, ...more] = path.slice(CLOB.length + 1).split('/')
-    if (first === 'books' && second === undefined) {
-      return method === 'POST' ? books(body) : failed(405, { error: 'Method not allowed' }, 'clob')
-    }
-    if (method !== 'GET') return failed(405, { error: 'Method not allowed' }, 'clob')
-    if (second === undefined) {
-      if (first === 'book') return book(query)
-      if (first === 'markets') return markets(query)
-      if (first === 'tick-size') return tickSize(query)
-      if (first === 'time') return good(Math.floor(world.now('venuec') / 1000), 'clob')
-    } else if (more.length === 0 && (first === 'markets' || first === 'clob-markets')) {
-      const condition = market(second)
-      if (condition === undefined) return failed(404, NO_MARKET, 'clob')
-      if (first === 'clob-markets') return good(toCompactMarket(condition), 'clob')
-      return good(toClobMarket(condition), 'clob', [clobClaimOf(condition)])
-    }
-    return failed(404, { error: 'not found' }, 'clob')
   }
 }
 

@@ -9,7 +9,7 @@ import {
   type ReadBooks,
   type TokenBook,
 } from './token-book.ts'
-import { descriptionOf, OUTCOMES, questionOf } from './words.ts'
+import { descriptionOf, OUTCOMES, questionOf } from './texts.ts'
 
 /** The answer of the REST route for one token's book. */
 export function toRestBook(

@@ -1,7 +1,7 @@
 import type { Condition } from './conditions.ts'
-import { liquidityOf, pricesOf, toNumber } from './standing.ts'
+import { liquidityOf, pricesOf, toNumber } from './market-state.ts'
 import type { Memory } from './memory.ts'
-import { descriptionOf, imageOf, isoTime, questionOf, sourceOf } from './words.ts'
+import { descriptionOf, imageOf, isoTime, questionOf, sourceOf } from './texts.ts'
 
 /** The event around a market, as Gamma nests it; every round is an event with one market. */
 export function toGammaEvent(condition: Condition, memory: Memory, closed: boolean): object {

@@ -3,7 +3,7 @@ import type { Phase } from '../core/upstream.ts'
 import type { Condition } from './conditions.ts'
 import { competitiveOf, toGammaEvent } from './gamma-event.ts'
 import type { Memory } from './memory.ts'
-import { liquidityOf, pricesOf, toNumber } from './standing.ts'
+import { liquidityOf, pricesOf, toNumber } from './market-state.ts'
 import { priceText } from './token-book.ts'
 import {
   blankTime,
@@ -14,7 +14,7 @@ import {
   OUTCOMES,
   questionOf,
   sourceOf,
-} from './words.ts'
+} from './texts.ts'
 
 /** True from the close on; Gamma hides such markets unless asked for them. */
 export function isClosed(phase: Phase): boolean {
@@ -23,15 +23,17 @@ export function isClosed(phase: Phase): boolean {
 
 /** A market as Gamma shows it: lists are JSON inside of texts, numbers come as text and as number. */
 export function toGammaMarket(condition: Condition, memory: Memory): object {
-  const { proposition: of, tokens } = condition
-  const { phase } = of
-  const closed = isClosed(phase)
-  const volume = toNumber(of.volume, 6)
-  const resting = closed ? 0 : liquidityOf(of)
-  const liquidity = toNumber(resting, 6)
-  const prices = pricesOf(of)
+  return {
+    ...descriptionFields(condition),
+    ...stateFields(condition, memory),
+    ...volumeFields(condition),
+    ...tradingFields(condition, memory),
+  }
+}
+
+function descriptionFields(condition: Condition): object {
+  const { proposition: of } = condition
   const image = imageOf(of.asset)
-  const opened = memory.enteredAt(of, 'open') ?? (phase === 'listed' ? undefined : of.openTime)
   return {
     id: condition.gammaId,
     question: questionOf(of),
@@ -39,13 +41,20 @@ export function toGammaMarket(condition: Condition, memory: Memory): object {
     slug: condition.slug,
     resolutionSource: sourceOf(of.asset),
     endDate: isoTime(of.closeTime),
-    liquidity: printScaled(resting, 6),
+    liquidity: printScaled(restingOf(condition), 6),
     startDate: isoTime(of.listTime),
     image,
     icon: image,
     description: descriptionOf(of),
     outcomes: listText(OUTCOMES),
-    outcomePrices: listText(prices.map(priceText)),
+    outcomePrices: listText(pricesOf(of).map(priceText)),
+  }
+}
+
+function stateFields(condition: Condition, memory: Memory): object {
+  const { proposition: of } = condition
+  const closed = isClosed(of.phase)
+  return {
     volume: printScaled(of.volume, 6),
     active: memory.traded(of),
     closed,
@@ -63,6 +72,14 @@ export function toGammaMarket(condition: Condition, memory: Memory): object {
     orderPriceMinTickSize: toNumber(of.tick, 4),
     orderMinSize: 5,
     ...resolution(condition, memory),
+  }
+}
+
+function volumeFields(condition: Condition): object {
+  const { proposition: of, tokens } = condition
+  const volume = toNumber(of.volume, 6)
+  const liquidity = toNumber(restingOf(condition), 6)
+  return {
     volumeNum: volume,
     liquidityNum: liquidity,
     endDateIso: isoDate(of.closeTime),
@@ -82,6 +99,15 @@ export function toGammaMarket(condition: Condition, memory: Memory): object {
     liquidityClob: liquidity,
     makerBaseFee: 1000,
     takerBaseFee: 1000,
+  }
+}
+
+function tradingFields(condition: Condition, memory: Memory): object {
+  const { proposition: of } = condition
+  const { phase } = of
+  const closed = isClosed(phase)
+  const opened = memory.enteredAt(of, 'open') ?? (phase === 'listed' ? undefined : of.openTime)
+  return {
     acceptingOrders: phase === 'open',
     negRisk: false,
     events: [toGammaEvent(condition, memory, closed)],
@@ -113,6 +139,10 @@ export function toGammaMarket(condition: Condition, memory: Memory): object {
     feeType: 'crypto_fees_v2',
     feeSchedule: { rate: 0.07, exponent: 1, takerOnly: true, rebateRate: 0.2 },
   }
+}
+
+function restingOf({ proposition }: Condition): number {
+  return isClosed(proposition.phase) ? 0 : liquidityOf(proposition)
 }
 
 const CLOSED: ReadonlySet<Phase> = new Set(['closed', 'determined', 'disputed', 'resolved'])

@@ -1,7 +1,7 @@
 import type { Condition } from './conditions.ts'
 import { isClosed } from './gamma-market.ts'
 import type { Memory } from './memory.ts'
-import { liquidityOf } from './standing.ts'
+import { liquidityOf } from './market-state.ts'
 
 /** Gamma's word for a query that it does not take; it answers with 422. */
 export type QueryProblem = { readonly problem: string }

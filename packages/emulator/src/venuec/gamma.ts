@@ -5,7 +5,7 @@ import { toGammaEvent } from './gamma-event.ts'
 import { isClosed, toGammaMarket } from './gamma-market.ts'
 import { selectConditions } from './gamma-query.ts'
 import type { Memory } from './memory.ts'
-import { claimOf } from './standing.ts'
+import { claimOf } from './market-state.ts'
 
 /** Where Gamma, the catalogue, lives on the one server. */
 export const GAMMA = '/gamma'

@@ -48,27 +48,76 @@ type Line = {
 
 /** Creates a world. Its content is a function of the seed, the start and the number of the step. */
 export function createWorld(options: WorldOptions): SteppedWorld {
-  const { seed, start, speed, rounds, rates } = options
-  const underlying = createUnderlying(seed, STEP_MS / 1000)
-  const listed = new Map<VenueId, Market[]>(VENUE_IDS.map((venue) => [venue, []]))
-  const skews = new Map<VenueId, number>()
-  const secondMs = 1000 / speed
-  let living: Market[] = []
-  let untold: Market[] = []
-  let step = -1
-  let flipped = 0
+  return new SeededWorld(options)
+}
 
-  const lines = VENUE_IDS.flatMap((venue) => {
-    const markets = options.markets[venue]
-    return markets === undefined ? [] : familiesOf(venue, markets)
-  }).map((family): Line => {
-    const windowMs = Math.max(1, Math.round(WINDOW_MS[family.window] / speed))
-    const strikeStep = family.asset === 'BTC' ? 100 : family.asset === 'ETH' ? 5 : 1
-    return { family, windowMs, round: Math.floor(start / windowMs), strikeStep }
-  })
+class SeededWorld implements SteppedWorld {
+  private readonly options: WorldOptions
+  private readonly seed: string
+  private readonly start: number
+  private readonly speed: number
+  private readonly rounds: number
+  private readonly rates: WorldOptions['rates']
+  private readonly underlying: Underlying
+  private readonly listed = new Map<VenueId, Market[]>(VENUE_IDS.map((venue) => [venue, []]))
+  private readonly skews = new Map<VenueId, number>()
+  private readonly secondMs: number
+  private readonly lines: readonly Line[]
+  private living: Market[] = []
+  private untold: Market[] = []
+  private steps = -1
+  private flipped = 0
+
+  constructor(options: WorldOptions) {
+    const { seed, start, speed, rounds, rates } = options
+    this.options = options
+    this.seed = seed
+    this.start = start
+    this.speed = speed
+    this.rounds = rounds
+    this.rates = rates
+    this.secondMs = 1000 / speed
+    this.underlying = createUnderlying(seed, STEP_MS / 1000)
+    this.lines = linesOf(options)
+    this.listHistory(options.history ?? 0)
+  }
+
+  get step(): number {
+    return this.steps
+  }
+
+  now(venue: VenueId): number {
+    return Math.floor(this.options.clock()) + (this.skews.get(venue) ?? 0)
+  }
+
+  propositions(venue: VenueId): readonly Proposition[] {
+    return this.listed.get(venue)!
+  }
+
+  hex(name: string, digits: number): string {
+    return toHex(`${this.seed}/${name}`, digits)
+  }
+
+  advance(to: number, onEvent: (event: WorldEvent) => void): void {
+    while (this.timeOf(this.steps + 1) <= to) this.doStep(onEvent)
+  }
+
+  skew(venue: VenueId, ms: number): void {
+    this.skews.set(venue, ms)
+  }
+
+  flip(venue: VenueId, count: number, at: number, onEvent: (event: WorldEvent) => void): void {
+    const open = this.living.filter((market) => market.venue === venue && market.phase === 'open')
+    for (let i = 0; i < count && open.length > 0; i++) {
+      const market = open[this.flipped++ % open.length]!
+      const levels = market.flip()
+      if (levels.length === 0) continue
+      onEvent({ kind: 'book', at, proposition: market, levels, fill: undefined })
+    }
+  }
 
   /** The markets of one round, around the prices given. */
-  function plansOf(line: Line, round: number, prices: Prices): Omit<MarketPlan, 'index'>[] {
+  private plansOf(line: Line, round: number, prices: Prices): Omit<MarketPlan, 'index'>[] {
     const { family, windowMs } = line
     const openTime = round * windowMs
     return Array.from({ length: Math.max(1, family.strikes) }, (_, strikeNumber) => ({
@@ -76,63 +125,56 @@ export function createWorld(options: WorldOptions): SteppedWorld {
       round,
       strikeNumber,
       strike: family.strikes === 0 ? undefined : strikeOf(line, strikeNumber, prices),
-      listTime: openTime - rounds * windowMs,
+      listTime: openTime - this.rounds * windowMs,
       openTime,
       closeTime: openTime + windowMs,
-      secondMs,
+      secondMs: this.secondMs,
     }))
   }
 
-  function create(plan: Omit<MarketPlan, 'index'>): Market {
+  private create(plan: Omit<MarketPlan, 'index'>): Market {
     const { venue } = plan.family
-    const markets = listed.get(venue)!
-    const market = new Market({ ...plan, index: markets.length }, seed, rates[venue])
+    const markets = this.listed.get(venue)!
+    const market = new Market({ ...plan, index: markets.length }, this.seed, this.rates[venue])
     markets.push(market)
     return market
   }
 
-  function list(line: Line, at: number, emit: (event: WorldEvent) => void): void {
-    for (const plan of plansOf(line, line.round, underlying)) {
-      const market = create(plan)
-      living.push(market)
+  private list(line: Line, at: number, emit: (event: WorldEvent) => void): void {
+    for (const plan of this.plansOf(line, line.round, this.underlying)) {
+      const market = this.create(plan)
+      this.living.push(market)
       emit({ kind: 'listed', at, proposition: market })
     }
     line.round++
   }
 
   // What was over before the start: in the catalogue from the beginning, in order of listing.
-  function listHistory(history: number): void {
-    const past = createPast(seed, start, speed, underlying)
-    const plans = lines.flatMap((line) =>
+  private listHistory(history: number): void {
+    const past = createPast(this.seed, this.start, this.speed, this.underlying)
+    const plans = this.lines.flatMap((line) =>
       Array.from({ length: history }, (_, back) => line.round - history + back).flatMap((round) =>
-        plansOf(line, round, past((round - rounds) * line.windowMs)),
+        this.plansOf(line, round, past((round - this.rounds) * line.windowMs)),
       ),
     )
     plans.sort((a, b) => a.listTime - b.listTime)
-    untold = plans.map((plan) => {
-      const market = create(plan)
+    this.untold = plans.map((plan) => {
+      const market = this.create(plan)
       market.conclude(past(plan.openTime), past(plan.closeTime))
       return market
     })
   }
 
-  function tellHistory(emit: (event: WorldEvent) => void): void {
-    for (const market of untold) {
+  private tellHistory(emit: (event: WorldEvent) => void): void {
+    for (const market of this.untold) {
       const { at } = market.schedule.at(-1)!
       emit({ kind: 'listed', at: market.listTime, proposition: market })
-      emit({ kind: 'phase', at: Math.min(at, start), proposition: market })
+      emit({ kind: 'phase', at: Math.min(at, this.start), proposition: market })
     }
-    untold = []
+    this.untold = []
   }
 
-  // Around the price of the listing, rounded, so that most strikes stay in play for the hour.
-  function strikeOf({ family, strikeStep }: Line, number: number, prices: Prices): string {
-    const base = Math.round(prices.price(family.asset) / strikeStep) * strikeStep
-    const offset = (number - (family.strikes - 1) / 2) * spacing(family, strikeStep)
-    return (base + offset - 0.01).toFixed(2)
-  }
-
-  function enter(market: Market, at: number, emit: (event: WorldEvent) => void): void {
+  private enter(market: Market, at: number, emit: (event: WorldEvent) => void): void {
     const { phase } = market.schedule[market.scheduled++]!
     const before = market.phase
     const tell = (levels: readonly Level[]): void => {
@@ -146,29 +188,31 @@ export function createWorld(options: WorldOptions): SteppedWorld {
     } else if (phase === 'open' && before === 'paused') {
       tell(market.clear())
     } else if (phase === 'determined' && before === 'closed') {
-      market.determine(underlying)
+      market.determine(this.underlying)
     }
     market.phase = phase
-    if (phase === 'open') market.start(underlying)
+    if (phase === 'open') market.start(this.underlying)
     emit({ kind: 'phase', at, proposition: market })
     if (phase !== 'open') return
-    tell(market.open(underlying, at))
-    schedule(market)
+    tell(market.open(this.underlying, at))
+    this.schedule(market)
   }
 
-  function schedule(market: Market): void {
-    const { changes, trades } = rates[market.venue]
+  private schedule(market: Market): void {
+    const { changes, trades } = this.rates[market.venue]
     const per = (STEP_MS / 1000) * market.activity
-    market.nextChange = step + gap(market, changes * per)
-    market.nextTrade = step + gap(market, trades * per)
+    market.nextChange = this.steps + gap(market, changes * per)
+    market.nextTrade = this.steps + gap(market, trades * per)
   }
 
-  function flow(market: Market, at: number, emit: (event: WorldEvent) => void): void {
-    const { changes, trades } = rates[market.venue]
+  private flow(market: Market, at: number, emit: (event: WorldEvent) => void): void {
+    const { changes, trades } = this.rates[market.venue]
     const per = (STEP_MS / 1000) * market.activity
-    while (market.nextChange <= step || market.nextTrade <= step) {
+    while (market.nextChange <= this.steps || market.nextTrade <= this.steps) {
       const first = market.nextChange <= market.nextTrade
-      const { levels, fill } = first ? market.change(underlying, at) : market.trade(underlying, at)
+      const { levels, fill } = first
+        ? market.change(this.underlying, at)
+        : market.trade(this.underlying, at)
       if (first) market.nextChange += gap(market, changes * per)
       else market.nextTrade += gap(market, trades * per)
       if (levels.length === 0) continue
@@ -180,60 +224,53 @@ export function createWorld(options: WorldOptions): SteppedWorld {
     }
   }
 
-  function doStep(onEvent: (event: WorldEvent) => void): void {
-    step++
-    underlying.step()
-    const at = timeOf(step)
+  private doStep(onEvent: (event: WorldEvent) => void): void {
+    this.steps++
+    this.underlying.step()
+    const at = this.timeOf(this.steps)
     const emit = (event: WorldEvent): void => {
-      const skew = skews.get(event.proposition.venue) ?? 0
+      const skew = this.skews.get(event.proposition.venue) ?? 0
       onEvent(skew === 0 ? event : { ...event, at: event.at + skew })
     }
-    tellHistory(emit)
-    for (const line of lines) {
-      while ((line.round - rounds) * line.windowMs <= at) list(line, at, emit)
+    this.tellHistory(emit)
+    for (const line of this.lines) {
+      while ((line.round - this.rounds) * line.windowMs <= at) this.list(line, at, emit)
     }
     let ended = false
-    for (const market of living) {
-      while ((market.schedule[market.scheduled]?.at ?? Infinity) <= at) enter(market, at, emit)
-      if (market.phase === 'open') flow(market, at, emit)
+    for (const market of this.living) {
+      while ((market.schedule[market.scheduled]?.at ?? Infinity) <= at) this.enter(market, at, emit)
+      if (market.phase === 'open') this.flow(market, at, emit)
       else if (market.phase === 'resolved') ended = true
     }
-    if (ended) living = living.filter((market) => market.phase !== 'resolved')
+    if (ended) this.living = this.living.filter((market) => market.phase !== 'resolved')
   }
 
-  function timeOf(number: number): number {
-    return start + Math.floor((number * STEP_MS) / speed)
-  }
-
-  listHistory(options.history ?? 0)
-
-  return {
-    now: (venue) => Math.floor(options.clock()) + (skews.get(venue) ?? 0),
-    propositions: (venue): readonly Proposition[] => listed.get(venue)!,
-    hex: (name, digits) => toHex(`${seed}/${name}`, digits),
-    advance(to, onEvent) {
-      while (timeOf(step + 1) <= to) doStep(onEvent)
-    },
-    skew(venue, ms) {
-      skews.set(venue, ms)
-    },
-    flip(venue, count, at, onEvent) {
-      const open = living.filter((market) => market.venue === venue && market.phase === 'open')
-      for (let i = 0; i < count && open.length > 0; i++) {
-        const market = open[flipped++ % open.length]!
-        const levels = market.flip()
-        if (levels.length === 0) continue
-        onEvent({ kind: 'book', at, proposition: market, levels, fill: undefined })
-      }
-    },
-    get step() {
-      return step
-    },
+  private timeOf(number: number): number {
+    return this.start + Math.floor((number * STEP_MS) / this.speed)
   }
 }
 
 type Prices = Pick<Underlying, 'price'>
 type Level = Extract<WorldEvent, { kind: 'book' }>['levels'][number]
+
+function linesOf({ markets, start, speed }: WorldOptions): readonly Line[] {
+  const families = VENUE_IDS.flatMap((venue) => {
+    const count = markets[venue]
+    return count === undefined ? [] : familiesOf(venue, count)
+  })
+  return families.map((family): Line => {
+    const windowMs = Math.max(1, Math.round(WINDOW_MS[family.window] / speed))
+    const strikeStep = family.asset === 'BTC' ? 100 : family.asset === 'ETH' ? 5 : 1
+    return { family, windowMs, round: Math.floor(start / windowMs), strikeStep }
+  })
+}
+
+// Around the price of the listing, rounded, so that most strikes stay in play for the hour.
+function strikeOf({ family, strikeStep }: Line, number: number, prices: Prices): string {
+  const base = Math.round(prices.price(family.asset) / strikeStep) * strikeStep
+  const offset = (number - (family.strikes - 1) / 2) * spacing(family, strikeStep)
+  return (base + offset - 0.01).toFixed(2)
+}
 
 // Exponential: orders come independently of each other.
 function gap(market: Market, perStep: number): number {

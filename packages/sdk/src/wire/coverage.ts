@@ -54,7 +54,7 @@ export const DATASET_COVERAGE_SCHEMA = named(
   objectOf({
     kind: onlyWord('dataset'),
     venue: VENUE,
-    dataset: wordOf(DATASETS),
+    dataset: named('Dataset', wordOf(DATASETS)),
     assets: orNull(listOf(TEXT)),
     windows: orNull(listOf(TEXT)),
     /** Null where only the start of this installation counts. */

@@ -105,7 +105,7 @@ export const AUDIT_SCHEMA = named(
         'RawMessage',
         objectOf({
           text: TEXT,
-          encoding: wordOf(['utf8', 'base64']),
+          encoding: named('RawEncoding', wordOf(['utf8', 'base64'])),
           bytes: COUNT,
           received_time: TIME,
           socket: COUNT,

@@ -28,6 +28,7 @@ export * from './stream.ts'
 export type { TimeFormat } from './time-text.ts'
 export * from './trade.ts'
 export {
+  LIST_FILTERS,
   MARKET_SCHEMAS,
   type VenueAMarketJson,
   type VenueBMarketJson,

@@ -99,15 +99,16 @@ export function objectOf<const P extends Properties, const Optional extends stri
   }
 }
 
-/** The schema of an object with more members; the name is not kept. */
-export function withMembers<T, const P extends Properties>(
+/** The schema of an object with more members, required and optional; the name is not kept. */
+export function withMembers<T, const P extends Properties, const O extends Properties = {}>(
   schema: JsonSchema<T>,
   more: P,
-): JsonSchema<Flat<T & ObjectOf<P, never>>> {
+  optional?: O,
+): JsonSchema<T & ObjectOf<P, never> & Partial<ObjectOf<O, never>>> {
   const { [NAME]: _, properties, required, ...rest }: JsonSchema = schema
   const extended: Readonly<Record<string, unknown>> = {
     ...rest,
-    properties: { ...(properties as Properties), ...more },
+    properties: { ...(properties as Properties), ...more, ...optional },
     required: [...(required as readonly string[]), ...Object.keys(more)],
   }
   return extended

@@ -66,11 +66,14 @@ const NATIVE: JsonSchema<{ readonly [key: string]: Json }> = named('MarketNative
   additionalProperties: true,
 })
 
+/** The schema of a market's status. */
+export const MARKET_STATUS_SCHEMA = named('MarketStatus', wordOf(MARKET_STATUSES))
+
 /** The members that the market records of all venues share. */
 export const MARKET_MEMBERS = {
   market_id: described(TEXT, 'The venue’s own identifier and the path segment of the market.'),
   title: TEXT_OR_NULL,
-  status: orNull(named('MarketStatus', wordOf(MARKET_STATUSES))),
+  status: orNull(MARKET_STATUS_SCHEMA),
   status_native: described(TEXT_OR_NULL, 'The venue’s own word.'),
   open_time: TIME_OR_NULL,
   close_time: TIME_OR_NULL,

@@ -1,4 +1,4 @@
-import { MARKET_STATUSES, type RevisionAnomaly, type VenueId } from '../domain/index.ts'
+import type { RevisionAnomaly, VenueId } from '../domain/index.ts'
 import {
   anyOf,
   COUNT,
@@ -7,6 +7,7 @@ import {
   NAME,
   named,
   objectOf,
+  onlyWord,
   ORDINAL,
   TIME_OR_NULL,
   withMembers,
@@ -14,7 +15,7 @@ import {
   type TypeOf,
 } from './json-schema.ts'
 import type { ValueStyle } from './json-values.ts'
-import { toCommonMarket, type KnownMarket } from './market-common.ts'
+import { MARKET_STATUS_SCHEMA, toCommonMarket, type KnownMarket } from './market-common.ts'
 import { MARKET_SCHEMAS, TO_MARKET_MEMBERS } from './venues/index.ts'
 
 export type { CommonMarketJson, KnownMarket, OutcomeJson, ResolutionJson } from './market-common.ts'
@@ -76,26 +77,13 @@ export const LISTED_MARKET_SCHEMA: JsonSchema<ListedMarketJson> = named(
   ),
 )
 
-/** A version of a market record. */
-export type RevisionJson = MarketJson & {
-  readonly revision: number
-  readonly anomaly?: RevisionAnomaly
-}
-
-const ANOMALY_CODE: JsonSchema<RevisionAnomaly['code']> = {
-  type: 'string',
-  enum: ['illegal_transition'],
-}
-
-const STATUS: JsonSchema<RevisionAnomaly['from']> = { type: 'string', enum: MARKET_STATUSES }
-
 const ANOMALY_SCHEMA: JsonSchema<RevisionAnomaly> = named(
   'RevisionAnomaly',
   objectOf(
     {
-      code: ANOMALY_CODE,
-      from: STATUS,
-      to: STATUS,
+      code: onlyWord('illegal_transition'),
+      from: MARKET_STATUS_SCHEMA,
+      to: MARKET_STATUS_SCHEMA,
     },
     {
       description:
@@ -104,10 +92,17 @@ const ANOMALY_SCHEMA: JsonSchema<RevisionAnomaly> = named(
   ),
 )
 
+/** A version of a market record. */
+export type RevisionJson = MarketJson & {
+  readonly revision: number
+  readonly anomaly?: RevisionAnomaly
+}
+
 /** The schema of a version of a market record of a venue. */
 export function revisionSchema(venue: VenueId): JsonSchema<RevisionJson> {
   const schema: JsonSchema<MarketJson> = MARKET_SCHEMAS[venue]
-  const { properties, ...rest } = withMembers(schema, { revision: ORDINAL })
-  const members = { ...(properties as object), anomaly: ANOMALY_SCHEMA }
-  return named<RevisionJson>(`${schema[NAME]}Revision`, { ...rest, properties: members })
+  return named(
+    `${schema[NAME]}Revision`,
+    withMembers(schema, { revision: ORDINAL }, { anomaly: ANOMALY_SCHEMA }),
+  )
 }

@@ -1,3 +1,5 @@
+import { COUNT, described, listOf, named, NUMBER, objectOf, TEXT, wordOf } from './json-schema.ts'
+
 /** Every error that the REST interface answers with: status and one plain sentence. */
 export const PROBLEMS = {
   invalid_parameter: { status: 400, title: 'A parameter has a value that cannot be used.' },
@@ -53,3 +55,33 @@ export class Problem extends Error {
     this.fields = fields
   }
 }
+
+/** Where the docs explain a problem: the `type` of its answer. */
+export function problemType(code: ProblemCode): string {
+  return `/docs/errors#${code}`
+}
+
+/** The schema of a problem, RFC 9457. */
+export const PROBLEM_SCHEMA = named(
+  'Problem',
+  objectOf(
+    {
+      type: described(TEXT, 'Where the docs explain it.'),
+      title: TEXT,
+      status: COUNT,
+      detail: TEXT,
+      code: named('ProblemCode', wordOf(Object.keys(PROBLEMS) as ProblemCode[])),
+      request_id: TEXT,
+      param: described(TEXT, 'The parameter that is wrong.'),
+      allowed: described(listOf(TEXT), 'What it may be.'),
+      hint: described(TEXT, 'What to do.'),
+      plan: described(TEXT, 'The plan that includes it.'),
+      limit: described(TEXT, 'The limit that is used up.'),
+      retry_after: described(NUMBER, 'Seconds.'),
+    },
+    {
+      optional: ['param', 'allowed', 'hint', 'plan', 'limit', 'retry_after'],
+      description: 'An error, as RFC 9457 has it.',
+    },
+  ),
+)

@@ -1,7 +1,18 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
-import { COUNT, listOf, NUMBER, objectOf, TEXT, type PageBuffer } from '@priorbook/sdk/wire'
+import {
+  COUNT,
+  integerParam,
+  listOf,
+  NUMBER,
+  objectOf,
+  required,
+  TEXT,
+  textParam,
+  timeParam,
+  wordParam,
+  type PageBuffer,
+} from '@priorbook/sdk/wire'
 import { ROWS_AT } from './http/page-pool.ts'
-import { integerParam, required, textParam, timeParam, wordParam } from './params.ts'
 import { defineRoute, type Route } from './route.ts'
 
 /** Rows in a page, as renderers write them. */
@@ -13,24 +24,27 @@ function rowsOf(page: PageBuffer, count: number): PageBuffer {
 
 /** Routes with the parts that servers must handle, and nothing behind them. */
 export const FAKE_ROUTES: readonly Route[] = [
-  defineRoute({
-    id: 'fake_rows',
-    address: '/v3/venueb/{market_ticker}/rows',
-    aliases: ['/v3/venueb-alias/{market_ticker}/rows'],
-    tag: 'Fake',
-    summary: 'Rows',
-    description: 'Rows as bytes, in three formats.',
-    path: { market_ticker: required(textParam(40, 'The ticker.')) },
-    query: {
-      limit: integerParam(1, 1000, 'Rows a page.'),
-      order: wordParam(['asc', 'desc'], 'The order.'),
-      start_time: timeParam('From when.'),
-      cursor: textParam(4096, 'Where to go on.'),
-      format: wordParam(['json', 'ndjson', 'csv', 'parquet'], 'The format.'),
+  defineRoute(
+    {
+      id: 'fake_rows',
+      address: '/v3/venueb/{market_ticker}/rows',
+      aliases: ['/v3/venueb-alias/{market_ticker}/rows'],
+      tag: 'Fake',
+      summary: 'Rows',
+      description: 'Rows as bytes, in three formats.',
+      path: { market_ticker: required(textParam(40)) },
+      query: {
+        limit: integerParam(1, 1000),
+        order: wordParam(['asc', 'desc']),
+        start_time: timeParam(),
+        cursor: textParam(4096),
+        format: wordParam(['json', 'ndjson', 'csv', 'parquet']),
+      },
+      formats: ['ndjson', 'csv'],
+      data: listOf(objectOf({ n: COUNT, price: NUMBER })),
+      paramTexts: {},
     },
-    formats: ['ndjson', 'csv'],
-    data: listOf(objectOf({ n: COUNT, price: NUMBER })),
-    async handle(request) {
+    async (request) => {
       const { format, grant, path } = request
       const { limit = 3, cursor, order } = request.query
       grant.requireVenue('venueb')
@@ -44,52 +58,61 @@ export const FAKE_ROUTES: readonly Route[] = [
       const market = { market_id: path.market_ticker }
       return { kind: 'data', rows, count: limit, meta: { market }, nextCursor, isFinal }
     },
-  }),
-  defineRoute({
-    id: 'fake_required',
-    address: '/v3/venuea-prediction/{market_id}/required',
-    tag: 'Fake',
-    summary: 'A required parameter',
-    description: 'Only for plans with venue A.',
-    path: { market_id: required(textParam(40, 'The id.')) },
-    query: { metric: required(wordParam(['chance', 'price'], 'Which one.')) },
-    data: objectOf({ metric: TEXT }),
-    async handle({ query: { metric }, grant }) {
+  ),
+  defineRoute(
+    {
+      id: 'fake_required',
+      address: '/v3/venuea-prediction/{market_id}/required',
+      tag: 'Fake',
+      summary: 'A required parameter',
+      description: 'Only for plans with venue A.',
+      path: { market_id: required(textParam(40)) },
+      query: { metric: required(wordParam(['chance', 'price'])) },
+      data: objectOf({ metric: TEXT }),
+      paramTexts: {},
+    },
+    async ({ query: { metric }, grant }) => {
       grant.requireVenue('venuea')
       const notice = { code: 'no_rows_in_range', message: 'Nothing there.' }
       return { kind: 'data', data: { metric }, count: 1, meta: { notice } }
     },
-  }),
-  defineRoute({
-    id: 'fake_failure',
-    address: '/v3/failure',
-    tag: 'Fake',
-    summary: 'Failures',
-    description: 'Throws what it is told to.',
-    path: {},
-    query: { kind: required(textParam(200, 'Which failure.')) },
-    data: { type: 'null' },
-    async handle(request) {
+  ),
+  defineRoute(
+    {
+      id: 'fake_failure',
+      address: '/v3/failure',
+      tag: 'Fake',
+      summary: 'Failures',
+      description: 'Throws what it is told to.',
+      path: {},
+      query: { kind: required(textParam(200)) },
+      data: { type: 'null' },
+      paramTexts: {},
+    },
+    async (request) => {
       const { kind } = request.query
       if (kind === 'leased') request.leasePage()
       if (kind === 'damage') throw new PriorbookError('corrupt_chunk', 'chunk 7 of /secret/tape.db')
       if (kind === 'time') throw new PriorbookError('invalid_time', 'no time')
       throw new Error(`unforeseen ${kind}`)
     },
-  }),
-  defineRoute({
-    id: 'fake_stream',
-    address: '/v3/stream-of-rows',
-    tag: 'Fake',
-    summary: 'A stream',
-    description: 'Pieces of a buffer that is written over.',
-    path: {},
-    query: {
-      pieces: integerParam(1, 100_000, 'How many.'),
-      fail_at: integerParam(0, 100_000, 'Where to fail.'),
+  ),
+  defineRoute(
+    {
+      id: 'fake_stream',
+      address: '/v3/stream-of-rows',
+      tag: 'Fake',
+      summary: 'A stream',
+      description: 'Pieces of a buffer that is written over.',
+      path: {},
+      query: {
+        pieces: integerParam(1, 100_000),
+        fail_at: integerParam(0, 100_000),
+      },
+      formats: ['ndjson'],
+      paramTexts: {},
     },
-    formats: ['ndjson'],
-    async handle({ query: { pieces = 3, fail_at: failAt } }) {
+    async ({ query: { pieces = 3, fail_at: failAt } }) => {
       const buffer = new Uint8Array(65_536)
       async function* body(): AsyncGenerator<Uint8Array> {
         for (let piece = 0; piece < pieces; piece++) {
@@ -100,5 +123,5 @@ export const FAKE_ROUTES: readonly Route[] = [
       }
       return { kind: 'stream', contentType: 'application/x-ndjson', body: body() }
     },
-  }),
+  ),
 ]

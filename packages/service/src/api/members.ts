@@ -2,12 +2,12 @@ import { isVenueId, VENUE_IDS } from '@priorbook/sdk/domain'
 import {
   Problem,
   STREAM_DATASETS,
+  STYLE_PARAMS,
   type MarketSelector,
+  type Param,
   type StreamDataset,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import type { Param } from './route.ts'
-import { STYLE_PARAMS } from './params.ts'
 
 /** A message of a client as an object, before its members are looked at. */
 export type Members = Readonly<Record<string, unknown>>
@@ -73,7 +73,11 @@ export function readStyle(members: Members): ValueStyle {
 }
 
 /** Reads a member that a query has too, by the rules of the query. */
-export function readParam<T>(value: unknown, name: string, param: Param<T>): T | undefined {
+export function readParam<T>(
+  value: unknown,
+  name: string,
+  param: Param<T, unknown>,
+): T | undefined {
   if (value === undefined) return undefined
   const isPlain = typeof value === 'string' || typeof value === 'number'
   return param.parse(isPlain ? String(value) : showMember(value), name)

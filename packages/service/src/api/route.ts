@@ -1,32 +1,9 @@
 import type { Auditor, Micros, VenueId } from '@priorbook/sdk/domain'
-import type { JsonSchema, PageBuffer } from '@priorbook/sdk/wire'
+import type { PageBuffer, ParamTable, ParamValues, RouteContract } from '@priorbook/sdk/wire'
 import type { RecorderPulse, StreamPulse } from '../lib/pulse.ts'
 import type { Store } from '../store/store.ts'
 
 // Every other file of the API may import this one, so this one imports none of them.
-
-/** One query or path parameter: its schema, its meaning and its parser. */
-export type Param<T> = {
-  /** What OpenAPI shows. */
-  readonly schema: JsonSchema
-  readonly description: string
-  readonly example?: string
-  readonly isRequired?: boolean
-  /** Parses the text; throws `Problem` with the name of the parameter. */
-  parse(text: string, name: string): T
-}
-
-/** Parameters by name. */
-export type ParamTable = Readonly<Record<string, Param<unknown>>>
-
-/** The values of a table of parameters: absent ones are undefined. */
-export type ParamValues<P extends ParamTable> = {
-  readonly [Name in keyof P]: P[Name] extends Param<infer T>
-    ? P[Name] extends { readonly isRequired: true }
-      ? T
-      : T | undefined
-    : never
-}
 
 /** What a key allows; the demo and keyless routes have a grant of their own. */
 export interface Grant {
@@ -218,31 +195,20 @@ export class JsonText {
   }
 }
 
-/** One route as a value: validation, OpenAPI, docs and the client read it. */
-export type Route<Path extends ParamTable = ParamTable, Query extends ParamTable = ParamTable> = {
-  /** Names the route in OpenAPI (`operationId`) and in cursors. */
-  readonly id: string
-  /** Such as `/v3/venueb/{market_ticker}/snapshots`. */
-  readonly address: string
-  /** Other addresses of the same route. */
-  readonly aliases?: readonly string[]
-  readonly tag: string
-  readonly summary: string
-  readonly description: string
-  readonly isKeyless?: boolean
-  readonly path: Path
-  readonly query: Query
-  /** Formats beside JSON. */
-  readonly formats?: readonly Exclude<Format, 'json'>[]
-  /** The schema of `data`; absent where the answer has no envelope. */
-  readonly data?: JsonSchema
+/** One route as a value: its contract, which the SDK defines, and its handler. */
+export type Route<
+  Path extends ParamTable = ParamTable,
+  Query extends ParamTable = ParamTable,
+> = RouteContract<Path, Query> & {
   handle(request: RouteRequest<Path, Query>, context: ApiContext): Promise<Answer>
 }
 
-/** Declares a route. */
-export function defineRoute<const Path extends ParamTable, const Query extends ParamTable>(
-  route: Route<Path, Query>,
+/** Implements a contract. */
+export function defineRoute<Path extends ParamTable, Query extends ParamTable>(
+  contract: RouteContract<Path, Query>,
+  handle: (request: RouteRequest<Path, Query>, context: ApiContext) => Promise<Answer>,
 ): Route {
-  // The dispatcher gives every handler exactly the parameters that its own tables parsed.
+  // The dispatcher gives every handler exactly the parameters that its contract parsed.
+  const route: Route<Path, Query> = { ...contract, handle }
   return route
 }

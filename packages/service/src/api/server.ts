@@ -28,7 +28,7 @@ export type Timeouts = {
 export type ApiServerOptions = AppOptions & {
   readonly timeouts?: Partial<Timeouts>
   /** Clocks and bounds of the stream. */
-  readonly stream?: Pick<StreamOptions, 'timing' | 'limits'>
+  readonly stream?: Pick<StreamOptions, 'timing' | 'limits' | 'clock'>
 }
 
 /** A server of the interface. */

@@ -37,6 +37,11 @@ export class ManualClock implements Clock {
     return this.pending.size
   }
 
+  /** When the next timer falls due, on the monotonic axis. */
+  get nextDueMs(): number | undefined {
+    return this.nextDue(Infinity)?.dueMs
+  }
+
   /** Moves the time on and runs every timer that falls due, in order. */
   async advance(ms: number): Promise<void> {
     const target = this.elapsedMs + ms

@@ -1,7 +1,7 @@
 import { FLAGS, type Instrument, type Micros, type Sample } from '@priorbook/sdk/domain'
 import { applyRows, Ladder, loadBase, type BookRun } from '@priorbook/sdk/tape'
 import type { InstrumentRef, Store } from '../store/store.ts'
-import { HABIT_ROWS } from './silence.ts'
+import { HABIT_SIZE } from '../venues/capture/silence.ts'
 import { Track, type Mark, type TrackStart } from './track.ts'
 
 const TRADE_IDS = 256
@@ -17,7 +17,7 @@ export async function openTrack(
   keepsStates: boolean,
 ): Promise<Track> {
   const ref = { venue: instrument.venue, key: instrument.key }
-  const newest = await store.books({ ...ref, order: 'desc', limit: HABIT_ROWS + 1, numbers: true })
+  const newest = await store.books({ ...ref, order: 'desc', limit: HABIT_SIZE + 1, numbers: true })
   const facts = await store.instrument(ref)
   const gaps = await store.gaps({ ...ref, open: true })
   const trades = await store.trades({ ...ref, order: 'desc', limit: TRADE_IDS })

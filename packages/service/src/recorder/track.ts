@@ -23,8 +23,8 @@ import {
 } from '@priorbook/sdk/tape'
 import { BookStates } from '../venues/capture/book-states.ts'
 import type { BookRelation, CapturedBook } from '../venues/capture/contract.ts'
+import { SilenceDetector } from '../venues/capture/silence.ts'
 import { toEpoch } from './channel.ts'
-import { SilenceWatch } from './silence.ts'
 import { isTradeWork } from './trade-work.ts'
 
 /** What a track remembers of a stored observation. */
@@ -69,6 +69,8 @@ export type Taken = {
 /** An older message than the newest is passed over for this long; then the venue's clock has stepped. */
 const REORDER_MICROS = 2_000_000
 const TRADE_IDS_KEPT = 256
+/** A connection without a data frame for this long is silent, unless it is slow by habit. */
+const SILENCE_MICROS = 6_000_000
 
 /**
  * The recorder's knowledge of one instrument: its book, its last good observation and its open gap.
@@ -78,7 +80,7 @@ const TRADE_IDS_KEPT = 256
 export class Track implements CapturedBook {
   readonly assembler: BookAssembler
   readonly instrument: Instrument
-  private readonly silence = new SilenceWatch()
+  private readonly silence = new SilenceDetector(SILENCE_MICROS)
   private sequence: number
   private last: Mark | undefined
   private numbered: Mark | undefined
@@ -409,7 +411,7 @@ export class Track implements CapturedBook {
   }
 
   private keep(mark: Mark): void {
-    if (this.last !== undefined) this.silence.note(this.last, mark)
+    if (this.last !== undefined) this.noteSpacing(this.last, mark)
     this.last = mark
     if (mark.venueSeq !== ABSENT) this.numbered = mark
     if (mark.channel !== ABSENT) this.framed = mark
@@ -417,9 +419,17 @@ export class Track implements CapturedBook {
     if (mark.channel !== ABSENT || !this.rules.answersMixWithSocket) this.channel = mark.channel
   }
 
+  // A subscription numbers the messages of all its markets: `advance` numbers in some time prove an
+  // average spacing, and a silence of at least that length. More cannot be proved.
+  private noteSpacing(before: Mark, after: Mark): void {
+    const advance = after.venueSeq - before.venueSeq
+    if (before.venueSeq === ABSENT || after.venueSeq === ABSENT || advance < 1) return
+    this.silence.note((after.received - before.received) / advance)
+  }
+
   private watchSilence(event: Provenance, before: Mark, advance: number, gaps: Gap[]): void {
     const elapsed = event.received - Math.max(before.received, this.lastFrame)
-    if (this.gap !== undefined || !this.silence.isSilent(elapsed, advance)) return
+    if (this.gap !== undefined || !this.silence.isSilence(elapsed / advance)) return
     // The numbers go on: nothing was lost, the venue was silent. The book stays open.
     const gap = this.gapFrom('venue_silent', event)
     gaps.push(endGap(gap, event.received, event.source ?? ABSENT, event.journal))

@@ -17,7 +17,7 @@ import { SAMPLE_SCHEMA } from '../sample.ts'
 import { TRADE_SCHEMA } from '../trade.ts'
 import { MARKET_SCHEMAS } from '../venues/index.ts'
 import { listRouteDocs, marketRouteDocs, PARAM_TEXTS, ROUTE_DOCS, type RouteDocs } from './docs.ts'
-import { required, textParam, type ParamTable } from './param.ts'
+import { required, textParam, type Param, type ParamTable } from './param.ts'
 import { OUTCOME_PARAMS } from './params.ts'
 import {
   BOOK_ROUTE_NAMES,
@@ -48,6 +48,8 @@ export type RouteContract<
     readonly data?: JsonSchema
   }
 
+type TextPath = Readonly<Record<string, Param<string>>>
+
 const NATIVE_ID = required(textParam(200))
 const ASSET = required(textParam(20, 'btc'))
 
@@ -69,7 +71,7 @@ export function contractOf<Id extends RouteId>(
 export function marketContract<Name extends MarketRouteName>(
   name: Name,
   venue: VenueId,
-): RouteContract<ParamTable, (typeof MARKET_ROUTES)[Name]['query']> {
+): RouteContract<TextPath, (typeof MARKET_ROUTES)[Name]['query']> {
   const { paths, booksPer } = VENUES[venue]
   const { address, query, ...shape } = MARKET_ROUTES[name] as RouteShape
   return {
@@ -90,7 +92,7 @@ export function marketContract<Name extends MarketRouteName>(
 }
 
 /** The contract of a venue's list of markets. */
-export function listContract(venue: VenueId): RouteContract<ParamTable, AnyListQuery> {
+export function listContract(venue: VenueId): RouteContract<TextPath, AnyListQuery> {
   const { alias, hasAsset } = VENUES[venue].paths
   return {
     id: `${venue}_markets`,

@@ -1,7 +1,7 @@
 import { VENUES, type VenueId } from '../../domain/index.ts'
 import { DISCLAIMER } from '../execution.ts'
 import { VENUE_TEXTS } from '../venues/index.ts'
-import { DEFAULT_LIMIT } from './params.ts'
+import { DEFAULT_LIMIT, DOCUMENTED_DAYS } from './params.ts'
 import type { MarketRouteName, RouteId } from './routes.ts'
 
 /** What the docs say of a route. */
@@ -13,15 +13,6 @@ export type RouteDocs = {
   /** Parameters that mean something else here than `PARAM_TEXTS` says. */
   readonly params?: Readonly<Record<string, string>>
 }
-
-/** Days of history of a status, days of a calendar, and days of a download, where the docs name them. */
-export const DOCUMENTED_DAYS = {
-  status: 7,
-  calendar: 31,
-  calendarMax: 92,
-  download: 31,
-  usage: 30,
-} as const
 
 const ACROSS = 'Across venues'
 const FORMS_OF_TIME = 'ISO 8601 with Z or offset, or 13 digits (ms) or 16 digits (µs).'

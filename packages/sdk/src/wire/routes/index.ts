@@ -1,5 +1,6 @@
 /** The contract of every route: address, parameters, formats, rows and docs, as values. */
 export * from './contract.ts'
+export * from './openapi.ts'
 export * from './param.ts'
 export * from './params.ts'
 export * from './routes.ts'

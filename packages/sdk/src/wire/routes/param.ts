@@ -1,5 +1,5 @@
 import { parseMicros, PriorbookError, toMicros, type Micros } from '../../domain/index.ts'
-import { DAY, FLAG, wordOf, type JsonSchema } from '../json-schema.ts'
+import { DAY, FLAG, named, wordOf, type JsonSchema } from '../json-schema.ts'
 import { Problem } from '../problems.ts'
 
 /** An instant: ISO 8601, milliseconds (13 digits), microseconds (16 digits), or a `Date`. */
@@ -42,13 +42,14 @@ export type ParamInputs<Table extends ParamTable> = {
   ]?: InputOf<Table[Name]>
 }
 
-/** One of a list of words. */
+/** One of a list of words; `name` is that of their component in OpenAPI. */
 export function wordParam<const Words extends readonly string[]>(
   words: Words,
+  name?: string,
 ): Param<Words[number]> & { readonly words: Words } {
   return {
     words,
-    schema: wordOf(words),
+    schema: name === undefined ? wordOf(words) : named(name, wordOf(words)),
     example: words[0]!,
     parse(text, name) {
       const word = words.find((one) => one === text)
@@ -61,10 +62,11 @@ export function wordParam<const Words extends readonly string[]>(
 /** One of a list of upper-case words, which may also be written in lower case. */
 export function anyCaseParam<const Words extends readonly string[]>(
   words: Words,
+  name: string,
 ): Param<Words[number], Words[number] | Lowercase<Words[number]>> {
   return {
     // Code generators refuse an enum whose members differ by case alone.
-    schema: wordOf(words),
+    schema: named(name, wordOf(words)),
     example: words[0]!,
     parse(text, name) {
       const word = words.find((one) => one === text || one.toLowerCase() === text)

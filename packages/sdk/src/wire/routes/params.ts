@@ -30,6 +30,16 @@ export type Interval = keyof typeof INTERVALS
 /** The formats of a page of rows. */
 export const PAGE_FORMATS = ['json', 'ndjson', 'csv'] as const
 
+/** The media types of each format, the one that answers carry first. */
+export const MEDIA_TYPES = {
+  json: ['application/json'],
+  ndjson: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
+  csv: ['text/csv'],
+  arrow: ['application/vnd.apache.arrow.stream'],
+  parquet: ['application/vnd.apache.parquet'],
+  tape: ['application/vnd.priorbook.tape'],
+} as const
+
 /** The formats of a download. */
 export const FILE_FORMATS = ['ndjson', 'csv', 'arrow', 'parquet', 'tape'] as const
 
@@ -48,6 +58,19 @@ export const DEFAULT_LIMIT = 100
 /** Max rows per page. */
 export const MAX_LIMIT = 1000
 
+/** Spans that the docs of routes name and their handlers keep to, in days. */
+export const DOCUMENTED_DAYS = {
+  /** How far back a status lists incidents. */
+  status: 7,
+  /** How far back a calendar goes by default, and at most. */
+  calendar: 31,
+  calendarMax: 92,
+  /** Max days per download without the feature for more. */
+  download: 31,
+  /** How far back usage goes by default. */
+  usage: 30,
+} as const
+
 /** Parameters of paged routes. */
 export const PAGE_PARAMS = {
   /** Rows per page; a walk of the client asks for the most where absent. */
@@ -60,7 +83,7 @@ export const PAGE_PARAMS = {
 export const ORDERED_PAGE_PARAMS = {
   ...PAGE_PARAMS,
   /** Oldest first (the default) or newest first. */
-  order: wordParam(['asc', 'desc']),
+  order: wordParam(['asc', 'desc'], 'Order'),
 }
 
 /** A range of received time: start inclusive, end exclusive. */
@@ -69,19 +92,19 @@ export const RANGE_PARAMS = { start_time: timeParam(), end_time: timeParam() }
 /** How values of an answer are written. */
 export const STYLE_PARAMS = {
   /** Decimals as JSON numbers, or as text, which no reader can round. */
-  number_format: wordParam(['number', 'string']),
-  time_format: wordParam(['iso', 'epoch_us']),
+  number_format: wordParam(['number', 'string'], 'NumberFormat'),
+  time_format: wordParam(['iso', 'epoch_us'], 'TimeFormat'),
 }
 
 /** The format of a page, where `Accept` cannot be set. */
-export const FORMAT_PARAM = { format: wordParam(PAGE_FORMATS) }
+export const FORMAT_PARAM = { format: wordParam(PAGE_FORMATS, 'PageFormat') }
 
 /** Leaves out what was learned later. */
 export const KNOWN_AT_PARAM = { known_at: timeParam() }
 
 /** Which outcome, by its label or by the venue's token. */
 export const OUTCOME_PARAMS = {
-  outcome: textParam(200, 'Up'),
+  outcome: textParam(200),
   token_id: textParam(200),
 }
 
@@ -89,16 +112,21 @@ export const OUTCOME_PARAMS = {
 export const DEPTH_PARAM = { depth: integerParam(1, 10_000) }
 
 /** Which clock a range means. */
-export const CLOCK_PARAM = { clock: wordParam(['received', 'source']) }
+export const CLOCK_PARAM = { clock: wordParam(['received', 'source'], 'Clock') }
 
 /** The last book of every interval instead of every book. */
-export const INTERVAL_PARAM = { interval: wordParam(Object.keys(INTERVALS) as Interval[]) }
+export const INTERVAL_PARAM = {
+  interval: wordParam(Object.keys(INTERVALS) as Interval[], 'Interval'),
+}
 
 /** A venue, where it is a choice. */
-export const VENUE_PARAM = wordParam(VENUE_IDS)
+export const VENUE_PARAM = wordParam(VENUE_IDS, 'VenueId')
+
+/** What a list across venues can be ordered by. */
+export const MARKET_SORTS = ['open_time', 'close_time', 'volume', 'liquidity'] as const
 
 /** The status of a market. */
-export const STATUS_PARAM = wordParam(MARKET_STATUSES)
+export const STATUS_PARAM = wordParam(MARKET_STATUSES, 'MarketStatus')
 
 /** The size of an order in the size unit of the venue; text keeps every digit. */
 export const SIZE_PARAM: Param<string, string | number> = textParam(40, '100', '^\\d+(\\.\\d+)?$')
@@ -116,8 +144,8 @@ export const SCOPE_PARAMS = {
   /** A UTC day, such as `2026-08-11`. */
   day: dayParam(),
   ...RANGE_PARAMS,
-  dataset: wordParam(FILE_DATASETS),
-  metric: wordParam(SAMPLE_METRICS),
+  dataset: wordParam(FILE_DATASETS, 'FileDataset'),
+  metric: wordParam(SAMPLE_METRICS, 'SampleMetric'),
   include_orderbook: flagParam(),
   ...DEPTH_PARAM,
   ...STYLE_PARAMS,

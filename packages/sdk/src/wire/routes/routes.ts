@@ -18,6 +18,7 @@ import {
   FORMAT_PARAM,
   INTERVAL_PARAM,
   KNOWN_AT_PARAM,
+  MARKET_SORTS,
   ORDERED_PAGE_PARAMS,
   OUTCOME_PARAMS,
   PAGE_PARAMS,
@@ -68,7 +69,6 @@ const CHANGES_PARAMS = {
 }
 const LATEST_PARAMS = { ...DEPTH_PARAM, ...STYLE_PARAMS, ...FORMAT_PARAM, ...OUTCOME_PARAMS }
 const LIST_PARAMS = {
-  status: STATUS_PARAM,
   ...RANGE_PARAMS,
   ...ORDERED_PAGE_PARAMS,
   ...STYLE_PARAMS,
@@ -92,13 +92,13 @@ export const MARKET_ROUTES = {
   trades: { address: '/trades', query: ROW_PARAMS, ...ROWS },
   timeseries: {
     address: '/timeseries',
-    query: { metric: required(wordParam(SAMPLE_METRICS)), ...ROW_PARAMS },
+    query: { metric: required(wordParam(SAMPLE_METRICS, 'SampleMetric')), ...ROW_PARAMS },
     ...ROWS,
   },
   execution: {
     address: '/execution',
     query: {
-      side: required(wordParam(['buy', 'sell'])),
+      side: required(wordParam(['buy', 'sell'], 'OrderSide')),
       size: required(SIZE_PARAM),
       at: timeParam(),
       ...OUTCOME_PARAMS,
@@ -165,10 +165,11 @@ export const ROUTES = {
     query: {
       /** Text in id, title, question, slug or tickers. */
       q: textParam(100, 'btc'),
-      sort: wordParam(['open_time', 'close_time', 'volume', 'liquidity']),
+      sort: wordParam(MARKET_SORTS, 'MarketSort'),
       venue: VENUE_PARAM,
       asset: textParam(20, 'btc'),
       window: textParam(10, '15m'),
+      status: STATUS_PARAM,
       series: textParam(200, 'KXBTC15M'),
       ...LIST_PARAMS,
     },
@@ -180,7 +181,7 @@ export const ROUTES = {
       venue: VENUE_PARAM,
       market: textParam(200),
       key: textParam(200),
-      reason: wordParam(Object.keys(GAP_REASONS) as GapReason[]),
+      reason: wordParam(Object.keys(GAP_REASONS) as GapReason[], 'GapReason'),
       ...RANGE_PARAMS,
       ...PAGE_PARAMS,
       ...FORMAT_PARAM,
@@ -200,7 +201,7 @@ export const ROUTES = {
     address: '/v3/bulk',
     query: {
       ...SCOPE_PARAMS,
-      format: wordParam(FILE_FORMATS),
+      format: wordParam(FILE_FORMATS, 'FileFormat'),
       /** Skips this many bytes at the start of the file, to continue a broken download. */
       offset: integerParam(0, Number.MAX_SAFE_INTEGER),
     },

@@ -11,6 +11,7 @@ import {
 } from '../json-schema.ts'
 import { MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
 import { anyCaseParam, wordParam } from '../routes/param.ts'
+import { STATUS_PARAM } from '../routes/params.ts'
 
 const COUNT_OR_NULL: JsonSchema<number | null> = { type: ['integer', 'null'], minimum: 0 }
 
@@ -62,8 +63,9 @@ export function toVenueAMembers(
 
 /** The filters of the list of markets of venue A. */
 export const VENUE_A_LIST_FILTERS = {
-  coin: anyCaseParam(['BTC', 'ETH', 'BNB']),
-  window: wordParam(['5m', '15m']),
+  coin: anyCaseParam(['BTC', 'ETH', 'BNB'], 'VenueACoin'),
+  window: wordParam(['5m', '15m'], 'VenueAWindow'),
+  status: STATUS_PARAM,
 }
 
 /** What the docs say of venue A alone. */

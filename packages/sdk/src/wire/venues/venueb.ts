@@ -12,6 +12,7 @@ import {
 import { decimalJson, timeJson, type ValueStyle } from '../json-values.ts'
 import { MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
 import { textParam } from '../routes/param.ts'
+import { STATUS_PARAM } from '../routes/params.ts'
 
 /** The schema of a market record of venue B. */
 export const VENUE_B_MARKET_SCHEMA = named(
@@ -63,6 +64,7 @@ export function toVenueBMembers(
 export const VENUE_B_LIST_FILTERS = {
   series: textParam(200, 'KXBTC15M'),
   event: textParam(200, 'KXBTC15M-26AUG110115'),
+  status: STATUS_PARAM,
 }
 
 /** What the docs say of venue B alone. */

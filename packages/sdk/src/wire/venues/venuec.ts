@@ -2,6 +2,7 @@ import type { MarketRecord } from '../../domain/index.ts'
 import { named, objectOf, onlyWord, TEXT, TEXT_OR_NULL, type TypeOf } from '../json-schema.ts'
 import { MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
 import { textParam, wordParam } from '../routes/param.ts'
+import { STATUS_PARAM } from '../routes/params.ts'
 
 /** The schema of a market record of venue C. */
 export const VENUE_C_MARKET_SCHEMA = named(
@@ -38,7 +39,8 @@ export function toVenueCMembers(
 
 /** The filters of the list of markets of venue C. */
 export const VENUE_C_LIST_FILTERS = {
-  window: wordParam(['5m', '15m', '1h', '4h', '1d']),
+  window: wordParam(['5m', '15m', '1h', '4h', '1d'], 'VenueCWindow'),
+  status: STATUS_PARAM,
   event: textParam(200, '520694'),
 }
 

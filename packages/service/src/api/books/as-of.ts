@@ -1,11 +1,9 @@
-import { type MarketRecord, type Micros, printRowId } from '@priorbook/sdk/domain'
-import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
+import { printRowId, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
+import { timeJson, marketContract, type ValueStyle } from '@priorbook/sdk/wire'
 import { defineRoute, type ApiContext, type Grant, type Notice, type Route } from '../route.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
-import { asOfParams } from './book-params.ts'
 import { findTarget, type TokenFilter } from './book-target.ts'
-import { oneBookSchema } from './latest.ts'
 import { because, planWindow } from './notices.ts'
 import { answerBooks, type OneBook, type OneBookQuery } from './one-book.ts'
 import { asKnownAt } from './page-gaps.ts'
@@ -19,44 +17,29 @@ const SETTLED_MICROS = 60_000_000
 
 /** The book of a market at one instant. */
 export function asOfRoute(address: VenueAddress): Route {
-  const { venue, alias } = address
-  return defineRoute({
-    id: `${venue}_orderbook`,
-    address: `${address.market}/orderbook`,
-    ...(alias !== undefined && { aliases: [`${alias.market}/orderbook`] }),
-    tag: venue,
-    summary: 'The book of a market at an instant',
-    description:
-      'The last book received at or before `at`, of venue C one a token. Inside a gap and before the ' +
-      'first observation `data` is null, and the notice says why and which row was the last before it: ' +
-      'a book that may have changed unseen is never served.',
-    path: address.path,
-    query: asOfParams(venue),
-    formats: ['ndjson', 'csv'],
-    data: oneBookSchema(address),
-    async handle(request, context) {
-      const query = request.query as AsOfQuery
-      const { at, known_at: knownAt } = query
-      const target = await findTarget(context, address, {
-        path: request.path,
-        grant: request.grant,
-        query,
-      })
-      const style = { numberFormat: query.number_format, timeFormat: query.time_format }
-      const books: OneBook[] = []
-      let isFinal = at < context.now() - SETTLED_MICROS
-      for (const instrument of target.instruments) {
-        const book = await readAsOf(context, request.grant, target.record, instrument, query, style)
-        const { key } = instrument
-        const facts = await context.store.instrument({ venue, key })
-        // Received times never decrease: a later row proves that no other one can come before it.
-        isFinal &&= book.run !== undefined && facts !== undefined && facts.lastReceived > at
-        books.push(book)
-      }
-      const more = { at, knownAt: Math.min(at, knownAt ?? at), isFinal }
-      const leasePage = (before?: number) => request.leasePage(before)
-      return answerBooks(venue, target, books, { format: request.format, query, leasePage }, more)
-    },
+  const { venue } = address
+  return defineRoute(marketContract('orderbook', venue), async (request, context) => {
+    const query = request.query as AsOfQuery
+    const { at, known_at: knownAt } = query
+    const target = await findTarget(context, address, {
+      path: request.path,
+      grant: request.grant,
+      query,
+    })
+    const style = { numberFormat: query.number_format, timeFormat: query.time_format }
+    const books: OneBook[] = []
+    let isFinal = at < context.now() - SETTLED_MICROS
+    for (const instrument of target.instruments) {
+      const book = await readAsOf(context, request.grant, target.record, instrument, query, style)
+      const { key } = instrument
+      const facts = await context.store.instrument({ venue, key })
+      // Received times never decrease: a later row proves that no other one can come before it.
+      isFinal &&= book.run !== undefined && facts !== undefined && facts.lastReceived > at
+      books.push(book)
+    }
+    const more = { at, knownAt: Math.min(at, knownAt ?? at), isFinal }
+    const leasePage = (before?: number) => request.leasePage(before)
+    return answerBooks(venue, target, books, { format: request.format, query, leasePage }, more)
   })
 }
 

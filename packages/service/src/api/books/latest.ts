@@ -1,10 +1,9 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
-import { BOOK_ROW_SCHEMA, listOf, type JsonSchema, type ValueStyle } from '@priorbook/sdk/wire'
+import { marketContract, type ValueStyle } from '@priorbook/sdk/wire'
 import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
-import { latestParams } from './book-params.ts'
 import { findTarget, type BookTarget, type TokenFilter } from './book-target.ts'
 import { because, openGap, planWindow } from './notices.ts'
 import { answerBooks, type OneBook, type OneBookQuery } from './one-book.ts'
@@ -12,44 +11,24 @@ import type { VenueMemory } from './store-memory.ts'
 
 /** The newest recorded book of a market. */
 export function latestRoute(address: VenueAddress): Route {
-  const { venue, alias } = address
-  return defineRoute({
-    id: `${venue}_orderbook_latest`,
-    address: `${address.market}/orderbook/latest`,
-    ...(alias !== undefined && { aliases: [`${alias.market}/orderbook/latest`] }),
-    tag: venue,
-    summary: 'The newest recorded book of a market',
-    description:
-      'The whole book of the newest observation, of venue C one a token. Where something is missing ' +
-      'since, the notice `open_gap` says so: it is the newest recorded book, not the present one.',
-    path: address.path,
-    query: latestParams(venue),
-    formats: ['ndjson', 'csv'],
-    data: oneBookSchema(address),
-    async handle(request, context) {
-      const { grant } = request
-      const query = request.query as OneBookQuery & TokenFilter
-      const target = await findTarget(context, address, {
-        path: request.path,
-        grant: request.grant,
-        query,
-      })
-      const style = { numberFormat: query.number_format, timeFormat: query.time_format }
-      const books: OneBook[] = []
-      for (const instrument of target.instruments) {
-        books.push(await readLatest(context, grant, target, instrument, style))
-      }
-      const more = { knownAt: Number.MAX_SAFE_INTEGER, isFinal: false }
-      const leasePage = (before?: number) => request.leasePage(before)
-      return answerBooks(venue, target, books, { format: request.format, query, leasePage }, more)
-    },
+  const { venue } = address
+  return defineRoute(marketContract('orderbook_latest', venue), async (request, context) => {
+    const { grant } = request
+    const query = request.query as OneBookQuery & TokenFilter
+    const target = await findTarget(context, address, {
+      path: request.path,
+      grant: request.grant,
+      query,
+    })
+    const style = { numberFormat: query.number_format, timeFormat: query.time_format }
+    const books: OneBook[] = []
+    for (const instrument of target.instruments) {
+      books.push(await readLatest(context, grant, target, instrument, style))
+    }
+    const more = { knownAt: Number.MAX_SAFE_INTEGER, isFinal: false }
+    const leasePage = (before?: number) => request.leasePage(before)
+    return answerBooks(venue, target, books, { format: request.format, query, leasePage }, more)
   })
-}
-
-/** The schema of `data`: a book or null, of venue C a list with one book a token. */
-export function oneBookSchema({ venue }: VenueAddress): JsonSchema {
-  const data = venue === 'venuec' ? listOf(BOOK_ROW_SCHEMA) : BOOK_ROW_SCHEMA
-  return { anyOf: [data, { type: 'null' }] }
 }
 
 async function readLatest(

@@ -1,72 +1,47 @@
-import { Problem } from '@priorbook/sdk/wire'
-import { noticeMeta } from '../catalogue/page.ts'
+import { Problem, contractOf } from '@priorbook/sdk/wire'
 import { defineRoute, type Route, type RouteRequest } from '../route.ts'
 import { CONTENT_TYPES, fileNameOf } from './describe.ts'
 import { makeFile } from './file.ts'
 import { describeFiles, estimateFiles } from './manifest.ts'
-import { MANIFEST_SCHEMA } from './manifest-schema.ts'
-import { FILE_PARAMS, MANIFEST_PARAMS, SCOPE_PARAMS, type BulkFormat } from './params.ts'
-import { MAX_DAYS, resolveScope, type ScopeQuery } from './scope.ts'
+import type { BulkFormat } from './params.ts'
+import { resolveScope, type ScopeQuery } from './scope.ts'
 import { walk } from './walk.ts'
 import type { WalkItem } from './walk-item.ts'
+import { noticeMeta } from '../catalogue/page.ts'
 
-const BULK = defineRoute({
-  id: 'bulk',
-  address: '/v3/bulk',
-  tag: 'Bulk',
-  summary: 'Download a market or a family',
-  description: `All books, trades or samples of one market, or of a family of markets, of a day or of up to ${MAX_DAYS} days as one file. Markets come one after another by open time and id, rows by received time. NDJSON has gaps as lines and ends with a receipt; of the other formats both are in the manifest.`,
-  path: {},
-  query: { ...SCOPE_PARAMS, ...FILE_PARAMS },
-  formats: ['ndjson', 'csv', 'arrow', 'parquet', 'tape'],
-  async handle(request, context) {
-    const format = formatOf(request)
-    refuseUnfit(request.query, format)
-    const scope = await resolveScope(request.query, request.grant, context)
-    const { signal } = request
-    // The first step is taken here: what goes wrong in it is still answered as a problem.
-    const items = format === 'tape' ? undefined : await begin(walk(context, scope))
-    return {
-      kind: 'stream',
-      contentType: CONTENT_TYPES[format],
-      headers: { 'Content-Disposition': `attachment; filename="${fileNameOf(scope, format)}"` },
-      body: skipBytes(
-        makeFile(context, scope, format, signal, {}, items),
-        request.query.offset ?? 0,
-      ),
-    }
-  },
+const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
+  const format = formatOf(request)
+  refuseUnfit(request.query, format)
+  const scope = await resolveScope(request.query, request.grant, context)
+  const { signal } = request
+  // The first step is taken here: what goes wrong in it is still answered as a problem.
+  const items = format === 'tape' ? undefined : await begin(walk(context, scope))
+  return {
+    kind: 'stream',
+    contentType: CONTENT_TYPES[format],
+    headers: { 'Content-Disposition': `attachment; filename="${fileNameOf(scope, format)}"` },
+    body: skipBytes(makeFile(context, scope, format, signal, {}, items), request.query.offset ?? 0),
+  }
 })
 
-const MANIFEST = defineRoute({
-  id: 'bulkManifest',
-  address: '/v3/bulk/manifest',
-  tag: 'Bulk',
-  summary: 'What a download holds',
-  description:
-    'Rows, bytes, SHA-256, time range, schema, order, gaps and receipt of the files that /v3/bulk gives with the same parameters. Each file is rendered once to be hashed; `estimate=true` answers quickly with rows and bytes alone.',
-  path: {},
-  query: { ...SCOPE_PARAMS, ...MANIFEST_PARAMS },
-  data: MANIFEST_SCHEMA,
-  async handle(request, context) {
-    const { query, grant, signal } = request
-    const formats = query.formats ?? (['ndjson'] as const)
-    for (const format of formats) refuseUnfit(query, format)
-    const scope = await resolveScope(query, grant, context)
-    const describe = query.estimate === true ? estimateFiles : describeFiles
-    const { data, gaps, notices } = await describe(context, scope, formats, signal)
-    return {
-      kind: 'data',
-      data,
-      count: 1,
-      meta: {
-        range: data['range'] as { start_time: string; end_time: string },
-        gaps,
-        // The server tells on every answer what holds for all of them.
-        ...noticeMeta(...notices.filter((notice) => notice !== context.notice)),
-      },
-    }
-  },
+const MANIFEST = defineRoute(contractOf('bulkManifest'), async (request, context) => {
+  const { query, grant, signal } = request
+  const formats = query.formats ?? (['ndjson'] as const)
+  for (const format of formats) refuseUnfit(query, format)
+  const scope = await resolveScope(query, grant, context)
+  const describe = query.estimate === true ? estimateFiles : describeFiles
+  const { data, gaps, notices } = await describe(context, scope, formats, signal)
+  return {
+    kind: 'data',
+    data,
+    count: 1,
+    meta: {
+      range: data['range'] as { start_time: string; end_time: string },
+      gaps,
+      // The server tells on every answer what holds for all of them.
+      ...noticeMeta(...notices.filter((notice) => notice !== context.notice)),
+    },
+  }
 })
 
 /** The routes of this folder. */

@@ -5,17 +5,23 @@ import {
   type Micros,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { Problem, type SampleMetric, type ValueStyle } from '@priorbook/sdk/wire'
+import {
+  DOCUMENTED_DAYS,
+  Problem,
+  type ParamValues,
+  type SampleMetric,
+  type SCOPE_PARAMS,
+  type ValueStyle,
+} from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
 import { findFamily } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
 import { planAsset } from '../markets/plan-asset.ts'
-import type { ApiContext, Grant, Notice, ParamValues } from '../route.ts'
-import type { Dataset, SCOPE_PARAMS } from './params.ts'
+import type { ApiContext, Grant, Notice } from '../route.ts'
+import type { Dataset } from './params.ts'
 import { spanOf } from './sources.ts'
 
-/** A download of more days than this needs a plan that has them. */
-export const MAX_DAYS = 31
+const { download: MAX_DAYS } = DOCUMENTED_DAYS
 
 const DAY = 86_400_000_000
 // Rows of a moment are stored within seconds of it; what is older than this gets no rows any more.

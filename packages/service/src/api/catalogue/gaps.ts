@@ -1,8 +1,7 @@
-import { GAP_REASONS, VENUE_IDS, type Gap, type GapReason } from '@priorbook/sdk/domain'
-import { GAP_COLUMNS, GAP_SCHEMA, listOf, toGapJson } from '@priorbook/sdk/wire'
+import { VENUE_IDS, type Gap } from '@priorbook/sdk/domain'
+import { GAP_COLUMNS, toGapJson, contractOf } from '@priorbook/sdk/wire'
 import type { GapQuery } from '../../store/store.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
-import { textParam, timeParam, wordParam, PAGE_PARAMS, STYLE_PARAMS } from '../params.ts'
 import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
 import {
   compareGaps,
@@ -14,71 +13,45 @@ import {
   sorted,
 } from './gap-list.ts'
 import { findAnywhere } from '../markets/find.ts'
-import { noticeMeta, openPage, rangeMeta, styleOf, windowNotice, type Page } from './page.ts'
+import { openPage, rangeMeta, styleOf, windowNotice, noticeMeta, type Page } from './page.ts'
 import { answerRows } from './row-answer.ts'
 
-const { limit, cursor } = PAGE_PARAMS
-const { format: _format, number_format: _numbers, ...style } = STYLE_PARAMS
-
 /** What was not observed. */
-export const GAPS_ROUTE: Route = defineRoute({
-  id: 'gaps',
-  address: '/v3/gaps',
-  tag: 'Across venues',
-  summary: 'Spans that were not observed',
-  description:
-    'Half-open spans [start_time, end_time) by received time, each with its reason, by start_time. The same bounds stand on every page of books and trades; nothing is filled.',
-  path: {},
-  query: {
-    venue: wordParam(VENUE_IDS, 'Only this venue.'),
-    market: textParam(200, 'Only what concerns this market: its instruments, itself, its venue.'),
-    key: textParam(200, 'Only this instrument or market id, exactly.'),
-    reason: wordParam(Object.keys(GAP_REASONS) as GapReason[], 'Only this reason.'),
-    start_time: timeParam('Only gaps that end after this time or are still open.'),
-    end_time: timeParam('Only gaps that begin before this time.'),
-    limit,
-    cursor,
-    format: STYLE_PARAMS.format,
-    ...style,
-  },
-  formats: ['ndjson', 'csv'],
-  data: listOf(GAP_SCHEMA),
-  async handle(request, context) {
-    const { query, grant } = request
-    const { venue, market, key, reason } = query
-    if (venue !== undefined) grant.requireVenue(venue)
-    const style = styleOf(query)
-    const page = openPage(request, context, { venue, market, key, reason })
-    const filters: GapQuery = {
-      ...(reason === undefined ? {} : { reason }),
-      ...(page.from === 0 ? {} : { start: page.from }),
-      end: page.end,
-    }
-    const found =
-      market === undefined
-        ? await gapsAfter(
-            context.store,
-            { ...filters, ...(venue && { venue }), ...(key === undefined ? {} : { key }) },
-            placeInState(page.state),
-            page.limit,
-            gapFilter(context, grant),
-          )
-        : await gapsOfMarket(context, grant, { market, venue, key }, filters, page)
-    const gaps = found.slice(0, page.limit)
-    const last = gaps.at(-1)
-    const hasMore = found.length > gaps.length
-    const none = { code: 'no_gaps', message: 'No gap touches the range.' }
-    return answerRows(request, {
-      type: 'gap',
-      rows: gaps.map((gap) => toGapJson(gap, style)),
-      columns: GAP_COLUMNS,
-      meta: {
-        range: rangeMeta(page.range, style),
-        ...noticeMeta(windowNotice(page.range), gaps.length === 0 ? none : undefined),
-      },
-      nextCursor: hasMore ? page.next(gapState(last!)) : undefined,
-    })
-  },
+export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request, context) => {
+  const { query, grant } = request
+  const { venue, market, key, reason } = query
+  if (venue !== undefined) grant.requireVenue(venue)
+  const style = styleOf(query)
+  const page = openPage(request, context, { venue, market, key, reason })
+  const filters: GapQuery = {
+    ...(reason === undefined ? {} : { reason }),
+    ...(page.from === 0 ? {} : { start: page.from }),
+    end: page.end,
+  }
+  const found =
+    market === undefined
+      ? await gapsAfter(
+          context.store,
+          { ...filters, ...(venue && { venue }), ...(key === undefined ? {} : { key }) },
+          placeInState(page.state),
+          page.limit,
+          gapFilter(context, grant),
+        )
+      : await gapsOfMarket(context, grant, { market, venue, key }, filters, page)
+  const gaps = found.slice(0, page.limit)
+  const last = gaps.at(-1)
+  const hasMore = found.length > gaps.length
+  const none = { code: 'no_gaps', message: 'No gap touches the range.' }
+  return answerRows(request, {
+    type: 'gap',
+    rows: gaps.map((gap) => toGapJson(gap, style)),
+    columns: GAP_COLUMNS,
+    meta: {
+      range: rangeMeta(page.range, style),
+      ...noticeMeta(windowNotice(page.range), gaps.length === 0 ? none : undefined),
+    },
+    nextCursor: hasMore ? page.next(gapState(last!)) : undefined,
+  })
 })
 
 // A market has few gaps: all of them are read, with those that the store finds when it reads.

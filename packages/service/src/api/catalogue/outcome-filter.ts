@@ -1,11 +1,4 @@
 import { Problem } from '@priorbook/sdk/wire'
-import { textParam } from '../params.ts'
-
-/** The filters of one outcome: by its label, or by the venue's token. */
-export const OUTCOME_PARAMS = {
-  outcome: textParam(200, 'Only this outcome, by its label.', 'Up'),
-  token_id: textParam(200, 'Only this outcome, by the venue’s token.'),
-}
 
 /** What can be chosen by outcome or token. */
 export type Chosen = {

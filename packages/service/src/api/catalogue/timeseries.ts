@@ -1,107 +1,70 @@
 import { VENUES, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
 import {
-  listOf,
-  SAMPLE_METRICS,
-  SAMPLE_SCHEMA,
   sampleCsvColumns,
   toMarketJson,
   toSampleJson,
+  marketContract,
   type SampleContext,
   type SampleJson,
   type SampleMetric,
 } from '@priorbook/sdk/wire'
-import { VENUE_ADDRESSES, type VenueAddress, aliasOf } from '../markets/addresses.ts'
+import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
-import {
-  required,
-  wordParam,
-  KNOWN_AT_PARAM,
-  PAGE_PARAMS,
-  RANGE_PARAMS,
-  STYLE_PARAMS,
-} from '../params.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 import { readMerged } from './merged-rows.ts'
 import { surroundingsOf } from './merged-surroundings.ts'
-import { chooseOutcomes, OUTCOME_PARAMS } from './outcome-filter.ts'
-import { noticeMeta, openPage, rangeMeta, styleOf } from './page.ts'
+import { chooseOutcomes } from './outcome-filter.ts'
+import { openPage, rangeMeta, styleOf, noticeMeta } from './page.ts'
 import { answerRows } from './row-answer.ts'
-
-const METRIC = required(
-  wordParam(
-    SAMPLE_METRICS,
-    'Exactly one of: chance (the displayed probability signal), price (the displayed quoted market value), last_trade (the newest execution sample).',
-  ),
-)
 
 /** Samples of one metric of a market. */
 export const TIMESERIES_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(timeseriesRoute)
 
 function timeseriesRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute({
-    id: `${venue}_timeseries`,
-    address: `${address.market}/timeseries`,
-    ...aliasOf(address, '/timeseries'),
-    tag: VENUES[venue].label,
-    summary: 'Samples of one metric of a market',
-    description:
-      'One sample a poll, also when it is unchanged. Each row names its value after its metric; the three metrics are distinct series and never merged.',
-    path: address.path,
-    query: {
-      metric: METRIC,
-      ...OUTCOME_PARAMS,
-      ...RANGE_PARAMS,
-      ...KNOWN_AT_PARAM,
-      ...PAGE_PARAMS,
-      ...STYLE_PARAMS,
-    },
-    formats: ['ndjson', 'csv'],
-    data: listOf(SAMPLE_SCHEMA),
-    async handle(request, context) {
-      const { query } = request
-      const style = styleOf(query)
-      const state = await findMarket(context, address, request.path, request.grant)
-      const { record } = state
-      const { marketId: market } = record
-      const { metric, outcome, token_id: token, known_at: knownAt } = query
-      const page = openPage(request, context, { venue, market, metric, outcome, token, knownAt })
-      const columns = sampleCsvColumns(metric)
-      if (venue !== 'venuea') {
-        const meta = {
-          range: rangeMeta(page.range, style),
-          market: toMarketJson(state, style),
-          ...noticeMeta(noSamples(venue)),
-        }
-        return answerRows<SampleJson>(request, {
-          type: 'sample',
-          rows: [],
-          columns,
-          meta,
-          gaps: [],
-        })
+  return defineRoute(marketContract('timeseries', venue), async (request, context) => {
+    const { query } = request
+    const style = styleOf(query)
+    const state = await findMarket(context, address, request.path, request.grant)
+    const { record } = state
+    const { marketId: market } = record
+    const { metric, outcome, token_id: token, known_at: knownAt } = query
+    const page = openPage(request, context, { venue, market, metric, outcome, token, knownAt })
+    const columns = sampleCsvColumns(metric)
+    if (venue !== 'venuea') {
+      const meta = {
+        range: rangeMeta(page.range, style),
+        market: toMarketJson(state, style),
+        ...noticeMeta(noSamples(venue)),
       }
-      const streams = chooseOutcomes(seriesOf(record, metric), query)
-      const { store } = context
-      const merged = await readMerged(
-        streams,
-        (rows) => store.samples({ ...rows, metric }),
-        page,
-        knownAt,
-      )
-      const keys = [...streams.map(({ key }) => key), '']
-      const about = { dataset: 'metrics', keys, style } as const
-      const { meta, ...around } = await surroundingsOf(context, state, page, merged, about)
-      return answerRows(request, {
+      return answerRows<SampleJson>(request, {
         type: 'sample',
-        rows: merged.rows.map((row) =>
-          toSampleJson(row.columns, row.row, row.ordinal, row.stream, style),
-        ),
+        rows: [],
         columns,
-        meta: { ...meta, metric },
-        ...around,
+        meta,
+        gaps: [],
       })
-    },
+    }
+    const streams = chooseOutcomes(seriesOf(record, metric), query)
+    const { store } = context
+    const merged = await readMerged(
+      streams,
+      (rows) => store.samples({ ...rows, metric }),
+      page,
+      knownAt,
+    )
+    const keys = [...streams.map(({ key }) => key), '']
+    const about = { dataset: 'metrics', keys, style } as const
+    const { meta, ...around } = await surroundingsOf(context, state, page, merged, about)
+    return answerRows(request, {
+      type: 'sample',
+      rows: merged.rows.map((row) =>
+        toSampleJson(row.columns, row.row, row.ordinal, row.stream, style),
+      ),
+      columns,
+      meta: { ...meta, metric },
+      ...around,
+    })
   })
 }
 

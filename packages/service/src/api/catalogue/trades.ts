@@ -1,21 +1,18 @@
-import { VENUES } from '@priorbook/sdk/domain'
 import {
-  listOf,
   toMarketJson,
   toTradeJson,
   TRADE_CSV_COLUMNS,
-  TRADE_SCHEMA,
+  marketContract,
   type TradeJson,
 } from '@priorbook/sdk/wire'
-import { VENUE_ADDRESSES, type VenueAddress, aliasOf } from '../markets/addresses.ts'
+import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { findMarket } from '../markets/find.ts'
-import { KNOWN_AT_PARAM, PAGE_PARAMS, RANGE_PARAMS, STYLE_PARAMS } from '../params.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 import { readMerged } from './merged-rows.ts'
 import { surroundingsOf } from './merged-surroundings.ts'
-import { chooseOutcomes, OUTCOME_PARAMS } from './outcome-filter.ts'
-import { noticeMeta, openPage, rangeMeta, styleOf } from './page.ts'
+import { chooseOutcomes } from './outcome-filter.ts'
+import { openPage, rangeMeta, styleOf, noticeMeta } from './page.ts'
 import { answerRows } from './row-answer.ts'
 
 /** The execution prints of a market. */
@@ -30,56 +27,35 @@ export const TRADES_NOT_RECONSTRUCTED: Notice = {
 
 function tradesRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute({
-    id: `${venue}_trades`,
-    address: `${address.market}/trades`,
-    ...aliasOf(address, '/trades'),
-    tag: VENUES[venue].label,
-    summary: 'Trades of a market',
-    description:
-      venue === 'venuea'
-        ? 'A reserved route: it currently returns an empty historical dataset, not an error, while fills are reconstructed.'
-        : 'Execution prints by (received_time, sequence), with the venue’s own trade id and side beside the normalized one.',
-    path: address.path,
-    query: {
-      ...OUTCOME_PARAMS,
-      ...RANGE_PARAMS,
-      ...KNOWN_AT_PARAM,
-      ...PAGE_PARAMS,
-      ...STYLE_PARAMS,
-    },
-    formats: ['ndjson', 'csv'],
-    data: listOf(TRADE_SCHEMA),
-    async handle(request, context) {
-      const { query } = request
-      const style = styleOf(query)
-      const state = await findMarket(context, address, request.path, request.grant)
-      const { record } = state
-      const { marketId: market } = record
-      const { outcome, token_id: token, known_at: knownAt } = query
-      const page = openPage(request, context, { venue, market, outcome, token, knownAt })
-      const columns = TRADE_CSV_COLUMNS
-      if (venue === 'venuea') {
-        const meta = {
-          range: rangeMeta(page.range, style),
-          market: toMarketJson(state, style),
-          ...noticeMeta(TRADES_NOT_RECONSTRUCTED),
-        }
-        return answerRows<TradeJson>(request, { type: 'trade', rows: [], columns, meta, gaps: [] })
+  return defineRoute(marketContract('trades', venue), async (request, context) => {
+    const { query } = request
+    const style = styleOf(query)
+    const state = await findMarket(context, address, request.path, request.grant)
+    const { record } = state
+    const { marketId: market } = record
+    const { outcome, token_id: token, known_at: knownAt } = query
+    const page = openPage(request, context, { venue, market, outcome, token, knownAt })
+    const columns = TRADE_CSV_COLUMNS
+    if (venue === 'venuea') {
+      const meta = {
+        range: rangeMeta(page.range, style),
+        market: toMarketJson(state, style),
+        ...noticeMeta(TRADES_NOT_RECONSTRUCTED),
       }
-      const streams = chooseOutcomes(await instrumentsOf(context, record), query)
-      const { store } = context
-      const merged = await readMerged(streams, (rows) => store.trades(rows), page, knownAt)
-      const keys = [...streams.map(({ key }) => key), market, '']
-      const about = { dataset: 'trades', keys, style } as const
-      return answerRows(request, {
-        type: 'trade',
-        rows: merged.rows.map((row) =>
-          toTradeJson(row.columns, row.row, row.ordinal, row.stream, style),
-        ),
-        columns,
-        ...(await surroundingsOf(context, state, page, merged, about)),
-      })
-    },
+      return answerRows<TradeJson>(request, { type: 'trade', rows: [], columns, meta, gaps: [] })
+    }
+    const streams = chooseOutcomes(await instrumentsOf(context, record), query)
+    const { store } = context
+    const merged = await readMerged(streams, (rows) => store.trades(rows), page, knownAt)
+    const keys = [...streams.map(({ key }) => key), market, '']
+    const about = { dataset: 'trades', keys, style } as const
+    return answerRows(request, {
+      type: 'trade',
+      rows: merged.rows.map((row) =>
+        toTradeJson(row.columns, row.row, row.ordinal, row.stream, style),
+      ),
+      columns,
+      ...(await surroundingsOf(context, state, page, merged, about)),
+    })
   })
 }

@@ -1,10 +1,11 @@
+import { toOpenApi } from '@priorbook/sdk/wire'
 import { toDocsPage } from './page.ts'
 import { toErrorsPage } from './errors.ts'
 import { toHomePage } from './home.ts'
 import { toLlmsText } from './llms.ts'
 import type { PlanBook } from '../auth/plans.ts'
 import type { DocumentName, Route } from '../route.ts'
-import { toOpenApi } from './openapi.ts'
+import examples from './openapi-examples.json' with { type: 'json' }
 import { toAsyncApi } from '../stream/asyncapi.ts'
 
 /** The documents of a server, each made when it is first asked for. */
@@ -14,7 +15,7 @@ export function createDocuments(
 ): (name: DocumentName) => string {
   const made = new Map<string, string>()
   const make = {
-    openapi: () => JSON.stringify(toOpenApi(routes)),
+    openapi: () => JSON.stringify(toOpenApi(routes, examples)),
     asyncapi: () => JSON.stringify(toAsyncApi()),
     docs: () => toDocsPage(),
     errors: () => toErrorsPage(),

@@ -1,4 +1,5 @@
 import {
+  ABOUT,
   PROBLEMS,
   STREAM_ERRORS,
   STREAM_MESSAGE_SCHEMAS,
@@ -7,7 +8,6 @@ import {
 } from '@priorbook/sdk/wire'
 import type { Plan } from '../auth/plans.ts'
 import type { Route } from '../route.ts'
-import { ABOUT } from './openapi.ts'
 import { STREAM_ABOUT } from '../stream/asyncapi.ts'
 
 /** `/llms.txt`: the whole interface in plain text. */
@@ -47,11 +47,11 @@ export function toLlmsText(routes: readonly Route[], plans: readonly Plan[]): st
 }
 
 function routeLines(route: Route): string[] {
-  const { address, aliases = [], summary, description, formats = [], query } = route
+  const { address, aliases = [], summary, description, formats = [], query, paramTexts } = route
   const params = Object.entries(query).map(([name, param]) => {
     const need = param.isRequired === true ? ', required' : ''
     const example = param.example === undefined ? '' : ` Such as \`${param.example}\`.`
-    return `- \`${name}\`${need}: ${param.description}${example}`
+    return `- \`${name}\`${need}: ${paramTexts[name]}${example}`
   })
   return [
     '',

@@ -4,14 +4,17 @@ import { describe, expect, it } from 'vitest'
 import { ROUTES } from '../routes/index.ts'
 import { createTestServer } from '../server.testing.ts'
 
+type Parameter = { name: string; in: string; required: boolean; schema: object }
 type Operation = {
   readonly operationId: string
-  readonly parameters: readonly { name: string; in: string; required: boolean; schema: object }[]
+  readonly tags: readonly string[]
+  readonly parameters: readonly (Parameter | { readonly $ref: string })[]
   readonly responses: Readonly<Record<string, { $ref?: string; content?: object }>>
   readonly security?: readonly unknown[]
 }
 type Document = {
   readonly openapi: string
+  readonly tags: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, { get: Operation }>>
   readonly components: {
     readonly responses: Readonly<Record<string, object>>
@@ -21,14 +24,25 @@ type Document = {
 }
 
 type Content = {
-  readonly 'application/json': {
-    readonly schema: { readonly properties: { readonly data: { readonly examples?: unknown[] } } }
-  }
+  readonly 'application/json': { readonly schema: object; readonly example?: unknown }
 }
 
 async function read(): Promise<Document> {
   const { ask } = await createTestServer()
   return (await ask('/v3/openapi.json')).json() as unknown as Document
+}
+
+function resolve<T extends object>(document: Document, part: T | { readonly $ref: string }): T {
+  if (!('$ref' in part)) return part
+  return at(document, part.$ref) as T
+}
+
+function at(document: Document, ref: string): unknown {
+  let found: unknown = document
+  for (const name of ref.replace('#/', '').split('/')) {
+    found = (found as Record<string, unknown>)[name]
+  }
+  return found
 }
 
 describe('the OpenAPI document', () => {
@@ -42,9 +56,10 @@ describe('the OpenAPI document', () => {
   })
 
   it('holds every parameter, and all of a path', async () => {
-    const { paths } = await read()
+    const document = await read()
     for (const route of ROUTES) {
-      const { parameters } = paths[route.address]!.get
+      const { get } = document.paths[route.address]!
+      const parameters = get.parameters.map((part) => resolve<Parameter>(document, part))
       const names = parameters.map(({ name }) => name)
       expect(names).toEqual([...Object.keys(route.path), ...Object.keys(route.query)])
       const inPath = [...route.address.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
@@ -53,32 +68,66 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('shows of every route what it really answers (else: npm run examples)', async () => {
+  it('shows a real answer of every route, which its schema allows (else: npm run examples)', async () => {
     const document = await read()
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema({ ...document, $id: 'api' })
     const wrong: string[] = []
     for (const { id, address, data } of ROUTES) {
       if (data === undefined || id.endsWith('_audit')) continue
       const content = document.paths[address]!.get.responses['200']!.content as Content
-      const { examples = [], ...schema } = content['application/json'].schema.properties.data
-      const validate = ajv.compile(schema)
-      if (examples.length !== 1 || !validate(examples[0])) {
+      const { schema, example } = content['application/json']
+      const { $ref } = schema as { readonly $ref: string }
+      const validate = ajv.compile({ $ref: `api${$ref}` })
+      if (example === undefined || !validate(example)) {
         wrong.push(`${id}: ${ajv.errorsText(validate.errors)}`)
       }
     }
     expect(wrong).toEqual([])
   })
 
+  it('shows examples of parameters that their schemas allow', async () => {
+    const document = await read()
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema({ ...document, $id: 'api' })
+    const wrong = Object.values(document.paths).flatMap(({ get }) =>
+      get.parameters.flatMap((part) => {
+        const { name, schema, ...more } = resolve<Parameter>(document, part)
+        const { example } = more as { readonly example?: unknown }
+        const { $ref } = schema as { readonly $ref?: string }
+        const validate = ajv.compile($ref === undefined ? schema : { $ref: `api${$ref}` })
+        return example === undefined || validate(example) ? [] : [`${get.operationId} ${name}`]
+      }),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('names every object and every list of words, and has one tag for each venue', async () => {
+    const document = await read()
+    const { Problem, ...schemas } = document.components.schemas
+    expect(Problem).toBeDefined()
+    const nameless = Object.entries(schemas).flatMap(([name, schema]) =>
+      [...inner(schema)]
+        .filter((part) => 'properties' in part || 'enum' in part)
+        .map((part) => `${name}: ${JSON.stringify(part).slice(0, 80)}`),
+    )
+    expect(nameless).toEqual([])
+    for (const { get } of Object.values(document.paths)) {
+      for (const part of get.parameters) {
+        const { schema } = resolve<Parameter>(document, part)
+        expect('enum' in schema).toBe(false)
+      }
+    }
+    const tags = document.tags.map(({ name }) => name)
+    expect(new Set(tags.map((name) => name.toLowerCase().replace(' ', ''))).size).toBe(tags.length)
+  })
+
   it('has no reference that leads nowhere', async () => {
     const document = await read()
     const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((m) => m[1]!)
     expect(refs.length).toBeGreaterThan(50)
-    for (const ref of new Set(refs)) {
-      let at: unknown = document
-      for (const name of ref.replace('#/', '').split('/'))
-        at = (at as Record<string, unknown>)[name]
-      expect([ref, typeof at]).toEqual([ref, 'object'])
-    }
+    for (const ref of new Set(refs))
+      expect([ref, typeof at(document, ref)]).toEqual([ref, 'object'])
   })
 
   it('names every error code', async () => {
@@ -90,6 +139,22 @@ describe('the OpenAPI document', () => {
     }
   })
 })
+
+// The schemas inside a schema that are written out in it.
+function* inner(schema: object): Generator<object> {
+  for (const [keyword, value] of Object.entries(schema)) {
+    const parts: unknown[] =
+      keyword === 'properties' || keyword === 'anyOf' || keyword === 'allOf'
+        ? Object.values(value as object)
+        : keyword === 'items'
+          ? [value]
+          : []
+    for (const part of parts) {
+      yield part as object
+      yield* inner(part as object)
+    }
+  }
+}
 
 describe('the pages', () => {
   it('need nothing from other hosts', async () => {

@@ -29,12 +29,26 @@ const prose = (text, into) => {
 }
 const typeOf = (schema) => schema.enum ? schema.enum.join(' | ')
   : schema.type === 'integer' && schema.minimum !== undefined ? schema.minimum + ' – ' + schema.maximum : String(schema.type || '')
+let api
+const follow = (part) => part.$ref ? part.$ref.slice(2).split('/').reduce((at, name) => at[name], api) : part
+// The schema of an answer and every named schema that it uses.
+const schemaText = (schema) => {
+  const used = new Map()
+  const collect = (part) => {
+    if (typeof part !== 'object' || part === null) return
+    if (part.$ref && !used.has(part.$ref)) { used.set(part.$ref, follow(part)); collect(follow(part)) }
+    for (const value of Object.values(part)) collect(value)
+  }
+  collect(schema)
+  return [...used].map(([ref, one]) => ref.split('/').pop() + ' ' + JSON.stringify(one, null, 2)).join('\\n\\n')
+}
 const demoPath = (path) => path.replace('/v3/', '/v3/demo/')
 function tryIt(path, operation) {
   const box = make('div')
   const inputs = new Map()
   const table = make('table')
-  for (const param of operation.parameters) {
+  for (const part of operation.parameters) {
+    const param = { ...follow(part), schema: follow(follow(part).schema) }
     const row = make('tr')
     const name = make('td')
     name.append(make('code', param.name), param.required ? ' *' : '')
@@ -87,6 +101,7 @@ function tryIt(path, operation) {
   return box
 }
 fetch('/v3/openapi.json').then((response) => response.json()).then((doc) => {
+  api = doc
   prose(doc.info.description, document.getElementById('about'))
   const routes = document.getElementById('routes')
   const nav = document.getElementById('nav')
@@ -106,16 +121,15 @@ fetch('/v3/openapi.json').then((response) => response.json()).then((doc) => {
       let isOpen = false
       more.ontoggle = () => { if (!isOpen) { isOpen = true; more.append(tryIt(path, get)) } }
       section.append(more)
-      const schema = (get.responses['200'].content['application/json'] || {}).schema
-      const about = schema && schema.properties && schema.properties.data
-      if (about && about.examples) {
+      const content = get.responses['200'].content['application/json'] || {}
+      if (content.example) {
         const example = make('details')
-        example.append(make('summary', 'Example of data'), make('pre', JSON.stringify(about.examples[0], null, 2)))
+        example.append(make('summary', 'Example of data'), make('pre', JSON.stringify(content.example.data, null, 2)))
         section.append(example)
       }
-      if (schema) {
+      if (content.schema) {
         const shape = make('details')
-        shape.append(make('summary', 'Schema'), make('pre', JSON.stringify(about ? { ...about, examples: undefined } : schema, null, 2)))
+        shape.append(make('summary', 'Schema'), make('pre', schemaText(content.schema)))
         section.append(shape)
       }
       routes.append(section)

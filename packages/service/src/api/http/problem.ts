@@ -1,12 +1,7 @@
 import type { Socket } from 'node:net'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import { Problem, PROBLEMS, type ProblemCode } from '@priorbook/sdk/wire'
+import { Problem, PROBLEMS, problemType } from '@priorbook/sdk/wire'
 import { redactKeys } from '../auth/key-text.ts'
-
-/** The address of the docs of a problem. */
-export function problemType(code: ProblemCode): string {
-  return `/docs/errors#${code}`
-}
 
 /** The body of `application/problem+json` (RFC 9457); no key that was sent comes back in it. */
 export function toProblemBody(problem: Problem, requestId: string): string {

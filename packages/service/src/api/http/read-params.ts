@@ -1,5 +1,5 @@
-import { Problem } from '@priorbook/sdk/wire'
-import type { ParamTable, Route } from '../route.ts'
+import { Problem, type ParamTable } from '@priorbook/sdk/wire'
+import type { Route } from '../route.ts'
 
 /** The values of a request's parameters by name. */
 export type Values = Readonly<Record<string, unknown>>

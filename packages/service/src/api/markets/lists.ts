@@ -7,14 +7,7 @@ import type {
 import type { MarketQuery, MarketState } from '../../store/store.ts'
 import type { ApiContext } from '../route.ts'
 import { NO_END, type Page, type PageRange } from '../catalogue/page.ts'
-import { timeParam } from '../params.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
-
-/** The range of a list of markets: a market matches when [open, close) meets it. */
-export const MARKET_RANGE_PARAMS = {
-  start_time: timeParam('Only markets that close after this time.'),
-  end_time: timeParam('Only markets that open before this time.'),
-}
 
 /** A market with its place in the order of lists. */
 export type ListedMarket = MarketState & { readonly sortTime: number }

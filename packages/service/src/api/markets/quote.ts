@@ -1,53 +1,14 @@
 import { printScaled, VENUES, type MarketRecord } from '@priorbook/sdk/domain'
 import { applyRows, Ladder, loadBase, SAMPLE_DECIMALS, type BookRun } from '@priorbook/sdk/tape'
 import {
-  COUNT,
-  DECIMAL_OR_NULL,
   decimalJson,
-  described,
-  objectOf,
-  TIME_OR_NULL,
   timeJson,
   type DecimalJson,
-  type JsonSchema,
-  type TimeJson,
   type ValueStyle,
+  type QuoteJson,
 } from '@priorbook/sdk/wire'
 import { instrumentsOf } from './instruments.ts'
 import type { ApiContext } from '../route.ts'
-
-/** The fields of the first outcome that a list of markets shows beside the record. */
-export type QuoteJson = {
-  readonly last_price: DecimalJson | null
-  readonly last_price_time: TimeJson | null
-  readonly best_bid: DecimalJson | null
-  readonly best_ask: DecimalJson | null
-  readonly spread: DecimalJson | null
-  /** When the newest book was received; a closed market keeps its last one. */
-  readonly quote_time: TimeJson | null
-  readonly coverage: {
-    readonly first_time: TimeJson | null
-    readonly last_time: TimeJson | null
-    readonly observations: number
-    readonly gaps: number
-  }
-}
-
-/** The schemas of those fields. */
-export const QUOTE_PROPERTIES: Readonly<Record<keyof QuoteJson, JsonSchema>> = {
-  last_price: described(DECIMAL_OR_NULL, 'The last execution of the first outcome.'),
-  last_price_time: TIME_OR_NULL,
-  best_bid: DECIMAL_OR_NULL,
-  best_ask: DECIMAL_OR_NULL,
-  spread: DECIMAL_OR_NULL,
-  quote_time: described(TIME_OR_NULL, 'When the newest book was received.'),
-  coverage: objectOf({
-    first_time: TIME_OR_NULL,
-    last_time: TIME_OR_NULL,
-    observations: COUNT,
-    gaps: COUNT,
-  }),
-}
 
 /** Reads the newest book and execution of a market's first outcome; nothing older than `since`. */
 export async function readQuote(

@@ -13,12 +13,12 @@ import { countOf } from '../../store/embedded/temp-folder.testing.ts'
 import type { Store } from '../../store/store.ts'
 import { Player } from './player.ts'
 import { createContext, hashIds, open, Recorded, settle } from './replay.testing.ts'
-import { MOST_MARKETS } from './select.ts'
-import { ROW_BUDGET } from './row-budget.ts'
+import { MAX_MARKETS } from './scope.ts'
+import { ROW_BUDGET } from './timeline.ts'
 
 const BEGIN = Date.UTC(2026, 7, 11) * 1000
 
-/** Markets of venue B that trade at the same time, each with so many rows, some at tied times. */
+/** Markets that trade at the same time, each with `rows` rows, some at equal times. */
 async function createStore(markets: number, rows: number): Promise<Store> {
   const store = createTapeFolder().open()
   let journal = 0
@@ -100,10 +100,10 @@ describe('a replay of hundreds of markets at once', { timeout: 600_000 }, () => 
     expect(seen).toHaveLength(markets * rows)
     expect(out.last).toMatchObject({ rows: markets * rows, ids_sha256: hashIds(seen) })
     const names = seen.map(({ row }) => `${String(row!['received_time'])} ${String(row!['id'])}`)
-    // Ids have one length for four digits of a sequence: the order of texts is the order of rows.
+    // With sequences padded to four digits, the order of the texts is the order of the rows.
     const padded = names.map((name) => name.replace(/\d+$/, (digits) => digits.padStart(4, '0')))
     expect(padded.every((name, at) => at === 0 || padded[at - 1]! < name)).toBe(true)
-    // Whole books out of small pages are those of the walk.
+    // Whole books are correct although pages are small.
     const full = new Recorded()
     const range = { start_time: String(BEGIN + 500_000), end_time: String(BEGIN + 520_000) }
     const whole = await open(createContext(store), { ...asked, mode: 'full', ...range }, full)
@@ -122,7 +122,7 @@ describe('a replay of hundreds of markets at once', { timeout: 600_000 }, () => 
     expect(price.map((value, at) => [value, size[at]])).toEqual(wanted)
   })
 
-  it('gives back what it holds when it seeks and when it stops', async () => {
+  it('releases its rows when it seeks and when it stops', async () => {
     const store = await createStore(20, 300)
     const out = new Recorded()
     let room = 500
@@ -142,12 +142,12 @@ describe('a replay of hundreds of markets at once', { timeout: 600_000 }, () => 
     expect(replay.budget.held).toBe(0)
   })
 
-  it('is refused beyond a number of markets', async () => {
+  it('is refused above the limit of markets', async () => {
     const store = createTapeFolder().open()
     await store.append({
       ...BATCH,
       position: 1,
-      revisions: Array.from({ length: MOST_MARKETS + 1 }, (_, at) => ({
+      revisions: Array.from({ length: MAX_MARKETS + 1 }, (_, at) => ({
         kind: 'market',
         received: toMicros(BEGIN),
         journal: 1,
@@ -157,7 +157,7 @@ describe('a replay of hundreds of markets at once', { timeout: 600_000 }, () => 
     const opened = open(createContext(store), { markets: [{ venue: 'venueb' }] }, new Recorded())
     await expect(opened).rejects.toMatchObject({
       code: 'invalid_parameter',
-      message: `a replay has at most ${MOST_MARKETS} markets`,
+      message: `a replay has at most ${MAX_MARKETS} markets`,
     })
   })
 })

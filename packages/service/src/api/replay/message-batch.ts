@@ -1,7 +1,7 @@
-/** Messages in the order in which they are sent; their bytes are never changed again. */
+/** Encoded messages in sending order, in one buffer. */
 export class MessageBatch {
   count = 0
-  /** Of each message: when its item was received, and the row that it holds, if any. */
+  /** Per message: when its item was received, and the row that it contains, if any. */
   readonly at: number[] = []
   readonly rowPrefix: (string | undefined)[] = []
   readonly rowSequence: number[] = []
@@ -13,7 +13,7 @@ export class MessageBatch {
     this.bytes = Buffer.allocUnsafeSlow(room)
   }
 
-  /** The text of a message. */
+  /** The bytes of a message; they are never changed afterwards. */
   message(index: number): Uint8Array {
     return this.bytes.subarray(this.starts[index], this.starts[index + 1] ?? this.end)
   }
@@ -30,7 +30,7 @@ export class MessageBatch {
     this.rowSequence[this.count++] = rowSequence
   }
 
-  /** Makes room for so many bytes. */
+  /** Makes room for `length` more bytes. */
   reserve(length: number): void {
     if (this.end + length <= this.bytes.length) return
     const grown = Buffer.allocUnsafeSlow(Math.max(this.end + length, this.bytes.length * 2))
@@ -38,19 +38,19 @@ export class MessageBatch {
     this.bytes = grown
   }
 
-  /** Adds text that may hold any character. */
+  /** Appends text of any characters. */
   text(text: string): void {
     this.reserve(text.length * 3)
     this.end += this.bytes.write(text, this.end)
   }
 
-  /** Adds bytes, for which there is room. */
+  /** Appends bytes; the room must be reserved. */
   copy(from: Buffer, start: number, end: number): void {
     from.copy(this.bytes, this.end, start, end)
     this.end += end - start
   }
 
-  /** Adds a number, for which there is room. */
+  /** Appends a number; the room must be reserved. */
   digits(value: number): void {
     let digits = 1
     for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digits++

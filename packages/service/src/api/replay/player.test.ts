@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.testing.ts'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import type { Store } from '../../store/store.ts'
 import { makeMarket, MADE_START } from '../bulk/generated-market.testing.ts'
 import {
   createContext,
-  HandClock,
   hashIds,
   micros,
   microsOf,
@@ -29,32 +29,33 @@ async function createStore(rows: number): Promise<Store> {
 const books = (out: Recorded): Seen[] => out.of('snapshot', 'update')
 const receivedOf = ({ row }: Seen): number => microsOf(row!['received_time'])
 
-/** Turns the clock timer by timer and notes when each row came. */
+/** Advances the clock timer by timer and notes when each message was sent. */
 async function turnThrough(
-  clock: HandClock,
+  clock: ManualClock,
   out: Recorded,
   until: () => boolean,
 ): Promise<Map<Seen, number>> {
   const came = new Map<Seen, number>()
   const note = (): void => {
-    for (const seen of out.messages) if (!came.has(seen)) came.set(seen, clock.time)
+    for (const seen of out.messages) if (!came.has(seen)) came.set(seen, clock.monotonicMs())
   }
   for (;;) {
     await settle()
     note()
-    if (until() || clock.next === undefined) return came
-    clock.turnTo(clock.next)
+    const { nextDueMs } = clock
+    if (until() || nextDueMs === undefined) return came
+    await clock.advance(nextDueMs - clock.monotonicMs())
   }
 }
 
 describe('the pace of a replay', () => {
-  it.each([1, 10, 0.5, 333])('× %d is that of the recording', async (speed) => {
+  it.each([1, 10, 0.5, 333])('at speed %d follows the recorded times', async (speed) => {
     const context = createContext(await createStore(300))
-    const clock = new HandClock()
+    const clock = new ManualClock()
     const out = new Recorded()
     await open(context, { ...RANGE, speed }, out, { clock })
     await settle()
-    const begin = clock.time
+    const begin = clock.monotonicMs()
     const came = await turnThrough(clock, out, () => out.last.state === 'finished')
     expect(books(out)).toHaveLength(300)
     for (const seen of books(out)) {
@@ -66,24 +67,24 @@ describe('the pace of a replay', () => {
     }
   })
 
-  it('stands still while it is paused and goes on from there', async () => {
+  it('stops while the replay is paused and continues from there', async () => {
     const context = createContext(await createStore(100))
-    const clock = new HandClock()
+    const clock = new ManualClock()
     const out = new Recorded()
     const replay = await open(context, { ...RANGE, speed: 1 }, out, { clock })
     await settle()
-    const begin = clock.time
+    const begin = clock.monotonicMs()
     await turnThrough(clock, out, () => books(out).length === 40)
-    clock.turnTo(clock.time + 5)
+    await clock.advance(5)
     replay.pause()
     expect(out.last).toMatchObject({ state: 'paused' })
     const place = microsOf(out.last.time)
     expect(place).toBe(MADE_START + 39 * STEP + 5000)
     replay.pause()
-    clock.turnTo(clock.time + 1e6)
+    await clock.advance(1e6)
     await settle()
     expect(books(out)).toHaveLength(40)
-    expect(clock.next).toBeUndefined()
+    expect(clock.nextDueMs).toBeUndefined()
     replay.resume()
     expect(out.last).toMatchObject({ state: 'running' })
     expect(microsOf(out.last.time)).toBe(place)
@@ -102,9 +103,9 @@ describe('the pace of a replay', () => {
     ])
   })
 
-  it('goes on from where it was sought, also while it is paused', async () => {
+  it('continues from a seek, also one made while paused', async () => {
     const context = createContext(await createStore(100))
-    const clock = new HandClock()
+    const clock = new ManualClock()
     const out = new Recorded()
     const replay = await open(context, { ...RANGE, speed: 1 }, out, { clock })
     await settle()
@@ -114,9 +115,9 @@ describe('the pace of a replay', () => {
     replay.seek(micros(MADE_START + 50 * STEP - 3000))
     await settle()
     expect(books(out)).toHaveLength(10)
-    clock.turnTo(clock.time + 777)
+    await clock.advance(777)
     replay.resume()
-    const begin = clock.time
+    const begin = clock.monotonicMs()
     const came = await turnThrough(clock, out, () => out.last.state === 'finished')
     const rows = books(out).slice(10)
     expect(rows.map(({ sequence }) => sequence)).toEqual(
@@ -128,9 +129,9 @@ describe('the pace of a replay', () => {
     expect(out.last).toMatchObject({ rows: 60, ids_sha256: hashIds(books(out)) })
   })
 
-  it('ends when it is stopped, whatever it waits for', async () => {
+  it('ends at a stop, whether it waits for a timer, a pause or the reader', async () => {
     const context = createContext(await createStore(50))
-    const clock = new HandClock()
+    const clock = new ManualClock()
     for (const hold of ['timer', 'pause', 'reader'] as const) {
       const out = new Recorded()
       if (hold === 'reader') out.onMessage = () => books(out).length < 3
@@ -152,7 +153,7 @@ describe('the pace of a replay', () => {
 })
 
 describe('a reader of a replay', () => {
-  it('that is slow gets everything, and nothing is made ahead of it', async () => {
+  it('that is slow gets every message, and none is sent ahead of it', async () => {
     const context = createContext(await createStore(5000))
     const quick = await play(context, RANGE)
     const out = new Recorded()
@@ -174,7 +175,7 @@ describe('a reader of a replay', () => {
     expect(out.last.rows).toBe(5000)
   })
 
-  it('is told when the store cannot be read any more', async () => {
+  it('gets an error when the store fails', async () => {
     const store = await createStore(5000)
     const out = new Recorded()
     let reads = 0
@@ -198,19 +199,22 @@ describe('a reader of a replay', () => {
     expect(out.last).toMatchObject({ state: 'stopped' })
   })
 
-  it.each(['max', 100_000] as const)('shares the loop with others (%s)', async (speed) => {
-    const context = createContext(await createStore(5000))
-    const outs = [new Recorded(), new Recorded(), new Recorded()]
-    const turns: number[] = []
-    const replays = await Promise.all(outs.map((out) => open(context, { ...RANGE, speed }, out)))
-    for (const [index, out] of outs.entries()) {
-      out.onMessage = () => {
-        if (turns.at(-1) !== index) turns.push(index)
-        return true
+  it.each(['max', 100_000] as const)(
+    'shares the event loop with other replays (speed %s)',
+    async (speed) => {
+      const context = createContext(await createStore(5000))
+      const outs = [new Recorded(), new Recorded(), new Recorded()]
+      const turns: number[] = []
+      const replays = await Promise.all(outs.map((out) => open(context, { ...RANGE, speed }, out)))
+      for (const [index, out] of outs.entries()) {
+        out.onMessage = () => {
+          if (turns.at(-1) !== index) turns.push(index)
+          return true
+        }
       }
-    }
-    await Promise.all(replays.map(({ ended }) => ended))
-    expect(turns.length).toBeGreaterThan(50)
-    expect(new Set(outs.map(({ last }) => last.text)).size).toBe(1)
-  })
+      await Promise.all(replays.map(({ ended }) => ended))
+      expect(turns.length).toBeGreaterThan(50)
+      expect(new Set(outs.map(({ last }) => last.text)).size).toBe(1)
+    },
+  )
 })

@@ -1,67 +1,104 @@
 import { printMicros, toMicros, type Micros } from '@priorbook/sdk/domain'
-import { Problem, timeJson } from '@priorbook/sdk/wire'
-import type { Store } from '../../store/store.ts'
+import { Problem, timeJson, type StreamRequest } from '@priorbook/sdk/wire'
+import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
+import type { StoreReader } from '../../store/store.ts'
+import type { ApiContext, Grant } from '../route.ts'
 import type { MessageBatch } from './message-batch.ts'
-import { MessageWriter } from './message-writer.ts'
-import type { Replay, ReplayClock, ReplayOutput } from './replay.ts'
-import type { ReplayOrder } from './request.ts'
-import { RowBudget } from './row-budget.ts'
-import type { ReplayScope } from './scope.ts'
+import { MessageWriter } from './messages.ts'
+import { parseReplay, type ReplayRequest } from './request.ts'
+import { resolveScope, type ReplayScope } from './scope.ts'
 import { SentRows } from './sent-rows.ts'
-import { Timeline } from './timeline.ts'
+import { RowBudget, Timeline } from './timeline.ts'
 
-// Text made in one step: a fraction of a millisecond of work.
+/** Where the messages of a replay go. */
+export interface ReplayOutput {
+  /** Sends one message as text or UTF-8 bytes, which are never changed; false: wait for `drained`. */
+  send(message: string | Uint8Array): boolean
+  drained(): Promise<void>
+}
+
+/** A running replay. */
+export interface Replay {
+  readonly id: string
+  pause(): void
+  resume(): void
+  /** Continues from another time of the range; throws `Problem` for a time outside it. */
+  seek(time: Micros): void
+  stop(): void
+  /** Resolves once the replay sends nothing more, for whatever reason; never rejects. */
+  readonly ended: Promise<void>
+  /** Why the replay failed, if it did; the client was sent an error. */
+  readonly failure: unknown
+}
+
+/**
+ * Starts a replay of the markets and rows that are stored now. Throws `Problem` for what cannot be
+ * replayed; later errors are sent to the client.
+ */
+export async function openReplay(
+  context: ApiContext,
+  grant: Grant,
+  message: Extract<StreamRequest, { op: 'replay' }>,
+  out: ReplayOutput,
+  clock: Clock = SYSTEM_CLOCK,
+): Promise<Replay> {
+  const request = parseReplay(message)
+  const scope = await resolveScope(context, grant, request)
+  return new Player(context.store, scope, request, out, clock)
+}
+
+// Bytes of messages encoded per step: a fraction of a millisecond of work.
 const STEP_BYTES = 131_072
-// Timers cannot wait longer than 24 days; waking up once an hour costs nothing.
-const LONGEST_WAIT_MS = 3_600_000
+// Max wait per timer; Node's timers cannot wait longer than 24 days.
+const MAX_WAIT_MS = 3_600_000
 
-/** Plays a scope: one thing after another, at the pace of the order, as long as the client reads. */
+/** Plays a scope at the requested speed, and no faster than the client reads. */
 export class Player implements Replay {
   readonly id: string
   readonly ended: Promise<void>
   failure: unknown
-  /** Rows that are read and not sent yet. */
+  /** Rows that are loaded and not sent yet. */
   readonly budget: RowBudget
-  private readonly store: Store
+  private readonly store: StoreReader
   private readonly scope: ReplayScope
-  private readonly order: ReplayOrder
+  private readonly request: ReplayRequest
   private readonly out: ReplayOutput
-  private readonly clock: ReplayClock
+  private readonly clock: Clock
   private readonly writer: MessageWriter
   private readonly sent = new SentRows()
   private isPaused = false
   private isOver = false
-  /** False until the first rows are at hand, at the start and after a seek. */
+  /** False until the first rows are loaded, at the start and after a seek. */
   private isRolling = false
   private sought: number | undefined
-  /** Recorded time and clock that belong together; both move on at every start, resume and seek. */
-  private anchor: { readonly place: number; readonly now: number }
-  /** When the newest thing that was sent had been received. */
+  /** A recorded time and the clock's time when it was reached; reset at every start, resume and seek. */
+  private anchor: { readonly place: number; readonly nowMs: number }
+  /** The received time of the newest item that was sent. */
   private reached: number
   private wake: (() => void) | undefined
 
   constructor(
-    store: Store,
+    store: StoreReader,
     scope: ReplayScope,
-    order: ReplayOrder,
+    request: ReplayRequest,
     out: ReplayOutput,
-    clock: ReplayClock,
+    clock: Clock,
   ) {
     this.store = store
     this.scope = scope
-    this.order = order
+    this.request = request
     this.out = out
     this.clock = clock
-    this.id = order.id
-    this.writer = new MessageWriter(order)
+    this.id = request.id
+    this.writer = new MessageWriter(request)
     this.budget = new RowBudget(scope)
     this.reached = scope.start
-    this.anchor = { place: scope.start, now: clock.now() }
-    this.tell('started', scope.start, {
+    this.anchor = { place: scope.start, nowMs: clock.monotonicMs() }
+    this.sendState('started', scope.start, {
       range: {
-        start_time: timeJson(scope.start, order.style),
-        end_time: timeJson(scope.end, order.style),
+        start_time: timeJson(scope.start, request.style),
+        end_time: timeJson(scope.end, request.style),
       },
       markets: scope.markets.length,
       instruments: scope.streams.length,
@@ -72,17 +109,17 @@ export class Player implements Replay {
 
   pause(): void {
     if (this.isOver || this.isPaused) return
-    this.anchor = { place: this.place, now: this.clock.now() }
+    this.anchor = { place: this.place, nowMs: this.clock.monotonicMs() }
     this.isPaused = true
-    this.tell('paused', this.anchor.place)
+    this.sendState('paused', this.anchor.place)
     this.wake?.()
   }
 
   resume(): void {
     if (this.isOver || !this.isPaused) return
     this.isPaused = false
-    this.anchor = { ...this.anchor, now: this.clock.now() }
-    this.tell('running', this.anchor.place)
+    this.anchor = { ...this.anchor, nowMs: this.clock.monotonicMs() }
+    this.sendState('running', this.anchor.place)
     this.wake?.()
   }
 
@@ -90,44 +127,44 @@ export class Player implements Replay {
     if (this.isOver) return
     const { start, end } = this.scope
     if (time < start || time >= end) {
-      throw new Problem('invalid_range', 'the time lies outside the range of the replay', {
+      throw new Problem('invalid_range', 'the time is outside the range of the replay', {
         param: 'time',
-        hint: `The range is from ${printMicros(start)} up to, but without, ${printMicros(end)}.`,
+        hint: `The range is from ${printMicros(start)} up to, but not including, ${printMicros(end)}.`,
       })
     }
     this.sought = time
     this.reached = time
     this.isRolling = false
-    this.anchor = { place: time, now: this.clock.now() }
-    this.tell('sought', time)
+    this.anchor = { place: time, nowMs: this.clock.monotonicMs() }
+    this.sendState('sought', time)
     this.wake?.()
   }
 
   stop(): void {
     if (this.isOver) return
     this.isOver = true
-    this.tell('stopped', this.place)
+    this.sendState('stopped', this.place)
     this.wake?.()
   }
 
-  /** Where the replay stands in recorded time. */
+  /** The current position in recorded time. */
   private get place(): number {
-    if (this.order.speed === Infinity) return this.reached
+    if (this.request.speed === Infinity) return this.reached
     if (this.isPaused || !this.isRolling) return this.anchor.place
-    const { place, now } = this.anchor
-    const passed = (this.clock.now() - now) * 1000 * this.order.speed
+    const { place, nowMs } = this.anchor
+    const passed = (this.clock.monotonicMs() - nowMs) * 1000 * this.request.speed
     return Math.min(this.scope.end, Math.max(this.reached, Math.floor(place + passed)))
   }
 
   private async run(): Promise<void> {
-    // Whoever opened the replay gets it in hand before its rows come.
+    // The caller gets the replay before the first rows are sent.
     await yieldToEventLoop()
     try {
       let start: number | undefined = this.scope.start
       while (start !== undefined) start = await this.playFrom(start)
       if (this.isOver) return
       this.isOver = true
-      this.tell('finished', this.scope.end, {
+      this.sendState('finished', this.scope.end, {
         rows: this.sent.count,
         ids_sha256: this.sent.digest(),
       })
@@ -137,29 +174,29 @@ export class Player implements Replay {
       this.isOver = true
       const { code, message } = describe(error)
       this.out.send(JSON.stringify({ type: 'error', id: this.id, code, message }))
-      this.tell('stopped', this.place)
+      this.sendState('stopped', this.place)
     }
   }
 
-  /** Plays until the end, or gives the time to go on from. */
+  /** Plays until the end, or returns the time of a seek. */
   private async playFrom(start: number): Promise<number | undefined> {
     this.sought = undefined
     this.writer.restart()
-    const { store, scope, order, budget } = this
-    const timeline = new Timeline(store, scope, order.datasets, budget, start)
+    const { store, scope, request, budget } = this
+    const timeline = new Timeline(store, scope, request.datasets, budget, start)
     try {
       for (;;) {
         const items = await timeline.next(this.writer.rowsFor(STEP_BYTES))
         if (this.isOver) return undefined
         if (this.sought !== undefined) return this.sought
         if (items.length === 0) {
-          // Who pauses at the end may still seek.
+          // A client that paused at the end may still seek.
           await this.until(this.reached)
           return this.sought
         }
         const batch = this.writer.write(items)
-        // The first look into the store may take a while; the clock runs from when it is done.
-        if (!this.isRolling) this.anchor = { place: start, now: this.clock.now() }
+        // The first reads may take a while; playing time starts after them.
+        if (!this.isRolling) this.anchor = { place: start, nowMs: this.clock.monotonicMs() }
         this.isRolling = true
         await this.send(batch)
         if (this.isOver) return undefined
@@ -189,12 +226,12 @@ export class Player implements Replay {
 
   /** Milliseconds until a recorded time is due; zero or less: now. */
   private dueIn(at: number): number {
-    if (this.order.speed === Infinity) return 0
-    const { place, now } = this.anchor
-    return now + (at - place) / 1000 / this.order.speed - this.clock.now()
+    if (this.request.speed === Infinity) return 0
+    const { place, nowMs } = this.anchor
+    return nowMs + (at - place) / 1000 / this.request.speed - this.clock.monotonicMs()
   }
 
-  /** Waits until a recorded time is due and nobody pauses; a seek or a stop ends it early. */
+  /** Waits until a recorded time is due and the replay is not paused; a seek or stop ends the wait. */
   private async until(at: number): Promise<void> {
     while (!this.isOver && this.sought === undefined) {
       const ms = this.isPaused ? Infinity : this.dueIn(at)
@@ -202,9 +239,9 @@ export class Player implements Replay {
       await new Promise<void>((resolve) => {
         this.wake = resolve
         if (ms === Infinity) return
-        const cancel = this.clock.after(Math.min(Math.ceil(ms), LONGEST_WAIT_MS), resolve)
+        const timer = this.clock.setTimeout(resolve, Math.min(Math.ceil(ms), MAX_WAIT_MS))
         this.wake = () => {
-          cancel()
+          timer.cancel()
           resolve()
         }
       })
@@ -212,7 +249,7 @@ export class Player implements Replay {
     }
   }
 
-  /** Waits until the client has read; a seek or a stop ends it early. */
+  /** Waits until the client has read; a seek or stop ends the wait. */
   private async untilDrained(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.wake = () => {
@@ -223,7 +260,7 @@ export class Player implements Replay {
     this.wake = undefined
   }
 
-  private tell(state: string, time: number, more?: Readonly<Record<string, unknown>>): void {
+  private sendState(state: string, time: number, more?: Readonly<Record<string, unknown>>): void {
     this.out.send(this.writer.state(state, toMicros(time), more))
   }
 }

@@ -14,10 +14,9 @@ import {
 } from '../catalogue/fixture.testing.ts'
 import type { Grant } from '../route.ts'
 import { createContext, micros, open, play, Recorded } from './replay.testing.ts'
-import { MOST_SELECTORS, MOST_SPEED } from './request.ts'
-import { ROW_BUDGET } from './row-budget.ts'
-import { MOST_INSTRUMENTS } from './scope.ts'
-import { MOST_MARKETS } from './select.ts'
+import { MAX_SELECTORS, MAX_SPEED } from './request.ts'
+import { MAX_INSTRUMENTS, MAX_MARKETS } from './scope.ts'
+import { ROW_BUDGET } from './timeline.ts'
 
 const B = { venue: 'venueb', market_id: B_MARKET }
 const RANGE = { start_time: printMicros(NOON), end_time: printMicros(at(600)) }
@@ -178,10 +177,10 @@ describe('the page about replays', () => {
       'utf8',
     )
     const show = (value: number): string => value.toLocaleString('en')
-    expect(page).toContain(`1 to ${MOST_SELECTORS} entries`)
-    expect(page).toContain(`up to ${show(MOST_SPEED)};`)
+    expect(page).toContain(`1 to ${MAX_SELECTORS} entries`)
+    expect(page).toContain(`up to ${show(MAX_SPEED)};`)
     expect(page).toContain(
-      `at most ${show(MOST_MARKETS)} markets and ${show(MOST_INSTRUMENTS)} books`,
+      `at most ${show(MAX_MARKETS)} markets and ${show(MAX_INSTRUMENTS)} books`,
     )
     expect(page).toContain(`at most ${show(ROW_BUDGET)} rows`)
   })

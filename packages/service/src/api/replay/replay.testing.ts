@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto'
 import { toMicros, type Micros } from '@priorbook/sdk/domain'
 import type { StreamRequest } from '@priorbook/sdk/wire'
+import type { Clock } from '../../lib/clock.ts'
 import type { Store } from '../../store/store.ts'
 import { createCursorCodec } from '../cursor.ts'
 import type { ApiContext, Grant } from '../route.ts'
 import { createTestGrant } from '../caller.testing.ts'
-import { openReplay } from './open-replay.ts'
-import type { Replay, ReplayClock, ReplayOutput } from './replay.ts'
+import { openReplay, type Replay, type ReplayOutput } from './player.ts'
 
-/** What a client asks for, without the words that every replay has. */
+/** A `replay` message without the members that every replay has. */
 export type Asked = Partial<Omit<Extract<StreamRequest, { op: 'replay' }>, 'markets'>> & {
   readonly markets: readonly object[]
 }
 
-/** A message as a client reads it; `text` is how it came. */
+/** A parsed message; `text` is its raw form. */
 export type Seen = {
   readonly type: string
   readonly text: string
@@ -31,10 +31,10 @@ export type Seen = {
   readonly message?: string
 }
 
-/** An output that keeps every message. */
+/** An output that records every message. */
 export class Recorded implements ReplayOutput {
   readonly messages: Seen[] = []
-  /** Told of every message; false holds the sender back until `drain`. */
+  /** Called with every message; false makes the sender wait for `drain`. */
   onMessage: (seen: Seen) => boolean = () => true
   private waiting: (() => void) | undefined
 
@@ -51,7 +51,7 @@ export class Recorded implements ReplayOutput {
     })
   }
 
-  /** Whether the sender waits; and lets it go on. */
+  /** Whether the sender waits for `drain`. */
   get isHeld(): boolean {
     return this.waiting !== undefined
   }
@@ -88,7 +88,7 @@ export function hashIds(messages: readonly Seen[]): string {
   return hash.digest('hex')
 }
 
-/** A server over a store, at a time after all rows. */
+/** The context of a server over a store, at a time after all rows. */
 export function createContext(store: Store, now: number = Date.UTC(2027, 0) * 1000): ApiContext {
   return {
     store,
@@ -97,12 +97,12 @@ export function createContext(store: Store, now: number = Date.UTC(2027, 0) * 10
   }
 }
 
-/** Opens a replay, from the beginning of time to the context's now unless told. */
+/** Opens a replay from 2020 to the context's now, unless asked otherwise. */
 export function open(
   context: ApiContext,
   asked: Asked,
   out: ReplayOutput,
-  options: { readonly grant?: Grant; readonly clock?: ReplayClock } = {},
+  options: { readonly grant?: Grant; readonly clock?: Clock } = {},
 ): Promise<Replay> {
   const request = {
     op: 'replay',
@@ -115,7 +115,7 @@ export function open(
   return openReplay(context, options.grant ?? createTestGrant(), request, out, options.clock)
 }
 
-/** Replays to the end and gives what came. */
+/** Replays to the end and returns the recorded messages. */
 export async function play(context: ApiContext, asked: Asked, grant?: Grant): Promise<Recorded> {
   const out = new Recorded()
   const replay = await open(context, asked, out, grant === undefined ? {} : { grant })
@@ -124,44 +124,13 @@ export async function play(context: ApiContext, asked: Asked, grant?: Grant): Pr
   return out
 }
 
-/** A clock that a test turns by hand. */
-export class HandClock implements ReplayClock {
-  time = 1000
-  private readonly timers = new Set<{ readonly due: number; readonly wake: () => void }>()
-
-  now(): number {
-    return this.time
-  }
-
-  after(ms: number, wake: () => void): () => void {
-    const timer = { due: this.time + ms, wake }
-    this.timers.add(timer)
-    return () => this.timers.delete(timer)
-  }
-
-  /** When the next timer is due. */
-  get next(): number | undefined {
-    return this.timers.size === 0 ? undefined : Math.min(...[...this.timers].map(({ due }) => due))
-  }
-
-  /** Moves to a time and rings what is due. */
-  turnTo(time: number): void {
-    this.time = time
-    for (const timer of this.timers) {
-      if (timer.due > time) continue
-      this.timers.delete(timer)
-      timer.wake()
-    }
-  }
-}
-
 /** Microseconds of a time in a row. */
 export function microsOf(text: unknown): number {
   const iso = String(text)
   return Date.parse(iso) * 1000 + Number(iso.slice(23, 26))
 }
 
-/** Lets everything that can go on go on. */
+/** Lets pending promises and immediates run. */
 export async function settle(): Promise<void> {
   for (let turns = 0; turns < 20; turns++) {
     await new Promise((resolve) => {

@@ -1,12 +1,13 @@
 import type { Micros } from '@priorbook/sdk/domain'
 import {
+  DEPTH_PARAM,
   Problem,
+  RANGE_PARAMS,
   type BookPageOptions,
   type MarketSelector,
   type StreamDataset,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import { BOOK_PARAMS, RANGE_PARAMS } from '../params.ts'
 import {
   readDatasets,
   readParam,
@@ -20,13 +21,13 @@ import {
   type Members,
 } from '../members.ts'
 
-/** What a client asked to have replayed: read and checked, nothing looked up yet. */
-export type ReplayOrder = {
+/** A validated `replay` message; markets are not looked up yet. */
+export type ReplayRequest = {
   readonly id: string
   readonly selectors: readonly MarketSelector[]
   readonly start: Micros
   readonly end: Micros
-  /** Recorded seconds a second; Infinity: as fast as the client reads. */
+  /** Recorded seconds per second; Infinity: as fast as the client reads. */
   readonly speed: number
   readonly datasets: ReadonlySet<StreamDataset>
   readonly mode: 'full' | 'changes'
@@ -34,10 +35,10 @@ export type ReplayOrder = {
   readonly options: BookPageOptions
 }
 
-/** The most entries of `markets`. */
-export const MOST_SELECTORS = 100
-/** The fastest pace that is not `max`. */
-export const MOST_SPEED = 100_000
+/** Max entries of `markets`. */
+export const MAX_SELECTORS = 100
+/** Max speed other than `max`. */
+export const MAX_SPEED = 100_000
 
 const PARAMS = [
   'op',
@@ -53,21 +54,21 @@ const PARAMS = [
   'time_format',
 ] as const
 
-/** Reads the message `replay`; what comes over a socket is trusted in nothing. */
-export function parseReplay(message: Members): ReplayOrder {
+/** Validates a `replay` message; throws `Problem`. */
+export function parseReplay(message: Members): ReplayRequest {
   refuseUnknownMembers(message, PARAMS)
   const start = readTime(message['start_time'], 'start_time')
   const end = readTime(message['end_time'], 'end_time')
   if (end <= start) {
     throw new Problem('invalid_range', 'end_time is not after start_time', {
       param: 'end_time',
-      hint: 'The range is from start_time up to, but without, end_time.',
+      hint: 'The range is from start_time up to, but not including, end_time.',
     })
   }
   const mode = readWord(message['mode'], 'mode', ['full', 'changes'] as const) ?? 'full'
-  const depth = readParam(message['depth'], 'depth', BOOK_PARAMS.depth)
+  const depth = readParam(message['depth'], 'depth', DEPTH_PARAM.depth)
   if (depth !== undefined && mode === 'changes') {
-    throw new Problem('invalid_parameter', 'depth has no meaning for mode changes', {
+    throw new Problem('invalid_parameter', 'depth does not apply to mode changes', {
       param: 'depth',
       hint: 'Changed levels are sent at any depth.',
     })
@@ -93,15 +94,15 @@ function readSelectors(value: unknown): readonly MarketSelector[] {
       hint: 'Such as [{"venue":"venueb","market_id":"KXBTC15M-26AUG051215-15"}].',
     })
   }
-  if (value.length > MOST_SELECTORS) {
-    throw new Problem('invalid_parameter', `markets has more than ${MOST_SELECTORS} entries`, {
+  if (value.length > MAX_SELECTORS) {
+    throw new Problem('invalid_parameter', `markets has more than ${MAX_SELECTORS} entries`, {
       param: 'markets',
       hint: 'Name a family by series, asset or window.',
     })
   }
   return value.map((entry: unknown) => {
     if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
-      throw new Problem('invalid_parameter', 'an entry of markets is no object', {
+      throw new Problem('invalid_parameter', 'an entry of markets is not an object', {
         param: 'markets',
       })
     }
@@ -113,10 +114,10 @@ function readSelectors(value: unknown): readonly MarketSelector[] {
 function readSpeed(value: unknown): number {
   if (value === undefined) return 1
   if (value === 'max') return Infinity
-  if (typeof value !== 'number' || !(value > 0 && value <= MOST_SPEED)) {
+  if (typeof value !== 'number' || !(value > 0 && value <= MAX_SPEED)) {
     throw new Problem('invalid_parameter', `speed is ${showMember(value)}`, {
       param: 'speed',
-      hint: `max, or a number above 0 and up to ${MOST_SPEED}; 1 is the recorded pace.`,
+      hint: `max, or a number above 0 and up to ${MAX_SPEED}; 1 is the recorded pace.`,
     })
   }
   return value

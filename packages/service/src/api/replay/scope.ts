@@ -1,25 +1,32 @@
 import { printMicros, toMicros, type Micros, type VenueId } from '@priorbook/sdk/domain'
-import { Problem } from '@priorbook/sdk/wire'
+import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
+import { Yielder } from '../../lib/yielder.ts'
 import type { MarketState } from '../../store/store.ts'
 import { planWindow } from '../books/notices.ts'
+import { findFamily, marketsOf } from '../markets/family.ts'
+import { findNamedMarket } from '../markets/find.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
 import type { ApiContext, Grant, Notice } from '../route.ts'
-import { Yielder } from '../../lib/yielder.ts'
-import type { ReplayOrder } from './request.ts'
-import { selectMarkets } from './select.ts'
+import type { ReplayRequest } from './request.ts'
 
-/** The most ladder streams of one replay: each holds a few rows and its place. */
-export const MOST_INSTRUMENTS = 4096
+/** Max markets per replay. */
+export const MAX_MARKETS = 4096
+/** Max books per replay: each holds a few rows and its position. */
+export const MAX_INSTRUMENTS = 4096
 
-// Rows of a moment are stored within seconds of it; what is older than this gets no rows any more.
+// Books are recorded from the listing of a market, up to a day before it opens, until its resolution.
+const RECORDED_OUTSIDE = 2 * 86_400_000_000
+// Rows are stored within seconds of their time; a range that ended this long ago gets no more rows.
 const SETTLED = 60_000_000
+// Larger than any sequence.
+const UNBOUNDED = Number.MAX_SAFE_INTEGER
 
-/** One ladder stream of a replay, with the rows that were known when the replay began. */
+/** One instrument of a replay, limited to the rows that were stored when the replay started. */
 export type ReplayStream = {
   readonly instrument: MarketInstrument
-  /** The place among the instruments of the replay, by venue and key: it decides where times tie. */
+  /** The rank among the instruments of the replay, by venue and key; it decides ties in time. */
   readonly index: number
-  /** The last sequence that belongs to the replay, and when the first and the last row were received. */
+  /** The last sequence that belongs to the replay. */
   readonly last: number
   readonly firstReceived: number
   readonly lastReceived: number
@@ -34,7 +41,7 @@ export type ReplayMarket = {
   readonly lastRevision: number
 }
 
-/** What a replay goes over, pinned when it began. */
+/** What a replay covers, fixed when it starts. */
 export type ReplayScope = {
   readonly start: Micros
   /** Exclusive. */
@@ -44,57 +51,102 @@ export type ReplayScope = {
   readonly notices: readonly Notice[]
 }
 
-// Larger than any sequence.
-const UNBOUNDED = Number.MAX_SAFE_INTEGER
-
-/** Looks up markets, plan and range; throws `Problem` for what cannot be replayed. */
+/** Looks up the markets and applies plan and range; throws `Problem` for what cannot be replayed. */
 export async function resolveScope(
   context: ApiContext,
   grant: Grant,
-  order: ReplayOrder,
+  request: ReplayRequest,
 ): Promise<ReplayScope> {
   const now = context.now()
-  if (order.start >= now) {
+  if (request.start >= now) {
     throw new Problem('invalid_range', 'the range has not begun yet', {
       param: 'start_time',
-      hint: 'A replay shows what was recorded; subscribe to follow what comes.',
+      hint: 'A replay sends recorded rows; subscribe to follow new ones.',
     })
   }
   const window = grant.windowStart(now)
-  const end = toMicros(Math.min(order.end, now))
-  const start = toMicros(Math.min(Math.max(order.start, window), end))
-  const notices: Notice[] = context.notice === undefined ? [] : [context.notice]
-  if (order.start < window) notices.push(planWindow(grant.plan, window, order.style))
-  if (order.end > now) {
-    notices.push({
-      code: 'end_cut',
-      message: `The range ends at ${printMicros(now)}, when the replay began; subscribe to follow what comes.`,
-    })
-  }
-  const states = await selectMarkets(context, grant, order.selectors, { start, end })
+  const end = toMicros(Math.min(request.end, now))
+  const start = toMicros(Math.min(Math.max(request.start, window), end))
+  const states = await selectMarkets(context, grant, request.selectors, { start, end })
   const instruments: MarketInstrument[] = []
   for (const { record } of states) instruments.push(...(await instrumentsOf(context, record)))
-  if (instruments.length > MOST_INSTRUMENTS) throw tooMany()
+  if (instruments.length > MAX_INSTRUMENTS) {
+    throw tooMany(`${MAX_INSTRUMENTS} books`, 'Choose a shorter range or fewer markets')
+  }
   instruments.sort((a, b) => compareText(a.venue, b.venue) || compareText(a.key, b.key))
   const yielder = new Yielder()
   const streams: ReplayStream[] = []
   for (const [index, instrument] of instruments.entries()) {
-    streams.push(await pinStream(context, order, instrument, index, end, now))
+    streams.push(await limitStream(context, request, instrument, index, end, now))
     await yielder.yieldIfDue()
   }
-  const markets = states.map(toMarket)
+  const markets = states.map(({ record: { venue, marketId }, revision }) => {
+    return { venue, marketId, lastRevision: revision }
+  })
   markets.sort((a, b) => compareText(a.venue, b.venue) || compareText(a.marketId, b.marketId))
-  return { start, end, streams, markets, notices }
+  return { start, end, streams, markets, notices: noticesOf(context, grant, request, now) }
 }
 
-/** Compares by code units, the same everywhere and as the SDK does. */
+/** Compares by UTF-16 code units, independent of the locale, as the SDK does. */
 export function compareText(left: string, right: string): number {
   return left < right ? -1 : +(left > right)
 }
 
-async function pinStream(
+function noticesOf(
+  context: ApiContext,
+  grant: Grant,
+  request: ReplayRequest,
+  now: Micros,
+): readonly Notice[] {
+  const notices: Notice[] = context.notice === undefined ? [] : [context.notice]
+  const window = grant.windowStart(now)
+  if (request.start < window) notices.push(planWindow(grant.plan, window, request.style))
+  if (request.end > now) {
+    notices.push({
+      code: 'end_cut',
+      message: `The range ends at ${printMicros(now)}, when the replay started; subscribe to follow new rows.`,
+    })
+  }
+  return notices
+}
+
+/** The markets that a replay names, each once, in the order of its list; families by open time and id. */
+async function selectMarkets(
+  context: ApiContext,
+  grant: Grant,
+  selectors: readonly MarketSelector[],
+  range: { readonly start: number; readonly end: number },
+): Promise<readonly MarketState[]> {
+  const chosen = new Map<string, MarketState>()
+  const yielder = new Yielder()
+  const add = (state: MarketState): void => {
+    const { venue, marketId } = state.record
+    const name = `${venue}:${marketId}`
+    if (chosen.size === MAX_MARKETS && !chosen.has(name)) {
+      throw tooMany(`${MAX_MARKETS} markets`, 'Choose a shorter range or a smaller family')
+    }
+    chosen.set(name, state)
+  }
+  for (const selector of selectors) {
+    const { venue, market_id: id } = selector
+    if (id !== undefined) {
+      add(await findNamedMarket(context, grant, venue, id))
+      continue
+    }
+    const family = await findFamily(context, grant, selector)
+    const start = range.start - RECORDED_OUTSIDE
+    const end = range.end + RECORDED_OUTSIDE
+    for await (const state of marketsOf(context, grant, family, { start, end })) {
+      add(state)
+      await yielder.yieldIfDue()
+    }
+  }
+  return [...chosen.values()]
+}
+
+async function limitStream(
   { store }: ApiContext,
-  { datasets }: ReplayOrder,
+  { datasets }: ReplayRequest,
   instrument: MarketInstrument,
   index: number,
   end: Micros,
@@ -103,7 +155,7 @@ async function pinStream(
   const { venue, key } = instrument
   const facts = await store.instrument({ venue, key })
   const { firstReceived = Infinity, lastReceived = -1, lastSequence = 0 } = facts ?? {}
-  // Where a later row is stored, or enough time has passed, no other row can come into the range.
+  // When a later row is already stored, or enough time has passed, the range gets no more rows.
   const last = lastReceived >= end ? UNBOUNDED : lastSequence
   let lastTrade = UNBOUNDED
   if (datasets.has('trades') && end > now - SETTLED) {
@@ -113,13 +165,9 @@ async function pinStream(
   return { instrument, index, last, firstReceived, lastReceived, lastTrade }
 }
 
-function toMarket({ record, revision }: MarketState): ReplayMarket {
-  return { venue: record.venue, marketId: record.marketId, lastRevision: revision }
-}
-
-function tooMany(): Problem {
-  return new Problem('invalid_parameter', `a replay has at most ${MOST_INSTRUMENTS} books`, {
+function tooMany(limit: string, hint: string): Problem {
+  return new Problem('invalid_parameter', `a replay has at most ${limit}`, {
     param: 'markets',
-    hint: 'Take a shorter range or fewer markets, or several replays.',
+    hint: `${hint}, or several replays.`,
   })
 }

@@ -1,143 +1,261 @@
-import type { Gap, VenueId } from '@priorbook/sdk/domain'
-import type { BookRun } from '@priorbook/sdk/tape'
-import type { MarketState, Store } from '../../store/store.ts'
-import { BookLane } from './book-lane.ts'
+import { gapId, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import {
+  applyRows,
+  BookColumns,
+  Ladder,
+  loadBase,
+  type BookRun,
+  type TradeColumns,
+} from '@priorbook/sdk/tape'
 import { Yielder } from '../../lib/yielder.ts'
-import { GapLane, gapsOfKey, type GapEdge } from './gap-lane.ts'
-import { LaneHeap } from './lane.ts'
-import { MarketLane } from './market-lane.ts'
-import type { ReplayOrder } from './request.ts'
-import type { RowBudget } from './row-budget.ts'
+import { BookLane, Merge, RowLane, VENUE_KEY, type RowPart } from '../../rows/index.ts'
+import type { MarketState, StoreReader } from '../../store/store.ts'
+import { GapEdgeLane, MarketLane, RANK, readGapsOf, type ReplayRange } from './lanes.ts'
+import type { ReplayRequest } from './request.ts'
 import { compareText, type ReplayScope, type ReplayStream } from './scope.ts'
-import { TradeLane, type TradePlace } from './trade-lane.ts'
 
-/** What comes next in a replay: some rows of one instrument, or one other thing. */
+/** What comes next in a replay: consecutive books of one instrument, or one other item. */
 export type TimelineItem =
   | { readonly kind: 'book'; readonly stream: ReplayStream; readonly run: BookRun }
-  | { readonly kind: 'trade'; readonly stream: ReplayStream; readonly trade: TradePlace }
+  | {
+      readonly kind: 'trade'
+      readonly stream: ReplayStream
+      readonly trade: RowPart<TradeColumns>
+    }
   | { readonly kind: 'market'; readonly at: number; readonly state: MarketState }
   | { readonly kind: 'gap'; readonly at: number; readonly gap: Gap }
 
-// Each instrument of a step needs a ladder of the renderer.
-const MOST_STREAMS = 16
-// Records and gaps are rendered one by one.
-const MOST_OTHERS = 64
+/** Max decoded rows that a replay holds, whatever the number of its instruments and its range. */
+export const ROW_BUDGET = 65_536
 
-type AnyLane = BookLane | TradeLane | MarketLane | GapLane
+const BOOK_ROWS = ROW_BUDGET * 0.75
+const TRADE_ROWS = ROW_BUDGET - BOOK_ROWS
+// Max rows per read: two chunks of books; trades are a hundredth of the rows.
+const MAX_BOOK_PAGE = 2048
+const MAX_TRADE_PAGE = 256
+// Max lanes that may keep the store's own decoded chunks; the store caches as many itself.
+const MAX_SHARED_LANES = 16
+// Max rows of columns that are kept without a copy. Each step folds the columns up to its rows, which
+// for a long tail would cost more than copying each page once.
+const MAX_SHARED_ROWS = 2048
+// Max instruments per step: each needs a ladder of the renderer.
+const MAX_STREAMS = 16
+// Max records, trades and gaps per step: they are rendered one by one.
+const MAX_OTHERS = 64
 
-/** Everything of a replay from a time on, merged in the order of `ReplayEvent`. */
+type AnyLane = BookLane | RowLane<TradeColumns> | MarketLane | GapEdgeLane
+
+/** All items of a replay from a time on: a merge of lanes in the order of `ReplayEvent`. */
 export class Timeline {
-  private readonly heap = new LaneHeap<AnyLane>()
-  private readonly damage: GapLane
+  private readonly scope: ReplayScope
+  private readonly range: ReplayRange
+  private readonly merge = new Merge<AnyLane>()
   private readonly yielder = new Yielder()
-  private readonly opened: (BookLane | TradeLane)[] = []
-  private isDamageKnown = false
+  private readonly rowLanes: (BookLane | RowLane<TradeColumns>)[] = []
+  private readonly seenDamage = new Set<string>()
+  /** Damaged spans that the last load found. */
+  private newDamage: Gap[] = []
 
   constructor(
-    store: Store,
+    store: StoreReader,
     scope: ReplayScope,
-    datasets: ReplayOrder['datasets'],
+    datasets: ReplayRequest['datasets'],
     budget: RowBudget,
     start: number,
   ) {
-    const range = { start, end: scope.end }
-    const onDamage = (gaps: readonly Gap[]): void => this.addDamage(gaps)
-    this.damage = new GapLane(Number.MAX_SAFE_INTEGER, range)
+    this.scope = scope
+    this.range = { start, end: scope.end }
     if (start >= scope.end) return
     for (const stream of scope.streams) {
-      if (datasets.has('books')) this.addRows(new BookLane(store, budget, stream, range, onDamage))
-      if (datasets.has('trades')) {
-        this.addRows(new TradeLane(store, budget, stream, range, onDamage))
+      if (datasets.has('books') && hasRowsIn(stream, this.range)) {
+        this.addBooks(store, stream, budget)
       }
+      if (datasets.has('trades')) this.addTrades(store, stream, budget)
     }
     if (datasets.has('markets')) {
       for (const [index, market] of scope.markets.entries()) {
-        this.heap.add(new MarketLane(store, market, index, range))
+        this.merge.add(new MarketLane(store, market, index, this.range))
       }
     }
     for (const [index, { venue, key }] of gapKeysOf(scope).entries()) {
-      this.heap.add(new GapLane(index, range, gapsOfKey(store, venue, key, range)))
+      const read = readGapsOf(store, venue, key, this.range)
+      this.merge.add(new GapEdgeLane(index, this.range, read))
     }
   }
 
-  /** The next items, at most so many rows of books; nothing at the end. */
-  async next(mostRows: number): Promise<readonly TimelineItem[]> {
+  /** The next items, with at most `maxRows` books; empty at the end. */
+  async next(maxRows: number): Promise<readonly TimelineItem[]> {
+    const { merge } = this
     const items: TimelineItem[] = []
     const streams = new Set<ReplayStream>()
     let rows = 0
     let others = 0
-    while (rows < mostRows && others < MOST_OTHERS) {
-      const lane = this.heap.first
+    while (rows < maxRows && others < MAX_OTHERS) {
+      const lane = await merge.next(() => this.afterLoad())
       if (lane === undefined) break
-      if (!lane.isReady) {
-        await lane.load()
-        this.heap.settle()
-        if (this.isDamageKnown) this.heapDamage()
-        await this.yielder.yieldIfDue()
-        continue
-      }
       if (lane instanceof BookLane) {
-        const { stream } = lane
-        if (streams.size === MOST_STREAMS && !streams.has(stream)) break
+        const stream = this.scope.streams[lane.number]!
+        if (streams.size === MAX_STREAMS && !streams.has(stream)) break
         streams.add(stream)
-        const run = lane.takeBefore(this.heap.second, mostRows - rows)
+        const run = lane.shiftBefore(merge.second, maxRows - rows)
         rows += run.to - run.from
         items.push({ kind: 'book', stream, run })
       } else {
         others++
-        items.push(takeOther(lane))
+        items.push(this.shiftOther(lane))
       }
-      this.heap.settle()
+      merge.settle()
     }
     return items
   }
 
-  /** Gives back what the lanes hold. */
+  /** Releases the rows that the lanes hold. */
   close(): void {
-    for (const lane of this.opened) if (!lane.isDone) lane.close()
+    for (const lane of this.rowLanes) if (!lane.isDone) lane.close()
   }
 
-  private addRows(lane: BookLane | TradeLane): void {
-    if (lane.isDone) return
-    this.opened.push(lane)
-    this.heap.add(lane)
+  private addBooks(store: StoreReader, stream: ReplayStream, budget: RowBudget): void {
+    const { venue, key } = stream.instrument
+    const isShared = ({ columns }: BookRun): boolean =>
+      budget.isShared && columns.count <= MAX_SHARED_ROWS
+    this.addRows(
+      new BookLane(
+        store,
+        { venue, key, order: 'asc', ...this.range, last: stream.last, pageRows: budget.bookPage },
+        {
+          ...this.laneOptions(stream, budget),
+          rank: RANK.book,
+          notBefore: Math.max(this.range.start, stream.firstReceived),
+          keep: (run) => (isShared(run) ? run : copyRows(run)),
+        },
+      ),
+    )
   }
 
-  private addDamage(gaps: readonly Gap[]): void {
-    const wasDone = this.damage.isDone
-    this.damage.add(gaps)
-    this.isDamageKnown ||= wasDone && !this.damage.isDone
+  private addTrades(store: StoreReader, stream: ReplayStream, budget: RowBudget): void {
+    const { venue, key } = stream.instrument
+    const { lastTrade: last } = stream
+    this.addRows(
+      new RowLane(
+        (query) => store.trades(query),
+        { venue, key, order: 'asc', ...this.range, last, pageRows: budget.tradePage },
+        {
+          ...this.laneOptions(stream, budget),
+          rank: RANK.trade,
+          notBefore: this.range.start,
+        },
+      ),
+    )
   }
 
-  // While a lane is read the heap must not change: the gaps that it met are put in afterwards.
-  private heapDamage(): void {
-    this.isDamageKnown = false
-    this.heap.add(this.damage)
+  private laneOptions({ index }: ReplayStream, budget: RowBudget) {
+    return {
+      index,
+      source: index,
+      onDamage: (gaps: readonly Gap[]) => void this.newDamage.push(...gaps),
+      onHeld: (rows: number) => budget.hold(rows),
+    }
+  }
+
+  private addRows(lane: BookLane | RowLane<TradeColumns>): void {
+    this.rowLanes.push(lane)
+    this.merge.add(lane)
+  }
+
+  private async afterLoad(): Promise<void> {
+    if (this.newDamage.length > 0) {
+      const gaps = this.newDamage.filter((gap) => !this.seenDamage.has(gapId(gap)))
+      this.newDamage = []
+      for (const gap of gaps) this.seenDamage.add(gapId(gap))
+      this.merge.add(new GapEdgeLane(Number.MAX_SAFE_INTEGER, this.range, gaps))
+    }
+    await this.yielder.yieldIfDue()
+  }
+
+  private shiftOther(lane: Exclude<AnyLane, BookLane>): TimelineItem {
+    if (lane instanceof RowLane) {
+      return { kind: 'trade', stream: this.scope.streams[lane.number]!, trade: lane.shift() }
+    }
+    if (lane instanceof GapEdgeLane) return { kind: 'gap', ...lane.shift() }
+    const { at } = lane
+    return { kind: 'market', at, state: lane.shift() }
   }
 }
 
-function takeOther(lane: TradeLane | MarketLane | GapLane): TimelineItem {
-  if (lane instanceof TradeLane) {
-    return { kind: 'trade', stream: lane.stream, trade: lane.take() }
+/** How many rows the lanes of a replay read at a time, so that all of them stay within the budget. */
+export class RowBudget {
+  readonly bookPage: number
+  readonly tradePage: number
+  /** Whether rows may stay in the store's own columns, which contain more rows than the page. */
+  readonly isShared: boolean
+  /** Rows that are loaded and not sent, now and at most. */
+  held = 0
+  peak = 0
+
+  constructor({ streams }: ReplayScope) {
+    const lanes = Math.max(1, mostAtOnce(streams))
+    this.bookPage = Math.min(MAX_BOOK_PAGE, Math.floor(BOOK_ROWS / lanes))
+    this.tradePage = Math.min(MAX_TRADE_PAGE, Math.floor(TRADE_ROWS / Math.max(1, streams.length)))
+    this.isShared = lanes <= MAX_SHARED_LANES
   }
-  if (lane instanceof GapLane) {
-    const edge: GapEdge = lane.take()
-    return { kind: 'gap', ...edge }
+
+  /** Counts rows that were loaded, or with a negative number released. */
+  hold(rows: number): void {
+    this.held += rows
+    this.peak = Math.max(this.peak, this.held)
   }
-  const { at } = lane
-  return { kind: 'market', at, state: lane.take() }
 }
 
-/** The keys under which something may be missing: by venue its instruments, then its markets, then all of it. */
-function gapKeysOf(scope: ReplayScope): readonly { venue: VenueId; key: string }[] {
-  const keys = new Map<string, { venue: VenueId; key: string }>()
+/** Max instruments with rows both before and after one moment; short-lived markets follow each other. */
+function mostAtOnce(streams: readonly ReplayStream[]): number {
+  const edges: { readonly at: number; readonly step: 1 | -1 }[] = []
+  for (const { firstReceived, lastReceived } of streams) {
+    edges.push({ at: firstReceived, step: 1 }, { at: lastReceived, step: -1 })
+  }
+  // An instrument that starts where another ends overlaps it.
+  edges.sort((a, b) => a.at - b.at || b.step - a.step)
+  let open = 0
+  let most = 0
+  for (const { step } of edges) {
+    open += step
+    most = Math.max(most, open)
+  }
+  return most
+}
+
+function hasRowsIn({ firstReceived, lastReceived }: ReplayStream, range: ReplayRange): boolean {
+  return firstReceived < range.end && lastReceived >= range.start
+}
+
+const ladders: Ladder[] = []
+
+/** The rows of a run in columns of their own: the store's columns keep a whole chunk in memory. */
+function copyRows({ columns, firstSequence, from, to }: BookRun): BookRun {
+  const { priceDecimals } = columns
+  const changes = columns.changeEnd[to - 1]! - columns.changeStart(from)
+  const copy = new BookColumns(priceDecimals, to - from, changes)
+  const ladder = (ladders[priceDecimals] ??= new Ladder(priceDecimals))
+  loadBase(ladder, columns)
+  applyRows(ladder, columns, 0, from)
+  copy.baseKey = ladder.keys()
+  copy.baseSize = copy.baseKey.map((key) => ladder.size[key]!)
+  copy.pushRows(columns, from, to)
+  return { columns: copy, firstSequence: firstSequence + from, from: 0, to: to - from }
+}
+
+/** The keys of all gaps: by venue its instruments, then its markets, then the venue itself. */
+function gapKeysOf({
+  streams,
+  markets,
+}: ReplayScope): readonly { readonly venue: VenueId; readonly key: string }[] {
+  const keys = new Map<string, { readonly venue: VenueId; readonly key: string }>()
   const add = (venue: VenueId, key: string): void => {
     const name = `${venue}:${key}`
     if (!keys.has(name)) keys.set(name, { venue, key })
   }
-  for (const { instrument } of scope.streams) add(instrument.venue, instrument.key)
-  for (const { venue, marketId } of scope.markets) add(venue, marketId)
-  for (const { venue } of scope.markets) add(venue, '')
-  // A stable sort.
+  for (const { instrument } of streams) add(instrument.venue, instrument.key)
+  for (const { venue, marketId } of markets) add(venue, marketId)
+  for (const { venue } of markets) add(venue, VENUE_KEY)
+  // The sort is stable.
   return [...keys.values()].sort((a, b) => compareText(a.venue, b.venue))
 }

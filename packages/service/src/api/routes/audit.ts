@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import {
-  VENUES,
   parseRowId,
   PriorbookError,
   type AuditReport,
@@ -8,103 +7,50 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import {
-  COUNT,
-  listOf,
-  objectOf,
   Problem,
   SAMPLE_METRICS,
-  TEXT,
-  TEXT_OR_NULL,
-  TIME,
   timeJson,
   toMarketJson,
-  type JsonSchema,
+  marketContract,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import { VENUE_ADDRESSES, type VenueAddress, aliasOf } from '../markets/addresses.ts'
+import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { findMarket } from '../markets/find.ts'
-import { required, textParam, STYLE_PARAMS } from '../params.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { noticeMeta, styleOf } from '../catalogue/page.ts'
-
-const RAW = objectOf({
-  text: TEXT,
-  encoding: { enum: ['utf8', 'base64'] },
-  bytes: COUNT,
-  received_time: TIME,
-  socket: COUNT,
-  origin: TEXT,
-  recorder: TEXT,
-  request: { description: 'What was asked, where the message is an answer; else null.' },
-})
-
-const AUDIT_SCHEMA: JsonSchema = {
-  anyOf: [
-    { type: 'null' },
-    objectOf({
-      id: TEXT,
-      kind: { enum: ['book', 'trade', 'sample'] },
-      metric: TEXT_OR_NULL,
-      state: { enum: ['equal', 'different', 'raw_expired', 'raw_missing', 'raw_damaged'] },
-      detail: TEXT_OR_NULL,
-      differences: listOf(TEXT),
-      journal_record: COUNT,
-      received_time: TIME,
-      normalizer_version: COUNT,
-      stored: {},
-      derived: {},
-      raw: { anyOf: [{ type: 'null' }, RAW] },
-    }),
-  ],
-}
+import { styleOf, noticeMeta } from '../catalogue/page.ts'
 
 /** A stored row beside the raw message that it was derived from. */
 export const AUDIT_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(auditRoute)
 
 function auditRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute({
-    id: `${venue}_audit`,
-    address: `${address.market}/audit`,
-    ...aliasOf(address, '/audit'),
-    tag: VENUES[venue].label,
-    summary: 'The raw message behind a row',
-    description:
-      'The message exactly as it was received, the request that it answered, and the row that the message gives now, compared with the stored one. `raw_expired` where retention removed the message.',
-    path: address.path,
-    query: {
-      id: required(textParam(300, 'The id of a book row, trade or sample of this market.')),
-      time_format: STYLE_PARAMS.time_format,
-    },
-    data: AUDIT_SCHEMA,
-    async handle(request, context) {
-      const style = styleOf(request.query)
-      request.grant.requireFeature('audit')
-      const state = await findMarket(context, address, request.path, request.grant)
-      const { id } = request.query
-      const target = parseTarget(id, venue)
-      const { outcomes } = state.record
-      const books = await instrumentsOf(context, state.record)
-      const keys = [...books.map(({ key }) => key), ...outcomes.map(({ tokenId }) => tokenId)]
-      if (!keys.includes(target.key)) throw unknownRow(id, 'It is not a row of this market.')
-      const market = toMarketJson(state, style)
-      if (context.auditor === undefined) {
-        const notice = {
-          code: 'journal_elsewhere',
-          message: 'The journal is not on this machine, so that raw messages cannot be shown.',
-        }
-        return { kind: 'data', data: null, count: 0, meta: { market, ...noticeMeta(notice) } }
+  return defineRoute(marketContract('audit', venue), async (request, context) => {
+    const style = styleOf(request.query)
+    request.grant.requireFeature('audit')
+    const state = await findMarket(context, address, request.path, request.grant)
+    const { id } = request.query
+    const target = parseTarget(id, venue)
+    const { outcomes } = state.record
+    const books = await instrumentsOf(context, state.record)
+    const keys = [...books.map(({ key }) => key), ...outcomes.map(({ tokenId }) => tokenId)]
+    if (!keys.includes(target.key)) throw unknownRow(id, 'It is not a row of this market.')
+    const market = toMarketJson(state, style)
+    if (context.auditor === undefined) {
+      const notice = {
+        code: 'journal_elsewhere',
+        message: 'The journal is not on this machine, so that raw messages cannot be shown.',
       }
-      const report = await context.auditor(target)
-      if (report === undefined) throw unknownRow(id, 'No such row is stored.')
-      return {
-        kind: 'data',
-        data: toAuditJson(id, target, report, style),
-        count: 1,
-        meta: { market, ...noticeMeta(noticeOf(report)) },
-      }
-    },
+      return { kind: 'data', data: null, count: 0, meta: { market, ...noticeMeta(notice) } }
+    }
+    const report = await context.auditor(target)
+    if (report === undefined) throw unknownRow(id, 'No such row is stored.')
+    return {
+      kind: 'data',
+      data: toAuditJson(id, target, report, style),
+      count: 1,
+      meta: { market, ...noticeMeta(noticeOf(report)) },
+    }
   })
 }
 

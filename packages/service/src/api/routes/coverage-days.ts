@@ -1,41 +1,25 @@
-import { VENUE_IDS, type Gap, type GapReason, type VenueId } from '@priorbook/sdk/domain'
+import type { Gap, GapReason, VenueId } from '@priorbook/sdk/domain'
 import {
-  CALENDAR_DAY_SCHEMA,
-  listOf,
   Problem,
   timeJson,
+  contractOf,
+  DOCUMENTED_DAYS,
   type CalendarDayJson,
 } from '@priorbook/sdk/wire'
 import type { InstrumentFacts, Store } from '../../store/store.ts'
-import { required, timeParam, wordParam, STYLE_PARAMS } from '../params.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { coverageDays, DAY, millis, printDay } from '../markets/covered-days.ts'
-import { noticeMeta, styleOf, windowNotice } from '../catalogue/page.ts'
+import { styleOf, windowNotice, noticeMeta } from '../catalogue/page.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 
-const DEFAULT_DAYS = 31
-const MOST_DAYS = 92
+const { calendar: DEFAULT_DAYS, calendarMax: MAX_DAYS } = DOCUMENTED_DAYS
 // An instrument that has been quiet for so long is over: its days are not counted again.
 const OVER = 3_600_000_000
-const { number_format, time_format } = STYLE_PARAMS
 
 /** A venue's books day by day. */
-export const COVERAGE_DAYS_ROUTE: Route = defineRoute({
-  id: 'coverage_days',
-  address: '/v3/coverage/days',
-  tag: 'Across venues',
-  summary: 'What was observed of a venue, day by day',
-  description: `One row for every UTC day of the range, those without an observation included: how many markets and books were observed, for how long, and what is missing by reason. Times at which a market did not trade are no gaps. At most ${MOST_DAYS} days; the last ${DEFAULT_DAYS} by default.`,
-  path: {},
-  query: {
-    venue: required(wordParam(VENUE_IDS, 'The venue.')),
-    start_time: timeParam('From the day of this time on.'),
-    end_time: timeParam('Up to the day before this time; now by default.'),
-    number_format,
-    time_format,
-  },
-  data: listOf(CALENDAR_DAY_SCHEMA),
-  async handle({ query, grant }, context) {
+export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
+  contractOf('coverage_days'),
+  async ({ query, grant }, context) => {
     const { venue } = query
     grant.requireVenue(venue)
     const style = styleOf(query)
@@ -47,8 +31,8 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute({
         param: 'start_time',
       })
     }
-    if (end - asked > MOST_DAYS * DAY) {
-      throw new Problem('invalid_range', `a calendar has at most ${MOST_DAYS} days`, {
+    if (end - asked > MAX_DAYS * DAY) {
+      throw new Problem('invalid_range', `a calendar has at most ${MAX_DAYS} days`, {
         param: 'start_time',
         hint: 'Ask for one quarter after another.',
       })
@@ -81,7 +65,7 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute({
       },
     }
   },
-})
+)
 
 type Piece = {
   readonly day: number

@@ -1,42 +1,24 @@
-import { DATASET_FLOORS, VENUE_IDS, type DatasetFloor } from '@priorbook/sdk/domain'
+import { DATASET_FLOORS, type DatasetFloor } from '@priorbook/sdk/domain'
 import {
-  DATASET_COVERAGE_SCHEMA,
-  INSTRUMENT_COVERAGE_SCHEMA,
-  listOf,
   timeJson,
   toGapJson,
   toMarketJson,
+  contractOf,
   type DatasetCoverageJson,
   type InstrumentCoverageJson,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
-import { textParam, wordParam, STYLE_PARAMS } from '../params.ts'
 import { defineRoute, type ApiContext, type Route } from '../route.ts'
 import { coverageDays, DAY, millis, printDay, toDayJson } from '../markets/covered-days.ts'
 import { findAnywhere, sees } from '../markets/find.ts'
-import { noticeMeta, styleOf, windowNotice } from '../catalogue/page.ts'
-
-const { number_format, time_format } = STYLE_PARAMS
+import { styleOf, windowNotice, noticeMeta } from '../catalogue/page.ts'
 
 /** What is there, and since when. */
-export const COVERAGE_ROUTE: Route = defineRoute({
-  id: 'coverage',
-  address: '/v3/coverage',
-  tag: 'Across venues',
-  summary: 'What was captured, and since when',
-  description:
-    'Without a market: every dataset with the floor of its capture. With a market: its ladder streams day by day (available, degraded, missing) with the realized cadence, the first day, the first complete day and the gaps.',
-  path: {},
-  query: {
-    venue: wordParam(VENUE_IDS, 'Only this venue.'),
-    market: textParam(200, 'The coverage of this market, by its venue-native id.'),
-    number_format,
-    time_format,
-  },
-  data: listOf({ anyOf: [DATASET_COVERAGE_SCHEMA, INSTRUMENT_COVERAGE_SCHEMA] }),
-  async handle(request, context) {
+export const COVERAGE_ROUTE: Route = defineRoute(
+  contractOf('coverage'),
+  async (request, context) => {
     const { query, grant } = request
     const { venue, market } = query
     const style = styleOf(query)
@@ -63,7 +45,7 @@ export const COVERAGE_ROUTE: Route = defineRoute({
       meta: { market: toMarketJson(state, style), ...noticeMeta(windowNotice(range)) },
     }
   },
-})
+)
 
 async function toInstrument(
   context: ApiContext,

@@ -1,64 +1,27 @@
-import {
-  defineRoute,
-  type Answer,
-  type ApiContext,
-  type Route,
-  requireServer,
-  type DocumentName,
-} from '../route.ts'
+import { contractOf } from '@priorbook/sdk/wire'
+import { defineRoute, requireServer, type DocumentName, type Route } from '../route.ts'
 
 const HTML = 'text/html; charset=utf-8'
+const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** The pages and documents that need no key. */
 export const DOCUMENT_ROUTES: readonly Route[] = [
-  page('home', '/', 'home', HTML, 'The door', 'What this is, and where to go.'),
-  page('docs', '/docs', 'docs', HTML, 'The docs', 'Every route, with a way to try it.'),
-  page('docs_errors', '/docs/errors', 'errors', HTML, 'Errors', 'Every error code and what to do.'),
-  page(
-    'llms',
-    '/llms.txt',
-    'llms',
-    'text/plain; charset=utf-8',
-    'The docs for language models',
-    'The whole interface in plain text.',
-  ),
-  page(
-    'openapi',
-    '/v3/openapi.json',
-    'openapi',
-    'application/json; charset=utf-8',
-    'The OpenAPI document',
-    'OpenAPI 3.1, made from the routes that this server serves.',
-  ),
-  page(
-    'asyncapi',
-    '/v3/asyncapi.json',
-    'asyncapi',
-    'application/json; charset=utf-8',
-    'The AsyncAPI document',
-    'AsyncAPI 3, made from the messages of the stream.',
-  ),
+  page('home', 'home', HTML),
+  page('docs', 'docs', HTML),
+  page('docs_errors', 'errors', HTML),
+  page('llms', 'llms', 'text/plain; charset=utf-8'),
+  page('openapi', 'openapi', JSON_TYPE),
+  page('asyncapi', 'asyncapi', JSON_TYPE),
 ]
 
 function page(
-  id: string,
-  address: string,
+  id: Parameters<typeof contractOf>[0],
   name: DocumentName,
   contentType: string,
-  summary: string,
-  description: string,
 ): Route {
-  return defineRoute({
-    id,
-    address,
-    tag: 'Service',
-    summary,
-    description: `Keyless. ${description}`,
-    isKeyless: true,
-    path: {},
-    query: {},
-    async handle(_request: unknown, context: ApiContext): Promise<Answer> {
-      return { kind: 'text', contentType, body: requireServer(context).document(name) }
-    },
-  })
+  return defineRoute(contractOf(id), async (_request, context) => ({
+    kind: 'text',
+    contentType,
+    body: requireServer(context).document(name),
+  }))
 }

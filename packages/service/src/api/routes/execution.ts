@@ -16,106 +16,68 @@ import {
   timeJson,
   toGapJson,
   toMarketJson,
+  marketContract,
+  DISCLAIMER,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { AsOf } from '../../store/store.ts'
-import { VENUE_ADDRESSES, type VenueAddress, aliasOf } from '../markets/addresses.ts'
+import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import { findMarket } from '../markets/find.ts'
-import {
-  required,
-  textParam,
-  timeParam,
-  wordParam,
-  KNOWN_AT_PARAM,
-  STYLE_PARAMS,
-} from '../params.ts'
-import { type Param, defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
+import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
 import { captureBegins } from '../catalogue/empty.ts'
 import { chooseBook, type ChosenBook } from '../execution/choose-book.ts'
 import { takerFee } from '../execution/taker-fee.ts'
-import { DISCLAIMER, EXECUTION_SCHEMA } from '../execution/schema.ts'
 import { walkLadder } from '../execution/walk-ladder.ts'
 import { printExact } from '../execution/exact.ts'
-import { OUTCOME_PARAMS } from '../catalogue/outcome-filter.ts'
-import { noticeMeta, styleOf, windowNotice } from '../catalogue/page.ts'
+import { styleOf, windowNotice, noticeMeta } from '../catalogue/page.ts'
 import { ladderOf } from '../markets/quote.ts'
-
-const SIZE: Param<string> = {
-  ...textParam(40, 'How much, in the size unit of the venue: a positive decimal.', '100'),
-}
-
-const OUTCOME_RULE: Readonly<Record<VenueId, string>> = {
-  venuea: 'The first outcome by default; the other one is its complement.',
-  venueb: 'outcome is yes (the default) or no; no is the complement of yes.',
-  venuec: 'Every token has a book of its own: outcome or token_id is required.',
-}
 
 /** What an order would have met, with the evidence for it. */
 export const EXECUTION_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(executionRoute)
 
 function executionRoute(address: VenueAddress): Route {
   const { venue } = address
-  const { number_format, time_format } = STYLE_PARAMS
-  return defineRoute({
-    id: `${venue}_execution`,
-    address: `${address.market}/execution`,
-    ...aliasOf(address, '/execution'),
-    tag: VENUES[venue].label,
-    summary: 'What an order would have met',
-    description: `Walks the book as of \`at\` and gives the exact volume-weighted price with its evidence: row id, levels used, age of the book, distance to the next gap, fee. ${OUTCOME_RULE[venue]} ${DISCLAIMER}`,
-    path: address.path,
-    query: {
-      side: required(wordParam(['buy', 'sell'], 'What the order does with the outcome.')),
-      size: required(SIZE),
-      at: timeParam('The time of the order; now by default.'),
-      ...OUTCOME_PARAMS,
-      ...KNOWN_AT_PARAM,
-      number_format,
-      time_format,
-    },
-    data: EXECUTION_SCHEMA,
-    async handle(request, context) {
-      const { query } = request
-      const style = styleOf(query)
-      const state = await findMarket(context, address, request.path, request.grant)
-      const { record } = state
-      const now = context.now()
-      const at = query.at ?? now
-      const size = parseSize(query.size, venue)
-      const chosen = await chooseBook(context, record, query)
-      const window = request.grant.windowStart(now)
-      const known = (await context.store.market(venue, record.marketId, at)) ?? state
-      const meta = { market: toMarketJson(known, style), disclaimer: DISCLAIMER }
-      const nothing = (notice: Notice) =>
-        ({ kind: 'data', data: null, count: 0, meta: { ...meta, ...noticeMeta(notice) } }) as const
-      if (at < window) {
-        return nothing(windowNotice({ asked: at, window, from: window, end: at })!)
-      }
-      const { known_at: knownAt } = query
-      const { key } = chosen.instrument
-      const asOf = await context.store.asOf({
-        venue,
-        key,
-        at,
-        ...(knownAt === undefined ? {} : { knownAt }),
-      })
-      if (asOf.run === undefined) return nothing(await whyNone(context, record, asOf, at, style))
-      const data = await evaluate(context, known.record, asOf.run, chosen, {
-        at,
-        size,
-        side: query.side,
-        style,
-      })
-      const short: Notice | undefined = data.is_complete
-        ? undefined
-        : {
-            code: 'insufficient_depth',
-            message: 'The recorded book does not hold the whole size.',
-            filled_size: data.filled_size,
-          }
-      return { kind: 'data', data, count: 1, meta: { ...meta, ...noticeMeta(short) } }
-    },
+  return defineRoute(marketContract('execution', venue), async (request, context) => {
+    const { query } = request
+    const style = styleOf(query)
+    const state = await findMarket(context, address, request.path, request.grant)
+    const { record } = state
+    const now = context.now()
+    const at = query.at ?? now
+    const size = parseSize(query.size, venue)
+    const chosen = await chooseBook(context, record, query)
+    const window = request.grant.windowStart(now)
+    const known = (await context.store.market(venue, record.marketId, at)) ?? state
+    const meta = { market: toMarketJson(known, style), disclaimer: DISCLAIMER }
+    const nothing = (notice: Notice) =>
+      ({ kind: 'data', data: null, count: 0, meta: { ...meta, ...noticeMeta(notice) } }) as const
+    if (at < window) {
+      return nothing(windowNotice({ asked: at, window, from: window, end: at })!)
+    }
+    const { known_at: knownAt } = query
+    const { key } = chosen.instrument
+    const asOf = await context.store.asOf({
+      venue,
+      key,
+      at,
+      ...(knownAt === undefined ? {} : { knownAt }),
+    })
+    if (asOf.run === undefined) return nothing(await whyNone(context, record, asOf, at, style))
+    const data = await evaluate(context, known.record, asOf.run, chosen, {
+      at,
+      size,
+      side: query.side,
+      style,
+    })
+    const short: Notice | undefined = data.is_complete
+      ? undefined
+      : {
+          code: 'insufficient_depth',
+          message: 'The recorded book does not hold the whole size.',
+          filled_size: data.filled_size,
+        }
+    return { kind: 'data', data, count: 1, meta: { ...meta, ...noticeMeta(short) } }
   })
 }
 

@@ -50,14 +50,9 @@ export const ROUTES: readonly Route[] = [
   ...ACCOUNT_ROUTES,
 ]
 
-/** True for routes that the demo copies: those that read the store, and the status. */
+/** True for routes that the demo copies. */
 export function isInDemo(route: Route): boolean {
-  return (
-    route.address.startsWith('/v3/') && (!ACCOUNT_ROUTES.includes(route) || route === statusRoute)
-  )
+  return route.hasNoDemo !== true
 }
 
-/** The address of a route in the demo. */
-export function toDemoAddress(address: string): string {
-  return address.replace('/v3/', '/v3/demo/')
-}
+export { demoAddress as toDemoAddress } from '@priorbook/sdk/wire'

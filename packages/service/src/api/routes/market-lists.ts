@@ -1,12 +1,12 @@
-import { floorOf, VENUES, type VenueId } from '@priorbook/sdk/domain'
-import { listOf, MARKET_SCHEMAS, timeJson, toMarketJson } from '@priorbook/sdk/wire'
+import { floorOf, type VenueId } from '@priorbook/sdk/domain'
+import { timeJson, toMarketJson, listContract, LIST_FILTERS } from '@priorbook/sdk/wire'
 import {
   NO_END,
-  noticeMeta,
   openPage,
   rangeMeta,
   styleOf,
   windowNotice,
+  noticeMeta,
   type PageRange,
 } from '../catalogue/page.ts'
 import { answerRows } from '../catalogue/row-answer.ts'
@@ -14,63 +14,48 @@ import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { requireRecordedAsset } from '../markets/find.ts'
 import {
   MARKET_COLUMNS,
-  MARKET_RANGE_PARAMS,
   marketFilters,
   marketState,
   walkMarkets,
   type AnyMarket,
 } from '../markets/lists.ts'
 import { planAsset } from '../markets/plan-asset.ts'
-import { PAGE_PARAMS, STYLE_PARAMS } from '../params.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
-import { MARKET_LISTS } from './venues/market-filters.ts'
 
 /** The lists of markets of the interface document. */
 export const MARKET_LIST_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(marketListRoute)
 
 function marketListRoute(address: VenueAddress): Route {
-  const { venue, alias } = address
-  const { summary, description, filters } = MARKET_LISTS[venue]
-  const names = Object.keys(filters)
-  return defineRoute({
-    id: `${venue}_markets`,
-    address: address.markets,
-    ...(alias === undefined ? {} : { aliases: [alias.markets] }),
-    tag: VENUES[venue].label,
-    summary,
-    description,
-    path: address.hasAsset ? { asset: address.path['asset']! } : {},
-    query: { ...filters, ...MARKET_RANGE_PARAMS, ...PAGE_PARAMS, ...STYLE_PARAMS },
-    formats: ['ndjson', 'csv'],
-    data: listOf<unknown>(MARKET_SCHEMAS[venue]),
-    async handle(request, context) {
-      const { query, grant, path } = request
-      const filled = query as Readonly<Record<string, string | undefined>>
-      const { coin, ...named } = Object.fromEntries(names.map((name) => [name, filled[name]]))
-      const asset = (path.asset ?? coin)?.toUpperCase()
-      grant.requireVenue(venue)
-      if (asset !== undefined) {
-        grant.requireAsset(venue, asset)
-        if (address.hasAsset) await requireRecordedAsset(context, venue, asset)
-      }
-      const given = { venue, asset, ...named }
-      const style = styleOf(query)
-      const page = openPage(request, context, given, NO_END)
-      const store = marketFilters(given, page.range)
-      const { markets, last, hasMore } = await walkMarkets(context, store, page, ({ record }) =>
-        grant.allows(record.venue, planAsset(record)),
-      )
-      const rows: AnyMarket[] = markets.map((market) => toMarketJson(market, style))
-      const cut = windowNotice(page.range)
-      const why = rows.length > 0 || hasMore ? undefined : (cut ?? emptyNotice(given, page.range))
-      return answerRows(request, {
-        type: 'market',
-        rows,
-        columns: MARKET_COLUMNS,
-        meta: { range: rangeMeta(page.range, style), ...noticeMeta(rows.length > 0 ? cut : why) },
-        nextCursor: hasMore && last !== undefined ? page.next(marketState(last)) : undefined,
-      })
-    },
+  const { venue } = address
+  // The names of the filters are bound to cursors, in this order.
+  const names = Object.keys(LIST_FILTERS[venue])
+  return defineRoute(listContract(venue), async (request, context) => {
+    const { query, grant, path } = request
+    const filled = query as Readonly<Record<string, string | undefined>>
+    const { coin, ...named } = Object.fromEntries(names.map((name) => [name, filled[name]]))
+    const asset = (path.asset ?? coin)?.toUpperCase()
+    grant.requireVenue(venue)
+    if (asset !== undefined) {
+      grant.requireAsset(venue, asset)
+      if (address.hasAsset) await requireRecordedAsset(context, venue, asset)
+    }
+    const given = { venue, asset, ...named }
+    const style = styleOf(query)
+    const page = openPage(request, context, given, NO_END)
+    const store = marketFilters(given, page.range)
+    const { markets, last, hasMore } = await walkMarkets(context, store, page, ({ record }) =>
+      grant.allows(record.venue, planAsset(record)),
+    )
+    const rows: AnyMarket[] = markets.map((market) => toMarketJson(market, style))
+    const cut = windowNotice(page.range)
+    const why = rows.length > 0 || hasMore ? undefined : (cut ?? emptyNotice(given, page.range))
+    return answerRows(request, {
+      type: 'market',
+      rows,
+      columns: MARKET_COLUMNS,
+      meta: { range: rangeMeta(page.range, style), ...noticeMeta(rows.length > 0 ? cut : why) },
+      nextCursor: hasMore && last !== undefined ? page.next(marketState(last)) : undefined,
+    })
   })
 }
 

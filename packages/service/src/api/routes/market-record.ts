@@ -1,16 +1,8 @@
-import { findAnomaly, VENUES, type RevisionAnomaly } from '@priorbook/sdk/domain'
-import {
-  listOf,
-  MARKET_SCHEMAS,
-  orNull,
-  revisionSchema,
-  timeJson,
-  toMarketJson,
-} from '@priorbook/sdk/wire'
+import { findAnomaly, type RevisionAnomaly } from '@priorbook/sdk/domain'
+import { timeJson, toMarketJson, marketContract } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import { VENUE_ADDRESSES, type VenueAddress, aliasOf } from '../markets/addresses.ts'
+import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
-import { KNOWN_AT_PARAM, PAGE_PARAMS, STYLE_PARAMS, timeParam } from '../params.ts'
 import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
 import { MARKET_COLUMNS, type AnyMarket } from '../markets/lists.ts'
 import {
@@ -33,96 +25,62 @@ export const MARKET_RECORD_ROUTES: readonly Route[] = VENUE_ADDRESSES.flatMap((a
 
 function recordRoute(address: VenueAddress): Route {
   const { venue } = address
-  const { number_format, time_format } = STYLE_PARAMS
-  return defineRoute({
-    id: `${venue}_market`,
-    address: address.market,
-    ...aliasOf(address, ''),
-    tag: VENUES[venue].label,
-    summary: 'One market',
-    description:
-      'The market record as known last, or as known at `known_at`; nothing that was learned later is in it.',
-    path: address.path,
-    query: { ...KNOWN_AT_PARAM, number_format, time_format },
-    data: orNull<unknown>(MARKET_SCHEMAS[venue]),
-    async handle(request, context) {
-      const style = styleOf(request.query)
-      const { known_at: knownAt } = request.query
-      const latest = await findMarket(context, address, request.path, request.grant)
-      const window = request.grant.windowStart(context.now())
-      const closed = latest.record.closeTime ?? NO_END
-      if (closed <= window || (knownAt ?? NO_END) < window) {
-        const range = { asked: 0, window, from: window, end: window }
-        return { kind: 'data', data: null, count: 0, meta: noticeMeta(windowNotice(range)) }
+  return defineRoute(marketContract('market', venue), async (request, context) => {
+    const style = styleOf(request.query)
+    const { known_at: knownAt } = request.query
+    const latest = await findMarket(context, address, request.path, request.grant)
+    const window = request.grant.windowStart(context.now())
+    const closed = latest.record.closeTime ?? NO_END
+    if (closed <= window || (knownAt ?? NO_END) < window) {
+      const range = { asked: 0, window, from: window, end: window }
+      return { kind: 'data', data: null, count: 0, meta: noticeMeta(windowNotice(range)) }
+    }
+    const state =
+      knownAt === undefined
+        ? latest
+        : await context.store.market(venue, latest.record.marketId, knownAt)
+    if (state === undefined) {
+      return {
+        kind: 'data',
+        data: null,
+        count: 0,
+        meta: noticeMeta(await notYet(context, latest)),
       }
-      const state =
-        knownAt === undefined
-          ? latest
-          : await context.store.market(venue, latest.record.marketId, knownAt)
-      if (state === undefined) {
-        return {
-          kind: 'data',
-          data: null,
-          count: 0,
-          meta: noticeMeta(await notYet(context, latest)),
-        }
-      }
-      return { kind: 'data', data: toMarketJson(state, style), count: 1, meta: {} }
-    },
+    }
+    return { kind: 'data', data: toMarketJson(state, style), count: 1, meta: {} }
   })
 }
 
 function revisionsRoute(address: VenueAddress): Route {
   const { venue } = address
-  const { limit, cursor } = PAGE_PARAMS
-  return defineRoute({
-    id: `${venue}_revisions`,
-    address: `${address.market}/revisions`,
-    ...aliasOf(address, '/revisions'),
-    tag: VENUES[venue].label,
-    summary: 'The history of a market record',
-    description:
-      'Every version of the market record by the time it was received, oldest first: status, volume, liquidity, ticks, fees and resolution as they were known then. A version whose status does not follow from the one before it carries `anomaly`.',
-    path: address.path,
-    query: {
-      start_time: timeParam('Only versions received at or after this time.'),
-      end_time: timeParam('Only versions received before this time.'),
-      ...KNOWN_AT_PARAM,
-      limit,
-      cursor,
-      ...STYLE_PARAMS,
-    },
-    formats: ['ndjson', 'csv'],
-    data: listOf(revisionSchema(venue)),
-    async handle(request, context) {
-      const style = styleOf(request.query)
-      const { known_at: knownAt } = request.query
-      const { record } = await findMarket(context, address, request.path, request.grant)
-      const page = openPage(request, context, { venue, market: record.marketId, knownAt })
-      const { states, hasMore } = await walkRevisions(context, record, page, knownAt)
-      const rows: RevisionRow[] = states.map(({ anomaly, ...state }) => ({
-        ...toMarketJson(state, style),
-        revision: state.revision,
-        ...(anomaly === undefined ? {} : { anomaly }),
-      }))
-      const last = states.at(-1)
-      const none: Notice = {
-        code: 'no_rows_in_range',
-        message: 'No version was received in the range.',
-      }
-      const cut = windowNotice(page.range)
-      return answerRows(request, {
-        type: 'market',
-        rows,
-        columns: [...MARKET_COLUMNS, 'revision', 'anomaly'],
-        meta: {
-          range: rangeMeta(page.range, style),
-          ...noticeMeta(cut ?? (rows.length === 0 ? none : undefined)),
-        },
-        nextCursor:
-          hasMore && last !== undefined ? page.next({ revision: last.revision }) : undefined,
-      })
-    },
+  return defineRoute(marketContract('revisions', venue), async (request, context) => {
+    const style = styleOf(request.query)
+    const { known_at: knownAt } = request.query
+    const { record } = await findMarket(context, address, request.path, request.grant)
+    const page = openPage(request, context, { venue, market: record.marketId, knownAt })
+    const { states, hasMore } = await walkRevisions(context, record, page, knownAt)
+    const rows: RevisionRow[] = states.map(({ anomaly, ...state }) => ({
+      ...toMarketJson(state, style),
+      revision: state.revision,
+      ...(anomaly === undefined ? {} : { anomaly }),
+    }))
+    const last = states.at(-1)
+    const none: Notice = {
+      code: 'no_rows_in_range',
+      message: 'No version was received in the range.',
+    }
+    const cut = windowNotice(page.range)
+    return answerRows(request, {
+      type: 'market',
+      rows,
+      columns: [...MARKET_COLUMNS, 'revision', 'anomaly'],
+      meta: {
+        range: rangeMeta(page.range, style),
+        ...noticeMeta(cut ?? (rows.length === 0 ? none : undefined)),
+      },
+      nextCursor:
+        hasMore && last !== undefined ? page.next({ revision: last.revision }) : undefined,
+    })
   })
 }
 

@@ -1,69 +1,41 @@
-import { isVenueId, MARKET_STATUSES, VENUE_IDS, type MarketRecord } from '@priorbook/sdk/domain'
+import { isVenueId, type MarketRecord } from '@priorbook/sdk/domain'
 import {
-  listOf,
-  MARKET_SCHEMAS,
-  objectOf,
   Problem,
+  contractOf,
+  QUOTE_NAMES,
   toMarketJson,
-  type JsonSchema,
+  type QuoteJson,
+  type MARKET_SORTS,
 } from '@priorbook/sdk/wire'
 import type { MarketQuery } from '../../store/store.ts'
-import { textParam, wordParam, PAGE_PARAMS, STYLE_PARAMS } from '../params.ts'
 import { planAsset } from '../markets/plan-asset.ts'
 import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
 import {
   marketFilters,
-  MARKET_RANGE_PARAMS,
+  walkMarkets,
   MARKET_COLUMNS,
   marketState,
-  walkMarkets,
   type AnyMarket,
   type ListedMarket,
   type WalkedMarkets,
 } from '../markets/lists.ts'
 import {
   NO_END,
-  noticeMeta,
   openPage,
   rangeMeta,
   styleOf,
   windowNotice,
+  noticeMeta,
   type Page,
 } from '../catalogue/page.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
-import { QUOTE_PROPERTIES, readQuote, type QuoteJson } from '../markets/quote.ts'
+import { readQuote } from '../markets/quote.ts'
 import { answerRows } from '../catalogue/row-answer.ts'
 
-const SORTS = ['open_time', 'close_time', 'volume', 'liquidity'] as const
-
 /** Markets of all venues. */
-export const MARKET_SEARCH_ROUTE: Route = defineRoute({
-  id: 'markets',
-  address: '/v3/markets',
-  tag: 'Across venues',
-  summary: 'Markets of all venues',
-  description:
-    'Market records of every venue that the plan includes, with the last price, the spread and the coverage of the first outcome. `q` looks in identifiers, titles and slugs; a search that finds little may return a short page with a cursor.',
-  path: {},
-  query: {
-    q: textParam(
-      100,
-      'Text in the id, title, question, slug or tickers; case does not matter.',
-      'btc',
-    ),
-    sort: wordParam(SORTS, 'What `order` goes by; open_time by default.'),
-    venue: wordParam(VENUE_IDS, 'Only this venue.'),
-    asset: textParam(20, 'Only this underlying asset.', 'btc'),
-    window: textParam(10, 'Only rounds of this length.', '15m'),
-    status: wordParam(MARKET_STATUSES, 'Only markets whose status is this now.'),
-    series: textParam(200, 'Only this series ticker (venue B).'),
-    ...MARKET_RANGE_PARAMS,
-    ...PAGE_PARAMS,
-    ...STYLE_PARAMS,
-  },
-  formats: ['ndjson', 'csv'],
-  data: listOf({ anyOf: Object.values(MARKET_SCHEMAS).map(withQuote) }),
-  async handle(request, context) {
+export const MARKET_SEARCH_ROUTE: Route = defineRoute(
+  contractOf('markets'),
+  async (request, context) => {
     const { query, grant } = request
     const { q, sort = 'open_time', venue, window, status, series } = query
     const asset = query.asset?.toUpperCase()
@@ -99,18 +71,7 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute({
       nextCursor: hasMore && state !== undefined ? page.next(state) : undefined,
     })
   },
-})
-
-const QUOTE_NAMES = Object.keys(QUOTE_PROPERTIES) as (keyof QuoteJson)[]
-
-function withQuote(schema: JsonSchema): JsonSchema {
-  const { properties, required } = schema as {
-    properties: Readonly<Record<string, JsonSchema>>
-    required: readonly string[]
-  }
-  const optional = Object.keys(properties).filter((name) => !required.includes(name))
-  return objectOf({ ...properties, ...QUOTE_PROPERTIES }, { optional })
-}
+)
 
 function noticeOf(count: number, hasMore: boolean): Notice | undefined {
   if (count > 0) return undefined
@@ -133,7 +94,7 @@ async function walkSorted(
   filters: Omit<MarketQuery, 'limit' | 'after' | 'order'>,
   page: Page,
   isWanted: (market: ListedMarket) => boolean,
-  sort: (typeof SORTS)[number],
+  sort: (typeof MARKET_SORTS)[number],
 ): Promise<WalkedMarkets> {
   const all = { ...page, limit: SORTED_AT_MOST, order: 'asc' as const, state: {} }
   const { markets, hasMore } = await walkMarkets(context, filters, all, isWanted)
@@ -161,7 +122,7 @@ async function walkSorted(
 
 type Place = { readonly value: number | undefined; readonly name: string }
 
-function placeOf(market: ListedMarket, sort: (typeof SORTS)[number]): Place {
+function placeOf(market: ListedMarket, sort: (typeof MARKET_SORTS)[number]): Place {
   const { venue, marketId } = market.record
   return { value: valueOf(market, sort), name: `${venue} ${marketId}` }
 }
@@ -174,7 +135,7 @@ function placeIn({ state }: Page): Place | undefined {
 
 function valueOf(
   { record, sortTime }: ListedMarket,
-  sort: (typeof SORTS)[number],
+  sort: (typeof MARKET_SORTS)[number],
 ): number | undefined {
   switch (sort) {
     case 'open_time':

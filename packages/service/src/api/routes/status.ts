@@ -1,120 +1,43 @@
 import { GAP_REASONS, printMicros, type Gap, type VenueId } from '@priorbook/sdk/domain'
-import {
-  COUNT,
-  FLAG,
-  listOf,
-  NUMBER,
-  objectOf,
-  orNull,
-  TEXT,
-  TEXT_OR_NULL,
-  wordOf,
-} from '@priorbook/sdk/wire'
+import { contractOf, DOCUMENTED_DAYS } from '@priorbook/sdk/wire'
 import type { Store } from '../../store/store.ts'
 import { defineRoute } from '../route.ts'
 import type { RecorderPulse, StreamPulse, VenuePulse } from '../../lib/pulse.ts'
 import { callerOf } from '../auth/grant.ts'
 
-const DAYS = 7
+const { status: DAYS } = DOCUMENTED_DAYS
 const DAY = 86_400_000_000
 const MAX_INCIDENTS = 200
 // Status is asked for often and all of it is found by looking at every instrument of a venue.
 const REMEMBER_MS = 2000
 
-const INCIDENT = objectOf({
-  venue: TEXT,
-  state: wordOf(['open', 'resolved']),
-  reason: TEXT,
-  summary: TEXT,
-  start_time: TEXT,
-  end_time: TEXT_OR_NULL,
-  detail: TEXT_OR_NULL,
-})
-const QUOTA = objectOf({
-  limit: COUNT,
-  window_ms: COUNT,
-  used: COUNT,
-  refused: COUNT,
-})
-const CAPTURE = objectOf({
-  markets: COUNT,
-  books: COUNT,
-  books_open: COUNT,
-  sockets: COUNT,
-  messages: COUNT,
-  messages_per_second: NUMBER,
-  observations: COUNT,
-  trades: COUNT,
-  samples: COUNT,
-  gaps: COUNT,
-  quarantined: COUNT,
-  quota: orNull(QUOTA),
-})
-const STREAM = objectOf({
-  connections: COUNT,
-  subscriptions: COUNT,
-  instruments: COUNT,
-  messages_per_second: NUMBER,
-})
-const VENUE = objectOf({
-  venue: TEXT,
-  state: wordOf(['recording', 'interrupted', 'not_recording']),
-  detail: TEXT_OR_NULL,
-  instruments: COUNT,
-  last_received_time: TEXT_OR_NULL,
-  open_gaps: COUNT,
-  capture: orNull(CAPTURE),
-})
-
 /** `/v3/status`: how the service is doing, with the incidents of whole venues. */
-export const statusRoute = defineRoute({
-  id: 'status',
-  address: '/v3/status',
-  tag: 'Service',
-  summary: 'How the service is doing, with incidents',
-  description: `Per venue: whether it is being recorded, when something last arrived, and what the recorder counts. Incidents are gaps of whole venues, open ones and those of the last ${DAYS} days. Gaps of single markets: /v3/gaps. The sockets of the stream are those of the process that answers.`,
-  path: {},
-  query: {},
-  data: objectOf({
-    state: wordOf(['operational', 'degraded', 'not_recording']),
-    recorder: orNull(
-      objectOf({
-        lag_p50_ms: NUMBER,
-        lag_p99_ms: NUMBER,
-        disk_full: FLAG,
-      }),
-    ),
-    stream: orNull(STREAM),
-    venues: listOf(VENUE),
-    incidents: listOf(INCIDENT),
-  }),
-  async handle({ grant }, context) {
-    const { store, now, server } = context
-    const caller = callerOf(grant)
-    const recorder = server?.recorder()
-    const stream = server?.stream()
-    const seen = caller.terms.venues.filter((venue) => caller.allowsVenue(venue))
-    const states = await Promise.all(seen.map((venue) => look(store, venue, now())))
-    const venues = states.map((state) => venueRow(state, recorder))
-    const incidents = states.flatMap(({ incidents }) => incidents.map(incidentRow))
-    incidents.sort((a, b) => (a.start_time < b.start_time ? 1 : -1))
-    const isWell = venues.every(({ state }) => state === 'recording')
-    const data = {
-      state: recorder === undefined ? 'not_recording' : isWell ? 'operational' : 'degraded',
-      recorder:
-        recorder === undefined
-          ? null
-          : {
-              lag_p50_ms: round(recorder.lagP50Ms),
-              lag_p99_ms: round(recorder.lagP99Ms),
-              disk_full: recorder.isDiskFull,
-            },
-      stream: stream === undefined ? null : streamRow(stream),
-      venues,
-      incidents,
-    }
-    return { kind: 'data', data, count: 1, meta: {} }
-  },
+export const statusRoute = defineRoute(contractOf('status'), async ({ grant }, context) => {
+  const { store, now, server } = context
+  const caller = callerOf(grant)
+  const recorder = server?.recorder()
+  const stream = server?.stream()
+  const seen = caller.terms.venues.filter((venue) => caller.allowsVenue(venue))
+  const states = await Promise.all(seen.map((venue) => look(store, venue, now())))
+  const venues = states.map((state) => venueRow(state, recorder))
+  const incidents = states.flatMap(({ incidents }) => incidents.map(incidentRow))
+  incidents.sort((a, b) => (a.start_time < b.start_time ? 1 : -1))
+  const isWell = venues.every(({ state }) => state === 'recording')
+  const data = {
+    state: recorder === undefined ? 'not_recording' : isWell ? 'operational' : 'degraded',
+    recorder:
+      recorder === undefined
+        ? null
+        : {
+            lag_p50_ms: round(recorder.lagP50Ms),
+            lag_p99_ms: round(recorder.lagP99Ms),
+            disk_full: recorder.isDiskFull,
+          },
+    stream: stream === undefined ? null : streamRow(stream),
+    venues,
+    incidents,
+  }
+  return { kind: 'data', data, count: 1, meta: {} }
 })
 
 type VenueState = {

@@ -1,34 +1,15 @@
 import { printMicros, type Micros } from '@priorbook/sdk/domain'
-import { COUNT, listOf, objectOf, TEXT } from '@priorbook/sdk/wire'
-import { integerParam } from '../params.ts'
+import { contractOf, DOCUMENTED_DAYS } from '@priorbook/sdk/wire'
 import { defineRoute, requireServer } from '../route.ts'
 import { callerOf } from '../auth/grant.ts'
 
 const DAY = 86_400_000_000
-const DEFAULT_DAYS = 30
+const { usage: DEFAULT_DAYS } = DOCUMENTED_DAYS
 
 /** `/v3/usage`: what the key was used for, by UTC day and route. */
-export const usageRoute = defineRoute({
-  id: 'usage',
-  address: '/v3/usage',
-  tag: 'Account',
-  summary: 'What the key was used for',
-  description:
-    'Requests, refusals, rows and bytes of this key by UTC day and route; at most two seconds behind.',
-  path: {},
-  query: { days: integerParam(1, 400, `How many days back, ${DEFAULT_DAYS} by default.`) },
-  data: listOf(
-    objectOf({
-      day: TEXT,
-      route: TEXT,
-      requests: COUNT,
-      refused: COUNT,
-      limited: COUNT,
-      rows: COUNT,
-      bytes: COUNT,
-    }),
-  ),
-  async handle({ grant, query: { days = DEFAULT_DAYS } }, context) {
+export const usageRoute = defineRoute(
+  contractOf('usage'),
+  async ({ grant, query: { days = DEFAULT_DAYS } }, context) => {
     const now = context.now()
     const first = now - (now % DAY) - (days - 1) * DAY
     const rows = requireServer(context).usage(grant.keyId, first)
@@ -53,4 +34,4 @@ export const usageRoute = defineRoute({
     const meta = { range, key_id: key, ...(data.length === 0 ? { notice } : {}) }
     return { kind: 'data', data, count: data.length, meta }
   },
-})
+)

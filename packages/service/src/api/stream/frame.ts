@@ -5,8 +5,8 @@ const MAX_SHORT = 125
 const MAX_MIDDLE = 65_535
 
 /**
- * One WebSocket message as it goes over the wire: a text frame without a mask, as servers send them
- * (RFC 6455, section 5.2). Made once, it can be written to any number of sockets.
+ * One WebSocket message as a text frame without a mask, as servers send them (RFC 6455, section 5.2).
+ * Encoded once, it can be written to any number of sockets.
  */
 export function toFrame(...parts: readonly (Uint8Array | string)[]): Buffer {
   let length = 0

@@ -1,4 +1,4 @@
-/** The stream: live rows and replays over one socket. */
+/** The stream: live rows and replays over one WebSocket. */
 export {
   createStreamServer,
   DEMO_STREAM_PATH,
@@ -6,4 +6,4 @@ export {
   type StreamOptions,
   type StreamServer,
 } from './server.ts'
-export { STREAM_TIMING, type StreamTiming } from './session.ts'
+export { STREAM_TIMING, type StreamTiming } from './services.ts'

@@ -1,10 +1,10 @@
 import {
+  DEPTH_PARAM,
   Problem,
   type MarketSelector,
   type StreamDataset,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import { BOOK_PARAMS } from '../params.ts'
 import {
   readDatasets,
   readParam,
@@ -18,11 +18,11 @@ import {
 } from '../members.ts'
 import { StreamProblem } from './stream-problem.ts'
 
-/** The largest message that a client may send. */
+/** Max bytes of a message from a client. */
 export const MAX_MESSAGE = 65_536
-/** The longest time between two rows of an instrument that can be asked for. */
+/** Max milliseconds between two rows of an instrument that a client may ask for. */
 export const MAX_CONFLATE_MS = 60_000
-/** What a client may ask for; replays are read by their own module. */
+/** The operations of a client; the replay module validates `replay` itself. */
 export const STREAM_OPS = [
   'auth',
   'subscribe',
@@ -35,14 +35,14 @@ export const STREAM_OPS = [
   'ping',
 ] as const
 
-/** One operation. */
+/** An operation of a client. */
 export type StreamOp = (typeof STREAM_OPS)[number]
 
-/** A message of a client as an object, before its members are looked at. */
+/** A message of a client with a known operation; its other members are not validated yet. */
 export type RawRequest = Readonly<Record<string, unknown>> & { readonly op: StreamOp }
 
-/** What a client wants to follow: read and checked, nothing looked up yet. */
-export type SubscribeOrder = {
+/** A validated `subscribe` message; markets are not looked up yet. */
+export type SubscribeRequest = {
   readonly id: string
   readonly selector: MarketSelector
   readonly datasets: ReadonlySet<StreamDataset>
@@ -69,10 +69,12 @@ const SUBSCRIBE_PARAMS = [
   'resume',
 ] as const
 
+// Max keys of `resume`.
 const MAX_RESUME = 10_000
+// Ends a key of `resume` that names a trade.
 const TRADE = '/trade'
 
-/** Reads a message up to its operation. */
+/** Parses a message and validates its operation; throws `StreamProblem`. */
 export function parseRequest(text: string): RawRequest {
   let value: unknown
   try {
@@ -91,13 +93,13 @@ export function parseRequest(text: string): RawRequest {
   return value as RawRequest
 }
 
-/** Reads the message `subscribe`. */
-export function parseSubscribe(request: RawRequest): SubscribeOrder {
+/** Validates a `subscribe` message; throws `Problem`. */
+export function parseSubscribe(request: RawRequest): SubscribeRequest {
   refuseUnknownMembers(request, SUBSCRIBE_PARAMS)
   const mode = readWord(request['mode'], 'mode', ['full', 'changes'] as const) ?? 'full'
-  const depth = readParam(request['depth'], 'depth', BOOK_PARAMS.depth)
+  const depth = readParam(request['depth'], 'depth', DEPTH_PARAM.depth)
   if (depth !== undefined && mode === 'changes') {
-    throw new Problem('invalid_parameter', 'depth has no meaning for mode changes', {
+    throw new Problem('invalid_parameter', 'depth does not apply to mode changes', {
       param: 'depth',
       hint: 'Changed levels are sent at any depth.',
     })
@@ -114,7 +116,7 @@ export function parseSubscribe(request: RawRequest): SubscribeOrder {
   }
 }
 
-/** The id of a subscription or replay. */
+/** Reads the id of a subscription or replay; throws `Problem`. */
 export function readId(request: RawRequest): string {
   return readText(request['id'], 'id', 64)
 }
@@ -124,13 +126,13 @@ function readConflation(value: unknown): number {
   if (!Number.isInteger(value) || (value as number) < 10 || (value as number) > MAX_CONFLATE_MS) {
     throw new Problem('invalid_parameter', `conflate_ms is ${showMember(value)}`, {
       param: 'conflate_ms',
-      hint: `A whole number from 10 to ${MAX_CONFLATE_MS}; every row without.`,
+      hint: `A whole number from 10 to ${MAX_CONFLATE_MS}; without it every row is sent.`,
     })
   }
   return value as number
 }
 
-function readResume(value: unknown): SubscribeOrder['resume'] {
+function readResume(value: unknown): SubscribeRequest['resume'] {
   const books = new Map<string, number>()
   const trades = new Map<string, number>()
   if (value === undefined) return { books, trades }

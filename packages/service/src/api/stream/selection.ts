@@ -8,15 +8,15 @@ import { instrumentsOf } from '../markets/instruments.ts'
 import { planAsset } from '../markets/plan-asset.ts'
 import type { ApiContext, Grant } from '../route.ts'
 
-/** The markets and instruments that a subscription begins with. */
+/** The markets and instruments that a subscription starts with. */
 export type Selection = {
   readonly markets: readonly MarketState[]
   readonly instruments: readonly Instrument[]
-  /** True for every market that belongs to the subscription, also later ones. */
+  /** Whether a market belongs to the subscription, also one that appears later. */
   readonly wants: (record: MarketRecord) => boolean
 }
 
-// Markets that closed longer ago bring no rows; should one do so, its instruments join then.
+// Markets that closed longer ago have no new rows; if one does, its instruments join then.
 const RECENT_MICROS = 86_400_000_000
 const LIVE: ReadonlySet<MarketStatus | undefined> = new Set([
   undefined,
@@ -26,11 +26,11 @@ const LIVE: ReadonlySet<MarketStatus | undefined> = new Set([
 ])
 
 /**
- * Finds what a selector names: one market whatever its state, or those of a family that trade or will.
- * Instruments that a reader knows from before are taken along. Throws `Problem` for what is not there or
- * not in the plan; `most` bounds the instruments, and one more than that may come out.
+ * Finds what a selector names: one market in any state, or the markets of a family that trade or will
+ * trade, and the instruments that the client already knows. Throws `Problem` for unknown markets and
+ * those outside the plan. Stops soon after more than `most` instruments were found.
  */
-export async function select(
+export async function selectInstruments(
   context: ApiContext,
   grant: Grant,
   selector: MarketSelector,
@@ -43,7 +43,7 @@ export async function select(
   const yielder = new Yielder()
   const markets: MarketState[] = []
   const instruments = new Map<string, Instrument>()
-  const take = async (state: MarketState): Promise<void> => {
+  const add = async (state: MarketState): Promise<void> => {
     const { record } = state
     markets.push(state)
     for (const { venue, key } of await instrumentsOf(context, record)) {
@@ -51,7 +51,7 @@ export async function select(
     }
   }
   if (selector.market_id !== undefined)
-    await take(await findNamedMarket(context, grant, selector.venue, selector.market_id))
+    await add(await findNamedMarket(context, grant, selector.venue, selector.market_id))
   else {
     const family = isWholeVenue(selector)
       ? toFamily(grant, selector)
@@ -59,7 +59,7 @@ export async function select(
     const range = { start: context.now() - RECENT_MICROS }
     for await (const state of marketsOf(context, grant, family, range)) {
       if (!LIVE.has(state.record.status)) continue
-      await take(state)
+      await add(state)
       await yielder.yieldIfDue()
       if (instruments.size > most) break
     }
@@ -76,7 +76,8 @@ export async function select(
   return { markets, instruments: [...instruments.values()], wants }
 }
 
-// Nobody can have misspelt its name: a venue may be followed before its first market is recorded.
+// Venue ids are validated by the request parser, so a whole-venue subscription is valid even while the
+// venue has no markets yet.
 function isWholeVenue({ series, asset, window }: MarketSelector): boolean {
   return series === undefined && asset === undefined && window === undefined
 }

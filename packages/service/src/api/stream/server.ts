@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Problem, STREAM_KEY_PROTOCOL, STREAM_PATH, STREAM_PROTOCOL } from '@priorbook/sdk/wire'
 import { WebSocketServer } from 'ws'
+import { SYSTEM_CLOCK, type Clock, type Timer } from '../../lib/clock.ts'
 import type { StreamPulse } from '../../lib/pulse.ts'
 import { Hub, type SubscriberLimits } from '../../live/index.ts'
 import type { Store } from '../../store/store.ts'
@@ -14,184 +15,216 @@ import { toProblem, toProblemResponse } from '../http/problem.ts'
 import type { RequestLog } from '../http/log.ts'
 import { instrumentOf, type MarketInstrument } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
-import { ROW_TEXT, type RowStyle } from './row-text.ts'
-import { admitKey } from './admit.ts'
-import { STREAM_TIMING, StreamSession, type SessionDesk, type StreamTiming } from './session.ts'
+import { admitKey } from './auth.ts'
+import { ROW_ENCODER, type RowStyle } from './row-encoder.ts'
+import { STREAM_TIMING, type SessionServices, type StreamTiming } from './services.ts'
+import { StreamSession } from './session.ts'
 
-/** Where the stream of the demonstration is. */
+/** The path of the demo stream. */
 export const DEMO_STREAM_PATH = '/v3/demo/stream'
 
-/** What the stream serves, from where and to whom. */
+/** What the stream serves, and to whom. */
 export type StreamOptions = {
   readonly access: Access
   readonly context: ApiContext
-  /** The demonstration, and what everybody may do with it. */
+  /** The demo data and the grant of its clients, who need no key. */
   readonly demo?: { readonly context: ApiContext; readonly grant: PlanGrant }
   readonly log: RequestLog | undefined
   readonly nextId: () => string
   readonly timing?: Partial<StreamTiming>
   readonly limits?: Partial<SubscriberLimits>
+  /** Runs heartbeats, timeouts and ticks; the system clock by default. */
+  readonly clock?: Clock
 }
 
-/** The sockets of one server. */
+/** The WebSocket connections of one HTTP server. */
 export interface StreamServer {
-  /** Takes over the upgrades of a server. */
+  /** Handles the upgrade requests of a server. */
   attach(server: Server): void
-  /** How many there are, and how many messages were sent in the last seconds. */
+  /** Counts of connections and subscriptions, and the recent message rate. */
   pulse(): StreamPulse
-  /** Sends what waits and closes every socket; those that take too long are cut. */
+  /** Closes every connection; those still open after the deadline are cut. */
   close(deadlineMs: number): Promise<void>
 }
 
-const PULSE_MS = 400
-// Larger than what is allowed, so that the client gets an error in words; beyond it the library closes.
-const MAX_PAYLOAD = 1_048_576
-
-/** True for requests that ask for a socket where there is one. */
+/** True for upgrade requests to a stream. */
 export function isStreamUpgrade(request: IncomingMessage): boolean {
   const path = pathOf(request)
   const isStream = path === STREAM_PATH || path === DEMO_STREAM_PATH
   return isStream && request.headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/** Creates the stream; it serves once it is attached. */
+/** Creates the stream server, which serves once it is attached. */
 export function createStreamServer(options: StreamOptions): StreamServer {
-  const { access, context, demo, log } = options
-  const timing = { ...STREAM_TIMING, ...options.timing }
-  const sockets = new WebSocketServer({
+  return new SocketServer(options)
+}
+
+// How often sessions are pulsed.
+const PULSE_MS = 400
+// How often the message rate is measured.
+const RATE_MS = 2000
+// Max bytes of a message that the library accepts. Larger than the documented limit, so that the client
+// gets an error message before the connection is closed.
+const MAX_PAYLOAD = 1_048_576
+
+class SocketServer implements StreamServer {
+  private readonly options: StreamOptions
+  private readonly clock: Clock
+  private readonly sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: MAX_PAYLOAD,
     handleProtocols: (names) => (names.has(STREAM_PROTOCOL) ? STREAM_PROTOCOL : false),
   })
-  const hubs = new Map<Store, Hub<RowStyle, MarketInstrument>>()
-  const sessions = new Set<StreamSession>()
-  const prefix = randomBytes(4).toString('hex')
-  let count = 0
-  let sentBefore = 0
-  let isClosing = false
-  let rate = { at: performance.now(), sent: 0, perSecond: 0 }
+  /** The demo may read the same store, and then shares its hub. */
+  private readonly hubs = new Map<Store, Hub<RowStyle, MarketInstrument>>()
+  private readonly sessions = new Set<StreamSession>()
+  private readonly timer: Timer
+  private readonly idPrefix = randomBytes(4).toString('hex')
+  private sessionCount = 0
+  /** Messages sent by sessions that have ended. */
+  private pastMessages = 0
+  private rate: { readonly atMs: number; readonly sent: number; readonly perSecond: number }
+  private isClosing = false
+  private onEmpty: (() => void) | undefined
 
-  const deskOf = (one: ApiContext): SessionDesk => {
-    let hub = hubs.get(one.store)
-    if (hub === undefined) {
-      hub = createHub(one, log)
-      hubs.set(one.store, hub)
+  constructor(options: StreamOptions) {
+    this.options = options
+    this.clock = options.clock ?? SYSTEM_CLOCK
+    this.rate = { atMs: this.clock.monotonicMs(), sent: 0, perSecond: 0 }
+    this.timer = this.clock.setInterval(() => this.pulseSessions(), PULSE_MS).unref()
+  }
+
+  attach(server: Server): void {
+    server.on('upgrade', (request, socket, head) => this.upgrade(request, socket, head))
+  }
+
+  pulse(): StreamPulse {
+    let subscriptions = 0
+    let instruments = 0
+    for (const { counts } of this.hubs.values()) {
+      subscriptions += counts.subscriptions
+      instruments += counts.instruments
     }
-    const { limits } = options
-    return { hub, context: one, access, log, timing, ...(limits === undefined ? {} : { limits }) }
+    const messagesPerSecond = Math.round(this.rate.perSecond * 10) / 10
+    const held = [...this.sessions].filter(({ subscriber }) => subscriber.lags).length
+    return { connections: this.sessions.size, subscriptions, instruments, messagesPerSecond, held }
   }
 
-  const sentSoFar = (): number => {
-    let sent = sentBefore
-    for (const { subscriber } of sessions) sent += subscriber.messages
-    return sent
-  }
-
-  const timer = setInterval(() => {
-    const now = performance.now()
-    for (const session of sessions) session.pulse(now)
-    if (now - rate.at < 2000) return
-    const sent = sentSoFar()
-    rate = { at: now, sent, perSecond: ((sent - rate.sent) / (now - rate.at)) * 1000 }
-  }, PULSE_MS).unref()
-
-  const open = (
-    desk: SessionDesk,
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-    begin: (session: StreamSession) => void,
-  ): void => {
-    sockets.handleUpgrade(request, socket, head, (peer) => {
-      const id = `${prefix}-${(++count).toString(36)}`
-      // Frames go straight to it, in front of the library's own.
-      const raw = socket as Socket
-      raw.setNoDelay(true)
-      const session = new StreamSession(id, desk, peer, raw, () => {
-        sessions.delete(session)
-        sentBefore += session.subscriber.messages
+  async close(deadlineMs: number): Promise<void> {
+    this.isClosing = true
+    this.timer.cancel()
+    for (const hub of this.hubs.values()) await hub.close()
+    for (const session of this.sessions) session.close('shutting_down')
+    if (this.sessions.size > 0) {
+      await new Promise<void>((resolve) => {
+        const deadline = setTimeout(resolve, deadlineMs)
+        this.onEmpty = () => {
+          clearTimeout(deadline)
+          resolve()
+        }
       })
-      sessions.add(session)
-      begin(session)
-    })
+    }
+    for (const session of this.sessions) session.terminate()
+    this.sockets.close()
   }
 
-  const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+  private upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => undefined)
-    const refuse = (problem: Problem): void => {
-      const id = options.nextId()
-      log?.info({ id, code: problem.code }, 'no stream')
-      socket.end(toProblemResponse(problem, id))
-    }
-    if (isClosing) {
+    if (this.isClosing) {
       socket.destroy()
       return
     }
+    const { access, context, demo, log } = this.options
     if (pathOf(request) === DEMO_STREAM_PATH) {
-      if (demo === undefined) refuse(new Problem('unknown_route', 'there is no demonstration here'))
-      else open(deskOf(demo.context), request, socket, head, (one) => one.begin(demo.grant))
+      if (demo === undefined) {
+        this.refuse(socket, new Problem('unknown_route', 'this server has no demo'))
+        return
+      }
+      this.open(demo.context, request, socket, head, (session) => session.welcome(demo.grant))
       return
     }
-    const desk = deskOf(context)
     const { authorization } = request.headers
     if (authorization === undefined) {
       const key = keyOf(request)
-      open(desk, request, socket, head, (one) =>
-        one.begin(key === undefined ? undefined : { authorization: `Bearer ${key}` }),
-      )
+      this.open(context, request, socket, head, (session) => {
+        if (key !== undefined) session.authenticate(`Bearer ${key}`)
+      })
       return
     }
     try {
       const grant = admitKey(access, authorization, context.now())
-      open(desk, request, socket, head, (one) => {
-        one.keep(authorization)
-        one.begin(grant)
-      })
+      this.open(context, request, socket, head, (session) => session.welcome(grant, authorization))
     } catch (error) {
       const problem = toProblem(error)
-      if (problem === undefined) log?.error({ error: redactKeys(String(error)) }, 'no stream')
-      refuse(problem ?? new Problem('internal_error', 'it has been logged'))
+      if (problem === undefined) {
+        log?.error({ error: redactKeys(String(error)) }, 'stream upgrade failed')
+      }
+      this.refuse(socket, problem ?? new Problem('internal_error', 'it has been logged'))
     }
   }
 
-  return {
-    attach: (server) => void server.on('upgrade', upgrade),
-    pulse() {
-      let subscriptions = 0
-      let instruments = 0
-      for (const { counts } of hubs.values()) {
-        subscriptions += counts.subscriptions
-        instruments += counts.instruments
-      }
-      const messagesPerSecond = Math.round(rate.perSecond * 10) / 10
-      const held = [...sessions].filter(({ subscriber }) => subscriber.lags).length
-      return { connections: sessions.size, subscriptions, instruments, messagesPerSecond, held }
-    },
-    async close(deadlineMs) {
-      isClosing = true
-      clearInterval(timer)
-      for (const hub of hubs.values()) await hub.close()
-      for (const session of sessions) session.close('shutting_down')
-      const end = performance.now() + deadlineMs
-      while (sessions.size > 0 && performance.now() < end) {
-        await new Promise((resolve) => setTimeout(resolve, 10))
-      }
-      for (const session of sessions) session.terminate()
-      sockets.close()
-    },
+  private refuse(socket: Duplex, problem: Problem): void {
+    const id = this.options.nextId()
+    this.options.log?.info({ id, code: problem.code }, 'stream refused')
+    socket.end(toProblemResponse(problem, id))
+  }
+
+  private open(
+    context: ApiContext,
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    begin: (session: StreamSession) => void,
+  ): void {
+    this.sockets.handleUpgrade(request, socket, head, (peer) => {
+      const id = `${this.idPrefix}-${(++this.sessionCount).toString(36)}`
+      // Frames are written to the raw socket, beside the library's control frames.
+      const raw = socket as Socket
+      raw.setNoDelay(true)
+      const session = new StreamSession(id, this.servicesOf(context), peer, raw, () => {
+        this.sessions.delete(session)
+        this.pastMessages += session.subscriber.messages
+        if (this.sessions.size === 0) this.onEmpty?.()
+      })
+      this.sessions.add(session)
+      begin(session)
+    })
+  }
+
+  private servicesOf(context: ApiContext): SessionServices {
+    const { access, log, timing, limits = {} } = this.options
+    const { clock, hubs } = this
+    let hub = hubs.get(context.store)
+    if (hub === undefined) {
+      hub = createHub(context, log, clock)
+      hubs.set(context.store, hub)
+    }
+    return { hub, context, access, log, clock, timing: { ...STREAM_TIMING, ...timing }, limits }
+  }
+
+  private pulseSessions(): void {
+    const nowMs = this.clock.monotonicMs()
+    for (const session of this.sessions) session.pulse(nowMs)
+    const elapsedMs = nowMs - this.rate.atMs
+    if (elapsedMs < RATE_MS) return
+    let sent = this.pastMessages
+    for (const { subscriber } of this.sessions) sent += subscriber.messages
+    this.rate = { atMs: nowMs, sent, perSecond: ((sent - this.rate.sent) / elapsedMs) * 1000 }
   }
 }
 
 function createHub(
   context: ApiContext,
   log: RequestLog | undefined,
+  clock: Clock,
 ): Hub<RowStyle, MarketInstrument> {
   return new Hub<RowStyle, MarketInstrument>({
     source: context.store,
     now: context.now,
-    encoder: ROW_TEXT,
+    clock,
+    encoder: ROW_ENCODER,
     contextOf({ venue, market, key }, record) {
       return record === undefined
         ? { venue, key, marketId: market, index: 0 }
@@ -204,7 +237,7 @@ function createHub(
   })
 }
 
-// Browsers cannot set headers: the key comes as a second subprotocol.
+// Browsers cannot set headers, so the key may come as a second subprotocol.
 function keyOf(request: IncomingMessage): string | undefined {
   const names = (request.headers['sec-websocket-protocol'] ?? '').split(',')
   const name = names.map((one) => one.trim()).find((one) => one.startsWith(STREAM_KEY_PROTOCOL))

@@ -8,7 +8,7 @@ import { write } from '../../store/store-opened.testing.ts'
 import { INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
 import { instrumentOf, type MarketInstrument } from '../markets/instruments.ts'
 import { BookKeeper } from './book-keeper.testing.ts'
-import { ROW_TEXT, type RowStyle } from './row-text.ts'
+import { ROW_ENCODER, type RowStyle } from './row-encoder.ts'
 import type { AnyMessage } from './stream.testing.ts'
 
 /** A socket that is read when the test says so. */
@@ -79,7 +79,7 @@ async function createHall(seed: number): Promise<Hall> {
   await add(60)
   const hub = new Hub<RowStyle, MarketInstrument>({
     source: store,
-    encoder: ROW_TEXT,
+    encoder: ROW_ENCODER,
     now: () => script.now,
     contextOf: ({ venue, market, key }, record) =>
       record === undefined ? { venue, key, marketId: market, index: 0 } : instrumentOf(record, key),

@@ -2,7 +2,7 @@ import { Problem, STREAM_ERRORS, type StreamErrorCode } from '@priorbook/sdk/wir
 import { redactKeys } from '../auth/key-text.ts'
 import { toProblem } from '../http/problem.ts'
 
-/** A request of a socket that cannot be done, for a reason that only the stream has. */
+/** An error that only the stream has, such as an unknown operation. */
 export class StreamProblem extends Error {
   readonly code: StreamErrorCode
   readonly hint: string | undefined
@@ -15,7 +15,7 @@ export class StreamProblem extends Error {
   }
 }
 
-/** The message `error` for a failure; undefined for one that nobody foresaw. No key comes back in it. */
+/** The `error` message for an expected error, with keys redacted; undefined for an unexpected one. */
 export function toErrorMessage(error: unknown, id?: string): string | undefined {
   const problem = error instanceof StreamProblem ? error : toProblem(error)
   if (problem === undefined) return undefined

@@ -14,6 +14,11 @@ import {
 /** A JSON object whose fields are still to be read. */
 export type NativeObject = { readonly [key: string]: unknown }
 
+/** True for a JSON object, false for null, arrays and single values. */
+export function isObject(value: unknown): value is NativeObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** Takes a JSON object, refusing null, arrays and everything flat. */
 export function readObject(value: unknown, name: string): NativeObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -9,7 +9,7 @@ import {
 } from '../capture/fields.ts'
 import { optionalId, readFlag, readInstant } from './fields.ts'
 import { toOutcomes, winnerOf } from './gamma.ts'
-import { lifeOf } from './life.ts'
+import { lifeOf } from './status.ts'
 import { parseRoundSlug, roundStart } from './rounds.ts'
 
 /**

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Connector } from '../capture/contract.ts'
 import { createTestSink } from '../capture/sink.testing.ts'
-import { createVenueCConnector } from './connector.ts'
+import { createVenueCConnector, type VenueCOptions } from './connector.ts'
 import { openFakeVenue, until, type FakeRound, type FakeVenue } from './fake-venue.testing.ts'
 import { changeMessage, entry, newMarketMessage, resolvedFields, type Draft } from './fixtures.ts'
 import { createVenueCNormalizer } from './normalize.ts'
-import type { VenueCOptions } from './options.ts'
 import { printRoundSlug } from './rounds.ts'
 
 const MINUTE = 60_000
@@ -38,7 +37,7 @@ class Rig {
         assets: ['BTC'],
         windows: ['5m'],
         quotas: { gamma: quota, clob: quota },
-        assetsPerSocket: 200,
+        tokensPerSocket: 200,
         ...options,
       },
       { sink: this.sink, log, unresolved },
@@ -107,7 +106,7 @@ describe('subscriptions', () => {
     rig,
   }) => {
     const rounds = [1, 2, 3].map((index) => rig.venue.addRound(index * MINUTE, 5 * MINUTE))
-    rig.run({ assetsPerSocket: 4 })
+    rig.run({ tokensPerSocket: 4 })
     await until(() => rig.venue.heard.flatMap(subscribed).length === 6)
     const tokens = rig.venue.heard.map(subscribed)
     expect(tokens.map(({ length }) => length).sort((a, b) => a - b)).toStrictEqual([2, 4])

@@ -1,165 +1,241 @@
-import { PriorbookError, type MarketRecord } from '@priorbook/sdk/domain'
+import {
+  PriorbookError,
+  type GapReason,
+  type Instrument,
+  type Json,
+  type MarketRecord,
+} from '@priorbook/sdk/domain'
+import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import type { Connector, ConnectorContext, ConnectorStatus, Reading } from '../capture/contract.ts'
-import { createQuota } from '../capture/quota.ts'
-import { createRest } from '../capture/rest.ts'
-import { createBookClient } from './book-client.ts'
-import { createBookKeeper } from './book-keeper.ts'
-import { createCatalogClient } from './catalog-client.ts'
+import { isObject } from '../capture/fields.ts'
+import { recordsOf } from '../capture/followed-markets.ts'
+import { createQuota, type Quota, type QuotaOptions } from '../capture/quota.ts'
+import { createRest, type Rest } from '../capture/rest.ts'
+import { repeat } from '../capture/scheduler.ts'
+import { BookKeeper } from './books.ts'
 import { parseClobMarket } from './clob.ts'
-import { createCoverage, createDiscovery } from './discovery.ts'
 import { parseGammaMarket } from './gamma.ts'
-import { DEFAULT_AHEAD_MS, type VenueCOptions } from './options.ts'
-import { repeat } from './periodic.ts'
-import { createResolutionPoll } from './resolution.ts'
-import { createRoster, hasEnded, type Followed } from './roster.ts'
-import { createSockets } from './sockets.ts'
+import { createCoverage, Discovery, isOver, VenueCMarkets, type VenueCMarket } from './markets.ts'
+import { CatalogClient } from './pages.ts'
+import { ResolutionPoll } from './resolution.ts'
+import { TokenSockets } from './socket.ts'
 
-// Periods at speed 1; PING is what the venue asks for.
+/** Where venue C is and what to record. */
+export type VenueCOptions = {
+  /** The catalogue, such as https://gamma-api.polymarket.com. */
+  readonly gammaBase: string
+  /** Books and winners, such as https://clob.polymarket.com. */
+  readonly clobBase: string
+  /** Such as wss://ws-subscriptions-clob.polymarket.com/ws/market. */
+  readonly wsUrl: string
+  /** Underlyings in capitals: `BTC`. */
+  readonly assets: readonly string[]
+  /** Lengths of rounds as slugs write them: `5m`. */
+  readonly windows: readonly string[]
+  /** The venue allows 300 lists of markets and 1,500 books in any 10 s. */
+  readonly quotas: { readonly gamma: QuotaOptions; readonly clob: QuotaOptions }
+  /** Max tokens per socket. Above 500 the venue sends no first books; 200 is the usual safe number. */
+  readonly tokensPerSocket: number
+  /** How long before its start a round is subscribed; one hour by default. */
+  readonly aheadMs?: number
+  /** How much faster than in production periods run; limits of the network are never scaled. */
+  readonly speed?: number
+}
+
+/** Creates the connector of venue C: it finds rounds, keeps their books, and follows them to their end. */
+export function createVenueCConnector(
+  options: VenueCOptions,
+  context: ConnectorContext,
+): Connector {
+  return new VenueCConnector(options, context)
+}
+
+const AHEAD_MS = 3_600_000
+// Periods at speed 1. The venue asks for the PING.
 const PING_MS = 10_000
 const SCAN_MS = 60_000
 const NEXT_ROUNDS_MS = 15_000
 const REFRESH_MS = 30_000
 const RESOLUTION_MS = 1_000
-/** Books are followed for this long after the close: the last changes arrive late. */
+/** How long books are followed after the close: the last changes arrive late. */
 const LINGER_MS = 5_000
-// The pace of looking at tokens and markets: that of a network, at any speed.
+/** How often tokens and markets are looked at: a period of the network, at any speed. */
 const TICK_MS = 200
 
-/** Creates the live part of venue C: it discovers rounds, keeps their books coming, and follows them to the end. */
-export function createVenueCConnector(
-  options: VenueCOptions,
-  context: ConnectorContext,
-): Connector {
-  const { sink, log, unresolved } = context
-  const { assets, windows, speed = 1, aheadMs = DEFAULT_AHEAD_MS } = options
-  const now = (): number => sink.now() / 1000
-  const gammaQuota = createQuota(options.quotas.gamma)
-  const clobQuota = createQuota(options.quotas.clob)
-  const gamma = createRest({ base: options.gammaBase, quota: gammaQuota, sink, log })
-  const clob = createRest({ base: options.clobBase, quota: clobQuota, sink, log })
-  const isCovered = createCoverage(assets, windows)
-  const roster = createRoster(({ slug }) => slug !== undefined && isCovered(slug), speed)
-  const onRecord = (record: MarketRecord): void => void roster.take(record)
-  const client = createCatalogClient({ gamma, clob, log, onRecord })
-  const discovery = createDiscovery({ assets, windows, aheadMs, speed, roster, client, now })
-  const resolution = createResolutionPoll({ roster, client, speed, log, now })
-  const watched = new Set<Followed>()
-  const stopped = new AbortController()
-  let state: 'starting' | 'running' | 'stopped' = 'starting'
-  let scans = 0
+class VenueCConnector implements Connector {
+  readonly venue = 'venuec'
+  readonly #context: ConnectorContext
+  readonly #clock: Clock
+  readonly #speed: number
+  readonly #aheadMs: number
+  readonly #quotas: { readonly gamma: Quota; readonly clob: Quota }
+  readonly #markets: VenueCMarkets
+  readonly #discovery: Discovery
+  readonly #resolution: ResolutionPoll
+  readonly #sockets: TokenSockets
+  readonly #books: BookKeeper
+  readonly #watched = new Set<VenueCMarket>()
+  readonly #stopped = new AbortController()
+  #isOver = false
 
-  const sockets = createSockets({
-    url: options.wsUrl,
-    assetsPerSocket: options.assetsPerSocket,
-    pingMs: PING_MS / speed,
-    sink,
-    log,
-    onSubscribed: (tokens) => keeper.subscribed(tokens),
-    onFrame,
-    expectsData: (tokens) => keeper.expectsData(tokens),
-  })
-  const books = createBookClient(clob, sink)
-  const keeper = createBookKeeper({ books, sockets, quota: clobQuota, speed, sink, log })
-
-  function onFrame({ events }: Reading): boolean {
-    for (const event of events) if (event.kind === 'market') roster.take(event.record)
-    return keeper.heard(events)
-  }
-
-  /** Watches the rounds whose time has come and lets go of those that are over. */
-  function align(): void {
-    const nowMs = now()
-    const fresh: string[] = []
-    for (const market of roster.all) {
-      if (!isDue(market, nowMs)) continue
-      watched.add(market)
-      fresh.push(...keeper.watch(market))
+  constructor(options: VenueCOptions, context: ConnectorContext) {
+    const { assets, windows, speed = 1, aheadMs = AHEAD_MS } = options
+    const { sink, log } = context
+    this.#context = context
+    this.#clock = context.clock ?? SYSTEM_CLOCK
+    this.#speed = speed
+    this.#aheadMs = aheadMs
+    this.#quotas = {
+      gamma: createQuota(options.quotas.gamma, this.#clock),
+      clob: createQuota(options.quotas.clob, this.#clock),
     }
-    if (fresh.length > 0) sockets.add(fresh)
-    const gone: string[] = []
-    for (const market of watched) {
-      if (isDue(market, nowMs) && roster.get(market.conditionId) === market) continue
-      watched.delete(market)
-      gone.push(...keeper.unwatch(market))
+    const gamma = this.#createRest(options.gammaBase, this.#quotas.gamma)
+    const clob = this.#createRest(options.clobBase, this.#quotas.clob)
+    const isCovered = createCoverage(assets, windows)
+    const markets = new VenueCMarkets(({ slug }) => slug !== undefined && isCovered(slug), speed)
+    this.#markets = markets
+    const onRecord = (record: MarketRecord): void => void markets.update(record)
+    const client = new CatalogClient({ gamma, clob, log, onRecord })
+    const now = (): number => this.#wallMs()
+    this.#discovery = new Discovery({ assets, windows, aheadMs, speed, markets, client, now })
+    this.#resolution = new ResolutionPoll({ markets, client, speed, log, now })
+    const sockets = this.#createSockets(options)
+    this.#sockets = sockets
+    const { clob: quota } = this.#quotas
+    this.#books = new BookKeeper({ clob, quota, sockets, speed, sink, log, clock: this.#clock })
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { unresolved, sink } = this.#context
+    signal.addEventListener('abort', () => this.#stopped.abort(), { once: true })
+    if (signal.aborted) this.#stopped.abort()
+    const until = this.#stopped.signal
+    for (const { marketId, native } of unresolved) {
+      this.#markets.resume(marketId, recordIn(native, sink.now()))
     }
-    if (gone.length > 0) sockets.remove(gone)
+    const scaled = (ms: number): number => ms / this.#speed
+    const [discovery, resolution] = [this.#discovery, this.#resolution]
+    const resolutionMs = Math.max(TICK_MS, scaled(RESOLUTION_MS))
+    await Promise.all([
+      this.#sockets.run(until),
+      this.#repeat('next rounds', scaled(NEXT_ROUNDS_MS), () => discovery.askNextRounds(until)),
+      this.#repeat('the list of rounds', scaled(SCAN_MS), () => discovery.scan(until)),
+      this.#repeat('fresh records', scaled(REFRESH_MS), () => discovery.refresh(until)),
+      this.#repeat('resolutions', resolutionMs, () => resolution.poll(until)),
+      this.#repeat('books', TICK_MS, () => {
+        this.#align()
+        this.#books.tick(until)
+      }),
+    ])
+    await this.#books.settled()
+    this.#isOver = true
   }
 
-  function isDue(market: Followed, nowMs: number): boolean {
-    if (market.tokens.length === 0 || market.openMs - nowMs > aheadMs) return false
-    // Closed before its time: nothing more comes. Closed in time: the last frames are under way.
-    if (hasEnded(market) && nowMs < market.closeMs) return false
-    return nowMs < market.closeMs + LINGER_MS / speed
+  recover(instruments: readonly Instrument[], reason: GapReason): void {
+    this.#books.recover(instruments, reason, this.#stopped.signal)
   }
 
-  function statusOf(): Pick<ConnectorStatus, 'state' | 'detail'> {
-    if (state === 'stopped') return { state, detail: 'stopped' }
-    if (scans === 0) return { state: 'starting', detail: 'looking for rounds' }
-    if (watched.size === 0) return { state: 'degraded', detail: 'no round was found' }
+  status(): ConnectorStatus {
+    const { gamma, clob } = this.#quotas
+    return {
+      venue: 'venuec',
+      ...this.#state(),
+      markets: this.#watched.size,
+      sockets: this.#sockets.status,
+      quota: {
+        limit: clob.limit,
+        windowMs: clob.windowMs,
+        used: clob.used,
+        refused: clob.refusals + gamma.refusals,
+      },
+    }
+  }
+
+  #state(): Pick<ConnectorStatus, 'state' | 'detail'> {
+    const sockets = this.#sockets
+    if (this.#isOver) return { state: 'stopped', detail: 'stopped' }
+    if (this.#discovery.scans === 0) return { state: 'starting', detail: 'looking for rounds' }
+    if (this.#watched.size === 0) return { state: 'degraded', detail: 'no round was found' }
     const down = sockets.status.filter((one) => one.subscriptions > 0 && !one.connected).length
     if (down > 0) return { state: 'degraded', detail: `${down} sockets are not connected` }
     if (sockets.homeless > 0) {
       return { state: 'degraded', detail: `no socket is left for ${sockets.homeless} tokens` }
     }
-    if (keeper.missing > 0) {
-      return { state: 'degraded', detail: `${keeper.missing} tokens have no book` }
-    }
-    const detail = `${watched.size} rounds recorded, ${resolution.pending} wait for resolution`
+    const { missing } = this.#books
+    if (missing > 0) return { state: 'degraded', detail: `${missing} tokens have no book` }
+    const { pending } = this.#resolution
+    const detail = `${this.#watched.size} rounds recorded, ${pending} wait for resolution`
     return { state: 'recording', detail }
   }
 
-  return {
-    venue: 'venuec',
-    async run(signal) {
-      signal.addEventListener('abort', () => stopped.abort(), { once: true })
-      if (signal.aborted) stopped.abort()
-      const until = stopped.signal
-      state = 'running'
-      for (const { marketId, native } of unresolved) {
-        roster.follow(marketId, recordIn(native, sink.now()))
-      }
-      const every = (ms: number, task: () => Promise<void> | void): Promise<void> =>
-        repeat(ms, until, log, task)
-      await Promise.all([
-        sockets.run(until),
-        every(NEXT_ROUNDS_MS / speed, () => discovery.askNextRounds(until)),
-        every(SCAN_MS / speed, async () => {
-          await discovery.scan(until)
-          scans++
-        }),
-        every(REFRESH_MS / speed, () => discovery.refresh(until)),
-        every(Math.max(TICK_MS, RESOLUTION_MS / speed), () => resolution.poll(until)),
-        every(TICK_MS, () => {
-          align()
-          keeper.tick(until)
-        }),
-      ])
-      await keeper.settled()
-      state = 'stopped'
-    },
-    recover: (instruments, reason) => keeper.recover(instruments, reason, stopped.signal),
-    status: () => ({
-      venue: 'venuec',
-      ...statusOf(),
-      markets: watched.size,
-      sockets: sockets.status,
-      quota: {
-        limit: clobQuota.limit,
-        windowMs: clobQuota.windowMs,
-        used: clobQuota.used,
-        refused: clobQuota.refusals + gammaQuota.refusals,
-      },
-    }),
+  #createRest(base: string, quota: Quota): Rest {
+    const { sink, log } = this.#context
+    return createRest({ base, quota, sink, log })
+  }
+
+  #createSockets({ wsUrl, tokensPerSocket }: VenueCOptions): TokenSockets {
+    const { sink, log } = this.#context
+    return new TokenSockets({
+      url: wsUrl,
+      tokensPerSocket,
+      pingMs: PING_MS / this.#speed,
+      sink,
+      log,
+      clock: this.#clock,
+      onSubscribed: (tokens) => this.#books.subscribed(tokens),
+      onFrame: (reading) => this.#onFrame(reading),
+      expectsData: (tokens) => this.#books.expectsData(tokens),
+    })
+  }
+
+  #onFrame(reading: Reading): boolean {
+    for (const record of recordsOf(reading)) this.#markets.update(record)
+    return this.#books.heard(reading.events)
+  }
+
+  /** Watches the rounds that are due and stops watching those that are over. */
+  #align(): void {
+    const fresh: string[] = []
+    for (const market of this.#markets) {
+      if (!this.#isDue(market)) continue
+      this.#watched.add(market)
+      fresh.push(...this.#books.watch(market))
+    }
+    if (fresh.length > 0) this.#sockets.add(fresh)
+    const gone: string[] = []
+    for (const market of this.#watched) {
+      if (this.#isDue(market) && this.#markets.get(market.marketId) === market) continue
+      this.#watched.delete(market)
+      gone.push(...this.#books.unwatch(market))
+    }
+    if (gone.length > 0) this.#sockets.remove(gone)
+  }
+
+  #isDue(market: VenueCMarket): boolean {
+    const nowMs = this.#wallMs()
+    if (market.tokens.length === 0 || market.openMs - nowMs > this.#aheadMs) return false
+    // A market that closed before its time brings nothing more. After a close in time, the last frames do.
+    if (isOver(market) && nowMs < market.closeMs) return false
+    return nowMs < market.closeMs + LINGER_MS / this.#speed
+  }
+
+  #repeat(name: string, everyMs: number, task: () => Promise<void> | void): Promise<void> {
+    const { log } = this.#context
+    return repeat(`venue C: ${name}`, everyMs, task, log, this.#stopped.signal, this.#clock)
+  }
+
+  #wallMs(): number {
+    return this.#context.sink.now() / 1000
   }
 }
 
-/** What an earlier run knew of a market, from the venue's own words that it kept. */
+/** The venue's own description of a market, as an earlier run kept it. */
 function recordIn(
-  native: ConnectorContext['unresolved'][number]['native'],
+  native: Json,
   received: Parameters<typeof parseGammaMarket>[1],
 ): MarketRecord | undefined {
-  if (typeof native !== 'object' || native === null || Array.isArray(native)) return undefined
-  const { gamma, clob } = native as { readonly gamma?: unknown; readonly clob?: unknown }
+  if (!isObject(native)) return undefined
+  const { gamma, clob } = native
   try {
     if (isObject(gamma)) return parseGammaMarket(gamma, received)
     return isObject(clob) ? parseClobMarket(clob, received) : undefined
@@ -167,8 +243,4 @@ function recordIn(
     if (!(error instanceof PriorbookError)) throw error
     return undefined
   }
-}
-
-function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

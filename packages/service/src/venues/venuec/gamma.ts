@@ -8,7 +8,7 @@ import {
 } from '@priorbook/sdk/domain'
 import { compact, readArray, readId, readText, type NativeObject } from '../capture/fields.ts'
 import { optionalId, readAmount, readFlag, readInstant, readList } from './fields.ts'
-import { lifeOf } from './life.ts'
+import { lifeOf } from './status.ts'
 import { parseRoundSlug, roundStart, type Round } from './rounds.ts'
 
 /** The event of an answer, as its markets need it. */

@@ -26,7 +26,7 @@ const SETTINGS = {
 const GAMMA_QUOTA = { limit: 300, windowMs: 10_000 }
 const CLOB_QUOTA = { limit: 1500, windowMs: 10_000 }
 /** Max tokens per socket. Above 500 the venue sends no first books. */
-const ASSETS_PER_SOCKET = 200
+const TOKENS_PER_SOCKET = 200
 
 /** Venue C (Polymarket). */
 export const VENUE_C_DEFINITION = defineVenue({
@@ -51,7 +51,7 @@ export const VENUE_C_DEFINITION = defineVenue({
         assets: config.assets,
         windows: config.windows,
         quotas: { gamma: scaled(GAMMA_QUOTA, speed), clob: scaled(CLOB_QUOTA, speed) },
-        assetsPerSocket: ASSETS_PER_SOCKET,
+        tokensPerSocket: TOKENS_PER_SOCKET,
         speed,
       },
       context,

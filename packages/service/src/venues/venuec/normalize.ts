@@ -1,9 +1,36 @@
-import { PriorbookError } from '@priorbook/sdk/domain'
-import type { Arrival, CaptureRequest, Normalized, Normalizer } from '../capture/contract.ts'
-import { show, type NativeObject } from '../capture/fields.ts'
+import {
+  printScaled,
+  PriorbookError,
+  VENUES,
+  type BookChange,
+  type BookReset,
+  type BookSnapshot,
+  type Instrument,
+  type Micros,
+  type TapeEvent,
+  type Trade,
+} from '@priorbook/sdk/domain'
+import type {
+  Arrival,
+  CaptureRequest,
+  MessageProblem,
+  Normalized,
+  Normalizer,
+} from '../capture/contract.ts'
+import { readArray, readObject, show, wrong, type NativeObject } from '../capture/fields.ts'
+import { announcedMarket } from './announcements.ts'
 import { normalizeClobMarkets, normalizeGammaEvents, normalizeGammaMarkets } from './catalog.ts'
-import { normalizeFrame } from './frame.ts'
-import { normalizeBookAnswer, normalizeBooksAnswer } from './orderbook.ts'
+import { readInstrument, readMillis } from './fields.ts'
+import {
+  foldChanges,
+  parseLadders,
+  parseMessage,
+  spoiledBooks,
+  type NativeLadders,
+  type NativeMessage,
+  type NativeTrade,
+  type SidedLevel,
+} from './native.ts'
 
 /**
  * Counts changes of what venue C's normalizer says of the same bytes; stored with every chunk.
@@ -51,3 +78,230 @@ function suspectsOf(value: unknown): 'all' | 'none' {
 }
 
 const BOOK_TYPES: ReadonlySet<string> = new Set(['book', 'price_change', 'tick_size_change'])
+
+/**
+ * Turns one frame of the market channel, an object or a list of them, into what it says. A token gets
+ * at most one observation: all that the frame says of its book is merged in order. A malformed
+ * object is a problem and the others stand, but a book that it spoiled is closed by a reset.
+ */
+function normalizeFrame(value: unknown, at: Arrival): Normalized {
+  const reader = new FrameReader(at)
+  if (Array.isArray(value)) {
+    value.forEach((one: unknown, index) => reader.read(one, `[${index}]`))
+    return reader.finish()
+  }
+  reader.read(value, '')
+  const said = reader.finish()
+  // Alone in its frame and of no use: malformed as a whole.
+  if (said.events.length === 0 && said.problems.length === 1) throw said.problems[0]!.error
+  return said
+}
+
+/** What a frame said of one token's book so far. */
+type TokenBook = {
+  readonly instrument: Instrument
+  full: NativeLadders | undefined
+  changes: SidedLevel[]
+  claims: BookChange['claims'] | undefined
+  time: Micros | undefined
+  /** The book starts anew here: what follows has no book to stand on until a full one. */
+  reset: { readonly reason: BookReset['reason']; readonly time: Micros | undefined } | undefined
+  /** Changes after the reset, kept so that whoever counts unapplied ones sees them. */
+  later: SidedLevel[]
+}
+
+class FrameReader {
+  readonly #at: Arrival
+  readonly #events: TapeEvent[] = []
+  readonly #problems: MessageProblem[] = []
+  readonly #books = new Map<string, TokenBook>()
+
+  constructor(at: Arrival) {
+    this.#at = at
+  }
+
+  read(value: unknown, where: string): void {
+    let message: NativeMessage
+    try {
+      message = parseMessage(value)
+      this.#take(message, where)
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      this.#problems.push({ where, error })
+      for (const instrument of spoiledBooks(value)) this.#reset(instrument, 'rejected', undefined)
+    }
+  }
+
+  finish(): Normalized {
+    for (const book of this.#books.values()) this.#finishBook(book)
+    return { events: this.#events, problems: this.#problems }
+  }
+
+  #take(message: NativeMessage, where: string): void {
+    switch (message.type) {
+      case 'price_change':
+        // First what is broken: the rest of what it says of the same book would be a half of a change.
+        for (const entry of message.entries) {
+          if ('level' in entry) continue
+          const { instrument, error } = entry
+          this.#problems.push({ where: instrument?.key ?? where, error })
+          if (instrument !== undefined) this.#reset(instrument, 'rejected', message.time)
+        }
+        for (const entry of message.entries) {
+          if (!('level' in entry)) continue
+          this.#change(entry.instrument, entry.level, entry.claims, message.time)
+        }
+        return
+      case 'book': {
+        const { instrument, bids, asks, time } = message
+        // A full book says all: what the frame said of this token before is superseded.
+        this.#books.set(instrument.key, { ...emptyBook(instrument), full: { bids, asks }, time })
+        return
+      }
+      case 'tick_size_change':
+        this.#reset(message.instrument, 'book_reset', message.time)
+        return
+      case 'last_trade_price':
+        this.#events.push(toTrade(message, this.#at))
+        return
+      case 'new_market':
+      case 'market_resolved': {
+        const record = announcedMarket(message)
+        if (record !== undefined) {
+          this.#events.push({ kind: 'market', record, ...this.#provenance(message.time) })
+        }
+        return
+      }
+      case 'best_bid_ask':
+        return
+    }
+  }
+
+  #bookOf(instrument: Instrument): TokenBook {
+    const known = this.#books.get(instrument.key)
+    if (known !== undefined) return known
+    const book = emptyBook(instrument)
+    this.#books.set(instrument.key, book)
+    return book
+  }
+
+  #change(
+    instrument: Instrument,
+    level: SidedLevel,
+    claims: BookChange['claims'] | undefined,
+    time: Micros | undefined,
+  ): void {
+    const book = this.#bookOf(instrument)
+    if (book.reset !== undefined) {
+      book.later.push(level)
+      return
+    }
+    book.changes.push(level)
+    book.claims = claims
+    book.time = time ?? book.time
+  }
+
+  #reset(instrument: Instrument, reason: BookReset['reason'], time: Micros | undefined): void {
+    this.#bookOf(instrument).reset ??= { reason, time }
+  }
+
+  #finishBook({ instrument, full, changes, claims, time, reset, later }: TokenBook): void {
+    const provenance = this.#provenance(time)
+    if (full !== undefined) {
+      const ladders = changes.length === 0 ? full : foldChanges(full, changes)
+      const { bids, asks } = ladders
+      const snapshot: BookSnapshot = { kind: 'snapshot', instrument, bids, asks, ...provenance }
+      this.#events.push(snapshot)
+    } else if (changes.length > 0) {
+      const change = { kind: 'change' as const, instrument, changes, signed: false, ...provenance }
+      this.#events.push(claims === undefined ? change : { ...change, claims })
+    }
+    if (reset === undefined) return
+    const after = this.#provenance(reset.time)
+    this.#events.push({ kind: 'reset', instrument, reason: reset.reason, ...after })
+    if (later.length === 0) return
+    this.#events.push({ kind: 'change', instrument, changes: later, signed: false, ...after })
+  }
+
+  #provenance(time: Micros | undefined): Arrival & { readonly source?: Micros } {
+    const { received, journal } = this.#at
+    return time === undefined ? { received, journal } : { received, source: time, journal }
+  }
+}
+
+function emptyBook(instrument: Instrument): TokenBook {
+  return {
+    instrument,
+    full: undefined,
+    changes: [],
+    claims: undefined,
+    time: undefined,
+    reset: undefined,
+    later: [],
+  }
+}
+
+const { priceDecimals, sizeDecimals } = VENUES.venuec
+
+// The venue numbers no print. One transaction can hold several, and old prints name none: the text is
+// all that tells one from another, the same for a print that is delivered twice.
+function toTrade(message: NativeTrade, at: Arrival): Trade {
+  const { instrument, price, size, side, transaction, time } = message
+  const words = [
+    ...(transaction === undefined ? [] : [transaction]),
+    instrument.key,
+    printScaled(price, priceDecimals),
+    printScaled(size, sizeDecimals),
+    ...(side === undefined ? [] : [side]),
+    ...(time === undefined ? [] : [String(time / 1000)]),
+  ]
+  const trade: { -readonly [Key in keyof Trade]: Trade[Key] } = {
+    kind: 'trade',
+    instrument,
+    tradeId: words.join('-'),
+    price,
+    size,
+    received: at.received,
+    journal: at.journal,
+  }
+  if (time !== undefined) trade.source = time
+  if (side !== undefined) trade.taker = side === 'BUY' ? 'buy' : 'sell'
+  return trade
+}
+
+/**
+ * Turns an answer of GET /book into a full book. The answer names its market and token; where it does
+ * not, they are those that were asked for, and where it names others it is refused.
+ */
+function normalizeBookAnswer(request: CaptureRequest, answer: unknown, at: Arrival): BookSnapshot {
+  const object = readObject(answer, 'the order book')
+  const asset = object['asset_id'] ?? request['token_id']
+  const market = object['market'] ?? request['condition_id']
+  if (request['token_id'] !== undefined && asset !== request['token_id']) {
+    throw wrong('asset_id', asset, 'the token that was asked for')
+  }
+  if (request['condition_id'] !== undefined && market !== request['condition_id']) {
+    throw wrong('market', market, 'the market that was asked for')
+  }
+  const instrument = readInstrument(market, asset)
+  const source = readMillis(object['timestamp'], 'timestamp')
+  const { bids, asks } = parseLadders(object)
+  const { received, journal } = at
+  const book = { kind: 'snapshot' as const, instrument, bids, asks, received, journal }
+  return source === undefined ? book : { ...book, source }
+}
+
+/** Turns an answer of POST /books, a list of books, into full ones; a malformed one is a problem. */
+function normalizeBooksAnswer(answer: unknown, at: Arrival): Normalized {
+  const events: BookSnapshot[] = []
+  const problems: MessageProblem[] = []
+  readArray(answer, 'the order books').forEach((book, index) => {
+    try {
+      events.push(normalizeBookAnswer({ kind: 'clob_books' }, book, at))
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      problems.push({ where: `[${index}]`, error })
+    }
+  })
+  return { events, problems }
+}

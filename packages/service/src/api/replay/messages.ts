@@ -1,0 +1,258 @@
+import type { BookRun } from '@priorbook/sdk/tape'
+import {
+  renderChanges,
+  timeJson,
+  toGapJson,
+  toMarketJson,
+  toTradeJson,
+  type BookContext,
+  type BookPart,
+} from '@priorbook/sdk/wire'
+import { RENDERER } from '../books/renderer.ts'
+import { MessageBatch } from './message-batch.ts'
+import type { ReplayRequest } from './request.ts'
+import type { ReplayStream } from './scope.ts'
+import type { TimelineItem } from './timeline.ts'
+
+/** The constant text of an instrument's messages, and the last rows that were written. */
+type StreamText = {
+  readonly snapshot: Buffer
+  readonly update: Buffer
+  readonly bookPrefix: string
+  readonly tradePrefix: string
+  /** The last written book; undefined before the first and after a seek. */
+  book: number | undefined
+  trade: number | undefined
+}
+
+const PREVIOUS = Buffer.from(',"previous_sequence":')
+const NO_PREVIOUS = Buffer.from(',"previous_sequence":null')
+const ROW = Buffer.from(',"row":{')
+const END = Buffer.from('}')
+// Bytes for the digits of two sequences and the constant text between them.
+const NUMBERS_ROOM = 100
+
+const LINE_FEED = 10
+// The type at the start of a rendered line; messages have their own.
+const BOOK_LINE = '{"type":"book",'.length
+const CHANGES_LINE = '{"type":"changes",'.length
+const NOTHING = Buffer.alloc(0)
+
+type ChangedPart = BookRun & { readonly source: number }
+
+/** The rows of one batch by how they are rendered, each in order. */
+type Parts = {
+  readonly contexts: readonly BookContext[]
+  readonly whole: readonly BookPart[]
+  readonly changed: readonly ChangedPart[]
+  readonly rows: number
+}
+
+/** Encodes the items of a replay as messages. */
+export class MessageWriter {
+  private readonly request: ReplayRequest
+  private readonly texts: (StreamText | undefined)[] = []
+  private readonly idText: string
+  // Measured on the last batch: rows of deep books are ten times longer than those of thin ones.
+  private bytesPerRow = 2048
+
+  constructor(request: ReplayRequest) {
+    this.request = request
+    this.idText = JSON.stringify(request.id)
+  }
+
+  /** Starts over after a seek: the first row of each instrument is a snapshot again. */
+  restart(): void {
+    this.texts.length = 0
+  }
+
+  /** How many rows encode to about this many bytes. */
+  rowsFor(bytes: number): number {
+    return Math.max(1, Math.min(1024, Math.floor(bytes / this.bytesPerRow)))
+  }
+
+  /** Encodes items as messages, in order. */
+  write(items: readonly TimelineItem[]): MessageBatch {
+    const { style, mode } = this.request
+    const parts = this.split(items)
+    const whole = renderWhole(parts, this.request)
+    const changed = renderChanged(parts, this.request)
+    const rows = parts.rows
+    const room = whole.length + changed.length + rows * (NUMBERS_ROOM + 300) + 1024
+    const batch = new MessageBatch(room)
+    for (const item of items) {
+      switch (item.kind) {
+        case 'book':
+          this.writeBooks(batch, item.stream, item.run, whole, mode === 'full' ? whole : changed)
+          break
+        case 'trade':
+          this.writeTrade(batch, item)
+          break
+        case 'market':
+          batch.begin(item.at)
+          batch.text(this.wrap('market', 'row', toMarketJson(item.state, style)))
+          break
+        case 'gap':
+          batch.begin(item.at)
+          batch.text(this.wrap('gap', 'gap', toGapJson(item.gap, style)))
+          break
+      }
+    }
+    if (rows > 0) this.bytesPerRow = Math.max(64, batch.length / rows)
+    return batch
+  }
+
+  /** A message about the replay itself. */
+  state(state: string, time: number, more: Readonly<Record<string, unknown>> = {}): string {
+    return JSON.stringify({
+      type: 'replay_state',
+      replay: this.request.id,
+      state,
+      time: timeJson(time, this.request.style),
+      ...more,
+    })
+  }
+
+  private wrap(type: string, name: string, value: unknown): string {
+    return `{"type":"${type}","replay":${this.idText},"${name}":${JSON.stringify(value)}}`
+  }
+
+  // Splits rows into whole books and changes: a row without its predecessor is a snapshot.
+  private split(items: readonly TimelineItem[]): Parts {
+    const contexts: BookContext[] = []
+    const sources = new Map<ReplayStream, number>()
+    const whole: BookPart[] = []
+    const changed: ChangedPart[] = []
+    const lasts = new Map<ReplayStream, number | undefined>()
+    const isFull = this.request.mode === 'full'
+    let rows = 0
+    for (const item of items) {
+      if (item.kind !== 'book') continue
+      const { stream, run } = item
+      let source = sources.get(stream)
+      if (source === undefined) {
+        source = contexts.length
+        sources.set(stream, source)
+        contexts.push(stream.instrument)
+        lasts.set(stream, this.textOf(stream).book)
+      }
+      rows += run.to - run.from
+      const isSnapshot = !follows(lasts.get(stream), run.firstSequence + run.from)
+      lasts.set(stream, run.firstSequence + run.to - 1)
+      if (isFull) whole.push({ ...run, source })
+      else {
+        const from = isSnapshot ? run.from + 1 : run.from
+        if (isSnapshot) whole.push({ ...run, to: from, source })
+        if (from < run.to) changed.push({ ...run, from, source })
+      }
+    }
+    return { contexts, whole, changed, rows }
+  }
+
+  private writeBooks(
+    batch: MessageBatch,
+    stream: ReplayStream,
+    { columns, firstSequence, from, to }: BookRun,
+    whole: Lines,
+    updates: Lines,
+  ): void {
+    const text = this.textOf(stream)
+    for (let row = from; row < to; row++) {
+      const sequence = firstSequence + row
+      const isSnapshot = !follows(text.book, sequence)
+      const lines = isSnapshot ? whole : updates
+      lines.next()
+      const head = isSnapshot ? text.snapshot : text.update
+      batch.reserve(head.length + NUMBERS_ROOM + lines.end - lines.start)
+      batch.begin(columns.received[row]!, text.bookPrefix, sequence)
+      batch.copy(head, 0, head.length)
+      batch.digits(sequence)
+      if (text.book === undefined) batch.copy(NO_PREVIOUS, 0, NO_PREVIOUS.length)
+      else {
+        batch.copy(PREVIOUS, 0, PREVIOUS.length)
+        batch.digits(text.book)
+      }
+      batch.copy(ROW, 0, ROW.length)
+      batch.copy(lines.bytes, lines.start, lines.end)
+      batch.copy(END, 0, END.length)
+      text.book = sequence
+    }
+  }
+
+  private writeTrade(
+    batch: MessageBatch,
+    { stream, trade }: Extract<TimelineItem, { kind: 'trade' }>,
+  ): void {
+    const text = this.textOf(stream)
+    const { columns, row, ordinal } = trade
+    const json = toTradeJson(columns, row, ordinal, stream.instrument, this.request.style)
+    batch.begin(columns.received[row]!, text.tradePrefix, ordinal)
+    const key = JSON.stringify(stream.instrument.key)
+    batch.text(
+      `{"type":"trade","replay":${this.idText},"key":${key},"sequence":${ordinal},` +
+        `"previous_sequence":${text.trade ?? null},"row":${JSON.stringify(json)}}`,
+    )
+    text.trade = ordinal
+  }
+
+  private textOf({ instrument, index }: ReplayStream): StreamText {
+    const { venue, key } = instrument
+    const head = (type: string): Buffer =>
+      Buffer.from(
+        `{"type":"${type}","replay":${this.idText},"key":${JSON.stringify(key)},"sequence":`,
+      )
+    return (this.texts[index] ??= {
+      snapshot: head('snapshot'),
+      update: head('update'),
+      bookPrefix: `${venue}:${key}:`,
+      tradePrefix: `${venue}:${key}/trade:`,
+      book: undefined,
+      trade: undefined,
+    })
+  }
+}
+
+// Across missing sequences (damage on disk) changes would be applied to the wrong book.
+function follows(last: number | undefined, sequence: number): boolean {
+  return last !== undefined && sequence === last + 1
+}
+
+/** Renders whole books; the bytes are valid until the next await. */
+function renderWhole({ whole, contexts }: Parts, { options }: ReplayRequest): Lines {
+  if (whole.length === 0) return new Lines(NOTHING, BOOK_LINE)
+  const bytes = RENDERER.renderNdjson(whole, contexts, options)
+  return new Lines(toBuffer(bytes), BOOK_LINE)
+}
+
+function renderChanged({ changed, contexts }: Parts, { style }: ReplayRequest): Lines {
+  if (changed.length === 0) return new Lines(NOTHING, CHANGES_LINE)
+  const bytes = renderChanges(changed, contexts, { ...style, format: 'ndjson' })
+  return new Lines(toBuffer(bytes), CHANGES_LINE)
+}
+
+function toBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)
+}
+
+/** Iterates over rendered lines, without the type at the start of each. */
+class Lines {
+  readonly bytes: Buffer
+  start = 0
+  end = -1
+  private readonly skipped: number
+
+  constructor(bytes: Buffer, skipped: number) {
+    this.bytes = bytes
+    this.skipped = skipped
+  }
+
+  get length(): number {
+    return this.bytes.length
+  }
+
+  next(): void {
+    const begin = this.end + 1
+    this.start = begin + this.skipped
+    this.end = this.bytes.indexOf(LINE_FEED, this.start)
+  }
+}

@@ -1,0 +1,175 @@
+import { instrumentName, type Instrument } from '@priorbook/sdk/domain'
+import type { Subscription } from '../../live/index.ts'
+import type { PlanGrant } from '../auth/grant.ts'
+import type { ClientOutput } from './client-output.ts'
+import type { SubscribeRequest } from './request.ts'
+import { ROW_ENCODER, toRowStyle, type RowStyle } from './row-encoder.ts'
+import { selectInstruments, type Selection } from './selection.ts'
+import type { SessionServices } from './services.ts'
+import { StreamProblem } from './stream-problem.ts'
+
+// Max rows that a connection may have sent again.
+const RESUME_ROWS = 100_000
+
+/** The subscriptions of one connection. */
+export class Subscriptions {
+  private readonly services: SessionServices
+  private readonly output: ClientOutput
+  private readonly open = new Map<string, Subscription<RowStyle>>()
+  private readonly resumeBudget = { rows: RESUME_ROWS }
+  private isClosed = false
+
+  constructor(services: SessionServices, output: ClientOutput) {
+    this.services = services
+    this.output = output
+  }
+
+  has(id: string): boolean {
+    return this.open.has(id)
+  }
+
+  /** Opens a subscription and starts to send its rows; throws `Problem` or `StreamProblem`. */
+  async subscribe(request: SubscribeRequest, grant: PlanGrant): Promise<void> {
+    const { hub, context } = this.services
+    const { id, selector, resume } = request
+    const { terms, plan } = grant
+    if (this.open.size >= terms.stream.subscriptions) {
+      const detail = `the plan ${plan} allows ${terms.stream.subscriptions} subscriptions per connection`
+      throw new StreamProblem('too_many_subscriptions', detail)
+    }
+    const since = context.now()
+    const most = terms.stream.instruments - this.instrumentCount
+    const known = new Set([...resume.books.keys(), ...resume.trades.keys()])
+    const selection = await selectInstruments(context, grant, selector, known, most)
+    if (this.isClosed) return
+    if (selection.instruments.length > most) throw tooManyInstruments(grant)
+    this.requireNotSubscribed(selection.instruments)
+    const subscription = this.create(request, grant, selection, since)
+    this.open.set(id, subscription)
+    try {
+      await hub.subscribe(subscription)
+    } catch (error) {
+      this.end(id, subscription)
+      throw error
+    }
+    if (this.isClosed) {
+      // The client has left meanwhile, and `close` ran before the hub knew the subscription.
+      hub.unsubscribe(subscription)
+      return
+    }
+    this.output.send({
+      type: 'subscribed',
+      id,
+      venue: selector.venue,
+      markets: selection.markets.length,
+      instruments: selection.instruments.length,
+    })
+    // The next request does not wait for the snapshots, which are sent as fast as they are read.
+    this.start(request, subscription, selection).catch((error: unknown) => {
+      this.end(id, subscription)
+      this.output.sendError(error, id)
+    })
+  }
+
+  /** Ends a subscription; throws `unknown_id`. */
+  unsubscribe(id: string): void {
+    const subscription = this.open.get(id)
+    if (subscription === undefined) throw new StreamProblem('unknown_id')
+    this.end(id, subscription)
+    this.output.send({ type: 'unsubscribed', id })
+  }
+
+  /** Ends all subscriptions. */
+  close(): void {
+    this.isClosed = true
+    for (const [id, subscription] of this.open) this.end(id, subscription)
+  }
+
+  private create(
+    request: SubscribeRequest,
+    grant: PlanGrant,
+    { instruments, wants }: Selection,
+    since: number,
+  ): Subscription<RowStyle> {
+    const { id, selector, datasets } = request
+    let hasRefused = false
+    return {
+      subscriber: this.output.subscriber,
+      venue: selector.venue,
+      style: toRowStyle(request),
+      datasets,
+      since,
+      wants,
+      admits: (name) => {
+        if (this.idOf(name) !== undefined) return false
+        if (this.makeRoom(grant)) return true
+        if (!hasRefused) this.output.sendError(tooManyInstruments(grant), id)
+        hasRefused = true
+        return false
+      },
+      pending: new Set(instruments.map(instrumentName)),
+      attached: new Set(),
+    }
+  }
+
+  private async start(
+    { id, datasets, resume }: SubscribeRequest,
+    subscription: Subscription<RowStyle>,
+    { markets, instruments }: Selection,
+  ): Promise<void> {
+    const { hub } = this.services
+    const { subscriber } = this.output
+    for (const { record } of datasets.has('markets') ? markets : []) {
+      const market = await hub.marketRecord(record.venue, record.marketId)
+      if (!hub.has(subscription) || market === undefined) continue
+      subscriber.send(ROW_ENCODER.market(subscription.style, market))
+      await subscriber.room()
+    }
+    await hub.start(subscription, instruments, { ...resume, budget: this.resumeBudget })
+    if (hub.has(subscription)) this.output.send({ type: 'snapshots_done', id })
+    subscriber.flush()
+  }
+
+  private end(id: string, subscription: Subscription<RowStyle>): void {
+    if (this.open.get(id) === subscription) this.open.delete(id)
+    this.services.hub.unsubscribe(subscription)
+  }
+
+  /** True when one more instrument is allowed, if need be after those of ended markets were detached. */
+  private makeRoom({ terms }: PlanGrant): boolean {
+    if (this.instrumentCount < terms.stream.instruments) return true
+    for (const one of this.open.values()) this.services.hub.detachEnded(one)
+    return this.instrumentCount < terms.stream.instruments
+  }
+
+  private get instrumentCount(): number {
+    let count = 0
+    for (const { attached, pending } of this.open.values()) count += attached.size + pending.size
+    return count
+  }
+
+  private requireNotSubscribed(instruments: readonly Instrument[]): void {
+    for (const name of instruments.map(instrumentName)) {
+      const other = this.idOf(name)
+      if (other === undefined) continue
+      const detail = `${name} is in the subscription ${JSON.stringify(other)}`
+      throw new StreamProblem('already_subscribed', detail)
+    }
+  }
+
+  /** The id of the subscription that has an instrument. */
+  private idOf(instrument: string): string | undefined {
+    for (const [id, { attached, pending }] of this.open) {
+      if (pending.has(instrument) || attached.has(instrument)) return id
+    }
+    return undefined
+  }
+}
+
+function tooManyInstruments({ plan, terms }: PlanGrant): StreamProblem {
+  return new StreamProblem(
+    'too_many_instruments',
+    `the plan ${plan} allows ${terms.stream.instruments} instruments per connection`,
+    'Choose a smaller family, or open another connection.',
+  )
+}

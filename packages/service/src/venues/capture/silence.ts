@@ -1,0 +1,30 @@
+/** How many spacings show the habit of a stream. */
+export const HABIT_SIZE = 64
+const HABIT_FACTOR = 20
+
+/**
+ * Tells a silent stream from a slow one: a pause is a silence when it is longer than a minimum and than
+ * 20 times the median of the last 64 spacings. Pauses and spacings are in the unit of the minimum.
+ */
+export class SilenceDetector {
+  readonly #minimum: number
+  readonly #spacings: number[] = []
+  #count = 0
+
+  constructor(minimum: number) {
+    this.#minimum = minimum
+  }
+
+  /** Learns the time between two messages. */
+  note(spacing: number): void {
+    this.#spacings[this.#count++ % HABIT_SIZE] = spacing
+  }
+
+  /** True when a pause of this length is a silence. */
+  isSilence(pause: number): boolean {
+    if (pause <= this.#minimum) return false
+    // Sorted only here, because long pauses are rare and messages are not.
+    const sorted = this.#spacings.toSorted((a, b) => a - b)
+    return pause > HABIT_FACTOR * (sorted[sorted.length >> 1] ?? 0)
+  }
+}

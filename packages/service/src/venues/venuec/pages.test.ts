@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import { toReading } from '../capture/contract.ts'
+import type { Rest, RestAnswer, RestCall } from '../capture/rest.ts'
+import { CatalogClient } from './pages.ts'
+import { AT, clobMarket, gammaMarket, MARKET } from './fixtures.ts'
+import { createVenueCNormalizer } from './normalize.ts'
+
+const signal = new AbortController().signal
+const normalizer = createVenueCNormalizer()
+const FROM = Date.parse('2026-09-21T14:00:00Z')
+
+describe('the list of what ends soon', () => {
+  it('is read page by page', async () => {
+    const { client, calls } = clientOf(350)
+    const listed = await client.endingBetween(FROM, FROM + 350, signal)
+    expect(new Set(listed?.map(({ conditionId }) => conditionId)).size).toBe(350)
+    const offsets = calls.map(({ query }) => query?.['offset'])
+    expect(offsets).toStrictEqual(['0', '100', '200', '300'])
+    expect(calls.every(({ keep }) => keep === false)).toBe(true)
+  })
+
+  it('is halved where an offset does not reach its end', async () => {
+    const { client, calls } = clientOf(25_000)
+    const listed = await client.endingBetween(FROM, FROM + 25_000, signal)
+    expect(new Set(listed?.map(({ conditionId }) => conditionId)).size).toBe(25_000)
+    expect(calls.every(({ query }) => Number(query?.['offset']) <= 10_000)).toBe(true)
+  })
+
+  it('is none where Gamma fails', async () => {
+    const { client } = clientOf(350, 2)
+    expect(await client.endingBetween(FROM, FROM + 350, signal)).toBeUndefined()
+  })
+})
+
+describe('markets', () => {
+  it('are asked for by at most a hundred conditions at once', async () => {
+    const { client, calls } = clientOf(0)
+    await client.byCondition(
+      Array.from({ length: 250 }, (_, index) => `0x${index}`),
+      true,
+      signal,
+    )
+    const sizes = calls.map(({ query }) => query?.['condition_ids']?.length)
+    expect(sizes).toStrictEqual([100, 100, 50])
+    expect(calls[0]).toMatchObject({
+      request: { kind: 'gamma_markets' },
+      query: { closed: 'true' },
+    })
+  })
+
+  it('are handed on, and a malformed answer is not', async () => {
+    const records: string[] = []
+    const answers: RestAnswer[] = [
+      answerOf('gamma_markets', [gammaMarket(), 5]),
+      answerOf('gamma_markets', 'none'),
+      answerOf('clob_market', clobMarket()),
+      { ok: false, status: 404, why: 'not found' },
+    ]
+    const rest: Rest = { send: () => Promise.resolve(answers.shift()!) }
+    const client = create(rest, (id) => records.push(id))
+    expect(await client.byCondition([MARKET], false, signal)).toStrictEqual(new Set([MARKET]))
+    expect(await client.byCondition([MARKET], false, signal)).toStrictEqual(new Set())
+    expect(await client.clobMarket(MARKET, signal)).toBe(true)
+    expect(await client.clobMarket(MARKET, signal)).toBe(false)
+    expect(records).toStrictEqual([MARKET, MARKET])
+  })
+})
+
+/** A Gamma with one market for every millisecond from FROM on. */
+function clientOf(
+  markets: number,
+  failAt = Infinity,
+): { client: CatalogClient; calls: RestCall[] } {
+  const calls: RestCall[] = []
+  const send = (call: RestCall): Promise<RestAnswer> => {
+    calls.push(call)
+    if (calls.length >= failAt) return Promise.resolve({ ok: false, why: 'down' })
+    const query = call.query as Record<string, string>
+    const from = Math.max(0, Date.parse(query['end_date_min'] ?? '') - FROM)
+    const to = Math.min(markets - 1, Date.parse(query['end_date_max'] ?? '') - FROM)
+    const first = from + Number(query['offset'])
+    const count = Math.max(0, Math.min(100, to - first + 1))
+    const value = Array.from({ length: count }, (_, index) => ({
+      slug: 'a',
+      conditionId: `0x${first + index}`,
+    }))
+    return Promise.resolve({ ok: true, value, reading: { events: [], problems: [] } })
+  }
+  return { client: create({ send }, () => undefined), calls }
+}
+
+function answerOf(kind: string, value: unknown): RestAnswer {
+  return { ok: true, value, reading: toReading(() => normalizer.answer({ kind }, value, AT)) }
+}
+
+function create(rest: Rest, onId: (id: string) => void): CatalogClient {
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  return new CatalogClient({
+    gamma: rest,
+    clob: rest,
+    log,
+    onRecord: ({ marketId }) => onId(marketId),
+  })
+}

@@ -1,0 +1,126 @@
+import type { MarketRecord } from '@priorbook/sdk/domain'
+import type { CaptureLog, CaptureRequest } from '../capture/contract.ts'
+import { recordsOf } from '../capture/followed-markets.ts'
+import type { Rest, RestAnswer } from '../capture/rest.ts'
+
+/** A market of a list, as far as is needed to know whether it is wanted. */
+export type ListedMarket = { readonly slug: string; readonly conditionId: string }
+
+/** What the client of the catalogue needs. */
+export type CatalogClientOptions = {
+  readonly gamma: Rest
+  readonly clob: Rest
+  readonly log: CaptureLog
+  /** Called for every record of an answer. */
+  onRecord(record: MarketRecord): void
+}
+
+/** Max markets per answer of Gamma, which caps `limit` silently, and max conditions per request. */
+const GAMMA_PAGE = 100
+/** Beyond this offset Gamma answers 422. */
+const MAX_OFFSET = 10_000
+
+/** Reads the catalogue, page by page, and hands every record on. */
+export class CatalogClient {
+  readonly #options: CatalogClientOptions
+
+  constructor(options: CatalogClientOptions) {
+    this.#options = options
+  }
+
+  /** Requests markets by condition, open or `closed` ones; returns the ids of those that came. */
+  async byCondition(
+    ids: readonly string[],
+    closed: boolean,
+    signal: AbortSignal,
+  ): Promise<Set<string>> {
+    const named = new Set<string>()
+    for (let from = 0; from < ids.length; from += GAMMA_PAGE) {
+      const query = {
+        condition_ids: ids.slice(from, from + GAMMA_PAGE),
+        limit: String(GAMMA_PAGE),
+        closed: String(closed),
+      }
+      for (const id of await this.#requestMarkets(query, signal)) named.add(id)
+    }
+    return named
+  }
+
+  async bySlug(slug: string, signal: AbortSignal): Promise<void> {
+    await this.#requestMarkets({ slug }, signal)
+  }
+
+  /** Requests a market from CLOB, which names winners; returns false where CLOB did not answer. */
+  async clobMarket(conditionId: string, signal: AbortSignal): Promise<boolean> {
+    const request = { kind: 'clob_market', condition_id: conditionId }
+    const call = { request, path: `/markets/${conditionId}` }
+    const answer = await this.#options.clob.send(call, signal)
+    this.#accept(request, answer)
+    return answer.ok
+  }
+
+  /**
+   * Lists every open market that ends in a span; undefined where Gamma failed. The pages are not
+   * journaled, because most of their markets are not recorded. A span with more markets than an offset
+   * can reach is halved.
+   */
+  async endingBetween(
+    fromMs: number,
+    toMs: number,
+    signal: AbortSignal,
+  ): Promise<readonly ListedMarket[] | undefined> {
+    const found: ListedMarket[] = []
+    for (let offset = 0; offset <= MAX_OFFSET; offset += GAMMA_PAGE) {
+      const query = {
+        closed: 'false',
+        order: 'endDate',
+        ascending: 'true',
+        limit: String(GAMMA_PAGE),
+        offset: String(offset),
+        end_date_min: new Date(fromMs).toISOString(),
+        end_date_max: new Date(toMs).toISOString(),
+      }
+      const request = { kind: 'gamma_markets', offset }
+      const call = { request, path: '/markets', query, keep: false }
+      const answer = await this.#options.gamma.send(call, signal)
+      if (!answer.ok || !Array.isArray(answer.value)) return undefined
+      found.push(...answer.value.flatMap((market: unknown) => toListed(market) ?? []))
+      if (answer.value.length < GAMMA_PAGE) return found
+    }
+    const middleMs = Math.floor((fromMs + toMs) / 2)
+    if (middleMs <= fromMs) return found
+    const halves = [
+      await this.endingBetween(fromMs, middleMs, signal),
+      await this.endingBetween(middleMs, toMs, signal),
+    ]
+    return halves.every((half) => half !== undefined) ? halves.flat() : undefined
+  }
+
+  async #requestMarkets(
+    query: Readonly<Record<string, string | readonly string[]>>,
+    signal: AbortSignal,
+  ): Promise<Set<string>> {
+    const request = { kind: 'gamma_markets' }
+    const answer = await this.#options.gamma.send({ request, path: '/markets', query }, signal)
+    return this.#accept(request, answer)
+  }
+
+  #accept({ kind }: CaptureRequest, answer: RestAnswer): Set<string> {
+    if (!answer.ok) return new Set()
+    const { error } = answer.reading
+    if (error !== undefined) {
+      this.#options.log.warn({ kind, error: error.message }, 'venue C: an answer was malformed')
+    }
+    const records = recordsOf(answer.reading)
+    for (const record of records) this.#options.onRecord(record)
+    return new Set(records.map(({ marketId }) => marketId))
+  }
+}
+
+function toListed(value: unknown): ListedMarket | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { slug, conditionId } = value as { readonly slug?: unknown; readonly conditionId?: unknown }
+  return typeof slug === 'string' && typeof conditionId === 'string'
+    ? { slug, conditionId }
+    : undefined
+}
