@@ -120,7 +120,7 @@ export class VenueAMarkets {
       topic.dueMs = Infinity
       return
     }
-    const { startPriceMs, resolutionMs, retryMs, giveUpMs, resolutionPollMs } = this.#periods
+    const { startPriceMs, resolutionMs, retryMs, giveUpMs } = this.#periods
     if (nowMs < topic.closeMs) {
       const startMs = Math.min(Infinity, ...markets.map(({ openMs = -Infinity }) => openMs))
       const next = [startMs + startPriceMs, topic.closeMs + resolutionMs]
@@ -129,7 +129,7 @@ export class VenueAMarkets {
     }
     topic.pollingSinceMs ??= nowMs
     const givesUp = nowMs - topic.pollingSinceMs > giveUpMs
-    topic.dueMs = givesUp ? Infinity : nowMs + resolutionPollMs(topic.polls++)
+    topic.dueMs = givesUp ? Infinity : nowMs + this.#periods.resolutionPollMs(topic.polls++)
   }
 
   /** Drops rounds of which nothing will be requested any more. */
