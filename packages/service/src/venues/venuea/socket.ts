@@ -171,12 +171,13 @@ class VenueASocket {
   }
 
   #createLink(): Link {
-    const { sink, log, wsUrl, credentials } = this.#options
+    const { sink, log, clock, wsUrl, credentials } = this.#options
     return createLink({
       slot: this.#slot,
       name: wsUrl,
       sink,
       log,
+      clock,
       target: () => {
         this.#sent.clear()
         for (const marketId of this.#wanted) {

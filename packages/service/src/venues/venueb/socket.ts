@@ -166,12 +166,13 @@ export class VenueBSocket {
   }
 
   #createLink(): Link {
-    const { url, slot, signer, sink, log } = this.#options
+    const { url, slot, signer, sink, log, clock } = this.#options
     const path = new URL(url).pathname
     return createLink({
       slot,
       name: url,
       log,
+      clock,
       sink: {
         now: () => sink.now(),
         note: (note) =>
