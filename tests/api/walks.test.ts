@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -11,6 +10,8 @@ import {
   type TestFolder,
   importRecorded,
 } from '../../packages/service/src/derive/import.testing.ts'
+import type { InstrumentReceiptJson } from '../../packages/sdk/src/wire/index.ts'
+import { expectedInstruments } from '../../packages/service/src/rows/receipt.testing.ts'
 import {
   openEmbeddedStore,
   type EmbeddedStore,
@@ -48,7 +49,11 @@ type Page = {
   readonly meta: { readonly gaps: readonly object[]; readonly receipt?: Receipt }
   readonly pagination: { readonly next_cursor: string | null }
 }
-type Receipt = { readonly rows: number; readonly sha256: string; readonly gaps: number }
+type Receipt = {
+  readonly rows: number
+  readonly gaps: number
+  readonly instruments: readonly InstrumentReceiptJson[]
+}
 type Walked = {
   readonly ids: readonly string[]
   readonly gaps: readonly object[]
@@ -109,7 +114,8 @@ describe.skipIf(recordings === undefined)('walks over recorded markets', () => {
             const ids = isWhole ? whole : short
             const expected = order === 'asc' ? ids : ids.toReversed()
             expect(differenceOf(walked.ids, expected)).toBe('')
-            expect(walked.receipt).toMatchObject({ rows: ids.length, sha256: hashOf(expected) })
+            const instruments = await expectedInstruments(store, 'venueb', ids)
+            expect(walked.receipt).toMatchObject({ rows: ids.length, instruments })
             expect(walked.receipt?.gaps).toBe(walked.gaps.length)
             if (isAppending) during++
             if (limit === 1000) wholes.set(`${ticker} ${order}`, walked)
@@ -136,7 +142,8 @@ describe.skipIf(recordings === undefined)('walks over recorded markets', () => {
       for (let limit = FULL ? 1 : 4; limit <= 1000; limit += step) {
         const walked = await walk(ticker, `limit=${limit}&end_time=${end}`)
         expect([limit, differenceOf(walked.ids, expected)]).toEqual([limit, ''])
-        expect(walked.receipt).toMatchObject({ rows: expected.length, sha256: hashOf(expected) })
+        const instruments = await expectedInstruments(store, 'venueb', expected)
+        expect(walked.receipt).toMatchObject({ rows: expected.length, instruments })
       }
     },
     PATIENCE_MS,
@@ -253,12 +260,6 @@ function differenceOf(left: readonly string[], right: readonly string[]): string
   const at = left.findIndex((id, index) => id !== right[index])
   if (at === -1 && left.length === right.length) return ''
   return `row ${at} of ${left.length} and ${right.length}: ${left[at]} for ${right[at]}`
-}
-
-function hashOf(ids: readonly string[]): string {
-  return createHash('sha256')
-    .update(ids.map((id) => `${id}\n`).join(''))
-    .digest('hex')
 }
 
 function randomSizes(): number[] {

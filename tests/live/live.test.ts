@@ -45,7 +45,7 @@ class Reader {
       const gap = message['gap'] as { venue: VenueId } | undefined
       const row = message['row'] as { venue: VenueId } | undefined
       const venue = gap?.venue ?? row?.venue ?? (message['venue'] as VenueId | undefined)
-      if (venue !== undefined) this.keepers[venue].take(message)
+      if (venue !== undefined) this.keepers[venue].apply(message)
     }
   }
 

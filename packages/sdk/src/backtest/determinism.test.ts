@@ -13,7 +13,7 @@ async function hashOf(chunk: number): Promise<string> {
     seed: 11,
     latency: { entry: jitter, cancel: jitter },
   })
-  return reports.map(hashReport).join(' ')
+  return (await Promise.all(reports.map(hashReport))).join(' ')
 }
 
 // The same run inside a worker of its own.
@@ -30,7 +30,7 @@ function workerHash(): Promise<string> {
       seed: 11,
       latency: { entry: delay, cancel: delay },
     })
-    parentPort.postMessage(reports.map(hashReport).join(' '))
+    parentPort.postMessage((await Promise.all(reports.map(hashReport))).join(' '))
   `
   const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`))
   return new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ describe('the same data, code and seed', () => {
       strategy: randomStrategy(),
       seed: 12,
     })
-    expect(await hashOf(64)).not.toContain(hashReport(other.report))
+    expect(await hashOf(64)).not.toContain(await hashReport(other.report))
   })
 
   it('cells of a sweep are what they are alone', async () => {
@@ -71,7 +71,7 @@ describe('the same data, code and seed', () => {
         params: each,
         events: randomTape(9, 300).batches(),
       })
-      expect(hashReport(swept[index]!.report)).toBe(hashReport(alone.report))
+      expect(await hashReport(swept[index]!.report)).toBe(await hashReport(alone.report))
     }
   })
 })

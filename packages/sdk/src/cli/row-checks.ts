@@ -30,8 +30,8 @@ const PRICE_DECIMALS = 4
 const MOST_FAULTS = 100
 
 /**
- * Looks at the rows of a file: the six checks of the interface document, numbers that rise, and the
- * count and hash of all ids.
+ * Checks the rows of a file: the six checks of the interface document, sequences that rise, and the count
+ * of rows by instrument.
  */
 export class RowChecks {
   readonly received = new ReceivedRows()

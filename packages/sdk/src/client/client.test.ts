@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -64,16 +63,10 @@ function problem(status: number, body: object, headers: Record<string, string> =
 }
 
 function receiptOf(ids: readonly string[]): object {
-  const sha256 = createHash('sha256')
-    .update(ids.map((id) => `${id}\n`).join(''))
-    .digest('hex')
-  return {
-    rows: ids.length,
-    first_id: ids[0] ?? null,
-    last_id: ids.at(-1) ?? null,
-    sha256,
-    gaps: 0,
-  }
+  const sequences = ids.map((id) => Number(id.split(':')[2]))
+  const [first, last] = [Math.min(...sequences), Math.max(...sequences)]
+  const instruments = [{ key: 'T-1', first, last, rows: ids.length, head: null }]
+  return { rows: ids.length, gaps: 0, instruments }
 }
 
 const drop: Answer = (request) => request.socket.destroy()
@@ -84,7 +77,7 @@ const cut: Answer = (_request, response) => {
 }
 const halfJson: Answer = (_request, response) => response.end('{"data":[{"id":"a"}')
 
-const ids = ['a:1', 'a:2', 'a:3', 'a:4', 'a:5']
+const ids = [1, 2, 3, 4, 5].map((sequence) => `venueb:T-1:${sequence}`)
 const PAGES = [
   page(ids.slice(0, 2), 'c1'),
   page(ids.slice(2, 4), 'c2'),
@@ -161,12 +154,31 @@ describe('a walk', () => {
     })
   })
 
-  it('finds rows that changed their order', async () => {
-    const { client } = await serve([
-      page(['a:1', 'a:3', 'a:2'], null, receiptOf(['a:1', 'a:2', 'a:3'])),
-    ])
+  it('finds rows that changed their order, were repeated or belong to another book', async () => {
+    const arrived: readonly [readonly number[], RegExp][] = [
+      [[1, 3, 2], /out of order: venueb:T-1:2 comes after 3/],
+      [[1, 2, 2], /of T-1 3 rows from 1 to 3 were sent and 3 from 1 to 2 arrived/],
+      [[3, 1, 3], /out of order: venueb:T-1:3 comes after 1/],
+    ]
+    const sent = receiptOf(ids.slice(0, 3))
+    for (const [sequences, message] of arrived) {
+      const rows = sequences.map((sequence) => `venueb:T-1:${sequence}`)
+      const { client } = await serve([page(rows, null, sent)])
+      const error = await failure(client.market(MARKET).changes().toArray())
+      expect(String(error)).toMatch(message)
+    }
+    const { client } = await serve([page([...ids.slice(0, 2), 'venueb:T-2:3'], null, sent)])
     const error = await failure(client.market(MARKET).changes().toArray())
-    expect(String(error)).toMatch(/the last is a:2, not a:3/)
+    expect(String(error)).toMatch(/T-2 is not in the receipt/)
+  })
+
+  it('takes a descending walk, and one of another server version without instruments', async () => {
+    const down = ids.toReversed()
+    const { client } = await serve([page(down, null, receiptOf(ids))])
+    expect(await client.market(MARKET).snapshots({ order: 'desc' }).toArray()).toHaveLength(5)
+    const old = { rows: 9, first_id: null, last_id: null, sha256: '0', gaps: 0 }
+    const other = await serve([page(ids, null, old)])
+    expect(await other.client.market(MARKET).snapshots().toArray()).toHaveLength(5)
   })
 
   it('is taken up by another process and still proves all rows', async () => {
@@ -177,6 +189,10 @@ describe('a walk', () => {
     const rest = await again.client.market(MARKET).snapshots({}, { resume }).toArray()
     expect(rest.map(({ id }) => id)).toEqual(ids.slice(2))
     expect(again.asked[0]!.url).toContain('cursor=c1')
+    const older = JSON.stringify(['c1', { rows: 2, first_id: 'a', last_id: 'b', hash: '' }])
+    const third = await serve(PAGES.slice(1))
+    const unproved = third.client.market(MARKET).snapshots({}, { resume: older })
+    expect(await unproved.toArray()).toHaveLength(3)
     const bad = failure(again.client.market(MARKET).snapshots({}, { resume: '{' }).toArray())
     expect(await bad).toMatchObject({ code: 'invalid_option' })
   })

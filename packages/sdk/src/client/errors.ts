@@ -69,41 +69,30 @@ export class PriorbookApiError extends Error {
   }
 }
 
-/** What a walk should have given and what it gave. */
+/** The rows of a walk, by instrument. */
 export type WalkCount = {
   readonly rows: number
-  readonly first_id: string | null
-  readonly last_id: string | null
-  readonly sha256: string
+  readonly instruments: readonly {
+    /** The part of a row id between venue and sequence. */
+    readonly key: string
+    /** The lowest and the highest sequence. */
+    readonly first: number
+    readonly last: number
+    readonly rows: number
+  }[]
+  /** The first row whose sequence does not follow the order of the walk, if any. */
+  readonly disorder?: string | undefined
 }
 
-/** Rows were lost, repeated or changed between the server and here. */
+/** The rows that arrived are not those of the receipt. */
 export class IncompleteWalkError extends PriorbookClientError {
   readonly expected: WalkCount
   readonly received: WalkCount
 
-  constructor(expected: WalkCount, received: WalkCount) {
-    super('incomplete_walk', describe(expected, received))
+  constructor(difference: string, expected: WalkCount, received: WalkCount) {
+    super('incomplete_walk', difference)
     this.name = 'IncompleteWalkError'
     this.expected = expected
     this.received = received
-  }
-}
-
-function describe(expected: WalkCount, received: WalkCount): string {
-  const missing = expected.rows - received.rows
-  if (missing > 0) return `${missing} of ${expected.rows} rows did not arrive${edges()}`
-  if (missing < 0) return `${-missing} rows more arrived than the ${expected.rows} of the receipt`
-  return `${expected.rows} rows arrived, but not those of the receipt${edges()}`
-
-  function edges(): string {
-    const parts: string[] = []
-    if (expected.first_id !== received.first_id) {
-      parts.push(`the first is ${received.first_id}, not ${expected.first_id}`)
-    }
-    if (expected.last_id !== received.last_id) {
-      parts.push(`the last is ${received.last_id}, not ${expected.last_id}`)
-    }
-    return parts.length === 0 ? '; the hash of their ids differs' : `; ${parts.join(', ')}`
   }
 }

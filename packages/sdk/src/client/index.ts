@@ -9,7 +9,7 @@ export type { DisconnectedMessage, LiveMessage, LiveOptions, LiveSubscription } 
 export { MarketClient, type MarketRef } from './market.ts'
 export * from './order-book.ts'
 export * from './params.ts'
-export { ReceivedRows } from './receipt.ts'
+export { differenceOf, ReceivedRows } from './receipt.ts'
 export type {
   AuditJson,
   BookRowJson,
@@ -19,6 +19,7 @@ export type {
   ExecutionJson,
   FileReceiptJson,
   FullBookRowJson,
+  InstrumentReceiptJson,
   LadderJson,
   LimitsJson,
   ListedMarketJson,

@@ -1,48 +1,101 @@
-import { RunningSha256 } from '../wire/index.ts'
 import type { WalkCount } from './errors.ts'
 
-const encoder = new TextEncoder()
+type Count = { rows: number; first: number; last: number; previous: number }
 
-/** Counts and hashes the ids of rows as they arrive; can be put down and taken up again. */
+/** What `ReceivedRows.toJSON` gives: by instrument rows, lowest, highest and previous sequence. */
+export type ReceivedState = {
+  readonly instruments: readonly (readonly [string, number, number, number, number])[]
+  readonly disorder?: string | undefined
+}
+
+/** Counts rows by instrument as they arrive, and notes the first one out of order. */
 export class ReceivedRows {
-  private rows = 0
-  private firstId: string | null = null
-  private lastId: string | null = null
-  private hash = RunningSha256.create()
-  private readonly scratch = new Uint8Array(1024)
+  rows = 0
+  private readonly counts = new Map<string, Count>()
+  /** 1 where sequences rise, −1 where they fall; absent while no instrument has two rows. */
+  private step: 1 | -1 | undefined
+  private disorder: string | undefined
 
-  /** Goes on from what `toJSON` gave. */
-  static from(state: ReturnType<ReceivedRows['toJSON']>): ReceivedRows {
+  /** Goes on from what `toJSON` gave; undefined where another version of the client gave it. */
+  static from({ instruments, disorder }: Partial<ReceivedState>): ReceivedRows | undefined {
+    if (!Array.isArray(instruments)) return undefined
     const received = new ReceivedRows()
-    received.rows = state.rows
-    received.firstId = state.first_id
-    received.lastId = state.last_id
-    received.hash = RunningSha256.fromText(state.hash)
+    for (const [key, rows, first, last, previous] of instruments as ReceivedState['instruments']) {
+      received.counts.set(key, { rows, first, last, previous })
+      received.rows += rows
+      if (first < last) received.step = previous === last ? 1 : -1
+    }
+    received.disorder = disorder
     return received
   }
 
+  /** Adds a row by its id, such as `venueb:KXBTC15M-26AUG051215-15:7`. */
   add(id: string): void {
     this.rows++
-    this.firstId ??= id
-    this.lastId = id
-    const { scratch } = this
-    if (id.length * 3 + 1 > scratch.length) {
-      const bytes = encoder.encode(`${id}\n`)
-      this.hash.update(bytes, 0, bytes.length)
+    const end = id.lastIndexOf(':')
+    const key = id.slice(id.indexOf(':') + 1, end)
+    const sequence = Number(id.slice(end + 1))
+    const count = this.counts.get(key)
+    if (count === undefined) {
+      const edges = { first: sequence, last: sequence, previous: sequence }
+      this.counts.set(key, { rows: 1, ...edges })
       return
     }
-    const { written } = encoder.encodeInto(id, scratch)
-    scratch[written] = 10
-    this.hash.update(scratch, 0, written + 1)
+    const { previous } = count
+    this.step ??= sequence < previous ? -1 : 1
+    if ((sequence - previous) * this.step <= 0) this.disorder ??= `${id} comes after ${previous}`
+    count.rows++
+    count.first = Math.min(count.first, sequence)
+    count.last = Math.max(count.last, sequence)
+    count.previous = sequence
   }
 
   count(): WalkCount {
-    const { rows, firstId, lastId } = this
-    return { rows, first_id: firstId, last_id: lastId, sha256: this.hash.digest() }
+    const { rows, disorder } = this
+    const instruments = Array.from(this.counts, ([key, { first, last, rows: own }]) => {
+      return { key, first, last, rows: own }
+    })
+    return { rows, instruments, disorder }
   }
 
-  toJSON(): { rows: number; first_id: string | null; last_id: string | null; hash: string } {
-    const { rows, firstId, lastId } = this
-    return { rows, first_id: firstId, last_id: lastId, hash: this.hash.toText() }
+  toJSON(): ReceivedState {
+    const instruments = Array.from(this.counts, ([key, { rows, first, last, previous }]) => {
+      return [key, rows, first, last, previous] as const
+    })
+    return { instruments, disorder: this.disorder }
+  }
+}
+
+/**
+ * How rows differ from a receipt: in number, by instrument, or in order. Undefined where they do not: then
+ * every row arrived once, because sequences that keep their order and their number between the same
+ * edges leave no room for others.
+ */
+export function differenceOf(
+  expected: Pick<WalkCount, 'rows' | 'instruments'>,
+  received: WalkCount,
+): string | undefined {
+  const missing = expected.rows - received.rows
+  if (missing > 0) return `${missing} of ${expected.rows} rows did not arrive${keyed()}`
+  if (missing < 0) {
+    return `${-missing} rows more arrived than the ${expected.rows} of the receipt${keyed()}`
+  }
+  if (keyed() !== '') return `${expected.rows} rows arrived, but not those of the receipt${keyed()}`
+  return received.disorder === undefined
+    ? undefined
+    : `rows arrived out of order: ${received.disorder}`
+
+  function keyed(): string {
+    const found = new Map(received.instruments.map((one) => [one.key, one]))
+    const parts: string[] = []
+    for (const { key, rows, first, last } of expected.instruments) {
+      const own = found.get(key)
+      found.delete(key)
+      if (own?.rows === rows && own.first === first && own.last === last) continue
+      const came = own === undefined ? 'none' : `${own.rows} from ${own.first} to ${own.last}`
+      parts.push(`of ${key} ${rows} rows from ${first} to ${last} were sent and ${came} arrived`)
+    }
+    for (const key of found.keys()) parts.push(`${key} is not in the receipt`)
+    return parts.length === 0 ? '' : `; ${parts.slice(0, 3).join('; ')}`
   }
 }

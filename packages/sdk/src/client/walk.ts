@@ -1,7 +1,7 @@
 import { parseEnvelope, type Answer } from './answer.ts'
 import { IncompleteWalkError, PriorbookClientError } from './errors.ts'
 import type { Http, Query } from './http.ts'
-import { ReceivedRows } from './receipt.ts'
+import { differenceOf, ReceivedRows } from './receipt.ts'
 
 /** One page of a walk. */
 export type Page<Row> = Answer<readonly Row[]> & {
@@ -50,9 +50,10 @@ export class Walk<Row> implements AsyncIterable<Row> {
   async *pages(): AsyncGenerator<Page<Row>, void, undefined> {
     const { signal } = this.options
     const start = parseResume(this.options.resume)
-    const { received } = start
-    // A bare cursor says nothing of the rows before it: the receipt of all cannot be checked.
-    const isWhole = start.cursor !== undefined || (this.query['cursor'] ?? undefined) === undefined
+    const { received = new ReceivedRows() } = start
+    // A bare cursor does not tell which rows came before it, so the receipt cannot be checked.
+    const isBare = start.cursor === undefined && (this.query['cursor'] ?? undefined) !== undefined
+    const isWhole = !isBare && start.received !== undefined
     let { cursor } = start
     for (;;) {
       const answer = await this.ask(cursor)
@@ -107,17 +108,11 @@ export class Walk<Row> implements AsyncIterable<Row> {
 }
 
 function verify({ meta: { receipt } }: Answer<unknown>, received: ReceivedRows): void {
-  if (receipt === undefined) return
-  const { rows, first_id, last_id, sha256 } = receipt
+  // Servers of version 0.1 hashed the ids of rows instead.
+  if (receipt?.instruments === undefined) return
   const count = received.count()
-  if (
-    count.rows !== rows ||
-    count.sha256 !== sha256 ||
-    count.first_id !== first_id ||
-    count.last_id !== last_id
-  ) {
-    throw new IncompleteWalkError({ rows, first_id, last_id, sha256 }, count)
-  }
+  const difference = differenceOf(receipt, count)
+  if (difference !== undefined) throw new IncompleteWalkError(difference, receipt, count)
 }
 
 function idOf(row: unknown): string {
@@ -127,7 +122,8 @@ function idOf(row: unknown): string {
 
 function parseResume(text: string | undefined): {
   readonly cursor: string | undefined
-  readonly received: ReceivedRows
+  /** Undefined where the rows before the cursor are not known: then the receipt cannot be checked. */
+  readonly received: ReceivedRows | undefined
 } {
   if (text === undefined) return { cursor: undefined, received: new ReceivedRows() }
   try {

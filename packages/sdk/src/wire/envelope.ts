@@ -15,7 +15,7 @@ import {
   type TypeOf,
 } from './json-schema.ts'
 import { MARKET_SCHEMA } from './market.ts'
-import type { ReceiptJson } from './receipt.ts'
+import { RECEIPT_SCHEMA } from './receipt.ts'
 
 /** The version of rows and envelopes; it rises with every addition. */
 export const SCHEMA_VERSION = '3.0'
@@ -35,14 +35,6 @@ export const NOTICE_SCHEMA: JsonSchema<NoticeJson> = named('Notice', {
   required: ['code', 'message'],
   additionalProperties: true,
 })
-
-const RECEIPT_SCHEMA: JsonSchema<ReceiptJson> = named(
-  'Receipt',
-  objectOf(
-    { rows: COUNT, first_id: TEXT_OR_NULL, last_id: TEXT_OR_NULL, sha256: TEXT, gaps: COUNT },
-    { description: 'Proves that a walk has every row; on the last page.' },
-  ),
-)
 
 const META_MEMBERS = {
   count: described(COUNT, 'Rows of this answer.'),

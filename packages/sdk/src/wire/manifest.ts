@@ -14,6 +14,7 @@ import {
   wordOf,
   type TypeOf,
 } from './json-schema.ts'
+import { INSTRUMENT_RECEIPT_SCHEMA } from './receipt.ts'
 import { FILE_DATASETS, FILE_FORMATS } from './routes/params.ts'
 
 const RANGE = named('TimeRange', objectOf({ start_time: TIME, end_time: TIME }))
@@ -24,13 +25,14 @@ const FILE_RECEIPT_SCHEMA = named(
     rows: COUNT,
     markets: COUNT,
     gaps: COUNT,
-    first_id: TEXT_OR_NULL,
-    last_id: TEXT_OR_NULL,
+    instruments: described(
+      listOf(INSTRUMENT_RECEIPT_SCHEMA),
+      'Those that have rows in the file, in its order.',
+    ),
     first_received_time: TIME_OR_NULL,
     last_received_time: TIME_OR_NULL,
     range: RANGE,
     is_final: described(FLAG, 'No row can be added to the range any more.'),
-    ids_sha256: described(TEXT, 'Of the row ids in the order of the file, each with a line feed.'),
   }),
 )
 

@@ -1,7 +1,7 @@
 import { openSync } from 'node:fs'
 import { pino, type Logger } from 'pino'
-import { VENUE_IDS } from '@priorbook/sdk/domain'
-import { openAccess } from '../api/auth/index.ts'
+import { VENUE_IDS, type PriorbookError } from '@priorbook/sdk/domain'
+import { openAccess } from '../api/auth/access.ts'
 import { createApiServer } from '../api/server.ts'
 import { readWebFiles } from '../api/web/web-files.ts'
 import type { RecorderPulse } from '../lib/pulse.ts'
@@ -14,11 +14,11 @@ import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { openFilesStore } from '../store/files/open.ts'
 import type { Store } from '../store/store.ts'
 
-/** What a process that answers is told by the one that started it. */
-export type WorkerOrder = {
+/** What a worker serves, and where. */
+export type WorkerOptions = {
   readonly dataPath: string
   readonly tape: string
-  /** The folder whose files `tape` is an index of; absent where it is a tape itself. */
+  /** The folder of the files that `tape` is an index of; absent where `tape` is a tape. */
   readonly filesFolder?: string
   readonly journal: string
   readonly host: string
@@ -28,24 +28,24 @@ export type WorkerOrder = {
   readonly corsOrigin: string
   readonly plansFile: string
   readonly logLevel: string
-  /** Standard error when absent. */
+  /** Absent for standard error. */
   readonly logFile?: string
-  /** Known to who records; else the folder is asked. */
+  /** Known where this service records; else it is read from the journal. */
   readonly isEmulated?: boolean
-  /** The tape of the demonstration where the data of the folder are not emulated. */
+  /** The tape of the sample market, for the demo where the data are not emulated. */
   readonly demoTape?: string
 }
 
-/** What such a process says. */
-export type WorkerWord =
+/** A message of a worker to its parent. */
+export type WorkerMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'tally'; readonly tally: ApiTally }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
 
-/** What it hears later. */
-export type WorkerNews =
-  | { readonly kind: 'order'; readonly order: WorkerOrder }
+/** A message of the parent to a worker. */
+export type ParentMessage =
+  | { readonly kind: 'start'; readonly options: WorkerOptions }
   | { readonly kind: 'pulse'; readonly pulse: RecorderPulse }
   | { readonly kind: 'stop' }
 
@@ -61,40 +61,40 @@ const SAMPLE = {
   message: 'The data are invented samples, not recordings of a venue.',
 }
 
-/** Serves one data folder until it is told to stop or its parent is gone. */
-async function serve(order: WorkerOrder, whenStopped: Promise<void>): Promise<void> {
-  const log = createLog(order)
+/** Serves one data folder until the parent stops it or is gone. */
+async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promise<void> {
+  const log = createLog(options)
   const trouble = (why: string): void => log.warn({ why }, 'control files')
-  const { tape, filesFolder: folder, cacheBytes } = order
+  const { tape, filesFolder: folder, cacheBytes } = options
   const store =
     folder === undefined
       ? openEmbeddedStore({ file: tape, readOnly: true, cacheBytes })
       : openFilesStore({ folder, index: tape, cacheBytes })
-  const { plansFile } = order
-  const access = openAccess(order.dataPath, {
+  const { plansFile } = options
+  const access = openAccess(options.dataPath, {
     onTrouble: trouble,
     ...(plansFile === '' ? {} : { plansFile }),
   })
-  const isEmulated = order.isEmulated ?? (await hasEmulated(store, order.journal))
+  const isEmulated = options.isEmulated ?? (await hasEmulated(store, options.journal))
   const sample =
-    order.demoTape === undefined || isEmulated
+    options.demoTape === undefined || isEmulated
       ? undefined
-      : openEmbeddedStore({ file: order.demoTape, readOnly: true })
+      : openEmbeddedStore({ file: options.demoTape, readOnly: true })
   const server = createApiServer({
     store,
     access,
     log,
-    journalDir: order.journal,
-    auditor: createAuditor(store, order.journal),
+    journalDir: options.journal,
+    auditor: createAuditor(store, options.journal),
     recorder: () => pulse,
     web: readWebFiles(),
-    ...(order.corsOrigin === '' ? {} : { corsOrigin: order.corsOrigin }),
+    ...(options.corsOrigin === '' ? {} : { corsOrigin: options.corsOrigin }),
     ...(isEmulated ? { notice: EMULATED, demo: { store, notice: EMULATED } } : {}),
     ...(sample === undefined ? {} : { demo: { store: sample, notice: SAMPLE } }),
   })
-  const { port } = await server.listen(order)
-  say({ kind: 'listening', port })
-  const timer = setInterval(() => say({ kind: 'tally', tally: server.tally() }), TALLY_MS)
+  const { port } = await server.listen(options)
+  send({ kind: 'listening', port })
+  const timer = setInterval(() => send({ kind: 'tally', tally: server.tally() }), TALLY_MS)
   await whenStopped
   clearInterval(timer)
   await server.close(CLOSE_MS)
@@ -103,7 +103,7 @@ async function serve(order: WorkerOrder, whenStopped: Promise<void>): Promise<vo
   await store.close()
 }
 
-// Emulated data never share a folder with real data: one record tells them all.
+// Emulated data never share a folder with real data, so one record tells the origin of all.
 async function hasEmulated(store: Store, journal: string): Promise<boolean> {
   for (const venue of VENUE_IDS) {
     const position = await store.appliedPosition(venue)
@@ -112,13 +112,13 @@ async function hasEmulated(store: Store, journal: string): Promise<boolean> {
       const record = readRecord({ dir: journal, venue }, position)
       if (record !== undefined) return record.origin === 'emulator'
     } catch {
-      // A folder without its journal says nothing of its origin.
+      // Without its journal the origin of the data is not known.
     }
   }
   return false
 }
 
-function createLog({ logLevel, logFile }: WorkerOrder): Logger {
+function createLog({ logLevel, logFile }: WorkerOptions): Logger {
   const file = logFile === undefined ? 2 : openSync(logFile, 'a')
   const destination = pino.destination({ dest: file, sync: false })
   const lines = new LineBuffer(destination)
@@ -130,36 +130,36 @@ function createLog({ logLevel, logFile }: WorkerOrder): Logger {
   return pino({ level: logLevel, base: null }, lines)
 }
 
-function say(word: WorkerWord): void {
-  if (process.connected) process.send!(word)
+function send(message: WorkerMessage): void {
+  if (process.connected) process.send!(message)
 }
 
 let pulse: RecorderPulse | undefined
 
 boundYoungGeneration()
 const { promise: stopped, resolve: stop } = Promise.withResolvers<void>()
-// Ctrl-C of a terminal reaches every process of the group: the parent decides when this one ends.
+// Ctrl-C in a terminal signals the whole process group; the parent decides when its workers stop.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => stop())
 process.on('disconnect', () => stop())
-process.on('message', (news: WorkerNews) => {
-  switch (news.kind) {
-    case 'order':
-      serve(news.order, stopped).then(
+process.on('message', (message: ParentMessage) => {
+  switch (message.kind) {
+    case 'start':
+      serve(message.options, stopped).then(
         () => process.exit(0),
         (error: unknown) => {
-          const { code = 'internal_error', message } = error as { code?: string; message: string }
-          say({ kind: 'failed', code, message })
+          const { code = 'internal_error', message: why } = error as Partial<PriorbookError> & Error
+          send({ kind: 'failed', code, message: why })
           process.exit(1)
         },
       )
       break
     case 'pulse':
-      pulse = news.pulse
+      pulse = message.pulse
       break
     case 'stop':
       stop()
       break
   }
 })
-say({ kind: 'ready' })
+send({ kind: 'ready' })

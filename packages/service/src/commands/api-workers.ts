@@ -2,145 +2,174 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import type { RecorderPulse } from '../lib/pulse.ts'
 import { addTallies, endedTally, NO_TALLY, type ApiTally } from '../lib/api-tally.ts'
-import type { WorkerNews, WorkerOrder, WorkerWord } from './api-worker.ts'
+import type { RecorderPulse } from '../lib/pulse.ts'
+import type { ParentMessage, WorkerMessage, WorkerOptions } from './api-worker.ts'
 
-/** The processes that answer requests. */
-export interface ApiWorkers {
-  readonly url: string
+/** How workers are started. */
+export type PoolOptions = {
   readonly count: number
-  /** What they have done, those included that have ended, and what they do now. */
-  tally(): ApiTally
-  /** Tells them how the recorder is doing. */
-  pulse(pulse: RecorderPulse): void
-  /** Lets running requests finish, then ends them. */
-  stop(): Promise<void>
+  /** True where one of the next ports will do when the port is taken. */
+  readonly mayMove: boolean
+  readonly onTrouble: (fields: object, message: string) => void
 }
 
 const ENTRY = fileURLToPath(new URL('./api-worker.ts', import.meta.url))
+// How long a worker may take to finish its requests before it is killed.
 const KILL_MS = 15_000
-const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 10_000
+const MIN_PAUSE_MS = 100
+const MAX_PAUSE_MS = 10_000
+// A worker that lived this long is restarted after the shortest pause again.
 const STEADY_MS = 60_000
-const OTHER_PORTS = 20
+// Max ports after the wanted one that are tried.
+const MAX_OTHER_PORTS = 20
+
+/** Starts worker processes that share one port. */
+export async function startApiWorkers(
+  options: Omit<WorkerOptions, 'reusePort'>,
+  pool: PoolOptions,
+): Promise<ApiWorkers> {
+  const port = await findPort(options.host, options.port, pool.mayMove)
+  const workers = new ApiWorkers({ ...options, port }, pool)
+  await workers.start()
+  return workers
+}
 
 /**
- * Starts processes that share one port. They are processes and not threads so that nothing that happens
- * to a reader, memory included, reaches the recorder. Ones that die are started again.
+ * The processes that answer requests. They are processes and not threads so that nothing that happens to
+ * them, such as running out of memory, reaches the recorder. A worker that dies is replaced.
  */
-export async function startApiWorkers(
-  order: Omit<WorkerOrder, 'reusePort'>,
-  options: {
-    readonly count: number
-    /** Takes one of the next ports when the port is taken. */
-    readonly mayMove: boolean
-    readonly onTrouble: (fields: object, message: string) => void
-  },
-): Promise<ApiWorkers> {
-  // Elsewhere the kernel does not spread connections over processes.
-  const canShare = process.platform === 'linux' || process.platform === 'freebsd'
-  const count = canShare ? options.count : 1
-  let port = await findPort(order.host, order.port, options.mayMove)
-  let isStopping = false
-  let last: RecorderPulse | undefined
-  const children = new Map<ChildProcess, ApiTally>()
-  let past = NO_TALLY
-  const endings = new Set<Promise<void>>()
+export class ApiWorkers {
+  readonly count: number
+  readonly #options: WorkerOptions
+  readonly #onTrouble: PoolOptions['onTrouble']
+  readonly #children = new Map<ChildProcess, ApiTally>()
+  readonly #exits = new Set<Promise<void>>()
+  #port: number
+  #endedTally = NO_TALLY
+  #pulse: RecorderPulse | undefined
+  #pauseMs = MIN_PAUSE_MS
+  #isStopping = false
 
-  const start = async (): Promise<void> => {
+  constructor(options: Omit<WorkerOptions, 'reusePort'>, pool: PoolOptions) {
+    // Other systems do not spread the connections of a shared port over its processes.
+    const canShare = process.platform === 'linux' || process.platform === 'freebsd'
+    this.count = canShare ? pool.count : 1
+    this.#options = { ...options, reusePort: canShare }
+    this.#onTrouble = pool.onTrouble
+    this.#port = options.port
+  }
+
+  get url(): string {
+    const { host } = this.#options
+    return `http://${host.includes(':') ? `[${host}]` : host}:${this.#port}`
+  }
+
+  /** Starts all workers; when one fails, stops them and throws. */
+  async start(): Promise<void> {
+    try {
+      // The first worker binds the port (which may be 0, for any), the others join it.
+      await this.#startWorker()
+      await Promise.all(Array.from({ length: this.count - 1 }, () => this.#startWorker()))
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
+  }
+
+  /** Totals of all workers since the start, and the present state of the running ones. */
+  tally(): ApiTally {
+    return [...this.#children.values()].reduce(addTallies, this.#endedTally)
+  }
+
+  /** Sends the state of the recorder to all workers. */
+  pulse(pulse: RecorderPulse): void {
+    this.#pulse = pulse
+    for (const child of this.#children.keys()) send(child, { kind: 'pulse', pulse })
+  }
+
+  /** Lets running requests finish, then ends all workers. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    for (const child of this.#children.keys()) send(child, { kind: 'stop' })
+    const timer = setTimeout(() => {
+      for (const child of this.#children.keys()) child.kill('SIGKILL')
+    }, KILL_MS)
+    await Promise.all(this.#exits)
+    clearTimeout(timer)
+  }
+
+  async #startWorker(): Promise<void> {
     const child = fork(ENTRY, [], { env: withoutVenues(process.env), serialization: 'json' })
-    children.set(child, NO_TALLY)
-    const tell = (news: WorkerNews): void => void (child.connected && child.send(news))
-    const { promise: ending, resolve: ended } = Promise.withResolvers<void>()
-    endings.add(ending)
+    this.#children.set(child, NO_TALLY)
+    const { promise: exit, resolve: onExit } = Promise.withResolvers<void>()
+    this.#exits.add(exit)
     child.once('exit', () => {
-      past = addTallies(past, endedTally(children.get(child)!))
-      children.delete(child)
-      endings.delete(ending)
-      ended()
+      this.#endedTally = addTallies(this.#endedTally, endedTally(this.#children.get(child)!))
+      this.#children.delete(child)
+      this.#exits.delete(exit)
+      onExit()
     })
-    await new Promise<void>((resolve, reject) => {
+    await this.#untilListening(child)
+    const started = performance.now()
+    child.once('exit', (code, signal) => {
+      if (!this.#isStopping) this.#restart({ code, signal }, performance.now() - started)
+    })
+  }
+
+  #untilListening(child: ChildProcess): Promise<void> {
+    return new Promise((resolve, reject) => {
       child.once('exit', (code) => {
-        reject(new PriorbookError('store_unavailable', `a process of the API ended with ${code}`))
+        reject(new PriorbookError('store_unavailable', `a worker of the API exited with ${code}`))
       })
-      child.on('message', (word: WorkerWord) => {
-        switch (word.kind) {
+      child.on('message', (message: WorkerMessage) => {
+        switch (message.kind) {
           case 'ready':
-            tell({ kind: 'order', order: { ...order, port, reusePort: canShare } })
+            send(child, { kind: 'start', options: { ...this.#options, port: this.#port } })
             break
           case 'listening':
-            ;({ port } = word)
-            if (last !== undefined) tell({ kind: 'pulse', pulse: last })
+            this.#port = message.port
+            if (this.#pulse !== undefined) send(child, { kind: 'pulse', pulse: this.#pulse })
             resolve()
             break
           case 'tally':
-            children.set(child, word.tally)
+            this.#children.set(child, message.tally)
             break
           case 'failed':
-            reject(toError(word))
+            reject(toError(message))
             break
         }
       })
     })
-    const started = performance.now()
-    child.once('exit', (code, signal) => {
-      if (!isStopping) restart(code, signal, performance.now() - started)
-    })
   }
 
-  let pauseMs = FIRST_PAUSE_MS
-  const restart = (code: number | null, signal: string | null, livedMs: number): void => {
-    pauseMs = livedMs > STEADY_MS ? FIRST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, pauseMs * 2)
+  #restart(why: object, livedMs: number): void {
+    const isSteady = livedMs > STEADY_MS
+    this.#pauseMs = isSteady ? MIN_PAUSE_MS : Math.min(MAX_PAUSE_MS, this.#pauseMs * 2)
+    const pauseMs = this.#pauseMs
     setTimeout(() => {
-      // A signal to the whole group may reach the workers first.
-      if (isStopping) return
-      options.onTrouble({ code, signal, pauseMs }, 'a process of the API ended; another one starts')
-      start().catch((error: unknown) => {
-        if (!isStopping) restart(null, error instanceof Error ? error.message : null, 0)
+      // A signal to the process group may reach the workers before it reaches this process.
+      if (this.#isStopping) return
+      this.#onTrouble({ ...why, pauseMs }, 'a worker of the API exited; another one starts')
+      this.#startWorker().catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error)
+        if (!this.#isStopping) this.#restart({ reason }, 0)
       })
     }, pauseMs).unref()
   }
-
-  const stop = async (): Promise<void> => {
-    isStopping = true
-    for (const child of children.keys()) if (child.connected) child.send({ kind: 'stop' })
-    const timer = setTimeout(() => {
-      for (const child of children.keys()) child.kill('SIGKILL')
-    }, KILL_MS)
-    await Promise.all(endings)
-    clearTimeout(timer)
-  }
-
-  try {
-    // The first one finds the port, the others join it.
-    await start()
-    await Promise.all(Array.from({ length: count - 1 }, start))
-  } catch (error) {
-    await stop()
-    throw error
-  }
-  const host = order.host.includes(':') ? `[${order.host}]` : order.host
-  return {
-    url: `http://${host}:${port}`,
-    count,
-    tally: () => [...children.values()].reduce(addTallies, past),
-    pulse(pulse) {
-      last = pulse
-      const news: WorkerNews = { kind: 'pulse', pulse }
-      for (const child of children.keys()) if (child.connected) child.send(news)
-    },
-    stop,
-  }
 }
 
-function toError({ code, message }: Extract<WorkerWord, { kind: 'failed' }>): PriorbookError {
+function send(child: ChildProcess, message: ParentMessage): void {
+  if (child.connected) child.send(message)
+}
+
+function toError({ code, message }: Extract<WorkerMessage, { kind: 'failed' }>): PriorbookError {
   const known = ['store_unavailable', 'newer_schema', 'corrupt_database', 'invalid_config'] as const
   const same = known.find((one) => one === code)
   return new PriorbookError(same ?? 'store_unavailable', message)
 }
 
-// Processes that share a port would share it with a stranger who shares it too: it must be free first.
+// A shared port could be shared with a foreign process too, so it must be free before workers share it.
 async function findPort(host: string, port: number, mayMove: boolean): Promise<number> {
   for (let other = port; ; other++) {
     try {
@@ -148,7 +177,7 @@ async function findPort(host: string, port: number, mayMove: boolean): Promise<n
       return other
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException
-      if (code === 'EADDRINUSE' && mayMove && other < port + OTHER_PORTS) continue
+      if (code === 'EADDRINUSE' && mayMove && other < port + MAX_OTHER_PORTS) continue
       const why = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${code})`
       throw new PriorbookError('invalid_config', `api.port ${host}:${other} ${why}`, { cause })
     }
@@ -163,7 +192,7 @@ function tryPort(host: string, port: number): Promise<void> {
   })
 }
 
-// Credentials of venues are for the recorder alone.
+// Only the recorder needs the credentials of venues.
 function withoutVenues(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => !name.startsWith('PRIORBOOK_VENUE')),

@@ -1,7 +1,7 @@
 import { parseMicros, printMicros, PriorbookError, type Micros } from '@priorbook/sdk/domain'
 import { catalogueFloor, VENUEA_COINS } from '../venues/venuea/index.ts'
 
-/** Takes the coin of a backfill, however it is written. */
+/** Parses the coin of a backfill, in upper or lower case. */
 export function toCoin(coin: string | undefined): string {
   const coins = VENUEA_COINS.join(', ')
   if (coin === undefined) throw wrong(`say which coin: --coin with one of ${coins}`)
@@ -10,7 +10,7 @@ export function toCoin(coin: string | undefined): string {
   return known
 }
 
-/** Takes the range of a backfill: from the coin's floor up to now, unless told otherwise. */
+/** Parses the range of a backfill; by default from the coin's floor until now. */
 export function toRange(
   asset: string,
   from: string | undefined,
@@ -56,7 +56,7 @@ function toTime(option: string, value: string): Micros {
   }
 }
 
-/** Where the data come from: what listens on this machine is the emulator, unless it is said to be the venue. */
+/** The origin of the data: an address on this machine is the emulator, unless an option says otherwise. */
 export function toOrigin(said: string | undefined, rest: string): 'live' | 'emulator' {
   if (said === 'live' || said === 'emulator') return said
   if (said !== undefined) throw wrong(`--origin ${said} is neither live nor emulator`)
@@ -64,7 +64,7 @@ export function toOrigin(said: string | undefined, rest: string): 'live' | 'emul
   return LOOPBACK.has(host) ? 'emulator' : 'live'
 }
 
-/** A time to the minute, for people. */
+/** A time to the minute, as printed. */
 export function printMinute(time: Micros): string {
   return `${printMicros(time).slice(0, 16)}Z`
 }

@@ -103,7 +103,7 @@ function openStore(data: DataFolder): ReturnType<typeof openEmbeddedStore> {
   }
 }
 
-// A window of at most 60 calls: refusals are answered with pauses of half a window.
+// Max 60 calls per window; after a refusal the backfill pauses for half a window.
 function toQuota(callsPerMinute: number): { limit: number; windowMs: number } {
   const limit = Math.min(MOST_IN_WINDOW, callsPerMinute)
   return { limit, windowMs: (60_000 * limit) / callsPerMinute }
@@ -111,18 +111,18 @@ function toQuota(callsPerMinute: number): { limit: number; windowMs: number } {
 
 const MOST_IN_WINDOW = 60
 
-// Emulated data never shares a folder with real data.
+// Emulated data never share a folder with real data.
 function dataOf({ data }: Config, origin: 'live' | 'emulator'): string {
   return origin === 'emulator' && data === 'data' ? 'data/emulator' : data
 }
 
-// Beside the data, because the terminal shows how far it is.
+// The log is a file beside the data, because the terminal shows the progress.
 function createLog(config: Config, data: DataFolder): Logger {
   const dest = join(data.path, 'priorbook.log')
   return pino({ level: config.log.level }, pino.destination({ dest, sync: true }))
 }
 
-/** A bar on a terminal; elsewhere a line a minute, for whoever reads it later. */
+/** A progress bar on a terminal; elsewhere one line per minute. */
 function showProgress(paceMs: number): {
   update(progress: BackfillProgress): void
   end(): void
@@ -159,7 +159,7 @@ function linesOf(report: BackfillReport): string[] {
   return lines
 }
 
-/** `3 h 12 min`, for people. */
+/** A duration such as `3 h 12 min`. */
 function duration(ms: number): string {
   const minutes = Math.round(ms / 60_000)
   if (minutes < 1) return 'less than a minute'

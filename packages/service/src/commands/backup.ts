@@ -20,7 +20,7 @@ export const backupCommand: Command = {
     } finally {
       await store.close()
     }
-    // The journal comes second: it then holds every record that the copied tape was derived from.
+    // The journal is copied after the tape, so that it holds every record the tape was derived from.
     if (existsSync(data.journal)) cpSync(data.journal, target.journal, { recursive: true })
     const bytes = statSync(target.tape).size
     print(json, { folder: target.path, bytes }, [`backup in ${target.path}, tape ${size(bytes)}`])

@@ -10,11 +10,11 @@ export type Command = {
   /** One sentence. */
   readonly about: string
   readonly examples: readonly string[]
-  /** Returns the exit code: 0 all is well, 1 something needs a look. */
+  /** Returns the exit code: 0 for success, 1 where something needs attention. */
   run(args: readonly string[]): Promise<number>
 }
 
-/** Options and positional arguments of a call. */
+/** The parsed options and positional arguments of a command. */
 export type Arguments = {
   readonly data: DataFolder
   readonly json: boolean
@@ -23,7 +23,7 @@ export type Arguments = {
   readonly rest: readonly string[]
 }
 
-/** Reads a command's arguments; `--data` and `--json` are common to all. */
+/** Parses a command's arguments; every command has `--data` and `--json`. */
 export function parseArguments(
   args: readonly string[],
   more: { readonly flags?: readonly string[]; readonly texts?: readonly string[] } = {},
@@ -55,18 +55,18 @@ export function parseArguments(
   }
 }
 
-/** Prints a result: JSON when asked for, else lines for people. */
+/** Prints a result as JSON if requested, else as lines of text. */
 export function print(json: boolean, value: unknown, lines: readonly string[]): void {
   if (json) console.log(JSON.stringify(value))
   else for (const line of lines) console.log(line)
 }
 
-/** Thousands apart, for people. */
+/** A count with separated thousands, as printed. */
 export function count(value: number): string {
   return value.toLocaleString('en-US')
 }
 
-/** Bytes for people. */
+/** A number of bytes with a unit, as printed. */
 export function size(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB']
   let value = bytes

@@ -4,18 +4,18 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 
-/** Where the emulated venues listen and what they accept as credentials, named like a venue's settings. */
+/** The addresses and credentials of the emulated venues, named like a venue's settings. */
 export type EmulatedAddresses = Readonly<Record<VenueId, Readonly<Record<string, string>>>>
 
 /** A running emulator, in a process of its own: it must not share a core with the recorder. */
 export type Emulated = {
   readonly addresses: EmulatedAddresses
-  /** Resolves when it ended by itself, which it should not. */
+  /** Resolves when the emulator exits. */
   readonly ended: Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts the emulator; it ends with this process, however this one ends. */
+/** Starts the emulator; it exits when this process exits, even after a crash. */
 export async function startEmulated(options: { seed: number; speed: number }): Promise<Emulated> {
   const { resolve } = createRequire(import.meta.url)
   const bin = join(
@@ -24,7 +24,7 @@ export async function startEmulated(options: { seed: number; speed: number }): P
   )
   const args = ['--json', '--until-stdin-ends']
   args.push('--seed', String(options.seed), '--speed', String(options.speed))
-  // In a group of its own: Ctrl-C of a terminal is for us, and the emulator ends when we let it.
+  // In a process group of its own, so that Ctrl-C in a terminal does not stop it before the recorder.
   const child = spawn(process.execPath, [bin, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,

@@ -26,7 +26,7 @@ export function folderOf(store: string): string | undefined {
   return resolve(store.slice(PREFIX.length))
 }
 
-/** Looks at the files of a folder and opens them; what is refused is told by name. */
+/** Indexes the files of a folder and opens them; reports the name of every refused file. */
 export async function openHosted(
   folder: string,
   data: DataFolder,
@@ -41,7 +41,7 @@ export async function openHosted(
   return { folder, index, report, store: openFilesStore({ folder, index }) }
 }
 
-/** What is served, in one line. */
+/** One line about the served files. */
 export function hostedLine({ files, refused }: FolderReport): string {
   const names = refused.map(({ file, code }) => `${file} (${code})`).join(', ')
   return `serves ${files} files${refused.length === 0 ? '' : `; refused ${names}`}`

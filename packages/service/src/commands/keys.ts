@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { parseMicros, PriorbookError, printMicros, type Micros } from '@priorbook/sdk/domain'
-import { openAccess, type Access, type KeyRecord, type NewKey } from '../api/auth/index.ts'
+import { openAccess, type Access } from '../api/auth/access.ts'
+import type { KeyRecord, NewKey } from '../api/auth/keys.ts'
 import { parseArguments, print, type Arguments, type Command } from './command.ts'
 
 const ACTIONS = ['create', 'list', 'revoke', 'roll'] as const

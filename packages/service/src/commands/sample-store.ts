@@ -14,7 +14,7 @@ export async function openSampleTape(dataPath: string): Promise<string | undefin
   const path = join(dataPath, FOLDER)
   const { tape } = toDataFolder(path)
   if (existsSync(tape)) return tape
-  // Under another name until it is whole: a start that was cut short leaves nothing half.
+  // Imported under another name and renamed when complete, so that an interrupted start leaves no part.
   const draft = join(dataPath, `${FOLDER}.${process.pid}.part`)
   try {
     const data = toDataFolder(draft)
@@ -28,7 +28,7 @@ export async function openSampleTape(dataPath: string): Promise<string | undefin
     renameSync(draft, path)
     return tape
   } catch {
-    // A demonstration is nice to have; data are served without it.
+    // The demo is optional: the data are served without it.
     rmSync(draft, { recursive: true, force: true })
     return existsSync(tape) ? tape : undefined
   }

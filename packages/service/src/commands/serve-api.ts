@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { CONTROL_FILE, openAccess, openControl, createKeyRing } from '../api/auth/index.ts'
+import { openAccess } from '../api/auth/access.ts'
+import { CONTROL_FILE, openControl } from '../api/auth/control.ts'
+import { KeyRing } from '../api/auth/keys.ts'
 import type { RecorderPulse } from '../lib/pulse.ts'
 import type { Config } from '../config/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
@@ -8,12 +10,12 @@ import type { RecorderStatus } from '../recorder/recorder.ts'
 import { startApiWorkers, type ApiWorkers } from './api-workers.ts'
 import type { HostedFolder } from './hosted-folder.ts'
 import { openSampleTape } from './sample-store.ts'
-import { isUsualPort } from './usual-port.ts'
+import { isDefaultPort } from './default-port.ts'
 
 const PULSE_MS = 1000
 const DEMO_KEY_PLAN = 'desk'
 
-/** Starts the interface over a data folder; gives what stops it. */
+/** Starts the API over a data folder. */
 export async function serveApi(options: {
   readonly config: Config
   readonly data: DataFolder
@@ -23,7 +25,7 @@ export async function serveApi(options: {
   readonly status: () => RecorderStatus | undefined
   readonly logFile: string | undefined
   readonly onTrouble: (fields: object, message: string) => void
-}): Promise<Pick<ApiWorkers, 'url' | 'tally' | 'stop'>> {
+}): Promise<Pick<ApiWorkers, 'tally' | 'stop'>> {
   const { config, data, isRecording, hosted, logFile, onTrouble } = options
   const isEmulated = isRecording && config.upstream === 'emulator'
   const demoTape = isEmulated ? undefined : await openSampleTape(data.path)
@@ -46,15 +48,14 @@ export async function serveApi(options: {
     },
     {
       count: config.api.workers === 0 ? workersFor(isRecording) : config.api.workers,
-      mayMove: isUsualPort('api.port', config.api.port),
+      mayMove: isDefaultPort('api.port', config.api.port),
       onTrouble,
     },
   )
-  const tellPulse = createPulse(workers)
-  const timer = setInterval(() => tellPulse(options.status()), PULSE_MS)
-  for (const line of firstWords(workers.url, data, isEmulated)) console.log(line)
+  const sendPulse = createPulse(workers)
+  const timer = setInterval(() => sendPulse(options.status()), PULSE_MS)
+  for (const line of firstLines(workers.url, data, isEmulated)) console.log(line)
   return {
-    url: workers.url,
     tally: () => workers.tally(),
     async stop() {
       clearInterval(timer)
@@ -63,12 +64,12 @@ export async function serveApi(options: {
   }
 }
 
-// The recorder has a core of its own while it records.
+// One core is left to the recorder.
 function workersFor(isRecording: boolean): number {
   return Math.max(1, availableParallelism() - (isRecording ? 1 : 0))
 }
 
-// Rates are those since the pulse before.
+// Rates are averages since the previous pulse.
 function createPulse(workers: ApiWorkers): (status: RecorderStatus | undefined) => void {
   const before = new Map<string, { readonly messages: number; readonly at: number }>()
   return (status) => {
@@ -107,8 +108,8 @@ function createPulse(workers: ApiWorkers): (status: RecorderStatus | undefined) 
   }
 }
 
-// Three lines that work from the first second on.
-function firstWords(url: string, data: DataFolder, isEmulated: boolean): string[] {
+// Commands that work as soon as they are printed.
+function firstLines(url: string, data: DataFolder, isEmulated: boolean): string[] {
   const places = ['', `  explorer ${url}/`, `  docs     ${url}/docs`]
   const open = `  curl '${url}/v3/demo/venueb/markets?limit=2'`
   if (isEmulated) {
@@ -127,7 +128,7 @@ function firstWords(url: string, data: DataFolder, isEmulated: boolean): string[
     ]
   }
   const control = openControl(join(data.path, CONTROL_FILE))
-  const hasKeys = createKeyRing(control, () => 0 as never).list().length > 0
+  const hasKeys = new KeyRing(control, () => 0 as never).list().length > 0
   control.close()
   const make = `priorbook-server keys create --plan desk --data ${data.path}`
   return [...places, ...(hasKeys ? [] : [`  no keys yet: ${make}`]), '', open, '']

@@ -5,8 +5,7 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import { loadConfig, type Config } from '../config/index.ts'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { untilAborted } from '../lib/wait.ts'
-import { createDiskForecast } from '../ops/disk-forecast.ts'
-import type { ApiTally } from '../lib/api-tally.ts'
+import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
 import { createMetrics } from '../ops/metrics.ts'
 import { openOpsServer } from '../ops/server.ts'
 import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
@@ -15,14 +14,16 @@ import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { parseArguments, type Command } from './command.ts'
 import { toConnectors } from './connectors.ts'
 import { startEmulated, type Emulated } from './emulated.ts'
-import { folderOf, hostedLine, openHosted } from './hosted-folder.ts'
+import { folderOf, hostedLine, openHosted, type HostedFolder } from './hosted-folder.ts'
+import type { ApiWorkers } from './api-workers.ts'
+import { isDefaultPort } from './default-port.ts'
 import { serveApi } from './serve-api.ts'
-import { isUsualPort } from './usual-port.ts'
 
 const CONFIG_FILE = 'priorbook.json'
+// How often the status line is printed: on a terminal, and into a pipe or file.
 const LINE_MS = 1000
-const QUIET_LINE_MS = 10_000
-/** Options of the command line by the key of the configuration that they set. */
+const PIPED_LINE_MS = 10_000
+// The options of the command line and the configuration keys that they set.
 const OPTIONS = new Map([
   ['upstream', 'upstream'],
   ['role', 'role'],
@@ -42,7 +43,7 @@ export const serveCommand: Command = {
   usage:
     'serve [--upstream emulator|live|none] [--role capture|api|all] [--store files:DIR] [--port N] [--workers N] [--cors-origin ORIGIN] [--config FILE] [--recorder ID] [--ops-port N] [--speed N] [--seed N]',
   about:
-    'Records the venues (or their emulator), answers the interface, and shows what it does, until it is stopped.',
+    'Records the venues (or their emulator), serves the API and shows its status, until it is stopped.',
   examples: [
     'npm start',
     'priorbook-server serve --upstream live --config priorbook.json',
@@ -65,125 +66,182 @@ export const serveCommand: Command = {
   },
 }
 
-// Emulated data never shares a folder with real data.
+// Emulated data never share a folder with real data.
 function dataOf(config: Config): string {
-  const records = config.store === '' && config.upstream === 'emulator'
-  return records && config.data === 'data' ? 'data/emulator' : config.data
+  const isEmulated = config.store === '' && config.upstream === 'emulator'
+  return isEmulated && config.data === 'data' ? 'data/emulator' : config.data
 }
 
 async function serve(config: Config, data: DataFolder): Promise<number> {
   mkdirSync(data.path, { recursive: true })
   const isTerminal = process.stdout.isTTY
   const logFile = isTerminal ? join(data.path, 'priorbook.log') : undefined
-  const log = createLog(config, logFile)
-  const stop = new AbortController()
-  const onSignal = (): void => stop.abort()
+  const service = new Service(config, data, logFile)
+  const onSignal = (): void => service.stop()
   process.once('SIGTERM', onSignal)
   process.once('SIGINT', onSignal)
-  // Whoever read our lines is gone; the recorder records on.
+  // The reader of standard output may close it; recording goes on.
   const onClosedPipe = (): void => undefined
   process.stdout.on('error', onClosedPipe)
-  const folder = folderOf(config.store)
-  if (folder !== undefined && config.role === 'capture') {
-    throw new PriorbookError('invalid_config', 'role capture records, and files cannot be recorded')
-  }
-  const isRecording = folder === undefined && config.role !== 'api' && config.upstream !== 'none'
-  const closers: (() => Promise<void>)[] = []
   try {
-    let failure: { readonly error: unknown } | undefined
-    let emulated: Emulated | undefined
-    if (isRecording && config.upstream === 'emulator') {
-      emulated = await startEmulated(config.emulator)
-      closers.push(() => emulated!.stop())
-      void emulated.ended.then(() => {
-        if (stop.signal.aborted) return
-        log.error({}, 'the emulator ended by itself')
-        stop.abort()
-      })
-    }
-    const hosted =
-      folder === undefined
-        ? undefined
-        : await openHosted(folder, data, (fields, message) => log.warn(fields, message))
-    const store =
-      hosted?.store ??
-      openEmbeddedStore({ file: data.tape, ...(isRecording ? {} : { readOnly: true }) })
-    closers.push(() => store.close())
-    let recorder: Recorder | undefined
-    if (isRecording) {
-      recorder = await openRecorder({
-        store,
-        journalDir: data.journal,
-        origin: config.upstream === 'emulator' ? 'emulator' : 'live',
-        recorder: config.recorder,
-        log,
-        connectors: toConnectors(config, emulated?.addresses),
-      })
-    }
-    const forecast = createDiskForecast(data.path)
-    let tally: (() => ApiTally) | undefined
-    const status = (): ServiceStatus => ({
-      role: config.role,
-      upstream: config.upstream,
-      disk: forecast(),
-      ...(hosted === undefined ? {} : { files: hosted.report }),
-      ...(recorder === undefined ? {} : { recorder: recorder.status() }),
-      ...(tally === undefined ? {} : { api: tally() }),
-    })
-    const ops = await openOps(config.ops, status)
-    closers.push(() => ops.close())
-    const what = isRecording ? `records ${config.upstream}` : 'does not record'
-    console.log(
-      hosted === undefined
-        ? `Priorbook ${what}: ${data.path}`
-        : `Priorbook ${hostedLine(hosted.report)}: ${hosted.folder}`,
-    )
-    console.log(`status ${ops.url}/  metrics ${ops.url}/metrics`)
-    log.info({ url: ops.url, data: data.path, upstream: config.upstream }, 'started')
-    if (config.role !== 'capture') {
-      const api = serveApi({
-        config,
-        data,
-        isRecording,
-        ...(hosted === undefined ? {} : { hosted }),
-        status: () => recorder?.status(),
-        logFile,
-        onTrouble: (fields, message) => log.error(fields, message),
-      })
-      // A recorder records from its first second; whoever cannot serve stops all the same.
-      api.then(
-        (started) => (tally = () => started.tally()),
-        (error: unknown) => {
-          failure = { error }
-          stop.abort()
-        },
-      )
-      closers.push(() =>
-        api.then(
-          (started) => started.stop(),
-          () => undefined,
-        ),
-      )
-    }
-    const line = showLine(status, isTerminal)
+    await service.open()
+    const line = showLine(() => service.status(), isTerminal)
     try {
-      await (recorder === undefined ? untilAborted(stop.signal) : recorder.run(stop.signal))
+      await service.run()
     } finally {
       line.end()
     }
-    if (failure !== undefined) throw failure.error
-    log.info({}, 'stopped')
     return 0
   } finally {
-    stop.abort()
-    for (const close of closers.toReversed()) await close()
+    await service.close()
     process.off('SIGTERM', onSignal)
     process.off('SIGINT', onSignal)
     process.stdout.off('error', onClosedPipe)
   }
 }
 
-// Beside a service that runs already the usual port is taken.
+/** The parts of a running service. They are opened in order and closed in the opposite order. */
+class Service {
+  readonly #config: Config
+  readonly #data: DataFolder
+  readonly #logFile: string | undefined
+  readonly #log: Logger
+  readonly #stop = new AbortController()
+  readonly #closers: (() => Promise<void>)[] = []
+  readonly #isRecording: boolean
+  readonly #filesFolder: string | undefined
+  readonly #disk: () => DiskState
+  #hosted: HostedFolder | undefined
+  #recorder: Recorder | undefined
+  #api: Pick<ApiWorkers, 'tally'> | undefined
+  #failure: { readonly error: unknown } | undefined
+
+  constructor(config: Config, data: DataFolder, logFile: string | undefined) {
+    this.#config = config
+    this.#data = data
+    this.#logFile = logFile
+    this.#log = createLog(config, logFile)
+    this.#filesFolder = folderOf(config.store)
+    if (this.#filesFolder !== undefined && config.role === 'capture') {
+      const detail = 'role capture records, and files cannot be recorded'
+      throw new PriorbookError('invalid_config', detail)
+    }
+    this.#isRecording =
+      this.#filesFolder === undefined && config.role !== 'api' && config.upstream !== 'none'
+    this.#disk = createDiskForecast(data.path)
+  }
+
+  stop(): void {
+    this.#stop.abort()
+  }
+
+  status(): ServiceStatus {
+    return {
+      role: this.#config.role,
+      upstream: this.#config.upstream,
+      disk: this.#disk(),
+      ...(this.#hosted === undefined ? {} : { files: this.#hosted.report }),
+      ...(this.#recorder === undefined ? {} : { recorder: this.#recorder.status() }),
+      ...(this.#api === undefined ? {} : { api: this.#api.tally() }),
+    }
+  }
+
+  async open(): Promise<void> {
+    const config = this.#config
+    const isEmulated = this.#isRecording && config.upstream === 'emulator'
+    const emulated = isEmulated ? await this.#startEmulator() : undefined
+    const store = await this.#openStore()
+    if (this.#isRecording) {
+      this.#recorder = await openRecorder({
+        store,
+        journalDir: this.#data.journal,
+        origin: isEmulated ? 'emulator' : 'live',
+        recorder: config.recorder,
+        log: this.#log,
+        connectors: toConnectors(config, emulated?.addresses),
+      })
+    }
+    const ops = await openOps(config.ops, () => this.status())
+    this.#closers.push(() => ops.close())
+    console.log(this.#firstLine())
+    console.log(`status ${ops.url}/  metrics ${ops.url}/metrics`)
+    const { upstream } = config
+    this.#log.info({ url: ops.url, data: this.#data.path, upstream }, 'started')
+    if (config.role !== 'capture') this.#startApi()
+  }
+
+  /** Records or serves until the service is stopped; throws when the API could not start. */
+  async run(): Promise<void> {
+    const { signal } = this.#stop
+    await (this.#recorder === undefined ? untilAborted(signal) : this.#recorder.run(signal))
+    if (this.#failure !== undefined) throw this.#failure.error
+    this.#log.info({}, 'stopped')
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    for (const close of this.#closers.toReversed()) await close()
+  }
+
+  async #startEmulator(): Promise<Emulated> {
+    const emulated = await startEmulated(this.#config.emulator)
+    this.#closers.push(() => emulated.stop())
+    void emulated.ended.then(() => {
+      if (this.#stop.signal.aborted) return
+      this.#log.error({}, 'the emulator ended by itself')
+      this.#stop.abort()
+    })
+    return emulated
+  }
+
+  async #openStore() {
+    const data = this.#data
+    if (this.#filesFolder !== undefined) {
+      const onRefused = (fields: object, message: string): void => this.#log.warn(fields, message)
+      this.#hosted = await openHosted(this.#filesFolder, data, onRefused)
+    }
+    const isReadOnly = this.#isRecording ? {} : { readOnly: true }
+    const store = this.#hosted?.store ?? openEmbeddedStore({ file: data.tape, ...isReadOnly })
+    this.#closers.push(() => store.close())
+    return store
+  }
+
+  #firstLine(): string {
+    if (this.#hosted !== undefined) {
+      return `Priorbook ${hostedLine(this.#hosted.report)}: ${this.#hosted.folder}`
+    }
+    const what = this.#isRecording ? `records ${this.#config.upstream}` : 'does not record'
+    return `Priorbook ${what}: ${this.#data.path}`
+  }
+
+  // Recording does not wait for the API; an API that cannot start stops the service.
+  #startApi(): void {
+    const api = serveApi({
+      config: this.#config,
+      data: this.#data,
+      isRecording: this.#isRecording,
+      ...(this.#hosted === undefined ? {} : { hosted: this.#hosted }),
+      status: () => this.#recorder?.status(),
+      logFile: this.#logFile,
+      onTrouble: (fields, message) => this.#log.error(fields, message),
+    })
+    api.then(
+      (started) => (this.#api = started),
+      (error: unknown) => {
+        this.#failure = { error }
+        this.#stop.abort()
+      },
+    )
+    this.#closers.push(() =>
+      api.then(
+        (started) => started.stop(),
+        () => undefined,
+      ),
+    )
+  }
+}
+
+// The default port may be taken by another service on the same machine: any other port will do then.
 async function openOps(
   listen: Config['ops'],
   status: () => ServiceStatus,
@@ -192,7 +250,7 @@ async function openOps(
     return await openOpsServer(listen, status, createMetrics(status))
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw cause
-    if (!isUsualPort('ops.port', listen.port)) {
+    if (!isDefaultPort('ops.port', listen.port)) {
       const where = `ops.port ${listen.host}:${listen.port}`
       throw new PriorbookError('invalid_config', `${where} is taken`, { cause })
     }
@@ -203,7 +261,7 @@ async function openOps(
 function createLog(config: Config, file: string | undefined): Logger {
   const options = {
     level: config.log.level,
-    // Credentials never reach a log, whatever a field is called.
+    // Credentials must never reach a log.
     redact: ['*.apiKey', '*.apiSecret', '*.privateKey', '*.signature', 'url.search'],
   }
   return pino(options, pino.destination({ dest: file ?? 2, sync: true }))
@@ -224,7 +282,7 @@ function showLine(status: () => ServiceStatus, isTerminal: boolean): { end(): vo
     if (isTerminal) process.stdout.write(`\r\u001b[2K${line.slice(0, process.stdout.columns - 1)}`)
     else console.log(line)
   }
-  const timer = setInterval(print, isTerminal ? LINE_MS : QUIET_LINE_MS)
+  const timer = setInterval(print, isTerminal ? LINE_MS : PIPED_LINE_MS)
   return {
     end() {
       clearInterval(timer)

@@ -51,7 +51,7 @@ describe('the configuration', () => {
   it('names what is wrong and where', () => {
     const load = (text: string) => refusal(() => loadConfig({ file: fileOf(text), env: {} }))
     expect(load('{"ops": {"prot": 1}}')).toContain('there is no ops.prot; known: host, port')
-    expect(load('{"ops": 5}')).toContain('ops is no object')
+    expect(load('{"ops": 5}')).toContain('ops is not an object')
     expect(load('{"ops": {"port": 70000}}')).toContain('ops.port must be <= 65535')
     expect(load('{"upstream": "real"}')).toContain('upstream')
     expect(load('{')).toContain('is not JSON')
@@ -60,7 +60,9 @@ describe('the configuration', () => {
       'cannot be read',
     )
     const env = { PRIORBOOK_OPS_PORT: 'many' }
-    expect(refusal(() => loadConfig({ env }))).toContain('PRIORBOOK_OPS_PORT is "many", no number')
+    expect(refusal(() => loadConfig({ env }))).toContain(
+      'PRIORBOOK_OPS_PORT is "many", not a number',
+    )
     const flag = { PRIORBOOK_VENUEB_ENABLED: 'yes' }
     expect(refusal(() => loadConfig({ env: flag }))).toContain('must be true or false')
   })

@@ -6,8 +6,8 @@ import { configKeys, type Config, type ConfigKey } from './settings.ts'
 type Draft = { [name: string]: unknown }
 
 /**
- * The configuration: defaults, then the file, then the environment, then what the command line says.
- * Whatever is wrong is named with its place and what would be right.
+ * Loads the configuration: defaults, overridden by the file, the environment and the command line. An
+ * error names the wrong value, where it was set and what is allowed.
  */
 export function loadConfig(options: {
   readonly file?: string
@@ -55,7 +55,10 @@ function readFile(file: string): unknown {
 
 function overlay(config: Draft, said: unknown, path: string[], file: string): void {
   if (typeof said !== 'object' || said === null || Array.isArray(said)) {
-    throw new PriorbookError('invalid_config', `${file}: ${path.join('.') || 'it'} is no object`)
+    throw new PriorbookError(
+      'invalid_config',
+      `${file}: ${path.join('.') || 'it'} is not an object`,
+    )
   }
   for (const [name, value] of Object.entries(said)) {
     if (!Object.hasOwn(config, name)) {
@@ -79,7 +82,10 @@ function fromText({ default: usual }: ConfigKey, text: string, where: string): u
     case 'number': {
       const value = Number(text)
       if (text.trim() === '' || Number.isNaN(value)) {
-        throw new PriorbookError('invalid_config', `${where} is ${JSON.stringify(text)}, no number`)
+        throw new PriorbookError(
+          'invalid_config',
+          `${where} is ${JSON.stringify(text)}, not a number`,
+        )
       }
       return value
     }

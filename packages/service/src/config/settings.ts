@@ -90,7 +90,7 @@ export type Config = SettingValues<typeof SETTINGS> & {
   >
 }
 
-/** One value of the configuration: its path, its variable, and what is known of it. */
+/** One setting with its path and its environment variable. */
 export type ConfigKey = Setting<unknown> & {
   readonly path: readonly string[]
   readonly variable: string

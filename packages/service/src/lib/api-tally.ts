@@ -1,26 +1,26 @@
-/** Upper bounds of the classes of answer times, in seconds; slower ones are a class of their own. */
+/** Upper bounds of the classes of response times, in seconds; the last class has no bound. */
 export const ANSWER_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30]
 
-/** What processes that answer have done since their start, and what they do now. */
+/** Totals of API processes since their start, and their present state. */
 export type ApiTally = {
   readonly processes: number
   /** Finished requests by `route status`. */
   readonly requests: Readonly<Record<string, number>>
   /** Finished requests by class of time, see `ANSWER_SECONDS`. */
   readonly classes: readonly number[]
-  /** Their times together, in seconds. */
+  /** The sum of response times, in seconds. */
   readonly seconds: number
   readonly bytes: number
   readonly memoryBytes: number
   readonly stream: {
     readonly connections: number
     readonly subscriptions: number
-    /** Connections that are left out rows right now. */
+    /** Connections that are too slow at present, so that rows are left out for them. */
     readonly held: number
   }
 }
 
-/** A tally of nothing. */
+/** The tally of no process. */
 export const NO_TALLY: ApiTally = {
   processes: 0,
   requests: {},
@@ -31,7 +31,7 @@ export const NO_TALLY: ApiTally = {
   stream: { connections: 0, subscriptions: 0, held: 0 },
 }
 
-/** Two tallies as one. */
+/** The sum of two tallies. */
 export function addTallies(one: ApiTally, other: ApiTally): ApiTally {
   const requests = { ...one.requests }
   for (const [name, count] of Object.entries(other.requests)) {
@@ -52,7 +52,7 @@ export function addTallies(one: ApiTally, other: ApiTally): ApiTally {
   }
 }
 
-/** What stays of the tally of a process that has ended: what it did, so that no count ever falls. */
+/** The totals of a process that has exited, which stay in the sum so that no counter falls. */
 export function endedTally({ requests, classes, seconds, bytes }: ApiTally): ApiTally {
   return { ...NO_TALLY, requests, classes, seconds, bytes }
 }
@@ -75,7 +75,7 @@ export class RequestTally {
     this.#bytes += bytes
   }
 
-  /** The counts so far, with what the caller knows of the present. */
+  /** The totals so far, with the present state given by the caller. */
   read(present: Pick<ApiTally, 'memoryBytes' | 'stream'>): ApiTally {
     const requests: Record<string, number> = {}
     for (const [route, statuses] of this.#requests) {

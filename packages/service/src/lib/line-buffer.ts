@@ -1,4 +1,4 @@
-/** Where gathered lines go in the end. */
+/** The destination of buffered lines. */
 export interface LineSink {
   write(text: string): unknown
 }
@@ -6,8 +6,8 @@ export interface LineSink {
 const FULL = 16_384
 
 /**
- * Gathers log lines and hands them on many at a time: a call for every line of a request log costs more
- * than making the line. The owner calls `flush` now and then, and at the end.
+ * Buffers log lines and writes many at a time: one write per line of a request log costs more than
+ * formatting the line. The owner calls `flush` regularly, and at the end.
  */
 export class LineBuffer {
   readonly #sink: LineSink

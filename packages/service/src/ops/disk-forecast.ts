@@ -1,28 +1,28 @@
 import { readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What is known of the disk under a data folder. */
+/** The state of the disk under a data folder. */
 export type DiskState = {
   readonly usedBytes: number
   readonly freeBytes: number
-  /** How fast the folder grew lately; 0 before the second look. */
+  /** How fast the folder grew lately; 0 until it was measured twice. */
   readonly bytesPerSecond: number
-  /** Seconds until nothing is left at that pace; absent while the folder does not grow. */
+  /** Seconds until the disk is full at that pace; absent while the folder does not grow. */
   readonly fullInSeconds?: number
 }
 
-// The pace is measured over this long: shorter ones show single checkpoints, not the growth.
+// How long growth is averaged over: shorter windows show single checkpoints instead.
 const WINDOW_MS = 10 * 60_000
 
 /** Watches how fast a data folder grows. */
 export function createDiskForecast(folder: string): () => DiskState {
-  const looks: { readonly at: number; readonly used: number }[] = []
+  const measured: { readonly at: number; readonly used: number }[] = []
   return () => {
     const at = performance.now()
     const used = sizeOf(folder)
-    looks.push({ at, used })
-    while (looks.length > 2 && looks[0]!.at < at - WINDOW_MS) looks.shift()
-    const { at: since, used: before } = looks[0]!
+    measured.push({ at, used })
+    while (measured.length > 2 && measured[0]!.at < at - WINDOW_MS) measured.shift()
+    const { at: since, used: before } = measured[0]!
     const elapsed = (at - since) / 1000
     const bytesPerSecond = elapsed < 1 ? 0 : Math.max(0, (used - before) / elapsed)
     const { bavail, bsize } = statfsSync(folder)

@@ -4,7 +4,7 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import type { Registry } from 'prom-client'
 import { toStatusPage, type ServiceStatus } from './status.ts'
 
-/** The operators' own port: `/metrics` for Prometheus, `/status` as JSON, `/` as a page. */
+/** Opens the operator's port: `/metrics` for Prometheus, `/status` as JSON, `/` as a page. */
 export async function openOpsServer(
   listen: { readonly host: string; readonly port: number },
   status: () => ServiceStatus,

@@ -1,18 +1,18 @@
-import type { VenueId } from '@priorbook/sdk/domain'
+import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import type { ApiTally } from '../lib/api-tally.ts'
 import type { RecorderStatus } from '../recorder/recorder.ts'
 import type { DiskState } from './disk-forecast.ts'
 
-/** What the service does right now. */
+/** The state of the service right now. */
 export type ServiceStatus = {
   readonly role: string
   readonly upstream: string
   readonly disk: DiskState
   /** Absent where this process does not record. */
   readonly recorder?: RecorderStatus
-  /** Absent where nothing is answered, or not yet. */
+  /** Absent where this service does not serve the API, or not yet. */
   readonly api?: ApiTally
-  /** Downloaded files that are served instead of a tape, and those that are not. */
+  /** The downloaded files that are served instead of a tape, and those that were refused. */
   readonly files?: {
     readonly files: number
     readonly refused: readonly {
@@ -23,15 +23,13 @@ export type ServiceStatus = {
   }
 }
 
-const NAMES: Readonly<Record<VenueId, string>> = { venuea: 'A', venueb: 'B', venuec: 'C' }
-
 /** One line for a terminal: what is being recorded right now. */
 export function toStatusLine(status: ServiceStatus, perSecond: number): string {
   const { recorder, files } = status
   if (files !== undefined) return `serving ${files.files} files, ${files.refused.length} refused`
   if (recorder === undefined) return 'not recording'
   const parts = Object.entries(recorder.venues).map(([venue, { connector, books, counts }]) => {
-    const name = NAMES[venue as VenueId]
+    const name = VENUES[venue as VenueId].label.replace('Venue ', '')
     if (connector.state === 'no_credentials') return `${name} no credentials`
     const trouble = connector.state === 'recording' ? '' : ` ${connector.state}`
     return `${name}${trouble} ${books.open} books ${short(counts.observations)} rows`

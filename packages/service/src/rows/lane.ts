@@ -4,7 +4,7 @@ import type { InstrumentRef, Order, RowPage, RowQuery, StoreReader } from '../st
 
 /**
  * The place of an item in a merged order: by `at`, then `rank`, `index`, `sequence`, `source`. Lanes of
- * descending order negate received time, sequence and source, so one comparison serves both orders.
+ * descending order negate received time, index, sequence and source, so one comparison serves both.
  */
 export type Place = {
   /** Received time. */
@@ -95,7 +95,7 @@ abstract class StoreLane implements Lane {
     this.number = options.source ?? 0
     this.source = this.number * this.sign
     this.rank = options.rank ?? 0
-    this.index = options.index ?? 0
+    this.index = (options.index ?? 0) * this.sign
     this.at = options.notBefore ?? -Infinity
     this.position = query.after
     // Descending reads stop nowhere by themselves: they begin below what was stored later.

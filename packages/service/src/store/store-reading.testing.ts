@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { chunkHash, openChunk } from '@priorbook/sdk/tape'
+import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import {
   expectAsOf,
   expectBuckets,
@@ -11,6 +13,8 @@ import { CALM, DAY, FULL, ORDERS, type OpenedStore } from './store-opened.testin
 import { linesOfChunk, replayTicks, rowsOf, samplesOf, tradesOf } from './store-rows.testing.ts'
 import { BEGIN, createRandom, INSTRUMENTS, METRICS, Script } from './store-script.testing.ts'
 import type { InstrumentRef, Store } from './store.ts'
+
+const platform = createNodePlatform()
 
 /** One store of some thousand rows, asked in three states. */
 export function readTests(openStore: () => Promise<OpenedStore>): void {
@@ -309,6 +313,39 @@ export function readStateTests(
         expectLines(list, all.slice(0, list.length))
       }
     }
+  })
+
+  test('the head of rows is the hash of the newest sealed chunk that holds one of them', async () => {
+    let heads = 0
+    for (const { venue, key } of INSTRUMENTS) {
+      const sealed = new Map<string, { first: number; last: number; hash: string }[]>()
+      for await (const chunk of current().chunks({ venue, key })) {
+        const name = `${chunk.kind}/${chunk.metric}`
+        const list = sealed.get(name) ?? []
+        sealed.set(name, list)
+        if (!chunk.sealed) continue
+        const hash = chunkHash(openChunk(chunk.bytes, platform), platform)
+        const { first, count } = chunk
+        list.push({ first, last: first + count - 1, hash: Buffer.from(hash).toString('hex') })
+      }
+      for (const [name, list] of sealed) {
+        const [kind, metric] = name.split('/') as ['book', string]
+        const ask = (first: number, last: number): Promise<string | undefined> =>
+          current().head({ venue, key, kind, metric, first, last })
+        for (const { first, last, hash } of list) {
+          heads++
+          expect(await ask(first, first)).toBe(hash)
+          expect(await ask(1, last)).toBe(hash)
+        }
+        const end = list.at(-1)
+        expect(await ask(1, Number.MAX_SAFE_INTEGER)).toBe(end?.hash)
+        expect(await ask((end?.last ?? 0) + 1, Number.MAX_SAFE_INTEGER)).toBeUndefined()
+      }
+    }
+    expect(heads).toBeGreaterThan(0)
+    expect(
+      await current().head({ venue: 'venueb', key: 'NONE', kind: 'book', first: 1, last: 9 }),
+    ).toBe(undefined)
   })
 
   test('verify finds nothing wrong and counts every row', async () => {

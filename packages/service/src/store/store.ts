@@ -258,6 +258,17 @@ export interface Follower {
   close(): void
 }
 
+/** Rows of one stream whose chunk chain is asked for. */
+export type HeadQuery = InstrumentRef & {
+  readonly kind: ChunkKind
+  /** The metric of samples. */
+  readonly metric?: string | undefined
+  /** Inclusive numbers of rows. */
+  readonly first: number
+  readonly last: number
+  readonly knownAt?: number | undefined
+}
+
 /** A stored chunk as bytes, for export and comparison. */
 export type StoredChunk = {
   readonly kind: ChunkKind
@@ -293,6 +304,12 @@ export interface StoreReader {
   trades(query: RowQuery): Promise<RowPage<TradeColumns>>
   samples(query: RowQuery & { metric: string }): Promise<RowPage<SampleColumns>>
   chunks(ref: InstrumentRef): AsyncIterable<StoredChunk>
+  /**
+   * The SHA-256 of the newest sealed chunk that holds one of the rows, in hexadecimal. Each chunk repeats
+   * the hash of the one before it, so it proves the rows and all before them. Absent while none of the
+   * rows is sealed.
+   */
+  head(query: HeadQuery): Promise<string | undefined>
 
   market(venue: VenueId, marketId: string, knownAt?: number): Promise<MarketState | undefined>
   revisions(

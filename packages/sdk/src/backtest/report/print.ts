@@ -1,5 +1,4 @@
 import { printMicros, printScaled, type Micros } from '../../domain/index.ts'
-import { RunningSha256 } from '../../wire/index.ts'
 import { PRICE_DECIMALS, printMoney } from '../money.ts'
 import type { Report } from './report-shape.ts'
 
@@ -9,11 +8,10 @@ export function printReport(report: Report): string {
 }
 
 /** The SHA-256 of the report's JSON text. */
-export function hashReport(report: Report): string {
-  const hash = RunningSha256.create()
+export async function hashReport(report: Report): Promise<string> {
   const bytes = new TextEncoder().encode(printReport(report))
-  hash.update(bytes, 0, bytes.length)
-  return hash.digest()
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** The tables of a report that can be exported as CSV. */

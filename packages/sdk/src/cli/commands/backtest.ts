@@ -58,7 +58,7 @@ export const BACKTEST: Command = {
       for (const report of done.all) await io.write(`${JSON.stringify(report)}\n`)
       return
     }
-    await io.write(summary(done.report))
+    await io.write(await summary(done.report))
     if (done.train.length > 0) await io.write(`\nbefore the split\n${cells(done.train)}`)
     if (done.all.length > 1) await io.write(`\n${cells(done.all)}`)
     if (done.why !== undefined) await io.write(`\n${done.why}\n`)
@@ -183,7 +183,7 @@ function progressText({ from, to }: BacktestJob, at: number, observations: numbe
   return `${'█'.repeat(full)}${'░'.repeat(24 - full)} ${String(Math.floor(share * 100)).padStart(3)} %  ${place}  ${count}`
 }
 
-function summary(report: Report): string {
+async function summary(report: Report): Promise<string> {
   const { headline, bracket, confidence, orders, fills, gaps, coverage } = report
   const band =
     confidence.low === null
@@ -204,7 +204,7 @@ function summary(report: Report): string {
     `fills                  ${fills.count}: ${fills.taker} took, ${fills.maker} rested`,
     `near gaps              ${gaps.near.fills} fills, ${gaps.near.pnl}`,
     `observed               ${coverage.observed}, ${coverage.observations} books, ${coverage.trades} trades`,
-    `report                 sha256 ${hashReport(report)}`,
+    `report                 sha256 ${await hashReport(report)}`,
     ...report.disclaimer,
   ]
   return `${lines.join('\n')}\n`

@@ -111,6 +111,8 @@ export type VenueFacts = {
   readonly groupWord: string
   /** The market attribute that names a family of markets in downloads and subscriptions. */
   readonly familyKey: 'asset' | 'series'
+  /** True where the cheapest plan that comes with the service includes the venue. */
+  readonly isInCheapestPlan: boolean
   /** Finds the underlying asset in a series ticker, for venues whose records do not name it. */
   readonly assetInTicker?: RegExp
   readonly paths: VenuePaths

@@ -22,6 +22,7 @@ export const VENUE_A: VenueFacts = {
   metrics: ['chance', 'price', 'last_trade'],
   groupWord: 'a topic',
   familyKey: 'asset',
+  isInCheapestPlan: false,
   paths: {
     markets: '/v3/venuea-prediction/markets',
     market: '/v3/venuea-prediction/{market_id}',

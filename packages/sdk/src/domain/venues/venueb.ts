@@ -20,6 +20,7 @@ export const VENUE_B: VenueFacts = {
   metrics: [],
   groupWord: 'an event',
   familyKey: 'series',
+  isInCheapestPlan: true,
   // KXBTC, KXBTCD, KXBTC15M, BTCD and KXETHMAXY name their coin; KXETHICS is another word.
   assetInTicker: /^(?:KX)?(BTC|ETH|SOL|XRP|DOGE|BNB)(?=D?(?:\d|-|$|MAX|MIN))/,
   paths: {

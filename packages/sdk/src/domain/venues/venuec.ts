@@ -19,6 +19,7 @@ export const VENUE_C: VenueFacts = {
   metrics: [],
   groupWord: 'an event',
   familyKey: 'asset',
+  isInCheapestPlan: true,
   paths: {
     markets: '/v3/{asset}/markets',
     market: '/v3/{asset}/markets/{market_id}',

@@ -4,13 +4,13 @@ import { createAuthenticator, type Authenticator } from './authenticator.ts'
 import { openConnections, type Connections } from './connections.ts'
 import { CONTROL_FILE, openControl } from './control.ts'
 import { hashKey } from './key-text.ts'
-import { createKeyRing, type KeyRing } from './keys.ts'
+import { KeyRing } from './keys.ts'
 import { LIMITS_FILE, openLimiter, type Limiter } from './limiter.ts'
 import { openPlanBook, PLANS_FILE, type PlanBook } from './plans.ts'
 import { deriveKeyText, readSecrets } from './secrets.ts'
-import { createUsageMeter, type UsageMeter } from './usage.ts'
+import { UsageMeter } from './usage.ts'
 
-/** Everything that decides who may ask what how often, for one data folder. */
+/** Keys, plans, limits and usage of one data folder. */
 export type Access = {
   readonly keys: KeyRing
   readonly plans: PlanBook
@@ -18,14 +18,14 @@ export type Access = {
   readonly limiter: Limiter
   readonly connections: Connections
   readonly usage: UsageMeter
-  /** Newest first; the first one signs cursors. */
+  /** Newest first; the first secret signs cursors. */
   readonly cursorSecrets: readonly Uint8Array[]
-  /** The key of an emulated data folder, made once and shown at every start. */
+  /** The key of an emulated data folder, created once and shown at every start. */
   demoKey(plan: string): string
   close(): void
 }
 
-/** Opens the control files of a data folder; several processes may. */
+/** Opens the control files of a data folder; several processes may share them. */
 export function openAccess(
   dataPath: string,
   options: {
@@ -37,10 +37,10 @@ export function openAccess(
   const { now = () => toMicros(Date.now() * 1000), onTrouble } = options
   const plans = openPlanBook(options.plansFile ?? join(dataPath, PLANS_FILE), onTrouble)
   const database = openControl(join(dataPath, CONTROL_FILE))
-  const keys = createKeyRing(database, now)
+  const keys = new KeyRing(database, now)
   const limiter = openLimiter(join(dataPath, LIMITS_FILE), onTrouble)
   const connections = openConnections(join(dataPath, LIMITS_FILE), onTrouble)
-  const usage = createUsageMeter(database, onTrouble)
+  const usage = new UsageMeter(database, onTrouble)
   return {
     keys,
     plans,

@@ -1,24 +1,26 @@
 import type { Micros } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
+import { BoundedMap } from '../../lib/bounded-map.ts'
 import { createGrant, type PlanGrant } from './grant.ts'
 import { hashKey, isKeyText } from './key-text.ts'
 import type { KeyRecord, KeyRing } from './keys.ts'
 import type { PlanBook } from './plans.ts'
 
-/** Turns the header of a request into what its key allows. */
+/** Finds the grant of the key in a request header. */
 export interface Authenticator {
   /** Throws `missing_key`, `invalid_key`, `revoked_key` or `expired_key`. */
   check(authorization: string | undefined, now: Micros): PlanGrant
 }
 
-// Changes of keys and plans are seen within half a second; a promise of one second has room.
+// Changes of keys and plans take effect within a second; this leaves room for a slow check.
 const REFRESH_MICROS = 400_000
-const MAX_REMEMBERED = 10_000
+// Max grants in the cache.
+const MAX_CACHED = 10_000
 const SCHEME = /^bearer +(.+)$/i
 
-/** Checks keys against a ring; the last checked ones are remembered until keys or plans change. */
+/** Checks keys against a ring; grants are cached until keys or plans change. */
 export function createAuthenticator(ring: KeyRing, plans: PlanBook): Authenticator {
-  const remembered = new Map<string, PlanGrant>()
+  const cache = new BoundedMap<string, PlanGrant>(MAX_CACHED)
   let revision = ring.revision()
   let refreshed = 0
 
@@ -29,18 +31,17 @@ export function createAuthenticator(ring: KeyRing, plans: PlanBook): Authenticat
     const current = ring.revision()
     if (!plans.refresh() && current === revision) return
     revision = current
-    remembered.clear()
+    cache.clear()
   }
 
   return {
     check(authorization, now) {
       refresh(now)
       if (authorization === undefined) throw missing()
-      let grant = remembered.get(authorization)
+      let grant = cache.get(authorization)
       if (grant === undefined) {
         grant = find(authorization, ring, plans)
-        if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-        remembered.set(authorization, grant)
+        cache.set(authorization, grant)
       }
       refuseEnded(grant.key!, now)
       return grant
@@ -52,15 +53,19 @@ function find(authorization: string, ring: KeyRing, plans: PlanBook): PlanGrant 
   const text = SCHEME.exec(authorization)?.[1]
   if (text === undefined) throw missing()
   if (!isKeyText(text)) {
-    throw new Problem('invalid_key', 'the key is mistyped or cut off: its checksum does not fit', {
-      hint: 'A key is pb_live_ and 36 letters and digits.',
-    })
+    throw new Problem(
+      'invalid_key',
+      'the key is mistyped or cut off: its checksum does not match',
+      {
+        hint: 'A key is pb_live_ and 36 letters and digits.',
+      },
+    )
   }
   const key = ring.findByHash(hashKey(text))
   if (key === undefined) throw new Problem('invalid_key', 'no such key was issued here')
   const plan = plans.find(key.plan)
   if (plan === undefined) {
-    throw new Problem('plan_required', `the plan ${key.plan} of the key does not exist any more`)
+    throw new Problem('plan_required', `the plan ${key.plan} of the key no longer exists`)
   }
   return createGrant(plan, plans.all(), key)
 }

@@ -3,101 +3,138 @@ import { DatabaseSync } from 'node:sqlite'
 
 /** Counts the open connections of keys, over all processes of a data folder. */
 export interface Connections {
-  /** Counts one more connection; false when the key has as many as it may. */
-  open(keyId: string, most: number): boolean
-  /** Counts one less. */
+  /** Counts one more connection; false when the key already has `max`. */
+  open(keyId: string, max: number): boolean
+  /** Counts one connection less. */
   end(keyId: string): void
   close(): void
 }
 
 const TOUCH_MS = 5000
-// What a process counted that does not run any more is forgotten.
+// Counts of a process that has not touched them for this long are ignored: it does not run any more.
 const STALE_MS = 16_000
-const PATIENCE_MS = 250
+const BUSY_MS = 250
 
-/**
- * Each process writes how many connections it has for each key, and says every few seconds that it still
- * runs. Where the file cannot be used, each process counts for itself.
- */
+/** Opens the counts; where the file cannot be used, each process counts for itself. */
 export function openConnections(
   file: string,
   onTrouble: (why: string) => void = () => {},
 ): Connections {
-  const own = new Map<string, number>()
-  const name = randomBytes(8).toString('hex')
-  let database: DatabaseSync | undefined
   try {
-    database = new DatabaseSync(file)
-    database.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}; PRAGMA synchronous = OFF`)
+    return new CountedConnections(new ConnectionTable(new DatabaseSync(file)), onTrouble)
+  } catch (error) {
+    onTrouble(error instanceof Error ? error.message : String(error))
+    return new CountedConnections(undefined, onTrouble)
+  }
+}
+
+/** Each process writes its count per key, and touches its rows every few seconds while it runs. */
+class CountedConnections implements Connections {
+  readonly #table: ConnectionTable | undefined
+  readonly #onTrouble: (why: string) => void
+  readonly #own = new Map<string, number>()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(table: ConnectionTable | undefined, onTrouble: (why: string) => void) {
+    this.#table = table
+    this.#onTrouble = onTrouble
+    this.#timer = setInterval(() => {
+      if (this.#own.size > 0) this.#attempt((one) => one.touch(Date.now()), undefined)
+    }, TOUCH_MS).unref()
+  }
+
+  open(keyId: string, max: number): boolean {
+    const own = this.#own.get(keyId) ?? 0
+    if (own >= max) return false
+    const isFree = this.#attempt((table) => table.add(keyId, own, max, Date.now()), true)
+    if (isFree) this.#own.set(keyId, own + 1)
+    return isFree
+  }
+
+  end(keyId: string): void {
+    const left = (this.#own.get(keyId) ?? 1) - 1
+    if (left > 0) this.#own.set(keyId, left)
+    else this.#own.delete(keyId)
+    this.#attempt((table) => table.set(keyId, left, Date.now()), undefined)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    this.#attempt((table) => table.close(), undefined)
+  }
+
+  #attempt<T>(work: (table: ConnectionTable) => T, otherwise: T): T {
+    if (this.#table === undefined) return otherwise
+    try {
+      return work(this.#table)
+    } catch (error) {
+      this.#onTrouble(error instanceof Error ? error.message : String(error))
+      return otherwise
+    }
+  }
+}
+
+/** The counts of all processes in a database. */
+class ConnectionTable {
+  readonly #process = randomBytes(8).toString('hex')
+  readonly #database: DatabaseSync
+  readonly #others
+  readonly #write
+  readonly #drop
+  readonly #touch
+  readonly #forget
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = OFF`)
     database.exec(
       `CREATE TABLE IF NOT EXISTS connection (
          process TEXT NOT NULL, key_id TEXT NOT NULL, count INTEGER NOT NULL, touched INTEGER NOT NULL,
          PRIMARY KEY (process, key_id)
        ) STRICT, WITHOUT ROWID`,
     )
-  } catch (error) {
-    onTrouble(error instanceof Error ? error.message : String(error))
+    this.#others = database.prepare(
+      `SELECT coalesce(sum(count), 0) AS count FROM connection
+       WHERE key_id = ? AND process <> ? AND touched > ?`,
+    )
+    this.#write = database.prepare(
+      `INSERT INTO connection (process, key_id, count, touched) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET count = excluded.count, touched = excluded.touched`,
+    )
+    this.#drop = database.prepare('DELETE FROM connection WHERE process = ? AND key_id = ?')
+    this.#touch = database.prepare('UPDATE connection SET touched = ? WHERE process = ?')
+    this.#forget = database.prepare('DELETE FROM connection WHERE touched < ? OR process = ?')
   }
-  const others = database?.prepare(
-    `SELECT coalesce(sum(count), 0) AS count FROM connection
-     WHERE key_id = ? AND process <> ? AND touched > ?`,
-  )
-  const write = database?.prepare(
-    `INSERT INTO connection (process, key_id, count, touched) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET count = excluded.count, touched = excluded.touched`,
-  )
-  const drop = database?.prepare('DELETE FROM connection WHERE process = ? AND key_id = ?')
-  const touch = database?.prepare('UPDATE connection SET touched = ? WHERE process = ?')
-  const forget = database?.prepare('DELETE FROM connection WHERE touched < ? OR process = ?')
 
-  const attempt = <T>(work: () => T, otherwise: T): T => {
+  /** Adds a connection to the `own` ones unless all processes together have `max`. */
+  add(keyId: string, own: number, max: number, nowMs: number): boolean {
+    this.#database.exec('BEGIN IMMEDIATE')
     try {
-      return work()
-    } catch (error) {
-      onTrouble(error instanceof Error ? error.message : String(error))
-      return otherwise
+      const found = this.#others.get(keyId, this.#process, nowMs - STALE_MS)
+      if (Number(found?.['count'] ?? 0) + own >= max) return false
+      this.#write.run(this.#process, keyId, own + 1, nowMs)
+      return true
+    } finally {
+      this.#database.exec('COMMIT')
     }
   }
-  const timer = setInterval(() => {
-    if (own.size === 0) return
-    attempt(() => {
-      touch?.run(Date.now(), name)
-      forget?.run(Date.now() - 10 * STALE_MS, '')
-    }, undefined)
-  }, TOUCH_MS).unref()
 
-  return {
-    open(keyId, most) {
-      const now = Date.now()
-      const mine = own.get(keyId) ?? 0
-      if (mine >= most) return false
-      const isFree = attempt(() => {
-        database?.exec('BEGIN IMMEDIATE')
-        try {
-          const found = others?.get(keyId, name, now - STALE_MS)
-          if (Number(found?.['count'] ?? 0) + mine >= most) return false
-          write?.run(name, keyId, mine + 1, now)
-          return true
-        } finally {
-          database?.exec('COMMIT')
-        }
-      }, true)
-      if (isFree) own.set(keyId, mine + 1)
-      return isFree
-    },
-    end(keyId) {
-      const left = (own.get(keyId) ?? 1) - 1
-      if (left > 0) own.set(keyId, left)
-      else own.delete(keyId)
-      attempt(() => {
-        if (left > 0) write?.run(name, keyId, left, Date.now())
-        else drop?.run(name, keyId)
-      }, undefined)
-    },
-    close() {
-      clearInterval(timer)
-      attempt(() => forget?.run(0, name), undefined)
-      database?.close()
-    },
+  set(keyId: string, count: number, nowMs: number): void {
+    if (count > 0) this.#write.run(this.#process, keyId, count, nowMs)
+    else this.#drop.run(this.#process, keyId)
+  }
+
+  /** Shows that this process runs, and deletes the rows of processes that ended long ago. */
+  touch(nowMs: number): void {
+    this.#touch.run(nowMs, this.#process)
+    this.#forget.run(nowMs - 10 * STALE_MS, '')
+  }
+
+  close(): void {
+    try {
+      this.#forget.run(0, this.#process)
+    } finally {
+      this.#database.close()
+    }
   }
 }

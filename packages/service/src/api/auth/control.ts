@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PriorbookError } from '@priorbook/sdk/domain'
 
-/** The name of the file of keys, usage and secrets in a data folder; apart from the tape. */
+/** The name of the file of keys, usage and secrets in a data folder. */
 export const CONTROL_FILE = 'control.db'
 
 const VERSION = 1
@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS secret (
 CREATE TABLE IF NOT EXISTS counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 `
 
-/** Opens (and creates) the control database: several processes read and write it. */
+/** Opens or creates the control database, which several processes read and write. */
 export function openControl(file: string): DatabaseSync {
   try {
     mkdirSync(dirname(file), { recursive: true })
@@ -73,7 +73,7 @@ export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
     database.exec('COMMIT')
     return result
   } catch (error) {
-    // A full disk has rolled back by itself.
+    // SQLite has already rolled back when the disk is full.
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
   }

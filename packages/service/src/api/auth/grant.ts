@@ -4,7 +4,7 @@ import type { Grant } from '../route.ts'
 import type { KeyRecord } from './keys.ts'
 import type { Plan } from './plans.ts'
 
-/** A grant that also knows its plan and, for keyed requests, what may be said of the key. */
+/** A grant with its plan and, for keyed requests, the public record of the key. */
 export type PlanGrant = Grant & {
   readonly terms: Plan
   readonly key: KeyRecord | undefined
@@ -13,15 +13,15 @@ export type PlanGrant = Grant & {
 
 const DAY = 86_400_000_000
 
-/** What a plan allows the holder of a key; `plans` are asked which one would do. */
+/** Creates the grant of a plan; a refusal names the cheapest of `plans` that would allow the request. */
 export function createGrant(
   plan: Plan,
   plans: readonly Plan[],
   key: KeyRecord | undefined,
   keyId: string = key?.id ?? 'none',
 ): PlanGrant {
-  const refuse = (what: string, wouldDo: (plan: Plan) => boolean): never => {
-    const better = plans.find((one) => one.rank > plan.rank && wouldDo(one))
+  const refuse = (what: string, allows: (plan: Plan) => boolean): never => {
+    const better = plans.find((one) => one.rank > plan.rank && allows(one))
     const more = better === undefined ? {} : { plan: better.name, hint: upgrade(better.name) }
     throw new Problem('plan_required', `the plan ${plan.name} does not include ${what}`, more)
   }
@@ -51,7 +51,7 @@ function hasVenue(plan: Plan, venue: VenueId): boolean {
   return plan.venues.includes(venue)
 }
 
-// A market whose asset nobody knows belongs to plans that have all of them.
+// A market without a known asset is included by plans with all assets only.
 function has(plan: Plan, venue: VenueId, asset: string | undefined): boolean {
   if (!hasVenue(plan, venue)) return false
   return plan.assets === null || (asset !== undefined && plan.assets.includes(asset.toLowerCase()))

@@ -4,7 +4,7 @@ import { PriorbookError, toMicros, type Micros } from '@priorbook/sdk/domain'
 import { inTransaction } from './control.ts'
 import { createKeyText, hashKey, shownParts } from './key-text.ts'
 
-/** What is kept of a key: everything but the key. */
+/** What is stored of a key; never the key itself. */
 export type KeyRecord = {
   readonly id: string
   /** The first characters and the last four, for people who compare. */
@@ -14,106 +14,129 @@ export type KeyRecord = {
   readonly plan: string
   readonly created: Micros
   readonly expires?: Micros
-  /** From when it is refused; in the future while a rolled key still overlaps with its successor. */
+  /** When it is refused from; in the future while a rolled key still overlaps with its successor. */
   readonly revoked?: Micros
   readonly replacedBy?: string
 }
 
-/** A key that was just made, with its text, which nobody can ask for again. */
+/** A new key with its text, which cannot be read again. */
 export type NewKey = KeyRecord & { readonly key: string }
 
-/** Makes, finds and ends keys; every process sees a change by `revision`. */
-export interface KeyRing {
-  create(options: {
-    readonly plan: string
-    readonly name?: string
-    readonly expires?: Micros
-    /** Only for the key of emulated data, which is derived instead of drawn. */
-    readonly text?: string
-  }): NewKey
-  list(): readonly KeyRecord[]
-  findByHash(hash: string): KeyRecord | undefined
-  /** Ends a key at once; it is named by its id, or by its last four characters if they are enough. */
-  revoke(name: string): KeyRecord
-  /** Makes a successor with the same plan and name; the old key works until the overlap is over. */
-  roll(name: string, overlapMs: number): NewKey
-  /** Rises with every change. */
-  revision(): number
+/** What a new key gets. */
+export type KeyOptions = {
+  readonly plan: string
+  readonly name?: string
+  readonly expires?: Micros
+  /** Only for the key of emulated data, which is derived instead of random. */
+  readonly text?: string
 }
 
 const ID_DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
 
-/** The keys of a control database. */
-export function createKeyRing(database: DatabaseSync, now: () => Micros): KeyRing {
-  const insert = database.prepare(
-    `INSERT INTO key (id, hash, prefix, last_four, name, plan, created, expires)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const byHash = database.prepare('SELECT * FROM key WHERE hash = ?')
-  const byName = database.prepare('SELECT * FROM key WHERE id = ? OR last_four = ? OR hash = ?')
-  const all = database.prepare('SELECT * FROM key ORDER BY created, id')
-  const end = database.prepare('UPDATE key SET revoked = ?, replaced_by = ? WHERE id = ?')
-  const readRevision = database.prepare(`SELECT value FROM counter WHERE name = 'keys'`)
-  const raise = database.prepare(
-    `INSERT INTO counter (name, value) VALUES ('keys', 1)
-     ON CONFLICT DO UPDATE SET value = value + 1`,
-  )
+/** The keys of a control database; `revision` shows every change to other processes. */
+export class KeyRing {
+  readonly #database: DatabaseSync
+  readonly #now: () => Micros
+  readonly #insert
+  readonly #byHash
+  readonly #byName
+  readonly #all
+  readonly #end
+  readonly #readRevision
+  readonly #raiseRevision
 
-  const put = (options: Parameters<KeyRing['create']>[0]): NewKey => {
+  constructor(database: DatabaseSync, now: () => Micros) {
+    this.#database = database
+    this.#now = now
+    this.#insert = database.prepare(
+      `INSERT INTO key (id, hash, prefix, last_four, name, plan, created, expires)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#byHash = database.prepare('SELECT * FROM key WHERE hash = ?')
+    this.#byName = database.prepare('SELECT * FROM key WHERE id = ? OR last_four = ? OR hash = ?')
+    this.#all = database.prepare('SELECT * FROM key ORDER BY created, id')
+    this.#end = database.prepare('UPDATE key SET revoked = ?, replaced_by = ? WHERE id = ?')
+    this.#readRevision = database.prepare(`SELECT value FROM counter WHERE name = 'keys'`)
+    this.#raiseRevision = database.prepare(
+      `INSERT INTO counter (name, value) VALUES ('keys', 1)
+       ON CONFLICT DO UPDATE SET value = value + 1`,
+    )
+  }
+
+  create(options: KeyOptions): NewKey {
+    return inTransaction(this.#database, () => this.#put(options))
+  }
+
+  list(): readonly KeyRecord[] {
+    return this.#all.all().map(toRecord)
+  }
+
+  findByHash(hash: string): KeyRecord | undefined {
+    const row = this.#byHash.get(hash)
+    return row === undefined ? undefined : toRecord(row)
+  }
+
+  /** Ends a key at once. It is named by its id, its text, or its last four characters if unique. */
+  revoke(name: string): KeyRecord {
+    return inTransaction(this.#database, () => {
+      const record = this.#find(name)
+      const at = this.#now()
+      // A key that has ended keeps the time of its end.
+      if (record.revoked !== undefined && record.revoked <= at) return record
+      this.#end.run(at, record.replacedBy ?? null, record.id)
+      this.#raiseRevision.run()
+      return { ...record, revoked: at }
+    })
+  }
+
+  /** Creates a successor with the same plan and name; the old key works until the overlap is over. */
+  roll(name: string, overlapMs: number): NewKey {
+    return inTransaction(this.#database, () => {
+      const old = this.#find(name)
+      const at = this.#now()
+      if (old.revoked !== undefined && old.revoked <= at) {
+        throw new PriorbookError('invalid_argument', `${old.id} was revoked; create a new key`)
+      }
+      const { plan, expires } = old
+      const next = this.#put({
+        plan,
+        name: old.name,
+        ...(expires === undefined ? {} : { expires }),
+      })
+      this.#end.run(toMicros(at + overlapMs * 1000), next.id, old.id)
+      return next
+    })
+  }
+
+  /** Rises with every change. */
+  revision(): number {
+    return (this.#readRevision.get()?.['value'] as number | undefined) ?? 0
+  }
+
+  #put(options: KeyOptions): NewKey {
     const key = options.text ?? createKeyText()
     const id = createId()
     const { prefix, lastFour } = shownParts(key)
     const { plan, name = '', expires } = options
-    const created = now()
-    insert.run(id, hashKey(key), prefix, lastFour, name, plan, created, expires ?? null)
-    raise.run()
+    const created = this.#now()
+    this.#insert.run(id, hashKey(key), prefix, lastFour, name, plan, created, expires ?? null)
+    this.#raiseRevision.run()
     const record = { id, prefix, lastFour, name, plan, created }
     return { key, ...record, ...(expires === undefined ? {} : { expires }) }
   }
 
-  const find = (name: string): KeyRecord => {
-    // A whole key may be given too: it is hashed, never stored.
-    const rows = byName.all(name, name, hashKey(name))
+  #find(name: string): KeyRecord {
+    // A whole key is accepted too: it is hashed, never stored.
+    const rows = this.#byName.all(name, name, hashKey(name))
     const [row] = rows
     if (row === undefined) {
       throw new PriorbookError('invalid_argument', 'there is no such key; see keys list')
     }
     if (rows.length > 1) {
-      throw new PriorbookError('invalid_argument', `${rows.length} keys end so; name one by its id`)
+      const detail = `${rows.length} keys end with ${name}; name one by its id`
+      throw new PriorbookError('invalid_argument', detail)
     }
     return toRecord(row)
-  }
-
-  return {
-    create: (options) => inTransaction(database, () => put(options)),
-    list: () => all.all().map(toRecord),
-    findByHash(hash) {
-      const row = byHash.get(hash)
-      return row === undefined ? undefined : toRecord(row)
-    },
-    revoke: (name) =>
-      inTransaction(database, () => {
-        const record = find(name)
-        const at = now()
-        // A key that ended before keeps the time of its end.
-        if (record.revoked !== undefined && record.revoked <= at) return record
-        end.run(at, record.replacedBy ?? null, record.id)
-        raise.run()
-        return { ...record, revoked: at }
-      }),
-    roll: (name, overlapMs) =>
-      inTransaction(database, () => {
-        const old = find(name)
-        const at = now()
-        if (old.revoked !== undefined && old.revoked <= at) {
-          throw new PriorbookError('invalid_argument', `${old.id} was revoked; create a new key`)
-        }
-        const { plan, expires } = old
-        const next = put({ plan, name: old.name, ...(expires === undefined ? {} : { expires }) })
-        end.run(toMicros(at + overlapMs * 1000), next.id, old.id)
-        return next
-      }),
-    revision: () => (readRevision.get()?.['value'] as number | undefined) ?? 0,
   }
 }
 

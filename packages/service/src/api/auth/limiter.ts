@@ -7,7 +7,7 @@ import { COUNTER_BYTES, hit, lookAt, windowSeconds, type WindowLimit } from './s
 /** The name of the file of counters in a data folder. */
 export const LIMITS_FILE = 'limits.db'
 
-/** Whether a request may pass, and how much is left. */
+/** Whether a request is admitted, and how much of each limit is left. */
 export type Admission = {
   readonly isAdmitted: boolean
   readonly limits: readonly LimitState[]
@@ -17,118 +17,174 @@ export type Admission = {
 
 /** Counts requests by key, exactly and over all processes of a data folder. */
 export interface Limiter {
-  /** Counts a request if it may pass; undefined for a plan without limits. */
+  /** Counts a request if it is admitted; undefined for a plan without limits. */
   admit(keyId: string, plan: Plan, nowMs: number): Admission | undefined
   /** The limits of a key without counting. */
   look(keyId: string, plan: Plan, nowMs: number): readonly LimitState[]
   close(): void
 }
 
+// How many times a writer retries the lock at once before it sleeps between tries, and when it gives up.
 const SPINS = 200
 const GIVE_UP_MS = 250
+// Counters of keys without a request for this long are deleted; no window is longer.
 const FORGET_MS = 120_000
 
 /**
- * Counters in a file of their own, shared by all processes and kept over restarts. A request of a
- * limited key costs one small transaction (27 µs on a busy machine); one that is refused is refused from memory until
- * a place is free, because counts of others only grow. The file is never synced: after a power cut
- * its minute is gone, or the file is made anew. Where it cannot be used, each process counts for itself.
+ * Opens the counters, which are shared by all processes and survive restarts. Where the file cannot be
+ * used, each process counts for itself.
  */
 export function openLimiter(file: string, onTrouble: (why: string) => void = () => {}): Limiter {
-  const database = openCounters(file)
-  const begin = database.prepare('BEGIN IMMEDIATE')
-  const commit = database.prepare('COMMIT')
-  const read = database.prepare('SELECT counters FROM window WHERE key_id = ?')
-  const write = database.prepare(
-    `INSERT INTO window (key_id, counters, touched) VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET counters = excluded.counters, touched = excluded.touched`,
-  )
-  const forget = database.prepare('DELETE FROM window WHERE touched < ?')
-  const own = new Map<string, DataView>()
-  const refused = new Map<string, { readonly plan: Plan; readonly admission: Admission }>()
-  let cleaned = 0
+  return new SharedLimiter(openCounters(file), onTrouble)
+}
 
-  const load = (keyId: string): DataView => {
-    const stored = read.get(keyId)?.['counters'] as Uint8Array | undefined
-    if (stored?.byteLength !== COUNTER_BYTES) return new DataView(new ArrayBuffer(COUNTER_BYTES))
-    // Counts need an even address, which SQLite's bytes need not have.
+/**
+ * A request of a limited key costs one small transaction (27 µs on a busy machine). A refused key is
+ * refused from memory until a place is free, because the counts of other processes only grow. The file is
+ * never synced: a power cut loses the last minute at worst.
+ */
+class SharedLimiter implements Limiter {
+  readonly #counters: Counters
+  readonly #onTrouble: (why: string) => void
+  readonly #refused = new Map<string, { readonly plan: Plan; readonly admission: Admission }>()
+  /** The counters as last seen, for when the file cannot be used. */
+  readonly #own = new Map<string, DataView>()
+  #cleanedMs = 0
+
+  constructor(database: DatabaseSync, onTrouble: (why: string) => void) {
+    this.#counters = new Counters(database)
+    this.#onTrouble = onTrouble
+  }
+
+  admit(keyId: string, plan: Plan, nowMs: number): Admission | undefined {
+    if (plan.per_second === null && plan.per_minute === null) return undefined
+    const before = this.#refused.get(keyId)
+    if (before !== undefined) {
+      const { nextMs } = before.admission.refusedBy!
+      const isStill = nowMs < nextMs && nextMs - nowMs <= FORGET_MS && before.plan === plan
+      if (isStill) return before.admission
+      this.#refused.delete(keyId)
+    }
+    let admission: Admission
+    try {
+      admission = this.#admitShared(keyId, plan, nowMs)
+    } catch (error) {
+      this.#onTrouble(error instanceof Error ? error.message : String(error))
+      admission = this.#admitAlone(keyId, plan, nowMs)
+    }
+    if (!admission.isAdmitted) this.#refused.set(keyId, { plan, admission })
+    return admission
+  }
+
+  look(keyId: string, plan: Plan, nowMs: number): readonly LimitState[] {
+    let counters = this.#own.get(keyId) ?? emptyCounters()
+    try {
+      counters = this.#counters.read(keyId)
+    } catch (error) {
+      this.#onTrouble(error instanceof Error ? error.message : String(error))
+    }
+    return limitsOf(plan).map((limit) => stateOf(counters, limit, nowMs))
+  }
+
+  close(): void {
+    this.#counters.close()
+  }
+
+  #admitShared(keyId: string, plan: Plan, nowMs: number): Admission {
+    return this.#counters.locked(() => {
+      const counters = this.#counters.read(keyId)
+      const admission = judge(counters, plan, nowMs)
+      if (admission.isAdmitted) {
+        this.#counters.write(keyId, counters, nowMs)
+        this.#own.set(keyId, counters)
+      }
+      if (nowMs - this.#cleanedMs > FORGET_MS) {
+        this.#cleanedMs = nowMs
+        this.#counters.forget(nowMs - FORGET_MS)
+        this.#own.clear()
+      }
+      return admission
+    })
+  }
+
+  #admitAlone(keyId: string, plan: Plan, nowMs: number): Admission {
+    const counters = this.#own.get(keyId) ?? emptyCounters()
+    this.#own.set(keyId, counters)
+    return judge(counters, plan, nowMs)
+  }
+}
+
+/** The counters of all keys in a database. */
+class Counters {
+  readonly #database: DatabaseSync
+  readonly #begin
+  readonly #commit
+  readonly #read
+  readonly #write
+  readonly #forget
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#begin = database.prepare('BEGIN IMMEDIATE')
+    this.#commit = database.prepare('COMMIT')
+    this.#read = database.prepare('SELECT counters FROM window WHERE key_id = ?')
+    this.#write = database.prepare(
+      `INSERT INTO window (key_id, counters, touched) VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET counters = excluded.counters, touched = excluded.touched`,
+    )
+    this.#forget = database.prepare('DELETE FROM window WHERE touched < ?')
+  }
+
+  /** Runs work while no other process counts. */
+  locked<T>(work: () => T): T {
+    this.#lock()
+    try {
+      return work()
+    } finally {
+      if (this.#database.isTransaction) this.#commit.run()
+    }
+  }
+
+  read(keyId: string): DataView {
+    const stored = this.#read.get(keyId)?.['counters'] as Uint8Array | undefined
+    if (stored?.byteLength !== COUNTER_BYTES) return emptyCounters()
+    // The counters need an even address, which SQLite does not guarantee.
     return new DataView(stored.buffer.slice(stored.byteOffset, stored.byteOffset + COUNTER_BYTES))
   }
 
-  const lock = (): void => {
+  write(keyId: string, counters: DataView, nowMs: number): void {
+    this.#write.run(keyId, new Uint8Array(counters.buffer as ArrayBuffer), Math.floor(nowMs))
+  }
+
+  /** Deletes counters that were last written before a time. */
+  forget(beforeMs: number): void {
+    this.#forget.run(Math.floor(beforeMs))
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #lock(): void {
     const until = performance.now() + GIVE_UP_MS
     for (let spin = 0; ; spin++) {
       try {
-        begin.run()
+        this.#begin.run()
         return
       } catch (error) {
-        // A transaction of another process takes microseconds: asking again beats sleeping.
+        // A transaction of another process takes microseconds, so retrying at once beats sleeping.
         if (!isBusy(error) || performance.now() > until) throw error
         if (spin > SPINS) Atomics.wait(PAUSE, 0, 0, 1)
       }
     }
   }
-
-  const admitShared = (keyId: string, plan: Plan, nowMs: number): Admission => {
-    lock()
-    try {
-      const counters = load(keyId)
-      const admission = judge(counters, plan, nowMs)
-      if (admission.isAdmitted) {
-        write.run(keyId, new Uint8Array(counters.buffer), Math.floor(nowMs))
-        own.set(keyId, counters)
-      }
-      if (nowMs - cleaned > FORGET_MS) {
-        cleaned = nowMs
-        forget.run(Math.floor(nowMs - FORGET_MS))
-        own.clear()
-      }
-      return admission
-    } finally {
-      if (database.isTransaction) commit.run()
-    }
-  }
-
-  const admitAlone = (keyId: string, plan: Plan, nowMs: number): Admission => {
-    const counters = own.get(keyId) ?? new DataView(new ArrayBuffer(COUNTER_BYTES))
-    own.set(keyId, counters)
-    return judge(counters, plan, nowMs)
-  }
-
-  return {
-    admit(keyId, plan, nowMs) {
-      if (plan.per_second === null && plan.per_minute === null) return undefined
-      const before = refused.get(keyId)
-      if (before !== undefined) {
-        const { nextMs } = before.admission.refusedBy!
-        const isStill = nowMs < nextMs && nextMs - nowMs <= FORGET_MS && before.plan === plan
-        if (isStill) return before.admission
-        refused.delete(keyId)
-      }
-      let admission: Admission
-      try {
-        admission = admitShared(keyId, plan, nowMs)
-      } catch (error) {
-        onTrouble(error instanceof Error ? error.message : String(error))
-        admission = admitAlone(keyId, plan, nowMs)
-      }
-      if (!admission.isAdmitted) refused.set(keyId, { plan, admission })
-      return admission
-    },
-    look(keyId, plan, nowMs) {
-      let counters = own.get(keyId) ?? new DataView(new ArrayBuffer(COUNTER_BYTES))
-      try {
-        counters = load(keyId)
-      } catch (error) {
-        onTrouble(error instanceof Error ? error.message : String(error))
-      }
-      return limitsOf(plan).map((limit) => stateOf(counters, limit, nowMs))
-    },
-    close: () => database.close(),
-  }
 }
 
 const PAUSE = new Int32Array(new SharedArrayBuffer(4))
+
+function emptyCounters(): DataView {
+  return new DataView(new ArrayBuffer(COUNTER_BYTES))
+}
 
 function judge(counters: DataView, plan: Plan, nowMs: number): Admission {
   const limits = limitsOf(plan).map((limit) => stateOf(counters, limit, nowMs))
@@ -143,7 +199,7 @@ function judge(counters: DataView, plan: Plan, nowMs: number): Admission {
     limits: limits.map((limit) => ({
       ...limit,
       remaining: limit.remaining - 1,
-      // The first request of a window is the oldest one.
+      // The first request of a window is its oldest.
       resetMs: limit.resetMs > nowMs ? limit.resetMs : nowMs + limit.seconds * 1000,
     })),
   }
@@ -176,7 +232,7 @@ function openCounters(file: string): DatabaseSync {
     return open()
   } catch (error) {
     if (isBusy(error)) throw error
-    // Damaged, and worth no more than a minute.
+    // A damaged file is replaced: it holds counts of one minute.
     for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
     return open()
   }

@@ -1,14 +1,14 @@
 import { readFileSync, statSync } from 'node:fs'
 import * as v from 'valibot'
-import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUE_IDS, VENUES } from '@priorbook/sdk/domain'
 
-/** The name of the operators' own plans in a data folder. */
+/** The name of the file with the operator's own plans in a data folder. */
 export const PLANS_FILE = 'plans.json'
 
 const STREAM_SCHEMA = v.strictObject({
   /** Connections of a key at a time, over all processes. */
   connections: countFrom(0),
-  /** Of one connection. */
+  /** Per connection, like the two below. */
   subscriptions: countFrom(0),
   instruments: countFrom(0),
   replays: countFrom(0),
@@ -17,7 +17,7 @@ const STREAM_SCHEMA = v.strictObject({
 /** What a plan allows on the stream. */
 export type StreamTerms = v.InferOutput<typeof STREAM_SCHEMA>
 
-// Of plans that operators wrote before there was a stream.
+// For plans in files that do not name the limits of the stream.
 const STREAM_DEFAULT: StreamTerms = {
   connections: 10,
   subscriptions: 50,
@@ -26,7 +26,7 @@ const STREAM_DEFAULT: StreamTerms = {
 }
 
 const PLAN_SCHEMA = v.strictObject({
-  /** Cheapest first: a refusal names the first plan that would do. */
+  /** The order by price: a refusal names the cheapest plan that would allow the request. */
   rank: countFrom(0),
   venues: v.array(v.picklist(VENUE_IDS)),
   /** Underlying assets in lower case; null for all. */
@@ -43,19 +43,19 @@ const PLAN_NAME = /^(?!constructor$|prototype$)[a-z][a-z0-9_-]{0,31}$/
 const FILE_SCHEMA = v.strictObject({
   plans: v.pipe(
     v.custom<Record<string, unknown>>(
-      (said) => typeof said === 'object' && said !== null && !Array.isArray(said),
+      (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
       'must be an object of plans by name',
     ),
-    // Before the plans are looked at: names that mean something to the language would be passed over.
+    // Checked before the plans: valibot skips names with a meaning in JavaScript.
     v.check(
-      (said) => Object.keys(said).every((name) => PLAN_NAME.test(name)),
+      (given) => Object.keys(given).every((name) => PLAN_NAME.test(name)),
       `must have names that match ${PLAN_NAME.source}`,
     ),
     v.record(v.string(), PLAN_SCHEMA),
   ),
 })
 
-/** What a plan allows; the words are those of `plans.json`. */
+/** What a plan allows, in the words of `plans.json`. */
 export type Plan = v.InferOutput<typeof PLAN_SCHEMA> & {
   readonly name: string
   readonly stream: StreamTerms
@@ -66,7 +66,7 @@ export const DEFAULT_PLANS: readonly Plan[] = [
   {
     name: 'explorer',
     rank: 0,
-    venues: ['venueb', 'venuec'],
+    venues: VENUE_IDS.filter((venue) => VENUES[venue].isInCheapestPlan),
     assets: ['btc'],
     days: 7,
     per_second: 1,
@@ -114,11 +114,11 @@ export interface PlanBook {
   /** Cheapest first. */
   all(): readonly Plan[]
   find(name: string): Plan | undefined
-  /** Reads the file again if it changed; true when it did. A file that cannot be used changes nothing. */
+  /** Reads the file again if it changed; true when it did. An invalid file changes nothing. */
   refresh(): boolean
 }
 
-/** The plans of the service, with those of a file over them; the file may be absent. */
+/** Opens the default plans, overridden by those of a file; the file may be absent. */
 export function openPlanBook(file: string, onTrouble: (why: string) => void = () => {}): PlanBook {
   let seen = stampOf(file)
   let plans = readPlans(file)
@@ -153,13 +153,13 @@ function readPlans(file: string): readonly Plan[] {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return DEFAULT_PLANS
     throw new PriorbookError('invalid_config', `${file} cannot be read`, { cause })
   }
-  let said: unknown
+  let given: unknown
   try {
-    said = JSON.parse(text)
+    given = JSON.parse(text)
   } catch (cause) {
     throw new PriorbookError('invalid_config', `${file} is not JSON`, { cause })
   }
-  const { issues, output } = v.safeParse(FILE_SCHEMA, said)
+  const { issues, output } = v.safeParse(FILE_SCHEMA, given)
   if (issues !== undefined) {
     const where = v.getDotPath(issues[0]) ?? 'it'
     throw new PriorbookError('invalid_config', `${file}: ${where} ${issues[0].message}`)

@@ -6,7 +6,7 @@ import { createKeyText } from './key-text.ts'
 
 const SECRET_BYTES = 32
 
-/** The secrets of a purpose, newest first; the first one is made when there is none. */
+/** The secrets of a purpose, newest first; one is created when there is none. */
 export function readSecrets(
   database: DatabaseSync,
   purpose: 'cursor' | 'demo_key',
@@ -17,7 +17,7 @@ export function readSecrets(
   const known = read()
   if (known.length > 0) return known
   return inTransaction(database, () => {
-    // Another process may have been first.
+    // Another process may have created one meanwhile.
     const others = read()
     if (others.length > 0) return others
     const value = randomBytes(SECRET_BYTES)
@@ -38,7 +38,7 @@ export function deriveSecret(secret: Uint8Array, purpose: string): Uint8Array {
  * every start although no key is ever stored.
  */
 export function deriveKeyText(secret: Uint8Array): string {
-  // Bytes from 248 on would favour some digits.
+  // Bytes from 248 on are skipped: taken modulo 62 they would favour some digits.
   const bytes: number[] = []
   for (let block = 0; bytes.length < 30; block++) {
     bytes.push(...deriveSecret(secret, `digits ${block}`).filter((byte) => byte < 248))

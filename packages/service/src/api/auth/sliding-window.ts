@@ -4,7 +4,7 @@ export type WindowLimit = {
   readonly quota: number
 }
 
-/** What a window says about one more hit. */
+/** How full a window is. */
 export type WindowState = {
   /** How many more hits fit right now. */
   remaining: number
@@ -16,8 +16,8 @@ export type WindowState = {
 
 type Shape = { readonly bucketMs: number; readonly buckets: number; readonly at: number }
 
-// A hit is known to its bucket. One bucket more than the window is counted, so that no span of a second
-// or a minute ever holds more than the quota; the price is a window that is up to 1 % longer.
+// Hits are counted per bucket. The sum covers one bucket more than the window, so that no span of a second
+// or a minute ever holds more than the quota; the window is therefore up to 1 % longer.
 const SHAPES: Readonly<Record<WindowLimit['name'], Shape>> = {
   second: { bucketMs: 10, buckets: 100, at: 0 },
   minute: { bucketMs: 500, buckets: 120, at: 216 },
@@ -33,7 +33,7 @@ export function windowSeconds(name: WindowLimit['name']): number {
   return (bucketMs * buckets) / 1000
 }
 
-/** Forgets what has left the window and says how full it is. */
+/** Drops hits that have left the window and tells how full it is. */
 export function lookAt(counters: DataView, limit: WindowLimit, nowMs: number): WindowState {
   const { bucketMs, buckets } = SHAPES[limit.name]
   const current = turnTo(counters, SHAPES[limit.name], nowMs)
@@ -66,11 +66,11 @@ function countsOf(counters: DataView, { at, buckets }: Shape): Uint16Array {
   return new Uint16Array(counters.buffer, counters.byteOffset + at + HEAD, buckets + 1)
 }
 
-// Empties the buckets between the last hit and now; gives the bucket of now.
+// Empties the buckets between the last hit and now; gives the current bucket.
 function turnTo(counters: DataView, shape: Shape, nowMs: number): number {
   const last = counters.getFloat64(shape.at)
   const now = Math.floor(nowMs / shape.bucketMs)
-  // A clock that was set back a little stays where it was; after a long way back all is new.
+  // A clock set back by less than a window keeps the last bucket; one set back further starts over.
   if (now <= last && last - now <= shape.buckets) return last
   const counts = countsOf(counters, shape)
   const ring = shape.buckets + 1

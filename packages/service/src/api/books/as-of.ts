@@ -6,7 +6,7 @@ import type { VenueAddress } from '../markets/addresses.ts'
 import { findTarget, type TokenFilter } from './book-target.ts'
 import { because, planWindow } from './notices.ts'
 import { answerBooks, type OneBook, type OneBookQuery } from './one-book.ts'
-import { asKnownAt } from './page-gaps.ts'
+import { asKnownAt } from '../../rows/index.ts'
 
 type AsOfQuery = OneBookQuery &
   TokenFilter & { readonly at: Micros; readonly known_at?: Micros | undefined }

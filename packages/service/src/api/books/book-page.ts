@@ -1,5 +1,12 @@
 import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
-import { timeJson, toGapJson, type PageBuffer, type ValueStyle } from '@priorbook/sdk/wire'
+import {
+  timeJson,
+  toGapJson,
+  type PageBuffer,
+  type ReceiptJson,
+  type ValueStyle,
+} from '@priorbook/sdk/wire'
+import { withHeads } from '../../rows/index.ts'
 import { DEFAULT_LIMIT, INTERVALS, type Interval } from '../params.ts'
 import { ROWS_AT } from '../http/page-pool.ts'
 import type {
@@ -13,14 +20,24 @@ import type {
 } from '../route.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
 import { findTarget, type BookTarget } from './book-target.ts'
-import { readBuckets } from './bucket-rows.ts'
-import { emptyRange, planWindow, SCAN_GOES_ON, withoutSourceTime } from './notices.ts'
+import {
+  emptyRange,
+  planWindow,
+  RECEIPT_LEFT_OUT,
+  SCAN_GOES_ON,
+  withoutSourceTime,
+} from './notices.ts'
 import { toLines } from './page-body.ts'
 import { gapsOfPage } from './page-gaps.ts'
-import { readRows, type PagePart, type PageRows } from './page-rows.ts'
-import { readRowsBySource, type SourceRows } from './source-rows.ts'
-import { openWalk, resumeWalk, type OpenedWalk } from './walk-start.ts'
-import { toCursorState, type Walk } from './walk.ts'
+import {
+  readBuckets,
+  readRows,
+  readRowsBySource,
+  type PagePart,
+  type PageRows,
+  type SourceRows,
+} from './page-rows.ts'
+import { openWalk, resumeWalk, toCursorState, type OpenedWalk, type Walk } from './walk.ts'
 
 /** The values that all paged book routes read. */
 export type PageQuery = {
@@ -91,13 +108,13 @@ export async function answerPage(
     knownAt: query.known_at,
     source: opened.source,
   })
-  addToReceipt(walk, rows, gaps, order)
+  addToReceipt(walk, rows, gaps)
   const at = Math.min(query.known_at ?? Infinity, rows.received ?? walk.end - 1)
   const market = await target.known.marketAt(record.marketId, at)
   const isFinal = await isSettled(context, target, opened, request, rows, gaps)
   const style = { numberFormat: query.number_format, timeFormat: query.time_format }
   const notices = await noticesOf(target, opened, grant, rows, gaps, style)
-  const receipt = rows.hasMore ? undefined : walk.receipt.toJson()
+  const receipt = rows.hasMore ? undefined : await receiptOf(context, walk, query.known_at)
   const nextCursor = rows.hasMore
     ? context.cursors.sign(scope, toCursorState({ ...walk, ...pick(rows) }))
     : undefined
@@ -182,23 +199,25 @@ function readPage(
     : readRowsBySource(store, walk, { ...asked, ...source })
 }
 
-function addToReceipt(
-  walk: Walk,
-  rows: PageRows,
-  gaps: readonly Gap[],
-  order: 'asc' | 'desc',
-): void {
-  const step = order === 'asc' ? 1 : -1
-  for (const part of order === 'asc' ? rows.parts : rows.parts.toReversed()) {
-    const { venue, key } = walk.lanes[part.source]!.instrument
-    const prefix = `${venue}:${key}:`
-    if ('row' in part) walk.receipt.addRows(prefix, part.sequence, 1, step)
-    else {
-      const first = part.firstSequence + (step === 1 ? part.from : part.to - 1)
-      walk.receipt.addRows(prefix, first, part.to - part.from, step)
-    }
+function addToReceipt({ lanes, receipt }: Walk, rows: PageRows, gaps: readonly Gap[]): void {
+  for (const part of rows.parts) {
+    const { key } = lanes[part.source]!.instrument
+    if ('row' in part) receipt.add(key, part.sequence, part.sequence)
+    else receipt.add(key, part.firstSequence + part.from, part.firstSequence + part.to - 1)
   }
-  walk.receipt.addGaps(gaps.length)
+  receipt.gaps += gaps.length
+}
+
+async function receiptOf(
+  { store }: ApiContext,
+  { lanes, receipt, isReceiptPartial }: Walk,
+  knownAt: number | undefined,
+): Promise<ReceiptJson | undefined> {
+  if (isReceiptPartial) return undefined
+  const { rows, gaps } = receipt
+  const { venue } = lanes[0]!.instrument
+  const stream = { venue, kind: 'book', knownAt } as const
+  return { rows, gaps, instruments: await withHeads(store, receipt.instruments(), stream) }
 }
 
 // Rises when the same rows are written differently.
@@ -272,7 +291,8 @@ async function noticesOf(
   if (cutAt !== undefined) notices.push(planWindow(grant.plan, cutAt, style))
   if ('excluded' in rows && rows.excluded > 0) notices.push(withoutSourceTime(rows.excluded))
   if ('isUnfinished' in rows && rows.isUnfinished) notices.push(SCAN_GOES_ON)
-  const isEmptyWalk = rows.count === 0 && !rows.hasMore && walk.receipt.rowCount === 0
+  if (walk.isReceiptPartial && !rows.hasMore) notices.push(RECEIPT_LEFT_OUT)
+  const isEmptyWalk = rows.count === 0 && !rows.hasMore && walk.receipt.rows === 0
   if (!isEmptyWalk || (cutAt !== undefined && walk.start >= walk.end)) return notices
   const { key } = walk.lanes[0]?.instrument ?? { key: record.marketId }
   const facts = await known.instrument(key)

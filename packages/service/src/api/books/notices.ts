@@ -26,6 +26,13 @@ export const SCAN_GOES_ON: Notice = {
   message: 'Many rows outside the range were looked at; the cursor goes on from there.',
 }
 
+/** The walk began with an earlier version of the service, which counted its rows in another way. */
+export const RECEIPT_LEFT_OUT: Notice = {
+  code: 'receipt_left_out',
+  message:
+    'An earlier version of the service served the first pages of this walk, so it has no receipt.',
+}
+
 /** Why a whole range holds no row. */
 export function emptyRange(
   record: MarketRecord,

@@ -5,7 +5,7 @@ import { ROWS_AT } from '../http/page-pool.ts'
 import type { Answer, Notice, RouteRequest } from '../route.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import type { BookTarget } from './book-target.ts'
-import type { RunPart } from './page-rows.ts'
+import type { RunPart } from '../../rows/index.ts'
 import { RENDERER } from './renderer.ts'
 
 /** The book of one instrument, or why there is none. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Instrument } from '@priorbook/sdk/domain'
 import { createBookRenderer, type BookContext } from '@priorbook/sdk/wire'
 import { createTestFolder, type TestFolder, importRecorded } from '../../derive/import.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { createRandom } from '../../store/store-script.testing.ts'
+import { expectedInstruments } from '../../rows/receipt.testing.ts'
 import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import { joined, walk } from './books.testing.ts'
 import { BOOK_ROUTES } from './index.ts'
@@ -85,10 +85,8 @@ function describeMarkets(
           expect(joined(pages) === whole).toBe(true)
           const ids = pages.flatMap((page) => page.ids)
           expect(ids).toHaveLength(lastSequence)
-          const sha256 = createHash('sha256')
-            .update(`${ids.join('\n')}\n`)
-            .digest('hex')
-          expect(pages.at(-1)!.meta['receipt']).toMatchObject({ rows: ids.length, sha256 })
+          const instruments = await expectedInstruments(store, venue, ids)
+          expect(pages.at(-1)!.meta['receipt']).toMatchObject({ rows: ids.length, instruments })
         }
       }
     }

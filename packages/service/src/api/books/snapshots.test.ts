@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { VENUE_IDS } from '@priorbook/sdk/domain'
+import type { ReceiptJson } from '@priorbook/sdk/wire'
+import { expectedInstruments } from '../../rows/receipt.testing.ts'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import type { AppendBatch, Store } from '../../store/store.ts'
 import { createTestCaller, type TestCaller } from '../caller.testing.ts'
@@ -107,27 +108,52 @@ describe('pages', () => {
   })
 
   it('have receipts that a client can make again, whatever the sizes', async () => {
-    const { api } = await createStore(10, 100)
+    const { store, api } = await createStore(10, 100)
+    const receipts = []
     for (const order of ORDERS) {
       const url = `${PATHS.venuec}/snapshots?order=${order}`
-      const receipts = []
       for (const sizes of [[1000], [10, 1, 64], [63]]) {
         const pages = await walk(api, url, sizes)
         const ids = times(pages, (page) => page.ids)
         const gaps = times(pages, (page) => page.gaps)
-        const lines = ids.map((id) => `${id}\n`).join('')
         expect(pages.at(-1)!.meta['receipt']).toEqual({
           rows: ids.length,
-          first_id: ids[0],
-          last_id: ids.at(-1),
-          sha256: createHash('sha256').update(lines).digest('hex'),
           gaps: gaps.length,
+          instruments: await expectedInstruments(store, 'venuec', ids),
         })
         expect(pages.slice(0, -1).every(({ meta }) => meta['receipt'] === undefined)).toBe(true)
         receipts.push(pages.at(-1)!.meta['receipt'])
       }
-      expect(new Set(receipts.map((one) => JSON.stringify(one))).size).toBe(1)
     }
+    expect(new Set(receipts.map((one) => JSON.stringify(one))).size).toBe(1)
+  })
+
+  it('name in their receipt the newest chunk that rows come from, and none for the tail', async () => {
+    const { store, api } = await createStore(12, 300)
+    let count = 0
+    for await (const chunk of store.chunks({ venue: 'venueb', key: KEYS.venueb[0]! })) {
+      if (chunk.kind === 'book' && chunk.sealed) count = chunk.first + chunk.count - 1
+    }
+    expect(count).toBeGreaterThan(10)
+    const seen = await readSeen(store, 'venueb')
+    const heads = new Set<string | null>()
+    for (const [from, to] of [
+      [0, 5],
+      [count - 2, count + 3],
+      [seen.length - 4, seen.length - 1],
+      [0, seen.length - 1],
+    ] as const) {
+      const range = `start_time=${seen[from]!.received}&end_time=${seen[to]!.received}`
+      for (const more of ['', '&order=desc', '&interval=1s']) {
+        const pages = await walk(api, `${PATHS.venueb}/snapshots?${range}${more}`, [3, 7])
+        const ids = times(pages, (page) => page.ids)
+        const receipt = pages.at(-1)!.meta['receipt'] as ReceiptJson
+        expect(receipt.instruments).toEqual(await expectedInstruments(store, 'venueb', ids))
+        heads.add(receipt.instruments[0]!.head)
+      }
+    }
+    expect(heads.size).toBeGreaterThan(1)
+    expect(heads).toContain(null)
   })
 
   it('list every gap once, where it lies', async () => {

@@ -204,7 +204,10 @@ describe('what is refused', () => {
   it('rows before the window of the plan, with a notice', async () => {
     const start = MADE_START + 2000 * 20_000
     const receipt = receiptOf(await caller.bytes(DAY, { grant: createWindowGrant(start) }))
-    expect(receipt).toMatchObject({ rows: ROWS - 2000, first_id: 'venueb:KXMADE-1:2001' })
+    expect(receipt).toMatchObject({
+      rows: ROWS - 2000,
+      instruments: [{ key: 'KXMADE-1', first: 2001, last: ROWS, rows: ROWS - 2000 }],
+    })
     expect(receipt.notice).toMatchObject([{ code: 'plan_window' }])
     const past = createWindowGrant(MADE_START + 5 * 86_400_000_000)
     const nothing = receiptOf(await caller.bytes(DAY, { grant: past }))

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Gap } from '@priorbook/sdk/domain'
 import { toGapJson } from '@priorbook/sdk/wire'
+import { distinctGaps } from '../../rows/index.ts'
 import type { ApiContext, Notice } from '../route.ts'
 import { columnsOf, typeName } from './columns.ts'
 import { CONTENT_TYPES, describeScope, fileNameOf } from './describe.ts'
@@ -8,7 +9,7 @@ import { estimateFile, estimateRows } from './estimate.ts'
 import { makeFile } from './file.ts'
 import type { BulkFormat } from './params.ts'
 import type { BulkScope } from './scope.ts'
-import type { Receipt } from './tally.ts'
+import { headsOf, type FileReceipt } from './tally.ts'
 import { csvColumnsOf } from './write-text.ts'
 
 // More gaps than this are counted and not listed: memory does not grow with the family.
@@ -34,7 +35,7 @@ export async function describeFiles(
 ): Promise<Manifest> {
   const files: unknown[] = []
   let gaps: Gap[] = []
-  let receipt: Receipt | undefined
+  let receipt: FileReceipt | undefined
   for (const format of formats) {
     const hash = createHash('sha256')
     let bytes = 0
@@ -43,7 +44,7 @@ export async function describeFiles(
       onGap(gap: Gap) {
         if (gaps.length < GAPS_MAX) gaps.push(gap)
       },
-      onReceipt(made: Receipt) {
+      onReceipt(made: FileReceipt) {
         receipt = made
       },
     }
@@ -55,7 +56,9 @@ export async function describeFiles(
   }
   if (receipt === undefined) throw new DOMException('the client went away', 'AbortError')
   const { rows, notice: notices = [], ...rest } = receipt
-  const unique = uniqueGaps(gaps)
+  // Every market of a family meets the gaps of its venue; here they are listed once.
+  const unique = distinctGaps(gaps)
+  const instruments = await headsOf(context.store, scope, receipt.instruments)
   const data = {
     ...describeScope(scope),
     is_estimate: false,
@@ -65,7 +68,7 @@ export async function describeFiles(
     schema: schemaOf(scope),
     files,
     gap_count: rest.gaps,
-    receipt: { rows, ...rest },
+    receipt: { rows, ...rest, instruments },
   }
   return { data, gaps: unique.map((gap) => toGapJson(gap, scope.style)), notices }
 }
@@ -108,13 +111,4 @@ function schemaOf(scope: BulkScope): unknown {
     is_nullable: spec.isNullable,
   }))
   return { columns, csv: csvColumnsOf(scope) }
-}
-
-/** A gap of the venue is met by every market of a family; here it is listed once. */
-function uniqueGaps(gaps: readonly Gap[]): Gap[] {
-  const known = new Map<string, Gap>()
-  for (const gap of gaps) {
-    known.set(`${gap.scope}/${gap.key}/${gap.start}/${gap.afterSequence}/${gap.reason}`, gap)
-  }
-  return [...known.values()]
 }

@@ -3,7 +3,7 @@ import { ByteWriter } from 'hyparquet-writer'
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js'
 import type { ColumnBatch, ColumnSpec } from './column-batch.ts'
 import { ParquetColumn, SharedPages } from './parquet-column.ts'
-import type { Receipt } from './tally.ts'
+import type { FileReceipt } from './tally.ts'
 import type { ColumnSink } from './write-columns.ts'
 
 // A row group for so many rows, or when its packed pages take so much memory.
@@ -65,7 +65,7 @@ export function createParquetSink(
       const waiting = columns.reduce((sum, column) => sum + column.waiting, 0)
       if (rows >= GROUP_ROWS || waiting >= GROUP_BYTES) yield* endGroup()
     },
-    *end(receipt: Receipt) {
+    *end(receipt: FileReceipt) {
       yield* endGroup()
       const keys = [...metadata, ['priorbook.receipt', JSON.stringify(receipt)] as const]
       const footer = {

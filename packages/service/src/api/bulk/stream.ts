@@ -1,7 +1,7 @@
 import type { Gap } from '@priorbook/sdk/domain'
 import type { Notice } from '../route.ts'
 import type { BulkScope } from './scope.ts'
-import { Tally, type Receipt } from './tally.ts'
+import { Tally, type FileReceipt } from './tally.ts'
 import type { WalkItem } from './walk-item.ts'
 import type { BulkWriter } from './writer.ts'
 
@@ -46,7 +46,7 @@ export async function* streamFile(
 export type FileObserver = {
   explain?(): Promise<readonly Notice[]>
   onGap?(gap: Gap): void
-  onReceipt?(receipt: Receipt): void
+  onReceipt?(receipt: FileReceipt): void
 }
 
 /** Lets the event loop turn once. */

@@ -7,7 +7,7 @@ import { describeScope } from './describe.ts'
 import type { BulkScope } from './scope.ts'
 import { keysOf } from './sources.ts'
 import { Pieces, turn, type FileObserver } from './stream.ts'
-import { Tally, type SeriesFacts } from './tally.ts'
+import { Tally } from './tally.ts'
 import { ContainerWriter } from './tape-container.ts'
 import { TapeStream, type TapePiece } from './tape-stream.ts'
 import { gapsOf, venueGapsOf, walkMarkets } from './walk.ts'
@@ -47,8 +47,7 @@ export async function* streamTape(
           tally.add(piece)
           observer.onGap?.(piece.gap)
           yield* send(container.json('gap', toGapJson(piece.gap)))
-        } else if (piece.kind === 'series') tally.addSeries(piece.series)
-        else yield* send(container.frame(piece.kind, piece.bytes))
+        } else yield* send(container.frame(piece.kind, piece.bytes))
         await turn()
         if (signal.aborted) return
       }
@@ -60,30 +59,21 @@ export async function* streamTape(
   observer.onReceipt?.(receipt)
 }
 
-type MarketPiece =
-  | TapePiece
-  | { readonly kind: 'series'; readonly series: readonly (SeriesFacts & { name: string })[] }
-
 async function* exportMarket(
   context: ApiContext,
   scope: BulkScope,
   market: MarketState,
   venueGaps: readonly Gap[],
   tally: Tally,
-): AsyncGenerator<MarketPiece> {
+): AsyncGenerator<TapePiece> {
   const { record } = market
   for (const gap of await gapsOf(context, scope, market, venueGaps)) yield { kind: 'gap', gap }
-  const series: (SeriesFacts & { name: string })[] = []
   for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
-    const name = tally.nameOf(key)
     const place = { market: record.marketId, key }
-    const stream = new TapeStream(context.store, scope, platform, place, (first, last) =>
-      tally.addIds(name, first, last),
-    )
+    const stream = new TapeStream(context.store, scope, platform, place)
     yield* stream.pieces()
-    if (stream.facts !== undefined) series.push({ name, ...stream.facts })
+    if (stream.facts !== undefined) tally.addStream(key, stream.facts)
   }
-  if (series.length > 0) yield { kind: 'series', series }
 }
 
 const platform = createNodePlatform()

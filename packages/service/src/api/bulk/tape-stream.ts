@@ -15,7 +15,7 @@ import {
 } from '@priorbook/sdk/tape'
 import type { Store } from '../../store/store.ts'
 import type { BulkScope } from './scope.ts'
-import type { SeriesFacts } from './tally.ts'
+import { KINDS, type StreamFacts } from './tally.ts'
 
 /** The stored chunks of one stream of a download, and what of it is damaged. */
 export type TapePiece =
@@ -29,13 +29,12 @@ const UNSEALED: Maker = { origin: 'live', recorder: 'unsealed', normalizer: 0 }
 /** Reads one stream chunk by chunk. */
 export class TapeStream {
   /** What the range holds of it, once it is read. */
-  facts: SeriesFacts | undefined
+  facts: StreamFacts | undefined
   private readonly store: Store
   private readonly scope: BulkScope
   private readonly platform: TapePlatform
   private readonly kind: ChunkKind
   private readonly name: { readonly market: string; readonly key: string }
-  private readonly onRows: (first: number, last: number) => void
   private next = 1
   private changes = 0
   private maker: Maker | undefined
@@ -45,9 +44,7 @@ export class TapeStream {
     scope: BulkScope,
     platform: TapePlatform,
     name: { readonly market: string; readonly key: string },
-    onRows: (first: number, last: number) => void,
   ) {
-    this.onRows = onRows
     this.store = store
     this.scope = scope
     this.platform = platform
@@ -111,7 +108,6 @@ export class TapeStream {
 
   private count(first: number, rows: number, firstReceived: number, lastReceived: number): void {
     const last = first + rows - 1
-    this.onRows(first, last)
     this.facts =
       this.facts === undefined
         ? { first, last, rows, firstReceived, lastReceived }
@@ -184,8 +180,6 @@ type TailPage = {
   readonly corrupt: readonly Gap[]
   readonly hasMore: boolean
 }
-
-const KINDS = { books: 'book', trades: 'trade', samples: 'sample' } as const
 
 function toStretch({ columns, firstSequence, from, to }: BookRun): Stretch {
   return { rows: { kind: 'book', columns }, first: firstSequence, from, to }

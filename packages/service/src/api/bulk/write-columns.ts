@@ -4,7 +4,7 @@ import { cutPieces } from './cut-pieces.ts'
 import { BookFiller } from './fill-books.ts'
 import { fillRows } from './fill-rows.ts'
 import type { BulkScope } from './scope.ts'
-import type { Receipt } from './tally.ts'
+import type { FileReceipt } from './tally.ts'
 import { NOTHING, type BulkWriter } from './writer.ts'
 
 /** A file of columns: takes batches of rows and gives bytes. */
@@ -12,7 +12,7 @@ export interface ColumnSink {
   begin(): Iterable<Uint8Array>
   /** Writes the rows of a batch, which is used again afterwards. */
   write(batch: ColumnBatch): Iterable<Uint8Array>
-  end(receipt: Receipt): Iterable<Uint8Array>
+  end(receipt: FileReceipt): Iterable<Uint8Array>
 }
 
 // Rows and ladder values of a batch: about a megabyte, a few milliseconds to fill and to write.

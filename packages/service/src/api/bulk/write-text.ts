@@ -12,7 +12,7 @@ import {
 } from '@priorbook/sdk/wire'
 import { cutPieces } from './cut-pieces.ts'
 import type { BulkScope } from './scope.ts'
-import type { Receipt } from './tally.ts'
+import type { FileReceipt } from './tally.ts'
 import type { WalkItem } from './walk-item.ts'
 import { NOTHING, type BulkWriter } from './writer.ts'
 
@@ -59,7 +59,7 @@ export function createNdjsonWriter(scope: BulkScope): BulkWriter {
           break
       }
     },
-    *end(receipt: Receipt) {
+    *end(receipt: FileReceipt) {
       yield encodeLine({ type: 'receipt', ...receipt, crc32: check.toString(16).padStart(8, '0') })
     },
   }

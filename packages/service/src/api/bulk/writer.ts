@@ -1,4 +1,4 @@
-import type { Receipt } from './tally.ts'
+import type { FileReceipt } from './tally.ts'
 import type { WalkItem } from './walk-item.ts'
 
 /**
@@ -9,7 +9,7 @@ export interface BulkWriter {
   /** What stands before the first row. */
   begin(): Iterable<Uint8Array>
   write(item: WalkItem): Iterable<Uint8Array>
-  end(receipt: Receipt): Iterable<Uint8Array>
+  end(receipt: FileReceipt): Iterable<Uint8Array>
 }
 
 /** The bytes of a step that has none to give yet. */

@@ -8,14 +8,14 @@ import {
   type SampleJson,
   type SampleMetric,
 } from '@priorbook/sdk/wire'
+import { VENUE_KEY } from '../../rows/index.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
-import { readMerged } from './merged-rows.ts'
-import { surroundingsOf } from './merged-surroundings.ts'
 import { chooseOutcomes } from './outcome-filter.ts'
 import { openPage, rangeMeta, styleOf, noticeMeta } from './page.ts'
 import { answerRows } from './row-answer.ts'
+import { readRowPage } from './row-page.ts'
 
 /** Samples of one metric of a market. */
 export const TIMESERIES_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(timeseriesRoute)
@@ -46,20 +46,19 @@ function timeseriesRoute(address: VenueAddress): Route {
       })
     }
     const streams = chooseOutcomes(seriesOf(record, metric), query)
-    const { store } = context
-    const merged = await readMerged(
+    const { rows, meta, ...around } = await readRowPage(context, state, page, {
+      dataset: 'metrics',
       streams,
-      (rows) => store.samples({ ...rows, metric }),
-      page,
+      // Samples are polled by themselves: gaps of the market are gaps of its book.
+      gapKeys: [...streams.map(({ key }) => key), VENUE_KEY],
+      read: (asked) => context.store.samples({ ...asked, metric }),
       knownAt,
-    )
-    const keys = [...streams.map(({ key }) => key), '']
-    const about = { dataset: 'metrics', keys, style } as const
-    const { meta, ...around } = await surroundingsOf(context, state, page, merged, about)
+      style,
+    })
     return answerRows(request, {
       type: 'sample',
-      rows: merged.rows.map((row) =>
-        toSampleJson(row.columns, row.row, row.ordinal, row.stream, style),
+      rows: rows.map((part) =>
+        toSampleJson(part.columns, part.row, part.ordinal, streams[part.source]!, style),
       ),
       columns,
       meta: { ...meta, metric },

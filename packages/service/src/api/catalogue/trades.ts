@@ -5,15 +5,15 @@ import {
   marketContract,
   type TradeJson,
 } from '@priorbook/sdk/wire'
+import { gapKeysOf } from '../../rows/index.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { findMarket } from '../markets/find.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
-import { readMerged } from './merged-rows.ts'
-import { surroundingsOf } from './merged-surroundings.ts'
 import { chooseOutcomes } from './outcome-filter.ts'
 import { openPage, rangeMeta, styleOf, noticeMeta } from './page.ts'
 import { answerRows } from './row-answer.ts'
+import { readRowPage } from './row-page.ts'
 
 /** The execution prints of a market. */
 export const TRADE_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(tradesRoute)
@@ -45,17 +45,21 @@ function tradesRoute(address: VenueAddress): Route {
       return answerRows<TradeJson>(request, { type: 'trade', rows: [], columns, meta, gaps: [] })
     }
     const streams = chooseOutcomes(await instrumentsOf(context, record), query)
-    const { store } = context
-    const merged = await readMerged(streams, (rows) => store.trades(rows), page, knownAt)
-    const keys = [...streams.map(({ key }) => key), market, '']
-    const about = { dataset: 'trades', keys, style } as const
+    const { rows, ...around } = await readRowPage(context, state, page, {
+      dataset: 'trades',
+      streams,
+      gapKeys: gapKeysOf(streams),
+      read: (asked) => context.store.trades(asked),
+      knownAt,
+      style,
+    })
     return answerRows(request, {
       type: 'trade',
-      rows: merged.rows.map((row) =>
-        toTradeJson(row.columns, row.row, row.ordinal, row.stream, style),
+      rows: rows.map((part) =>
+        toTradeJson(part.columns, part.row, part.ordinal, streams[part.source]!, style),
       ),
       columns,
-      ...(await surroundingsOf(context, state, page, merged, about)),
+      ...around,
     })
   })
 }

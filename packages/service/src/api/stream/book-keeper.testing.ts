@@ -13,24 +13,24 @@ type Row = {
 }
 type Ladder = { readonly price: readonly number[]; readonly size: readonly number[] }
 
-/** The books of a client that trusts nothing: every row must follow the one before, or be announced. */
+/** The books of a client that checks each row: it must follow the one before, or a resync. */
 export class BookKeeper {
   /** Sizes by side and price, best first when printed. */
   readonly books = new Map<string, Map<string, number>>()
   readonly sequences = new Map<string, number>()
   readonly trades = new Map<string, number>()
-  /** Every sequence that came, by instrument. */
+  /** All received sequences by instrument. */
   readonly seen = new Map<string, number[]>()
   readonly gaps: AnyMessage[] = []
   readonly resyncs: AnyMessage[] = []
-  /** What went wrong: rows that are missing without a word. */
+  /** Rows that are missing without a resync. */
   readonly holes: string[] = []
 
-  take(message: AnyMessage): void {
+  apply(message: AnyMessage): void {
     switch (message.type) {
       case 'snapshot':
       case 'update':
-        this.takeRow(message as never)
+        this.applyRow(message as never)
         break
       case 'trade': {
         const { key, sequence, previous_sequence: previous } = message as unknown as Numbered
@@ -59,7 +59,7 @@ export class BookKeeper {
 
   private readonly announced = new Set<string>()
 
-  private takeRow(message: Numbered & { readonly type: string; readonly row: Row }): void {
+  private applyRow(message: Numbered & { readonly type: string; readonly row: Row }): void {
     const { type, key, sequence, previous_sequence: previous, row } = message
     const last = this.sequences.get(key)
     if (type === 'update' && previous !== last) {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../lib/clock.testing.ts'
 import { Hub, Subscriber, type Sink, type Subscription } from '../../live/index.ts'
 import { createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
@@ -11,7 +12,7 @@ import { BookKeeper } from './book-keeper.testing.ts'
 import { ROW_ENCODER, type RowStyle } from './row-encoder.ts'
 import type { AnyMessage } from './stream.testing.ts'
 
-/** A socket that is read when the test says so. */
+/** A socket that the test reads. */
 class FakeSink implements Sink {
   readonly messages: AnyMessage[] = []
   buffered = 0
@@ -46,7 +47,8 @@ class FakeSink implements Sink {
   }
 }
 
-type Hall = {
+type Setup = {
+  readonly clock: ManualClock
   readonly hub: Hub<RowStyle, MarketInstrument>
   readonly store: EmbeddedStore
   readonly script: Script
@@ -62,22 +64,24 @@ type Reader = {
   readonly subscriber: Subscriber
   readonly keeper: BookKeeper
   isStalled: boolean
-  /** Reads what waits, as often as something comes. */
+  /** Reads all buffered messages, and recovers if rows were skipped. */
   read(): Promise<void>
 }
 
 const LAG = 20_000
-// A machine that stands still for a moment must not make a fast reader a slow one.
+// A limit that a fast reader never reaches.
 const PLENTY = 50_000_000
 
-async function createHall(seed: number): Promise<Hall> {
+async function createSetup(seed: number): Promise<Setup> {
   const folder = createTempFolder()
   const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
   const script = new Script(seed)
   const model = new ModelStore(script.books)
   const add = (batches: number): Promise<void> => write(store, model, script.take(batches))
   await add(60)
+  const clock = new ManualClock()
   const hub = new Hub<RowStyle, MarketInstrument>({
+    clock,
     source: store,
     encoder: ROW_ENCODER,
     now: () => script.now,
@@ -106,12 +110,12 @@ async function createHall(seed: number): Promise<Hall> {
       isStalled: false,
       async read() {
         sink.read()
-        for (const message of sink.messages.splice(0)) keeper.take(message)
+        for (const message of sink.messages.splice(0)) keeper.apply(message)
         if (made.subscriber.drained()) await recovered(made)
       },
     }
     const recovered = async (one: Reader): Promise<void> => {
-      await readingOn(one, hub.recover(one.subscriber))
+      await readWhile(clock, one, hub.recover(one.subscriber))
     }
     hub.addSubscriber(made.subscriber)
     onTestFinished(() => hub.removeSubscriber(made.subscriber))
@@ -134,7 +138,8 @@ async function createHall(seed: number): Promise<Hall> {
     }
     await hub.subscribe(subscription)
     const instruments = INSTRUMENTS.slice(1, 3)
-    await readingOn(
+    await readWhile(
+      clock,
       made,
       hub.start(subscription, instruments, {
         books: new Map(),
@@ -144,25 +149,29 @@ async function createHall(seed: number): Promise<Hall> {
     )
     return made
   }
-  return { hub, store, script, add, reader }
+  return { clock, hub, store, script, add, reader }
 }
 
-/** Reads all the time while something is done. */
-async function readingOn(reader: Reader, work: Promise<void>): Promise<void> {
-  const pause = (): Promise<'pause'> =>
-    new Promise((resolve) => setTimeout(() => resolve('pause'), 5))
-  while ((await Promise.race([work, pause()])) === 'pause') await reader.read()
+/** Reads until the work is done. */
+async function readWhile(clock: ManualClock, reader: Reader, work: Promise<void>): Promise<void> {
+  const state = { isDone: false }
+  const done = work.finally(() => (state.isDone = true))
+  while (!state.isDone) {
+    await clock.advance(5)
+    if (!state.isDone) await reader.read()
+  }
+  await done
 }
 
 describe('a reader who does not read', () => {
-  it('costs a bounded queue, is told what it missed, and has the right books again', async () => {
+  it('has a bounded queue, gets a resync for the skipped rows, and ends with the right books', async () => {
     for (const mode of ['full', 'changes'] as const) {
-      const { add, reader, store } = await createHall(31)
+      const { clock, add, reader, store } = await createSetup(31)
       const fast = await reader(mode, 60_000, PLENTY)
       const slow = await reader(mode)
       for (let round = 0; round < 60; round++) {
         await add(3)
-        await new Promise((resolve) => setTimeout(resolve, 8))
+        await clock.advance(8)
         await fast.read()
         if (round % 20 === 19) await slow.read()
       }
@@ -174,7 +183,7 @@ describe('a reader who does not read', () => {
         return true
       }
       while (!(await isThere(fast)) || !(await isThere(slow))) {
-        await new Promise((resolve) => setTimeout(resolve, 5))
+        await clock.advance(5)
         await fast.read()
         await slow.read()
       }
@@ -190,13 +199,13 @@ describe('a reader who does not read', () => {
     }
   })
 
-  it('at all is let go, and nobody else', async () => {
-    const { add, reader } = await createHall(32)
+  it('at all is disconnected, and no other reader', async () => {
+    const { clock, add, reader } = await createSetup(32)
     const fast = await reader('full', 60_000, PLENTY)
     const stalled = await reader('full', 300)
     for (let round = 0; round < 400 && !stalled.isStalled; round++) {
       await add(3)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await clock.advance(20)
       await fast.read()
     }
     expect([stalled.isStalled, fast.isStalled]).toEqual([true, false])

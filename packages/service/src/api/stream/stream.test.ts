@@ -1,5 +1,6 @@
 import type { Micros } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.testing.ts'
 import { openEmbeddedStore } from '../../store/embedded/open.ts'
 import { ModelStore } from '../../store/store-model.testing.ts'
 import { write } from '../../store/store-opened.testing.ts'
@@ -54,7 +55,7 @@ const SUBSCRIBE = { op: 'subscribe', id: 's', venue, market_id: market } as cons
 
 type RestRow = Parameters<typeof toBook>[0] & { readonly sequence: number }
 
-/** What REST says of the instrument, rows after a sequence. */
+/** The rows of the instrument after a sequence, read over REST. */
 async function rowsByRest(test: Listening, after = 0): Promise<readonly RestRow[]> {
   const rows: RestRow[] = []
   let cursor = ''
@@ -79,7 +80,7 @@ function lastOf(client: StreamClient): number {
   return (booksOf(client.messages).at(-1)?.['sequence'] as number | undefined) ?? 0
 }
 
-// A market that nobody has heard of yet, with its first two rows.
+// Appends a new market with its first two rows.
 async function addNew({ store, script }: Listening): Promise<void> {
   const instrument = { venue, market: 'NEW', key: 'NEW' } as const
   const position = (await store.appliedPosition(venue)) + 1
@@ -112,7 +113,7 @@ async function expectNew(client: StreamClient): Promise<void> {
 }
 
 describe('a subscription', () => {
-  it('begins with the present book and goes on with every row, as REST has them', async () => {
+  it('starts with the present book and continues with every row, equal to REST', async () => {
     const test = await start()
     await test.add(20)
     const client = await test.connect()
@@ -132,7 +133,7 @@ describe('a subscription', () => {
     }
   })
 
-  it('of changes gives the same books, row by row', async () => {
+  it('in mode changes gives the same books, row by row', async () => {
     const test = await start({ seed: 6 })
     await test.add(5)
     const client = await test.connect()
@@ -143,7 +144,7 @@ describe('a subscription', () => {
     await client.until(() => lastOf(client) >= wanted.size)
     const keeper = new BookKeeper()
     for (const message of booksOf(client.messages)) {
-      keeper.take(message)
+      keeper.apply(message)
       const row = wanted.get(message['sequence'] as number)!
       expect(keeper.textOf(KEY)).toBe(bookText(toBook(row)))
     }
@@ -153,28 +154,36 @@ describe('a subscription', () => {
     ).toBe(true)
   })
 
-  it('conflated says what lies between, and ends with the same book', async () => {
+  it('with conflation names the skipped rows and ends with the same book', async () => {
     for (const mode of ['full', 'changes'] as const) {
-      const test = await start({ seed: 7 })
+      const clock = new ManualClock()
+      const test = await start({ seed: 7, stream: { clock } })
       await test.add(5)
       const client = await test.connect()
       client.send({ ...SUBSCRIBE, mode, conflate_ms: 100 })
       await client.next('snapshots_done')
-      for (let round = 0; round < 40; round++) await test.add(2)
+      for (let round = 0; round < 40; round++) {
+        await test.add(2)
+        await clock.advance(10)
+      }
+      await clock.advance(100)
       const rows = await rowsByRest(test)
       await client.until(() => lastOf(client) >= rows.length)
       const keeper = new BookKeeper()
       for (const message of booksOf(client.messages)) {
-        keeper.take(message)
+        keeper.apply(message)
         const row = rows[(message['sequence'] as number) - 1]!
         expect(keeper.textOf(KEY)).toBe(bookText(toBook(row)))
       }
       expect(keeper.holes).toEqual([])
       expect(keeper.seen.get(KEY)!.length).toBeLessThan(rows.length - 5)
+      // The snapshot, one row per slot of 100 ms, and the row before each gap.
+      const gaps = client.messages.filter(({ type }) => type === 'gap').length
+      expect(keeper.seen.get(KEY)!.length).toBeLessThanOrEqual(1 + 6 + gaps)
     }
   })
 
-  it('tells gaps and trades between the rows, an open gap also at the start', async () => {
+  it('sends gaps and trades between the rows, and open gaps at the start', async () => {
     const test = await start({ seed: 8 })
     const client = await test.connect()
     await test.add(10)
@@ -224,7 +233,7 @@ describe('a subscription', () => {
     expect(late.messages.filter(({ type }) => type === 'gap').length).toBe(open.length)
   })
 
-  it('of a family takes new markets along, from their first row', async () => {
+  it('to a family includes new markets from their first row', async () => {
     const test = await start()
     await test.add(30)
     const client = await test.connect()
@@ -242,7 +251,7 @@ describe('a subscription', () => {
     expect(client.messages.length).toBe(heard + 1)
   })
 
-  it('of a venue may begin before its first market is recorded', async () => {
+  it('to a venue may start before its first market is recorded', async () => {
     const test = await start({ empty: true })
     const client = await test.connect()
     client.send({ op: 'subscribe', id: 'all', venue })
@@ -253,8 +262,8 @@ describe('a subscription', () => {
   })
 })
 
-describe('a reader who comes back', () => {
-  it('gets every row after its last one, and what was missing meanwhile', async () => {
+describe('a client that reconnects', () => {
+  it('gets every row after its last one, and the gaps since', async () => {
     for (const mode of ['full', 'changes'] as const) {
       const test = await start({ seed: 9 })
       await test.add(20)
@@ -273,14 +282,14 @@ describe('a reader who comes back', () => {
         client.socket.terminate()
         await client.close()
         await adding
-        for (const message of client.messages) keeper.take(message)
+        for (const message of client.messages) keeper.apply(message)
         rows.push(client.messages.filter(({ type }) => type === 'snapshot').length)
         await test.add(6)
       }
       const last = await test.connect()
       last.send({ ...SUBSCRIBE, mode, resume: Object.fromEntries(keeper.sequences) })
       await last.next('snapshots_done')
-      for (const message of last.messages) keeper.take(message)
+      for (const message of last.messages) keeper.apply(message)
       const all = await rowsByRest(test)
       const seen = keeper.seen.get(KEY)!
       expect(seen).toEqual(all.map(({ sequence }) => sequence).slice(seen[0]! - 1))
@@ -297,7 +306,7 @@ describe('a reader who comes back', () => {
     }
   })
 
-  it('is told when its rows are gone, too many, or were never there', async () => {
+  it('gets a resync when its rows are gone, too many, or never existed', async () => {
     const test = await start()
     await test.add(30)
     const client = await test.connect()
@@ -322,7 +331,7 @@ describe('a reader who comes back', () => {
     await test.store.retain(test.script.now + 1)
   })
 
-  it('begins anew when the tape was rebuilt under it', async () => {
+  it('gets a resync when the tape is rebuilt', async () => {
     const test = await start()
     await test.add(40)
     const client = await test.connect()
@@ -346,7 +355,7 @@ describe('a reader who comes back', () => {
     expect(lastSequence).toBeLessThan(before)
   })
 
-  it('goes on after another server took over', async () => {
+  it('continues on another server', async () => {
     const test = await start()
     await test.add(30)
     const client = await test.connect()
@@ -372,29 +381,27 @@ describe('a reader who comes back', () => {
   })
 })
 
-it('a reader whom only the buffers of the system keep up is left out rows, and told', async () => {
-  const test = await start({ stream: { timing: { farMs: 300 } } })
+it('a stalled reader is noticed behind kernel buffers, and resynced when it reads again', async () => {
+  const clock = new ManualClock()
+  const test = await start({ stream: { clock } })
   const client = await test.connect()
   client.send({ ...SUBSCRIBE, id: 'all', market_id: undefined, mode: 'full' })
   await client.next('snapshots_done')
   client.socket.pause()
   for (let round = 0; round < 400 && test.server.stream.pulse().held === 0; round++) {
     await test.add(10)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await clock.advance(50)
   }
   for (let round = 0; round < 20; round++) {
     await test.add(3)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await clock.advance(20)
   }
   client.socket.resume()
   await client.until(() => client.messages.some(({ type }) => type === 'resync'))
   const { lastSequence } = (await test.store.instrument({ venue, key: KEY }))!
   const keeper = new BookKeeper()
-  const take = (): void => {
-    for (const message of client.messages.splice(0)) keeper.take(message)
-  }
   await client.until(() => {
-    take()
+    for (const message of client.messages.splice(0)) keeper.apply(message)
     return keeper.sequences.get(KEY) === lastSequence
   })
   expect(keeper.holes).toEqual([])

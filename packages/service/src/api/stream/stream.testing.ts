@@ -3,20 +3,21 @@ import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { violations } from '../catalogue/schema.testing.ts'
 
-// Enough for a machine that has much else to do.
+// How long to wait for a message, also on a busy machine.
 const PATIENCE_MS = 20_000
+// Messages of each type that are validated against the schema.
 const COMPARED = 3
 
-/** Any member of any message. */
+/** A message with any members. */
 export type AnyMessage = StreamMessage & Readonly<Record<string, unknown>>
 
-/** A client of the stream that keeps everything it hears. */
+/** A client of the stream that keeps all messages. */
 export class StreamClient {
   readonly socket: WebSocket
   readonly messages: AnyMessage[] = []
   closed: { readonly code: number; readonly reason: string } | undefined
   private wake: (() => void)[] = []
-  private taken = 0
+  private returned = 0
   private isLate = false
   private broken: string | undefined
   private readonly compared = new Map<string, number>()
@@ -29,14 +30,14 @@ export class StreamClient {
       const message = JSON.parse(data.toString()) as AnyMessage
       this.compare(message)
       this.messages.push(message)
-      this.stir()
+      this.wakeAll()
     })
     this.socket.on('close', (code, reason) => {
       this.closed = { code, reason: reason.toString() }
-      this.stir()
+      this.wakeAll()
     })
-    this.socket.on('open', () => this.stir())
-    this.socket.on('error', () => this.stir())
+    this.socket.on('open', () => this.wakeAll())
+    this.socket.on('error', () => this.wakeAll())
     onTestFinished(() => this.socket.terminate())
   }
 
@@ -50,12 +51,12 @@ export class StreamClient {
     this.socket.send(JSON.stringify(request))
   }
 
-  /** The next message of a type behind those that were taken. */
+  /** The next message of a type after the ones already returned; throws on an `error` message. */
   async next(type: string): Promise<AnyMessage> {
     let found: AnyMessage | undefined
     await this.until(() => {
-      while (this.taken < this.messages.length && found === undefined) {
-        const message = this.messages[this.taken++]!
+      while (this.returned < this.messages.length && found === undefined) {
+        const message = this.messages[this.returned++]!
         if (message.type === type) found = message
         else if (message.type === 'error') throw new Error(JSON.stringify(message))
       }
@@ -65,16 +66,16 @@ export class StreamClient {
     return found
   }
 
-  /** Waits until something holds; looked at with every message. */
+  /** Waits until a condition holds; it is checked with every message. */
   async until(holds: () => boolean): Promise<void> {
     const late = setTimeout(() => {
       this.isLate = true
-      this.stir()
+      this.wakeAll()
     }, PATIENCE_MS)
     try {
       while (!holds()) {
         if (this.broken !== undefined) throw new Error(this.broken)
-        if (this.isLate) throw new Error(`nothing since ${JSON.stringify(this.messages.at(-1))}`)
+        if (this.isLate) throw new Error(`no message since ${JSON.stringify(this.messages.at(-1))}`)
         await new Promise<void>((resolve) => this.wake.push(resolve))
       }
     } finally {
@@ -87,7 +88,7 @@ export class StreamClient {
     return this.closed!
   }
 
-  // The first few of every type are compared with what the document promises.
+  // Validates the first few messages of each type against the schema.
   private compare(message: AnyMessage): void {
     const count = this.compared.get(message.type) ?? 0
     this.compared.set(message.type, count + 1)
@@ -96,7 +97,7 @@ export class StreamClient {
     if (wrong.length > 0) this.broken ??= `${message.type}: ${wrong.join(', ')}`
   }
 
-  private stir(): void {
+  private wakeAll(): void {
     const { wake } = this
     this.wake = []
     for (const resolve of wake) resolve()

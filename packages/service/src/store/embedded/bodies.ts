@@ -2,6 +2,7 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import {
   BookColumns,
   BookDecoder,
+  chunkHash,
   decodeSamples,
   decodeTrades,
   openChunk,
@@ -10,6 +11,7 @@ import {
   type Chunk,
   type TapePlatform,
 } from '@priorbook/sdk/tape'
+import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { Database } from './database.ts'
 import type { ChunkPlace } from './directory.ts'
 import type { Stream } from './streams.ts'
@@ -19,6 +21,9 @@ import type { Stream } from './streams.ts'
 const CACHE_BYTES = 33_554_432
 // Room that is made before the decoder has proved how many changes there are.
 const MOST_CHANGES = 65_536
+
+// Max chain hashes in memory: 200 bytes each. Computing one unpacks the whole chunk.
+const MAX_CHAIN_HASHES = 16_384
 
 /** Reads a body that is kept outside the database; absent for one that is in it, or that is gone. */
 export type ReadBody = (body: number) => Uint8Array | undefined
@@ -37,6 +42,7 @@ export class Bodies {
   private readonly platform: TapePlatform
   private readonly decoder = new BookDecoder()
   private readonly books = new Map<string, BookColumns>()
+  private readonly chainHashes = new BoundedMap<string, string>(MAX_CHAIN_HASHES)
   private readonly hashes = new WeakMap<BookColumns, string>()
   private cachedBytes = 0
   private readonly read: ReadBody | undefined
@@ -99,6 +105,17 @@ export class Bodies {
   /** A hash of the stored chunk that columns of `book` come from. */
   hashOf(columns: BookColumns): string | undefined {
     return this.hashes.get(columns)
+  }
+
+  /** The SHA-256 of a sealed chunk's content, to which the next chunk of its stream is chained. */
+  chainHash(stream: Stream, place: ChunkPlace): string {
+    const name = cacheName(stream, place, false)
+    const known = this.chainHashes.get(name)
+    if (known !== undefined) return known
+    const hash = chunkHash(this.open(stream, place), this.platform)
+    const text = Buffer.from(hash).toString('hex')
+    this.chainHashes.set(name, text)
+    return text
   }
 
   /** The observations at a place if they are kept, else into columns of the caller's own. */

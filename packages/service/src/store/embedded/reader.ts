@@ -1,4 +1,5 @@
-import type { InstrumentRef, StoredChunk, StoreReader } from '../store.ts'
+import type { HeadQuery, InstrumentRef, StoredChunk, StoreReader } from '../store.ts'
+import { isDamage } from './bodies.ts'
 import { BookReader } from './books.ts'
 import { listMarkets, listRevisions, readMarket } from './catalog.ts'
 import { factsOf, listFacts, readCoverage } from './coverage.ts'
@@ -46,6 +47,7 @@ export function createReader(session: Session): StoreReader {
     trades: (query) => read(() => readTrades(view, query)),
     samples: (query) => read(() => readSamples(view, query)),
     chunks: (ref) => readChunks(session, ref),
+    head: (query) => read(() => headOf(view, query)),
 
     market: (venue, marketId, knownAt) =>
       read(() => readMarket(database, venue, marketId, knownAt)),
@@ -72,6 +74,25 @@ async function* readChunks(
       next = chunk.first + chunk.count
     }
   }
+}
+
+function headOf(view: View, query: HeadQuery): string | undefined {
+  const { kind, metric, first, last, knownAt } = query
+  const stream = view.stream(query, kind, metric, knownAt)
+  if (stream === undefined) return undefined
+  const { places } = view.directory(stream)
+  for (let index = placeOfOrdinal(places, last); index >= 0; index--) {
+    const place = places[index]!
+    if (place.first + place.count <= first) return undefined
+    if ('lost' in place || place.form !== 'sealed') continue
+    try {
+      return view.bodies.chainHash(stream, place)
+    } catch (error) {
+      // A damaged chunk gives no rows, so the chunk before it is the newest that did.
+      if (!isDamage(error)) throw error
+    }
+  }
+  return undefined
 }
 
 // The first readable chunk that starts at an ordinal or after it.

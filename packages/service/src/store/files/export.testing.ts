@@ -37,7 +37,7 @@ export async function exportScripted(
           if (state !== undefined) parts.push(...container.json('market', toMarketJson(state)))
         }
         for (const { market, key } of own) {
-          const stream = new TapeStream(store, scope, platform, { market, key }, () => undefined)
+          const stream = new TapeStream(store, scope, platform, { market, key })
           for await (const piece of stream.pieces()) {
             if (piece.kind === 'gap') continue
             parts.push(...container.frame(piece.kind, piece.bytes))
