@@ -1,5 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import { toMicros, type BookChange, type BookSnapshot } from '@priorbook/sdk/domain'
+import type { BookChange, BookSnapshot } from '@priorbook/sdk/domain'
+import type { Clock } from '../../lib/clock.ts'
+import type { ManualClock } from '../../lib/clock.testing.ts'
 import {
   toReading,
   type CapturedBook,
@@ -38,9 +39,14 @@ export class TestSink implements CaptureSink {
   onRejected: ((keys: readonly string[]) => void) | undefined
   readonly #seqs = new Map<number, number>()
   readonly #normalizer = createVenueBNormalizer()
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   now(): ReturnType<CaptureSink['now']> {
-    return toMicros(Math.round((performance.timeOrigin + performance.now()) * 1000))
+    return this.#clock.now()
   }
 
   frame(
@@ -199,11 +205,18 @@ export class TestLog implements CaptureLog {
   }
 }
 
-/** Waits until something is so; the name tells what did not come. */
-export async function until(name: string, isSo: () => boolean): Promise<void> {
+/** Turns the clock until a condition holds; the name says what did not happen. */
+export async function turnUntil(
+  clock: ManualClock,
+  name: string,
+  isSo: () => boolean,
+): Promise<void> {
   const end = performance.now() + 20_000
   while (!isSo()) {
     if (performance.now() > end) throw new Error(`never: ${name}`)
-    await wait(5)
+    await clock.advance(STEP_MS)
   }
 }
+
+// Each step lets local sockets settle, so a round trip takes some 10 ms of this clock.
+const STEP_MS = 5

@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.testing.ts'
 import type { Connector } from '../capture/contract.ts'
-import { TestLog, TestSink, until } from './capture.testing.ts'
+import { TestLog, TestSink, turnUntil } from './capture.testing.ts'
 import { createVenueBConnector, type VenueBOptions } from './connector.ts'
 import { KEYS, SERIES_FEES, TestVenue } from './upstream.testing.ts'
 
@@ -9,6 +9,7 @@ const A = 'KXTEST15M-26SEP211200-00'
 const B = 'KXTEST15M-26SEP211200-15'
 const SIGNED = { keyId: 'key-1', privateKey: KEYS.privateKey }
 
+let clock: ManualClock
 let venue: TestVenue
 let sink: TestSink
 let log: TestLog
@@ -16,8 +17,9 @@ let connector: Connector
 let stop: () => Promise<void>
 
 beforeEach(async () => {
-  venue = new TestVenue()
-  sink = new TestSink()
+  clock = new ManualClock()
+  venue = new TestVenue(clock)
+  sink = new TestSink(clock)
   log = new TestLog()
   stop = () => Promise.resolve()
   await venue.open()
@@ -42,7 +44,7 @@ function start(
       speed: 20,
       ...options,
     },
-    { sink, log, unresolved: unresolved as never },
+    { sink, log, clock, unresolved: unresolved as never },
   )
   const controller = new AbortController()
   const running = connector.run(controller.signal)
@@ -53,6 +55,7 @@ function start(
   }
 }
 
+const until = (name: string, isSo: () => boolean) => turnUntil(clock, name, isSo)
 const same = (ticker: string): boolean => sink.equals(venue.markets.get(ticker)!)
 
 describe('with credentials', () => {
@@ -213,26 +216,26 @@ describe('with credentials', () => {
     await until('a book', () => same(A))
     venue.list(B, {
       status: 'initialized',
-      open_time: new Date(Date.now() + 2000).toISOString(),
+      open_time: venue.time(2000),
     })
     venue.life({ market_ticker: B, event_type: 'created' })
     await until('two books', () => same(A) && same(B))
     const a = venue.markets.get(A)!
-    a.fields = { ...a.fields, status: 'closed', close_time: new Date().toISOString() }
+    a.fields = { ...a.fields, status: 'closed', close_time: venue.time() }
     await until('one subscription', () => venue.subscribed('orderbook_delta').join() === B)
     await until('one trade subscription', () => venue.subscribed('trade').join() === B)
     expect(venue.subscriptions('orderbook_delta')).toBe(1)
     a.fields = {
       ...a.fields,
       status: 'active',
-      close_time: new Date(Date.now() + 60_000).toISOString(),
+      close_time: venue.time(60_000),
     }
     await until('a reopened market', () => venue.subscribed('orderbook_delta').length === 2)
     a.fields = {
       ...a.fields,
       status: 'finalized',
       result: 'yes',
-      close_time: new Date().toISOString(),
+      close_time: venue.time(),
     }
     venue.life({ market_ticker: A, event_type: 'settled', settled_ts: 1_790_000_000 })
     await until('an end', () => connector.status().markets === 1)
@@ -247,19 +250,19 @@ describe('with credentials', () => {
     const before = snapshots()
     for (let count = 0; count < 50; count++) connector.recover([instrument], 'rejected')
     await until('a snapshot', () => snapshots() === before + 1)
-    const started = performance.now()
+    const started = clock.monotonicMs()
     for (let count = 0; count < 20; count++) {
       connector.recover([instrument], 'rejected')
-      await wait(20)
+      await clock.advance(20)
     }
     // The first pause is 500 ms; twenty calls do not make twenty snapshots.
-    const pauses = Math.floor((performance.now() - started) / 500)
+    const pauses = Math.floor((clock.monotonicMs() - started) / 500)
     expect(snapshots()).toBeLessThanOrEqual(before + 2 + pauses)
     expect(sink.losses).toStrictEqual([])
   })
 
   it('polls what is beyond the socket, and never a market that is on it', async () => {
-    venue.list(A, { close_time: new Date(Date.now() + 100_000).toISOString() })
+    venue.list(A, { close_time: venue.time(100_000) })
     venue.list(B)
     start({ ...SIGNED, socketMarkets: 1 })
     await until('both books', () => same(A) && same(B))
@@ -274,16 +277,16 @@ describe('with credentials', () => {
   it.each(['a jump', 'an end', 'a silence'])(
     'names a market that was polled and whose first book was lost, at %s',
     async (how) => {
-      venue.list(A, { close_time: new Date(Date.now() + 100_000).toISOString() })
+      venue.list(A, { close_time: venue.time(100_000) })
       venue.list(B)
       start({ ...SIGNED, socketMarkets: 1 })
       await until('both books', () => same(A) && same(B))
       venue.drops.orderbook_snapshot = how === 'a silence' ? 5 : 1
       const a = venue.markets.get(A)!
-      a.fields = { ...a.fields, status: 'closed', close_time: new Date().toISOString() }
+      a.fields = { ...a.fields, status: 'closed', close_time: venue.time() }
       await until('B on the socket', () => venue.subscribed('orderbook_delta').includes(B))
       if (how === 'a jump') venue.change(B, 'yes', 4100, 250)
-      await wait(50)
+      await clock.advance(50)
       if (how === 'an end') venue.closeSockets()
       await until('a loss', () => sink.losses.length > 0)
       const reason = { 'a jump': 'sequence_break', 'an end': 'disconnected' }[how] ?? 'venue_silent'
@@ -326,7 +329,7 @@ describe('without valid credentials', () => {
     start(wrong)
     await until('a book', () => same(A))
     await until('a state', () => connector.status().state === 'no_credentials')
-    await wait(300)
+    await clock.advance(300)
     expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
     expect(connector.status().detail).toContain('refused')
     venue.change(A, 'yes', 4100, 250)
@@ -365,7 +368,7 @@ describe('without valid credentials', () => {
     await until('books', () => venue.asked(/orderbook$/).length > 5 && same(A))
     venue.fault = fault
     await until('an outage', () => sink.losses.length === 1)
-    await wait(200)
+    await clock.advance(200)
     expect(sink.losses).toMatchObject([{ reason, keys: [A] }])
     venue.fault = undefined
     // What hangs is under way until it times out; that is no business of this test.
@@ -391,7 +394,7 @@ describe('without valid credentials', () => {
     start()
     await until('a book', () => same(A))
     const statuses = ['closed', 'determined', 'disputed', 'amended']
-    market.fields = { ...market.fields, close_time: new Date().toISOString() }
+    market.fields = { ...market.fields, close_time: venue.time() }
     for (const status of statuses) {
       market.fields = { ...market.fields, status }
       const asked = (): number => venue.requests.filter(({ query }) => query.has('tickers')).length

@@ -361,7 +361,8 @@ const GAMMA = `"id":"4100200","question":"Bitcoin Up or Down - October 5, 5:30AM
   "outcomes":"[\\"Up\\", \\"Down\\"]","clobTokenIds":"[\\"${UP}\\", \\"${DOWN}\\"]",
   "volume":"20500.250","volumeNum":20500.25,"liquidity":"310.00","archived":false,
   "umaResolutionStatuses":"[]","orderPriceMinTickSize":0.01,"orderMinSize":5,"active":true`
-const OPEN_FLAGS = '"closed":false,"acceptingOrders":true,"outcomePrices":"[\\"0.465\\", \\"0.535\\"]"'
+const OPEN_FLAGS =
+  '"closed":false,"acceptingOrders":true,"outcomePrices":"[\\"0.465\\", \\"0.535\\"]"'
 const LIVE = `{${GAMMA},${OPEN_FLAGS}}`
 const PAUSED = `{${GAMMA},"closed":false,"acceptingOrders":false}`
 const PROPOSED = `{${GAMMA},"closed":true,"acceptingOrders":false,"umaResolutionStatus":"proposed",
