@@ -1,21 +1,22 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { toMicros } from '@priorbook/sdk/domain'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.testing.ts'
 import type { Connector, ConnectorContext } from '../capture/contract.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
+import { turnUntil } from '../capture/turn.testing.ts'
 import { createVenueAConnector, type VenueAOptions } from './connector.ts'
 import {
   createTestLog,
   createTestSink,
   KEY,
   openTestUpstream,
-  roundObject,
-  until,
+  roundObject as createRound,
   type TestUpstream,
 } from './upstream.testing.ts'
 
 const HOUR = 3_600_000
 
+let clock: ManualClock
 let upstream: TestUpstream
 let sink: ReturnType<typeof createTestSink>
 let log: ReturnType<typeof createTestLog>
@@ -23,8 +24,9 @@ let stopping: AbortController
 let running: Promise<void>
 
 beforeEach(async () => {
-  upstream = await openTestUpstream()
-  sink = createTestSink()
+  clock = new ManualClock()
+  upstream = await openTestUpstream({}, clock)
+  sink = createTestSink(clock)
   log = createTestLog()
   stopping = new AbortController()
   running = Promise.resolve()
@@ -52,10 +54,22 @@ function start(
       speed: 20,
       ...options,
     },
-    { sink, log, unresolved, asked },
+    { sink, log, clock, unresolved, asked },
   )
   running = connector.run(stopping.signal)
   return connector
+}
+
+const until = (holds: () => boolean) => turnUntil(clock, String(holds), holds)
+const nowMs = (): number => clock.now() / 1000
+
+function roundObject(
+  id: number,
+  startMs: number,
+  endMs: number,
+  changes: Parameters<typeof createRound>[3] = {},
+): ReturnType<typeof createRound> {
+  return createRound(id, startMs, endMs, changes, nowMs())
 }
 
 function listRounds(...rounds: object[]): void {
@@ -80,7 +94,7 @@ const frame = (marketId: number) => ({
   data: JSON.stringify({
     msgType: 'orderbook',
     marketId,
-    updateTimestampMs: Date.now(),
+    updateTimestampMs: nowMs(),
     bids: [['0.4', '1']],
     asks: [],
   }),
@@ -120,11 +134,11 @@ describe('books', () => {
     listRounds(roundObject(1, -1000, HOUR), roundObject(2, -1000, HOUR))
     start()
     await until(() => upstream.sockets > 0)
-    const talking = setInterval(() => upstream.push(frame(1001)), 50)
+    const talking = clock.setInterval(() => upstream.push(frame(1001)), 50)
     await until(() => booksOf('1002') >= 1 && booksOf('1001') >= 1)
     const before = booksOf('1001')
     await until(() => booksOf('1002') >= 4)
-    clearInterval(talking)
+    talking.cancel()
     expect(booksOf('1001')).toBe(before)
     // What stays quiet in its window is subscribed again.
     await until(() => upstream.commands.length > 0)
@@ -149,7 +163,7 @@ describe('books', () => {
     listRounds(first, short)
     start()
     await until(() => upstream.sockets > 0)
-    const talking = setInterval(() => upstream.push(frame(1001)), 50)
+    const talking = clock.setInterval(() => upstream.push(frame(1001)), 50)
     listRounds(first, short, roundObject(5, HOUR, 2 * HOUR))
     const sent = (command: string, market: string): boolean =>
       upstream.commands.some(
@@ -158,7 +172,7 @@ describe('books', () => {
           String(one['value']).split('|').includes(`web3_prediction_orderbook_${market}`),
       )
     await until(() => sent('SUBSCRIBE', '1005') && sent('UNSUBSCRIBE', '1002'))
-    clearInterval(talking)
+    talking.cancel()
     expect(upstream.opened).toHaveLength(1)
   })
 
@@ -262,7 +276,7 @@ describe('markets', () => {
     upstream.script.list = () => ({ marketTopics: [open], hasMore: false })
     let polls = 0
     upstream.script.detail = () => {
-      const isOver = Date.now() > (open['endDate'] as number)
+      const isOver = nowMs() > (open['endDate'] as number)
       if (isOver) polls++
       const outcomes = ['Up', 'Down'].map((name, index) => ({
         name,
@@ -315,7 +329,7 @@ it('goes on with the quota that an earlier run has left', async () => {
   ]
   const connector = start({ speed: 1, quota: { limit: 60, windowMs: 60_000 } }, [], asked)
   await until(() => upstream.seen.length === 7)
-  await wait(300)
+  await clock.advance(300)
   expect(upstream.seen).toHaveLength(7)
   expect(connector.status().quota).toMatchObject({ limit: 60, used: 60, refused: 0 })
 })
@@ -323,7 +337,7 @@ it('goes on with the quota that an earlier run has left', async () => {
 it('every call goes through the quota, also where everything is wanted', async () => {
   listRounds(...Array.from({ length: 40 }, (_, index) => roundObject(index + 1, -1000, HOUR)))
   const windowMs = 400
-  const own = createQuota({ limit: 20, windowMs })
+  const own = createQuota({ limit: 20, windowMs }, clock)
   // Departures: on a busy machine calls arrive closer together than they left.
   const left: number[] = []
   const quota: Quota = {
@@ -336,7 +350,7 @@ it('every call goes through the quota, also where everything is wanted', async (
     resume: (cost, agoMs) => own.resume(cost, agoMs),
     async acquire(cost, urgent, signal) {
       const end = await own.acquire(cost, urgent, signal)
-      left.push(performance.now())
+      left.push(clock.monotonicMs())
       return end
     },
   }
@@ -424,7 +438,7 @@ it.each([-90_000, 90_000])(
     listRounds(roundObject(1, -1000, HOUR))
     upstream.script.skewMs = skewMs
     upstream.script.refuse = ({ query }) => {
-      const ahead = Number(query.get('timestamp')) - (Date.now() + skewMs)
+      const ahead = Number(query.get('timestamp')) - (nowMs() + skewMs)
       const isGood = ahead < 1000 && ahead > -Number(query.get('recvWindow'))
       return isGood ? undefined : { status: 400, body: { code: -1021, msg: 'outside' } }
     }

@@ -1,6 +1,5 @@
 import type { BookChange, BookSnapshot } from '@priorbook/sdk/domain'
 import type { Clock } from '../../lib/clock.ts'
-import type { ManualClock } from '../../lib/clock.testing.ts'
 import {
   toReading,
   type CapturedBook,
@@ -204,19 +203,3 @@ export class TestLog implements CaptureLog {
     this.lines.push({ level, fields, message })
   }
 }
-
-/** Turns the clock until a condition holds; the name says what did not happen. */
-export async function turnUntil(
-  clock: ManualClock,
-  name: string,
-  isSo: () => boolean,
-): Promise<void> {
-  const end = performance.now() + 20_000
-  while (!isSo()) {
-    if (performance.now() > end) throw new Error(`never: ${name}`)
-    await clock.advance(STEP_MS)
-  }
-}
-
-// Each step lets local sockets settle, so a round trip takes some 10 ms of this clock.
-const STEP_MS = 5

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.testing.ts'
 import type { Connector } from '../capture/contract.ts'
-import { TestLog, TestSink, turnUntil } from './capture.testing.ts'
+import { turnUntil } from '../capture/turn.testing.ts'
+import { TestLog, TestSink } from './capture.testing.ts'
 import { createVenueBConnector, type VenueBOptions } from './connector.ts'
 import { KEYS, SERIES_FEES, TestVenue } from './upstream.testing.ts'
 
