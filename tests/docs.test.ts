@@ -14,13 +14,13 @@ import {
 } from '../packages/sdk/src/domain/index.ts'
 import { PROBLEMS, STREAM_CLOSE_CODES, STREAM_ERRORS } from '../packages/sdk/src/wire/index.ts'
 import { DEFAULT_PLANS } from '../packages/service/src/api/auth/plans.ts'
-import { INTERVALS } from '../packages/service/src/api/params.ts'
+import { INTERVALS } from '@priorbook/sdk/wire'
 import { VENUE_ADDRESSES } from '../packages/service/src/api/markets/addresses.ts'
 import { ROUTES } from '../packages/service/src/api/routes/index.ts'
 import { configKeys } from '../packages/service/src/config/index.ts'
 import { loadCommands } from '../packages/service/src/main.ts'
 import { createMetrics } from '../packages/service/src/ops/metrics.ts'
-import { parseNote } from '../packages/service/src/recorder/note.ts'
+import { parseNote } from '../packages/service/src/recorder/notes.ts'
 import { CHUNK_ROWS } from '../packages/service/src/store/embedded/seal.ts'
 import { SILENT_MS } from '../packages/service/src/venues/capture/link.ts'
 import { QUIET_SHARE, SILENT_INTERVALS } from '../packages/service/src/venues/venuea/periods.ts'
@@ -186,7 +186,7 @@ describe('the docs say what the code says', () => {
   })
 
   it('describes every note of the journal', () => {
-    const sources = ['recorder/note.ts', 'venues/capture/contract.ts'].map((file) =>
+    const sources = ['recorder/notes.ts', 'venues/capture/contract.ts'].map((file) =>
       read(`packages/service/src/${file}`),
     )
     const notes = sources.flatMap((text) =>

@@ -9,8 +9,8 @@ import {
   type Violation,
 } from '@priorbook/sdk/domain'
 import { createRandom } from '../../packages/emulator/src/world/random.ts'
-import { Applier, type ApplyRecord } from '../../packages/service/src/recorder/apply.ts'
-import { toNoteBytes, type Note } from '../../packages/service/src/recorder/note.ts'
+import { Applier, type ApplyRecord } from '../../packages/service/src/recorder/applier.ts'
+import { toNoteBytes, type Note } from '../../packages/service/src/recorder/notes.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
 import { definitionOf } from '../../packages/service/src/venues/registry.ts'
 import type { HeardMessage } from './message-corpus.ts'
@@ -63,7 +63,7 @@ export async function feedMutated(
   const take = async (record: Omit<ApplyRecord, 'number' | 'received'>): Promise<void> => {
     number++
     received += STEP_MICROS
-    await applier.take({ ...record, number, received: toMicros(received) })
+    await applier.apply({ ...record, number, received: toMicros(received) })
   }
   const note = (said: Note): Promise<void> =>
     take({ kind: 'note', slot: 0, bytes: toNoteBytes(said) })

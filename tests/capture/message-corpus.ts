@@ -1,6 +1,6 @@
 import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { readJournal } from '@priorbook/sdk/journal'
-import { parseNote } from '../../packages/service/src/recorder/note.ts'
+import { parseNote } from '../../packages/service/src/recorder/notes.ts'
 import type { CaptureRequest } from '../../packages/service/src/venues/capture/contract.ts'
 import { pause, start } from './harness.ts'
 

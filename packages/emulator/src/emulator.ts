@@ -23,7 +23,7 @@ import {
 export type EmulatorOptions = {
   /** The same seed and start give the same markets, orders and payload bytes. */
   readonly seed?: number | string
-  /** Windows are so many times shorter and everything happens so many times as often; 1 to 300. */
+  /** Windows are this many times shorter and events this many times as frequent; 1 to 300. */
   readonly speed?: number
   readonly venues?: readonly VenueId[]
   /** Rounds listed ahead of the open one; 2 by default. */
@@ -32,7 +32,7 @@ export type EmulatorOptions = {
   readonly history?: number
   /** Markets open at a time: of A and C at most 6, of B 12 by default and up to 1,002. */
   readonly markets?: Readonly<Partial<Record<VenueId, number>>>
-  /** How lively and eventful markets are, for all venues. */
+  /** Rates and shares of all markets, overriding the defaults. */
   readonly rates?: Partial<MarketRates>
   /** Loopback ports; 0 or absent takes any. */
   readonly ports?: Readonly<Partial<Record<VenueId | 'control', number>>>
@@ -44,11 +44,11 @@ export type EmulatorOptions = {
   /** Short for `log: { file }`. */
   readonly logFile?: string
   readonly faults?: readonly ScheduledFault[]
-  /** So many changes a second over all markets of one venue, instead of its order flow. */
+  /** A fixed number of changes per second over all markets of one venue, instead of its order flow. */
   readonly flood?: { readonly venue: VenueId; readonly perSecond: number }
 }
 
-/** Where clients connect and with what, per venue that runs. */
+/** Addresses and client credentials of every running venue. */
 export type Addresses = {
   readonly venuea?: { rest: string; ws: string; apiKey: string; apiSecret: string }
   readonly venueb?: { rest: string; ws: string; keyId: string; privateKey: string }
@@ -69,7 +69,7 @@ export interface Emulator {
   connections(venue: VenueId): readonly string[]
   readonly truth: Truth
   readonly world: SteppedWorld
-  /** What was used of every venue's quotas, by bucket. */
+  /** The peak use of every venue's quotas, by bucket. */
   quotaPeaks(): Readonly<Partial<Record<VenueId, Readonly<Record<string, QuotaUse>>>>>
   close(): Promise<void>
 }
@@ -83,10 +83,10 @@ export const DEFAULT_RATES: MarketRates = {
   ties: 0.02,
 }
 
-/** After a stall of the process at most this much is made up for before clients are heard again. */
+/** Max emulated time per turn after a stall of the process, so that client messages are read in between. */
 const SLICE_MS = 50
 
-/** Half a year of five-minute rounds, and more than a test waits for. */
+/** Max rounds of history: about a year of five-minute rounds. */
 const MAX_HISTORY = 100_000
 
 /** Starts the upstreams on loopback. */

@@ -57,7 +57,7 @@ describe('priorbook-emulator', () => {
     expect(await ended).toBe(0)
   })
 
-  it('says what is wrong with a call', async () => {
+  it('names the invalid argument of a call', async () => {
     for (const args of [
       ['--speed', 'x'],
       ['--speed', '1000'],

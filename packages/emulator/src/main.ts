@@ -17,7 +17,7 @@ usage: priorbook-emulator [options]
   --history N          rounds of every family that were resolved before the start (default 0)
   --changes N          order changes per market and second at speed 1 (default 5)
   --trades N           trades per market and second at speed 1 (default 0.3)
-  --flood VENUE:N      so many changes a second on one venue, instead of its order flow
+  --flood VENUE:N      N changes per second on one venue, instead of its order flow
   --port-base N        venue A on N, B on N+1, C on N+2, control on N+3 (default: free ports)
   --log FILE           log of the truth: what was put on the wire and what was not
   --log-without-books  leave the books out of the log, for benchmarks
@@ -35,7 +35,7 @@ examples:
 
 const DAY_MS = 86_400_000
 
-/** Runs `priorbook-emulator` until it is told to end; 0 well, 2 wrong call. */
+/** Runs `priorbook-emulator` until it is stopped; exit code 0, or 2 for invalid arguments. */
 export async function main(args: readonly string[]): Promise<number> {
   let flags: Flags
   try {
@@ -91,7 +91,7 @@ async function play(flags: Flags): Promise<{ close(): Promise<void> }> {
   return playback
 }
 
-/** Resolves on SIGTERM, on SIGINT and, when asked to, at the end of the standard input. */
+/** Resolves on SIGTERM, on SIGINT and, with `--until-stdin-ends`, at the end of standard input. */
 function untilEnd(untilStdinEnds: boolean): Promise<void> {
   return new Promise<void>((resolve) => {
     process.once('SIGTERM', () => resolve())
@@ -176,7 +176,7 @@ function parseFlags(args: readonly string[]): Flags {
 function venuesOf(text: string | undefined): readonly VenueId[] {
   if (text === undefined) return VENUE_IDS
   return text.split(',').map((name) => {
-    if (!isVenueId(name)) throw wrong(`there is no venue ${JSON.stringify(name)}`)
+    if (!isVenueId(name)) throw wrong(`unknown venue ${JSON.stringify(name)}`)
     return name
   })
 }
@@ -207,7 +207,7 @@ function faultsOf(
 function numberOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const value = Number(text)
-  if (text.trim() === '' || !(value >= 0)) throw wrong(`--${name} ${text} is no number`)
+  if (text.trim() === '' || !(value >= 0)) throw wrong(`--${name} ${text} is not a number`)
   return value
 }
 

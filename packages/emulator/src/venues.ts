@@ -5,7 +5,7 @@ import { createVenueAUpstream } from './venuea/index.ts'
 import { createVenueBUpstream } from './venueb/index.ts'
 import { createVenueCUpstream } from './venuec/index.ts'
 
-/** What the upstream knows of a client's credentials, and what the client is told. */
+/** The upstream's half of a client's credentials, and the client's half. */
 export type KeyPair = {
   readonly upstream: UpstreamCredentials
   readonly client: UpstreamCredentials
@@ -14,9 +14,9 @@ export type KeyPair = {
 /** One emulated venue. */
 export type EmulatedVenue = {
   readonly create: CreateUpstream
-  /** Takes given credentials or makes new ones. */
+  /** Uses given credentials or creates new ones. */
   keys(seed: string, given: UpstreamCredentials | undefined): KeyPair
-  /** Where clients connect, for an upstream that does not say. */
+  /** Where clients connect, unless the upstream overrides it. */
   addresses(origin: string): Readonly<Record<string, string>>
 }
 
@@ -66,6 +66,6 @@ function publicKeyOf(privateKey: string): string {
   try {
     return createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString()
   } catch (cause) {
-    throw new PriorbookError('invalid_argument', 'the private key of venue B is no PEM', { cause })
+    throw new PriorbookError('invalid_argument', 'the private key of venue B is not PEM', { cause })
   }
 }

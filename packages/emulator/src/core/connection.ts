@@ -10,21 +10,21 @@ import type { Payload, Wire } from './upstream.ts'
 /** One client's socket, with the faults between the upstream and the wire. */
 export interface Connection extends Wire {
   readonly id: string
-  /** Takes the socket once it is open; what was said before goes out now. */
+  /** Attaches the open socket and sends the frames queued so far. */
   attach(socket: WebSocket): void
-  /** From now on it neither answers nor closes. */
+  /** Stops reading, answering and closing. */
   freeze(): void
   readonly frozen: boolean
-  /** Ends at once without a word. */
+  /** Terminates the socket without a close frame. */
   cut(): void
-  /** Puts this on the wire beside everything else. */
+  /** Sends an extra frame, bypassing the faults. */
   inject(text: string, delivered: Delivery): void
-  /** Gathers frames into one write until `uncork`. */
+  /** Buffers frames into one write until `uncork`. */
   cork(): void
   uncork(): void
 }
 
-/** What a connection works with. */
+/** The parts of a connection. */
 export type ConnectionParts = {
   readonly id: string
   readonly venue: VenueId
@@ -36,23 +36,23 @@ export type ConnectionParts = {
 type Frame = {
   readonly text: string
   readonly payloads: readonly Payload[] | undefined
-  /** Since when it waits for a successor. */
+  /** When it was held back to follow its successor, in microseconds. */
   readonly held?: number
 }
 
-/** A frame and what becomes of it when its turn comes. */
+/** A frame and how it is to be delivered. */
 type Fated = Frame & {
   readonly delivered: Delivery
-  /** What goes out in its place. */
+  /** The corrupted text that is sent in its place. */
   readonly spoiled?: { readonly text: string; readonly variant: string }
 }
 
-/** A client that is this far behind is cut, as the venues do. */
+/** Max unread bytes per client before it is cut, as the venues do. */
 const MAX_BEHIND_BYTES = 64 * 1024 * 1024
-/** A frame that waits for a successor waits no longer than this. */
+/** How long a frame is held back for its successor at most. */
 const HOLD_MS = 250
 
-/** Creates the near end of a socket that is about to open. */
+/** Creates the server side of a socket that is about to open. */
 export function createConnection(parts: ConnectionParts): Connection {
   return new FaultyConnection(parts)
 }
@@ -164,7 +164,7 @@ class FaultyConnection implements Connection {
     this.truth.note({ ...event, ...more, payloads: payloads ?? [] }, text)
   }
 
-  /** Lets a frame meet its fate. */
+  /** Delivers a frame as decided, or logs that it was not. */
   private settle(frame: Fated): void {
     const { delivered, spoiled } = frame
     if (delivered === 'dropped' || delivered === 'stalled') this.note(frame, delivered)
@@ -180,7 +180,7 @@ class FaultyConnection implements Connection {
     else this.put(frame, 'reordered')
   }
 
-  // Whatever becomes of a frame, it becomes of it after those before it: slow keeps the order.
+  // Delayed frames keep their order: none is delivered before an earlier one.
   private queue(frame: Fated, delayMs: number): void {
     const due = Math.max(performance.now() + delayMs, this.late.at(-1)?.due ?? 0)
     this.late.push({
@@ -199,7 +199,7 @@ class FaultyConnection implements Connection {
       this.lateTimer = setTimeout(() => this.drain(), Math.max(1, this.late[0]!.due - now))
   }
 
-  /** What waits is never put on the wire. */
+  /** Logs every queued frame as undelivered. */
   private lose(delivered: 'dropped' | 'stalled'): void {
     clearTimeout(this.holdTimer)
     clearTimeout(this.lateTimer)
@@ -225,7 +225,7 @@ class FaultyConnection implements Connection {
     this.release()
   }
 
-  /** Nothing for a frame that waits for its successor. */
+  /** Decides the delivery of a frame; undefined while it is held back for its successor. */
   private meetFault(frame: Frame, keys: readonly string[] | undefined): Fated | undefined {
     if (this.faults.strike('stall', this.venue, this.id, keys))
       return { ...frame, delivered: 'stalled' }
@@ -245,7 +245,7 @@ class FaultyConnection implements Connection {
   }
 }
 
-// ws writes header and body of each frame apart; corking its stream makes one write of a whole step.
+// ws writes the header and body of a frame separately; corking its stream joins a whole step into one write.
 function rawOf(socket: WebSocket | undefined): (NodeJS.WritableStream & Corkable) | undefined {
   return (socket as { _socket?: NodeJS.WritableStream & Corkable } | undefined)?._socket
 }

@@ -10,7 +10,7 @@ export interface Control {
   close(): Promise<void>
 }
 
-/** What the control port works with. */
+/** The parts that the control port reads from. */
 export type ControlParts = {
   readonly port: number
   readonly faults: FaultBox
@@ -20,7 +20,7 @@ export type ControlParts = {
 
 /**
  * Opens it: `POST /faults` begins one, `DELETE /faults/ID` ends it, `GET /faults` lists them,
- * `GET /quotas` and `GET /addresses` tell the rest.
+ * `GET /quotas` and `GET /addresses` return quota peaks and addresses.
  */
 export async function startControl(parts: ControlParts): Promise<Control> {
   const { faults } = parts

@@ -1,17 +1,17 @@
-/** What was used of one bucket of a venue's quota. */
+/** The use of one bucket of a venue's quota. */
 export type QuotaUse = {
   /** Allowed per window, at the emulated speed. */
   readonly limit: number
   readonly windowMs: number
-  /** The most that was asked for in any window, refused requests included. */
+  /** The highest cost requested in any window, refused requests included. */
   readonly peak: number
   readonly requests: number
   readonly refused: number
 }
 
-/** Counts cost in a sliding window, the strictest reading of a limit. */
+/** Counts cost in a sliding window, the strictest interpretation of a limit. */
 export interface QuotaMeter {
-  /** True when the cost fits into the window that ends now; then it is spent. */
+  /** Spends the cost if it fits into the window that ends now; false otherwise. */
   take(cost: number, now?: number): boolean
   readonly use: QuotaUse
 }

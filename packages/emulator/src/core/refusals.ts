@@ -1,7 +1,7 @@
 import type { VenueId } from '@priorbook/sdk/domain'
 import type { Refusal, UpstreamAnswer } from './upstream.ts'
 
-/** What a venue says when it refuses, unless its upstream says it better. */
+/** The default refusal of a venue, where its upstream has none of its own. */
 export function refusalOf(venue: VenueId, why: Refusal): UpstreamAnswer {
   const [status, body] = ANSWERS[venue][why]
   return { status, body: typeof body === 'string' ? body : JSON.stringify(body), cost: 0 }

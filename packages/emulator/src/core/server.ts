@@ -25,18 +25,18 @@ export interface VenueServer {
   /** `http://127.0.0.1:PORT`. */
   readonly origin: string
   onEvent(event: WorldEvent): void
-  /** Does what a fault does at its beginning and at its end to whole sockets and to the port. */
+  /** Applies and removes the effects of a fault on whole sockets and on the port. */
   begin(fault: ActiveFault): void
   end(fault: ActiveFault): void
   connections(): readonly string[]
   quotas(): Readonly<Record<string, QuotaUse>>
-  /** Gathers the frames of one step into one write per socket. */
+  /** Buffers the frames of one step into one write per socket. */
   cork(): void
   uncork(): void
   close(): Promise<void>
 }
 
-/** What a server works with. */
+/** The parts of a venue server. */
 export type ServerParts = {
   readonly upstream: Upstream
   readonly world: World
@@ -164,7 +164,7 @@ class LoopbackServer implements VenueServer {
     const gone = new Promise<void>((resolve) => (this.onLast = resolve))
     const many = this.open.size
     for (const connection of this.open.values()) connection.cut()
-    // The log gets the last lines of every socket before it is closed.
+    // Wait until every socket has closed, so that the truth log has its last lines.
     if (many > 0) await gone
     http.closeAllConnections()
     this.sockets.close()
@@ -311,7 +311,7 @@ class LoopbackServer implements VenueServer {
     })
   }
 
-  // Another program may hold the port for a moment; it was ours and its address is given out.
+  // Another program may hold the port for a moment. Retry: clients know this address.
   private listenAgain(): void {
     if (this.refusing > 0 || this.isClosed || this.http.listening) return
     this.listen(this.port).catch(() => setTimeout(() => this.listenAgain(), 50))
@@ -323,7 +323,7 @@ class LoopbackServer implements VenueServer {
   }
 }
 
-// A client that left while this process was busy is known to have left after some turns.
+// Turns of the event loop until a client's disconnect during a busy period is noticed.
 const LEAVING_TURNS = 3
 
 function afterTurns(turns: number, then: () => void): void {
@@ -350,12 +350,12 @@ async function readBody(message: IncomingMessage): Promise<string> {
       if (bytes <= MAX_BODY_BYTES) parts.push(part)
     }
   } catch {
-    // The client left in the middle of its request; whatever is answered reaches nobody.
+    // The client disconnected during its request; the answer will not be delivered.
   }
   return Buffer.concat(parts).toString()
 }
 
-// Valid JSON of no known type, so that only its size is wrong.
+// Valid JSON of an unknown type: only its size is wrong.
 function oversized(bytes: number): string {
   return `{"type":"oversized","padding":"${'x'.repeat(Math.max(0, bytes - 33))}"}`
 }

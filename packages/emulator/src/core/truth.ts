@@ -6,7 +6,7 @@ import type { FaultKind } from '../faults/fault.ts'
 import { wallMicros } from './clock.ts'
 import type { Book, Level, Payload, Phase } from './upstream.ts'
 
-/** What became of a frame. All but `dropped` and `stalled` were put on the wire. */
+/** How a frame was delivered. All but `dropped` and `stalled` were put on the wire. */
 export type Delivery =
   | 'sent'
   | 'dropped'
@@ -30,9 +30,9 @@ export type TruthEvent =
       readonly hash?: string
       /** How a malformed frame was spoiled. */
       readonly variant?: string
-      /** Since when a frame was kept back to be reordered: its successors may have gone before it since. */
+      /** When a frame was held back to be reordered; its successors may have been sent before it. */
       readonly held?: number
-      /** What the frame said, or would have said had no fault met it. */
+      /** The contents of the frame before any fault. */
       readonly payloads: readonly Payload[]
     }
   | {
@@ -44,14 +44,14 @@ export type TruthEvent =
       readonly cost: number
       readonly bucket: string
       readonly fault?: FaultKind
-      /** When it was made: its payloads are of then, however late it went out. */
+      /** When it was created: its payloads are of that moment, however late it was sent. */
       readonly made: number
       readonly bytes: number
       readonly text?: string
       readonly hash?: string
       readonly payloads: readonly Payload[]
     }
-  /** The client broke off with this answer unread in its socket: it never took it. */
+  /** The client disconnected before it read this answer. */
   | { readonly type: 'untaken'; readonly venue: VenueId; readonly request: string }
   | {
       readonly type: 'connection'
@@ -84,7 +84,7 @@ export type TruthEntry = TruthEvent & { readonly at: number }
 export type TruthOptions = {
   /** Where the lines go, one JSON object each. */
   readonly file?: string
-  /** Keeps the entries in memory, for tests of seconds, not of hours. */
+  /** Keeps the entries in memory; for short tests only. */
   readonly memory?: boolean
   /** False leaves the books out, for benchmarks. */
   readonly books?: boolean
@@ -94,7 +94,7 @@ export type TruthOptions = {
 
 /** The log of what was put on the wire and what was not. */
 export interface Truth {
-  /** False when nobody reads it: then nothing needs to be gathered either. */
+  /** False when nothing is kept, so callers can skip building entries. */
   readonly wanted: boolean
   /** `text` is the wire text, kept as the options say. */
   note(event: TruthEvent, text?: string): void
@@ -102,11 +102,11 @@ export interface Truth {
   readonly entries: readonly TruthEntry[]
   /** Brings every line to the file. */
   flush(): void
-  /** Writes what is left; what happens afterwards is not noted any more. */
+  /** Writes the remaining lines; later entries are ignored. */
   close(): void
 }
 
-// Written in the same turn once full: memory stays bounded and a slow disk slows the emulator down.
+// Written synchronously once full, so that memory stays bounded; a slow disk slows the emulator down.
 const CHUNK_CHARS = 256 * 1024
 const FLUSH_MS = 200
 

@@ -6,14 +6,14 @@ export type Level = { readonly price: number; readonly size: number }
 /** A book of a proposition's first outcome (Yes, Up), best first; the other outcome is its mirror. */
 export type Book = { readonly bids: readonly Level[]; readonly asks: readonly Level[] }
 
-/** The life of an emulated market. `listed` is in the catalogue and not yet trading. */
+/** The phases of an emulated market. `listed`: in the catalogue and not yet trading. */
 export type Phase = 'listed' | 'open' | 'paused' | 'closed' | 'determined' | 'disputed' | 'resolved'
 
 /** How an emulated market ended. */
 export type Outcome = { readonly winner: 'first' | 'second' | 'tie'; readonly endPrice: string }
 
 /**
- * One emulated binary market, in words of no venue. Times are milliseconds of the wall clock; at
+ * One emulated binary market, in venue-neutral terms. Times are milliseconds of the wall clock; at
  * speed n a window is n times shorter than its name.
  */
 export type Proposition = {
@@ -38,7 +38,7 @@ export type Proposition = {
   /** Traded so far, in millionths of a share. */
   volume: number
   participants: number
-  /** Counts changes of the book; the same number means the same book. */
+  /** Counts changes of the book: equal versions mean equal books. */
   version: number
 }
 
@@ -69,12 +69,12 @@ export type WorldEvent =
       readonly before: number
     }
 
-/** The emulated markets. `at` and `now` are the venue's clock, which a fault can set wrong. */
+/** The emulated markets. `at` and `now` are the venue's clock, which a fault can skew. */
 export interface World {
   now(venue: VenueId): number
   /** In order of listing; resolved ones stay. */
   propositions(venue: VenueId): readonly Proposition[]
-  /** A random source of the seed, for identifiers: the same name always gives the same text of hex digits. */
+  /** Hex digits for identifiers, a function of the seed and the name. */
   hex(name: string, digits: number): string
 }
 
@@ -87,18 +87,18 @@ export type UpstreamRequest = {
   readonly body: string
 }
 
-/** An answer; `payloads` says what it shows of books, for the log of the truth. */
+/** An answer; `payloads` lists its contents for the truth log. */
 export type UpstreamAnswer = {
   readonly status: number
   readonly body: string
   readonly headers?: Readonly<Record<string, string>>
-  /** What it costs of the quota named `bucket`; absent: 1 of the bucket `default`. */
+  /** Its cost in the quota `bucket`; by default 1 in the bucket `default`. */
   readonly cost?: number
   readonly bucket?: string
   readonly payloads?: readonly Payload[]
 }
 
-/** What a frame or an answer says, as the comparison with a tape needs it. */
+/** One fact that a frame or an answer states, for comparison with a tape. */
 export type Payload =
   /** `book` is the whole book of the instrument after the frame, in its own terms (a C token's own book). */
   | {
@@ -106,9 +106,9 @@ export type Payload =
       readonly key: string
       readonly book: Book
       readonly seq?: number
-      /** The venue's time that it names, in milliseconds, where nothing else tells the order. */
+      /** The venue's time in the message, in milliseconds, where it determines the order. */
       readonly time?: number
-      /** What a change names where it names new sizes: the levels in the terms of `book`. */
+      /** The changed levels with their new sizes, in the terms of `book`. */
       readonly levels?: readonly (Level & { readonly side: 'bid' | 'ask' })[]
     }
   | { readonly kind: 'trade'; readonly key: string; readonly id: string; readonly fill: Fill }
@@ -125,13 +125,13 @@ export type Payload =
       readonly winner?: string
     }
 
-/** Writes to one client. Faults (drop, duplicate, stall …) and the log of the truth happen behind it. */
+/** Writes to one client. Faults (drop, duplicate, stall …) and the truth log are applied behind it. */
 export interface Wire {
-  /** A frame; one without payloads is no data and no fault touches it unless told so. */
+  /** Sends a frame; without payloads it is a control frame, which most faults do not affect. */
   send(text: string, payloads?: readonly Payload[]): void
   ping(body: string): void
   close(code: number, reason: string): void
-  /** Bytes that the client has not taken yet; whoever sends faster than the world asks. */
+  /** Bytes that the client has not read yet; for senders faster than the world. */
   pending?(): number
 }
 
@@ -141,31 +141,31 @@ export interface Session {
   onClose(): void
 }
 
-/** One venue's side of the wire: pure of sockets, faults and quotas. */
+/** One venue's protocol, independent of sockets, faults and quotas. */
 export interface Upstream {
   readonly venue: VenueId
-  /** Quotas by bucket: so much cost per second (or per `windowMs`), at speed 1. */
+  /** Quotas by bucket: max cost per `windowMs`, at speed 1. */
   readonly quotas: Readonly<Record<string, { readonly limit: number; readonly windowMs: number }>>
   answer(request: UpstreamRequest): UpstreamAnswer
   /** Admits a socket or refuses it with an HTTP answer. */
   accept(request: UpstreamRequest, wire: Wire): Session | UpstreamAnswer
-  /** Told of everything that happens to the venue's markets; pushes to its sessions. */
+  /** Called for every event of the venue's markets; pushes to its sessions. */
   onEvent(event: WorldEvent): void
   /** Where clients connect, by name, given `http://127.0.0.1:PORT`; absent: `rest` and `ws` at the root. */
   addresses?(origin: string): Readonly<Record<string, string>>
-  /** The instrument keys of a market, for the log of the truth and for faults of one market. */
+  /** The instrument keys of a market, for the truth log and for faults of one market. */
   keys?(proposition: Proposition): readonly string[]
-  /** What the venue says when it refuses; absent: a plain answer in the manner of the venue. */
+  /** The venue's own refusal; absent: the default of `refusals.ts`. */
   refusal?(why: Refusal): UpstreamAnswer
 }
 
-/** Why an emulated venue answers with an error of its own: quota spent, outage, credentials refused. */
+/** Why an emulated venue refuses a request: quota spent, outage, credentials rejected. */
 export type Refusal = 'quota' | 'outage' | 'signature'
 
 /** What a client needs to know to connect to an emulated venue. */
 export type UpstreamCredentials = Readonly<Record<string, string>>
 
-/** How the upstream of one venue is made. */
+/** Creates the upstream of one venue. */
 export type CreateUpstream = (
   world: World,
   options: { readonly speed: number; readonly credentials: UpstreamCredentials },

@@ -2,24 +2,24 @@ import type { VenueId } from '@priorbook/sdk/domain'
 import type { Random } from '../world/random.ts'
 import type { Fault, FaultKind, Injection } from './fault.ts'
 
-/** A fault that is under way. */
+/** An active fault. */
 export type ActiveFault = Injection & { readonly id: string; struck: number }
 
-/** Told when faults begin and end, so that what is not about single frames can be done. */
+/** Called when faults begin and end, for effects on whole sockets, ports and clocks. */
 export interface FaultEffects {
   begun(fault: ActiveFault): void
   ended(fault: ActiveFault): void
 }
 
-/** The faults under way, and whom they strike. */
+/** The active faults and the frames, requests and connections that they hit. */
 export interface FaultBox {
   begin(injection: Injection): ActiveFault
-  /** False when there is no such fault any more. */
+  /** False when the fault has already ended. */
   end(id: string): boolean
   list(): readonly ActiveFault[]
-  /** True while any fault of the venue is under way; the fast path asks nothing else. */
+  /** True while any fault of the venue is active; the only check on the fast path. */
   touches(venue: VenueId): boolean
-  /** The fault of this kind that strikes now, counted as struck. */
+  /** The fault of this kind that hits now; counts the hit. */
   strike<K extends FaultKind>(
     kind: K,
     venue: VenueId,
@@ -29,7 +29,7 @@ export interface FaultBox {
   close(): void
 }
 
-/** Creates an empty box; whether a fault with a share strikes is seeded. */
+/** Creates an empty box; hits of faults with a share are seeded. */
 export function createFaultBox(random: Random, effects: FaultEffects): FaultBox {
   const active = new Map<string, ActiveFault>()
   const timers = new Map<string, NodeJS.Timeout>()

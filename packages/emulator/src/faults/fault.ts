@@ -1,7 +1,7 @@
 import { PriorbookError, isVenueId, showValue, type VenueId } from '@priorbook/sdk/domain'
 import { MALFORMED_VARIANTS, type MalformedVariant } from './malform.ts'
 
-/** How often a fault of single frames strikes: every one by default, or a share, at most `count`. */
+/** How many frames a fault hits: every one by default, or a share, at most `count`. */
 type Strikes = { readonly share?: number; readonly count?: number }
 
 /** One thing that can go wrong upstream. */
@@ -9,34 +9,34 @@ export type Fault =
   /** The frame is never put on the wire. */
   | ({ readonly kind: 'drop' } & Strikes)
   | ({ readonly kind: 'duplicate' } & Strikes)
-  /** The frame comes after its successor. */
+  /** The frame arrives after its successor. */
   | ({ readonly kind: 'reorder' } & Strikes)
-  /** Instead of the frame comes something that is wrong in form or content. */
+  /** The frame is replaced by one with wrong form or content. */
   | ({ readonly kind: 'malformed'; readonly variant?: MalformedVariant } & Strikes)
-  /** The socket stays open and answers pings, and no data come. */
+  /** The socket stays open and answers pings, but no data arrive. */
   | { readonly kind: 'stall' }
-  /** Every frame comes `delayMs` later, in order. */
+  /** Every frame arrives `delayMs` later, in order. */
   | { readonly kind: 'slow'; readonly delayMs: number }
   /** Sockets end at once: cut, or closed with a code. */
   | { readonly kind: 'disconnect'; readonly code?: number }
-  /** Sockets neither answer nor close; new ones are well. They are cut when the fault ends. */
+  /** Open sockets neither answer nor close and are cut when the fault ends; new ones work. */
   | { readonly kind: 'half_open' }
-  /** One frame of so many bytes at once; 20 MB unless told otherwise. */
+  /** Sends one frame of `bytes` bytes; 20 MB by default. */
   | { readonly kind: 'oversized'; readonly bytes?: number }
   | ({ readonly kind: 'http_429' } & Strikes)
   | ({ readonly kind: 'http_5xx'; readonly status?: number } & Strikes)
   | ({ readonly kind: 'http_slow'; readonly delayMs: number } & Strikes)
   /** Requests and sockets are refused as if their signature had expired. */
   | { readonly kind: 'expired_signature' }
-  /** Nobody listens on the port. */
+  /** The port is closed: connections are refused. */
   | { readonly kind: 'refuse' }
-  /** The venue's clock is wrong by so much. */
+  /** The venue's clock is off by `skewMs`. */
   | { readonly kind: 'clock_skew'; readonly skewMs: number }
 
 /** The name of a fault. */
 export type FaultKind = Fault['kind']
 
-/** Whom a fault strikes: a venue, or of it one connection, or one market by its instrument key. */
+/** The target of a fault: a venue, one of its connections, or one market by instrument key. */
 export type FaultTarget = {
   readonly venue: VenueId
   readonly connection?: string
@@ -92,7 +92,7 @@ export function parseInjection(value: unknown): Injection {
 function parseFault(value: unknown): Fault {
   const fault = objectOf(value, 'fault')
   const kind = FAULT_KINDS.find((known) => known === fault['kind'])
-  if (kind === undefined) throw wrong(`there is no fault ${showValue(fault['kind'])}`)
+  if (kind === undefined) throw wrong(`unknown fault ${showValue(fault['kind'])}`)
   for (const [name, field] of Object.entries(fault)) {
     if (name === 'kind') continue
     if (!FIELDS[kind].includes(name)) throw wrong(`${kind} takes no ${showValue(name)}`)
@@ -112,7 +112,7 @@ function parseFault(value: unknown): Fault {
 function parseTarget(value: unknown): FaultTarget {
   const { venue, connection, market, ...more } = objectOf(value, 'target')
   refuseMore(more, 'target')
-  if (!isVenueId(venue)) throw wrong(`there is no venue ${showValue(venue)}`)
+  if (!isVenueId(venue)) throw wrong(`unknown venue ${showValue(venue)}`)
   for (const text of [connection, market]) {
     if (text !== undefined && typeof text !== 'string') throw wrong(`target ${showValue(text)}`)
   }

@@ -149,7 +149,7 @@ describe('faults of sockets', () => {
     expect(await polite).toBe(1001)
   })
 
-  it('leaves sockets half open, and new ones are well', async () => {
+  it('leaves open sockets half open while new ones work', async () => {
     const id = inject({ kind: 'half_open' })
     const before = client.texts.length
     let answered = false
@@ -239,7 +239,7 @@ describe('faults of answers', () => {
     expect(skewed.type).toBe('orderbook_delta')
   })
 
-  it('is told what to do on the control port', async () => {
+  it('injects, lists and ends faults through the control port', async () => {
     const post = (body: string): Promise<Response> =>
       fetch(`${emulator.control}/faults`, { method: 'POST', body })
     const begun = await post('{"fault":{"kind":"http_5xx"},"target":{"venue":"venueb"}}')
@@ -275,7 +275,7 @@ async function until(test: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 describe('answers', () => {
-  it('that a client did not take are told', async () => {
+  it('that a client left unread are logged', async () => {
     const of = (type: 'answer' | 'untaken'): TruthEntry[] =>
       emulator.truth.entries.filter((entry) => entry.type === type)
     const before = of('answer').length

@@ -17,7 +17,7 @@ export const MALFORMED_VARIANTS = [
 /** One way in which a frame can be wrong. */
 export type MalformedVariant = (typeof MALFORMED_VARIANTS)[number]
 
-/** Spoils a frame; a variant that has nothing to hold on to in this frame truncates it. */
+/** Corrupts a frame; a variant that finds nothing to change in it truncates it instead. */
 export function malform(
   text: string,
   random: Random,

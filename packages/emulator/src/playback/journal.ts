@@ -2,7 +2,7 @@ import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { readJournal } from '@priorbook/sdk/journal'
 import type { PlaybackProblem, Played } from './source.ts'
 
-/** Frames of a journal by the slot of the socket that brought them; answers and imports are not played. */
+/** Frames of a journal by socket slot; REST answers and imported lines are not played. */
 export function* readFrames(
   dir: string,
   venue: VenueId,

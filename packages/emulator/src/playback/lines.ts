@@ -13,7 +13,7 @@ type Line = {
 
 /**
  * Frames of venue B recordings, lines `{"recv_ms": …, "event": {…}}` plain or gzipped, merged by
- * received time. A `seq` that falls far back is a new connection, as it was when it was recorded.
+ * received time. A `seq` that falls far back marks a new connection, as in the recording.
  */
 export async function* readLines(
   files: readonly string[],
@@ -71,7 +71,10 @@ async function* readFile(
       const line = parseLine(text)
       if (line !== undefined) yield line
       else {
-        const error = new PriorbookError('invalid_line', `${file}:${number} is no recorded message`)
+        const error = new PriorbookError(
+          'invalid_line',
+          `${file}:${number} is not a recorded message`,
+        )
         onProblem({ where: `${file}:${number}`, error })
       }
     }
@@ -83,7 +86,7 @@ async function* readFile(
   }
 }
 
-// The event goes out with the bytes that it had: the line is cut, not printed again.
+// The event is sent with its recorded bytes: they are cut out of the line, not serialized again.
 const LINE = /^\{"recv_ms":\s*(\d{13}),\s*"event":\s*(\{.*\})\}\s*$/
 
 function parseLine(text: string): Line | undefined {

@@ -11,18 +11,18 @@ import { readLines } from './lines.ts'
 import { PROTOCOLS, type Protocol } from './protocols.ts'
 import type { PlaybackProblem, Played, Source } from './source.ts'
 
-/** What is played, and how. */
+/** The recording to play, and how. */
 export type PlaybackOptions = {
   readonly venue: VenueId
   /** Recordings of venue B, `.ndjson` or `.ndjson.gz`. */
   readonly files?: readonly string[]
   /** The journal folder of a data folder; every venue. */
   readonly journal?: string
-  /** So many times the recorded pace; Infinity as fast as the client reads. 1 by default. */
+  /** Multiple of the recorded pace; Infinity plays as fast as the client reads. 1 by default. */
   readonly speed?: number
-  /** A longer silence of the recording is cut to this. */
+  /** Max pause between two frames; longer ones are shortened. */
   readonly maxSilenceMs?: number
-  /** Sockets of a journal go to clients of their own (in order of connecting), or all to one. */
+  /** `apart`: each recorded socket goes to its own client, in order of connecting; `joined`: all to one. */
   readonly slots?: 'apart' | 'joined'
   readonly port?: number
   readonly logFile?: string
@@ -195,9 +195,9 @@ class Player {
   }
 }
 
-/** So many frames go out in one turn of the event loop before others are heard. */
+/** Max frames per turn of the event loop, so that client messages are read in between. */
 const YIELD_EVERY = 64
-/** A client that reads slowly is waited for. */
+/** Max bytes unread by a client before the player waits for it. */
 const MAX_PENDING_BYTES = 4 * 1024 * 1024
 
 function sourceOf(
@@ -224,7 +224,7 @@ function createPace(
       const passed = Math.max(0, at - (last ?? at)) / 1000
       last = Math.max(at, last ?? 0)
       due += Math.min(passed, maxSilenceMs) / speed
-      // Timers fire late: below a millisecond it is time.
+      // Timers fire late, so waits below a millisecond are skipped.
       return Math.max(0, Math.floor(due - performance.now()))
     },
     hold(ms) {

@@ -8,19 +8,19 @@ import type {
 } from '../core/upstream.ts'
 import { missing, refuse, staleTimestamp } from './refusal.ts'
 
-/** Checks key, clock and signature of a request; answers undefined for a good one. */
+/** Checks key, clock and signature of a request; undefined for a valid one. */
 export type CheckAuth = (
   request: UpstreamRequest,
   /** REST signs the query as it was sent, the socket its parameters sorted by name. */
   order: 'as sent' | 'sorted',
 ) => UpstreamAnswer | undefined
 
-/** The names under which the venue's credentials are handed over. */
+/** The credentials of the venue. */
 export const CREDENTIAL_NAMES = ['apiKey', 'apiSecret'] as const
 
 const DEFAULT_WINDOW_MS = 5_000
 const MAX_WINDOW_MS = 60_000
-/** A request from the future is refused from here on, whatever its window. */
+/** Max time that a request may be ahead of the venue's clock, whatever its window. */
 const AHEAD_MS = 1_000
 
 /** Creates the check for one key and its secret. */
@@ -64,7 +64,7 @@ export function sign(text: string, secret: string): string {
   return createHmac('sha256', secret).update(text).digest('hex')
 }
 
-// The query arrives parsed; these are the ways in which clients write the same parameters.
+// The query arrives parsed; these are the encodings that clients use for the same parameters.
 function signedTexts(query: URLSearchParams, order: 'as sent' | 'sorted'): string[] {
   const rest = [...query].filter(([name]) => name !== 'signature')
   if (order === 'sorted') rest.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))

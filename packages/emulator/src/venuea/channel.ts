@@ -13,12 +13,12 @@ export interface Channel {
 /** The topic that carries every market that trades. */
 export const AGGREGATED_TOPIC = 'web3_prediction_orderbook_data'
 
-/** The topic of one market; one of a wrong id is taken and stays silent. */
+/** The topic of one market; the venue accepts a topic with an unknown id and never pushes to it. */
 export function topicOf(marketId: number): string {
   return `web3_prediction_orderbook_${marketId}`
 }
 
-/** Books pushed per second and market at speed 1: the upper end of what was measured. */
+/** Max books pushed per second and market at speed 1: the highest rate measured. */
 export const PUSHES_PER_SECOND = 8
 
 type Client = { readonly wire: Wire; readonly topics: Set<string> }
@@ -57,7 +57,7 @@ class BookChannel implements Channel {
     this.flush(at)
   }
 
-  // A market may speak again after its spacing, and at once when the clock was set back.
+  // A market pushes again after its spacing, or at once when the clock was set back.
   private mayPush(round: Round, at: number): boolean {
     const last = this.pushedAt.get(round)
     return last === undefined || at < last || at - last >= this.spacingMs

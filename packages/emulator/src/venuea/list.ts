@@ -13,8 +13,8 @@ const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 100
 
 /**
- * Answers a query of the list with a page, or with the name of the parameter that is wrong. The
- * list shows what is going on: a resolved round has left it and is found by its topic id.
+ * Answers a list query with a page, or with the name of the invalid parameter. The list omits
+ * resolved rounds, which can only be found by their topic id.
  */
 export function selectRounds(rounds: readonly Round[], query: URLSearchParams): RoundPage | string {
   const offset = Number(query.get('offset') ?? 0)

@@ -1,8 +1,8 @@
 import type { Proposition, WorldEvent } from '../core/upstream.ts'
 
-/** What the venue keeps of a market beside its book. */
+/** What the venue keeps about a market beside its book. */
 export interface Memory {
-  /** Told of every event before anything is shown of it. */
+  /** Must see every event before any answer shows its effect. */
   note(event: WorldEvent): void
   /** When the book changed last, by the venue's clock. */
   changedAt(proposition: Proposition): number

@@ -17,7 +17,7 @@ export function tooManyRequests(retryAfterSeconds?: number): UpstreamAnswer {
   return { ...answer, headers: { ...JSON_TYPE, 'retry-after': String(retryAfterSeconds) } }
 }
 
-/** The venue's own words for what is done to it from outside. */
+/** The venue's own messages for injected refusals. */
 export function refusalOf(why: Refusal): UpstreamAnswer {
   switch (why) {
     case 'quota':
@@ -34,7 +34,7 @@ export function staleTimestamp(): UpstreamAnswer {
   return refuse(400, -1021, 'Timestamp for this request is outside of the recvWindow.')
 }
 
-/** A parameter that must be there and is not. */
+/** A required parameter is missing. */
 export function missing(parameter: string): UpstreamAnswer {
   return refuse(
     400,
@@ -43,7 +43,7 @@ export function missing(parameter: string): UpstreamAnswer {
   )
 }
 
-/** A parameter whose value names nothing or is out of bounds. */
+/** A parameter's value is unknown or out of bounds. */
 export function invalid(parameter: string): UpstreamAnswer {
   return refuse(400, -1130, `Data sent for parameter '${parameter}' is not valid.`)
 }

@@ -230,7 +230,7 @@ describe('the routes of venue A', () => {
     expect(list().total).toBe(0)
   })
 
-  it('answers what is no route without code', () => {
+  it('answers unknown routes without code', () => {
     expect(ask('market/unknown')).toMatchObject({ status: 404, value: { error: 'Not Found' } })
     const post = { ...signed(world, 'category/list'), method: 'POST' }
     expect(upstream.answer(post).status).toBe(405)

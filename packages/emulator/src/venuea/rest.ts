@@ -14,13 +14,13 @@ import type { Round, Rounds } from './rounds.ts'
 import { OUTCOMES, type Topics } from './topic.ts'
 import { textsOf } from './texts.ts'
 
-/** Where the routes of the venue live. */
+/** The base path of the venue's routes. */
 export const BASE = '/sapi/v1/w3w/wallet/prediction'
 
 const MAX_FOUND = 50
 const DEFAULT_FOUND = 20
 
-/** What the routes are made of. */
+/** The parts that the routes read from. */
 export type RestParts = {
   readonly world: World
   readonly auth: CheckAuth
@@ -29,7 +29,7 @@ export type RestParts = {
   readonly memory: Memory
 }
 
-/** Creates the answers of the REST interface; every route wants key and signature. */
+/** Creates the request handler of the REST interface; every route requires key and signature. */
 export function createRest(parts: RestParts): (request: UpstreamRequest) => UpstreamAnswer {
   const { world, auth } = parts
   const rest = new Rest(parts)
@@ -113,7 +113,7 @@ class Rest {
       bids: toObjects(own.bids),
       asks: toObjects(own.asks),
     }
-    // Either token shows the one ladder of the market, which is kept in terms of Up.
+    // Both tokens show the market's one ladder, which is kept in terms of Up.
     return good(answer, [{ kind: 'full', key: String(round.marketId), book }])
   }
 
@@ -156,7 +156,7 @@ function good(value: object, payloads: readonly Payload[] = []): UpstreamAnswer 
   return { status: 200, body: JSON.stringify(value), headers: JSON_TYPE, payloads }
 }
 
-// What is no route is answered by the gateway in front of the venue, without code and msg.
+// Unknown routes are answered by the gateway in front of the venue, without code and msg.
 function absent(status: number, error: string, path: string, timestamp: number): UpstreamAnswer {
   const body = JSON.stringify({ timestamp, status, error, path })
   return { status, body, headers: JSON_TYPE }

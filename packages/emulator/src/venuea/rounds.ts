@@ -5,7 +5,7 @@ export type Round = {
   readonly proposition: Proposition
   readonly topicId: number
   readonly marketId: number
-  /** The market's id at the vendor; taken for a market id it leads nowhere, as at the venue. */
+  /** The market's id at the vendor; as at the venue, it is not valid as a market id. */
   readonly externalId: string
   readonly conditionId: string
   /** Up and Down. */
@@ -22,7 +22,7 @@ export interface Rounds {
   family(round: Round): readonly Round[]
 }
 
-// The three kinds of number never meet: a wrong kind of id must be unknown, not another market.
+// The three number ranges are disjoint: an id of the wrong kind must be unknown, not another market.
 const TOPIC_BASE = 4_000_000
 const MARKET_BASE = 8_000_000
 const EXTERNAL_BASE = 300_000

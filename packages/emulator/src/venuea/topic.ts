@@ -9,7 +9,7 @@ export interface Topics {
   listed(round: Round): object
   found(round: Round): object
   detail(round: Round): object
-  /** What each of the three says, for the log of the truth. */
+  /** The truth-log payloads of any of the three. */
   claims(round: Round): Payload[]
 }
 
@@ -163,7 +163,7 @@ const TRADING: Readonly<Record<Phase, string>> = {
   resolved: 'CLOSED',
 }
 
-// Between the close and the resolution only the end price changes, and no word of the status.
+// Between close and resolution only the end price changes; the status does not.
 const VISIBLE: Readonly<Record<Phase, Phase>> = {
   listed: 'listed',
   open: 'open',
@@ -174,7 +174,7 @@ const VISIBLE: Readonly<Record<Phase, Phase>> = {
   resolved: 'resolved',
 }
 
-// The status lags: the end price is there before it changes.
+// The status lags behind: the end price is published first.
 function statusOf(phase: Phase): string {
   return phase === 'resolved' ? 'RESOLVED' : 'REGISTERED'
 }

@@ -109,7 +109,7 @@ export function createTestWorld(venue: VenueId, seed = 'seed'): TestWorld {
   return world
 }
 
-/** A wire that keeps what it is told. */
+/** A wire that keeps what is sent to it. */
 export function createTestWire(): Wire & {
   readonly sent: { readonly text: string; readonly payloads: readonly Payload[] }[]
   /** The sent texts as JSON, and forgets them. */

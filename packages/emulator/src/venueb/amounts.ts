@@ -13,13 +13,13 @@ export function contracts(size: number): string {
   return `${size < 0 ? '-' : ''}${whole}.${rest < 10 ? '0' : ''}${rest}`
 }
 
-/** A time with microseconds, of which the last three digits are made up. */
+/** A time with microseconds, the last three digits invented. */
 export function isoMicros(ms: number, micros: number): string {
   const text = new Date(ms).toISOString()
   return `${text.slice(0, -1)}${String(micros % 1_000).padStart(3, '0')}Z`
 }
 
-/** A time to the second, or to the millisecond where a quick world needs it. */
+/** A time to the second, or to the millisecond where a fast world needs it. */
 export function isoSeconds(ms: number): string {
   const text = new Date(ms).toISOString()
   return ms % 1000 === 0 ? `${text.slice(0, 19)}Z` : text

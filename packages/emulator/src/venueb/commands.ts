@@ -4,7 +4,7 @@ export const CHANNELS = ['orderbook_delta', 'trade', 'ticker', 'market_lifecycle
 /** One channel. */
 export type Channel = (typeof CHANNELS)[number]
 
-/** A command of a client, or why it is none: the venue's number of the error. */
+/** A client's command, or the venue's error number for an invalid one. */
 export type Command =
   | {
       readonly cmd: 'subscribe'
@@ -26,7 +26,7 @@ export type Command =
   | { readonly cmd: 'list'; readonly id: number }
   | { readonly cmd: 'error'; readonly id: number | undefined; readonly code: ErrorNumber }
 
-/** The errors of the socket that the emulator gives, in the words of the AsyncAPI document. */
+/** The socket errors that the emulator returns, worded as in the AsyncAPI document. */
 export const ERRORS = {
   1: 'Unable to process message',
   2: 'Params required',

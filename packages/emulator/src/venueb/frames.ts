@@ -34,7 +34,7 @@ export function snapshotFrame(
   })
 }
 
-/** What a delta says after its place, the same for all who hear it. */
+/** The part of a delta after its sid and seq, identical for all subscribers. */
 export function deltaText(
   names: Names,
   change: LevelChange,
@@ -50,12 +50,12 @@ export function deltaText(
   )
 }
 
-/** The beginning of a delta, for one who hears it. */
+/** The head of a delta: its sid and seq for one subscriber. */
 export function deltaHead({ sid, seq }: Place): string {
   return `{"type":"orderbook_delta","sid":${sid},"seq":${seq}`
 }
 
-/** The book before a change, for events of several levels that go out one by one. */
+/** The book before a change, for events of several levels that are sent one by one. */
 export function undo(book: Book, { side, price, size, delta }: LevelChange): Book {
   const before = size - delta
   const levels = side === 'bid' ? book.bids : book.asks
@@ -89,7 +89,7 @@ export function tradeFrame({ sid, seq }: Place, trade: Trade): string {
   })
 }
 
-/** The top of a book and the last trade; this channel has no numbers. */
+/** The top of a book and the last trade; this channel has no sequence numbers. */
 export function tickerFrame(
   sid: number,
   market: Proposition,
@@ -125,7 +125,7 @@ export function tickerFrame(
   })
 }
 
-/** What the lifecycle channel says of a market that entered its phase; undefined: nothing. */
+/** The lifecycle message for a market that entered its phase; undefined: none is sent. */
 export function lifecycleMessage(
   market: Proposition,
   names: Names,
@@ -186,7 +186,7 @@ export function lifecycleMessage(
   }
 }
 
-/** The creation of an event, told on the same channel. */
+/** The creation of an event, sent on the same channel. */
 export function eventMessage(market: Proposition, names: Names): NativeObject {
   return {
     event_ticker: names.event,

@@ -14,7 +14,7 @@ export interface Markets {
   now(): number
 }
 
-/** Creates the directory; it hears of markets through `note`. */
+/** Creates the directory; `note` adds markets to it. */
 export function createMarkets(world: World, speed: number): Markets {
   const names = createNames(world, speed)
   const byTicker = new Map<string, Proposition>()

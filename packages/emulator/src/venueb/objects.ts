@@ -6,7 +6,7 @@ import type { Trade } from './trades.ts'
 /** A JSON object in the venue's own names. */
 export type NativeObject = Readonly<Record<string, unknown>>
 
-/** The venue's word for a phase. */
+/** The venue's name for a phase. */
 export const STATUS: Readonly<Record<Phase, string>> = {
   listed: 'initialized',
   open: 'active',

@@ -19,7 +19,7 @@ import {
 import { isSigned, type CheckSignature } from './signature.ts'
 import type { Trades } from './trades.ts'
 
-/** What the routes are made of. */
+/** The parts that the routes read from. */
 export type RestParts = {
   readonly world: World
   readonly markets: Markets
@@ -29,12 +29,12 @@ export type RestParts = {
 
 /** Every request costs this many tokens, batches as many per item. */
 const COST = 10
-/** The basic tier: tokens a second. */
+/** Max tokens per second in the basic tier. */
 export const READ_TOKENS = 200
 const BASE = '/trade-api/v2'
 const MAX_BATCH = 100
 
-/** Creates the answers of the REST interface. */
+/** Creates the request handler of the REST interface. */
 export function createRest(parts: RestParts): (request: UpstreamRequest) => UpstreamAnswer {
   const rest = new Rest(parts)
   return (request) => rest.answer(request)

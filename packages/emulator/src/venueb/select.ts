@@ -1,7 +1,7 @@
 import type { Phase, Proposition } from '../core/upstream.ts'
 import type { Markets } from './markets.ts'
 
-/** The filter words of the venue, which are not its status words. */
+/** The venue's filter values, which differ from its status values. */
 const FILTERS: Readonly<Record<string, readonly Phase[]>> = {
   unopened: ['listed'],
   open: ['open'],
@@ -59,7 +59,7 @@ export function selectPage<T>(
   const limit = wholeOf(query, 'limit') ?? standard
   if (!(limit >= 0 && limit <= most)) return 'limit'
   const cursor = query.get('cursor') ?? ''
-  // The place is counted from the end: rows that are new meanwhile stand in front and move nothing.
+  // The position counts from the end, so rows added in front between two pages do not shift it.
   const left = cursor === '' ? rows.length : Number(Buffer.from(cursor, 'base64url').toString())
   if (!Number.isInteger(left) || left < 0) return 'cursor'
   const start = Math.max(0, rows.length - left)
@@ -71,7 +71,7 @@ export function selectPage<T>(
   }
 }
 
-/** A whole number of the query; NaN where it is none. */
+/** A whole number of the query; NaN where it is not one. */
 export function wholeOf(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null || text === '') return undefined

@@ -9,7 +9,7 @@ import type {
 /** Checks the three headers of a signed request; undefined when they are right. */
 export type CheckSignature = (request: UpstreamRequest) => UpstreamAnswer | undefined
 
-/** How far a signature's time may be from the venue's. */
+/** Max difference between a signature's time and the venue's clock. */
 const FRESH_MS = 30_000
 
 /** True when a request carries any of the three headers. */
@@ -48,7 +48,7 @@ export function createSignatureCheck(
   }
 }
 
-/** The venue's answer to credentials that it does not take. */
+/** The venue's answer to rejected credentials. */
 export function unauthorized(details: string): UpstreamAnswer {
   const error = { code: 'unauthorized', message: 'unauthorized', details, service: 'auth' }
   return { status: 401, body: JSON.stringify({ error }), cost: 10 }

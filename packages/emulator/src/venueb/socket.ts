@@ -22,10 +22,10 @@ import type { Markets } from './markets.ts'
 import type { NativeObject } from './objects.ts'
 import type { Trade } from './trades.ts'
 
-/** The socket of the venue: subscriptions of every client, each with its own numbers. */
+/** The socket of the venue: subscriptions of every client, each with its own sequence numbers. */
 export interface Socket {
   open(wire: Wire): Session
-  /** `trade` is the one that the event tells of. */
+  /** `trade` is the trade of the event, if any. */
   onEvent(event: WorldEvent, trade: Trade | undefined): void
 }
 
@@ -114,16 +114,16 @@ class VenueSocket implements Socket {
     const due = this.again.filter((item) => item.at <= at)
     if (due.length > 0) {
       this.again = this.again.filter((item) => item.at > at)
-      for (const item of due) this.tellClosed(item.market)
+      for (const item of due) this.sendClosed(item.market)
     }
-    if (event.kind === 'listed' || event.kind === 'phase') return this.tellPhase(market, at)
+    if (event.kind === 'listed' || event.kind === 'phase') return this.sendPhase(market, at)
     if (event.kind !== 'book') return
-    this.tellBook(event)
+    this.sendChanges(event)
     if (trade !== undefined) {
       this.sizes.set(market, trade.size)
-      this.tellTrade(trade)
+      this.sendTrade(trade)
     }
-    if (trade !== undefined || touchesTop(event)) this.tellTicker(market, at)
+    if (trade !== undefined || touchesTop(event)) this.sendTicker(market, at)
   }
 
   private *subscribers(channel: Channel, ticker: string): Generator<Subscription> {
@@ -156,15 +156,15 @@ class VenueSocket implements Socket {
     }
   }
 
-  private tellClosed(market: Proposition): void {
+  private sendClosed(market: Proposition): void {
     const { ticker } = this.markets.names(market)
     for (const to of this.subscribers('orderbook_delta', ticker))
       this.sendSnapshot(to, market, EMPTY)
   }
 
-  private tellBook(event: Extract<WorldEvent, { kind: 'book' }>): void {
+  private sendChanges(event: Extract<WorldEvent, { kind: 'book' }>): void {
     const { proposition: market, levels, at } = event
-    // A close is told by empty snapshots, not level by level.
+    // A close is sent as empty snapshots, not level by level.
     if (market.phase === 'closed') return
     const names = this.markets.names(market)
     const hearers = [...this.subscribers('orderbook_delta', names.ticker)]
@@ -185,7 +185,7 @@ class VenueSocket implements Socket {
     }
   }
 
-  private tellTrade(trade: Trade): void {
+  private sendTrade(trade: Trade): void {
     const { id, ticker: key, price, size, taker } = trade
     for (const to of this.subscribers('trade', key)) {
       const { sid } = to
@@ -194,7 +194,7 @@ class VenueSocket implements Socket {
     }
   }
 
-  private tellTicker(market: Proposition, at: number): void {
+  private sendTicker(market: Proposition, at: number): void {
     const names = this.markets.names(market)
     for (const to of this.subscribers('ticker', names.ticker)) {
       to.wire.send(tickerFrame(to.sid, market, names, this.sizes.get(market) ?? 0, at), [])
@@ -213,7 +213,7 @@ class VenueSocket implements Socket {
     }
   }
 
-  private tellLife(
+  private sendLifecycle(
     type: string,
     msg: NativeObject | undefined,
     payload: Payload | undefined,
@@ -226,24 +226,24 @@ class VenueSocket implements Socket {
     }
   }
 
-  private tellPhase(market: Proposition, at: number): void {
+  private sendPhase(market: Proposition, at: number): void {
     const names = this.markets.names(market)
     const before = this.phases.get(market)
     const { phase } = market
     this.phases.set(market, phase)
     if (phase === 'listed' && !this.events.has(names.event)) {
       this.events.add(names.event)
-      this.tellLife('event_lifecycle', eventMessage(market, names), undefined)
+      this.sendLifecycle('event_lifecycle', eventMessage(market, names), undefined)
     }
     const winner = market.outcome?.winner
     const payload: Payload = { kind: 'market', key: names.ticker, phase }
-    this.tellLife(
+    this.sendLifecycle(
       'market_lifecycle_v2',
       lifecycleMessage(market, names, before, at),
       winner === undefined ? payload : { ...payload, winner },
     )
     if (phase === 'closed') {
-      this.tellClosed(market)
+      this.sendClosed(market)
       this.again.push({ at: at + this.againMs, market })
     }
     if (phase === 'resolved') {

@@ -1,6 +1,6 @@
 import type { Proposition, World } from '../core/upstream.ts'
 
-/** The names under which venue B knows a market. */
+/** The names that venue B gives a market. */
 export type Names = {
   readonly series: string
   readonly event: string
@@ -30,7 +30,7 @@ export function seriesOf({ asset, window }: Proposition): Series {
 const ZONE_MS = -4 * 3_600_000
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 
-/** Gives names, the same for the same market; `speed` above 1 adds seconds to keep them apart. */
+/** Names markets deterministically; `speed` above 1 adds seconds to keep names unique. */
 export function createNames(world: World, speed: number): (proposition: Proposition) => Names {
   const known = new Map<Proposition, Names>()
   return (proposition) => {

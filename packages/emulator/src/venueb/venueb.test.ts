@@ -177,7 +177,7 @@ describe('venue B on the wire', () => {
     await client.close()
   })
 
-  it('tells a close by two empty books, and the life of markets on its channel', async () => {
+  it('sends a close as two empty books, and lifecycle messages on their channel', async () => {
     const client = await connect(address)
     const [market] = await openMarkets('KXBTC15M', 1_000)
     const { ticker } = market!

@@ -9,12 +9,12 @@ export function good(
   return { status: 200, body: JSON.stringify(value), headers: JSON_TYPE, bucket, payloads }
 }
 
-/** A refusal with a body of the part that refuses. */
+/** An error answer, in the form of the service that rejects the request. */
 export function failed(status: number, body: object, bucket: string): UpstreamAnswer {
   return { status, body: JSON.stringify(body), headers: JSON_TYPE, bucket }
 }
 
-/** The venue's limits: calls in sliding 10 s, throttled there rather than refused. */
+/** The venue's limits: calls per sliding 10 s. The venue throttles; the emulator refuses. */
 export const QUOTAS = {
   default: { limit: 15_000, windowMs: 10_000 },
   gamma: { limit: 4_000, windowMs: 10_000 },

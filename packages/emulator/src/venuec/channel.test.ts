@@ -140,7 +140,7 @@ describe('the market channel', () => {
     expect(wire.take()).toHaveLength(1)
   })
 
-  it('follows a trade with both books, and tells it in the terms of the traded token', () => {
+  it('follows a trade with both books, and sends it in the terms of the traded token', () => {
     const own = venue.open()
     const tokens = venue.tokens(own)
     const { wire } = venue.connect(market(tokens))
@@ -192,7 +192,7 @@ describe('the market channel', () => {
     ])
   })
 
-  it('tells everybody who wants it of new markets, which are not active yet', () => {
+  it('announces new markets, not active yet, to every client with custom features', () => {
     const plain = venue.connect(market([]))
     const custom = venue.connect(market([], { custom_feature_enabled: true }))
     const own = venue.world.list()
@@ -218,7 +218,7 @@ describe('the market channel', () => {
     ])
   })
 
-  it('tells of the end of about half of the markets', () => {
+  it('announces the end of about half of the markets', () => {
     const { wire, say } = venue.connect()
     let told = 0
     for (let round = 0; round < 200; round++) {
@@ -242,7 +242,7 @@ describe('the market channel', () => {
     expect(told).toBeLessThan(130)
   })
 
-  it('forgets who hung up and knows one path only', () => {
+  it('forgets closed clients and accepts one path only', () => {
     const own = venue.open()
     const { wire, session } = venue.connect(market(venue.tokens(own)))
     wire.take()

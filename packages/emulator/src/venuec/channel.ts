@@ -14,16 +14,16 @@ import { claimOf, winnerOf } from './market-state.ts'
 import { complementOf, type ReadBooks, type TokenBook } from './token-book.ts'
 import { parseSubscribeRequest } from './subscribe-request.ts'
 
-/** The market channel: changes of the subscribed tokens, without any number to count them by. */
+/** The market channel: changes of the subscribed tokens, without sequence numbers. */
 export interface Channel {
   open(wire: Wire): Session
   onEvent(event: WorldEvent): void
 }
 
-/** A connection with more tokens than this gets no books to start from (undocumented). */
+/** Max tokens per connection that still get initial books (undocumented). */
 export const MAX_ASSETS = 500
 
-/** What the channel is made of. */
+/** The parts that the channel reads from. */
 export type ChannelParts = {
   readonly world: World
   readonly conditions: Conditions
@@ -37,7 +37,7 @@ type TickEvent = Extract<WorldEvent, { kind: 'tick' }>
 
 const BOTH = [0, 1] as const
 
-/** Data that says nothing of a whole book: faults of the connection meet it all the same. */
+/** Data without a book for the truth log; connection faults still apply to it. */
 const NO_CLAIM: readonly Payload[] = []
 
 type Traded = { readonly index: 0 | 1; readonly fill: Fill; readonly hash: string }
@@ -97,7 +97,7 @@ class MarketChannel implements Channel {
     wire.send(JSON.stringify(frame), [this.full(condition, index, at)])
   }
 
-  /** All books to start from in one frame; what has no book is left out without a word. */
+  /** Sends all initial books in one frame; tokens without a book are silently omitted. */
   private dump({ wire }: Client, tokens: readonly string[]): void {
     const frames: object[] = []
     const payloads: Payload[] = []
@@ -148,7 +148,7 @@ class MarketChannel implements Channel {
         if (wanted[traded.index]) this.sendTrade(client, condition, traded, event.at)
       }
     }
-    if (heard) this.tellBests(condition, event.at)
+    if (heard) this.sendBests(condition, event.at)
   }
 
   private sendChanges(
@@ -169,7 +169,7 @@ class MarketChannel implements Channel {
     wire.send(JSON.stringify(toPriceChangeFrame(condition, event, books, wanted)), payloads)
   }
 
-  /** Which token was traded is as good as random, and the trade is told in its terms. */
+  /** The trade in the terms of the traded token, which is pseudo-random. */
   private tradeOf({ proposition }: Condition, fill: Fill): Traded {
     const { index: market, version } = proposition
     const hex = this.world.hex(`venuec/${market}/trade/${version}`, 64)
@@ -185,7 +185,7 @@ class MarketChannel implements Channel {
     wire.send(JSON.stringify(toTradeFrame(condition, index, fill, at, hash)), [payload])
   }
 
-  private tellBests(condition: Condition, at: number): void {
+  private sendBests(condition: Condition, at: number): void {
     const books = this.readBooks(condition)
     const before = this.bests.get(condition)
     const now = [bestsOf(books[0]), bestsOf(books[1])] as const
@@ -210,7 +210,7 @@ class MarketChannel implements Channel {
     }
   }
 
-  // Whoever subscribed before the order books knew the market has nothing to apply changes to yet.
+  // Clients that subscribed before the market had a book get their initial book now.
   private onOpen(condition: Condition, at: number): void {
     for (const client of this.clients) {
       const wanted = wants(client, condition)
@@ -223,7 +223,7 @@ class MarketChannel implements Channel {
     for (const { custom, wire } of this.clients) if (custom) wire.send(text, [claimOf(condition)])
   }
 
-  // About half of the markets end without a word: clients have to ask as well.
+  // About half of the markets are resolved without a frame, so clients must also poll.
   private onResolved(condition: Condition, at: number): void {
     const { proposition } = condition
     const winner = winnerOf(proposition)

@@ -65,7 +65,7 @@ export function toCompactMarket({ proposition: of, conditionId, tokens }: Condit
   }
 }
 
-/** What the long form says, for the log of the truth: it knows no proposals and no disputes. */
+/** The truth-log payload of the long form, which shows neither proposals nor disputes. */
 export function clobClaimOf({ proposition: of, conditionId }: Condition): Payload {
   const winner = winnerOf(of)
   const phase = isClosed(of.phase) && winner === undefined ? 'closed' : of.phase

@@ -7,15 +7,15 @@ import type { Memory } from './memory.ts'
 import { toNumber } from './market-state.ts'
 import type { ReadBooks } from './token-book.ts'
 
-/** Where the order books live on the one server. */
+/** The path of the order-book service; all of venue C's services share one server. */
 export const CLOB = '/clob'
 
-/** Rows of a page of the catalogue. */
+/** Rows per page of the catalogue. */
 const PAGE = 100
-/** The cursor behind the last page: -1. */
+/** The cursor after the last page: base64 of -1. */
 const END = 'LTE='
 
-/** What the routes are made of. */
+/** The parts that the routes read from. */
 export type ClobParts = {
   readonly world: World
   readonly conditions: Conditions
@@ -23,7 +23,7 @@ export type ClobParts = {
   readonly readBooks: ReadBooks
 }
 
-/** Creates the answers of the order books. */
+/** Creates the request handler of the order-book service. */
 export function createClob(parts: ClobParts): (request: UpstreamRequest) => UpstreamAnswer {
   const clob = new Clob(parts)
   return (request) => clob.answer(request)

@@ -21,7 +21,7 @@ export interface Conditions {
   of(proposition: Proposition): Condition
   byCondition(conditionId: string): Condition | undefined
   byGammaId(gammaId: string): Condition | undefined
-  /** The newest of that name: at high speeds two rounds can start within one second. */
+  /** The newest market with the slug: at high speeds two rounds can start within one second. */
   bySlug(slug: string): Condition | undefined
   byToken(token: string): TokenPlace | undefined
 }

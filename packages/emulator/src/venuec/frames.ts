@@ -162,7 +162,7 @@ export function toBestFrame(
   }
 }
 
-/** The listing of a market, told to every client that wants such news; it is not active yet. */
+/** A new market, sent to every client with custom features; it is not active yet. */
 export function toNewMarketFrame(condition: Condition, at: number): object {
   const { proposition: of, slug, conditionId, tokens } = condition
   const question = questionOf(of)

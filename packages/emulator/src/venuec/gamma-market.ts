@@ -16,12 +16,12 @@ import {
   sourceOf,
 } from './texts.ts'
 
-/** True from the close on; Gamma hides such markets unless asked for them. */
+/** True from the close on; Gamma hides such markets by default. */
 export function isClosed(phase: Phase): boolean {
   return CLOSED.has(phase)
 }
 
-/** A market as Gamma shows it: lists are JSON inside of texts, numbers come as text and as number. */
+/** A market as Gamma shows it: lists are JSON text, amounts come as text and as number. */
 export function toGammaMarket(condition: Condition, memory: Memory): object {
   return {
     ...descriptionFields(condition),
@@ -179,7 +179,7 @@ function quotes({ proposition: { book, lastTrade } }: Condition): object {
   }
 }
 
-// The blank behind the comma is theirs.
+// Gamma prints a blank after the comma.
 function listText(items: readonly string[]): string {
   return `[${items.map((item) => JSON.stringify(item)).join(', ')}]`
 }

@@ -3,10 +3,10 @@ import { isClosed } from './gamma-market.ts'
 import type { Memory } from './memory.ts'
 import { liquidityOf } from './market-state.ts'
 
-/** Gamma's word for a query that it does not take; it answers with 422. */
+/** The reason why Gamma rejects a query; it answers 422. */
 export type QueryProblem = { readonly problem: string }
 
-/** More than this is cut without a word. */
+/** Max rows per page; Gamma silently caps larger limits. */
 const MAX_LIMIT = 100
 const DEFAULT_LIMIT = 20
 const MAX_OFFSET = 10_000
@@ -16,7 +16,7 @@ export function selectConditions(
   all: readonly Condition[],
   query: URLSearchParams,
   memory: Memory,
-  /** What is hidden where the query does not say: /markets hides what is closed, /events nothing. */
+  /** The default of `closed`: /markets hides closed markets, /events hides nothing. */
   hidesClosed: boolean,
 ): readonly Condition[] | QueryProblem {
   const limit = wholeOf(query, 'limit', DEFAULT_LIMIT)

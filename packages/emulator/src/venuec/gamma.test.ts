@@ -37,7 +37,7 @@ describe('Gamma', () => {
     }
   }
 
-  it('cuts the limit at 100 without a word and refuses a far offset', () => {
+  it('silently caps the limit at 100 and refuses a far offset', () => {
     listMany(230)
     expect(markets()).toHaveLength(20)
     expect(markets({ limit: '500' })).toHaveLength(100)

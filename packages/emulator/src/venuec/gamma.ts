@@ -7,10 +7,10 @@ import { selectConditions } from './gamma-query.ts'
 import type { Memory } from './memory.ts'
 import { claimOf } from './market-state.ts'
 
-/** Where Gamma, the catalogue, lives on the one server. */
+/** The path of Gamma, the catalogue. */
 export const GAMMA = '/gamma'
 
-/** Creates the answers of Gamma. */
+/** Creates the request handler of Gamma. */
 export function createGamma(
   conditions: Conditions,
   memory: Memory,

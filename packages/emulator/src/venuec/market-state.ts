@@ -3,7 +3,7 @@ import type { Payload, Proposition } from '../core/upstream.ts'
 import type { Condition } from './conditions.ts'
 import { complementOf } from './token-book.ts'
 
-/** The number in JSON that an exact count of 10^-decimals is. */
+/** Converts an exact count of 10^-decimals to a JSON number. */
 export function toNumber(units: number, decimals: number): number {
   return Number(printScaled(units, decimals))
 }
@@ -34,13 +34,13 @@ export function liquidityOf({ book }: Proposition): number {
   return money
 }
 
-/** What Gamma says of a market, for the log of the truth. */
+/** The truth-log payload of a market as Gamma shows it. */
 export function claimOf({ conditionId, proposition }: Condition): Payload {
   const winner = winnerOf(proposition)
   return { kind: 'market', key: conditionId, phase: proposition.phase, ...winnerClaim(winner) }
 }
 
-/** The winner in the words of the world, as a part of a claim. */
+/** The winner in the world's terms, as part of a truth-log payload. */
 export function winnerClaim(winner: 0 | 1 | undefined): { winner?: 'first' | 'second' } {
   if (winner === undefined) return {}
   return { winner: winner === 0 ? 'first' : 'second' }

@@ -1,6 +1,6 @@
 import type { Phase, Proposition, World, WorldEvent } from '../core/upstream.ts'
 
-/** When things happened to a market, by the venue's clock, and who knows of it. */
+/** When a market changed, by the venue's clock, and which services show it. */
 export interface Memory {
   note(event: WorldEvent): void
   /** When its book changed last. */
@@ -9,13 +9,13 @@ export interface Memory {
   updatedAt(proposition: Proposition): number
   /** When it entered a phase; undefined where it never did. */
   enteredAt(proposition: Proposition, phase: Phase): number | undefined
-  /** Whether the order books know it: a new market is only in the catalogue at first. */
+  /** Whether the order-book service shows it: a new market is only in the catalogue at first. */
   traded(proposition: Proposition): boolean
-  /** Whether it has a book to show: a closed market has none. */
+  /** Whether it has a book: a closed market has none. */
   hasBook(proposition: Proposition): boolean
 }
 
-/** How long the order books do not know a new market, at speed 1; never longer than to its opening. */
+/** How long the order-book service hides a new market, at speed 1; at most until it opens. */
 const UNKNOWN_MS = 60_000
 
 type Times = { changed?: number; updated?: number; entered: Map<Phase, number> }

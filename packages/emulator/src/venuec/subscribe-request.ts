@@ -1,14 +1,14 @@
-/** What a client of the market channel asks for. */
+/** A subscribe or unsubscribe message of a market channel client. */
 export type SubscribeRequest = {
   readonly operation: 'subscribe' | 'unsubscribe'
   readonly assets: readonly string[]
-  /** Whether it wants the news beyond books and trades; undefined leaves it as it was. */
+  /** Also send best prices, new markets and resolutions; undefined keeps the current setting. */
   readonly custom: boolean | undefined
-  /** Whether it wants books to start from. */
+  /** Send the initial books. */
   readonly dump: boolean
 }
 
-/** Reads a message of a client; undefined where the venue would not take it. */
+/** Parses a client message; undefined where the venue would reject it. */
 export function parseSubscribeRequest(text: string): SubscribeRequest | undefined {
   let said: unknown
   try {

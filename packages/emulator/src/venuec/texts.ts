@@ -3,7 +3,7 @@ import type { Proposition } from '../core/upstream.ts'
 /** The labels of the outcomes, in the order of their tokens. */
 export const OUTCOMES = ['Up', 'Down'] as const
 
-/** What a market is called, in New York time as the venue does. */
+/** The title of a market, with New York times like the venue's. */
 export function questionOf({ asset, openTime, closeTime }: Proposition): string {
   return `${COINS[asset]} Up or Down - ${DAY.format(openTime)}, ${clock(openTime)}-${clock(closeTime)} ET`
 }

@@ -7,7 +7,7 @@ import type { Condition } from './conditions.ts'
 export type TokenBook = {
   /** Best first, as the world and the log of the truth have it. */
   readonly book: Book
-  /** 40 hex digits that only this content of this token's book has. */
+  /** 40 hex digits that identify the content of this token's book. */
   readonly hash: string
   /** Sentinels where a side is empty: a bid of 0, an ask of 1. */
   readonly bestBid: string
@@ -17,7 +17,7 @@ export type TokenBook = {
 /** Reads the books of both tokens of a market. */
 export type ReadBooks = (condition: Condition) => readonly [TokenBook, TokenBook]
 
-/** Creates a reader that works out each state of a book once. */
+/** Creates a reader that computes each state of a book once. */
 export function createBookReader(): ReadBooks {
   type Kept = { readonly version: number; readonly books: readonly [TokenBook, TokenBook] }
   const kept = new WeakMap<Proposition, Kept>()

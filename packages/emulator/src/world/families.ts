@@ -18,7 +18,7 @@ export const WINDOW_MS: Readonly<Record<Proposition['window'], number>> = {
   '1h': 3_600_000,
 }
 
-/** How many markets of a venue are open at a time unless told otherwise. */
+/** How many markets of a venue are open at a time by default. */
 export const DEFAULT_MARKETS: Readonly<Record<VenueId, number>> = {
   venuea: 6,
   venueb: 12,

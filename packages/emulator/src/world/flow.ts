@@ -2,7 +2,7 @@ import type { Fill } from '../core/upstream.ts'
 import type { Ladder, LevelChange, Side } from './ladder.ts'
 import type { Random } from './random.ts'
 
-/** Where orders meet: one market's ladder, its tick and lot, and what it is worth. */
+/** Where orders meet: one market's ladder, its tick and lot, and its fair value. */
 export type Place = {
   readonly ladder: Ladder
   readonly random: Random
@@ -14,7 +14,7 @@ export type Place = {
   readonly fair: number
 }
 
-/** What one order did. */
+/** The effect of one order. */
 export type FlowStep = { readonly levels: readonly LevelChange[]; readonly fill?: Fill }
 
 const ONE = 10_000
@@ -37,12 +37,12 @@ export function openBook(place: Place): FlowStep {
   return { levels }
 }
 
-/** One order that rests, moves or goes; nothing where it would have no effect. */
+/** Places, moves or cancels one order; undefined where that would have no effect. */
 export function changeBook(place: Place): FlowStep {
   const { ladder, random, tick, fair } = place
   const bid = ladder.best('bid')
   const ask = ladder.best('ask')
-  // Quotes that the underlying left behind are pulled or taken.
+  // Quotes that the underlying has moved past are cancelled or traded.
   if (ask !== undefined && ask.price < fair - tick) return leave(place, 'ask')
   if (bid !== undefined && bid.price > fair + tick) return leave(place, 'bid')
   if (bid === undefined || fair - bid.price > 2 * tick) return improve(place, 'bid')
@@ -50,7 +50,7 @@ export function changeBook(place: Place): FlowStep {
   return comeAndGo(place, random.chance(0.5) ? 'bid' : 'ask')
 }
 
-/** One trade that takes from the best level; nothing where that side is empty. */
+/** One trade against the best level; undefined where that side is empty. */
 export function trade(place: Place): FlowStep {
   const { ladder, random, fair } = place
   const bid = ladder.best('bid')
@@ -88,7 +88,7 @@ function leave(place: Place, side: Side): FlowStep {
 function improve(place: Place, side: Side): FlowStep {
   const levels: LevelChange[] = []
   push(levels, put(place, side, nearest(place, side), drawSize(place, 0)))
-  // Close to an end the side has no room at all; then orders come and go on the other one.
+  // Near 0 or 1 a side may have no room at all; then only the other side changes.
   return levels.length > 0 ? { levels } : comeAndGo(place, side === 'bid' ? 'ask' : 'bid')
 }
 

@@ -8,7 +8,7 @@ export type Side = LevelChange['side']
 
 /** The resting orders of one market, by price. */
 export interface Ladder {
-  /** Best first; not to be kept, it changes. */
+  /** Best first; a live array that callers must not keep. */
   side(side: Side): readonly Level[]
   best(side: Side): Level | undefined
   sizeAt(side: Side, price: number): number

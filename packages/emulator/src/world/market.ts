@@ -6,7 +6,7 @@ import { createLadder, type Ladder, type LevelChange } from './ladder.ts'
 import { createRandom, type Random } from './random.ts'
 import { fairPrice, type Underlying } from './underlying.ts'
 
-/** What decides how lively and how eventful markets are; per market and second at speed 1. */
+/** Rates of orders and trades per market and second at speed 1, and shares of unusual markets. */
 export type MarketRates = {
   /** Orders placed, changed and cancelled. */
   readonly changes: number
@@ -19,7 +19,7 @@ export type MarketRates = {
   readonly ties: number
 }
 
-/** When and what a market is. */
+/** The identity and times of a market. */
 export type MarketPlan = {
   readonly family: Family
   readonly index: number
@@ -36,10 +36,10 @@ export type MarketPlan = {
 
 const LOTS: Readonly<Record<VenueId, number>> = { venuea: 1, venueb: 10_000, venuec: 10_000 }
 
-/** What a market of the past traded at most, in millionths of a share. */
+/** Max volume of a market of the past, in millionths of a share. */
 const MOST_TRADED = 50_000_000_000
 
-/** One emulated market: what venues see of it, and how it moves. */
+/** One emulated market: its public state and its order flow. */
 export class Market implements Proposition {
   readonly venue: VenueId
   readonly index: number
@@ -58,7 +58,7 @@ export class Market implements Proposition {
   participants = 0
   version = 0
 
-  /** How much livelier than the average market. */
+  /** Its activity relative to the average market. */
   readonly activity: number
   /** The steps at which its next change and its next trade are due. */
   nextChange = Infinity
@@ -94,7 +94,7 @@ export class Market implements Proposition {
     return this.ladder.book()
   }
 
-  /** Takes the start price; a market that opens again keeps it. */
+  /** Records the start price; a market that reopens keeps it. */
   start(underlying: Pick<Underlying, 'text'>): void {
     if (this.startPrice === '') this.startPrice = underlying.text(this.asset)
   }
@@ -126,7 +126,7 @@ export class Market implements Proposition {
   /** One level grows and shrinks in turn: the cheapest real change, for floods. */
   flip(): readonly LevelChange[] {
     const turn = this.version & 2 ? 'bid' : 'ask'
-    // Far from the strike one side has no room; then the other one moves alone.
+    // Far from the strike one side may have no room; then only the other side moves.
     const side = this.ladder.best(turn) === undefined ? (turn === 'bid' ? 'ask' : 'bid') : turn
     const level = this.ladder.side(side).at(-1)
     if (level === undefined) return []
@@ -136,7 +136,7 @@ export class Market implements Proposition {
     return change === undefined ? [] : this.#apply({ levels: [change] })
   }
 
-  /** Decides how it ended: A splits a tie, B pays `at least`, C pays Up. */
+  /** Decides the outcome: on a tie A splits, B pays Yes (`at least`), C pays Up. */
   determine(underlying: Pick<Underlying, 'text'>): void {
     const strike = this.strike ?? this.startPrice
     const endPrice = this.#ties ? this.startPrice : underlying.text(this.asset)
@@ -148,7 +148,7 @@ export class Market implements Proposition {
     }
   }
 
-  /** Makes it one that was resolved before the world began, from the prices at its start and its end. */
+  /** Resolves it before the world begins, from the prices at its start and end. */
   conclude(start: Pick<Underlying, 'text'>, end: Pick<Underlying, 'text'>): void {
     const { random } = this
     const lot = LOTS[this.venue]

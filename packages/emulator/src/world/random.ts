@@ -8,7 +8,7 @@ export interface Random {
   int(below: number): number
   /** True with this probability. */
   chance(share: number): boolean
-  /** Near a standard normal: four uniforms added, so that no library's logarithm decides a byte. */
+  /** Approximately standard normal: a sum of four uniforms, identical on every platform. */
   normal(): number
 }
 

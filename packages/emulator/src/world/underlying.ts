@@ -1,7 +1,7 @@
 import type { Proposition } from '../core/upstream.ts'
 import { createRandom, type Random } from './random.ts'
 
-/** What a market is about. */
+/** The asset that a market is about. */
 export type Asset = Proposition['asset']
 
 /** The emulated prices of the assets, in dollars; all venues see the same. */
@@ -13,7 +13,7 @@ export interface Underlying {
   text(asset: Asset): string
 }
 
-/** The assets and about where their prices begin. */
+/** The assets and their approximate start prices in dollars. */
 export const ASSETS: Readonly<Record<Asset, number>> = { BTC: 64_000, ETH: 3_400, BNB: 610 }
 
 /** Standard deviation of the logarithm over one second: about 0.1 % in five minutes. */

@@ -79,7 +79,7 @@ describe('the emulated world', () => {
           check(event.levels.length > 0, 'an event without levels')
           for (const { side, price, size, delta } of event.levels) {
             check(size === (fold[side].get(price) ?? 0) + delta, 'size is not before + delta')
-            check(size >= 0 && size % lot === 0, 'size is no whole number of lots')
+            check(size >= 0 && size % lot === 0, 'size is not a whole number of lots')
             check(price > 0 && price < 10_000 && price % market.tick === 0, 'off the tick')
             if (size === 0) fold[side].delete(price)
             else fold[side].set(price, size)

@@ -9,13 +9,13 @@ import { ASSETS, createUnderlying, type Underlying } from './underlying.ts'
 /** The nominal length of a step; at speed n a step takes this / n. */
 export const STEP_MS = 20
 
-/** How a world is made. */
+/** How to create a world. */
 export type WorldOptions = {
   readonly seed: string
   /** The venues' clock at step 0, in whole milliseconds. */
   readonly start: number
   readonly speed: number
-  /** Markets open at a time, of every venue that takes part. */
+  /** Markets open at a time, by venue; a venue without an entry has none. */
   readonly markets: Readonly<Partial<Record<VenueId, number>>>
   /** Rounds listed ahead of the open one. */
   readonly rounds: number
@@ -26,11 +26,11 @@ export type WorldOptions = {
   clock(): number
 }
 
-/** A world that is moved from outside, step by step. */
+/** A world that its caller advances step by step. */
 export interface SteppedWorld extends World {
-  /** Does every step up to this time; what happens goes to `onEvent` in order. */
+  /** Runs every step up to this time and passes its events to `onEvent` in order. */
   advance(to: number, onEvent: (event: WorldEvent) => void): void
-  /** Makes the venue's clock wrong by so many milliseconds. */
+  /** Sets the error of the venue's clock in milliseconds. */
   skew(venue: VenueId, ms: number): void
   /** Changes one level of each open market of a venue in turn, `count` times; for floods. */
   flip(venue: VenueId, count: number, at: number, onEvent: (event: WorldEvent) => void): void
@@ -42,7 +42,7 @@ type Line = {
   readonly windowMs: number
   /** The next round to list. */
   round: number
-  /** Where its strikes were laid. */
+  /** The distance between strikes, in dollars. */
   readonly strikeStep: number
 }
 
@@ -116,7 +116,7 @@ class SeededWorld implements SteppedWorld {
     }
   }
 
-  /** The markets of one round, around the prices given. */
+  /** The markets of one round, with strikes around the given prices. */
   private plansOf(line: Line, round: number, prices: Prices): Omit<MarketPlan, 'index'>[] {
     const { family, windowMs } = line
     const openTime = round * windowMs
@@ -149,7 +149,7 @@ class SeededWorld implements SteppedWorld {
     line.round++
   }
 
-  // What was over before the start: in the catalogue from the beginning, in order of listing.
+  // Rounds that ended before the start: in the catalogue from the beginning, in order of listing.
   private listHistory(history: number): void {
     const past = createPast(this.seed, this.start, this.speed, this.underlying)
     const plans = this.lines.flatMap((line) =>
@@ -165,7 +165,7 @@ class SeededWorld implements SteppedWorld {
     })
   }
 
-  private tellHistory(emit: (event: WorldEvent) => void): void {
+  private emitHistory(emit: (event: WorldEvent) => void): void {
     for (const market of this.untold) {
       const { at } = market.schedule.at(-1)!
       emit({ kind: 'listed', at: market.listTime, proposition: market })
@@ -232,7 +232,7 @@ class SeededWorld implements SteppedWorld {
       const skew = this.skews.get(event.proposition.venue) ?? 0
       onEvent(skew === 0 ? event : { ...event, at: event.at + skew })
     }
-    this.tellHistory(emit)
+    this.emitHistory(emit)
     for (const line of this.lines) {
       while ((line.round - this.rounds) * line.windowMs <= at) this.list(line, at, emit)
     }
@@ -265,7 +265,7 @@ function linesOf({ markets, start, speed }: WorldOptions): readonly Line[] {
   })
 }
 
-// Around the price of the listing, rounded, so that most strikes stay in play for the hour.
+// Around the rounded price at listing, so that most strikes stay near the price for the hour.
 function strikeOf({ family, strikeStep }: Line, number: number, prices: Prices): string {
   const base = Math.round(prices.price(family.asset) / strikeStep) * strikeStep
   const offset = (number - (family.strikes - 1) / 2) * spacing(family, strikeStep)

@@ -27,7 +27,7 @@ export interface TestCaller {
   problem(url: string, grant?: Grant): Promise<Problem>
 }
 
-/** A grant that allows everything, or what is said otherwise. */
+/** A grant that allows everything, apart from the given changes. */
 export function createTestGrant(changes: Partial<Grant> = {}): Grant {
   return {
     keyId: 'test',
@@ -41,7 +41,7 @@ export function createTestGrant(changes: Partial<Grant> = {}): Grant {
   }
 }
 
-/** A page that no pool gets back. */
+/** A page outside of the pool. */
 export function leasePage(before = 0): PageBuffer {
   const page = new PageBuffer()
   page.clear(before)
@@ -58,7 +58,7 @@ export function createTestCaller(
     now: () => toMicros(Date.now() * 1000),
     ...options,
   }
-  const doors = routes.map((route) => ({
+  const mounted = routes.map((route) => ({
     route,
     reader: createParamReader(route),
     chooseFormat: createFormatChooser(route),
@@ -67,7 +67,7 @@ export function createTestCaller(
 
   const get = async (url: string, grant = createTestGrant()): Promise<TestAnswer> => {
     const [path = '', query = ''] = url.split('?')
-    for (const { route, reader, chooseFormat, patterns } of doors) {
+    for (const { route, reader, chooseFormat, patterns } of mounted) {
       const match = patterns.map((pattern) => pattern.exec(path)).find((found) => found !== null)
       if (match === undefined) continue
       const raw = Object.fromEntries(

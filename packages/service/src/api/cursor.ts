@@ -20,7 +20,7 @@ export function createCursorCodec(secrets: readonly Uint8Array[]): CursorCodec {
     },
     read(scope, cursor) {
       const bytes = Buffer.from(cursor, 'base64url')
-      // Base64 has several texts for one value; only the one that was given out is taken.
+      // Base64 has several texts for one value; only the canonical one is accepted.
       const isOurs = cursor.length <= MAX_CURSOR && bytes.toString('base64url') === cursor
       const body = bytes.toString('utf8', MAC_BYTES)
       const given = bytes.subarray(0, MAC_BYTES)
@@ -38,16 +38,15 @@ export function createCursorCodec(secrets: readonly Uint8Array[]): CursorCodec {
 }
 
 type Pads = {
-  /** The inner pad, with room for what is hashed after it. */
+  /** The inner pad, with room for the hashed text. */
   readonly inner: Buffer
   /** The outer pad, with room for the inner hash. */
   readonly outer: Buffer
 }
 
-// HMAC-SHA-256 (RFC 2104) by single calls, in buffers that stay: making Hmac and key objects showed in
-// profiles of pages, and text comes out of a hash faster than a buffer. The scope is told apart from the
-// body by the zero byte between them, which JSON text never holds. Its names stand in the order in which
-// the route writes them, always the same.
+// HMAC-SHA-256 (RFC 2104) by one-shot hashes in reused buffers: creating Hmac and key objects showed in
+// profiles of pages, and a hash gives text faster than a buffer. A zero byte, which JSON never contains,
+// separates scope and body. Each route writes the names of its scope in one fixed order.
 function mac({ inner, outer }: Pads, scope: CursorScope, body: string): Buffer {
   const text = `${JSON.stringify(scope)}\0${body}`
   const isRoomy = text.length * 3 <= inner.length - BLOCK_BYTES
@@ -59,7 +58,7 @@ function mac({ inner, outer }: Pads, scope: CursorScope, body: string): Buffer {
 
 const BLOCK_BYTES = 64
 const HASH_BYTES = 32
-// Scopes and states of most walks, as UTF-8; longer ones get a buffer of their own.
+// Room for most scopes and states as UTF-8; longer ones get a buffer of their own.
 const ROOM = 8192
 
 function toPads(secret: Uint8Array): Pads {

@@ -9,13 +9,13 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 
-/** A message of a client as an object, before its members are looked at. */
+/** A message of a client whose members are not checked yet. */
 export type Members = Readonly<Record<string, unknown>>
 
 /** The members that name markets. */
 export const SELECTOR_MEMBERS = ['venue', 'market_id', 'series', 'asset', 'window'] as const
 
-/** Refuses members that nobody knows. */
+/** Refuses unknown members. */
 export function refuseUnknownMembers(members: Members, allowed: readonly string[]): void {
   const param = Object.keys(members).find((name) => !allowed.includes(name))
   if (param === undefined) return
@@ -25,7 +25,7 @@ export function refuseUnknownMembers(members: Members, allowed: readonly string[
   })
 }
 
-/** Reads which markets are meant: one of a venue, a family, or all. */
+/** Parses a selector of markets: one market, a family, or all of a venue. */
 export function readSelector(members: Members): MarketSelector {
   const { venue } = members
   if (typeof venue !== 'string' || !isVenueId(venue)) {
@@ -48,7 +48,7 @@ export function readSelector(members: Members): MarketSelector {
   }
 }
 
-/** Reads which rows are wanted; all of them without. */
+/** Parses the wanted datasets; all of them by default. */
 export function readDatasets(value: unknown): ReadonlySet<StreamDataset> {
   if (value === undefined) return new Set(STREAM_DATASETS)
   const words: readonly unknown[] = Array.isArray(value) ? value : []
@@ -63,7 +63,7 @@ export function readDatasets(value: unknown): ReadonlySet<StreamDataset> {
   return new Set(known)
 }
 
-/** Reads how values are written. */
+/** Parses the style of values. */
 export function readStyle(members: Members): ValueStyle {
   const { number_format: number, time_format: time } = members
   return {
@@ -72,7 +72,7 @@ export function readStyle(members: Members): ValueStyle {
   }
 }
 
-/** Reads a member that a query has too, by the rules of the query. */
+/** Parses a member like the query parameter of the same name. */
 export function readParam<T>(
   value: unknown,
   name: string,
@@ -83,7 +83,7 @@ export function readParam<T>(
   return param.parse(isPlain ? String(value) : showMember(value), name)
 }
 
-/** Reads one of a list of words. */
+/** Parses one of a list of words. */
 export function readWord<const Words extends readonly string[]>(
   value: unknown,
   name: string,
@@ -99,7 +99,7 @@ export function readWord<const Words extends readonly string[]>(
   return word
 }
 
-/** Reads text of a bounded length. */
+/** Parses text of a bounded length. */
 export function readText(value: unknown, name: string, maxLength: number): string {
   if (typeof value !== 'string' || value.length === 0 || value.length > maxLength) {
     const detail = `${name} is ${showMember(value)}, not text of 1 to ${maxLength} characters`
@@ -108,7 +108,7 @@ export function readText(value: unknown, name: string, maxLength: number): strin
   return value
 }
 
-/** A value as errors show it. */
+/** A value as shown in errors. */
 export function showMember(value: unknown): string {
   return value === undefined ? 'absent' : JSON.stringify(value).slice(0, 60)
 }

@@ -7,7 +7,7 @@ import { createAsker, type Asker } from './ask.testing.ts'
 import { openAccess, type Access } from './auth/access.ts'
 import { createApiServer, type ApiServer, type ApiServerOptions } from './server.ts'
 
-/** A server over an empty store (or a given one) in a folder that is gone when the test ends. */
+/** A server over an empty or given store, in a folder that is removed when the test ends. */
 export type TestServer = {
   readonly server: ApiServer
   readonly access: Access

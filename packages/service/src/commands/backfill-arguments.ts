@@ -1,23 +1,50 @@
-import { parseMicros, printMicros, PriorbookError, type Micros } from '@priorbook/sdk/domain'
-import { catalogueFloor, VENUEA_COINS } from '../venues/venuea/index.ts'
+import {
+  parseMicros,
+  printMicros,
+  PriorbookError,
+  VENUES,
+  type Micros,
+  type VenueId,
+} from '@priorbook/sdk/domain'
+import type { CatalogueBackfill } from '../venues/capture/past-rounds.ts'
+import { BACKFILL_VENUES, definitionOf } from '../venues/registry.ts'
+
+/** A venue that can be backfilled, and how. */
+export type BackfillTarget = {
+  readonly venue: VenueId
+  readonly backfill: CatalogueBackfill<unknown>
+}
+
+/** Parses the venue of a backfill. */
+export function toTarget(rest: readonly string[]): BackfillTarget {
+  const venue = BACKFILL_VENUES.find((one) => one === rest[0])
+  const backfill = venue === undefined ? undefined : definitionOf(venue).backfill
+  if (venue === undefined || backfill === undefined || rest.length !== 1) {
+    throw wrong(`name a venue that can be backfilled: ${BACKFILL_VENUES.join(', ')}`)
+  }
+  return { venue, backfill }
+}
 
 /** Parses the coin of a backfill, in upper or lower case. */
-export function toCoin(coin: string | undefined): string {
-  const coins = VENUEA_COINS.join(', ')
-  if (coin === undefined) throw wrong(`say which coin: --coin with one of ${coins}`)
-  const known = VENUEA_COINS.find((one) => one === coin.toUpperCase())
-  if (known === undefined) throw wrong(`--coin ${coin} is unknown; venue A has ${coins}`)
+export function toCoin({ venue, backfill }: BackfillTarget, coin: string | undefined): string {
+  const coins = backfill.assets.join(', ')
+  if (coin === undefined) throw wrong(`name a coin: --coin with one of ${coins}`)
+  const known = backfill.assets.find((one) => one === coin.toUpperCase())
+  if (known === undefined) {
+    throw wrong(`--coin ${coin} is unknown; ${VENUES[venue].label} has ${coins}`)
+  }
   return known
 }
 
-/** Parses the range of a backfill; by default from the coin's floor until now. */
+/** Parses the range of a backfill: by default from the coin's floor up to now. */
 export function toRange(
+  { backfill }: BackfillTarget,
   asset: string,
   from: string | undefined,
   to: string | undefined,
   now: number,
 ): { readonly start: Micros; readonly end: Micros } {
-  const floor = catalogueFloor(asset)!
+  const floor = backfill.floorOf(asset)!
   const start = from === undefined ? floor : toTime('from', from)
   const end = to === undefined ? (now as Micros) : toTime('to', to)
   if (start < floor) {
@@ -52,11 +79,11 @@ function toTime(option: string, value: string): Micros {
   } catch (cause) {
     if (!(cause instanceof PriorbookError)) throw cause
     const forms = '2026-08-05, 2026-08-05T12:00:00Z, or milliseconds since 1970'
-    throw wrong(`--${option} ${value} is no time; write it like ${forms}`, cause)
+    throw wrong(`--${option} ${value} is not a time; write it like ${forms}`, cause)
   }
 }
 
-/** The origin of the data: an address on this machine is the emulator, unless an option says otherwise. */
+/** The origin of the data: by default `emulator` for a loopback address, else `live`. */
 export function toOrigin(said: string | undefined, rest: string): 'live' | 'emulator' {
   if (said === 'live' || said === 'emulator') return said
   if (said !== undefined) throw wrong(`--origin ${said} is neither live nor emulator`)

@@ -120,9 +120,9 @@ describe('a wrong call', () => {
   const coin = ['venuea', '--coin', 'BTC']
   it.each<[string[], RegExp]>([
     [[], /backfill venuea/],
-    [['venueb', '--coin', 'BTC'], /only venue A/],
+    [['venueb', '--coin', 'BTC'], /can be backfilled: venuea/],
     [['venuea'], /--coin with one of BTC, ETH, BNB/],
-    [['venuea', '--coin', 'DOGE'], /DOGE is unknown; venue A has BTC, ETH, BNB/],
+    [['venuea', '--coin', 'DOGE'], /DOGE is unknown; Venue A has BTC, ETH, BNB/],
     [[...coin, '--from', '2026-05-04T23:59:59Z'], /floor of BTC, 2026-05-05T00:00Z/],
     [['venuea', '--coin', 'eth', '--from', '2026-06-28'], /floor of ETH, 2026-06-29T00:00Z/],
     [[...coin, '--from', '2026-08-02', '--to', '2026-08-01'], /not before --to/],

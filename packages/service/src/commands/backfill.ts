@@ -1,46 +1,54 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino, type Logger } from 'pino'
-import { printMicros, PriorbookError, type Micros } from '@priorbook/sdk/domain'
+import { printMicros, PriorbookError, VENUES, type Micros } from '@priorbook/sdk/domain'
 import { loadConfig, type Config } from '../config/index.ts'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { createProgressBar } from '../lib/progress-bar.ts'
 import { backfillCatalogue, type BackfillReport } from '../derive/backfill.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import type { BackfillProgress } from '../venues/venuea/index.ts'
-import { printMinute, toCoin, toOrigin, toRange } from './backfill-arguments.ts'
+import type { BackfillProgress } from '../venues/capture/past-rounds.ts'
+import { BACKFILL_VENUES, definitionOf } from '../venues/registry.ts'
+import {
+  printMinute,
+  toCoin,
+  toOrigin,
+  toRange,
+  toTarget,
+  type BackfillTarget,
+} from './backfill-arguments.ts'
 import { count, parseArguments, print, type Command } from './command.ts'
 
 const CONFIG_FILE = 'priorbook.json'
 const LINE_MS = 60_000
 
-/** `priorbook-server backfill venuea --coin BTC` */
+const [VENUE = ''] = BACKFILL_VENUES
+const COINS = BACKFILL_VENUES.flatMap((venue) => definitionOf(venue).backfill!.assets)
+
+/** `priorbook-server backfill VENUE --coin BTC` */
 export const backfillCommand: Command = {
   name: 'backfill',
-  usage:
-    'backfill venuea --coin BTC|ETH|BNB [--from TIME] [--to TIME] [--origin live|emulator] [--config FILE] [--data DIR]',
+  usage: `backfill ${VENUE} --coin ${COINS.join('|')} [--from TIME] [--to TIME] [--origin live|emulator] [--config FILE] [--data DIR]`,
   about:
     'Fills in catalogue, resolution, volume and liquidity of past 5- and 15-minute rounds, from now back to the capture floor of the coin; started again, it goes on where it stopped.',
   examples: [
-    'priorbook-server backfill venuea --coin BTC --data data',
-    'priorbook-server backfill venuea --coin ETH --from 2026-08-01 --to 2026-08-02T12:00:00Z',
+    `priorbook-server backfill ${VENUE} --coin BTC --data data`,
+    `priorbook-server backfill ${VENUE} --coin ETH --from 2026-08-01 --to 2026-08-02T12:00:00Z`,
   ],
   async run(args) {
     const { texts, json, rest, data } = parseArguments(args, {
       texts: ['coin', 'from', 'to', 'origin', 'config'],
     })
-    if (rest.length !== 1 || rest[0] !== 'venuea') {
-      const hint = 'say which venue: backfill venuea --coin BTC (only venue A is backfilled)'
-      throw new PriorbookError('invalid_argument', hint)
-    }
-    const asset = toCoin(texts.get('coin'))
-    const range = toRange(asset, texts.get('from'), texts.get('to'), Date.now() * 1000)
+    const target = toTarget(rest)
+    const asset = toCoin(target, texts.get('coin'))
+    const range = toRange(target, asset, texts.get('from'), texts.get('to'), Date.now() * 1000)
     const file = texts.get('config') ?? (existsSync(CONFIG_FILE) ? CONFIG_FILE : undefined)
     const config = loadConfig({ env: process.env, ...(file === undefined ? {} : { file }) })
-    const origin = toOrigin(texts.get('origin'), config.venuea.rest)
+    const { restBase } = target.backfill.toUpstream(config[target.venue])
+    const origin = toOrigin(texts.get('origin'), restBase)
     const isDataGiven = args.some((arg) => arg === '--data' || arg.startsWith('--data='))
     const folder = isDataGiven ? data : toDataFolder(dataOf(config, origin))
-    const report = await backfill(config, folder, { asset, origin, ...range })
+    const report = await backfill(config, folder, { ...target, asset, origin, ...range })
     const { start, end } = range
     print(json, { coin: asset, from: printMicros(start), to: printMicros(end), ...report }, [
       `${count(report.complete)} of ${count(report.expected)} rounds of ${asset} from ${printMinute(start)} to ${printMinute(end)} are complete, after ${count(report.calls)} calls`,
@@ -50,7 +58,7 @@ export const backfillCommand: Command = {
   },
 }
 
-type Job = {
+type Job = BackfillTarget & {
   readonly asset: string
   readonly origin: 'live' | 'emulator'
   readonly start: Micros
@@ -58,11 +66,13 @@ type Job = {
 }
 
 async function backfill(config: Config, data: DataFolder, job: Job): Promise<BackfillReport> {
-  const { rest: restBase, apiKey, apiSecret, callsPerMinute } = config.venuea
-  if (apiKey === '' || apiSecret === '') {
+  const { venue, backfill: definition, ...rest } = job
+  const upstream = definition.toUpstream(config[venue])
+  if (upstream.apiKey === '' || upstream.apiSecret === '') {
+    const prefix = `PRIORBOOK_${venue.toUpperCase()}`
     throw new PriorbookError(
       'invalid_config',
-      'venue A answers with a key alone: set venuea.apiKey and venuea.apiSecret (PRIORBOOK_VENUEA_API_KEY, PRIORBOOK_VENUEA_API_SECRET)',
+      `${VENUES[venue].label} requires a key: set ${venue}.apiKey and ${venue}.apiSecret (${prefix}_API_KEY, ${prefix}_API_SECRET)`,
     )
   }
   mkdirSync(data.path, { recursive: true })
@@ -71,16 +81,17 @@ async function backfill(config: Config, data: DataFolder, job: Job): Promise<Bac
   const onSignal = (): void => stop.abort()
   process.once('SIGTERM', onSignal)
   process.once('SIGINT', onSignal)
-  const progress = showProgress(60_000 / callsPerMinute)
+  const progress = showProgress(upstream.quota.windowMs / upstream.quota.limit)
   try {
     return await backfillCatalogue(
       {
-        ...job,
+        ...rest,
+        venue,
         store,
         journalDir: data.journal,
         recorder: config.recorder,
         log: createLog(config, data),
-        upstream: { restBase, apiKey, apiSecret, quota: toQuota(callsPerMinute) },
+        upstream,
         onProgress: (one) => progress.update(one),
       },
       stop.signal,
@@ -103,15 +114,7 @@ function openStore(data: DataFolder): ReturnType<typeof openEmbeddedStore> {
   }
 }
 
-// Max 60 calls per window; after a refusal the backfill pauses for half a window.
-function toQuota(callsPerMinute: number): { limit: number; windowMs: number } {
-  const limit = Math.min(MOST_IN_WINDOW, callsPerMinute)
-  return { limit, windowMs: (60_000 * limit) / callsPerMinute }
-}
-
-const MOST_IN_WINDOW = 60
-
-// Emulated data never share a folder with real data.
+// Emulated data never shares a folder with real data.
 function dataOf({ data }: Config, origin: 'live' | 'emulator'): string {
   return origin === 'emulator' && data === 'data' ? 'data/emulator' : data
 }

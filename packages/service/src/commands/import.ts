@@ -1,24 +1,28 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { createProgressBar } from '../lib/progress-bar.ts'
 import { importRecordings } from '../derive/import.ts'
+import { IMPORT_VENUES } from '../venues/registry.ts'
 import { findRecordings } from '../derive/recording.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { count, parseArguments, print, type Command } from './command.ts'
 
 const SHOWN = 20
 
-/** `priorbook-server import venueb FILES…` */
+const VENUES = IMPORT_VENUES.join('|')
+
+/** `priorbook-server import VENUE FILES…` */
 export const importCommand: Command = {
   name: 'import',
-  usage: 'import venueb [--data DIR] FILES…',
+  usage: `import ${VENUES} [--data DIR] FILES…`,
   about:
     'Imports recorded messages (.ndjson, .jsonl, .json; plain, .gz or .zst) into a data folder.',
-  examples: ['priorbook-server import venueb --data data recordings/'],
+  examples: [`priorbook-server import ${IMPORT_VENUES[0]} --data data recordings/`],
   async run(args) {
     const { data, json, rest } = parseArguments(args)
-    const [venue, ...paths] = rest
-    if (venue !== 'venueb') {
-      throw new PriorbookError('invalid_argument', 'say which venue: import venueb FILES…')
+    const [name, ...paths] = rest
+    const venue = IMPORT_VENUES.find((one) => one === name)
+    if (venue === undefined) {
+      throw new PriorbookError('invalid_argument', `name the venue: import ${VENUES} FILES…`)
     }
     if (paths.length === 0) throw new PriorbookError('invalid_argument', 'name files or folders')
     const { files, skipped } = findRecordings(paths)
@@ -29,6 +33,7 @@ export const importCommand: Command = {
       const report = await importRecordings({
         store,
         journalDir: data.journal,
+        venue,
         files,
         onProgress: (done, total, lines) => bar.update(done, total, `${count(lines)} lines`),
       })
@@ -38,7 +43,7 @@ export const importCommand: Command = {
       const lines = [
         ...skipped.map(({ path, why }) => `skipped ${path}: ${why}`),
         ...known.map((path) => `skipped ${path}: imported before`),
-        ...report.foreign.map((path) => `skipped ${path}: JSON, but no recorded answer`),
+        ...report.foreign.map((path) => `skipped ${path}: JSON, but not a recorded answer`),
         ...problems
           .slice(0, SHOWN)
           .map(({ where, code, detail }) => `problem ${where}: ${code}: ${detail}`),

@@ -16,7 +16,7 @@ import { definitionOf } from '../venues/registry.ts'
 import { findStored, type StoredRow } from './audit-row.ts'
 import { deriveRow } from './audit-derive.ts'
 import { parseJson, parseValue } from '../recorder/json.ts'
-import { parseNote } from '../recorder/note.ts'
+import { parseNote } from '../recorder/notes.ts'
 
 /**
  * Makes the function that looks a row up in the journal of a data folder, derives it again and compares

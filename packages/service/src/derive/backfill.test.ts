@@ -47,6 +47,7 @@ async function run(
     return await backfillCatalogue(
       {
         store,
+        venue: 'venuea',
         journalDir: data.journal,
         origin: 'emulator',
         recorder: 'r1',

@@ -1,38 +1,38 @@
-import { toMicros, type Micros, type Origin } from '@priorbook/sdk/domain'
+import {
+  PriorbookError,
+  toMicros,
+  type MarketRecord,
+  type Micros,
+  type Origin,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
 import type { Store } from '../store/store.ts'
 import { toReading, type CaptureLog, type CaptureSink } from '../venues/capture/contract.ts'
-import type { QuotaOptions } from '../venues/capture/quota.ts'
-import {
-  BACKFILL_WINDOWS,
-  backfillVenueA,
-  isComplete,
-  type BackfillProgress,
-  type FamilyCounts,
-  type KnownRound,
-} from '../venues/venuea/index.ts'
+import type {
+  BackfillProgress,
+  BackfillUpstream,
+  CatalogueBackfill,
+  KnownRound,
+  RoundCounts,
+} from '../venues/capture/past-rounds.ts'
 import { definitionOf } from '../venues/registry.ts'
-import { Applier, backfillFacts, type ApplyRecord } from '../recorder/apply.ts'
+import { Applier, type ApplyRecord } from '../recorder/applier.ts'
+import { backfillFacts } from '../recorder/batch.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import { parseValue } from '../recorder/json.ts'
-import { toNoteBytes, type Note } from '../recorder/note.ts'
+import { toNoteBytes, type Note } from '../recorder/notes.ts'
 
-/** What a backfill of venue A's catalogue needs. */
+/** What a backfill of a venue's catalogue needs. */
 export type CatalogueBackfillOptions = {
+  readonly venue: VenueId
   readonly store: Store
   readonly journalDir: string
   readonly origin: Origin
   /** Names the recorder on the journal. */
   readonly recorder: string
   readonly log: CaptureLog
-  readonly upstream: {
-    readonly restBase: string
-    readonly apiKey: string
-    readonly apiSecret: string
-    readonly quota: QuotaOptions
-    readonly attempts?: number
-  }
-  /** The coin: BTC, ETH or BNB. */
+  readonly upstream: BackfillUpstream
   readonly asset: string
   /** Rounds that lie in [start, end] as a whole are filled in. */
   readonly start: Micros
@@ -41,14 +41,13 @@ export type CatalogueBackfillOptions = {
 }
 
 /** What a backfill did. */
-export type BackfillReport = FamilyCounts & {
+export type BackfillReport = RoundCounts & {
   readonly calls: number
   readonly quarantined: number
   /** The signal aborted before it was done; another run goes on from there. */
   readonly isStopped: boolean
 }
 
-const VENUE = 'venuea'
 const PAGE = 1000
 /** Rounds after the range that are looked at: the nearest one leads into it. */
 const ROUNDS_AFTER = 4
@@ -62,24 +61,19 @@ export async function backfillCatalogue(
   options: CatalogueBackfillOptions,
   signal: AbortSignal,
 ): Promise<BackfillReport> {
-  const { store, journalDir, origin, recorder, asset, start, end, log } = options
-  await catchUp(store, journalDir, VENUE)
-  const acknowledged = await store.appliedPosition(VENUE)
-  const writer = openJournalWriter({
-    dir: journalDir,
-    venue: VENUE,
-    origin,
-    recorder,
-    acknowledged,
-  })
+  const { store, journalDir: dir, venue, origin, recorder, asset, start, end, log } = options
+  const { backfill } = definitionOf(venue)
+  if (backfill === undefined) {
+    throw new PriorbookError('invalid_argument', `${venue} has no history to fill in`)
+  }
+  await catchUp(store, dir, venue)
+  const acknowledged = await store.appliedPosition(venue)
+  const writer = openJournalWriter({ dir, venue, origin, recorder, acknowledged })
   try {
-    const intake = new BackfillIntake(store, writer, { origin, recorder })
-    const known = await readKnown(store, asset, start, end)
+    const intake = new BackfillIntake(store, venue, writer, { origin, recorder })
+    const known = await readKnown(store, venue, backfill, { asset, start, end })
     const { sink } = intake
-    const walk = backfillVenueA(
-      { ...options.upstream, asset, start, end, known, sink, log },
-      signal,
-    )
+    const walk = backfill.walk({ ...options.upstream, asset, start, end, known, sink, log }, signal)
     try {
       for (;;) {
         const { done, value } = await walk.next()
@@ -109,11 +103,11 @@ class BackfillIntake {
   private readonly maker: { readonly origin: Origin; readonly recorder: string }
   private records: ApplyRecord[] = []
 
-  constructor(store: Store, writer: JournalWriter, maker: BackfillIntake['maker']) {
+  constructor(store: Store, venue: VenueId, writer: JournalWriter, maker: BackfillIntake['maker']) {
     this.store = store
     this.writer = writer
     this.maker = maker
-    this.applier = new Applier(store, VENUE)
+    this.applier = new Applier(store, venue)
     this.sink = {
       now,
       frame: () => {
@@ -122,7 +116,7 @@ class BackfillIntake {
       answer: (request, received, bytes, parsed) => {
         this.note({ note: 'request', request })
         const reading = toReading(() =>
-          definitionOf(VENUE).normalizer.answer(request, parsed ?? parseValue(bytes), {
+          definitionOf(venue).normalizer.answer(request, parsed ?? parseValue(bytes), {
             received,
             journal: this.writer.nextNumber,
           }),
@@ -151,7 +145,7 @@ class BackfillIntake {
     const { records } = this
     this.records = []
     this.writer.commit()
-    for (const record of records) await this.applier.take(record)
+    for (const record of records) await this.applier.apply(record)
     const batch = this.applier.drain(this.maker)
     if (batch === undefined) return
     await this.store.append(batch)
@@ -178,49 +172,52 @@ function toPosition(asset: string, { window, reached, next }: BackfillProgress):
 /** What the store knows of the rounds in a range, and where the last walk would have gone on. */
 async function readKnown(
   store: Store,
-  asset: string,
-  start: Micros,
-  end: Micros,
+  venue: VenueId,
+  backfill: CatalogueBackfill<unknown>,
+  { asset, start, end }: { readonly asset: string; readonly start: Micros; readonly end: Micros },
 ): Promise<KnownRound[]> {
   const known: KnownRound[] = []
-  for (const window of BACKFILL_WINDOWS) {
-    const query = { venue: VENUE, asset, window } as const
+  const toRounds = ({ record }: { record: MarketRecord }): KnownRound[] =>
+    toKnown(record, backfill.isComplete(record))
+  for (const window of backfill.windows) {
+    const query = { venue, asset, window } as const
     const { markets } = await store.markets({ ...query, start: end, limit: ROUNDS_AFTER })
-    const rounds = markets.flatMap(toKnown)
+    const rounds = markets.flatMap(toRounds)
     type After = { openTime: number; venue: string; marketId: string }
     for (let after: After | undefined, hasMore = true; hasMore;) {
       const from = after === undefined ? {} : { after }
       const page = await store.markets({ ...query, start, end, limit: PAGE, ...from })
-      rounds.push(...page.markets.flatMap(toKnown))
+      rounds.push(...page.markets.flatMap(toRounds))
       const last = page.markets.at(-1)
       hasMore = page.hasMore && last !== undefined
       if (last === undefined) break
-      after = { openTime: last.sortTime, venue: VENUE, marketId: last.record.marketId }
+      after = { openTime: last.sortTime, venue, marketId: last.record.marketId }
     }
-    known.push(...rounds, ...(await readPosition(store, asset, window, rounds[0])))
+    known.push(...rounds, ...(await readPosition(store, venue, toFamily(asset, window), rounds[0])))
   }
   return known
 }
 
-function toKnown({ record }: { record: Parameters<typeof isComplete>[0] }): KnownRound[] {
+function toKnown(record: MarketRecord, isComplete: boolean): KnownRound[] {
   const { window, topicId, openTime: open, closeTime: close } = record
   if (window === undefined || topicId === undefined) return []
   if (open === undefined || close === undefined) return []
-  return [{ window, topicId, open, close, isComplete: isComplete(record) }]
+  return [{ window, topicId, open, close, isComplete }]
 }
 
 async function readPosition(
   store: Store,
-  asset: string,
-  window: string,
+  venue: VenueId,
+  family: string,
   like: KnownRound | undefined,
 ): Promise<KnownRound[]> {
-  const names = backfillFacts(VENUE, toFamily(asset, window))
+  const names = backfillFacts(venue, family)
   const reached = await store.fact(names.reached)
   const topic = await store.fact(names.topic)
   if (reached === undefined || topic === undefined || topic === 0) return []
   // Where it begins follows from how long rounds are; the first one that is stored tells.
   if (like === undefined) return []
+  const { window } = like
   const close = toMicros(reached)
   const open = toMicros(reached - (like.close - like.open))
   return [{ window, topicId: String(topic), open, close, isComplete: false }]

@@ -1,18 +1,22 @@
 import { createHash } from 'node:crypto'
-import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
+import { PriorbookError, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import { readJournal } from '@priorbook/sdk/journal'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
 import type { Store } from '../store/store.ts'
-import { Applier, type ApplyCounts } from '../recorder/apply.ts'
+import { Applier, type ApplyCounts } from '../recorder/applier.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import { mergeRecordings, parseLine, type RecordedLine } from './merge-recordings.ts'
-import { toNoteBytes, type Note } from '../recorder/note.ts'
+import { toNoteBytes, type Note } from '../recorder/notes.ts'
 import { hashFile, type RecordingFile } from './recording.ts'
+import type { RecordingImporter } from '../venues/capture/definition.ts'
+import { definitionOf, IMPORT_VENUES } from '../venues/registry.ts'
 
 /** What an import needs. */
 export type ImportOptions = {
   readonly store: Store
   readonly journalDir: string
+  /** The venue of the recordings; by default the first one that has a recording format. */
+  readonly venue?: VenueId
   readonly files: readonly RecordingFile[]
   readonly onProgress?: (done: number, total: number, lines: number) => void
 }
@@ -41,18 +45,19 @@ const RECORDER = 'import'
 const BATCH_LINES = 4096
 const MAX_PROBLEMS = 1000
 
-/** Imports recordings of venue B: raw lines into the journal first, then rows into the store. */
+/** Imports recordings of a venue: raw lines into the journal first, then rows into the store. */
 export async function importRecordings(options: ImportOptions): Promise<ImportReport> {
-  await catchUp(options.store, options.journalDir, 'venueb')
-  const writer = openJournalWriter({
-    dir: options.journalDir,
-    venue: 'venueb',
-    origin: 'import',
-    recorder: RECORDER,
-    acknowledged: await options.store.appliedPosition('venueb'),
-  })
+  const { store, journalDir: dir, venue = IMPORT_VENUES[0]! } = options
+  const { importer } = definitionOf(venue)
+  if (importer === undefined) {
+    throw new PriorbookError('invalid_argument', `${venue} has no recording format`)
+  }
+  await catchUp(store, dir, venue)
+  const acknowledged = await store.appliedPosition(venue)
+  const maker = { origin: 'import', recorder: RECORDER } as const
+  const writer = openJournalWriter({ dir, venue, ...maker, acknowledged })
   try {
-    const run = new ImportRun(options, writer)
+    const run = new ImportRun(options, venue, importer, writer)
     return await run.run()
   } finally {
     writer.close()
@@ -61,6 +66,8 @@ export async function importRecordings(options: ImportOptions): Promise<ImportRe
 
 class ImportRun {
   private readonly options: ImportOptions
+  private readonly venue: VenueId
+  private readonly importer: RecordingImporter
   private readonly writer: JournalWriter
   private readonly applier: Applier
   private readonly known: string[] = []
@@ -74,10 +81,17 @@ class ImportRun {
   private lines = 0
   private skipped = 0
 
-  constructor(options: ImportOptions, writer: JournalWriter) {
+  constructor(
+    options: ImportOptions,
+    venue: VenueId,
+    importer: RecordingImporter,
+    writer: JournalWriter,
+  ) {
     this.options = options
+    this.venue = venue
+    this.importer = importer
     this.writer = writer
-    this.applier = new Applier(options.store, 'venueb')
+    this.applier = new Applier(options.store, venue)
   }
 
   async run(): Promise<ImportReport> {
@@ -122,11 +136,11 @@ class ImportRun {
     this.lines++
     const message = this.parse(line)
     if (typeof message === 'string') return this.takeBroken(line, message)
-    const ticker = tickerOf(message)
-    const last = ticker === undefined ? 0 : this.stored.get(ticker)
+    const key = this.importer.keyOf(message)
+    const last = key === undefined ? 0 : this.stored.get(key)
     if (last === undefined) {
       this.lines--
-      return this.lookUp(ticker!).then(() => this.take(line))
+      return this.lookUp(key!).then(() => this.take(line))
     }
     if (line.received <= last || line.file.form === 'answer') {
       return this.takeUnlessKnown(line, message, line.received < last)
@@ -176,7 +190,7 @@ class ImportRun {
     const number = this.writer.append(received, 'message', bytes)
     this.places.add(number, line)
     this.pending++
-    return this.applier.take({ number, received, kind: 'message', slot: 0, bytes, parsed })
+    return this.applier.apply({ number, received, kind: 'message', slot: 0, bytes, parsed })
   }
 
   private note(note: Note): Promise<void> | undefined {
@@ -184,7 +198,7 @@ class ImportRun {
     const received = 0 as Micros
     const number = this.writer.append(received, 'note', bytes)
     this.pending++
-    return this.applier.take({ number, received, kind: 'note', slot: 0, bytes })
+    return this.applier.apply({ number, received, kind: 'note', slot: 0, bytes })
   }
 
   private async flush(): Promise<void> {
@@ -205,13 +219,13 @@ class ImportRun {
   }
 
   // The newest received time that was stored for a market before this import began.
-  private async lookUp(ticker: string): Promise<void> {
+  private async lookUp(key: string): Promise<void> {
     const { store } = this.options
-    const ref = { venue: 'venueb', key: ticker } as const
+    const ref = { venue: this.venue, key }
     const facts = await store.instrument(ref)
     const trades = await store.trades({ ...ref, order: 'desc', limit: 1 })
     const lastTrade = trades.rows.received[trades.rows.count - 1] ?? 0
-    this.stored.set(ticker, Math.max(facts?.lastReceived ?? 0, lastTrade))
+    this.stored.set(key, Math.max(facts?.lastReceived ?? 0, lastTrade))
   }
 
   // Lines that the journal holds already: read once, and only when a file reaches back.
@@ -219,7 +233,8 @@ class ImportRun {
     if (this.earlier === undefined) {
       this.earlier = new Set()
       const to = this.writer.committed
-      for (const block of readJournal({ dir: this.options.journalDir, venue: 'venueb', to })) {
+      const { venue } = this
+      for (const block of readJournal({ dir: this.options.journalDir, venue, to })) {
         if (block.kind === 'damage') continue
         for (const [index, kind] of block.kinds.entries()) {
           if (kind === 'message') this.earlier.add(lineName(block.bytes[index]!))
@@ -265,12 +280,6 @@ class LinePlaces {
     this.files.length = 0
     this.lines.length = 0
   }
-}
-
-function tickerOf(message: Record<string, unknown>): string | undefined {
-  const event = message['event'] as { msg?: { market_ticker?: unknown } } | undefined
-  const ticker = event?.msg?.market_ticker
-  return typeof ticker === 'string' ? ticker : undefined
 }
 
 function lineName(bytes: Uint8Array): string {

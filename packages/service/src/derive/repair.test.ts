@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Micros } from '@priorbook/sdk/domain'
 import { createRandom } from '../../../../bench/lib/random.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
-import { Applier, type ApplyRecord } from '../recorder/apply.ts'
+import { Applier, type ApplyRecord } from '../recorder/applier.ts'
 import { createLines, START_MS } from './lines.testing.ts'
 import { compareStores } from './rebuild.ts'
 
@@ -82,7 +82,7 @@ async function feed(
   const applier = new Applier(store, 'venueb')
   for (const record of records) {
     if (record.number <= after || record.number > to) continue
-    await applier.take(record)
+    await applier.apply(record)
     if (record.number % 5 !== 0 && record.number !== to) continue
     const batch = applier.drain({ origin: 'live', recorder: 'r1' })
     if (batch !== undefined) await store.append(batch)

@@ -6,12 +6,13 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { Yielder } from '../lib/yielder.ts'
+import { VENUE_KEY } from '../rows/index.ts'
+import type { Changes } from '../store/store.ts'
 import type { LiveStyle } from './encoder.ts'
 import { ErrorCollector } from './error-collector.ts'
 import type { FeedRegistry } from './feed-registry.ts'
 import type { FeedServices, InstrumentFeed } from './instrument-feed.ts'
 import type { MarketRecords } from './market-records.ts'
-import type { LiveChanges } from './source.ts'
 import type { Subscription } from './subscription.ts'
 
 /** The parts of a hub that committed changes reach. */
@@ -68,7 +69,7 @@ export class ChangeApplier<Style extends LiveStyle, Context> {
   }
 
   /** Polls for changes and publishes them; throws the first error after everything was tried. */
-  async apply(poll: () => Promise<LiveChanges | undefined>): Promise<void> {
+  async apply(poll: () => Promise<Changes | undefined>): Promise<void> {
     const errors = new ErrorCollector()
     try {
       await errors.run(async () => {
@@ -86,7 +87,7 @@ export class ChangeApplier<Style extends LiveStyle, Context> {
     this.options.records.markPublished()
   }
 
-  private async publish(changes: LiveChanges, errors: ErrorCollector): Promise<void> {
+  private async publish(changes: Changes, errors: ErrorCollector): Promise<void> {
     const { feeds, services } = this.options
     const { flushAndYield } = services
     const yielder = new Yielder()
@@ -143,7 +144,7 @@ export class ChangeApplier<Style extends LiveStyle, Context> {
     const markets = new Map<string, { venue: VenueId; marketId: string }>()
     for (const { instrument } of feeds.values()) {
       const { venue, market } = instrument
-      gapKeys.set(venue, { venue, key: '' })
+      gapKeys.set(venue, { venue, key: VENUE_KEY })
       if (market !== instrument.key) gapKeys.set(`${venue}/${market}`, { venue, key: market })
       markets.set(`${venue}/${market}`, { venue, marketId: market })
     }

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import type { Changes, StoreReader } from '../store/store.ts'
 import { ChangeFollower } from './change-follower.ts'
-import type { LiveChanges, LiveSource } from './source.ts'
 
-const CHANGES: LiveChanges = { books: [], trades: [], markets: [], gaps: [] }
+const CHANGES: Changes = { books: [], trades: [], markets: [], gaps: [] }
 
 /** A source whose followers return scripted answers, one per poll. */
-function createSource(answers: (LiveChanges | Error | undefined)[]): {
-  readonly source: LiveSource
+function createSource(answers: (Changes | Error | undefined)[]): {
+  readonly source: StoreReader
   readonly counts: { opened: number; closed: number }
 } {
   const counts = { opened: 0, closed: 0 }
-  const take = async (): Promise<LiveChanges | undefined> => {
+  const take = async (): Promise<Changes | undefined> => {
     const answer = answers.shift()
     if (answer instanceof Error) throw answer
     return answer
@@ -19,7 +19,7 @@ function createSource(answers: (LiveChanges | Error | undefined)[]): {
     counts.opened++
     return { take, close: () => void counts.closed++ }
   }
-  return { source: { follow } as unknown as LiveSource, counts }
+  return { source: { follow } as unknown as StoreReader, counts }
 }
 
 const failures = (times: number): Error[] =>

@@ -1,17 +1,17 @@
-import type { LiveChanges, LiveSource } from './source.ts'
+import type { Changes, Follower, StoreReader } from '../store/store.ts'
 
 // Consecutive failures after which a follower is replaced by a new one.
 const MAX_FAILURES = 20
-const NO_CHANGES: LiveChanges = { books: [], trades: [], markets: [], gaps: [] }
+const NO_CHANGES: Changes = { books: [], trades: [], markets: [], gaps: [] }
 
 /** Polls a source for committed changes and replaces a follower that keeps failing. */
 export class ChangeFollower {
-  private readonly source: LiveSource
-  private follower: Awaited<ReturnType<LiveSource['follow']>> | undefined
+  private readonly source: StoreReader
+  private follower: Follower | undefined
   private failures = 0
   private isReplaced = false
 
-  constructor(source: LiveSource) {
+  constructor(source: StoreReader) {
     this.source = source
   }
 
@@ -21,7 +21,7 @@ export class ChangeFollower {
   }
 
   /** The changes since the last poll. */
-  async poll(): Promise<LiveChanges | undefined> {
+  async poll(): Promise<Changes | undefined> {
     await this.open()
     const { follower } = this
     if (follower === undefined) return undefined

@@ -1,6 +1,6 @@
 import type { Gap } from '@priorbook/sdk/domain'
 import type { BookColumns, TradeColumns } from '@priorbook/sdk/tape'
-import type { LiveMarket } from './source.ts'
+import type { MarketState } from '../store/store.ts'
 
 /** How the rows of a subscription are encoded; styles with equal names encode to equal bytes. */
 export type LiveStyle = {
@@ -42,6 +42,6 @@ export interface MessageEncoder<Style extends LiveStyle, Context> {
     previous: number | null,
   ): Uint8Array
   gap(style: Style, gap: Gap): Uint8Array
-  market(style: Style, market: LiveMarket): Uint8Array
+  market(style: Style, market: MarketState): Uint8Array
   resync(context: Context, after: number, reason: ResyncReason): Uint8Array
 }

@@ -1,7 +1,7 @@
 import type { Gap, Instrument, Micros } from '@priorbook/sdk/domain'
 import { BookColumns, type BookRun } from '@priorbook/sdk/tape'
+import type { StoreReader } from '../store/store.ts'
 import type { LiveStyle, MessageEncoder } from './encoder.ts'
-import type { LiveSource } from './source.ts'
 import { Subscriber, type Sink } from './subscriber.ts'
 import type { Subscription } from './subscription.ts'
 
@@ -46,7 +46,7 @@ export class GrowingSource {
     if (isCommitted) this.isChanged = true
   }
 
-  toSource(): LiveSource {
+  toSource(): StoreReader {
     const take = async (): Promise<unknown> => {
       if (this.isBroken) throw new Error('the follower is broken')
       if (!this.isChanged) return undefined
@@ -103,7 +103,7 @@ export class GrowingSource {
       market: async () => readMarket(),
       revisions: async (_venue: unknown, _market: unknown, { after }: { after: number }) =>
         after < this.revision ? [readMarket()] : [],
-    } as unknown as LiveSource
+    } as unknown as StoreReader
   }
 }
 

@@ -8,6 +8,8 @@ import {
 import { SYSTEM_CLOCK, type Clock, type Timer } from '../lib/clock.ts'
 import { SerialQueue } from '../lib/serial-queue.ts'
 import { Yielder } from '../lib/yielder.ts'
+import { VENUE_KEY } from '../rows/index.ts'
+import type { Changes, MarketState, StoreReader } from '../store/store.ts'
 import { ChangeApplier } from './change-applier.ts'
 import { ChangeFollower } from './change-follower.ts'
 import type { LiveStyle, MessageEncoder } from './encoder.ts'
@@ -17,13 +19,12 @@ import { InstrumentFeed } from './instrument-feed.ts'
 import { Join, type JoinServices } from './join.ts'
 import { MarketRecords } from './market-records.ts'
 import { Resume } from './resume.ts'
-import type { LiveChanges, LiveMarket, LiveSource } from './source.ts'
 import type { Subscriber } from './subscriber.ts'
 import type { ResumePoints, Subscription } from './subscription.ts'
 
 /** What a hub is made of. */
 export type HubOptions<Style extends LiveStyle, Context> = {
-  readonly source: LiveSource
+  readonly source: StoreReader
   readonly encoder: MessageEncoder<Style, Context>
   /** The facts of an instrument that every row carries. */
   contextOf(instrument: Instrument, record: MarketRecord | undefined): Context
@@ -202,7 +203,7 @@ export class Hub<Style extends LiveStyle, Context> {
   }
 
   /** The newest record of a market; undefined when the store has none. */
-  marketRecord(venue: VenueId, marketId: string): Promise<LiveMarket | undefined> {
+  marketRecord(venue: VenueId, marketId: string): Promise<MarketState | undefined> {
     return this.records.find(venue, marketId)
   }
 
@@ -234,9 +235,9 @@ export class Hub<Style extends LiveStyle, Context> {
   // Records the venue's past gaps as published; a reader who joins gets the open ones.
   private async followVenue(venue: VenueId): Promise<void> {
     const { source, gaps, recentStart } = this.services
-    if (gaps.published.follows(venue, '')) return
-    const found = await source.gaps({ venue, key: '', start: recentStart() })
-    gaps.published.follow(venue, '')
+    if (gaps.published.follows(venue, VENUE_KEY)) return
+    const found = await source.gaps({ venue, key: VENUE_KEY, start: recentStart() })
+    gaps.published.follow(venue, VENUE_KEY)
     for (const gap of found) gaps.published.add(gap)
   }
 
@@ -331,7 +332,7 @@ export class Hub<Style extends LiveStyle, Context> {
     return isOk
   }
 
-  private async poll(): Promise<LiveChanges | undefined> {
+  private async poll(): Promise<Changes | undefined> {
     const isNeeded = (): boolean => this.subscriptions.size > 0 && !this.isClosed
     if (!isNeeded()) return undefined
     const changes = await this.follower.poll()

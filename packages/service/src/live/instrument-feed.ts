@@ -1,19 +1,21 @@
 import { instrumentName, type Gap, type Instrument } from '@priorbook/sdk/domain'
-import type { BookColumns } from '@priorbook/sdk/tape'
+import type { BookColumns, BookRun } from '@priorbook/sdk/tape'
 import type { Clock } from '../lib/clock.ts'
 import { Yielder } from '../lib/yielder.ts'
+import { BookLane } from '../rows/index.ts'
+import type { StoreReader } from '../store/store.ts'
 import { BookChannel } from './book-channel.ts'
 import { BookCursor } from './book-cursor.ts'
 import type { LiveStyle, MessageEncoder, ResyncReason } from './encoder.ts'
 import type { GapPublisher } from './gap-publisher.ts'
-import type { LiveSource } from './source.ts'
+import { PendingGaps } from './pending-gaps.ts'
 import type { Subscriber } from './subscriber.ts'
 import type { Subscription } from './subscription.ts'
 import { TradeChannel } from './trade-channel.ts'
 
 /** What all feeds of a hub share. */
 export type FeedServices<Style extends LiveStyle, Context> = {
-  readonly source: LiveSource
+  readonly source: StoreReader
   readonly encoder: MessageEncoder<Style, Context>
   readonly clock: Clock
   readonly gaps: GapPublisher<Style>
@@ -167,34 +169,21 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
     const { venue, key } = this.instrument
     const { source, gaps: publisher, flushAndYield } = this.services
     const yielder = new Yielder()
-    const waiting = gaps.toSorted((a, b) => a.afterSequence - b.afterSequence || a.start - b.start)
-    const query = { venue, key, order: 'asc', limit: PAGE, numbers: true } as const
+    const pending = new PendingGaps(gaps)
+    const onDamage = (damage: readonly Gap[]): void => {
+      for (const gap of damage) publisher.publishGap(gap)
+    }
+    const query = { venue, key, order: 'asc', after: this.sequence, pageRows: PAGE } as const
+    const lane = new BookLane(source, query, { onDamage })
     for (;;) {
-      const page = await source.books({ ...query, after: this.sequence })
-      for (const gap of page.corrupt) publisher.publishGap(gap)
-      for (const run of page.runs) {
-        for (let row = run.from; row < run.to; row++) {
-          const sequence = run.firstSequence + row
-          while (waiting.length > 0 && waiting[0]!.afterSequence < sequence) {
-            this.flushBooks()
-            publisher.publishGap(waiting.shift()!)
-          }
-          const { cursor } = this.position
-          if (cursor.sequence > 0 && !cursor.precedes(run, row)) {
-            this.flushBooks()
-            cursor.jump(run, row)
-            this.resyncReaders()
-            continue
-          }
-          this.deliver(cursor.step(run, row))
-        }
-      }
-      if (!page.hasMore) break
+      await lane.load()
+      while (lane.isReady) this.publishRun(lane.shiftBefore(undefined, PAGE), pending)
+      if (lane.isDone) break
       this.flushBooks()
       await flushAndYield(yielder)
     }
     this.flushBooks()
-    for (const gap of waiting) publisher.publishGap(gap)
+    for (const gap of pending.shiftAll()) publisher.publishGap(gap)
   }
 
   /** Publishes new trades. */
@@ -236,6 +225,24 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
   /** Sends conflated rows that are still waiting. */
   settle(): void {
     for (const channel of this.bookChannels.values()) channel.settle()
+  }
+
+  private publishRun(run: BookRun, pending: PendingGaps): void {
+    const { cursor } = this.position
+    for (let row = run.from; row < run.to; row++) {
+      const sequence = run.firstSequence + row
+      for (let gap = pending.shiftBefore(sequence); gap; gap = pending.shiftBefore(sequence)) {
+        this.flushBooks()
+        this.services.gaps.publishGap(gap)
+      }
+      if (cursor.sequence > 0 && !cursor.precedes(run, row)) {
+        this.flushBooks()
+        cursor.jump(run, row)
+        this.resyncReaders()
+        continue
+      }
+      this.deliver(cursor.step(run, row))
+    }
   }
 
   private add(subscription: Subscription<Style>, lastTrade: number | null): void {

@@ -1,4 +1,5 @@
 import type { Gap, Instrument } from '@priorbook/sdk/domain'
+import { gapKeysOf, VENUE_KEY } from '../rows/index.ts'
 import type { LiveStyle } from './encoder.ts'
 import type { FeedServices, InstrumentFeed } from './instrument-feed.ts'
 import { PublishedGaps } from './published-gaps.ts'
@@ -41,7 +42,7 @@ export class Join<Style extends LiveStyle, Context> {
   async sendVenueGaps(): Promise<void> {
     const { source, gaps, encoder } = this.services
     const { subscriber, style, venue } = this.subscription
-    for (const gap of await source.gaps({ venue, key: '', open: true })) {
+    for (const gap of await source.gaps({ venue, key: VENUE_KEY, open: true })) {
       if (!gaps.publishGap(gap)) subscriber.send(encoder.gap(style, gap))
     }
   }
@@ -75,7 +76,7 @@ export class Join<Style extends LiveStyle, Context> {
     const { venue, market, key } = feed.instrument
     const start = this.services.recentStart()
     const current: Gap[] = []
-    for (const name of new Set([key, market, ''])) {
+    for (const name of gapKeysOf([{ key, marketId: market }])) {
       const isFollowed = gaps.published.follows(venue, name)
       const found = await source.gaps({ venue, key: name, start })
       gaps.published.follow(venue, name)

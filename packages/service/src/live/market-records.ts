@@ -1,6 +1,6 @@
 import type { VenueId } from '@priorbook/sdk/domain'
 import { BoundedMap } from '../lib/bounded-map.ts'
-import type { LiveMarket, LiveSource } from './source.ts'
+import type { MarketState, StoreReader } from '../store/store.ts'
 
 // Max market records in memory, about twice the markets that trade at a time.
 const MAX_RECORDS = 20_000
@@ -9,17 +9,17 @@ const PAGE = 100
 
 /** Caches the newest record of each market and finds the revisions to publish. */
 export class MarketRecords {
-  private readonly source: LiveSource
-  private readonly records = new BoundedMap<string, LiveMarket | undefined>(MAX_RECORDS)
+  private readonly source: StoreReader
+  private readonly records = new BoundedMap<string, MarketState | undefined>(MAX_RECORDS)
   /** Markets whose cached record may be newer than the published one. */
   private readonly unpublished = new Set<string>()
 
-  constructor(source: LiveSource) {
+  constructor(source: StoreReader) {
     this.source = source
   }
 
   /** The newest record of a market; undefined when the store has none. */
-  async find(venue: VenueId, marketId: string): Promise<LiveMarket | undefined> {
+  async find(venue: VenueId, marketId: string): Promise<MarketState | undefined> {
     const name = nameOf(venue, marketId)
     if (this.records.has(name)) return this.records.get(name)
     const market = await this.source.market(venue, marketId)
@@ -29,12 +29,12 @@ export class MarketRecords {
   }
 
   /** The cached record of a market. */
-  cached(venue: VenueId, marketId: string): LiveMarket | undefined {
+  cached(venue: VenueId, marketId: string): MarketState | undefined {
     return this.records.get(nameOf(venue, marketId))
   }
 
   /** The revisions to publish, in order. After a failure the next call returns the newest only. */
-  async shiftNews(venue: VenueId, marketId: string): Promise<readonly LiveMarket[]> {
+  async shiftNews(venue: VenueId, marketId: string): Promise<readonly MarketState[]> {
     const name = nameOf(venue, marketId)
     const published = this.unpublished.has(name) ? undefined : this.records.get(name)
     this.unpublished.add(name)
@@ -57,7 +57,7 @@ export class MarketRecords {
     this.unpublished.clear()
   }
 
-  private async newest(venue: VenueId, marketId: string): Promise<readonly LiveMarket[]> {
+  private async newest(venue: VenueId, marketId: string): Promise<readonly MarketState[]> {
     const market = await this.source.market(venue, marketId)
     return market === undefined ? [] : [market]
   }

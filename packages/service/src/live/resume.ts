@@ -1,9 +1,11 @@
-import type { Gap, Instrument } from '@priorbook/sdk/domain'
+import type { Instrument } from '@priorbook/sdk/domain'
 import { Yielder } from '../lib/yielder.ts'
+import { BookLane, gapKeysOf } from '../rows/index.ts'
 import { BookCursor } from './book-cursor.ts'
 import type { LiveStyle, ResyncReason } from './encoder.ts'
 import type { InstrumentFeed } from './instrument-feed.ts'
 import { isAhead, type Join } from './join.ts'
+import { PendingGaps } from './pending-gaps.ts'
 
 /** Runs work in the hub's queue, with the pinned feed of an instrument. */
 export type WithFeed<Style extends LiveStyle, Context> = <T>(
@@ -24,8 +26,7 @@ export class Resume<Style extends LiveStyle, Context> {
   private readonly instrument: Instrument
   private readonly withFeed: WithFeed<Style, Context>
   private readonly cursor = new BookCursor()
-  /** Gaps to be sent, by the row that they follow. */
-  private gaps: Gap[] = []
+  private readonly gaps = new PendingGaps()
   /** The last row of the client before, and now. */
   private readonly from: number
   private last: number
@@ -92,11 +93,14 @@ export class Resume<Style extends LiveStyle, Context> {
     const { subscriber, style } = join.subscription
     const { venue, key } = this.instrument
     const context = await services.contextOf(this.instrument)
-    const query = { venue, key, order: 'asc', limit: PAGE, numbers: true } as const
-    const page = await services.source.books({ ...query, after: this.last })
-    if (page.corrupt.length > 0) return false
+    let isDamaged = false
+    const query = { venue, key, order: 'asc', after: this.last, pageRows: PAGE } as const
+    const lane = new BookLane(services.source, query, { onDamage: () => (isDamaged = true) })
+    await lane.load()
+    if (isDamaged) return false
     const frames: Uint8Array[] = []
-    for (const run of page.runs) {
+    while (lane.isReady) {
+      const run = lane.shiftBefore(undefined, PAGE)
       for (let row = run.from; row < run.to; row++) {
         if (cursor.sequence === 0 && this.last > 0) cursor.jumpBefore(run, row)
         const sequence = run.firstSequence + row
@@ -141,7 +145,7 @@ export class Resume<Style extends LiveStyle, Context> {
     if (!join.isOpen) return
     if (refusal === undefined) feed.attach(subscription, last, trade)
     else feed.attachWithResync(subscription, last, trade, refusal)
-    for (const gap of this.gaps) {
+    for (const gap of this.gaps.shiftAll()) {
       if (!isAhead(gap, feed.sequence)) subscriber.send(services.encoder.gap(style, gap))
     }
     join.sendCurrentGaps(feed, current)
@@ -152,20 +156,22 @@ export class Resume<Style extends LiveStyle, Context> {
   private async readGaps(): Promise<void> {
     const { venue, market, key } = this.instrument
     const { source, recentStart } = this.join.services
-    for (const name of new Set([key, market, ''])) {
+    for (const name of gapKeysOf([{ key, marketId: market }])) {
       const start = name === key ? {} : { start: recentStart() }
-      for (const gap of await source.gaps({ venue, key: name, ...start })) {
-        const isLate = gap.scope !== 'instrument' || gap.afterSequence >= this.from
-        if ((isLate || gap.end === undefined) && this.join.sentGaps.add(gap)) this.gaps.push(gap)
-      }
+      const found = await source.gaps({ venue, key: name, ...start })
+      this.gaps.add(
+        found.filter((gap) => {
+          const isLate = gap.scope !== 'instrument' || gap.afterSequence >= this.from
+          return (isLate || gap.end === undefined) && this.join.sentGaps.add(gap)
+        }),
+      )
     }
-    this.gaps.sort((a, b) => a.afterSequence - b.afterSequence || a.start - b.start)
   }
 
   private encodeGapsBefore(sequence: number, frames: Uint8Array[]): void {
     const { subscription, services } = this.join
-    while (this.gaps.length > 0 && this.gaps[0]!.afterSequence < sequence) {
-      frames.push(services.encoder.gap(subscription.style, this.gaps.shift()!))
+    for (let gap = this.gaps.shiftBefore(sequence); gap; gap = this.gaps.shiftBefore(sequence)) {
+      frames.push(services.encoder.gap(subscription.style, gap))
     }
   }
 }

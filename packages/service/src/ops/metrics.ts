@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import { ANSWER_SECONDS, type ApiTally } from '../lib/api-tally.ts'
-import type { VenueStatus } from '../recorder/recorder.ts'
+import type { VenueStatus } from '../recorder/intake.ts'
 import type { ServiceStatus } from './status.ts'
 
 type Set = (value: number, ...labels: string[]) => void

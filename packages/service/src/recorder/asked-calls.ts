@@ -2,15 +2,15 @@ import { toMicros, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import type { Store } from '../store/store.ts'
 import type { AskedCalls } from '../venues/capture/contract.ts'
 
-/** Calls are counted by seconds; as many are kept as a quota's minute needs, and some more. */
+// Calls are counted per second, and the last 64 s are kept: a quota's minute and some more.
 const SPAN_MICROS = 1_000_000
 const SPANS = 64
-/** A count is kept with the number of its span in one number, below 2^52. */
-const MOST = 65_536
+/** Count and number of a span are stored as one number below 2^52. */
+const COUNT_LIMIT = 65_536
 
 /**
- * Counts the calls to a venue by the answers and failures in its journal. The counts are kept among the
- * store's facts, so that a recorder which starts again knows what the one before it spent of the quota.
+ * Counts the calls to a venue by the answers and failures in its journal. The counts are facts of the
+ * store, so that a recorder which starts again knows how much of the quota is spent.
  */
 export class CallCounter {
   private readonly counts = new Map<string, number>()
@@ -20,7 +20,7 @@ export class CallCounter {
     this.venue = venue
   }
 
-  /** Takes up what is stored. */
+  /** Loads the stored counts. */
   async load(store: Store): Promise<void> {
     for (const name of namesOf(this.venue)) {
       const value = await store.fact(name)
@@ -28,13 +28,16 @@ export class CallCounter {
     }
   }
 
-  /** Counts one call; gives the fact that changed. */
+  /** Counts one call; returns the fact that changed. */
   note(at: Micros): readonly [name: string, value: number] {
     const span = Math.floor(at / SPAN_MICROS)
     const name = factOf(this.venue, span % SPANS)
     const before = this.counts.get(name) ?? 0
-    const count = Math.floor(before / MOST) === span ? Math.min(before % MOST, MOST - 2) : 0
-    const value = span * MOST + count + 1
+    const count =
+      Math.floor(before / COUNT_LIMIT) === span
+        ? Math.min(before % COUNT_LIMIT, COUNT_LIMIT - 2)
+        : 0
+    const value = span * COUNT_LIMIT + count + 1
     this.counts.set(name, value)
     return [name, value]
   }
@@ -46,8 +49,8 @@ export async function readAskedCalls(store: Store, venue: VenueId): Promise<Aske
   for (const name of namesOf(venue)) {
     const value = await store.fact(name)
     if (value === undefined) continue
-    const until = toMicros((Math.floor(value / MOST) + 1) * SPAN_MICROS)
-    asked.push({ until, count: value % MOST })
+    const until = toMicros((Math.floor(value / COUNT_LIMIT) + 1) * SPAN_MICROS)
+    asked.push({ until, count: value % COUNT_LIMIT })
   }
   return asked.toSorted((a, b) => a.until - b.until)
 }

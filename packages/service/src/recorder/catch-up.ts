@@ -1,9 +1,9 @@
 import type { Origin, VenueId } from '@priorbook/sdk/domain'
 import { readJournal, type JournalDamage } from '@priorbook/sdk/journal'
 import type { Store } from '../store/store.ts'
-import { Applier } from './apply.ts'
+import { Applier } from './applier.ts'
 
-/** What applying a journal met. */
+/** How many records of a journal were applied, and its damaged places. */
 export type CatchUpReport = {
   readonly records: number
   readonly damage: readonly JournalDamage[]
@@ -52,7 +52,7 @@ export async function catchUp(
       maker = { origin: block.origin, recorder: block.recorder }
     }
     for (let index = 0; index < block.count; index++) {
-      const wait = applier.take({
+      const wait = applier.apply({
         number: block.first + index,
         received: block.received[index]!,
         kind: block.kinds[index]!,

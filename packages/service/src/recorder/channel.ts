@@ -1,7 +1,7 @@
 import { ABSENT } from '@priorbook/sdk/tape'
 
-// A channel of the tape is the connection's epoch (the journal record that noted it) and the venue's
-// own number of the subscription on it. Imported messages have no epoch: their channel is the number.
+// A channel of the tape combines the connection's epoch (the journal record that noted it) with the
+// venue's number of the subscription. Imported messages have no epoch, only the number.
 const SUBSCRIPTIONS = 65_536
 
 /** The channel of a subscription on a connection. */

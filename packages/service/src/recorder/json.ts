@@ -3,10 +3,10 @@ import { PriorbookError, showValue } from '@priorbook/sdk/domain'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Reads the JSON of a message; text that is none is refused. */
+/** Parses the JSON of a message; throws where it is not JSON. */
 export function parseValue(bytes: Uint8Array): unknown {
   try {
-    // Messages are ASCII but for titles; Latin-1 is then the same text, made in half the time.
+    // Messages are ASCII except for titles; decoding ASCII as Latin-1 takes half the time.
     const text = isAscii(bytes)
       ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
       : decoder.decode(bytes)
@@ -16,7 +16,7 @@ export function parseValue(bytes: Uint8Array): unknown {
   }
 }
 
-/** Reads the JSON of a line or a note; anything but an object is refused. */
+/** Parses the JSON of a line or a note; throws where it is not an object. */
 export function parseJson(bytes: Uint8Array): Record<string, unknown> {
   const value = parseValue(bytes)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

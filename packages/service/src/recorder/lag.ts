@@ -1,59 +1,45 @@
-/** Measures the time from receiving a message to its rows being durable. */
-export interface LagMeter {
-  note(micros: number): void
-  /** Of the messages since the last minute's turn and the minute before it. */
-  summary(): {
-    readonly count: number
-    readonly p50Ms: number
-    readonly p99Ms: number
-    readonly maxMs: number
-  }
+import { createHistogram } from 'node:perf_hooks'
+
+/** The lag of recent messages, from receiving a message to its rows being durable. */
+export type LagSummary = {
+  readonly count: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
 }
 
-// Buckets of 5 % width from 0.1 ms to about 100 s.
-const BASE = 1.05
-const FIRST_MICROS = 100
-const BUCKETS = 284
-const TURN_MS = 60_000
+const MINUTE_MS = 60_000
+// One microsecond to ten minutes, with two significant digits.
+const RANGE = { lowest: 1, highest: 600_000_000, figures: 2 }
 
-/** Creates a meter. */
-export function createLagMeter(): LagMeter {
-  let current = new Uint32Array(BUCKETS)
-  let before = new Uint32Array(BUCKETS)
-  let max = 0
-  let maxBefore = 0
-  let turned = performance.now()
-  const scale = 1 / Math.log(BASE)
+/** Measures lags and summarizes those of the current and the previous minute. */
+export class LagMeter {
+  private current = createHistogram(RANGE)
+  private previous = createHistogram(RANGE)
+  private turnedMs = performance.now()
 
-  function turn(): void {
-    if (performance.now() - turned < TURN_MS) return
-    turned = performance.now()
-    before = current
-    maxBefore = max
-    current = new Uint32Array(BUCKETS)
-    max = 0
+  note(micros: number): void {
+    this.current.record(Math.min(RANGE.highest, Math.max(RANGE.lowest, Math.round(micros))))
   }
 
-  return {
-    note(micros) {
-      const at = micros <= FIRST_MICROS ? 0 : Math.ceil(Math.log(micros / FIRST_MICROS) * scale)
-      current[Math.min(BUCKETS - 1, at)]!++
-      if (micros > max) max = micros
-    },
-    summary() {
-      turn()
-      let count = 0
-      for (let at = 0; at < BUCKETS; at++) count += current[at]! + before[at]!
-      const quantile = (share: number): number => {
-        let left = count * share
-        for (let at = 0; at < BUCKETS; at++) {
-          left -= current[at]! + before[at]!
-          if (left <= 0) return (FIRST_MICROS * BASE ** at) / 1000
-        }
-        return 0
-      }
-      const maxMs = Math.max(max, maxBefore) / 1000
-      return { count, p50Ms: quantile(0.5), p99Ms: quantile(0.99), maxMs }
-    },
+  summary(): LagSummary {
+    this.turn()
+    const both = createHistogram(RANGE)
+    both.add(this.current)
+    both.add(this.previous)
+    if (both.count === 0) return { count: 0, p50Ms: 0, p99Ms: 0, maxMs: 0 }
+    return {
+      count: both.count,
+      p50Ms: both.percentile(50) / 1000,
+      p99Ms: both.percentile(99) / 1000,
+      maxMs: both.max / 1000,
+    }
+  }
+
+  private turn(): void {
+    if (performance.now() - this.turnedMs < MINUTE_MS) return
+    this.turnedMs = performance.now()
+    ;[this.previous, this.current] = [this.current, this.previous]
+    this.current.reset()
   }
 }

@@ -1,12 +1,14 @@
 import type { MarketRecord, VenueId } from '@priorbook/sdk/domain'
+import { BoundedMap } from '../lib/bounded-map.ts'
 import type { Store } from '../store/store.ts'
 
-// More than any venue lists at once; the oldest are read from the store again when they are named.
-const KEPT = 20_000
+/** Max markets kept, more than any venue lists at once; others are read from the store again. */
+const MAX_MARKETS = 20_000
 
-/** The newest record of every market that was named lately, ahead of what the store holds by a batch. */
+/** The newest record of every market named lately, up to one batch ahead of the store. */
 export class MarketMemory {
-  private readonly records = new Map<string, MarketRecord | undefined>()
+  /** Undefined for a market that the store does not have. */
+  private readonly records = new BoundedMap<string, MarketRecord | undefined>(MAX_MARKETS)
   private readonly store: Store
   private readonly venue: VenueId
 
@@ -15,7 +17,7 @@ export class MarketMemory {
     this.venue = venue
   }
 
-  /** True when `get` can answer without asking the store. */
+  /** True when `get` needs no `load` first. */
   knows(marketId: string): boolean {
     return this.records.has(marketId)
   }
@@ -27,30 +29,20 @@ export class MarketMemory {
   /** Reads a record from the store. */
   async load(marketId: string): Promise<void> {
     const state = await this.store.market(this.venue, marketId)
-    this.set(marketId, state?.record)
+    this.records.set(marketId, state?.record)
   }
 
-  /** Takes what was said of a market and gives the record as it is known now. */
+  /** Merges what a message says of a market into its record; returns the result. */
   merge(said: MarketRecord): MarketRecord {
     const merged = mergeRecords(this.records.get(said.marketId), said)
-    this.set(said.marketId, merged)
+    this.records.set(said.marketId, merged)
     return merged
-  }
-
-  private set(marketId: string, record: MarketRecord | undefined): void {
-    this.records.delete(marketId)
-    this.records.set(marketId, record)
-    if (this.records.size <= KEPT) return
-    for (const oldest of this.records.keys()) {
-      this.records.delete(oldest)
-      break
-    }
   }
 }
 
 /**
- * A record with what was said of it since: a message names a part of a market, and what it leaves out
- * stays as it was known. What the venue said in its own words is kept under the name it said it by.
+ * Merges a partial record into the one before: fields that it omits keep their values. The venue's own
+ * fields stay under the name of the source that they came from.
  */
 export function mergeRecords(before: MarketRecord | undefined, said: MarketRecord): MarketRecord {
   if (before === undefined) return said

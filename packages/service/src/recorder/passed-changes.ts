@@ -1,7 +1,7 @@
 import type { BookChange, BookSnapshot } from '@priorbook/sdk/domain'
 import { ABSENT } from '@priorbook/sdk/tape'
 
-/** A change that is in no row: its number within a channel or, where there are none, its time. */
+/** A skipped change: its number within a channel or, where there are no numbers, its time. */
 export type PassedMark = {
   /** ABSENT for a time. */
   readonly channel: number
@@ -9,14 +9,13 @@ export type PassedMark = {
 }
 
 /**
- * The newest change of every closed book that was passed over, by the venue's number or clock. A full
- * book that was made before it and comes after it must not open the book: the change would be missing
- * from then on, and nothing would show it.
+ * The newest change that every closed book skipped, by the venue's number or clock. A full book that was
+ * made before that change and arrives after it must not open the book, because it lacks the change.
  */
 export class PassedChanges {
   private readonly newest = new Map<string, PassedMark>()
 
-  /** Notes a change that is in no row; gives its mark when it is the newest of its book. */
+  /** Notes a skipped change; returns its mark if it is the newest of its book. */
   note(event: BookSnapshot | BookChange, channel: number): PassedMark | undefined {
     const passed = event.kind === 'change' ? markOf(event, channel) : undefined
     if (passed === undefined) return undefined
@@ -26,7 +25,7 @@ export class PassedChanges {
     return passed
   }
 
-  /** True when a change that was passed over is newer than this full book. */
+  /** True when a skipped change is newer than this full book. */
   isAhead(event: BookSnapshot | BookChange, channel: number): boolean {
     const full = event.kind === 'snapshot' ? markOf(event, channel) : undefined
     const known = this.newest.get(event.instrument.key)
@@ -34,7 +33,7 @@ export class PassedChanges {
     return full.mark < known.mark
   }
 
-  /** Takes up what an earlier process had noted of a book that is still closed. */
+  /** Restores what an earlier process noted of a book that is still closed. */
   resume(key: string, mark: number | undefined, channel: number | undefined): void {
     if (mark !== undefined) this.newest.set(key, { mark, channel: channel ?? ABSENT })
   }

@@ -7,15 +7,9 @@ import {
 } from '@priorbook/sdk/domain'
 import { untilAborted } from '../lib/wait.ts'
 import type { AppendBatch, Store } from '../store/store.ts'
-import type {
-  CaptureLog,
-  Connector,
-  ConnectorContext,
-  ConnectorStatus,
-} from '../venues/capture/contract.ts'
-import type { ApplyCounts } from './apply.ts'
-import { createLagMeter, type LagMeter } from './lag.ts'
-import { openVenueIntake, type VenueIntake } from './venue-intake.ts'
+import type { CaptureLog, Connector, ConnectorContext } from '../venues/capture/contract.ts'
+import { openIntake, type Intake, type VenueStatus } from './intake.ts'
+import { LagMeter, type LagSummary } from './lag.ts'
 
 /** What a recorder needs. */
 export type RecorderOptions = {
@@ -29,26 +23,16 @@ export type RecorderOptions = {
   readonly connectors: Readonly<Partial<Record<VenueId, (context: ConnectorContext) => Connector>>>
   /** Our wall clock; for tests of clock steps. */
   readonly now?: () => Micros
-  /** Told of every batch once it is durable: the live hub. */
+  /** Called with every batch once it is durable: the live hub. */
   readonly onStored?: (batch: AppendBatch) => void
   readonly journalLevel?: number
 }
 
-/** How one venue is doing. */
-export type VenueStatus = {
-  readonly connector: ConnectorStatus
-  readonly counts: Readonly<ApplyCounts>
-  readonly messages: number
-  /** Books held now, and how many of them miss nothing. */
-  readonly books: { readonly tracks: number; readonly open: number }
-  readonly journalBytes: number
-}
-
-/** How the recorder is doing. */
+/** The state of a recorder. */
 export type RecorderStatus = {
   readonly since: Micros
   readonly venues: Readonly<Partial<Record<VenueId, VenueStatus>>>
-  readonly lag: ReturnType<LagMeter['summary']>
+  readonly lag: LagSummary
   /** True while nothing can be written; messages are then counted and not kept. */
   readonly diskFull: boolean
   readonly refused: number
@@ -60,88 +44,49 @@ export interface Recorder {
   status(): RecorderStatus
 }
 
-// Messages wait at most this long before they are made durable together.
+/** Max time that messages wait before they are made durable together, and max messages that wait. */
 const FLUSH_MS = 20
 const FLUSH_RECORDS = 4096
+/** How often a full disk is tried again. */
 const RETRY_MS = 500
 
 /** Opens the journals, applies what a crash left unapplied, and is then ready to run. */
 export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
-  const { store, log } = options
   const now = options.now ?? wallClock
-  const lag = createLagMeter()
-  const since = now()
-  const intakes: VenueIntake[] = []
+  const recorder = new JournalingRecorder(options, now)
   for (const [venue, create] of Object.entries(options.connectors)) {
-    intakes.push(
-      await openVenueIntake({ ...options, venue: venue as VenueId, create, now, flushSoon }),
+    const flushSoon = (): void => recorder.flushSoon()
+    recorder.intakes.push(
+      await openIntake({ ...options, venue: venue as VenueId, create, now, flushSoon }),
     )
   }
-  let unsaved: readonly AppendBatch[] = []
-  let diskFull = false
-  let refused = 0
-  let flushing: Promise<void> | undefined
-  let wake: (() => void) | undefined
+  return recorder
+}
 
-  function flushSoon(): void {
-    wake?.()
+class JournalingRecorder implements Recorder {
+  readonly intakes: Intake[] = []
+  private readonly options: RecorderOptions
+  private readonly now: () => Micros
+  private readonly since: Micros
+  private readonly lag = new LagMeter()
+  /** Drained batches that the store has not accepted yet. */
+  private unsaved: readonly AppendBatch[] = []
+  private isDiskFull = false
+  private refused = 0
+  private wake: (() => void) | undefined
+
+  constructor(options: RecorderOptions, now: () => Micros) {
+    this.options = options
+    this.now = now
+    this.since = now()
   }
 
-  /** Makes everything that was taken durable: raw messages first, then rows. */
-  async function flush(): Promise<void> {
-    try {
-      for (const intake of intakes) intake.commit()
-      if (unsaved.length === 0) unsaved = intakes.flatMap((intake) => intake.drain() ?? [])
-      const batches = unsaved
-      await Promise.all(batches.map((batch) => store.append(batch)))
-      unsaved = []
-      const stored = now()
-      for (const batch of batches) options.onStored?.(batch)
-      for (const intake of intakes) intake.stored(stored, lag)
-      if (diskFull) resume()
-    } catch (error) {
-      if (!(error instanceof PriorbookError) || error.code !== 'disk_full') throw error
-      stall(error)
-    }
-  }
-
-  function stall(error: PriorbookError): void {
-    if (diskFull) return
-    diskFull = true
-    log.error(
-      { error: error.message },
-      'the disk is full: nothing is recorded until there is space',
-    )
-    for (const intake of intakes) intake.refuse()
-  }
-
-  function resume(): void {
-    diskFull = false
-    for (const intake of intakes) refused += intake.accept()
-    log.info({ refused }, 'there is space again: recording goes on')
-  }
-
-  async function flushLoop(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, diskFull ? RETRY_MS : FLUSH_MS)
-        wake = () => {
-          if (diskFull || !intakes.some(({ pending }) => pending >= FLUSH_RECORDS)) return
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-      wake = undefined
-      flushing = flush()
-      await flushing
-    }
-  }
-
-  async function run(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
+    const { intakes } = this
     const stop = new AbortController()
     for (const intake of intakes) intake.start()
-    const loop = flushLoop(stop.signal)
-    // A failure of the loop is a failure of the recorder: without it nothing is kept.
+    const loop = this.flushLoop(stop.signal)
+    // Without the loop nothing is kept, so its failure ends the recorder.
     const failed = loop.then(() => new Promise<never>(() => undefined))
     try {
       await Promise.race([
@@ -154,21 +99,76 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
       await loop.catch(() => undefined)
       for (const intake of intakes) intake.stop()
       for (const intake of intakes) await intake.settled()
-      await flush()
+      await this.flush()
       for (const intake of intakes) intake.close()
     }
   }
 
-  return {
-    run,
-    status() {
-      const venues = Object.fromEntries(intakes.map((intake) => [intake.venue, intake.status()]))
-      return { since, venues, lag: lag.summary(), diskFull, refused }
-    },
+  status(): RecorderStatus {
+    const { since, lag, isDiskFull: diskFull, refused } = this
+    const venues = Object.fromEntries(this.intakes.map((intake) => [intake.venue, intake.status()]))
+    return { since, venues, lag: lag.summary(), diskFull, refused }
+  }
+
+  /** Flushes at once if many messages wait. */
+  flushSoon(): void {
+    this.wake?.()
+  }
+
+  private async flushLoop(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, this.isDiskFull ? RETRY_MS : FLUSH_MS)
+        this.wake = () => {
+          if (this.isDiskFull) return
+          if (!this.intakes.some(({ pending }) => pending >= FLUSH_RECORDS)) return
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      this.wake = undefined
+      await this.flush()
+    }
+  }
+
+  /** Makes everything received durable: raw messages first, then rows. */
+  private async flush(): Promise<void> {
+    const { intakes, options } = this
+    try {
+      for (const intake of intakes) intake.commit()
+      if (this.unsaved.length === 0) {
+        this.unsaved = intakes.flatMap((intake) => intake.drain() ?? [])
+      }
+      const batches = this.unsaved
+      await Promise.all(batches.map((batch) => options.store.append(batch)))
+      this.unsaved = []
+      const stored = this.now()
+      for (const batch of batches) options.onStored?.(batch)
+      for (const intake of intakes) intake.stored(stored, this.lag)
+      if (this.isDiskFull) this.resume()
+    } catch (error) {
+      if (!(error instanceof PriorbookError) || error.code !== 'disk_full') throw error
+      this.stall(error)
+    }
+  }
+
+  private stall({ message }: PriorbookError): void {
+    if (this.isDiskFull) return
+    this.isDiskFull = true
+    const text = 'the disk is full: nothing is recorded until there is space'
+    this.options.log.error({ error: message }, text)
+    for (const intake of this.intakes) intake.refuse()
+  }
+
+  private resume(): void {
+    this.isDiskFull = false
+    for (const intake of this.intakes) this.refused += intake.accept()
+    const { refused } = this
+    this.options.log.info({ refused }, 'there is space again: recording continues')
   }
 }
 
-// The wall clock with microseconds: the millisecond clock, refined by the monotonic one between its steps.
+// The wall clock in microseconds: the millisecond clock, refined by the monotonic one between its steps.
 let anchorWall = 0
 let anchorMono = 0
 function wallClock(): Micros {

@@ -25,9 +25,9 @@ import { BookStates } from '../venues/capture/book-states.ts'
 import type { BookRelation, CapturedBook } from '../venues/capture/contract.ts'
 import { SilenceDetector } from '../venues/capture/silence.ts'
 import { toEpoch } from './channel.ts'
-import { isTradeWork } from './trade-work.ts'
+import { isTradeEffect } from './trade-effect.ts'
 
-/** What a track remembers of a stored observation. */
+/** What a track remembers of a stored observation; ABSENT where the venue gave nothing. */
 export type Mark = {
   readonly received: number
   readonly source: number
@@ -44,9 +44,9 @@ export type TrackStart = {
   /** The newest full book among all stored observations, and its sequence. */
   readonly full?: Mark & { readonly sequence: number }
   readonly lastTrade: number
-  /** The newest stored trades by id, so that one that is delivered again is known. */
+  /** Ids of the newest stored trades, for finding duplicates. */
   readonly tradeIds: readonly string[]
-  /** The journal records of the newest stored observation and trade; earlier ones are known. */
+  /** The journal records of the newest stored observation and trade; earlier records are duplicates. */
   readonly journal: number
   readonly tradeJournal: number
   /** The gap that is still open. */
@@ -55,27 +55,27 @@ export type TrackStart = {
   readonly before?: { readonly openTime: Micros; readonly reason: GapReason }
 }
 
-/** What a book event led to. */
-export type Taken = {
+/** What became of a book event. */
+export type BookOutcome = {
   readonly observation?: Observation
   readonly gaps: readonly Gap[]
   readonly refusal?: Refusal
-  /** The message is older than what is known, or was delivered before, and was passed over. */
+  /** The message was skipped as a duplicate, or because it is older than what is known. */
   readonly stale?: true
   /** The book was closed by this message: a full one is needed. */
   readonly closed?: GapReason
 }
 
-/** An older message than the newest is passed over for this long; then the venue's clock has stepped. */
+/** How much older than the newest message one may be and still be skipped; beyond, the venue's clock stepped. */
 const REORDER_MICROS = 2_000_000
 const TRADE_IDS_KEPT = 256
 /** A connection without a data frame for this long is silent, unless it is slow by habit. */
 const SILENCE_MICROS = 6_000_000
 
 /**
- * The recorder's knowledge of one instrument: its book, its last good observation and its open gap.
- * It is a function of the journal alone (its memory is what the store holds), so a restart or a
- * rebuild at any point gives the same rows and the same gaps.
+ * The state of one instrument: its book, its last good observation and its open gap. It depends on the
+ * journal alone (its memory is what the store holds), so a restart or a rebuild at any point gives the
+ * same rows and the same gaps.
  */
 export class Track implements CapturedBook {
   readonly assembler: BookAssembler
@@ -125,7 +125,7 @@ export class Track implements CapturedBook {
     return this.gap === undefined && this.sequence > 0
   }
 
-  /** True when the market was seen closed and nothing more is expected. */
+  /** True when the market has closed and nothing more is expected. */
   get hasEnded(): boolean {
     return this.gap?.reason === 'market_closed'
   }
@@ -141,27 +141,27 @@ export class Track implements CapturedBook {
     return this.last !== undefined && source < this.last.source
   }
 
-  /** Takes a full book or a change that came over a channel (ABSENT: an answer). */
-  takeBook(event: BookSnapshot | BookChange, channel: number): Taken {
-    // After a damaged log was cut off, the journal is read again from before what is stored.
+  /** Applies a full book or a change that came over a channel (ABSENT: an answer). */
+  applyBook(event: BookSnapshot | BookChange, channel: number): BookOutcome {
+    // After a damaged log was cut off, the journal is read again from before the stored rows.
     if (event.journal <= this.journal) return STALE
     const gaps: Gap[] = []
-    if (this.passOver(event, channel, gaps))
+    if (this.skips(event, channel, gaps))
       return gaps.length === 0 ? STALE : { gaps, stale: true, closed: 'sequence_break' }
     this.lastFrame = Math.max(this.lastFrame, event.received)
     return event.kind === 'change'
-      ? this.takeChange(event, channel, gaps)
-      : this.takeFull(event, channel, gaps)
+      ? this.applyChange(event, channel, gaps)
+      : this.applyFull(event, channel, gaps)
   }
 
-  /** The venue says that the book starts anew, or a message about it could not be read. */
+  /** The venue started a new book, or a message about the book could not be read. */
   reset(event: BookReset): Gap[] {
     const gaps: Gap[] = []
     if (event.journal > this.journal) this.openGap(event.reason, event, gaps)
     return gaps
   }
 
-  /** Messages may be missing from here on: the book is closed until the next full one. */
+  /** Messages may be missing from here on: closes the book until the next full one. */
   interrupt(reason: GapReason, journal: number, detail?: string): Gap[] {
     const gaps: Gap[] = []
     if (journal <= this.journal) return gaps
@@ -170,7 +170,7 @@ export class Track implements CapturedBook {
     return gaps
   }
 
-  /** The market was seen closed: whatever was missing until now ends here, and nothing more is expected. */
+  /** The market has closed: an open gap ends here, and nothing more is expected. */
   endMarket(at: Provenance): Gap[] {
     const gaps: Gap[] = []
     if (this.last === undefined || at.journal <= this.journal) return gaps
@@ -184,8 +184,8 @@ export class Track implements CapturedBook {
     return gaps
   }
 
-  /** Takes a trade, unless it is stored; its received time never runs against the one before. */
-  takeTrade(trade: Trade): Trade | undefined {
+  /** Returns a trade to store, with a received time that never decreases; undefined for a duplicate. */
+  applyTrade(trade: Trade): Trade | undefined {
     if (trade.journal <= this.tradeJournal) return undefined
     if (this.tradeIds.has(trade.tradeId)) return undefined
     this.tradeIds.add(trade.tradeId)
@@ -205,8 +205,8 @@ export class Track implements CapturedBook {
     return { ...trade, received: this.lastTrade as Micros, flags }
   }
 
-  private takeChange(event: BookChange, channel: number, gaps: Gap[]): Taken {
-    // A signed change belongs to the full book of its own channel and to no other.
+  private applyChange(event: BookChange, channel: number, gaps: Gap[]): BookOutcome {
+    // A signed change only fits the full book of its own channel.
     const isForeign =
       event.signed &&
       toEpoch(channel) !== 0 &&
@@ -221,19 +221,19 @@ export class Track implements CapturedBook {
     if ('violation' in taken) {
       const isOurs = taken.violation === 'crossed_book' && isSound(event)
       if (!isOurs) return this.refuse(taken, event, gaps)
-      // The venue's own book is not crossed: it is ours that is wrong, since the last full one at most.
+      // The venue's own book is not crossed, so ours is wrong, at most since the last full book.
       this.openGap('sequence_break', event, gaps, 'the change crosses our book', true)
       return { gaps, closed: 'sequence_break' }
     }
     if (event.claims !== undefined && !this.agrees(event.claims)) {
-      // The book is not what the venue says: a message is missing, somewhere since the last full book.
+      // Our book differs from the venue's: a message since the last full book is missing.
       this.openGap('sequence_break', event, gaps, 'the best prices disagree with the venue’s', true)
       return { gaps, closed: 'sequence_break' }
     }
     return this.accept(taken, channel, gaps)
   }
 
-  private takeFull(event: BookSnapshot, channel: number, gaps: Gap[]): Taken {
+  private applyFull(event: BookSnapshot, channel: number, gaps: Gap[]): BookOutcome {
     const wasOpen = this.assembler.open
     const before = this.last
     if (this.gap !== undefined) this.assembler.markGap()
@@ -246,7 +246,7 @@ export class Track implements CapturedBook {
     return this.accept(observed, channel, gaps)
   }
 
-  private accept(taken: Observation, channel: number, gaps: Gap[]): Taken {
+  private accept(taken: Observation, channel: number, gaps: Gap[]): BookOutcome {
     this.closeGap(taken, gaps)
     if (this.before !== undefined) {
       const { openTime, reason } = this.before
@@ -297,17 +297,17 @@ export class Track implements CapturedBook {
     this.states?.clear()
   }
 
-  private refuse(refusal: Refusal, event: Provenance, gaps: Gap[]): Taken {
+  private refuse(refusal: Refusal, event: Provenance, gaps: Gap[]): BookOutcome {
     this.openGap('rejected', event, gaps)
     return { gaps, refusal, closed: 'rejected' }
   }
 
-  // True when a message is older than what is known; may find that numbers or clocks tell of a loss.
-  private passOver(event: BookSnapshot | BookChange, channel: number, gaps: Gap[]): boolean {
+  // True when a message is to be skipped. Opens a gap where its number or time proves a loss.
+  private skips(event: BookSnapshot | BookChange, channel: number, gaps: Gap[]): boolean {
     const seq = event.venueSeq ?? ABSENT
-    if (seq !== ABSENT) return this.passOverNumbered(event, seq, channel, gaps)
+    if (seq !== ABSENT) return this.skipNumbered(event, seq, channel, gaps)
     if (!this.rules.answersMixWithSocket) {
-      // An answer has no place among numbered changes: it counts only where no channel feeds the book.
+      // An answer cannot be ordered among numbered changes: it counts only while no channel feeds the book.
       return this.assembler.open && this.channel !== ABSENT
     }
     const before = this.last
@@ -325,10 +325,10 @@ export class Track implements CapturedBook {
     return true
   }
 
-  // True when what is known holds an older message of a socket that has order. An answer that was ahead
-  // of the socket holds what the socket had not brought yet, and the last full book holds all before
-  // it. A full book that is neither tells what the changes behind it were made to, unless it is ours; a
-  // change what they were made without.
+  // True when an older message of an ordered socket contains nothing new, so that skipping it loses
+  // nothing. An answer that was ahead of the socket contains what the socket had not sent yet, and the
+  // last full book contains everything before it. Any other older full book must equal ours, and any
+  // other older change is a loss: later changes were applied without it.
   private isHeld(event: BookSnapshot | BookChange, source: number, channel: number): boolean {
     const { last, framed, full } = this
     const isAnswered = channel !== ABSENT && last!.channel === ABSENT
@@ -351,7 +351,7 @@ export class Track implements CapturedBook {
     )
   }
 
-  private passOverNumbered(
+  private skipNumbered(
     event: BookSnapshot | BookChange,
     seq: number,
     channel: number,
@@ -361,7 +361,7 @@ export class Track implements CapturedBook {
     if (before === undefined) return false
     if (toEpoch(channel) === 0) {
       if (seq === before.venueSeq) return true
-      // A subscription counts up for as long as it lives: a lower number is a new connection.
+      // A subscription only counts up, so a lower number means a new connection.
       if (seq < before.venueSeq) this.openGap('disconnected', event, gaps)
       else this.watchSilence(event, before, seq - before.venueSeq, gaps)
       return false
@@ -372,8 +372,8 @@ export class Track implements CapturedBook {
     return false
   }
 
-  // An answer that is newer than the socket's last message, and young: what lies between may be on its
-  // way. How young it is follows from the two clocks, compared as they were at the last message.
+  // True for an answer that is newer than the socket's last message, but so young that the messages in
+  // between may still be on their way. Its age is measured with the clock difference of that message.
   private isInFlight(event: BookSnapshot | BookChange, source: number, before: Mark): boolean {
     if (this.rules.order !== 'source_time' || event.kind !== 'snapshot') return false
     if (source === ABSENT || source === before.source || this.channel === ABSENT) return false
@@ -381,8 +381,8 @@ export class Track implements CapturedBook {
     return age <= REORDER_MICROS
   }
 
-  // A full book that differs from ours. It comes with every trade, so what a trade can do is its work;
-  // any other difference, and any in an answer, means that messages were lost.
+  // Judges a full book that differs from ours. The venue sends one with every trade, so a difference that
+  // a trade can make is expected. Any other one, and any in an answer, proves that messages were lost.
   private judgeHealed(
     event: BookSnapshot,
     taken: Observation,
@@ -393,7 +393,7 @@ export class Track implements CapturedBook {
     const isNewer = taken.source !== ABSENT && taken.source > before.source
     let reason: GapReason | undefined
     if (channel === ABSENT) reason = isNewer ? 'venue_silent' : 'sequence_break'
-    else if (!isTradeWork(this.assembler.ladder, taken.keys, this.assembler.sizesBefore)) {
+    else if (!isTradeEffect(this.assembler.ladder, taken.keys, this.assembler.sizesBefore)) {
       reason = 'sequence_break'
     }
     if (reason === undefined) return false
@@ -430,13 +430,13 @@ export class Track implements CapturedBook {
   private watchSilence(event: Provenance, before: Mark, advance: number, gaps: Gap[]): void {
     const elapsed = event.received - Math.max(before.received, this.lastFrame)
     if (this.gap !== undefined || !this.silence.isSilence(elapsed / advance)) return
-    // The numbers go on: nothing was lost, the venue was silent. The book stays open.
+    // The numbers are consecutive: nothing was lost, the venue was silent. The book stays open.
     const gap = this.gapFrom('venue_silent', event)
     gaps.push(endGap(gap, event.received, event.source ?? ABSENT, event.journal))
     this.assembler.markGap()
   }
 
-  // The book is closed from the last good observation on, or from this message if there is none.
+  // Closes the book from its last good observation on, or from this message if there is none.
   private openGap(
     reason: GapReason,
     event: Provenance,
@@ -473,7 +473,7 @@ export class Track implements CapturedBook {
   }
 }
 
-// True for a change that says best prices which do not cross and which its levels do not pass.
+// True for a change whose best prices do not cross, and whose levels lie behind them.
 function isSound({ claims, changes }: BookChange): boolean {
   if (claims === undefined) return false
   const { bestBid = -Infinity, bestAsk = Infinity } = claims
@@ -490,7 +490,7 @@ function toVenueKey(key: number, scale: number): number {
   return (key >>> 1) * scale * 2 + (key & 1)
 }
 
-const STALE: Taken = { gaps: [], stale: true }
+const STALE: BookOutcome = { gaps: [], stale: true }
 
 function endGap(gap: Gap, received: number, source: number, journal: number): Gap {
   return {

@@ -1,4 +1,4 @@
-import type { VenueId } from '@priorbook/sdk/domain'
+import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import type { VenueDefinition } from './capture/definition.ts'
 import { VENUE_A_DEFINITION } from './venuea/index.ts'
 import { VENUE_B_DEFINITION } from './venueb/index.ts'
@@ -15,3 +15,13 @@ export const VENUE_DEFINITIONS = {
 export function definitionOf(venue: VenueId): VenueDefinition {
   return VENUE_DEFINITIONS[venue]
 }
+
+/** The venues whose recordings can be imported. */
+export const IMPORT_VENUES: readonly VenueId[] = VENUE_IDS.filter(
+  (venue) => definitionOf(venue).importer !== undefined,
+)
+
+/** The venues whose catalogue of past rounds can be filled in. */
+export const BACKFILL_VENUES: readonly VenueId[] = VENUE_IDS.filter(
+  (venue) => definitionOf(venue).backfill !== undefined,
+)

@@ -5,9 +5,11 @@ import {
   type PageBuffer,
   type ReceiptJson,
   type ValueStyle,
+  DEFAULT_LIMIT,
+  INTERVALS,
+  type Interval,
 } from '@priorbook/sdk/wire'
 import { withHeads } from '../../rows/index.ts'
-import { DEFAULT_LIMIT, INTERVALS, type Interval } from '../params.ts'
 import { ROWS_AT } from '../http/page-pool.ts'
 import type {
   Answer,

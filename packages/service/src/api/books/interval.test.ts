@@ -1,7 +1,7 @@
+import { INTERVALS, type Interval } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
 import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
-import { INTERVALS, type Interval } from '../params.ts'
 import { createTestCaller } from '../caller.testing.ts'
 import { createBatches, joined, PATHS, readSeen, walk, type SeenRow } from './books.testing.ts'
 import { BOOK_ROUTES } from './index.ts'

@@ -1,7 +1,6 @@
 import type { Micros } from '@priorbook/sdk/domain'
-import { Problem, timeJson, type ValueStyle } from '@priorbook/sdk/wire'
+import { Problem, timeJson, type ValueStyle, DEFAULT_LIMIT } from '@priorbook/sdk/wire'
 import type { CursorScope, CursorState, ApiContext, Grant, Meta, Notice } from '../route.ts'
-import { DEFAULT_LIMIT } from '../params.ts'
 
 /** The part of a request that says which page of which range is wanted. */
 export type PageRequest = {

@@ -8,7 +8,7 @@ import type { DocumentName, Route } from '../route.ts'
 import examples from './openapi-examples.json' with { type: 'json' }
 import { toAsyncApi } from '../stream/asyncapi.ts'
 
-/** The documents of a server, each made when it is first asked for. */
+/** Creates the documents of a server, each when it is first requested. */
 export function createDocuments(
   routes: readonly Route[],
   plans: PlanBook,

@@ -1,7 +1,7 @@
 import { PROBLEMS, STREAM_ERRORS } from '@priorbook/sdk/wire'
 import { escapeHtml, toPage } from './html.ts'
 
-/** `/docs/errors`: every code with its status and sentence; problems point at their row. */
+/** `/docs/errors`: every error code with its status and meaning; problems link to their row. */
 export function toErrorsPage(): string {
   const rows = Object.entries(PROBLEMS).map(
     ([code, { status, title }]) =>

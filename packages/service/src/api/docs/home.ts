@@ -1,6 +1,6 @@
 import { toPage } from './html.ts'
 
-/** `/` where the explorer is not built: what this is, and where to go. */
+/** `/` where the explorer is not built: a page of links. */
 export function toHomePage(): string {
   return toPage(
     'Priorbook',

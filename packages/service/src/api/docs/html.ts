@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 
-/** A page that needs nothing from other hosts: its style and its one script are in it. */
+/** A page with its style and its script inside, so that it needs nothing from other hosts. */
 export function toPage(title: string, body: string, script = ''): string {
-  // Only this script may run: whatever text a page shows, nothing in it does.
+  // The browser runs this script only, whatever text the page shows.
   const allowed = script === '' ? "'none'" : `'sha256-${hash('sha256', script, 'base64')}'`
   const policy = `default-src 'none'; connect-src 'self'; style-src 'unsafe-inline'; script-src ${allowed}; base-uri 'none'; form-action 'none'`
   return `<!doctype html>
@@ -13,12 +13,12 @@ export function toPage(title: string, body: string, script = ''): string {
 <title>${escapeHtml(title)}</title>
 <style>${STYLE}</style>
 ${body}
-${script === '' ? '' : `<script>${script}</script>`}
+${script === '' ? '' : `<script type="module">${script}</script>`}
 </html>
 `
 }
 
-/** Text that is shown as it is. */
+/** Escapes text for HTML. */
 export function escapeHtml(text: string): string {
   const words: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '"': '&quot;' }
   return text.replaceAll(/[&<"]/g, (letter) => words[letter]!)

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+import { Script } from 'node:vm'
 import { PROBLEMS } from '@priorbook/sdk/wire'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
@@ -165,6 +167,11 @@ describe('the pages', () => {
       expect(text).toContain("default-src 'none'")
       expect(headers['content-type']).toBe('text/html; charset=utf-8')
     }
+    const docs = (await ask('/docs')).text
+    const script = /<script type="module">(.*)<\/script>/s.exec(docs)![1]!
+    // Parses as JavaScript, and the policy of the page allows it.
+    expect(() => new Script(script)).not.toThrow()
+    expect(docs).toContain(`script-src 'sha256-${hash('sha256', script, 'base64')}'`)
     const errors = (await ask('/docs/errors')).text
     for (const code of Object.keys(PROBLEMS)) expect(errors).toContain(`id="${code}"`)
     const llms = (await ask('/llms.txt')).text

@@ -1,26 +1,26 @@
-import type { MarketRecord } from '@priorbook/sdk/domain'
+import { VENUES, type MarketRecord } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
 import { chooseOutcomes } from '../catalogue/outcome-filter.ts'
 
-/** The recorded ladder that an outcome is traded on. */
+/** The recorded book that an outcome is traded on. */
 export type ChosenBook = {
   readonly instrument: MarketInstrument
   readonly outcome: string | undefined
   readonly tokenId: string | undefined
-  /** The outcome is the other one of the recorded ladder. */
+  /** True where the book is that of the other outcome. */
   readonly isComplement: boolean
 }
 
-/** Finds the ladder of the outcome that a request names; of C one must be named. */
+/** Finds the book of the outcome in a request, which must be named where every token has a book. */
 export async function chooseBook(
   context: ApiContext,
   record: MarketRecord,
   query: { readonly outcome?: string | undefined; readonly token_id?: string | undefined },
 ): Promise<ChosenBook> {
   const instruments = await instrumentsOf(context, record)
-  if (record.venue === 'venuec') {
+  if (VENUES[record.venue].booksPer === 'token') {
     const [instrument, ...others] = chooseOutcomes(instruments, query)
     if (instrument === undefined || others.length > 0) {
       throw new Problem('invalid_parameter', 'outcome or token_id is needed', {

@@ -1,7 +1,7 @@
 import { JsonText, type Answer, type Meta, type Notice } from '../route.ts'
 import { ROWS_AT } from './page-pool.ts'
 
-/** The version of rows and envelopes; it rises with every addition. */
+/** The version of rows and envelopes, raised with every addition. */
 export const SCHEMA_VERSION = '3.0'
 
 type DataAnswer = Extract<Answer, { kind: 'data' }>
@@ -9,7 +9,7 @@ type DataAnswer = Extract<Answer, { kind: 'data' }>
 const OPEN_LIST = Buffer.from('{"data":[')
 const OPEN_ONE = Buffer.from('{"data":')
 
-/** Writes the envelope around an answer, around rows in their own page. */
+/** Writes the envelope of an answer; rows get it in place, in their page. */
 export function writeEnvelope(answer: DataAnswer, notice: Notice | undefined): Uint8Array {
   const { rows, isOne = false } = answer
   const tail = tailOf(answer, notice)
@@ -38,7 +38,7 @@ function tailOf({ meta, count, nextCursor }: DataAnswer, notice: Notice | undefi
   return `${text}},"pagination":{"next_cursor":${next},"has_more":${nextCursor !== undefined}}}`
 }
 
-// What the answer says of itself comes first; what holds for all answers is not said twice.
+// The notices of the answer come first; the common notice is not repeated.
 function mergeNotices(
   own: Meta['notice'],
   common: Notice | undefined,

@@ -1,7 +1,7 @@
 import type { Admission } from '../auth/limiter.ts'
 import type { LimitState } from '../route.ts'
 
-/** Pages of other origins that may read answers; undefined for none. */
+/** The origin whose pages may read answers; undefined for none. */
 export type CorsOrigin = string | undefined
 
 /** Headers of every answer, as a flat list of names and values. */
@@ -28,14 +28,14 @@ export function commonHeaders(corsOrigin: CorsOrigin): readonly string[] {
   ]
 }
 
-/** Answers are data, not pages: nothing in them may run. */
+/** The policy of data: browsers must run nothing in them. */
 export const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
-/** Pages say in themselves which script may run; nothing comes from other hosts. */
+/** The policy of pages: nothing from other hosts; each page names its own script in a stricter policy. */
 export const PAGE_POLICY =
   "default-src 'self' 'unsafe-inline' data:; frame-ancestors 'none'; base-uri 'none'"
 
-/** What a browser may send from a page of an allowed origin. */
+/** The answer to a preflight request from a page of the allowed origin. */
 export const PREFLIGHT_HEADERS: readonly string[] = [
   'Access-Control-Allow-Methods',
   'GET, HEAD, OPTIONS',
@@ -45,13 +45,13 @@ export const PREFLIGHT_HEADERS: readonly string[] = [
   '86400',
 ]
 
-/** The methods that routes take. */
+/** The methods of all routes. */
 export const ALLOW = 'GET, HEAD, OPTIONS'
 
-/** Cached for ever by the client alone, because nothing in the answer can change. */
+/** For answers that can never change: cached by the client alone, because they need a key. */
 export const FOR_EVER = 'private, max-age=31536000, immutable'
 
-/** `RateLimit-Policy` and `RateLimit` of the draft of the IETF; `t` is when the oldest request leaves. */
+/** `RateLimit-Policy` and `RateLimit` of the IETF draft; `t` is when the oldest request leaves the window. */
 export function limitHeaders({ limits }: Admission, nowMs: number): string[] {
   const policies = limits.map(({ name, quota, seconds }) => `"${name}";q=${quota};w=${seconds}`)
   const states = limits.map((limit) => stateText(limit, nowMs))
@@ -62,7 +62,7 @@ function stateText({ name, remaining, resetMs }: LimitState, nowMs: number): str
   return `"${name}";r=${remaining};t=${secondsUntil(resetMs, nowMs)}`
 }
 
-/** Whole seconds until a time, at least one while it lies ahead. */
+/** Whole seconds until a time, rounded up; 0 when it has passed. */
 export function secondsUntil(timeMs: number, nowMs: number): number {
   return Math.max(0, Math.ceil((timeMs - nowMs) / 1000))
 }

@@ -7,15 +7,15 @@ export type Values = Readonly<Record<string, unknown>>
 /** Reads the parameters of one route. */
 export interface ParamReader {
   path(raw: Readonly<Record<string, string | undefined>>): Values
-  /** Takes what stands behind the question mark, undecoded. */
+  /** Parses the text after the question mark, still percent-encoded. */
   query(text: string): Values
 }
 
 const NONE: Values = Object.freeze({})
-// More parameters than any route has, and few enough to read.
+// Max parameters per request: more than any route has.
 const MAX_PARAMS = 100
 
-/** A reader that refuses what the tables of the route do not know. */
+/** Creates a reader that refuses unknown parameters. */
 export function createParamReader(route: Pick<Route, 'path' | 'query'>): ParamReader {
   const names = Object.keys(route.query)
   const needed = names.filter((name) => route.query[name]!.isRequired === true)
@@ -94,7 +94,7 @@ function unknown(name: string, names: readonly string[]): Problem {
   )
 }
 
-// The same letters but for case and separators, or at most two letters changed, added or left out.
+// Equal apart from case and separators, or with at most two letters changed, added or left out.
 function isNear(known: string, given: string): boolean {
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
   const a = plain(known)

@@ -11,15 +11,17 @@ import type { Coverage, DayCoverage } from '../../store/store.ts'
 /** A UTC day in microseconds. */
 export const DAY = 86_400_000_000
 
-// Times at which a market could not be observed because it did not trade are no holes.
-const EXPECTED: ReadonlySet<GapReason> = new Set(['market_not_open', 'market_closed'])
+/** True for gaps in which the market did not trade, so that nothing was missed. */
+export function isExpectedGap(reason: GapReason): boolean {
+  return reason === 'market_not_open' || reason === 'market_closed'
+}
 
-/** When a market traded, as far as it is known. */
+/** When a market traded, as far as known. */
 export type Life = { readonly open: number | undefined; readonly close: number }
 
 /**
- * The days of an instrument from the market's opening to its close: those without a row are `missing`,
- * those with a hole while the market traded `degraded`. At most ten years of them.
+ * The days of an instrument from the market's opening to its close, at most ten years. Days without a row
+ * are `missing`, days with a gap while the market traded are `degraded`.
  */
 export function coverageDays(
   coverage: Coverage | undefined,
@@ -48,7 +50,7 @@ function conditionOf(day: DayCoverage, gaps: readonly Gap[], life: Life): DayCov
   const from = Math.max(day.day, life.open ?? 0)
   const to = Math.min(day.day + DAY, life.close)
   const isHole = (gap: Gap): boolean =>
-    !EXPECTED.has(gap.reason) && gap.start < to && (gap.end ?? Infinity) > from
+    !isExpectedGap(gap.reason) && gap.start < to && (gap.end ?? Infinity) > from
   return gaps.some(isHole) ? 'degraded' : 'available'
 }
 

@@ -4,10 +4,10 @@ import type { MarketState } from '../../store/store.ts'
 import { planAsset } from './plan-asset.ts'
 import type { ApiContext, Grant } from '../route.ts'
 
-/** The markets of one venue that share series, asset or window, as the store is asked for them. */
+/** The markets of one venue that share series, asset or window, as filters of the store. */
 export type Family = Pick<MarketSelector, 'venue' | 'series' | 'asset' | 'window'>
 
-/** What a request says of a family. */
+/** The family that a request names. */
 export type FamilyNames = {
   readonly venue: VenueId
   readonly series?: string | undefined
@@ -15,7 +15,7 @@ export type FamilyNames = {
   readonly window?: string | undefined
 }
 
-/** The family that a selector names; throws `Problem` where the plan has it not. */
+/** Parses the family of a selector; throws `plan_required` where the plan does not include it. */
 export function toFamily(grant: Grant, { venue, series, window, ...more }: FamilyNames): Family {
   grant.requireVenue(venue)
   const asset = more.asset?.toUpperCase()
@@ -31,7 +31,7 @@ export function toFamily(grant: Grant, { venue, series, window, ...more }: Famil
   }
 }
 
-/** The same of a family that was recorded; throws `Problem` where nobody did so. */
+/** Finds the family of a selector; throws `Problem` where none of its markets is recorded. */
 export async function findFamily(
   context: ApiContext,
   grant: Grant,
@@ -45,13 +45,14 @@ export async function findFamily(
   const code = asset === undefined || window !== undefined ? 'unknown_market' : 'unknown_asset'
   throw new Problem(code, `no market of ${names.join(', ')} has been recorded`, {
     param: asset !== undefined ? 'asset' : series !== undefined ? 'series' : 'venue',
-    hint: 'What is recorded is listed by /v3/markets.',
+    hint: 'Recorded markets are listed by /v3/markets.',
   })
 }
 
+// Markets per read of the store.
 const PAGE = 100
 
-/** The markets of a family by open time and id, those that the plan has. */
+/** The markets of a family that the plan includes, by open time and id. */
 export async function* marketsOf(
   { store }: ApiContext,
   grant: Grant,

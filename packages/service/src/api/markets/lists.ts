@@ -9,7 +9,7 @@ import type { ApiContext } from '../route.ts'
 import { NO_END, type Page, type PageRange } from '../catalogue/page.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 
-/** A market with its place in the order of lists. */
+/** A market with the time that lists are sorted by. */
 export type ListedMarket = MarketState & { readonly sortTime: number }
 
 /** A page of markets, and whether the walk stopped before the page was full. */
@@ -19,13 +19,13 @@ export type WalkedMarkets = {
   readonly hasMore: boolean
 }
 
-// Markets looked at in one slice and in one request: a search that finds little goes on by cursor.
+// Max markets per read of the store, and per request: a search with few results goes on by cursor.
 const SLICE = 200
-const LOOKED_AT = 4000
+const MAX_VISITED = 4000
 
 /**
- * Walks the catalogue from where the page stands, by (open time, venue, id), and takes the markets that
- * a test lets through. A walk that has looked at many stops and hands out a cursor instead.
+ * Walks the catalogue from the position of the page, by (open time, venue, id), and collects the wanted
+ * markets. A walk that has visited many markets stops early, and the next page goes on.
  */
 export async function walkMarkets(
   { store }: ApiContext,
@@ -36,7 +36,7 @@ export async function walkMarkets(
   const found: ListedMarket[] = []
   let last = placeOf(page)
   let lastMarket: ListedMarket | undefined
-  let looked = 0
+  let visited = 0
   for (;;) {
     const missing = page.limit - found.length
     const limit = isWanted === undefined ? missing : SLICE
@@ -54,14 +54,14 @@ export async function walkMarkets(
       if (found.length < page.limit) continue
       return { markets: found, last: market, hasMore: hasMore || index < markets.length - 1 }
     }
-    looked += markets.length
-    if (!hasMore || looked >= LOOKED_AT) return { markets: found, last: lastMarket, hasMore }
+    visited += markets.length
+    if (!hasMore || visited >= MAX_VISITED) return { markets: found, last: lastMarket, hasMore }
     last = toPlace(lastMarket!)
     await yieldToEventLoop()
   }
 }
 
-/** The store's filters; an absent one is left out, a range without bounds too. */
+/** The filters of the store; absent filters and unbounded ranges are left out. */
 export function marketFilters(
   given: { readonly [name: string]: string | undefined },
   { from, end }: PageRange,
@@ -74,7 +74,7 @@ export function marketFilters(
   }
 }
 
-/** What a cursor keeps of the last market looked at. */
+/** The position after a market, for cursors. */
 export function marketState({ sortTime, record }: ListedMarket): Record<string, string | number> {
   return { time: sortTime, venue: record.venue, id: record.marketId }
 }

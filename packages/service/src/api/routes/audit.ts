@@ -39,7 +39,7 @@ function auditRoute(address: VenueAddress): Route {
     if (context.auditor === undefined) {
       const notice = {
         code: 'journal_elsewhere',
-        message: 'The journal is not on this machine, so that raw messages cannot be shown.',
+        message: 'The journal is not on this machine, so raw messages cannot be shown.',
       }
       return { kind: 'data', data: null, count: 0, meta: { market, ...noticeMeta(notice) } }
     }
@@ -54,7 +54,7 @@ function auditRoute(address: VenueAddress): Route {
   })
 }
 
-// A trade is `key/trade`, a sample `key/metric`; tickers of venue B may hold a slash themselves.
+// A trade is `key/trade`, a sample `key/metric`; tickers may contain a slash themselves.
 function parseTarget(id: string, venue: VenueId): AuditTarget {
   const row = readRowId(id)
   if (row.venue !== venue) {
@@ -76,7 +76,7 @@ function readRowId(id: string): ReturnType<typeof parseRowId> {
     return parseRowId(id)
   } catch (error) {
     if (!(error instanceof PriorbookError)) throw error
-    throw new Problem('invalid_parameter', 'id is no row id', {
+    throw new Problem('invalid_parameter', 'id is not a row id', {
       param: 'id',
       hint: 'Row ids stand in the field `id` of rows: venue:instrument:sequence.',
     })

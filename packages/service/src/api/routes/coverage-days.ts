@@ -1,21 +1,11 @@
-import type { Gap, GapReason, VenueId } from '@priorbook/sdk/domain'
-import {
-  Problem,
-  timeJson,
-  contractOf,
-  DOCUMENTED_DAYS,
-  type CalendarDayJson,
-} from '@priorbook/sdk/wire'
-import type { InstrumentFacts, Store } from '../../store/store.ts'
-import { defineRoute, type Route } from '../route.ts'
-import { coverageDays, DAY, millis, printDay } from '../markets/covered-days.ts'
-import { styleOf, windowNotice, noticeMeta } from '../catalogue/page.ts'
+import { contractOf, DOCUMENTED_DAYS, Problem, timeJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
+import { noticeMeta, styleOf, windowNotice } from '../catalogue/page.ts'
+import { DayTally, piecesOf } from '../markets/calendar.ts'
+import { DAY } from '../markets/covered-days.ts'
+import { defineRoute, type Route } from '../route.ts'
 
 const { calendar: DEFAULT_DAYS, calendarMax: MAX_DAYS } = DOCUMENTED_DAYS
-// An instrument that has been quiet for so long is over: its days are not counted again.
-const OVER = 3_600_000_000
-
 /** A venue's books day by day. */
 export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
   contractOf('coverage_days'),
@@ -40,19 +30,18 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
     const window = grant.windowStart(now)
     const from = Math.floor(Math.max(asked, window) / DAY) * DAY
     const days = new Map<number, DayTally>()
-    for (let day = from; day < end; day += DAY) days.set(day, createTally())
-    let looked = 0
+    for (let day = from; day < end; day += DAY) days.set(day, new DayTally())
+    let visited = 0
     for (const facts of await context.store.instruments(venue)) {
       if (facts.lastReceived < from || facts.firstReceived >= end) continue
       const { market } = facts.instrument
       for (const piece of await piecesOf(context.store, facts, now)) {
-        const tally = days.get(piece.day)
-        if (tally !== undefined) add(tally, piece, market)
+        days.get(piece.day)?.add(piece, market)
       }
-      if (++looked % 16 === 0) await yieldToEventLoop()
+      if (++visited % 16 === 0) await yieldToEventLoop()
     }
     const started = await context.store.fact(`capture_started:${venue}`)
-    const data = [...days].map(([day, tally]) => toRow(venue, day, tally, style))
+    const data = [...days].map(([day, tally]) => tally.toJson(venue, day, style))
     const range = { asked, window, from: Math.max(asked, window), end }
     return {
       kind: 'data',
@@ -66,100 +55,3 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
     }
   },
 )
-
-type Piece = {
-  readonly day: number
-  readonly observations: number
-  readonly observedMicros: number
-  readonly holes: readonly { readonly reason: GapReason; readonly micros: number }[]
-}
-
-type DayTally = {
-  instruments: number
-  readonly markets: Set<string>
-  observations: number
-  observedMicros: number
-  readonly holes: Map<GapReason, { gaps: number; micros: number }>
-}
-
-function createTally(): DayTally {
-  return {
-    instruments: 0,
-    markets: new Set(),
-    observations: 0,
-    observedMicros: 0,
-    holes: new Map(),
-  }
-}
-
-const remembered = new WeakMap<Store, Map<string, { mark: string; pieces: readonly Piece[] }>>()
-
-async function piecesOf(
-  store: Store,
-  facts: InstrumentFacts,
-  now: number,
-): Promise<readonly Piece[]> {
-  const { venue, key } = facts.instrument
-  let known = remembered.get(store)
-  if (known === undefined) remembered.set(store, (known = new Map()))
-  const name = `${venue} ${key}`
-  const mark = `${facts.firstSequence} ${facts.lastSequence}`
-  const before = known.get(name)
-  if (before?.mark === mark) return before.pieces
-  const coverage = await store.coverage({ venue, key })
-  const life = { open: facts.firstReceived, close: facts.lastReceived + 1 }
-  const pieces = coverageDays(coverage, life, 0).map((day) => ({
-    day: day.day,
-    observations: day.observations,
-    observedMicros: day.observedMicros,
-    holes: holesOf(coverage?.gaps ?? [], day.day, facts.lastReceived),
-  }))
-  if (facts.lastReceived < now - OVER) known.set(name, { mark, pieces })
-  return pieces
-}
-
-function holesOf(gaps: readonly Gap[], day: number, last: number): Piece['holes'] {
-  return gaps.flatMap(({ reason, start, end = last as Gap['start'] }) => {
-    if (reason === 'market_not_open' || reason === 'market_closed') return []
-    const micros = Math.min(end, day + DAY) - Math.max(start, day)
-    return micros > 0 ? [{ reason, micros }] : []
-  })
-}
-
-function add(tally: DayTally, piece: Piece, market: string): void {
-  if (piece.observations > 0) {
-    tally.instruments++
-    tally.markets.add(market)
-    tally.observations += piece.observations
-    tally.observedMicros += piece.observedMicros
-  }
-  for (const { reason, micros } of piece.holes) {
-    const sum = tally.holes.get(reason) ?? { gaps: 0, micros: 0 }
-    tally.holes.set(reason, { gaps: sum.gaps + 1, micros: sum.micros + micros })
-  }
-}
-
-function toRow(
-  venue: VenueId,
-  day: number,
-  tally: DayTally,
-  style: Parameters<typeof millis>[1],
-): CalendarDayJson {
-  const holes = [...tally.holes].toSorted(([, a], [, b]) => b.micros - a.micros)
-  const missing = holes.reduce((sum, [, { micros }]) => sum + micros, 0)
-  return {
-    venue,
-    day: printDay(day),
-    condition: tally.observations === 0 ? 'missing' : holes.length > 0 ? 'degraded' : 'available',
-    markets: tally.markets.size,
-    instruments: tally.instruments,
-    observations: tally.observations,
-    observed_ms: millis(tally.observedMicros, style)!,
-    gap_ms: millis(missing, style)!,
-    reasons: holes.map(([reason, { gaps, micros }]) => ({
-      reason,
-      gaps,
-      gap_ms: millis(micros, style)!,
-    })),
-  }
-}

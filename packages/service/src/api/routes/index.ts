@@ -14,6 +14,7 @@ import { limitsRoute } from './limits.ts'
 import { MARKET_LIST_ROUTES } from './market-lists.ts'
 import { MARKET_RECORD_ROUTES } from './market-record.ts'
 import { MARKET_SEARCH_ROUTE } from './market-search.ts'
+import { REVISION_ROUTES } from './revisions.ts'
 import { statusRoute } from './status.ts'
 import { usageRoute } from './usage.ts'
 import { whoamiRoute } from './whoami.ts'
@@ -22,7 +23,7 @@ import { whoamiRoute } from './whoami.ts'
 export const CATALOGUE_ROUTES: readonly Route[] = [
   ...MARKET_LIST_ROUTES,
   MARKET_SEARCH_ROUTE,
-  ...MARKET_RECORD_ROUTES,
+  ...MARKET_RECORD_ROUTES.flatMap((route, index) => [route, REVISION_ROUTES[index]!]),
   ...TRADE_ROUTES,
   ...TIMESERIES_ROUTES,
   GAPS_ROUTE,

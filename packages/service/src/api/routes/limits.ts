@@ -12,7 +12,7 @@ const { download: BULK_DAYS } = DOCUMENTED_DAYS
 const ADDRESS_BYTES = 8192
 const HEADER_BYTES = 16_384
 
-/** `/v3/limits`: every limit that a request of this key can meet, before it meets it. */
+/** `/v3/limits`: every limit of the key. */
 export const limitsRoute = defineRoute(contractOf('limits'), async ({ grant }, context) => {
   const { terms } = callerOf(grant)
   const nowMs = context.now() / 1000

@@ -1,24 +1,18 @@
-import { GAP_REASONS, printMicros, type Gap, type VenueId } from '@priorbook/sdk/domain'
-import { contractOf, DOCUMENTED_DAYS } from '@priorbook/sdk/wire'
-import type { Store } from '../../store/store.ts'
-import { defineRoute } from '../route.ts'
+import { GAP_REASONS, printMicros, type Gap } from '@priorbook/sdk/domain'
+import { contractOf } from '@priorbook/sdk/wire'
 import type { RecorderPulse, StreamPulse, VenuePulse } from '../../lib/pulse.ts'
 import { callerOf } from '../auth/grant.ts'
+import { readVenueState, type VenueState } from '../markets/venue-state.ts'
+import { defineRoute } from '../route.ts'
 
-const { status: DAYS } = DOCUMENTED_DAYS
-const DAY = 86_400_000_000
-const MAX_INCIDENTS = 200
-// Status is asked for often and all of it is found by looking at every instrument of a venue.
-const REMEMBER_MS = 2000
-
-/** `/v3/status`: how the service is doing, with the incidents of whole venues. */
+/** `/v3/status`: the state of the service, with the incidents of whole venues. */
 export const statusRoute = defineRoute(contractOf('status'), async ({ grant }, context) => {
   const { store, now, server } = context
   const caller = callerOf(grant)
   const recorder = server?.recorder()
   const stream = server?.stream()
   const seen = caller.terms.venues.filter((venue) => caller.allowsVenue(venue))
-  const states = await Promise.all(seen.map((venue) => look(store, venue, now())))
+  const states = await Promise.all(seen.map((venue) => readVenueState(store, venue, now())))
   const venues = states.map((state) => venueRow(state, recorder))
   const incidents = states.flatMap(({ incidents }) => incidents.map(incidentRow))
   incidents.sort((a, b) => (a.start_time < b.start_time ? 1 : -1))
@@ -39,43 +33,6 @@ export const statusRoute = defineRoute(contractOf('status'), async ({ grant }, c
   }
   return { kind: 'data', data, count: 1, meta: {} }
 })
-
-type VenueState = {
-  readonly venue: VenueId
-  readonly instruments: number
-  readonly lastReceived: number
-  readonly openGaps: number
-  readonly incidents: readonly Gap[]
-}
-
-const remembered = new WeakMap<Store, Map<VenueId, { at: number; state: VenueState }>>()
-
-async function look(store: Store, venue: VenueId, now: number): Promise<VenueState> {
-  let known = remembered.get(store)
-  if (known === undefined) remembered.set(store, (known = new Map()))
-  const before = known.get(venue)
-  if (before !== undefined && Math.abs(now - before.at) < REMEMBER_MS * 1000) return before.state
-  const facts = await store.instruments(venue)
-  const open = (await store.gaps({ venue, open: true })).filter(({ reason }) => !isOver(reason))
-  const lately = await store.gaps({ venue, key: '', start: now - DAYS * DAY, end: now })
-  const whole = [...lately, ...open].filter(({ scope }) => scope === 'venue')
-  const state: VenueState = {
-    venue,
-    instruments: facts.length,
-    lastReceived: facts.reduce((last, { lastReceived }) => Math.max(last, lastReceived), 0),
-    openGaps: open.length,
-    incidents: [...new Map(whole.map((gap) => [`${gap.start} ${gap.reason}`, gap])).values()].slice(
-      -MAX_INCIDENTS,
-    ),
-  }
-  known.set(venue, { at: now, state })
-  return state
-}
-
-// Open ends of what was never or will never be observed are no trouble of the recorder.
-function isOver(reason: Gap['reason']): boolean {
-  return ['before_capture', 'market_not_open', 'market_closed', 'retention'].includes(reason)
-}
 
 function venueRow(state: VenueState, recorder: RecorderPulse | undefined) {
   const { venue, instruments, lastReceived, openGaps, incidents } = state

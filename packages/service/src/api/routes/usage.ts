@@ -6,7 +6,7 @@ import { callerOf } from '../auth/grant.ts'
 const DAY = 86_400_000_000
 const { usage: DEFAULT_DAYS } = DOCUMENTED_DAYS
 
-/** `/v3/usage`: what the key was used for, by UTC day and route. */
+/** `/v3/usage`: the use of the key, by UTC day and route. */
 export const usageRoute = defineRoute(
   contractOf('usage'),
   async ({ grant, query: { days = DEFAULT_DAYS } }, context) => {

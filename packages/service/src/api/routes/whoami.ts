@@ -15,7 +15,7 @@ export const whoamiRoute = defineRoute(contractOf('whoami'), async ({ grant }, {
     plan: terms.name,
     created_time: timeOf(key?.created),
     expires_time: timeOf(key?.expires),
-    // A key that was rolled works until then.
+    // When a rolled key stops working.
     ends_time: timeOf(key?.revoked),
     venues: terms.venues,
     assets: terms.assets,

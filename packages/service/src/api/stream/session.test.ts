@@ -116,7 +116,7 @@ describe('a key', () => {
   })
 
   it('has the connections, subscriptions and instruments of its plan', async () => {
-    const test = await start()
+    const test = await startWithClock()
     const key = test.keyOf('explorer')
     const first = await new StreamClient(test.url, { key }).open()
     await first.next('welcome')
@@ -131,7 +131,7 @@ describe('a key', () => {
     first.send(SUBSCRIBE)
     expect(await first.next('subscribed')).toMatchObject({ id: 's' })
     const busy = await new StreamClient(test.url, { key }).open()
-    // One request a second: the second connection came too soon.
+    // One request per second: the second connection comes too soon.
     expect(busy.socket.readyState).not.toBe(busy.socket.OPEN)
     const open = (): StreamClient =>
       new StreamClient(test.url, { protocols: ['priorbook.v3', `priorbook.key.${desk}`] })

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, extname, join, relative, sep } from 'node:path'
 
-/** One file of the explorer as it is sent, with its packed forms. */
+/** One file of the explorer, with its compressed forms. */
 export type WebFile = {
   readonly contentType: string
   readonly bytes: Buffer
@@ -11,11 +11,11 @@ export type WebFile = {
   readonly gzip: Buffer | undefined
   /** Differs with every change of the content. */
   readonly tag: string
-  /** True for names that hold a hash of their content: they can be kept for ever. */
+  /** True where the name contains a hash of the content, so that it can be cached for ever. */
   readonly isHashed: boolean
 }
 
-/** The built explorer: its files by address, and the page that all its places share. */
+/** The built explorer: its page, and its other files by address. */
 export type WebFiles = {
   readonly page: WebFile
   readonly files: ReadonlyMap<string, WebFile>
@@ -32,24 +32,24 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
   '.woff2': 'font/woff2',
 }
-const PACKED = new Set(['.br', '.gz'])
+const COMPRESSED = new Set(['.br', '.gz'])
 
-/** Reads the explorer into memory (it is small); undefined where it has not been built. */
+/** Reads the explorer into memory; undefined where it has not been built. */
 export function readWebFiles(folder = builtFolder()): WebFiles | undefined {
   if (folder === undefined || !existsSync(join(folder, 'index.html'))) return undefined
   const files = new Map<string, WebFile>()
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const type = TYPES[extname(entry.name)]
-    if (!entry.isFile() || PACKED.has(extname(entry.name)) || type === undefined) continue
+    if (!entry.isFile() || COMPRESSED.has(extname(entry.name)) || type === undefined) continue
     const path = join(entry.parentPath, entry.name)
     const address = `/${relative(folder, path).split(sep).join('/')}`
     const bytes = readFileSync(path)
     files.set(address, {
       contentType: type,
       bytes,
-      br: readIfThere(`${path}.br`),
-      gzip: readIfThere(`${path}.gz`),
-      tag: createHash('sha256').update(bytes).digest('base64url').slice(0, 22),
+      br: readIfPresent(`${path}.br`),
+      gzip: readIfPresent(`${path}.gz`),
+      tag: hash('sha256', bytes, 'base64url').slice(0, 22),
       isHashed: address.startsWith('/assets/'),
     })
   }
@@ -58,7 +58,7 @@ export function readWebFiles(folder = builtFolder()): WebFiles | undefined {
   return { page, files }
 }
 
-function readIfThere(path: string): Buffer | undefined {
+function readIfPresent(path: string): Buffer | undefined {
   return existsSync(path) ? readFileSync(path) : undefined
 }
 

@@ -1,6 +1,7 @@
 import type { MarketRecord } from '@priorbook/sdk/domain'
 import type { Setting, SettingValues } from '../../lib/setting.ts'
 import type { Connector, ConnectorContext, Normalizer } from './contract.ts'
+import type { CatalogueBackfill } from './past-rounds.ts'
 
 /** The settings that every venue has; a venue adds its own. */
 export type VenueSettings = {
@@ -17,6 +18,12 @@ export type Upstream<Settings> = {
   readonly speed: number
 }
 
+/** Reads the recorded messages of a venue. */
+export type RecordingImporter = {
+  /** The key of the instrument that a recorded line is about; absent where it names none. */
+  keyOf(line: Readonly<Record<string, unknown>>): string | undefined
+}
+
 /** Everything that the service knows of a venue beside its facts in the SDK. */
 export type VenueDefinition<Settings extends VenueSettings = VenueSettings> = {
   readonly normalizer: Normalizer
@@ -30,6 +37,10 @@ export type VenueDefinition<Settings extends VenueSettings = VenueSettings> = {
    */
   readonly quotaOutlivesRestart: boolean
   createConnector(upstream: Upstream<Settings>, context: ConnectorContext): Connector
+  /** How recordings of the venue are imported; absent where there is no recording format. */
+  readonly importer?: RecordingImporter
+  /** How the catalogue of past rounds is filled in; absent where the venue has no such history. */
+  readonly backfill?: CatalogueBackfill<Settings>
 }
 
 /** Defines a venue. */

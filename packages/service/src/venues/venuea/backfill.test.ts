@@ -1,12 +1,12 @@
 import { fromMillis, toMicros, type Json } from '@priorbook/sdk/domain'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  backfillVenueA,
-  type BackfillEnd,
-  type BackfillOptions,
-  type BackfillProgress,
-  type KnownRound,
-} from './backfill.ts'
+import type {
+  BackfillEnd,
+  BackfillOptions,
+  BackfillProgress,
+  KnownRound,
+} from '../capture/past-rounds.ts'
+import { backfillVenueA } from './backfill.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
 import { findOffset } from './pages.ts'
 import {

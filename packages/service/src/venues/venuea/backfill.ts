@@ -1,18 +1,18 @@
 import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import { sleep } from '../../lib/wait.ts'
-import type { CaptureLog, CaptureSink } from '../capture/contract.ts'
+import type { CaptureLog } from '../capture/contract.ts'
 import { readObject, wrong } from '../capture/fields.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
-import { createQuota, type Quota, type QuotaOptions } from '../capture/quota.ts'
+import type {
+  BackfillEnd,
+  BackfillOptions,
+  BackfillProgress,
+  RoundCounts,
+} from '../capture/past-rounds.ts'
+import { createQuota, type Quota } from '../capture/quota.ts'
 import type { RestAnswer, RestCall } from '../capture/rest.ts'
 import { normalizeTopic, normalizeTopics } from './catalog.ts'
-import {
-  FamilyWalk,
-  type FamilyCounts,
-  type FamilyStep,
-  type NamedRound,
-  type RoundAnswer,
-} from './family-walk.ts'
+import { FamilyWalk, type FamilyStep, type NamedRound, type RoundAnswer } from './family-walk.ts'
 import { optionalVenueId } from './fields.ts'
 import { createPageWalk, findOffset, readPage, type Page } from './pages.ts'
 import { isComplete, pastDetailCall, pastListCall, readNeighbours, type PastScope } from './past.ts'
@@ -20,50 +20,6 @@ import { isCredentialRefusal, toQuota, VenueARest } from './rest.ts'
 
 /** The windows whose rounds are backfilled. */
 export const BACKFILL_WINDOWS = ['5m', '15m'] as const
-
-/** A round that is known before the backfill begins: from the store, or where an earlier one stopped. */
-export type KnownRound = {
-  readonly window: string
-  readonly topicId: string
-  readonly open: Micros
-  readonly close: Micros
-  /** Nothing is left to request of it. */
-  readonly isComplete: boolean
-}
-
-/** What is backfilled, and how the venue is reached. */
-export type BackfillOptions = {
-  readonly restBase: string
-  readonly apiKey: string
-  readonly apiSecret: string
-  /** The coin: BTC, ETH or BNB. */
-  readonly asset: string
-  /** Rounds that lie in [start, end] as a whole are backfilled; the caller applies the floors. */
-  readonly start: Micros
-  readonly end: Micros
-  readonly known: readonly KnownRound[]
-  /** Pass a quota itself to share it. */
-  readonly quota: QuotaOptions | Quota
-  readonly sink: CaptureSink
-  readonly log: CaptureLog
-  /** Max attempts per call while the venue does not answer; 40 by default, half an hour. */
-  readonly attempts?: number
-}
-
-/** How far a backfill has come; given after every round that was requested. */
-export type BackfillProgress = {
-  /** The family that advanced: its window, how far back it has come, and the round that ends there. */
-  readonly window: string
-  readonly reached: Micros
-  readonly next?: string
-} & BackfillEnd
-
-/** What a backfill has found, and how many calls it made. */
-export type BackfillEnd = {
-  /** Counts of all families together. */
-  readonly counts: FamilyCounts
-  readonly calls: number
-}
 
 /**
  * Walks the rounds of a coin backwards, all windows side by side, and puts every answer through the sink.
@@ -131,7 +87,7 @@ class Backfill {
   end(): BackfillEnd {
     const counts = { expected: 0, complete: 0, unresolved: 0, missing: 0 }
     for (const walk of this.#walks) {
-      for (const name of Object.keys(counts) as (keyof FamilyCounts)[]) {
+      for (const name of Object.keys(counts) as (keyof RoundCounts)[]) {
         counts[name] += walk.counts[name]
       }
     }

@@ -1,3 +1,5 @@
+import type { RoundCounts } from '../capture/past-rounds.ts'
+
 /** A round of one family (a coin and a window), named by a timeline, the list or the store. */
 export type NamedRound = {
   readonly topicId: string
@@ -15,16 +17,6 @@ export type FamilyStep =
 
 /** The result of requesting a round; `gone` means that the venue does not have it. */
 export type RoundAnswer = 'complete' | 'unresolved' | 'gone'
-
-/** How many rounds of the family lie in the range, and what is known of them. */
-export type FamilyCounts = {
-  readonly expected: number
-  readonly complete: number
-  /** Over, but without a result so far: the next walk requests them again. */
-  readonly unresolved: number
-  /** Not named anywhere, or named and not available. */
-  readonly missing: number
-}
 
 type Round = NamedRound & { answer: RoundAnswer | undefined; isRequested: boolean }
 
@@ -63,7 +55,7 @@ export class FamilyWalk {
     return this.#lengthMs
   }
 
-  get counts(): FamilyCounts {
+  get counts(): RoundCounts {
     const counts = { complete: 0, unresolved: 0, gone: 0 }
     for (const { answer, startMs, endMs } of this.#byTopic.values()) {
       if (answer !== undefined && startMs >= this.#startMs && endMs <= this.#endMs) counts[answer]++

@@ -1,14 +1,13 @@
 import { VENUES } from '@priorbook/sdk/domain'
 import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
 import { defineVenue } from '../capture/definition.ts'
+import { BACKFILL_WINDOWS, backfillVenueA } from './backfill.ts'
 import { createVenueAConnector } from './connector.ts'
 import { createVenueANormalizer } from './normalize.ts'
+import { catalogueFloor, isComplete, VENUEA_COINS } from './past.ts'
 
-export * from './backfill.ts'
 export * from './connector.ts'
-export type { FamilyCounts } from './family-walk.ts'
 export * from './normalize.ts'
-export { catalogueFloor, isComplete, VENUEA_COINS } from './past.ts'
 
 const SETTINGS = {
   enabled: setting(flag(), true, 'Whether venue A is recorded.'),
@@ -36,6 +35,19 @@ export const VENUE_A_DEFINITION = defineVenue({
     units: VENUES.venuea.units,
     native: {},
   }),
+  backfill: {
+    assets: VENUEA_COINS,
+    windows: BACKFILL_WINDOWS,
+    floorOf: catalogueFloor,
+    isComplete,
+    toUpstream: ({ rest: restBase, apiKey, apiSecret, callsPerMinute }) => ({
+      restBase,
+      apiKey,
+      apiSecret,
+      quota: toBackfillQuota(callsPerMinute),
+    }),
+    walk: backfillVenueA,
+  },
   createConnector({ config, emulated, speed }, context) {
     const { rest, ws, apiKey, apiSecret } = { ...config, ...emulated }
     return createVenueAConnector(
@@ -52,3 +64,11 @@ export const VENUE_A_DEFINITION = defineVenue({
     )
   },
 })
+
+// Max calls per window: after a refusal a backfill pauses for half a window.
+const MAX_CALLS_IN_WINDOW = 60
+
+function toBackfillQuota(callsPerMinute: number): { limit: number; windowMs: number } {
+  const limit = Math.min(MAX_CALLS_IN_WINDOW, callsPerMinute)
+  return { limit, windowMs: (60_000 * limit) / callsPerMinute }
+}

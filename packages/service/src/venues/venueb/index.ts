@@ -43,6 +43,7 @@ export const VENUE_B_DEFINITION = defineVenue({
   settings: SETTINGS,
   quotaOutlivesRestart: false,
   toBareMarket,
+  importer: { keyOf: tickerOf },
   createConnector({ config, emulated, speed }, context) {
     const { rest, ws, keyId, privateKey } = { privateKey: undefined, ...config, ...emulated }
     return createVenueBConnector(
@@ -73,6 +74,12 @@ function toBareMarket(marketId: string, frame: unknown): MarketRecord {
     units: VENUES.venueb.units,
     native: typeof id === 'string' ? { market_id: id } : {},
   }
+}
+
+function tickerOf(line: Readonly<Record<string, unknown>>): string | undefined {
+  const event = line['event'] as { msg?: { market_ticker?: unknown } } | undefined
+  const ticker = event?.msg?.market_ticker
+  return typeof ticker === 'string' ? ticker : undefined
 }
 
 function readKey(file: string): string {

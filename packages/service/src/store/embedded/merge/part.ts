@@ -13,7 +13,7 @@ import type { Source, StreamMakers } from './source.ts'
 import { Sight, type Blind } from './blind-spans.ts'
 import { readJournal, type JournalBlock } from '@priorbook/sdk/journal'
 import { openJournalWriter, type JournalWriter } from '../../../journal/index.ts'
-import { parseNote } from '../../../recorder/note.ts'
+import { parseNote } from '../../../recorder/notes.ts'
 
 /** One recorder's part of a venue. */
 export type Part = {

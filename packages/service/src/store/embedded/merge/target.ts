@@ -8,7 +8,7 @@ import { openWriterLock } from '../writer-lock.ts'
 import type { Maker } from '../log.ts'
 import { sameMaker } from '../tail.ts'
 import { MERGED_FACT, type AppendBatch, type StoreWriter } from '../../store.ts'
-import { noRows, type BatchRows } from '../../../recorder/batch-rows.ts'
+import { noRows, type BatchRows } from '../../../recorder/batch.ts'
 
 const OWN_NAMES = /^(tape\.db(-wal|-shm|\.lock(-journal)?)?|journal)$/
 

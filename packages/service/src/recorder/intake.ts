@@ -3,51 +3,55 @@ import {
   type MarketRecord,
   type MarketStatus,
   type Micros,
+  type Origin,
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
 import type { AppendBatch, Store } from '../store/store.ts'
 import {
   toReading,
+  type CaptureLog,
   type CaptureRequest,
   type CaptureSink,
   type Connector,
   type ConnectorContext,
+  type ConnectorStatus,
   type Normalizer,
   type Reading,
 } from '../venues/capture/contract.ts'
 import { definitionOf } from '../venues/registry.ts'
-import { Applier, type ApplyRecord } from './apply.ts'
+import { Applier, type ApplyCounts, type ApplyRecord } from './applier.ts'
 import { readAskedCalls } from './asked-calls.ts'
 import { catchUp } from './catch-up.ts'
 import { parseValue } from './json.ts'
 import type { LagMeter } from './lag.ts'
-import { toNoteBytes, type Note } from './note.ts'
-import type { RecorderOptions, VenueStatus } from './recorder.ts'
+import { toNoteBytes, type Note } from './notes.ts'
 
-/** The way of one venue's messages: from its connector into the journal and, in the same order, into rows. */
-export interface VenueIntake {
+/** What an intake needs. */
+export type IntakeOptions = {
+  readonly store: Store
+  readonly journalDir: string
+  readonly origin: Origin
+  /** Names the recorder on every journal file and chunk. */
+  readonly recorder: string
+  readonly log: CaptureLog
   readonly venue: VenueId
-  readonly connector: Connector
-  /** Records taken and not yet stored. */
-  readonly pending: number
-  start(): void
-  /** Notes the end in order. */
-  stop(): void
-  close(): void
-  /** Resolves when everything taken so far is applied; rejects when that failed for good. */
-  settled(): Promise<void>
-  /** Makes the raw messages durable. */
-  commit(): void
-  /** Rows ready to store; absent also while the store is being asked on behalf of a message. */
-  drain(): AppendBatch | undefined
-  /** What was drained is durable. */
-  stored(at: Micros, lag: LagMeter): void
-  /** From now on messages are counted and not kept. */
-  refuse(): void
-  /** Messages are kept again; gives how many were not. */
-  accept(): number
-  status(): VenueStatus
+  readonly create: (context: ConnectorContext) => Connector
+  /** Our wall clock. */
+  readonly now: () => Micros
+  /** Called after every record. */
+  readonly flushSoon: () => void
+  readonly journalLevel?: number
+}
+
+/** The state of the capture of one venue. */
+export type VenueStatus = {
+  readonly connector: ConnectorStatus
+  readonly counts: Readonly<ApplyCounts>
+  readonly messages: number
+  /** Books held now, and how many of them miss nothing. */
+  readonly books: { readonly tracks: number; readonly open: number }
+  readonly journalBytes: number
 }
 
 const UNRESOLVED: readonly MarketStatus[] = [
@@ -58,17 +62,11 @@ const UNRESOLVED: readonly MarketStatus[] = [
   'determined',
   'disputed',
 ]
-const UNRESOLVED_KEPT = 10_000
+/** Max unresolved markets per status that a connector follows from an earlier run. */
+const MAX_UNRESOLVED = 10_000
 
-/** Applies what a crash left in the journal and opens the way for new messages. */
-export async function openVenueIntake(
-  options: RecorderOptions & {
-    readonly venue: VenueId
-    readonly create: (context: ConnectorContext) => Connector
-    readonly now: () => Micros
-    readonly flushSoon: () => void
-  },
-): Promise<VenueIntake> {
+/** Applies what a crash left in the journal, and creates the intake with its connector. */
+export async function openIntake(options: IntakeOptions): Promise<Intake> {
   const { store, journalDir, venue, origin, recorder, log } = options
   await catchUp(store, journalDir, venue)
   const writer = openJournalWriter({
@@ -79,7 +77,7 @@ export async function openVenueIntake(
     acknowledged: await store.appliedPosition(venue),
     ...(options.journalLevel === undefined ? {} : { level: options.journalLevel }),
   })
-  const intake = new Intake(store, venue, writer, options)
+  const intake = new Intake(writer, options)
   const unresolved = await readUnresolved(store, venue)
   const { quotaOutlivesRestart } = definitionOf(venue)
   const asked = quotaOutlivesRestart ? await readAskedCalls(store, venue) : []
@@ -93,7 +91,7 @@ async function readUnresolved(
 ): Promise<ConnectorContext['unresolved']> {
   const found: { marketId: string; native: MarketRecord['native'] }[] = []
   for (const status of UNRESOLVED) {
-    const { markets } = await store.markets({ venue, status, limit: UNRESOLVED_KEPT })
+    const { markets } = await store.markets({ venue, status, limit: MAX_UNRESOLVED })
     for (const { record } of markets) {
       found.push({ marketId: record.marketId, native: record.native })
     }
@@ -101,43 +99,38 @@ async function readUnresolved(
   return found
 }
 
-class Intake implements VenueIntake {
+/** Takes one venue's messages from its connector into the journal and, in the same order, into rows. */
+export class Intake {
   readonly venue: VenueId
   readonly sink: CaptureSink
   connector!: Connector
   private readonly writer: JournalWriter
   private readonly applier: Applier
   private readonly normalizer: Normalizer
-  private readonly now: () => Micros
-  private readonly flushSoon: () => void
-  private readonly maker: Pick<AppendBatch, 'origin' | 'recorder'>
+  private readonly options: IntakeOptions
+  /** Records that wait while the store is asked on behalf of an earlier one. */
   private queue: ApplyRecord[] = []
   private failure: unknown
   private busy: Promise<void> | undefined
+  /** Received times of the records that are not stored yet: since the last drain, and before it. */
   private received: number[] = []
   private drained: number[] = []
   private messages = 0
   private isRefusing = false
   private refused = 0
 
-  constructor(
-    store: Store,
-    venue: VenueId,
-    writer: JournalWriter,
-    options: RecorderOptions & { readonly now: () => Micros; readonly flushSoon: () => void },
-  ) {
+  constructor(writer: JournalWriter, options: IntakeOptions) {
+    const { store, venue } = options
     this.venue = venue
     this.writer = writer
-    this.now = options.now
-    this.flushSoon = options.flushSoon
-    this.maker = { origin: options.origin, recorder: options.recorder }
+    this.options = options
     this.normalizer = definitionOf(venue).normalizer
     this.applier = new Applier(store, venue, {
       onClosed: (instruments, reason) => this.connector.recover(instruments, reason),
       keepsStates: VENUES[venue].bookRules.fullBooksVerify,
     })
     this.sink = {
-      now: this.now,
+      now: options.now,
       frame: (...frame) => this.frame(...frame),
       answer: (...answer) => this.answer(...answer),
       note: (note) => this.note(note),
@@ -145,6 +138,7 @@ class Intake implements VenueIntake {
     }
   }
 
+  /** Records that are not stored yet. */
   get pending(): number {
     return this.received.length
   }
@@ -153,6 +147,7 @@ class Intake implements VenueIntake {
     this.note({ note: 'started', version: '1' })
   }
 
+  /** Notes an orderly end. */
   stop(): void {
     this.note({ note: 'stopped' })
   }
@@ -161,34 +156,41 @@ class Intake implements VenueIntake {
     this.writer.close()
   }
 
+  /** Resolves when everything received is applied; rejects when that failed for good. */
   async settled(): Promise<void> {
     while (this.busy !== undefined) await this.busy
     if (this.failure !== undefined) throw this.failure as Error
   }
 
+  /** Makes the raw messages durable. */
   commit(): void {
     this.writer.commit()
   }
 
+  /** Rows ready to store; absent also while the store is asked on behalf of a message. */
   drain(): AppendBatch | undefined {
     if (this.failure !== undefined) throw this.failure as Error
     if (this.busy !== undefined) return undefined
-    const batch = this.applier.drain(this.maker)
+    const { origin, recorder } = this.options
+    const batch = this.applier.drain({ origin, recorder })
     this.drained = this.received
     this.received = []
     return batch
   }
 
+  /** The drained rows are durable. */
   stored(at: Micros, lag: LagMeter): void {
     for (const received of this.drained) lag.note(at - received)
     this.drained = []
     this.applier.forgetEnded()
   }
 
+  /** From now on messages are counted and not kept. */
   refuse(): void {
     this.isRefusing = true
   }
 
+  /** Messages are kept again; returns how many were not. */
   accept(): number {
     const { refused } = this
     this.isRefusing = false
@@ -235,13 +237,13 @@ class Intake implements VenueIntake {
   }
 
   private note(note: Note): void {
-    const received = this.now()
+    const received = this.options.now()
     const bytes = toNoteBytes(note)
     const journal = this.journal(received, 'note', bytes, 0)
     this.apply({ number: journal, received, kind: 'note', slot: 0, bytes })
   }
 
-  /** Writes a record to the journal; gives its number, 0 where nothing can be written. */
+  /** Writes a record to the journal; returns its number, 0 while nothing can be written. */
   private journal(
     received: Micros,
     kind: ApplyRecord['kind'],
@@ -257,14 +259,14 @@ class Intake implements VenueIntake {
     return number
   }
 
-  // In the journal's order: while the store is asked for one record, those after it wait.
+  // Keeps the journal's order: while the store is asked for one record, later ones wait.
   private apply(record: ApplyRecord): void {
     if (record.number === 0) return
     if (this.busy === undefined) {
-      const wait = this.applier.take(record)
+      const wait = this.applier.apply(record)
       if (wait !== undefined) this.busy = this.applyQueued(wait)
     } else this.queue.push(record)
-    this.flushSoon()
+    this.options.flushSoon()
   }
 
   private async applyQueued(first: Promise<void>): Promise<void> {
@@ -274,7 +276,7 @@ class Intake implements VenueIntake {
         const records = this.queue
         this.queue = []
         for (const record of records) {
-          const wait = this.applier.take(record)
+          const wait = this.applier.apply(record)
           if (wait !== undefined) await wait
         }
       }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Ladder } from '@priorbook/sdk/tape'
-import { isTradeWork } from './trade-work.ts'
+import { isTradeEffect } from './trade-effect.ts'
 
 /** Levels such as `b40×5 a60×1`: a side, a price in hundredths, a size. */
 function ladderOf(text: string): Ladder {
@@ -16,7 +16,7 @@ function judge(before: string, after: string): boolean {
   const [old, now] = [ladderOf(before), ladderOf(after)]
   const keys = [...new Set([...old.keys(), ...now.keys()])]
   const differ = keys.filter((key) => old.size[key] !== now.size[key])
-  return isTradeWork(
+  return isTradeEffect(
     now,
     differ,
     differ.map((key) => old.size[key]!),
@@ -54,8 +54,8 @@ describe('what a trade can do to a book', () => {
     const ladder = ladderOf('b40×5 a60×5')
     ladder.rescale(3)
     ladder.apply(400 * 2, 2)
-    expect(isTradeWork(ladder, [800], [5])).toBe(true)
+    expect(isTradeEffect(ladder, [800], [5])).toBe(true)
     ladder.apply(400 * 2, 9)
-    expect(isTradeWork(ladder, [800], [5])).toBe(false)
+    expect(isTradeEffect(ladder, [800], [5])).toBe(false)
   })
 })

@@ -1,13 +1,13 @@
 import type { Json, MarketRecord } from '@priorbook/sdk/domain'
-import type { Taken } from './walk-ladder.ts'
-import { parseExact, printExact, type Exact } from './exact.ts'
+import type { Taken } from '../walk-ladder.ts'
+import { parseExact, printExact, type Exact } from '../exact.ts'
 
 /** The taker's fee by the schedule in the market record, or why there is none. */
 export type Fee =
   | { readonly amount: string; readonly formula: string; readonly rate: string }
   | { readonly amount: null; readonly reason: string }
 
-/** The fee that the venue's published formula gives for the levels taken; before the venue's rounding. */
+/** The taker's fee by the venue's published formula, before the venue rounds it. */
 export function takerFee(
   record: MarketRecord,
   taken: readonly Taken[],
@@ -23,14 +23,14 @@ export function takerFee(
   }
 }
 
-// Basis points on shares × min(p, 1 − p): `feeRateBps` of the topic or of the market itself.
+// `feeRateBps`, of the market or its topic: basis points of size × min(price, 1 − price).
 function venueAFee(
   { native }: MarketRecord,
   taken: readonly Taken[],
   decimals: { readonly price: number; readonly size: number },
 ): Fee {
-  const said = ['market', 'topic', 'category'].map((name) => field(native[name], 'feeRateBps'))
-  const bps = exactOf(said.find((value) => value !== undefined))
+  const rates = ['market', 'topic', 'category'].map((name) => field(native[name], 'feeRateBps'))
+  const bps = exactOf(rates.find((value) => value !== undefined))
   if (bps === undefined) return { amount: null, reason: 'The market record holds no feeRateBps.' }
   const one = 10 ** decimals.price
   const base = sum(taken, (price) => BigInt(Math.min(price, one - price)))
@@ -42,7 +42,7 @@ function venueAFee(
   }
 }
 
-// `feeSchedule {rate, exponent}`: size × rate × (p × (1 − p))^exponent.
+// `feeSchedule {rate, exponent}`: size × rate × (price × (1 − price))^exponent.
 function venueCFee(
   { native }: MarketRecord,
   taken: readonly Taken[],

@@ -6,7 +6,7 @@ import type { Ladder } from '@priorbook/sdk/tape'
  * its price, its rest may stand as the best level of its own side. Nothing else changes. `keys` are
  * the levels that differ, `sizesBefore` the sizes that they had.
  */
-export function isTradeWork(
+export function isTradeEffect(
   ladder: Ladder,
   keys: readonly number[],
   sizesBefore: readonly number[],

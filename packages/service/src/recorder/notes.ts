@@ -2,21 +2,21 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import type { CaptureNote, CaptureRequest } from '../venues/capture/contract.ts'
 import { parseJson } from './json.ts'
 
-/** What the recorder writes into the journal about itself; everything that decides about rows is there. */
+/** What connectors and the recorder write into the journal beside messages, so that rows can be derived again. */
 export type Note =
   | CaptureNote
   | { readonly note: 'file_imported'; readonly sha256: string; readonly lines: number }
   | { readonly note: 'broken_line'; readonly reason: string }
-  /** The next record is the answer to this. */
+  /** The next record is the answer to this request. */
   | { readonly note: 'request'; readonly request: CaptureRequest }
-  /** The recorder runs from here on, or ended in order; all connections before are dead. */
+  /** The recorder starts here, or ended in order; all earlier connections are closed. */
   | { readonly note: 'started'; readonly version: string }
   | { readonly note: 'stopped' }
-  /** Nothing could be written for a while. */
+  /** Nothing could be written for a while; so many messages were not kept. */
   | { readonly note: 'disk_full'; readonly refused: number }
   /**
    * A backfill walked one family of rounds (`BTC:5m`) back to `reached`, in microseconds. `topic_id` is
-   * the round that ends there, the next to ask for; absent where the venue named none.
+   * the round that ends there, the next one to request; absent where the venue named none.
    */
   | {
       readonly note: 'backfill'
@@ -44,7 +44,7 @@ export function toNoteBytes(note: Note): Uint8Array {
   return Buffer.from(JSON.stringify(note))
 }
 
-/** Reads a note; the journal's checksum vouches for what it holds. */
+/** Parses a note; the journal's checksum protects its contents. */
 export function parseNote(bytes: Uint8Array): Note {
   const note = parseJson(bytes)
   if (typeof note['note'] !== 'string' || !NOTES.has(note['note'])) {

@@ -1,0 +1,90 @@
+import { findAnomaly, type RevisionAnomaly } from '@priorbook/sdk/domain'
+import { marketContract, toMarketJson } from '@priorbook/sdk/wire'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
+import type { MarketState } from '../../store/store.ts'
+import {
+  NO_END,
+  noticeMeta,
+  openPage,
+  rangeMeta,
+  styleOf,
+  windowNotice,
+  type Page,
+} from '../catalogue/page.ts'
+import { answerRows } from '../catalogue/row-answer.ts'
+import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
+import { findMarket } from '../markets/find.ts'
+import { MARKET_COLUMNS, type AnyMarket } from '../markets/lists.ts'
+import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
+
+/** The history of a market record. */
+export const REVISION_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(revisionsRoute)
+
+function revisionsRoute(address: VenueAddress): Route {
+  const { venue } = address
+  return defineRoute(marketContract('revisions', venue), async (request, context) => {
+    const style = styleOf(request.query)
+    const { known_at: knownAt } = request.query
+    const { record } = await findMarket(context, address, request.path, request.grant)
+    const page = openPage(request, context, { venue, market: record.marketId, knownAt })
+    const { states, hasMore } = await walkRevisions(context, record, page, knownAt)
+    const rows: RevisionRow[] = states.map(({ anomaly, ...state }) => ({
+      ...toMarketJson(state, style),
+      revision: state.revision,
+      ...(anomaly === undefined ? {} : { anomaly }),
+    }))
+    const last = states.at(-1)
+    const none: Notice = {
+      code: 'no_rows_in_range',
+      message: 'No version was received in the range.',
+    }
+    const cut = windowNotice(page.range)
+    return answerRows(request, {
+      type: 'market',
+      rows,
+      columns: [...MARKET_COLUMNS, 'revision', 'anomaly'],
+      meta: {
+        range: rangeMeta(page.range, style),
+        ...noticeMeta(cut ?? (rows.length === 0 ? none : undefined)),
+      },
+      nextCursor:
+        hasMore && last !== undefined ? page.next({ revision: last.revision }) : undefined,
+    })
+  })
+}
+
+type RevisionRow = AnyMarket & { readonly revision: number; readonly anomaly?: RevisionAnomaly }
+
+type JudgedState = MarketState & { readonly anomaly?: RevisionAnomaly | undefined }
+
+// Max versions per read of the store.
+const SLICE = 200
+
+// Versions have numbers and no index by time, so those before the range are read and skipped. The one
+// before the page is read too: whether a status is legal depends on its predecessor.
+async function walkRevisions(
+  { store }: ApiContext,
+  { venue, marketId }: MarketState['record'],
+  page: Page,
+  knownAt = NO_END,
+): Promise<{ states: readonly JudgedState[]; hasMore: boolean }> {
+  const states: JudgedState[] = []
+  const first = ((page.state['revision'] as number | undefined) ?? 0) + 1
+  let after = Math.max(0, first - 2)
+  let before: MarketState | undefined
+  for (;;) {
+    const slice = await store.revisions(venue, marketId, { after, limit: SLICE })
+    for (const state of slice) {
+      const anomaly = findAnomaly(before?.record, state.record)
+      before = state
+      if (state.revision < first) continue
+      if (state.knownAt >= page.end || state.knownAt > knownAt) return { states, hasMore: false }
+      if (state.knownAt < page.from) continue
+      if (states.length === page.limit) return { states, hasMore: true }
+      states.push({ ...state, anomaly })
+    }
+    if (slice.length < SLICE) return { states, hasMore: false }
+    after = slice.at(-1)!.revision
+    await yieldToEventLoop()
+  }
+}

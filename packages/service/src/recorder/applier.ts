@@ -1,0 +1,511 @@
+import {
+  findAnomaly,
+  POW10,
+  PriorbookError,
+  VENUES,
+  type BookChange,
+  type BookRules,
+  type BookSnapshot,
+  type GapReason,
+  type Instrument,
+  type MarketRevision,
+  type Micros,
+  type Provenance,
+  type TapeEvent,
+  type Trade,
+  type VenueId,
+} from '@priorbook/sdk/domain'
+import { MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
+import { ABSENT } from '@priorbook/sdk/tape'
+import type { AppendBatch, Store } from '../store/store.ts'
+import type {
+  CapturedBook,
+  CaptureRequest,
+  Normalized,
+  Normalizer,
+  Reading,
+} from '../venues/capture/contract.ts'
+import { definitionOf } from '../venues/registry.ts'
+import { CallCounter } from './asked-calls.ts'
+import {
+  backfillFacts,
+  captureFact,
+  checkNumbers,
+  epochFact,
+  noRows,
+  passedFacts,
+  toQuarantined,
+  type BatchRows,
+} from './batch.ts'
+import { toChannel, toEpoch, toSubscription } from './channel.ts'
+import { parseJson, parseValue } from './json.ts'
+import { parseNote, type Note } from './notes.ts'
+import { isEnded, Readiness } from './readiness.ts'
+import type { Track } from './track.ts'
+
+/** One journal record on its way into the store. */
+export type ApplyRecord = {
+  readonly number: number
+  readonly received: Micros
+  readonly kind: RecordKind
+  readonly slot: number
+  readonly bytes: Uint8Array
+  /** The JSON of a message, where it was parsed before. */
+  readonly parsed?: unknown
+  /** What was read in a message, where it was normalized before. */
+  readonly reading?: Reading
+}
+
+/** How many rows of each kind were derived, and what happened to other messages. */
+export type ApplyCounts = {
+  observations: number
+  trades: number
+  samples: number
+  revisions: number
+  gaps: number
+  quarantined: number
+  /** Market revisions whose status does not follow from the one before. */
+  anomalies: number
+  duplicates: number
+  unapplied: number
+  failed: number
+}
+
+/** How an applier serves a live connector; an import or a rebuild needs neither. */
+export type LiveOptions = {
+  readonly onClosed?: OnClosed
+  /** True where the connector compares full books with ours. */
+  readonly keepsStates?: boolean
+}
+
+/** Called when a message closed books: full ones are needed. */
+export type OnClosed = (instruments: readonly Instrument[], reason: GapReason) => void
+
+/**
+ * Derives rows from the journal records of one venue: normalizes, checks, finds gaps. Deterministic: the
+ * same records give the same rows, wherever it was stopped and started again between them.
+ */
+export class Applier {
+  readonly counts: ApplyCounts = {
+    observations: 0,
+    trades: 0,
+    samples: 0,
+    revisions: 0,
+    gaps: 0,
+    quarantined: 0,
+    anomalies: 0,
+    duplicates: 0,
+    unapplied: 0,
+    failed: 0,
+  }
+  private readonly store: Store
+  private readonly venue: VenueId
+  private readonly normalizer: Normalizer
+  private readonly rules: BookRules
+  private readonly onClosed: OnClosed
+  private readonly state: Readiness
+  private readonly calls: CallCounter | undefined
+  /** The connection that each socket is: the journal record that noted it. */
+  private readonly epochs = new Map<number, number>()
+  private isStarted = false
+  /** Notes about the next record. */
+  private broken: string | undefined
+  private request: CaptureRequest | undefined
+  /** What the current record is: an answer, and one of a backfill. */
+  private isAnswer = false
+  private isPast = false
+  private rows = noRows()
+  private position: number | undefined
+
+  constructor(store: Store, venue: VenueId, live: LiveOptions = {}) {
+    const definition = definitionOf(venue)
+    this.store = store
+    this.venue = venue
+    this.normalizer = definition.normalizer
+    this.rules = VENUES[venue].bookRules
+    this.onClosed = live.onClosed ?? (() => undefined)
+    this.calls = definition.quotaOutlivesRestart ? new CallCounter(venue) : undefined
+    this.state = new Readiness({
+      store,
+      venue,
+      keepsStates: live.keepsStates ?? false,
+      toBareMarket: (market, message) => definition.toBareMarket(market, message),
+      onRevision: (revision) => void this.rows.revisions.push(revision),
+      onGaps: (gaps) => void this.rows.gaps.push(...gaps),
+    })
+  }
+
+  /** The book of an instrument; undefined before its first message. */
+  book(key: string): CapturedBook | undefined {
+    return this.state.tracks.get(key)
+  }
+
+  /** How many books are held, and how many of them miss nothing now. */
+  get held(): { readonly tracks: number; readonly open: number } {
+    const { tracks } = this.state
+    let open = 0
+    for (const track of tracks.values()) if (track.isOpen) open++
+    return { tracks: tracks.size, open }
+  }
+
+  /**
+   * Applies one record, nearly always at once. Where the store has to be asked, a promise comes back
+   * that must be awaited before the next record.
+   */
+  apply(record: ApplyRecord): Promise<void> | undefined {
+    if (!this.isStarted) return this.start().then(() => this.apply(record))
+    this.position = record.number
+    try {
+      const wait = record.kind === 'note' ? this.applyNote(record) : this.applyMessage(record)
+      return wait?.catch((error: unknown) => this.refuse(record, error))
+    } catch (error) {
+      return this.refuse(record, error)
+    }
+  }
+
+  /** Everything derived since the last call, as one batch ready to append; absent if no record came. */
+  drain(maker: Pick<AppendBatch, 'origin' | 'recorder'>): AppendBatch | undefined {
+    const { rows } = this
+    if (this.position === undefined) return undefined
+    // A note about the next record is applied again with it, should the process end between the two.
+    const isHalf = this.request !== undefined || this.broken !== undefined
+    const position = isHalf ? this.position - 1 : this.position
+    this.count(rows)
+    this.rows = noRows()
+    this.position = undefined
+    const { venue, normalizer } = this
+    return { ...rows, ...maker, venue, position, normalizer: normalizer.version }
+  }
+
+  /** Forgets ended instruments; only after what was drained is stored. */
+  forgetEnded(): void {
+    if (this.position === undefined) this.state.forgetEnded()
+  }
+
+  /** Closes every book: journal records up to `journal` are missing. */
+  interrupt(reason: GapReason, journal: number): void {
+    this.state.interrupt(reason, journal)
+    this.closeTracks([...this.state.tracks.values()], reason, journal)
+  }
+
+  private async start(): Promise<void> {
+    this.isStarted = true
+    await this.state.start()
+    await this.calls?.load(this.store)
+    for (let slot = 1; slot <= MAX_SLOT; slot++) {
+      const epoch = await this.store.fact(epochFact(this.venue, slot))
+      if (epoch !== undefined) this.epochs.set(slot, epoch)
+    }
+  }
+
+  private async refuse(record: ApplyRecord, error: unknown): Promise<void> {
+    if (!(error instanceof PriorbookError)) throw error
+    this.rows.quarantine.push(toQuarantined(this.venue, record, '', error.code, error.message))
+    if (record.kind === 'message') await this.closeSuspects(record)
+  }
+
+  // An unreadable frame may have contained a book change, so close every book that it could concern.
+  private async closeSuspects(record: ApplyRecord): Promise<void> {
+    const suspects = this.normalizer.suspects?.(frameOf(record)) ?? 'all'
+    // An answer does not concern books that a socket feeds.
+    if (suspects === 'none' || (record.slot === 0 && suspects === 'all')) return
+    await this.state.loadUnbroken()
+    const { tracks } = this.state
+    const epoch = this.epochs.get(record.slot) ?? 0
+    const closed =
+      suspects === 'all'
+        ? [...tracks.values()].filter(({ channel }) => toEpoch(channel) === epoch)
+        : suspects.flatMap((key) => tracks.get(key) ?? [])
+    this.closeTracks(closed, 'rejected', record.number)
+  }
+
+  private applyNote(record: ApplyRecord): Promise<void> | undefined {
+    const note = parseNote(record.bytes)
+    const { facts } = this.rows
+    switch (note.note) {
+      case 'broken_line':
+        this.broken = note.reason
+        return undefined
+      case 'file_imported':
+        facts[`imported:${note.sha256}`] = note.lines
+        return undefined
+      case 'request':
+        this.request = note.request
+        return undefined
+      case 'failed':
+        this.counts.failed++
+        this.countCall(record)
+        return undefined
+      case 'connected':
+        this.epochs.set(note.slot, record.number)
+        facts[epochFact(this.venue, note.slot)] = record.number
+        return undefined
+      case 'clock':
+        return this.applyClock(note, record)
+      case 'loss':
+        return this.applyLoss(note, record)
+      case 'disk_full':
+        return this.closeAll('disk_full', record, `${note.refused} messages were not kept`)
+      case 'stopped':
+        return this.closeAll('recorder_down', record)
+      case 'started':
+        return this.applyStart(record)
+      case 'backfill': {
+        const names = backfillFacts(this.venue, note.family)
+        facts[names.reached] = note.reached
+        facts[names.topic] = note.topic_id ?? 0
+        return undefined
+      }
+    }
+  }
+
+  private async applyStart(record: ApplyRecord): Promise<void> {
+    await this.closeAll('recorder_down', record)
+    this.epochs.clear()
+    const name = captureFact(this.venue)
+    if ((await this.store.fact(name)) === undefined) this.rows.facts[name] = record.received
+    this.state.captureStarted ??= record.received
+  }
+
+  private async applyLoss(note: Note & { note: 'loss' }, record: ApplyRecord): Promise<void> {
+    await this.state.loadUnbroken()
+    const { tracks } = this.state
+    const { reason, why, slot, sid, keys = [] } = note
+    const named = new Set(keys)
+    const epoch = slot === undefined ? undefined : this.epochs.get(slot)
+    // Where sockets feed all books, a book that only answers were received of so far is on a socket that
+    // the journal does not name, perhaps on this one.
+    const isNameless = (channel: number): boolean =>
+      this.rules.socketsFeedAllBooks && channel === ABSENT && sid === undefined
+    const isFed = (channel: number): boolean =>
+      epoch !== undefined &&
+      (isNameless(channel) ||
+        (toEpoch(channel) === epoch && (sid === undefined || toSubscription(channel) === sid)))
+    const lost =
+      slot === undefined
+        ? keys.flatMap((key) => tracks.get(key) ?? [])
+        : [...tracks.values()].filter(
+            ({ channel, instrument }) => isFed(channel) || named.has(instrument.key),
+          )
+    this.closeTracks(lost, reason, record.number, why)
+  }
+
+  private applyClock(
+    note: Note & { note: 'clock' },
+    record: ApplyRecord,
+  ): Promise<void> | undefined {
+    const instrument = { venue: this.venue, market: 'clock', key: 'clock' }
+    const { received, number: journal } = record
+    const value = String(note.offset_us)
+    return this.applyWhenReady(record, [
+      { kind: 'sample', instrument, metric: 'clock_offset_us', value, received, journal },
+    ])
+  }
+
+  private async closeAll(reason: GapReason, record: ApplyRecord, detail?: string): Promise<void> {
+    await this.state.loadUnbroken()
+    this.closeTracks([...this.state.tracks.values()], reason, record.number, detail)
+  }
+
+  private closeTracks(
+    tracks: readonly Track[],
+    reason: GapReason,
+    journal: number,
+    detail?: string,
+  ): void {
+    const closed: Instrument[] = []
+    for (const track of tracks) {
+      const gaps = track.interrupt(reason, journal, detail)
+      if (gaps.length === 0) continue
+      this.rows.gaps.push(...gaps)
+      closed.push(track.instrument)
+    }
+    if (closed.length > 0) this.onClosed(closed, reason)
+  }
+
+  private countCall({ received }: ApplyRecord): void {
+    if (this.calls === undefined) return
+    const [name, value] = this.calls.note(received)
+    this.rows.facts[name] = value
+  }
+
+  private applyMessage(record: ApplyRecord): Promise<void> | undefined {
+    if (this.request !== undefined) this.countCall(record)
+    const { events, problems } = this.normalize(record)
+    for (const { where, error } of problems) {
+      this.rows.quarantine.push(toQuarantined(this.venue, record, where, error.code, error.message))
+    }
+    return this.applyWhenReady(record, events)
+  }
+
+  private normalize(record: ApplyRecord): Normalized {
+    const { broken, request, normalizer } = this
+    this.broken = undefined
+    this.request = undefined
+    this.isPast = request?.kind.startsWith(PAST) === true
+    this.isAnswer = request !== undefined
+    if (record.reading?.error !== undefined) throw record.reading.error
+    if (record.reading !== undefined) return record.reading
+    if (broken !== undefined) throw new PriorbookError('invalid_line', broken)
+    const at = { received: record.received, journal: record.number }
+    if (record.slot > 0) return normalizer.frame(record.parsed ?? parseValue(record.bytes), at)
+    if (request !== undefined) {
+      return normalizer.answer(request, record.parsed ?? parseValue(record.bytes), at)
+    }
+    const line = (record.parsed as Record<string, unknown>) ?? parseJson(record.bytes)
+    return 'response' in line
+      ? normalizer.answer({ kind: 'event' }, line['response'], at)
+      : normalizer.frame(line['event'], at)
+  }
+
+  private applyWhenReady(
+    record: ApplyRecord,
+    events: readonly TapeEvent[],
+  ): Promise<void> | undefined {
+    const { state } = this
+    for (const event of events) {
+      if (state.isReady(event)) continue
+      const { received, number } = record
+      const message = { received, number, value: () => frameOf(record) }
+      return state.prepare(events, message).then(() => this.applyEvents(record, events))
+    }
+    this.applyEvents(record, events)
+    return undefined
+  }
+
+  private applyEvents(record: ApplyRecord, events: readonly TapeEvent[]): void {
+    const { rows, state } = this
+    for (const event of events) {
+      switch (event.kind) {
+        case 'snapshot':
+        case 'change':
+          this.applyBook(event, record)
+          break
+        case 'trade':
+          this.applyTrade(event, record)
+          break
+        case 'reset': {
+          const gaps = state.tracks.get(event.instrument.key)!.reset(event)
+          rows.gaps.push(...gaps)
+          if (gaps.length > 0) this.onClosed([event.instrument], event.reason)
+          break
+        }
+        case 'sample': {
+          checkNumbers(event)
+          const sample = state.nextSample(event)
+          if (sample !== undefined) rows.samples.push(sample)
+          break
+        }
+        case 'market':
+          this.applyMarket(event)
+          break
+        case 'gap':
+          rows.gaps.push(event.gap)
+      }
+    }
+  }
+
+  private channelOf(event: Provenance, record: ApplyRecord): number {
+    if (record.slot === 0) return event.channel ?? ABSENT
+    return toChannel(this.epochs.get(record.slot) ?? 0, event.channel)
+  }
+
+  private applyBook(event: BookSnapshot | BookChange, record: ApplyRecord): void {
+    checkNumbers(event)
+    const { rows } = this
+    const { tracks, passed } = this.state
+    const { key } = event.instrument
+    const track = tracks.get(key)!
+    const channel = this.channelOf(event, record)
+    const isNumbered = event.venueSeq !== undefined
+    if (
+      (channel === ABSENT || isNumbered) &&
+      !track.isOpen &&
+      (passed.isAhead(event, channel) || (this.isAnswer && track.isBehind(event)))
+    ) {
+      // It would open the book without the changes that came since, so another full book is needed.
+      this.counts.duplicates++
+      this.onClosed([event.instrument], 'book_reset')
+      return
+    }
+    const outcome = track.applyBook(event, channel)
+    if (outcome.observation !== undefined) passed.forget(key)
+    else this.notePassed(event, channel)
+    if (outcome.gaps.length > 0) rows.gaps.push(...outcome.gaps)
+    if (outcome.observation !== undefined) rows.observations.push(outcome.observation)
+    else if (outcome.stale === true) this.counts.duplicates++
+    else if (outcome.refusal === undefined) this.counts.unapplied++
+    else {
+      const { violation, detail } = outcome.refusal
+      rows.quarantine.push(toQuarantined(this.venue, record, key, violation, detail))
+    }
+    if (outcome.closed !== undefined) this.onClosed([event.instrument], outcome.closed)
+  }
+
+  private notePassed(event: BookSnapshot | BookChange, channel: number): void {
+    const passed = this.state.passed.note(event, channel)
+    if (passed === undefined) return
+    const names = passedFacts(this.venue, event.instrument.key)
+    this.rows.facts[names.mark] = passed.mark
+    if (passed.channel !== ABSENT) this.rows.facts[names.channel] = passed.channel
+  }
+
+  private applyTrade(event: Trade, record: ApplyRecord): void {
+    checkNumbers(event)
+    const { instrument, price, size } = event
+    const isInside = price >= 0 && price <= POW10[VENUES[this.venue].priceDecimals]!
+    if (!isInside || size < 0) {
+      // Only this trade, because the store could not hold it; other events of the message are sound.
+      const [code, detail] = isInside
+        ? (['bad_size', 'a trade of a negative size'] as const)
+        : (['price_out_of_bounds', 'a trade below 0 or above 1'] as const)
+      this.rows.quarantine.push(toQuarantined(this.venue, record, instrument.key, code, detail))
+      return
+    }
+    const channel = this.channelOf(event, record)
+    const track = this.state.tracks.get(instrument.key)!
+    const trade = track.applyTrade(channel === ABSENT ? event : { ...event, channel })
+    if (trade === undefined) this.counts.duplicates++
+    else this.rows.trades.push(trade)
+  }
+
+  private applyMarket(event: MarketRevision): void {
+    const { markets, tracks, captureStarted } = this.state
+    const before = markets.get(event.record.marketId)
+    const record = markets.merge(event.record)
+    if (findAnomaly(before, record) !== undefined) this.counts.anomalies++
+    this.rows.revisions.push({ ...event, record })
+    // Only a running recorder expects more of a market; an import ends where its files end. An answer of a
+    // backfill is about the past and says nothing about what is observed now.
+    if (captureStarted === undefined || this.isPast || !isEnded(record.status)) return
+    for (const track of tracks.values()) {
+      if (track.instrument.market === record.marketId) {
+        this.rows.gaps.push(...track.endMarket(event))
+      }
+    }
+  }
+
+  private count(rows: BatchRows): void {
+    this.counts.observations += rows.observations.length
+    this.counts.trades += rows.trades.length
+    this.counts.samples += rows.samples.length
+    this.counts.revisions += rows.revisions.length
+    this.counts.gaps += rows.gaps.filter(({ end }) => end === undefined).length
+    this.counts.quarantined += rows.quarantine.length
+  }
+}
+
+// Requests of a backfill: their answers are the catalogue of the past, such as `past_topic`.
+const PAST = 'past_'
+
+// The frame of a record as JSON, without the line that an import wraps it in; undefined if it is not JSON.
+function frameOf(record: ApplyRecord): unknown {
+  let value = record.parsed
+  try {
+    value ??= parseValue(record.bytes)
+  } catch {
+    return undefined
+  }
+  if (record.slot > 0 || typeof value !== 'object' || value === null) return value
+  return 'event' in value ? value.event : value
+}

@@ -1,0 +1,83 @@
+import {
+  PriorbookError,
+  type Gap,
+  type MarketRevision,
+  type Micros,
+  type Provenance,
+  type Sample,
+  type Trade,
+  type VenueId,
+} from '@priorbook/sdk/domain'
+import { HEAD_LIMIT, type Observation } from '@priorbook/sdk/tape'
+import type { Quarantined } from '../store/store.ts'
+
+/** The rows of a batch while they are collected. */
+export type BatchRows = {
+  readonly observations: Observation[]
+  readonly trades: Trade[]
+  readonly samples: Sample[]
+  readonly revisions: MarketRevision[]
+  readonly gaps: Gap[]
+  readonly quarantine: Quarantined[]
+  /** Numbers that the store keeps by name. */
+  readonly facts: Record<string, number>
+}
+
+/** A batch without rows. */
+export function noRows(): BatchRows {
+  return {
+    observations: [],
+    trades: [],
+    samples: [],
+    revisions: [],
+    gaps: [],
+    quarantine: [],
+    facts: {},
+  }
+}
+
+/** A message, or the part of it that concerns an instrument, that could not become rows. */
+export function toQuarantined(
+  venue: VenueId,
+  record: { readonly number: number; readonly received: Micros; readonly bytes: Uint8Array },
+  key: string,
+  code: Quarantined['code'],
+  detail: string,
+): Quarantined {
+  const { number: journal, received, bytes: raw } = record
+  return { venue, key, journal, received, code, detail, raw }
+}
+
+/** Refuses a number that the tape cannot hold, before it could stop the packing of a stream. */
+export function checkNumbers({ source, venueSeq, channel }: Provenance): void {
+  if (Math.max(source ?? 0, venueSeq ?? 0, channel ?? 0) >= HEAD_LIMIT) {
+    throw new PriorbookError('unrepresentable', 'a time or number of the message is beyond 2^52')
+  }
+}
+
+/** The names of the facts that say how far a backfill of a family of rounds has come. */
+export function backfillFacts(
+  venue: VenueId,
+  family: string,
+): { readonly reached: string; readonly topic: string } {
+  const name = `backfill:${venue}:${family}`
+  return { reached: `${name}:reached`, topic: `${name}:topic` }
+}
+
+/** The name of the fact that says which connection a socket is: the journal record that noted it. */
+export function epochFact(venue: VenueId, slot: number): string {
+  return `epoch:${venue}:${slot}`
+}
+
+/** The names of the facts about the newest change that a closed book passed over. */
+export function passedFacts(
+  venue: VenueId,
+  key: string,
+): { readonly mark: string; readonly channel: string } {
+  return { mark: `passed:${venue}:${key}`, channel: `passed_channel:${venue}:${key}` }
+}
+
+/** The name of the fact that says when a recorder first ran for a venue. */
+export function captureFact(venue: VenueId): string {
+  return `capture_started:${venue}`
+}

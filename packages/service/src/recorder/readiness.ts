@@ -1,0 +1,337 @@
+import {
+  FLAGS,
+  type Gap,
+  type GapReason,
+  type Instrument,
+  type MarketRecord,
+  type MarketRevision,
+  type MarketStatus,
+  type Micros,
+  type Sample,
+  type TapeEvent,
+  type VenueId,
+} from '@priorbook/sdk/domain'
+import { applyRows, Ladder, loadBase, type BookRun } from '@priorbook/sdk/tape'
+import type { InstrumentRef, Store } from '../store/store.ts'
+import { HABIT_SIZE } from '../venues/capture/silence.ts'
+import { captureFact, passedFacts } from './batch.ts'
+import { MarketMemory } from './market-memory.ts'
+import { PassedChanges } from './passed-changes.ts'
+import { Track, type Mark, type TrackStart } from './track.ts'
+
+/** What loading the state of a venue needs. */
+export type ReadinessOptions = {
+  readonly store: Store
+  readonly venue: VenueId
+  /** True where a connector compares full books with the tracks. */
+  readonly keepsStates: boolean
+  /** The record of a market that no catalogue answer has named. */
+  toBareMarket(marketId: string, message: unknown): MarketRecord
+  /** Called with rows that loading makes: first records of markets, and gaps. */
+  onRevision(revision: MarketRevision): void
+  onGaps(gaps: readonly Gap[]): void
+}
+
+/** The message that names what is to be loaded. */
+export type NamingMessage = {
+  readonly received: Micros
+  readonly number: number
+  /** Its JSON, undefined where it is not JSON. */
+  value(): unknown
+}
+
+// Max markets known to have ended, and max ends of samples kept; more are read from the store again.
+const ENDED_KEPT = 50_000
+const SAMPLE_ENDS_KEPT = 50_000
+
+/**
+ * The state of one venue that events are applied to. It is loaded from the store as events name it, so
+ * that applying an event needs no waiting once everything that it names is ready.
+ */
+export class Readiness {
+  readonly tracks = new Map<string, Track>()
+  readonly markets: MarketMemory
+  readonly passed = new PassedChanges()
+  /** When a recorder first ran for this venue; undefined for what was only imported. */
+  captureStarted: Micros | undefined
+  private readonly options: ReadinessOptions
+  private readonly sampleEnds = new Map<string, SampleEnd>()
+  /** Markets that ended and whose instruments are loaded. */
+  private readonly endedMarkets = new Set<string>()
+  private areUnbrokenLoaded = false
+  private interrupted: { readonly reason: GapReason; readonly journal: number } | undefined
+
+  constructor(options: ReadinessOptions) {
+    this.options = options
+    this.markets = new MarketMemory(options.store, options.venue)
+  }
+
+  /** Loads what every message needs. */
+  async start(): Promise<void> {
+    const { store, venue } = this.options
+    this.captureStarted = (await store.fact(captureFact(venue))) as Micros | undefined
+  }
+
+  /** True when an event can be applied without asking the store. */
+  isReady(event: TapeEvent): boolean {
+    switch (event.kind) {
+      case 'gap':
+        return true
+      case 'market':
+        return (
+          this.markets.knows(event.record.marketId) &&
+          (!isEnded(event.record.status) || this.endedMarkets.has(event.record.marketId))
+        )
+      case 'sample':
+        return this.sampleEnds.has(sampleName(event))
+      default:
+        return this.tracks.has(event.instrument.key)
+    }
+  }
+
+  /** Loads what the events name. */
+  async prepare(events: readonly TapeEvent[], message: NamingMessage): Promise<void> {
+    for (const event of events) {
+      if (this.isReady(event)) continue
+      switch (event.kind) {
+        case 'gap':
+          break
+        case 'market':
+          if (!this.markets.knows(event.record.marketId)) {
+            await this.markets.load(event.record.marketId)
+          }
+          if (isEnded(event.record.status)) await this.loadEnding(event.record)
+          break
+        case 'sample':
+          this.sampleEnds.set(sampleName(event), await readSampleEnd(this.options.store, event))
+          break
+        default:
+          await this.loadTrack(event.instrument, message)
+      }
+    }
+  }
+
+  /** Loads all instruments that miss nothing: a loss must find them, also after a restart. */
+  async loadUnbroken(): Promise<void> {
+    if (this.areUnbrokenLoaded) return
+    this.areUnbrokenLoaded = true
+    const { store, venue } = this.options
+    for (const instrument of await store.unbroken(venue)) {
+      if (!this.tracks.has(instrument.key)) await this.loadTrack(instrument)
+    }
+  }
+
+  /** Instruments that are loaded from now on miss the journal records up to `journal`. */
+  interrupt(reason: GapReason, journal: number): void {
+    this.interrupted = { reason, journal }
+  }
+
+  /** Places a sample in its series; undefined where it is stored already. */
+  nextSample(sample: Sample): Sample | undefined {
+    const end = this.sampleEnds.get(sampleName(sample))!
+    return sample.journal <= end.journal ? undefined : end.next(sample)
+  }
+
+  /** Forgets what has ended. Only after everything derived so far is stored, for it is read from there. */
+  forgetEnded(): void {
+    for (const [key, track] of this.tracks) {
+      if (!track.hasEnded) continue
+      this.tracks.delete(key)
+      this.passed.forget(key)
+    }
+    for (const name of this.sampleEnds.keys()) {
+      if (this.sampleEnds.size <= SAMPLE_ENDS_KEPT) break
+      this.sampleEnds.delete(name)
+    }
+  }
+
+  private async loadTrack(instrument: Instrument, message?: NamingMessage): Promise<void> {
+    const { store, venue, keepsStates } = this.options
+    const { market, key } = instrument
+    if (!this.markets.knows(market)) await this.markets.load(market)
+    if (this.markets.get(market) === undefined && message !== undefined) {
+      // A market that was never named gets a first, bare record with what the message says of it.
+      const record = this.markets.merge(this.options.toBareMarket(market, message.value()))
+      const { received, number: journal } = message
+      this.options.onRevision({ kind: 'market', received, journal, record })
+    }
+    const start = await readTrackStart(
+      store,
+      instrument,
+      this.markets.get(market)?.openTime,
+      this.captureStarted,
+    )
+    const track = new Track(instrument, start, keepsStates)
+    this.tracks.set(key, track)
+    if (!track.isOpen) {
+      const names = passedFacts(venue, key)
+      const mark = await store.fact(names.mark)
+      this.passed.resume(key, mark, await store.fact(names.channel))
+    }
+    if (this.interrupted !== undefined) {
+      const { reason, journal } = this.interrupted
+      this.options.onGaps(track.interrupt(reason, journal))
+    }
+  }
+
+  // The instruments of a market that ends must be loaded to be ended, whatever gap they are in.
+  private async loadEnding({ marketId, outcomes }: MarketRecord): Promise<void> {
+    const { store, venue } = this.options
+    const known = this.markets.get(marketId)?.outcomes ?? []
+    const tokens = [...known, ...outcomes].flatMap(({ tokenId }) => tokenId ?? [])
+    for (const key of new Set([marketId, ...tokens])) {
+      if (this.tracks.has(key)) continue
+      const ref = { venue, key }
+      const facts = await store.instrument(ref)
+      if (facts === undefined) continue
+      const [gap] = await store.gaps({ ...ref, open: true })
+      if (gap?.reason !== 'market_closed') await this.loadTrack(facts.instrument)
+    }
+    this.endedMarkets.add(marketId)
+    if (this.endedMarkets.size <= ENDED_KEPT) return
+    for (const oldest of this.endedMarkets) {
+      this.endedMarkets.delete(oldest)
+      break
+    }
+  }
+}
+
+const ENDED: ReadonlySet<MarketStatus> = new Set([
+  'closed',
+  'determined',
+  'disputed',
+  'resolved',
+  'voided',
+])
+
+/** True for a status after which a market trades no more. */
+export function isEnded(status: MarketStatus | undefined): boolean {
+  return status !== undefined && ENDED.has(status)
+}
+
+function sampleName({ instrument, metric }: Sample): string {
+  return `${instrument.key} ${metric}`
+}
+
+const TRADE_IDS = 256
+// Max rows that are searched for the last full book: pages times rows per page.
+const FULL_PAGE = 1024
+const FULL_PAGES = 16
+
+/** Reads what the store holds of an instrument. */
+async function readTrackStart(
+  store: Store,
+  instrument: Instrument,
+  openTime: Micros | undefined,
+  captureStarted: number | undefined,
+): Promise<TrackStart> {
+  const ref = { venue: instrument.venue, key: instrument.key }
+  const newest = await store.books({ ...ref, order: 'desc', limit: HABIT_SIZE + 1, numbers: true })
+  const facts = await store.instrument(ref)
+  const gaps = await store.gaps({ ...ref, open: true })
+  const trades = await store.trades({ ...ref, order: 'desc', limit: TRADE_IDS })
+  const ladder = newest.corrupt.length === 0 ? bookAfter(newest.runs) : undefined
+  const gap = gaps[0]
+  const sequence = facts?.lastSequence ?? 0
+  const full = sequence === 0 ? undefined : await findFull(store, ref)
+  return {
+    ...(ladder === undefined ? {} : { ladder }),
+    sequence,
+    marks: newest.runs.flatMap(marksOf),
+    ...(full === undefined ? {} : { full }),
+    lastTrade: trades.rows.received[trades.rows.count - 1] ?? 0,
+    tradeIds: Array.from({ length: trades.rows.count }, (_, at) => trades.rows.tradeId[at]!),
+    journal: newestJournal(newest.runs),
+    tradeJournal: trades.rows.journal[trades.rows.count - 1] ?? 0,
+    ...(gap === undefined ? {} : { gap }),
+    ...(sequence === 0 ? spanBefore(openTime, captureStarted) : {}),
+  }
+}
+
+/** The end of one series of samples, whose received time never decreases. */
+type SampleEnd = {
+  readonly journal: number
+  /** Returns the sample with a received time that is not before the last one. */
+  next(sample: Sample): Sample
+}
+
+/** Loads the end of a series of samples from the store. */
+async function readSampleEnd(store: Store, sample: Sample): Promise<SampleEnd> {
+  const { instrument, metric } = sample
+  const { venue, key } = instrument
+  const { rows } = await store.samples({ venue, key, metric, order: 'desc', limit: 1 })
+  const at = rows.count - 1
+  let last = rows.received[at] ?? 0
+  return {
+    journal: rows.journal[at] ?? 0,
+    next(next) {
+      if (next.received >= last) {
+        last = next.received
+        return next
+      }
+      last++
+      return { ...next, received: last as Micros, flags: (next.flags ?? 0) | FLAGS.clock_step }
+    },
+  }
+}
+
+// Why nothing is known before the first observation: the recorder did not run, or did not know the market.
+function spanBefore(
+  openTime: Micros | undefined,
+  captureStarted: number | undefined,
+): Pick<TrackStart, 'before'> {
+  if (openTime === undefined || captureStarted === undefined) return {}
+  const reason = openTime < captureStarted ? 'before_capture' : 'late_discovery'
+  return { before: { openTime, reason } }
+}
+
+async function findFull(store: Store, ref: InstrumentRef): Promise<TrackStart['full']> {
+  let after: number | undefined
+  for (let page = 0; page < FULL_PAGES; page++) {
+    const { runs, hasMore } = await store.books({
+      ...ref,
+      order: 'desc',
+      limit: FULL_PAGE,
+      numbers: true,
+      ...(after === undefined ? {} : { after }),
+    })
+    for (const run of runs.toReversed()) {
+      const { columns } = run
+      for (let row = run.to - 1; row >= run.from; row--) {
+        if ((columns.flags[row]! & FLAGS.full_book) === 0) continue
+        return { ...toMark(run, row), sequence: run.firstSequence + row }
+      }
+    }
+    const oldest = runs[0]
+    if (!hasMore || oldest === undefined) return undefined
+    after = oldest.firstSequence + oldest.from
+  }
+  return undefined
+}
+
+function marksOf(run: BookRun): Mark[] {
+  return Array.from({ length: run.to - run.from }, (_, at) => toMark(run, run.from + at))
+}
+
+function toMark({ columns }: BookRun, row: number): Mark {
+  return {
+    received: columns.received[row]!,
+    source: columns.source[row]!,
+    venueSeq: columns.venueSeq[row]!,
+    channel: columns.channel[row]!,
+  }
+}
+
+function newestJournal(runs: readonly BookRun[]): number {
+  const run = runs.at(-1)
+  return run === undefined ? 0 : run.columns.journal[run.to - 1]!
+}
+
+function bookAfter(runs: readonly BookRun[]): Ladder | undefined {
+  const run = runs.at(-1)
+  if (run === undefined) return undefined
+  const ladder = new Ladder()
+  loadBase(ladder, run.columns)
+  applyRows(ladder, run.columns, 0, run.to)
+  return ladder
+}
