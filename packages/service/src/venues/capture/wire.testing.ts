@@ -1,6 +1,6 @@
-import { PriorbookError, toMicros, type ErrorCode } from '@priorbook/sdk/domain'
+import { toMicros, type ErrorCode } from '@priorbook/sdk/domain'
 import { expect, it } from 'vitest'
-import type { CaptureRequest, Normalizer } from './contract.ts'
+import { toReading, type CaptureRequest, type Normalizer } from './contract.ts'
 
 /**
  * One message of a venue as text, and everything that the normalizer must make of it, derived by hand from
@@ -24,21 +24,16 @@ const ARRIVAL = { received: toMicros(1_791_192_801_500_000), journal: 12 }
 /** Tests that a normalizer makes exactly the expected events of every message. */
 export function testWireCases(normalizer: Normalizer, cases: readonly WireCase[]): void {
   it.each(cases)('$name', ({ request, text, events, problems = [], error }) => {
-    const read = (): ReturnType<Normalizer['frame']> => {
+    const reading = toReading(() => {
       const value: unknown = JSON.parse(text)
       return request === undefined
         ? normalizer.frame(value, ARRIVAL)
         : normalizer.answer(request, value, ARRIVAL)
-    }
-    if (error !== undefined) {
-      expect(read).toThrow(PriorbookError)
-      expect(read).toThrow(expect.objectContaining({ code: error }))
-      return
-    }
-    const normalized = read()
-    expect(normalized.events).toStrictEqual(events.map((event) => ({ ...event, ...ARRIVAL })))
-    expect(
-      normalized.problems.map(({ where, error: { code } }) => ({ where, code })),
-    ).toStrictEqual(problems)
+    })
+    expect({
+      events: reading.events,
+      problems: reading.problems.map(({ where, error: { code } }) => ({ where, code })),
+      error: reading.error?.code,
+    }).toStrictEqual({ events: events.map((event) => ({ ...event, ...ARRIVAL })), problems, error })
   })
 }
