@@ -17,7 +17,7 @@ function chosen(jobs: readonly Job[], spent = NONE, nowMs = 1000): string {
 }
 
 describe('the next call', () => {
-  it('is none before one is due', () => {
+  it('is not made before it is due', () => {
     expect(chosen([])).toBe('wait Infinity')
     expect(chosen([job('a', { dueMs: 1500 }), job('b', { dueMs: 1200 })])).toBe('wait 1200')
   })

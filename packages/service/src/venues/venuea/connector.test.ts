@@ -101,7 +101,7 @@ const frame = (marketId: number) => ({
 })
 
 describe('books', () => {
-  it('come by a signed socket for every open market of the assets', async () => {
+  it('come by a signed socket for every open market of the configured assets', async () => {
     listRounds(
       roundObject(1, -1000, HOUR),
       roundObject(2, HOUR, 2 * HOUR, { topic: { symbol: 'ETHUSDT' } }),
@@ -130,7 +130,7 @@ describe('books', () => {
     expect(upstream.faults).toStrictEqual([])
   })
 
-  it('are asked for at once, again where the socket is quiet, and not while it talks', async () => {
+  it('are requested at once, again when the socket is quiet, and not while it sends', async () => {
     listRounds(roundObject(1, -1000, HOUR), roundObject(2, -1000, HOUR))
     start()
     await until(() => upstream.sockets > 0)
@@ -157,7 +157,7 @@ describe('books', () => {
     expect(losses()).toStrictEqual([])
   })
 
-  it('are subscribed for new markets and given up for closed ones on the same socket', async () => {
+  it('of new markets are subscribed and of closed ones unsubscribed on the same socket', async () => {
     const first = roundObject(1, -1000, HOUR)
     const short = roundObject(2, -1000, 700)
     listRounds(first, short)
@@ -188,7 +188,7 @@ describe('books', () => {
     expect(upstream.faults).toStrictEqual([])
   })
 
-  it('that were closed are asked for before they are due', async () => {
+  it('that the recorder closed are requested before they are due', async () => {
     listRounds(roundObject(1, -1000, HOUR), roundObject(2, -1000, HOUR))
     const connector = start({ speed: 2 })
     await until(() => booksOf('1001') === 1 && booksOf('1002') === 1)
@@ -199,7 +199,7 @@ describe('books', () => {
     expect(booksOf('1002')).toBe(1)
   })
 
-  it('that come by neither way are a silence, noted once', async () => {
+  it('that come neither by socket nor by request are a silence, noted once', async () => {
     listRounds(roundObject(1, -1000, HOUR))
     upstream.script.refuse = ({ path }) =>
       path === '/order-book' ? { status: 500, body: {} } : undefined
@@ -321,7 +321,7 @@ it('last trades are sampled for open markets in turn', async () => {
   expect(request).toMatchObject({ token_id: expect.stringMatching(/^[12]01$/) as string })
 })
 
-it('goes on with the quota that an earlier run has left', async () => {
+it('counts the calls of an earlier run against the quota', async () => {
   listRounds(...Array.from({ length: 40 }, (_, index) => roundObject(index + 1, -1000, HOUR)))
   const asked = [
     { until: toMicros(sink.now() - 61_000_000), count: 50 },
@@ -334,7 +334,7 @@ it('goes on with the quota that an earlier run has left', async () => {
   expect(connector.status().quota).toMatchObject({ limit: 60, used: 60, refused: 0 })
 })
 
-it('every call goes through the quota, also where everything is wanted', async () => {
+it('every call goes through the quota, also under full load', async () => {
   listRounds(...Array.from({ length: 40 }, (_, index) => roundObject(index + 1, -1000, HOUR)))
   const windowMs = 400
   const own = createQuota({ limit: 20, windowMs }, clock)
@@ -382,7 +382,7 @@ it('a refusal for too many calls pauses all of them', async () => {
 })
 
 describe('credentials', () => {
-  it('that are missing are one error and no request', async () => {
+  it('that are missing are logged once, and nothing is requested', async () => {
     const connector = start({ apiSecret: '' })
     await until(() => connector.status().state === 'no_credentials')
     expect(log.errors).toHaveLength(1)
@@ -397,7 +397,7 @@ describe('credentials', () => {
     [400, -2008],
     [400, -1022],
   ])(
-    'refused with %s and %s are one error, slow retries, and then good again',
+    'refused with %s and %s are logged once, retried slowly, and used again when accepted',
     async (status, code) => {
       listRounds(roundObject(1, -1000, HOUR))
       upstream.script.refuse = () => ({ status, body: { code, msg: 'refused' } })
@@ -415,7 +415,7 @@ describe('credentials', () => {
     },
   )
 
-  it('refused by the socket leave the books to requests', async () => {
+  it('refused by the socket leave the books to REST', async () => {
     listRounds(roundObject(1, -1000, HOUR))
     let refusals = 0
     upstream.script.refuseSocket = () => {
@@ -449,7 +449,7 @@ it.each([-90_000, 90_000])(
   },
 )
 
-it('answers that are no JSON or of another shape stop nothing', async () => {
+it('answers that are not JSON or have another shape do not stop the connector', async () => {
   listRounds(roundObject(1, -1000, HOUR))
   const list = upstream.script.list.bind(upstream.script)
   let answers = 0

@@ -78,9 +78,9 @@ export function parseFrame(value: unknown): NativeFrame {
 
 /** Parses a book of Predict.fun, from its socket or its REST interface. */
 export function parsePredictBook(book: NativeObject, marketId: string): NativeBook {
-  const asked = readVenueId(marketId, 'the market asked for')
-  const said = optionalVenueId(book['marketId'], 'marketId') ?? asked
-  if (said !== asked) throw wrong('marketId', said, `the market asked for, ${asked}`)
+  const requested = readVenueId(marketId, 'the requested market')
+  const said = optionalVenueId(book['marketId'], 'marketId') ?? requested
+  if (said !== requested) throw wrong('marketId', said, `the requested market, ${requested}`)
   return {
     type: 'book',
     marketId: said,

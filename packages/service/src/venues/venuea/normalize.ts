@@ -100,10 +100,10 @@ function toBook(request: CaptureRequest, value: unknown, at: Arrival): BookSnaps
   if (outcome !== 0)
     throw wrong('outcome_index', outcome, '0, the only outcome whose books are kept')
   const book = readObject(value, 'the order book')
-  const asked = optionalVenueId(request['token_id'], 'token_id')
+  const requested = optionalVenueId(request['token_id'], 'token_id')
   const said = optionalVenueId(book['tokenId'], 'tokenId')
-  if (asked !== undefined && said !== undefined && said !== asked) {
-    throw wrong('tokenId', said, `the token asked for, ${asked}`)
+  if (requested !== undefined && said !== undefined && said !== requested) {
+    throw wrong('tokenId', said, `the requested token, ${requested}`)
   }
   const source = readBookTime(book['timestamp'], 'timestamp')
   return toSnapshot(marketId, parseLadder(book), source, at)
@@ -122,7 +122,7 @@ function toLastTrade(request: CaptureRequest, value: unknown, at: Arrival): Norm
   const key = readVenueId(request['token_id'], 'token_id')
   const answer = readObject(value, 'the last trade')
   const said = readVenueId(answer['marketId'], 'marketId')
-  if (said !== market) throw wrong('marketId', said, `the market asked for, ${market}`)
+  if (said !== market) throw wrong('marketId', said, `the requested market, ${market}`)
   const price = optionalMetric(answer['lastTradePrice'], 'lastTradePrice')
   if (price === undefined) return NOTHING
   const { received, journal } = at

@@ -31,10 +31,10 @@ type Folded = {
 export class TestSink implements CaptureSink {
   readonly captured: Captured[] = []
   readonly trades = new Set<string>()
-  /** Changes that a book could not take: proof that something was lost or applied twice. */
+  /** Changes that did not fit the book: something was lost or applied twice. */
   readonly faults: string[] = []
   readonly books = new Map<string, Folded>()
-  /** Told of books that were closed because a frame could not be read, as a connector is. */
+  /** Called with the books that a malformed frame closed, as a recorder calls a connector. */
   onRejected: ((keys: readonly string[]) => void) | undefined
   readonly #seqs = new Map<number, number>()
   readonly #normalizer = createVenueBNormalizer()
@@ -85,7 +85,7 @@ export class TestSink implements CaptureSink {
 
   note(note: CaptureNote): void {
     this.captured.push({ kind: 'note', note })
-    // A new connection numbers its subscriptions anew.
+    // A new connection numbers its subscriptions from 1.
     if (note.note === 'connected') this.#seqs.clear()
     if (note.note === 'loss') {
       for (const [ticker, book] of this.books) {

@@ -60,7 +60,7 @@ const until = (name: string, isSo: () => boolean) => turnUntil(clock, name, isSo
 const same = (ticker: string): boolean => sink.equals(venue.markets.get(ticker)!)
 
 describe('with credentials', () => {
-  it('brings books, trades and lives of the markets of its series by socket', async () => {
+  it('records books, trades and lifecycles of the markets of its series by socket', async () => {
     venue.list(A)
     venue.list('OTHER-1-1')
     start(SIGNED)
@@ -113,7 +113,7 @@ describe('with credentials', () => {
     expect(sink.notes.filter(({ note }) => note === 'connected')).toHaveLength(1)
   })
 
-  it('asks again for a book that was refused while it was given on', async () => {
+  it('requests a book again that the recorder refused', async () => {
     venue.list(A)
     start(SIGNED)
     sink.onRejected = (keys) => {
@@ -129,7 +129,7 @@ describe('with credentials', () => {
     expect(sink.notes.filter(({ note }) => note === 'connected')).toHaveLength(1)
   })
 
-  it('makes a new connection when no snapshot comes after a loss', async () => {
+  it('reconnects when no snapshot comes after a loss', async () => {
     venue.list(A)
     start(SIGNED)
     await until('a book', () => same(A))
@@ -147,7 +147,7 @@ describe('with credentials', () => {
     expect(asked.length).toBeGreaterThan(1)
   })
 
-  it('notes lost trades for their own subscription and asks for them by REST', async () => {
+  it('notes lost trades for their own subscription and requests them by REST', async () => {
     venue.list(A)
     start(SIGNED)
     await until('subscriptions', () => same(A) && venue.subscribed('trade').includes(A))
@@ -163,7 +163,7 @@ describe('with credentials', () => {
     expect(venue.commands.some(({ params }) => params['action'] === 'get_snapshot')).toBe(false)
   })
 
-  it.each([10, 25])('subscribes anew after error %i', async (code) => {
+  it.each([10, 25])('subscribes again after error %i', async (code) => {
     venue.list(A)
     start(SIGNED)
     await until('subscriptions', () => same(A) && venue.subscribed('trade').includes(A))
@@ -181,7 +181,7 @@ describe('with credentials', () => {
     await until('changes', () => same(A))
   })
 
-  it('connects again with a new signature, and asks for the trades between', async () => {
+  it('reconnects with a new signature and requests the trades between', async () => {
     venue.list(A)
     start(SIGNED)
     await until('subscriptions', () => same(A) && venue.subscribed('trade').includes(A))
@@ -197,7 +197,7 @@ describe('with credentials', () => {
     await until('changes', () => same(A))
   })
 
-  it('learns how many markets a subscription takes', async () => {
+  it('learns how many markets a subscription may have', async () => {
     venue.marketLimit = 3
     const tickers = Array.from({ length: 10 }, (_, index) => `KXTEST15M-26SEP211200-${index}`)
     for (const ticker of tickers) venue.list(ticker)
@@ -242,7 +242,7 @@ describe('with credentials', () => {
     await until('an end', () => connector.status().markets === 1)
   })
 
-  it('gets full books when the recorder closed them, ever more slowly while that repeats', async () => {
+  it('requests books that the recorder closed, ever more slowly while that repeats', async () => {
     venue.list(A)
     start(SIGNED)
     await until('a book', () => same(A))
@@ -262,7 +262,7 @@ describe('with credentials', () => {
     expect(sink.losses).toStrictEqual([])
   })
 
-  it('polls what is beyond the socket, and never a market that is on it', async () => {
+  it('polls markets beyond the limit of the socket, and never a market that is on it', async () => {
     venue.list(A, { close_time: venue.time(100_000) })
     venue.list(B)
     start({ ...SIGNED, socketMarkets: 1 })
@@ -309,7 +309,7 @@ describe('with credentials', () => {
 })
 
 describe('without valid credentials', () => {
-  it('polls books and trades and says so', async () => {
+  it('polls books and trades and reports no credentials', async () => {
     venue.list(A)
     start()
     await until('a book', () => same(A))
@@ -325,7 +325,7 @@ describe('without valid credentials', () => {
   it.each([
     ['a wrong key', { keyId: 'key-2', privateKey: KEYS.privateKey }],
     ['no PEM', { keyId: 'key-1', privateKey: 'nonsense' }],
-  ])('goes on by polling with %s, in one clear line', async (_name, wrong) => {
+  ])('polls with %s and logs one line', async (_name, wrong) => {
     venue.list(A)
     start(wrong)
     await until('a book', () => same(A))
@@ -345,7 +345,7 @@ describe('without valid credentials', () => {
     expect(connector.status().quota).toMatchObject({ limit: 200, refused: 0 })
   })
 
-  it('polls urgently what the recorder closed', async () => {
+  it('polls a book that the recorder closed before others', async () => {
     const tickers = Array.from({ length: 60 }, (_, index) => `KXTEST15M-26SEP211200-${index}`)
     for (const ticker of tickers) venue.list(ticker)
     start({ speed: 1, quota: { tokensPerSecond: 400, costPerRequest: 10 } })
@@ -379,7 +379,7 @@ describe('without valid credentials', () => {
     expect(sink.losses).toHaveLength(1)
   })
 
-  it.each(['repeatsCursor', 'neverEnds'] as const)('stops walking pages: %s', async (fault) => {
+  it.each(['repeatsCursor', 'neverEnds'] as const)('stops reading pages: %s', async (fault) => {
     venue.list(A)
     venue[fault] = true
     start()
@@ -407,7 +407,7 @@ describe('without valid credentials', () => {
     await until('an end', () => connector.status().markets === 0)
   })
 
-  it('takes up markets of an earlier run', async () => {
+  it('follows markets of an earlier run', async () => {
     const gone = 'KXOLD-1-1'
     venue.list(gone, { status: 'determined' })
     start({}, [{ marketId: gone, native: { event: { series_ticker: 'KXOLD' } } }])
@@ -418,7 +418,7 @@ describe('without valid credentials', () => {
     expect(answers).toContainEqual({ kind: 'markets', tickers: [gone], series: 'KXOLD' })
   })
 
-  it('repeats what a series charges in its requests for markets and events', async () => {
+  it('repeats the fees of a series in its requests for markets and events', async () => {
     venue.list(A)
     start({ speed: 60 })
     const asked = (kind: string): object[] =>
@@ -433,7 +433,7 @@ describe('without valid credentials', () => {
     expect(asked('series')[0]).toStrictEqual({ kind: 'series', series: 'KXTEST15M' })
   })
 
-  it('says that it is degraded when nothing can be listed', async () => {
+  it('reports that it is degraded when nothing can be listed', async () => {
     venue.fault = 500
     start()
     await until('a state', () => connector.status().state === 'degraded')
