@@ -246,7 +246,7 @@ describe('exit status', () => {
     ['an unknown market to watch', ['watch', 'venueb:KXNONE'], 4, /unknown_market/],
     ['a missing file', ['verify', 'nothing.ndjson'], 4, /there is no nothing.ndjson/],
     ['no server', ['whoami', '-q', '--url', 'http://127.0.0.1:9'], 5, /--url or PRIORBOOK_URL/],
-    ['another service', ['whoami', '-q', '--url', 'nothing'], 2, /no address/],
+    ['another service', ['whoami', '-q', '--url', 'nothing'], 2, /not an address/],
     ['no rows', ['markets', 'no such words'], 7, /no market matches/],
     ['a time before everything', ['book', 'MARKET', '--at', '2020-01-01'], 7, /there is no book/],
   ]

@@ -1,4 +1,4 @@
-/** Every failure Priorbook names, with one plain sentence; `docs/reference/errors.md` is compared with it by a test. */
+/** Every error code with one sentence; a test compares `docs/reference/errors.md` with it. */
 export const ERROR_CODES = {
   invalid_decimal: 'A price, size or value is not a decimal number.',
   unrepresentable: 'A number is too large or too fine to be kept exactly.',
@@ -31,10 +31,10 @@ export const ERROR_CODES = {
   no_data: 'The markets hold no recorded book in the range.',
 } as const
 
-/** The name of one listed failure. */
+/** One error code. */
 export type ErrorCode = keyof typeof ERROR_CODES
 
-/** An error with a listed code, so that callers decide by `code` and people read `message`. */
+/** An error with a listed code: programs read `code`, people read `message`. */
 export class PriorbookError extends Error {
   readonly code: ErrorCode
 
@@ -45,7 +45,7 @@ export class PriorbookError extends Error {
   }
 }
 
-/** Shows a refused value in a message: short, and safe for values of any depth. */
+/** Prints a rejected value for a message: short, and safe for values of any depth. */
 export function showValue(value: unknown): string {
   switch (typeof value) {
     case 'string':

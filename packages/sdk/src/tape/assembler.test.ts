@@ -182,7 +182,7 @@ describe('a violation', () => {
     expect(refusal).toMatchObject({ violation })
     expect((refusal as Refusal).detail).not.toMatch(/NaN \/|undefined/)
     expect([book.open, book.ladder.keys()]).toStrictEqual([false, []])
-    expect(() => book.take(change([]))).toThrow('a change without a book')
+    expect(() => book.take(change([]))).toThrow('a change without an open book')
     const next = observed(book.take(full([[4800, 1]], [])))
     expect(flagNames(next.flags)).toStrictEqual(['full_book', 'restart'])
   })

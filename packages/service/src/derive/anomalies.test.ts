@@ -1,7 +1,7 @@
 import type { MarketStatus } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import { createTestCaller } from '../api/caller.testing.ts'
-import { violations } from '../api/catalogue/schema.testing.ts'
+import { violations } from '../api/pages/schema.testing.ts'
 import { CATALOGUE_ROUTES } from '../api/routes/index.ts'
 import { createDataFolder, differences, read, record } from '../recorder/scripted.testing.ts'
 import type { StoreReader } from '../store/store.ts'

@@ -51,6 +51,6 @@ describe('gaps', () => {
 
   it('have a sentence each, unknown ones too', () => {
     expect(gapSentence('recorder_down')).toBe('The recorder was not running.')
-    expect(gapSentence('something_new')).toBe('Nothing was observed.')
+    expect(gapSentence('something_new')).toBe('Nothing was recorded.')
   })
 })

@@ -2,8 +2,8 @@ import type { BookRowJson } from '@priorbook/sdk/client'
 import { describe, expect, it } from 'vitest'
 import type { GapSpan } from './gap.ts'
 import { toHeatGrid } from './heat.ts'
-import { standing, toHistory, toPriceLines, withColumn, type Column } from './history.ts'
-import { chooseInterval, INTERVAL_MICROS, MOST_BUCKETS } from './interval.ts'
+import { carryForward, toHistory, toPriceLines, withColumn, type Column } from './history.ts'
+import { chooseInterval, INTERVAL_MICROS, MAX_BUCKETS } from './interval.ts'
 import { DAY, HOUR, MINUTE, SECOND } from './time.ts'
 
 const START = 1_786_410_900_000_000
@@ -45,7 +45,7 @@ describe('sampled books over time', () => {
   })
 
   it('lets a book stand until the next, but not before the first and not after the end', () => {
-    const stood = standing(history, [], START + 8.6 * SECOND)
+    const stood = carryForward(history, [], START + 8.6 * SECOND)
     expect(stood.map((column) => column?.bidTicks[0])).toEqual([
       undefined,
       4000,
@@ -61,7 +61,7 @@ describe('sampled books over time', () => {
   })
 
   it('carries nothing into a gap or over it', () => {
-    const stood = standing(history, [gap(3, 5)], START + 10 * SECOND)
+    const stood = carryForward(history, [gap(3, 5)], START + 10 * SECOND)
     expect(stood.map((column) => column?.bidTicks[0])).toEqual([
       undefined,
       4000,
@@ -74,13 +74,13 @@ describe('sampled books over time', () => {
       4100,
       4100,
     ])
-    const open = standing(history, [gap(7.5, undefined)], START + 10 * SECOND)
+    const open = carryForward(history, [gap(7.5, undefined)], START + 10 * SECOND)
     expect(open.at(-1)).toBeUndefined()
     expect(open[6]).toBeDefined()
   })
 
   it('breaks the lines of prices where nothing stands', () => {
-    const lines = toPriceLines(history, standing(history, [gap(3, 5)], START + 10 * SECOND))
+    const lines = toPriceLines(history, carryForward(history, [gap(3, 5)], START + 10 * SECOND))
     expect(lines[1].slice(1, 7)).toEqual([0.4, 0.4, null, null, null, 0.41])
     expect(lines[3][1]).toBeCloseTo(0.45, 10)
     expect(lines[0][1]).toBe((START + 1.5 * SECOND) / 1e6)
@@ -137,7 +137,7 @@ describe('the interval of a picture', () => {
     expect(chooseInterval(DAY)).toBe('5m')
     expect(chooseInterval(4000 * DAY)).toBe('1d')
     for (const span of [MINUTE, HOUR, DAY, 31 * DAY]) {
-      expect(span / INTERVAL_MICROS[chooseInterval(span)]).toBeLessThanOrEqual(MOST_BUCKETS)
+      expect(span / INTERVAL_MICROS[chooseInterval(span)]).toBeLessThanOrEqual(MAX_BUCKETS)
     }
   })
 })

@@ -73,7 +73,7 @@ export const DOCUMENTED_DAYS = {
 
 /** Parameters of paged routes. */
 export const PAGE_PARAMS = {
-  /** Rows per page; a walk of the client asks for the most where absent. */
+  /** Rows per page; a walk of the client requests the maximum where absent. */
   limit: integerParam(1, MAX_LIMIT),
   /** A bare cursor; the client's `resume` also carries what the receipt needs. */
   cursor: textParam(4096),

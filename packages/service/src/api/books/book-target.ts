@@ -1,5 +1,5 @@
 import type { MarketRecord } from '@priorbook/sdk/domain'
-import { chooseOutcomes } from '../catalogue/outcome-filter.ts'
+import { chooseOutcomes } from '../pages/outcome-filter.ts'
 import { findMarket } from '../markets/find.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
 import type { ApiContext, Grant } from '../route.ts'

@@ -8,7 +8,7 @@ import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open
 import { createRandom } from '../../store/store-script.testing.ts'
 import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import { createBatches, KEYS, PATHS, readSeen } from './books.testing.ts'
-import { BOOK_ROUTES } from './index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 
 const isFull = process.env['PRIORBOOK_FULL'] === '1'
 

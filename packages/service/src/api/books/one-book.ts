@@ -1,5 +1,5 @@
 import type { BookRun } from '@priorbook/sdk/tape'
-import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
+import { VENUES, type Gap, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toGapJson, type GapJson, type ValueStyle } from '@priorbook/sdk/wire'
 import { ROWS_AT } from '../http/page-pool.ts'
 import type { Answer, Notice, RouteRequest } from '../route.ts'
@@ -75,7 +75,7 @@ export async function answerBooks(
   if (rows !== undefined) RENDERER.renderJsonRows(parts, instruments, options, rows)
   return {
     kind: 'data',
-    ...(rows === undefined ? { data: null } : { rows, isOne: venue !== 'venuec' }),
+    ...(rows === undefined ? { data: null } : { rows, isOne: VENUES[venue].booksPer === 'market' }),
     count: parts.length,
     meta: {
       range: { start_time: at, end_time: at },

@@ -8,7 +8,7 @@ import { createRandom } from '../../store/store-script.testing.ts'
 import { expectedInstruments } from '../../rows/receipt.testing.ts'
 import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import { joined, walk } from './books.testing.ts'
-import { BOOK_ROUTES } from './index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 
 const recorded = process.env['PRIORBOOK_RECORDINGS'] ?? ''
 if (recorded === '') {

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { Gap } from '@priorbook/sdk/domain'
-import { toGapJson } from '@priorbook/sdk/wire'
+import { type FileFormat, toGapJson } from '@priorbook/sdk/wire'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { distinctGaps } from '../../rows/index.ts'
 import type { ApiContext, Notice } from '../route.ts'
 import { columnsOf, typeName } from './columns.ts'
 import { CONTENT_TYPES, describeScope, fileNameOf } from './describe.ts'
-import { estimateFile, estimateRows } from './estimate.ts'
+import { type BulkScope, keysOf } from './scope.ts'
 import { makeFile } from './file.ts'
-import type { BulkFormat } from './params.ts'
-import type { BulkScope } from './scope.ts'
-import { headsOf, type FileReceipt } from './tally.ts'
-import { csvColumnsOf } from './write-text.ts'
+import { type FileReceipt, headsOf } from './tally.ts'
+import { csvColumnsOf } from './text.ts'
+import { walk, type WalkItem, walkMarkets } from './walk.ts'
 
 // More gaps than this are counted and not listed: memory does not grow with the family.
 const GAPS_MAX = 10_000
@@ -30,7 +30,7 @@ export type Manifest = {
 export async function describeFiles(
   context: ApiContext,
   scope: BulkScope,
-  formats: readonly BulkFormat[],
+  formats: readonly FileFormat[],
   signal: AbortSignal,
 ): Promise<Manifest> {
   const files: unknown[] = []
@@ -77,7 +77,7 @@ export async function describeFiles(
 export async function estimateFiles(
   context: ApiContext,
   scope: BulkScope,
-  formats: readonly BulkFormat[],
+  formats: readonly FileFormat[],
   signal: AbortSignal,
 ): Promise<Manifest> {
   const { rows, markets } = await estimateRows(context, scope, signal)
@@ -100,7 +100,7 @@ export async function estimateFiles(
   return { data, gaps: [], notices: scope.notices }
 }
 
-function fileOf(scope: BulkScope, format: BulkFormat): Readonly<Record<string, unknown>> {
+function fileOf(scope: BulkScope, format: FileFormat): Readonly<Record<string, unknown>> {
   return { format, file_name: fileNameOf(scope, format), content_type: CONTENT_TYPES[format] }
 }
 
@@ -111,4 +111,119 @@ function schemaOf(scope: BulkScope): unknown {
     is_nullable: spec.isNullable,
   }))
   return { columns, csv: csvColumnsOf(scope) }
+}
+
+// Rows that are rendered to learn how long a row is.
+const SAMPLE_ROWS = 512
+
+/**
+ * Counts rows without reading them: numbers have no holes, so the first and the last one in the range
+ * tell how many there are. Only chunks at the edges of the range are opened; damaged rows count.
+ */
+export async function estimateRows(
+  context: ApiContext,
+  scope: BulkScope,
+  signal: AbortSignal,
+): Promise<{ rows: number; markets: number }> {
+  let rows = 0
+  let markets = 0
+  if (scope.start >= scope.end) return { rows, markets }
+  for await (const { record } of walkMarkets(context, scope)) {
+    let own = 0
+    for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
+      own += await countRows(context, scope, key)
+    }
+    rows += own
+    if (own > 0) markets++
+    await yieldToEventLoop()
+    signal.throwIfAborted()
+  }
+  return { rows, markets }
+}
+
+/** About how long a file of so many rows is. */
+export async function estimateFile(
+  context: ApiContext,
+  scope: BulkScope,
+  format: FileFormat,
+  rows: number,
+  signal: AbortSignal,
+): Promise<number> {
+  if (format === 'tape') return estimateTape(context, scope, rows)
+  const empty = await lengthOf(makeFile(context, scope, format, signal, {}, nothing()))
+  if (rows === 0) return empty
+  let seen = 0
+  const some = firstRows(walk(context, scope), (count) => {
+    seen += count
+    return seen < SAMPLE_ROWS
+  })
+  const length = await lengthOf(makeFile(context, scope, format, signal, {}, some))
+  return Math.round(empty + ((length - empty) * rows) / Math.max(1, seen))
+}
+
+async function countRows(context: ApiContext, scope: BulkScope, key: string): Promise<number> {
+  const { store } = context
+  const { venue, start, end, dataset, metric, knownAt } = scope
+  const known = knownAt === undefined ? {} : { knownAt }
+  const query = { venue, key, start, end, limit: 1, ...known }
+  if (dataset === 'books') {
+    const facts = await store.instrument({ venue, key })
+    if (facts === undefined) return 0
+    const { firstReceived, lastReceived, firstSequence, lastSequence } = facts
+    if (firstReceived >= end || lastReceived < start) return 0
+    if (firstReceived >= start && lastReceived < end && knownAt === undefined) {
+      return lastSequence - firstSequence + 1
+    }
+    const first = (await store.books({ ...query, order: 'asc' })).runs[0]
+    const last = (await store.books({ ...query, order: 'desc' })).runs.at(-1)
+    if (first === undefined || last === undefined) return 0
+    return last.firstSequence + last.to - (first.firstSequence + first.from)
+  }
+  const read = (order: 'asc' | 'desc'): Promise<{ readonly ordinals: readonly number[] }> =>
+    dataset === 'trades'
+      ? store.trades({ ...query, order })
+      : store.samples({ ...query, order, metric: metric! })
+  const [first] = (await read('asc')).ordinals
+  const [last] = (await read('desc')).ordinals
+  return first === undefined || last === undefined ? 0 : last - first + 1
+}
+
+/** The bytes a row of the first stored chunk; chunks of one family are much alike. */
+async function estimateTape(context: ApiContext, scope: BulkScope, rows: number): Promise<number> {
+  const kind = ({ books: 'book', trades: 'trade', samples: 'sample' } as const)[scope.dataset]
+  for await (const { record } of walkMarkets(context, scope)) {
+    for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
+      for await (const chunk of context.store.chunks({ venue: scope.venue, key })) {
+        if (chunk.kind !== kind) continue
+        return Math.round((rows * chunk.bytes.length) / chunk.count) + FRAMES_ABOUT
+      }
+    }
+  }
+  return FRAMES_ABOUT
+}
+
+// Header, market record and receipt of a container.
+const FRAMES_ABOUT = 3000
+
+async function* nothing(): AsyncGenerator<WalkItem> {
+  // A file without rows.
+}
+
+async function* firstRows(
+  items: AsyncIterable<WalkItem>,
+  more: (rows: number) => boolean,
+): AsyncGenerator<WalkItem> {
+  for await (const item of items) {
+    let rows = 0
+    if (item.kind === 'book') for (const { from, to } of item.pieces) rows += to - from
+    else if ('rows' in item) rows = item.rows.length
+    yield item
+    if (!more(rows)) return
+  }
+}
+
+async function lengthOf(file: AsyncIterable<Uint8Array>): Promise<number> {
+  let length = 0
+  for await (const { length: more } of file) length += more
+  return length
 }

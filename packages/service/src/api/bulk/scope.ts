@@ -1,14 +1,17 @@
 import {
-  printMicros,
-  toMicros,
   type MarketRecord,
   type Micros,
+  printMicros,
+  toMicros,
   type VenueId,
+  VENUES,
 } from '@priorbook/sdk/domain'
 import {
+  type FileDataset,
   DOCUMENTED_DAYS,
-  Problem,
   type ParamValues,
+  Problem,
+  type SampleContext,
   type SampleMetric,
   type SCOPE_PARAMS,
   type ValueStyle,
@@ -16,10 +19,9 @@ import {
 import type { MarketState } from '../../store/store.ts'
 import { findFamily } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
+import { instrumentsOf } from '../markets/instruments.ts'
 import { planAsset } from '../markets/plan-asset.ts'
 import type { ApiContext, Grant, Notice } from '../route.ts'
-import type { Dataset } from './params.ts'
-import { spanOf } from './sources.ts'
 
 const { download: MAX_DAYS } = DOCUMENTED_DAYS
 
@@ -39,7 +41,7 @@ export type BulkScope = {
   readonly venue: VenueId
   readonly market?: MarketState
   readonly family: Family
-  readonly dataset: Dataset
+  readonly dataset: FileDataset
   readonly metric?: SampleMetric
   /** Received times [start, end) that are served. */
   readonly start: number
@@ -91,7 +93,7 @@ export async function resolveScope(
   }
 }
 
-function metricOf(query: ScopeQuery, dataset: Dataset): SampleMetric | undefined {
+function metricOf(query: ScopeQuery, dataset: FileDataset): SampleMetric | undefined {
   if ((dataset === 'samples') === (query.metric !== undefined)) return query.metric
   const detail =
     dataset === 'samples'
@@ -117,9 +119,9 @@ async function findOne(
 
 async function checkFamily(context: ApiContext, query: ScopeQuery, grant: Grant): Promise<Family> {
   const { venue, series, asset } = query
-  const needed = venue === 'venueb' ? (series ?? asset) : asset
+  const param = VENUES[venue].familyKey
+  const needed = param === 'series' ? (series ?? asset) : asset
   if (needed === undefined) {
-    const param = venue === 'venueb' ? 'series' : 'asset'
     throw new Problem('invalid_parameter', `neither market_id nor ${param} is given`, {
       param,
       hint: `One market: market_id. A family: ${param}, and window for one length of rounds.`,
@@ -187,4 +189,59 @@ function askedRange(query: ScopeQuery): { start?: Micros; end?: Micros } {
 
 function print(time: number): string {
   return printMicros(toMicros(time))
+}
+
+/** The series of one metric of a market: one an outcome that has a token. */
+export function sampleSeriesOf(
+  record: MarketRecord,
+  metric: SampleMetric,
+): readonly SampleContext[] {
+  const { venue, marketId, topicId, conditionId } = record
+  return record.outcomes.flatMap(({ label: outcome, tokenId }) =>
+    tokenId === undefined
+      ? []
+      : [{ venue, key: tokenId, metric, marketId, topicId, conditionId, outcome, tokenId }],
+  )
+}
+
+/** The names under which the rows of a dataset of one market are stored. */
+export async function keysOf(
+  context: ApiContext,
+  record: MarketRecord,
+  dataset: FileDataset,
+  metric: SampleMetric | undefined,
+): Promise<readonly string[]> {
+  const named: readonly { readonly key: string }[] =
+    dataset === 'samples' ? sampleSeriesOf(record, metric!) : await instrumentsOf(context, record)
+  return named.map(({ key }) => key)
+}
+
+/** The received times [first, last) between which a dataset of a market has rows. */
+export async function spanOf(
+  context: ApiContext,
+  record: MarketRecord,
+  dataset: FileDataset,
+  metric: SampleMetric | undefined,
+): Promise<{ first: number; last: number } | undefined> {
+  const { store } = context
+  const { venue } = record
+  const times: number[] = []
+  for (const key of await keysOf(context, record, dataset, metric)) {
+    if (dataset === 'books') {
+      const facts = await store.instrument({ venue, key })
+      if (facts !== undefined) times.push(facts.firstReceived, facts.lastReceived)
+      continue
+    }
+    for (const order of ['asc', 'desc'] as const) {
+      const query = { venue, key, order, limit: 1 }
+      const { rows } =
+        dataset === 'trades'
+          ? await store.trades(query)
+          : await store.samples({ ...query, metric: metric! })
+      if (rows.count > 0) times.push(rows.received[0]!)
+    }
+  }
+  return times.length === 0
+    ? undefined
+    : { first: Math.min(...times), last: Math.max(...times) + 1 }
 }

@@ -1,9 +1,9 @@
 import type { Gap } from '@priorbook/sdk/domain'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
 import type { Notice } from '../route.ts'
 import type { BulkScope } from './scope.ts'
 import { Tally, type FileReceipt } from './tally.ts'
-import type { WalkItem } from './walk-item.ts'
-import type { BulkWriter } from './writer.ts'
+import type { WalkItem } from './walk.ts'
 
 // What is sent at once: large enough for the socket, small enough to let others in between.
 const PIECE = 131_072
@@ -28,14 +28,14 @@ export async function* streamFile(
     if (item.kind === 'gap') observer.onGap?.(item.gap)
     for (const bytes of writer.write(item)) {
       yield* pieces.add(bytes)
-      await turn()
+      await yieldToEventLoop()
       if (signal.aborted) return
     }
   }
   const receipt = tally.finish(tally.rows === 0 ? await observer.explain?.() : [])
   for (const bytes of writer.end(receipt)) {
     yield* pieces.add(bytes)
-    await turn()
+    await yieldToEventLoop()
     if (signal.aborted) return
   }
   yield* pieces.rest()
@@ -47,13 +47,6 @@ export type FileObserver = {
   explain?(): Promise<readonly Notice[]>
   onGap?(gap: Gap): void
   onReceipt?(receipt: FileReceipt): void
-}
-
-/** Lets the event loop turn once. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }
 
 /**
@@ -87,3 +80,17 @@ export class Pieces {
     this.length = 0
   }
 }
+
+/**
+ * Turns a walk into the bytes of one format. What it yields is borrowed until the next step; between
+ * two steps others may run, so a step should not take more than a few milliseconds.
+ */
+export interface BulkWriter {
+  /** What stands before the first row. */
+  begin(): Iterable<Uint8Array>
+  write(item: WalkItem): Iterable<Uint8Array>
+  end(receipt: FileReceipt): Iterable<Uint8Array>
+}
+
+/** The bytes of a step that has none to give yet. */
+export const NOTHING: Uint8Array = new Uint8Array(0)

@@ -11,7 +11,7 @@ import {
   C_TOKENS,
   createCatalogueStore,
   NOON,
-} from '../catalogue/fixture.testing.ts'
+} from '../pages/fixture.testing.ts'
 import type { Grant } from '../route.ts'
 import { createContext, micros, open, play, Recorded } from './replay.testing.ts'
 import { MAX_SELECTORS, MAX_SPEED } from './request.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createTestFolder, type TestFolder, importRecorded } from '../../derive/import.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { joined, walk } from '../books/books.testing.ts'
-import { BOOK_ROUTES } from '../books/index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 import { createTestCaller } from '../caller.testing.ts'
 import { createContext, hashIds, play } from './replay.testing.ts'
 

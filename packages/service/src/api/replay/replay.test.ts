@@ -14,9 +14,9 @@ import {
   render,
   walk,
 } from '../books/books.testing.ts'
-import { BOOK_ROUTES } from '../books/index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 import { CATALOGUE_ROUTES } from '../routes/index.ts'
-import { violations } from '../catalogue/schema.testing.ts'
+import { violations } from '../pages/schema.testing.ts'
 import { createTestCaller, createTestGrant, type TestCaller } from '../caller.testing.ts'
 import {
   createContext,
