@@ -3,7 +3,7 @@ import { readArray, readObject, type NativeObject } from '../capture/fields.ts'
 import { optionalVenueId } from './fields.ts'
 
 /** Max topics per call of market/list. */
-export const PAGE_LIMIT = 100
+const PAGE_LIMIT = 100
 
 /** The query of one page of the up/down markets, the latest end first. */
 export function pageQuery(offset: number): Readonly<Record<string, string>> {

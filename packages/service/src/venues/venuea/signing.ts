@@ -5,7 +5,7 @@ import type { RestCall } from '../capture/rest.ts'
 export type VenueACredentials = { readonly apiKey: string; readonly apiSecret: string }
 
 /** Max age of a signed request when the venue reads it; REST and the socket both accept up to 60 s. */
-export const RECEIVE_WINDOW_MS = 30_000
+const RECEIVE_WINDOW_MS = 30_000
 
 /** HMAC-SHA256 of a query string in lower-case hex, as the venue requires of HMAC keys. */
 export function signText(text: string, secret: string): string {
