@@ -23,7 +23,7 @@ import { StreamSession } from './session.ts'
 /** The path of the demo stream. */
 export const DEMO_STREAM_PATH = '/v3/demo/stream'
 
-/** What the stream serves, and to whom. */
+/** The data that the stream serves, the access rules and the timing. */
 export type StreamOptions = {
   readonly access: Access
   readonly context: ApiContext
