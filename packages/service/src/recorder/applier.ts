@@ -50,9 +50,9 @@ export type ApplyRecord = {
   readonly kind: RecordKind
   readonly slot: number
   readonly bytes: Uint8Array
-  /** The JSON of a message, where it was parsed before. */
+  /** The JSON of a message that was parsed before. */
   readonly parsed?: unknown
-  /** What was read in a message, where it was normalized before. */
+  /** The reading of a message that was normalized before. */
   readonly reading?: Reading
 }
 
@@ -177,7 +177,7 @@ export class Applier {
     return { ...rows, ...maker, venue, position, normalizer: normalizer.version }
   }
 
-  /** Forgets ended instruments; only after what was drained is stored. */
+  /** Forgets ended instruments; call it only after the drained rows are stored. */
   forgetEnded(): void {
     if (this.position === undefined) this.state.forgetEnded()
   }

@@ -52,7 +52,7 @@ export class Readiness {
   readonly tracks = new Map<string, Track>()
   readonly markets: MarketMemory
   readonly passed = new PassedChanges()
-  /** When a recorder first ran for this venue; undefined for what was only imported. */
+  /** When a recorder first ran for this venue; undefined if it was only imported. */
   captureStarted: Micros | undefined
   private readonly options: ReadinessOptions
   private readonly sampleEnds = new Map<string, SampleEnd>()
