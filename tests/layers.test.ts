@@ -329,6 +329,22 @@ describe('the direction of imports', () => {
     expect(wrong).toEqual([])
   })
 
+  it('shows the API, the live hub and the row engine only the reading side of the store', () => {
+    const writing = new Set(['Store', 'StoreWriter', 'StoreAdmin', 'AppendBatch'])
+    const wrong = files
+      .filter((file) => ['service/api', 'service/live', 'service/rows'].includes(layerOf(file)!))
+      .flatMap((file) => {
+        const text = readFileSync(join(root, file), 'utf8')
+        const imports = [...text.matchAll(/import (?:type )?\{([^}]*)\} from '([^']+)'/g)]
+        return imports
+          .filter(([, , specifier]) => specifier!.includes('/store/'))
+          .flatMap(([, names]) => names!.split(',').map((name) => name.replace('type', '').trim()))
+          .filter((name) => writing.has(name) || name.startsWith('open'))
+          .map((name) => `${file} imports ${name}`)
+      })
+    expect(wrong).toEqual([])
+  })
+
   it('keeps venues from knowing each other', () => {
     const venueOf = (path: string): string | undefined =>
       /^packages\/service\/src\/venues\/(\w+)\//.exec(path)?.[1]
