@@ -75,7 +75,7 @@ describe('a strategy that', () => {
   })
 
   it('sends invalid orders has them rejected and counted', async () => {
-    const told: string[] = []
+    const reasons: string[] = []
     const { report } = await run({
       onStart(context) {
         const { order } = context as unknown as { order: (request: unknown) => void }
@@ -90,11 +90,11 @@ describe('a strategy that', () => {
           order(request)
         }
       },
-      onOrder: ({ reason }) => void told.push(String(reason)),
+      onOrder: ({ reason }) => void reasons.push(String(reason)),
     })
     expect(report.status).toBe('complete')
     expect(report.orders).toMatchObject({ sent: 6, rejected: 6, arrived: 0 })
-    expect(told).toHaveLength(6)
+    expect(reasons).toHaveLength(6)
   })
 })
 
@@ -144,12 +144,12 @@ describe('a run', () => {
     await expect(backtest({ ...options, events: made.batches() })).rejects.toMatchObject({
       code: 'fee_unknown',
     })
-    const told = await backtest({
+    const assumed = await backtest({
       ...options,
       events: made.batches(),
       assume: { fees: { venuec: { kind: 'none' } } },
     })
-    expect(told.report.markets[0]!.fee_basis).toContain('assumed')
+    expect(assumed.report.markets[0]!.fee_basis).toContain('assumed')
     const quote: Strategy = {
       onBook: (book, { buy }) => void buy({ market: book.market.id, price: 4700, size: 10 }),
     }

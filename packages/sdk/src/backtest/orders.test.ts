@@ -315,8 +315,8 @@ describe('a venue rejects', () => {
     const script: Script = [[sec(2), send({ market: M, side: 'buy', size: 1 })]]
     const refused = await play(tape, script)
     expect(refused.report.orders.reasons).toStrictEqual({ rules_unknown: 1 })
-    const told = await play(tape, script, { assume: { rules: { venueb: { tick: '0.01' } } } })
-    expect(fillsOf(told)).toHaveLength(1)
-    expect(told.report.markets[0]).toMatchObject({ tick_source: 'assume.rules' })
+    const assumed = await play(tape, script, { assume: { rules: { venueb: { tick: '0.01' } } } })
+    expect(fillsOf(assumed)).toHaveLength(1)
+    expect(assumed.report.markets[0]).toMatchObject({ tick_source: 'assume.rules' })
   })
 })

@@ -10,7 +10,7 @@ import {
   type EncodedChunk,
 } from './chunk.ts'
 import type { BookColumns } from './columns.ts'
-import { encodeHeads, HEAD_COLUMN_COUNT, HeadDecoder, type HeadWish } from './head-codec.ts'
+import { encodeHeads, HEAD_COLUMN_COUNT, HeadDecoder, type HeadSelection } from './head-codec.ts'
 import type { TapePlatform } from './platform.ts'
 
 /** The columns of a book chunk after the heads. */
@@ -174,10 +174,10 @@ export class BookDecoder {
   private readonly changes = new Float64Array(256)
 
   /** Fills `into` with the rows of a book chunk and the book before them. */
-  decode(chunk: Chunk, platform: TapePlatform, into: BookColumns, wish: HeadWish): void {
+  decode(chunk: Chunk, platform: TapePlatform, into: BookColumns, selection: HeadSelection): void {
     const { header } = chunk
     expectKind(chunk, 'book', HEAD_COLUMN_COUNT + 7)
-    this.heads.decode(chunk, platform, into, wish)
+    this.heads.decode(chunk, platform, into, selection)
     into.priceDecimals = header.priceDecimals
     this.readKeyframe(chunk, platform, into)
     readCounts(columnOf(chunk, BOOK_COLUMNS.counts, platform), into, header)

@@ -49,7 +49,7 @@ export type HeadFacts = Pick<
 >
 
 /** Which of the slower columns to decode. */
-export type HeadWish = { readonly numbers: boolean }
+export type HeadSelection = { readonly numbers: boolean }
 
 const MISSING_SOURCE = 1
 const MISSING_SEQ = 2
@@ -178,7 +178,7 @@ export class HeadDecoder {
   private absent = new Uint8Array(2048)
 
   /** Fills received, source, flags and channel of `into`; venue numbers and journal positions on request. */
-  decode(chunk: Chunk, platform: TapePlatform, into: HeadColumns, wish: HeadWish): void {
+  decode(chunk: Chunk, platform: TapePlatform, into: HeadColumns, selection: HeadSelection): void {
     const { header } = chunk
     const count = header.count
     const time = columnOf(chunk, HEAD_COLUMNS.time, platform)
@@ -198,14 +198,14 @@ export class HeadDecoder {
 
     this.readSources(chunk, platform, into, time, (modes & ZIGZAG_SOURCE) !== 0, sourceUnit)
     this.readReceived(chunk, platform, into, time, receivedUnit)
-    if (wish.numbers) {
+    if (selection.numbers) {
       this.readNumbers(chunk, platform, into, time, modes, firstSeq, (missing & MISSING_SEQ) !== 0)
       this.readJournal(chunk, platform, into, modes, firstSeq)
     }
-    if (missing !== 0) this.blank(into, count, wish)
+    if (missing !== 0) this.blank(into, count, selection)
     into.count = count
-    checkFacts(factsOf(into, 0, count), header, wish)
-    if (wish.numbers && firstPresent(into.venueSeq, 0, count) !== firstSeq) {
+    checkFacts(factsOf(into, 0, count), header, selection)
+    if (selection.numbers && firstPresent(into.venueSeq, 0, count) !== firstSeq) {
       throw corrupt('its first number is wrong')
     }
   }
@@ -433,11 +433,11 @@ export class HeadDecoder {
     return this.tokens
   }
 
-  private blank(into: HeadColumns, count: number, wish: HeadWish): void {
+  private blank(into: HeadColumns, count: number, selection: HeadSelection): void {
     for (let row = 0; row < count; row++) {
       const bits = this.absent[row]!
       if ((bits & MISSING_SOURCE) !== 0) into.source[row] = ABSENT
-      if ((bits & MISSING_SEQ) !== 0 && wish.numbers) into.venueSeq[row] = ABSENT
+      if ((bits & MISSING_SEQ) !== 0 && selection.numbers) into.venueSeq[row] = ABSENT
     }
   }
 }
@@ -456,13 +456,13 @@ function factsOf(rows: HeadColumns, from: number, to: number): HeadFacts {
   }
 }
 
-function checkFacts(facts: HeadFacts, header: ChunkHeader, wish: HeadWish): void {
+function checkFacts(facts: HeadFacts, header: ChunkHeader, selection: HeadSelection): void {
   const sound =
     facts.firstReceived === header.firstReceived &&
     facts.lastReceived === header.lastReceived &&
     facts.firstSource === header.firstSource &&
     facts.lastSource === header.lastSource &&
-    (!wish.numbers ||
+    (!selection.numbers ||
       (facts.firstJournal === header.firstJournal && facts.lastJournal === header.lastJournal))
   if (!sound) throw corrupt('its header does not tell its rows')
 }

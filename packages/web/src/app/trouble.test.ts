@@ -5,14 +5,14 @@ import { toTrouble } from './trouble.ts'
 const problem = (code: string, status: number, more = {}) =>
   new PriorbookApiError({ code, status, title: 'A title.', detail: 'no market X', ...more })
 
-describe('what went wrong', () => {
-  it('is a sentence that helps, with the hint of the server', () => {
+describe('a failure', () => {
+  it('is explained, with the hint of the server', () => {
     const trouble = toTrouble(problem('unknown_market', 404, { hint: 'Use the condition id' }))
     expect(trouble.text).toContain('No market X. Use the condition id.')
     expect(trouble).toMatchObject({ action: 'markets', isTemporary: false })
   })
 
-  it('names the plan that would do', () => {
+  it('names the plan that is required', () => {
     expect(toTrouble(problem('plan_required', 403, { plan: 'quant' })).text).toContain('“quant”')
   })
 
@@ -23,7 +23,7 @@ describe('what went wrong', () => {
     },
   )
 
-  it('passes where the server is away, busy or limits the rate', () => {
+  it('is temporary where the server is away, busy or limits the rate', () => {
     expect(toTrouble(new PriorbookClientError('network_failed', 'x')).isTemporary).toBe(true)
     expect(toTrouble(new PriorbookClientError('timed_out', 'x')).isTemporary).toBe(true)
     expect(toTrouble(problem('store_unavailable', 503)).isTemporary).toBe(true)

@@ -44,7 +44,7 @@ function trade(id: string): ReplayMessage {
 }
 
 describe('the books of a replay', () => {
-  it('gives the last book of many rows, exactly that of the SDK', () => {
+  it('gives the last book of many rows, equal to the SDK’s', () => {
     const books = new ReplayBooks()
     const order = OrderBook.from(WHOLE)
     books.apply(snapshot())
@@ -62,7 +62,7 @@ describe('the books of a replay', () => {
     expect(books.changes()).toBeUndefined()
   })
 
-  it('forgets books where a gap opens, until a whole one comes', () => {
+  it('removes books where a gap opens, until a whole one comes', () => {
     for (const scope of ['instrument', 'venue']) {
       const books = new ReplayBooks()
       books.apply(snapshot())

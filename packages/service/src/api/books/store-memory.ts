@@ -2,7 +2,7 @@ import type { Gap, VenueId } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
 import { toMarketJson, type ValueStyle } from '@priorbook/sdk/wire'
 import { JsonText } from '../route.ts'
-import type { InstrumentFacts, MarketState, Store } from '../../store/store.ts'
+import type { InstrumentFacts, MarketState, StoreReader } from '../../store/store.ts'
 
 // Max markets and gaps per list in memory; longer lists are read by range instead.
 const MOST_MARKETS = 4096
@@ -21,16 +21,16 @@ type KnownMarket = {
  * position of the venue, which is read first, so that no stale entry is served.
  */
 export class StoreMemory {
-  private static readonly memories = new WeakMap<Store, StoreMemory>()
-  private readonly store: Store
+  private static readonly memories = new WeakMap<StoreReader, StoreMemory>()
+  private readonly store: StoreReader
   private readonly venues = new Map<VenueId, VenueMemory>()
   private readonly texts = new WeakMap<MarketState, JsonText[]>()
 
-  private constructor(store: Store) {
+  private constructor(store: StoreReader) {
     this.store = store
   }
 
-  static of(store: Store): StoreMemory {
+  static of(store: StoreReader): StoreMemory {
     let memory = StoreMemory.memories.get(store)
     if (memory === undefined) {
       memory = new StoreMemory(store)
@@ -69,14 +69,14 @@ export class VenueMemory {
   /** The store's stamp before any entry was read. */
   readonly stamp: string
   readonly since = performance.now()
-  private readonly store: Store
+  private readonly store: StoreReader
   private readonly venue: VenueId
   private readonly markets = new Map<string, KnownMarket>()
   private readonly gapLists = new Map<string, readonly Gap[] | 'long'>()
   private readonly newest = new Map<string, BookRun>()
   private readonly facts = new Map<string, InstrumentFacts>()
 
-  constructor(store: Store, venue: VenueId, position: number, stamp: string) {
+  constructor(store: StoreReader, venue: VenueId, position: number, stamp: string) {
     this.store = store
     this.venue = venue
     this.position = position

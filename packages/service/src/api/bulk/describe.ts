@@ -1,5 +1,5 @@
 import { printMicros, toMicros, VENUES } from '@priorbook/sdk/domain'
-import type { FileFormat } from '@priorbook/sdk/wire'
+import { SCHEMA_VERSION, type FileFormat } from '@priorbook/sdk/wire'
 import { explainEmpty, TRADES_NOT_RECONSTRUCTED } from '../pages/empty.ts'
 import type { ApiContext, Notice } from '../route.ts'
 import { keysOf, type BulkScope } from './scope.ts'
@@ -11,7 +11,7 @@ export const SORT_ORDER = ['open_time', 'market_id', 'received_time', 'sequence'
 export function describeScope(scope: BulkScope): Readonly<Record<string, unknown>> {
   const { venue, market, family, dataset, metric, knownAt } = scope
   return {
-    schema_version: '3.0',
+    schema_version: SCHEMA_VERSION,
     venue,
     market_id: market?.record.marketId ?? null,
     family:

@@ -16,7 +16,7 @@ import {
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { toGapJson, toMarketJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
-import type { MarketState, Store } from '../../store/store.ts'
+import type { MarketState, StoreReader } from '../../store/store.ts'
 import type { ApiContext } from '../route.ts'
 import { describeScope } from './describe.ts'
 import { type BulkScope, keysOf } from './scope.ts'
@@ -104,7 +104,7 @@ const UNSEALED: Maker = { origin: 'live', recorder: 'unsealed', normalizer: 0 }
 export class TapeStream {
   /** The rows of the stream in the range; absent until they are read, or where there are none. */
   facts: StreamFacts | undefined
-  private readonly store: Store
+  private readonly store: StoreReader
   private readonly scope: BulkScope
   private readonly platform: TapePlatform
   private readonly kind: ChunkKind
@@ -114,7 +114,7 @@ export class TapeStream {
   private maker: Maker | undefined
 
   constructor(
-    store: Store,
+    store: StoreReader,
     scope: BulkScope,
     platform: TapePlatform,
     name: { readonly market: string; readonly key: string },

@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import { toMicros, type BookChange, type BookSnapshot } from '@priorbook/sdk/domain'
+import type { BookChange, BookSnapshot } from '@priorbook/sdk/domain'
+import type { Clock } from '../../lib/clock.ts'
 import {
   toReading,
   type CapturedBook,
@@ -31,16 +31,21 @@ type Folded = {
 export class TestSink implements CaptureSink {
   readonly captured: Captured[] = []
   readonly trades = new Set<string>()
-  /** Changes that a book could not take: proof that something was lost or applied twice. */
+  /** Changes that did not fit the book: something was lost or applied twice. */
   readonly faults: string[] = []
   readonly books = new Map<string, Folded>()
-  /** Told of books that were closed because a frame could not be read, as a connector is. */
+  /** Called with the books that a malformed frame closed, as a recorder calls a connector. */
   onRejected: ((keys: readonly string[]) => void) | undefined
   readonly #seqs = new Map<number, number>()
   readonly #normalizer = createVenueBNormalizer()
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   now(): ReturnType<CaptureSink['now']> {
-    return toMicros(Math.round((performance.timeOrigin + performance.now()) * 1000))
+    return this.#clock.now()
   }
 
   frame(
@@ -80,7 +85,7 @@ export class TestSink implements CaptureSink {
 
   note(note: CaptureNote): void {
     this.captured.push({ kind: 'note', note })
-    // A new connection numbers its subscriptions anew.
+    // A new connection numbers its subscriptions from 1.
     if (note.note === 'connected') this.#seqs.clear()
     if (note.note === 'loss') {
       for (const [ticker, book] of this.books) {
@@ -196,14 +201,5 @@ export class TestLog implements CaptureLog {
 
   #add(level: string, fields: object, message: string): void {
     this.lines.push({ level, fields, message })
-  }
-}
-
-/** Waits until something is so; the name tells what did not come. */
-export async function until(name: string, isSo: () => boolean): Promise<void> {
-  const end = performance.now() + 20_000
-  while (!isSo()) {
-    if (performance.now() > end) throw new Error(`never: ${name}`)
-    await wait(5)
   }
 }

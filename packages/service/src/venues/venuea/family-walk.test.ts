@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFamilyWalk, nominalMs, type FamilyWalk, type NamedRound } from './backfill-family.ts'
+import { FamilyWalk, nominalMs, type NamedRound } from './family-walk.ts'
 
 const LENGTH = 300_000
 const END = 1_790_000_100_000
@@ -51,28 +51,28 @@ function play(walk: FamilyWalk, venue: Venue, steps = Infinity): number[] {
 }
 
 const walkOf = (count: number): FamilyWalk =>
-  createFamilyWalk('5m', { startMs: END - count * LENGTH, endMs: END })
+  new FamilyWalk('5m', { startMs: END - count * LENGTH, endMs: END })
 const upTo = (count: number, from = 0): number[] =>
   Array.from({ length: count - from }, (_, index) => index + from)
 
 describe('a walk along a family', () => {
-  it('begins with the open round, asks for every round once, newest first, and stops at the start', () => {
+  it('begins with the open round, requests every round once, newest first, and stops at the start', () => {
     const walk = walkOf(40)
     expect(play(walk, VENUE)).toEqual([-2, -1, ...upTo(40)].filter((index) => index !== -1))
     expect(walk.counts).toEqual({ expected: 40, complete: 40, unresolved: 0, missing: 0 })
     expect(walk.next()).toEqual({ kind: 'over' })
   })
 
-  it('takes only rounds that lie in the range as a whole', () => {
+  it('includes only rounds that lie completely in the range', () => {
     const startMs = END - 3 * LENGTH + 1
-    const walk = createFamilyWalk('5m', { startMs, endMs: END - LENGTH - 1 })
+    const walk = new FamilyWalk('5m', { startMs, endMs: END - LENGTH - 1 })
     const asked = play(walk, VENUE)
     expect(asked.filter((index) => index >= 2)).toEqual([])
     expect(walk.counts).toEqual({ expected: 0, complete: 0, unresolved: 0, missing: 0 })
   })
 
   it('jumps towards a range that lies far back', () => {
-    const walk = createFamilyWalk('5m', { startMs: END - 60 * LENGTH, endMs: END - 50 * LENGTH })
+    const walk = new FamilyWalk('5m', { startMs: END - 60 * LENGTH, endMs: END - 50 * LENGTH })
     const asked = play(walk, VENUE)
     expect(asked.filter((index) => index >= 50)).toEqual(upTo(60, 50))
     // Each jump goes as far as the timeline reaches.
@@ -80,13 +80,13 @@ describe('a walk along a family', () => {
     expect(walk.counts).toMatchObject({ expected: 10, complete: 10, missing: 0 })
   })
 
-  it.each([0, 1, 7, 39])('goes on after %i rounds without asking again', (count) => {
+  it.each([0, 1, 7, 39])('continues after %i rounds without requesting any again', (count) => {
     const first = walkOf(40)
     const before = play(first, VENUE, count + 1)
     const step = first.next()
     const second = walkOf(40)
     second.learn(before.filter((index) => index >= 0).map(round), true)
-    if (step.kind === 'ask' && step.isNext) second.learn([round(indexOf(step.topicId))])
+    if (step.kind === 'request' && step.isNext) second.learn([round(indexOf(step.topicId))])
     const after = play(second, VENUE)
     const inside = [...before, ...after].filter((index) => index >= 0)
     expect(inside).toEqual(upTo(40))
@@ -94,14 +94,14 @@ describe('a walk along a family', () => {
     expect(play(second, VENUE)).toEqual([])
   })
 
-  it('asks for nothing where everything is complete', () => {
+  it('requests nothing when everything is complete', () => {
     const walk = walkOf(20)
     walk.learn(upTo(20).map(round), true)
     expect(walk.next()).toEqual({ kind: 'over' })
     expect(walk.counts).toMatchObject({ expected: 20, complete: 20 })
   })
 
-  it('fills in what is missing between rounds that are complete', () => {
+  it('requests the rounds missing between complete ones', () => {
     const walk = walkOf(30)
     const holes = new Set([0, 11, 12, 13, 14, 15, 29])
     walk.learn(
@@ -117,14 +117,14 @@ describe('a walk along a family', () => {
     expect(walk.counts).toMatchObject({ complete: 30, missing: 0 })
   })
 
-  it('passes over holes that its timeline reaches across, and counts them', () => {
+  it('skips holes that its timeline spans, and counts them', () => {
     const venue = { ...VENUE, has: (index: number) => index !== 7 && index !== 8 }
     const walk = walkOf(20)
     expect(play(walk, venue)).toEqual([-2, ...upTo(7), ...upTo(20, 9)])
     expect(walk.counts).toEqual({ expected: 20, complete: 18, unresolved: 0, missing: 2 })
   })
 
-  it('gets across a hole with the list where the timeline names nobody', () => {
+  it('crosses a hole by the list when the timeline names no round', () => {
     const has = (index: number): boolean => index < 7 || index > 12
     const walk = walkOf(20)
     const list = (at: number): number[] =>
@@ -136,7 +136,7 @@ describe('a walk along a family', () => {
     expect(walk.counts).toMatchObject({ complete: 14, missing: 6 })
   })
 
-  it('ends where nobody names anything earlier', () => {
+  it('ends where no answer names an earlier round', () => {
     const walk = walkOf(50)
     const asked = play(walk, { ...VENUE, has: (index) => index < 10 })
     expect(asked.filter((index) => index >= 0)).toEqual(upTo(10))
@@ -149,19 +149,19 @@ describe('a walk along a family', () => {
     expect(walk.counts).toEqual({ expected: 12, complete: 0, unresolved: 0, missing: 12 })
   })
 
-  it('asks for both of two rounds that end at one time', () => {
+  it('requests both of two rounds that end at the same time', () => {
     const walk = walkOf(2)
     const twin = { ...round(0), topicId: 'twin' }
     walk.learn([round(0), twin, round(1)])
     const asked: string[] = []
-    for (let step = walk.next(); step.kind === 'ask'; step = walk.next()) {
+    for (let step = walk.next(); step.kind === 'request'; step = walk.next()) {
       asked.push(step.topicId)
       walk.answered(step.topicId, 'complete')
     }
     expect(asked.toSorted()).toEqual(['1000', '999', 'twin'])
   })
 
-  it('keeps what was complete, whatever the venue says later', () => {
+  it('keeps a round complete, whatever the venue answers later', () => {
     const walk = walkOf(3)
     walk.learn([round(0), round(1)], true)
     walk.answered('999', 'gone')

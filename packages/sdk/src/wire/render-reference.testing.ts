@@ -2,7 +2,7 @@ import { FLAGS, flagNames, VENUES } from '../domain/index.ts'
 import { ABSENT, type BookRun } from '../tape/index.ts'
 import type { BookContext, BookPageOptions, BookPart } from './page.ts'
 
-/** A number as its exact text, so that no double stands between a book and its digits. */
+/** A number as its exact text: its digits never pass through a double. */
 type Exact = { readonly digits: string }
 type Value = null | string | number | Exact | Value[] | { readonly [key: string]: Value }
 /** One row as an object. */
