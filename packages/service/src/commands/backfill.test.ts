@@ -131,7 +131,7 @@ describe('a wrong call', () => {
     [[...coin, '--from', '2100-01-01'], /--from 2100-01-01 lies in the future/],
     [[...coin, '--from', 'yesterday'], /--from yesterday is not a time; write it like/],
     [[...coin, '--to', '2026-02-30'], /--to 2026-02-30 is not a time/],
-    [[...coin, '--to', '2026-08-01T00:00:00'], /no time; write it like/],
+    [[...coin, '--to', '2026-08-01T00:00:00'], /not a time; write it like/],
     [[...coin, '--origin', 'import'], /neither live nor emulator/],
     [[...coin, '--nonsense'], /nonsense/],
   ])('%j is refused with a hint', async (args, hint) => {
