@@ -233,7 +233,7 @@ describe('exit status', () => {
     ['an unknown option', ['book', '--deep'], 2, /--deep/],
     ['a wrong word', ['markets', '--venue', 'venued'], 2, /one of venuea, venueb, venuec/],
     ['no market', ['book'], 2, /a market is missing/],
-    ['a wrong time', ['book', 'venueb:X', '--at', 'noon'], 2, /no time: noon/],
+    ['a wrong time', ['book', 'venueb:X', '--at', 'noon'], 2, /not a time: noon/],
     [
       'a parameter that the server refuses',
       ['markets', '--sort', 'volume', '--window', 'x'.repeat(50)],

@@ -20,7 +20,8 @@ export function toTarget(rest: readonly string[]): BackfillTarget {
   const venue = BACKFILL_VENUES.find((one) => one === rest[0])
   const backfill = venue === undefined ? undefined : definitionOf(venue).backfill
   if (venue === undefined || backfill === undefined || rest.length !== 1) {
-    throw wrong(`name a venue that can be backfilled: ${BACKFILL_VENUES.join(', ')}`)
+    const venues = BACKFILL_VENUES.join('|')
+    throw wrong(`name a venue that can be backfilled: backfill ${venues} --coin BTC`)
   }
   return { venue, backfill }
 }

@@ -120,7 +120,7 @@ describe('a wrong call', () => {
   const coin = ['venuea', '--coin', 'BTC']
   it.each<[string[], RegExp]>([
     [[], /backfill venuea/],
-    [['venueb', '--coin', 'BTC'], /can be backfilled: venuea/],
+    [['venueb', '--coin', 'BTC'], /can be backfilled: backfill venuea/],
     [['venuea'], /--coin with one of BTC, ETH, BNB/],
     [['venuea', '--coin', 'DOGE'], /DOGE is unknown; Venue A has BTC, ETH, BNB/],
     [[...coin, '--from', '2026-05-04T23:59:59Z'], /floor of BTC, 2026-05-05T00:00Z/],
@@ -129,9 +129,9 @@ describe('a wrong call', () => {
     [[...coin, '--from', '2026-08-02', '--to', '2026-08-02'], /not before --to/],
     [[...coin, '--to', '2100-01-01'], /--to 2100-01-01 lies in the future; leave it out/],
     [[...coin, '--from', '2100-01-01'], /--from 2100-01-01 lies in the future/],
-    [[...coin, '--from', 'yesterday'], /--from yesterday is no time; write it like/],
-    [[...coin, '--to', '2026-02-30'], /--to 2026-02-30 is no time/],
-    [[...coin, '--to', '2026-08-01T00:00:00'], /no time; write it like/],
+    [[...coin, '--from', 'yesterday'], /--from yesterday is not a time; write it like/],
+    [[...coin, '--to', '2026-02-30'], /--to 2026-02-30 is not a time/],
+    [[...coin, '--to', '2026-08-01T00:00:00'], /not a time; write it like/],
     [[...coin, '--origin', 'import'], /neither live nor emulator/],
     [[...coin, '--nonsense'], /nonsense/],
   ])('%j is refused with a hint', async (args, hint) => {

@@ -414,7 +414,7 @@ describe('a recorder of venue C', () => {
       // A trade took the best ask: nothing is missing.
       c.book(['0.40×1', '0.30×5'], ['0.70×2'])
       c.wait(10)
-      // The deep bid changed, and nobody said so.
+      // The deep bid changed without a message.
       c.book(['0.40×1', '0.30×9'], ['0.70×2'])
     })
     expect(await gapsOf(data, 'venuec', UP)).toEqual(['sequence_break 10–20', 'recorder_down 20–'])

@@ -26,8 +26,8 @@ import {
 import type { ColumnSink } from './fill.ts'
 
 /**
- * An Arrow IPC stream, a record batch for every batch of rows. Decimals are decimal128, the one width
- * that every reader of Arrow has; times are microseconds of UTC.
+ * An Arrow IPC stream with one record batch per batch of rows. Decimals are decimal128, the one width that
+ * every reader of Arrow supports; times are microseconds of UTC.
  */
 export function createArrowSink(
   specs: readonly ColumnSpec[],
@@ -38,7 +38,7 @@ export function createArrowSink(
   return {
     begin() {
       writer.start(schema)
-      return writer.take()
+      return writer.drain()
     },
     *write(batch) {
       const maker = new DataMaker()
@@ -46,11 +46,11 @@ export function createArrowSink(
       const type = new Struct(schema.fields)
       const data = makeData({ type, length: batch.rows, nullCount: 0, children })
       writer.write(new RecordBatch(schema, data))
-      yield* writer.take()
+      yield* writer.drain()
     },
     end() {
       writer.finish()
-      return writer.take()
+      return writer.drain()
     },
   }
 }
@@ -63,11 +63,11 @@ class CollectingWriter extends RecordBatchStreamWriter {
     this.reset(undefined, schema)
   }
 
-  /** What was made since the last call. */
-  take(): Uint8Array[] {
+  /** Removes and returns the bytes that were written since the last call. */
+  drain(): Uint8Array[] {
     const { made } = this
     this.made = []
-    // The blocks are for the footer of a file, which a stream does not have.
+    // The library keeps these for the footer of a file; a stream has no footer.
     this._recordBatchBlocks.length = 0
     return made
   }
@@ -101,7 +101,7 @@ function toType(type: ColumnType): DataType {
   }
 }
 
-/** The data of columns; those that share their values share them here too. */
+/** Makes Arrow data of columns; columns that share their values share the data. */
 class DataMaker {
   private readonly made = new Map<Words, Data>()
 
@@ -148,7 +148,7 @@ function toUniqueData({ bytes, ends, count }: UniqueColumn): Data {
   return makeData({ type: new Utf8(), length: count, valueOffsets, data, ...NO_NULLS })
 }
 
-/** One value a row: where there are nulls, the values are moved to the places of their rows. */
+/** One value per row; where there are nulls, values are moved to the indexes of their rows. */
 function toNumberData({ spec, shape, values }: NumberColumn): Data {
   const { rows, ends, present } = shape
   const { words, isWide } = values
@@ -194,7 +194,7 @@ function valuesData(
   }
 }
 
-/** Numbers of 32 or 64 bits as 128. */
+/** Widens numbers of 32 or 64 bits to 128 bits. */
 function toDecimals(words: Int32Array, length: number, isWide: boolean): Uint32Array<ArrayBuffer> {
   const data = new Int32Array(length * 4)
   for (let index = 0; index < length; index++) {

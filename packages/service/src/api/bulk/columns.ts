@@ -11,8 +11,8 @@ const INT64: ColumnType = { kind: 'int64' }
 
 /**
  * The columns of Arrow and Parquet files: the names and the order of CSV, without those of sampling.
- * Decimals have the scale of the venue, so that a file has one whatever the market's tick: prices 4,
- * mid one more, sizes those of the venue. 18 digits hold every size that is stored (2^53 − 1 units).
+ * Decimals have the scale of the venue, whatever the tick of a market: 4 for prices, one more for mid, the
+ * venue's own for sizes. 18 digits hold every size that can be stored (2^53 − 1 units).
  */
 export function columnsOf(scope: BulkScope): readonly ColumnSpec[] {
   const { priceDecimals, sizeDecimals } = VENUES[scope.venue]
@@ -105,7 +105,7 @@ function decimal(precision: number, scale: number): ColumnType {
 export type ColumnType =
   | {
       readonly kind: 'text'
-      /** Almost every row has its own: no list of different ones is kept. */
+      /** Almost every row has a text of its own, so no dictionary is kept. */
       readonly isUnique?: boolean
     }
   | { readonly kind: 'time' }
@@ -113,7 +113,7 @@ export type ColumnType =
   | { readonly kind: 'int64' }
   | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
 
-/** One column of a file; lists hold values that are never null, unique texts neither. */
+/** One column of a file. Values in lists and unique texts are never null. */
 export type ColumnSpec = {
   readonly name: string
   readonly type: ColumnType
@@ -131,7 +131,7 @@ const encoder = new TextEncoder()
 /** A column of any kind. */
 export type BatchColumn = TextColumn | UniqueColumn | NumberColumn
 
-/** Some rows of a file as columns, filled row by row, written out, and used again. */
+/** A batch of rows as columns: filled row by row, written, cleared and filled again. */
 export class ColumnBatch {
   rows = 0
   readonly columns: readonly BatchColumn[]
@@ -143,19 +143,19 @@ export class ColumnBatch {
     })
   }
 
-  /** Forgets the rows, keeps the room. */
+  /** Removes the rows and keeps the allocated memory. */
   clear(): void {
     this.rows = 0
     for (const column of this.columns) column.clear()
   }
 
-  /** The values of the column that has most of them. */
+  /** The number of values in the longest column. */
   get values(): number {
     return this.columns.reduce((most, { count }) => Math.max(most, count), 0)
   }
 }
 
-/** Texts by their number in a list of different ones, −1 for null. */
+/** Texts as indexes into a dictionary, −1 for null. */
 export class TextColumn {
   readonly spec: ColumnSpec
   /** Rows, nulls included. */
@@ -168,7 +168,7 @@ export class TextColumn {
     this.spec = spec
   }
 
-  /** The number of a text; it holds until `clear`. */
+  /** The index of a text, valid until `clear`. */
   codeOf(text: string | undefined): number {
     if (text === undefined) return -1
     let code = this.known.get(text)
@@ -192,7 +192,7 @@ export class TextColumn {
   }
 }
 
-/** Texts one after another, such as row ids. */
+/** Texts without a dictionary, such as row ids. */
 export class UniqueColumn {
   readonly spec: ColumnSpec
   count = 0
@@ -256,7 +256,7 @@ export class RowShape {
   /** 1 for a row that is not null. */
   present = new Uint8Array(1024)
 
-  /** Ends a row after so many values in all. */
+  /** Ends a row; `count` is the number of values of all rows so far. */
   end(count: number, isPresent: boolean): void {
     const row = this.rows
     if (row === this.ends.length) {
@@ -275,7 +275,7 @@ export class RowShape {
 export class Words {
   readonly isWide: boolean
   count = 0
-  /** Of 64 bits two words a value, the low one first. */
+  /** Two words per value of 64 bits, the low one first. */
   words = new Int32Array(2048)
 
   constructor(isWide: boolean) {
@@ -286,20 +286,20 @@ export class Words {
     this.reserve(1)
     if (!this.isWide) this.words[this.count] = value
     else {
-      // `|` takes the lowest 32 bits of any whole number.
+      // `|` keeps the lowest 32 bits of any whole number.
       this.words[2 * this.count] = value | 0
       this.words[2 * this.count + 1] = Math.floor(value / TWO_32)
     }
     this.count++
   }
 
-  /** Makes room for more values. */
+  /** Allocates memory for more values. */
   reserve(values: number): void {
     const needed = (this.count + values) * (this.isWide ? 2 : 1)
     while (needed > this.words.length) this.words = grow(this.words)
   }
 
-  /** The values as bytes, as they stand in memory: little-endian. */
+  /** The values as little-endian bytes, as they are in memory. */
   get bytes(): Uint8Array {
     return new Uint8Array(this.words.buffer, 0, this.count * (this.isWide ? 8 : 4))
   }

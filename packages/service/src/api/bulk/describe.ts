@@ -1,5 +1,5 @@
 import { printMicros, toMicros, VENUES } from '@priorbook/sdk/domain'
-import type { FileFormat } from '@priorbook/sdk/wire'
+import { SCHEMA_VERSION, type FileFormat } from '@priorbook/sdk/wire'
 import { explainEmpty, TRADES_NOT_RECONSTRUCTED } from '../pages/empty.ts'
 import type { ApiContext, Notice } from '../route.ts'
 import { keysOf, type BulkScope } from './scope.ts'
@@ -7,11 +7,11 @@ import { keysOf, type BulkScope } from './scope.ts'
 /** The order of rows in every file. */
 export const SORT_ORDER = ['open_time', 'market_id', 'received_time', 'sequence'] as const
 
-/** What a file holds, in the names of the wire: in the manifest, in containers and in metadata. */
+/** The scope of a file as JSON, for the manifest, containers and metadata. */
 export function describeScope(scope: BulkScope): Readonly<Record<string, unknown>> {
   const { venue, market, family, dataset, metric, knownAt } = scope
   return {
-    schema_version: '3.0',
+    schema_version: SCHEMA_VERSION,
     venue,
     market_id: market?.record.marketId ?? null,
     family:
@@ -30,7 +30,7 @@ export function describeScope(scope: BulkScope): Readonly<Record<string, unknown
   }
 }
 
-/** How the file of a download is called: what, of whom, when. */
+/** The name of a file: venue, market or family, dataset, days. */
 export function fileNameOf(scope: BulkScope, format: FileFormat): string {
   const { venue, market, family, dataset, metric, start, end } = scope
   const whom =
@@ -41,7 +41,7 @@ export function fileNameOf(scope: BulkScope, format: FileFormat): string {
   const lastDay = print(Math.max(start, end - 1)).slice(0, 10)
   const parts = [venue, ...whom, metric ?? dataset, day === lastDay ? day : `${day}_${lastDay}`]
   const name = parts.filter((part) => part !== undefined).join('_')
-  // Tickers of old markets hold slashes, which no file name may.
+  // Tickers of old markets contain slashes, which file names cannot.
   return `${name.replaceAll(/[^A-Za-z0-9._-]/g, '-')}.${EXTENSIONS[format]}`
 }
 
@@ -62,7 +62,7 @@ const EXTENSIONS: Readonly<Record<FileFormat, string>> = {
   tape: 'pbx',
 }
 
-/** Why a file has no rows, where its scope does not say it already. */
+/** Explains why a file has no rows, unless the notices of its scope already do. */
 export async function explainNothing(
   context: ApiContext,
   scope: BulkScope,

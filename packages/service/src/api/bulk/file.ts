@@ -39,7 +39,7 @@ function createWriter(scope: BulkScope, format: Exclude<FileFormat, 'tape'>): Bu
   }
 }
 
-/** What files of columns say about themselves. */
+/** The metadata inside Arrow and Parquet files. */
 function metadataOf(scope: BulkScope): ReadonlyMap<string, string> {
   const { priceUnit, sizeUnit, volumeUnit, collateral } = VENUES[scope.venue].units
   const units = {

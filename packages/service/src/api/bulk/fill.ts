@@ -33,21 +33,21 @@ import type { FileReceipt } from './tally.ts'
 import { cutPieces } from './text.ts'
 import type { WalkItem } from './walk.ts'
 
-/** A file of columns: takes batches of rows and gives bytes. */
+/** Writes batches of rows as the bytes of one column format. */
 export interface ColumnSink {
   begin(): Iterable<Uint8Array>
-  /** Writes the rows of a batch, which is used again afterwards. */
+  /** Writes the rows of a batch, which the caller reuses afterwards. */
   write(batch: ColumnBatch): Iterable<Uint8Array>
   end(receipt: FileReceipt): Iterable<Uint8Array>
 }
 
-// Rows and ladder values of a batch: about a megabyte, a few milliseconds to fill and to write.
+// Max rows and ladder values per batch: about a megabyte, a few milliseconds to fill and to write.
 const BATCH_ROWS = 2048
 const BATCH_VALUES = 32_768
-// Rows filled in one step.
+// Max rows filled per step.
 const STEP_ROWS = 256
 
-/** Fills batches from a walk and hands them to a file of columns. */
+/** Fills batches from a walk and writes them to a sink. */
 export function createColumnWriter(
   scope: BulkScope,
   createSink: (specs: readonly ColumnSpec[]) => ColumnSink,
@@ -101,7 +101,7 @@ export class BookFiller {
   private readonly batch: ColumnBatch
   private readonly limit: number
   private readonly cutAt: number
-  private lanes: Lane[] = []
+  private lanes: LaneLadder[] = []
   private contexts: readonly BookContext[] = []
   private readonly ids: UniqueColumn
   private readonly belongings: readonly TextColumn[]
@@ -110,7 +110,7 @@ export class BookFiller {
   private readonly sides: { readonly bids: Side; readonly asks: Side } | undefined
   /** Prices of the no ladder, where the venue has one. */
   private readonly noPrices: Words | undefined
-  /** The shape of ladders that a venue does not have. */
+  /** The shape of yes and no ladders where the venue has none: all rows are null. */
   private readonly nulls: RowShape | undefined
 
   constructor(scope: BulkScope, batch: ColumnBatch) {
@@ -132,7 +132,7 @@ export class BookFiller {
       LADDER_COLUMNS.map((name) => find(name) as NumberColumn) as Eight<NumberColumn>
     this.sides = { bids: joinSide(bidsPrice, bidsSize), asks: joinSide(asksPrice, asksSize) }
     if (VENUES[scope.venue].hasYesNoLadders) {
-      // Yes is the bids; no is the asks at 1 − price.
+      // The yes ladder is the bids; the no ladder is the asks at 1 − price.
       for (const column of [yesPrice, yesSize]) column.shape = bidsPrice.shape
       for (const column of [noPrice, noSize]) column.shape = asksPrice.shape
       yesPrice.values = bidsPrice.values
@@ -149,7 +149,7 @@ export class BookFiller {
   fill(contexts: readonly BookContext[], piece: RunPart): void {
     if (contexts !== this.contexts) {
       this.contexts = contexts
-      this.lanes = contexts.map((context) => new Lane(context))
+      this.lanes = contexts.map((context) => new LaneLadder(context))
     }
     const { columns, from, to, firstSequence, source } = piece
     const lane = this.lanes[source]!
@@ -168,7 +168,7 @@ export class BookFiller {
     this.batch.rows += to - from
   }
 
-  private row(lane: Lane, columns: BookColumns, row: number, sequence: number): void {
+  private row(lane: LaneLadder, columns: BookColumns, row: number, sequence: number): void {
     const { numbers } = this
     const { ladder } = lane
     this.ids.pushNumbered(lane.prefix, sequence)
@@ -231,7 +231,7 @@ export class BookFiller {
 
 type Eight<T> = [T, T, T, T, T, T, T, T]
 
-/** Prices and sizes of one side, which have one shape. */
+/** Prices and sizes of one side of a book. */
 class Side {
   private readonly price: Words
   private readonly size: Words
@@ -243,7 +243,7 @@ class Side {
     this.shape = price.shape
   }
 
-  /** Makes room for levels and gives the place of the first. */
+  /** Allocates memory for levels and returns the index of the first. */
   reserve(levels: number): number {
     this.price.reserve(levels)
     this.size.reserve(levels)
@@ -256,7 +256,7 @@ class Side {
     this.size.words[2 * place + 1] = Math.floor(size / 4_294_967_296)
   }
 
-  /** Ends a row whose last level is before a place. */
+  /** Ends a row; `place` is the index after its last level. */
   end(place: number): void {
     this.price.count = place
     this.size.count = place
@@ -269,8 +269,8 @@ function joinSide(price: NumberColumn, size: NumberColumn): Side {
   return new Side(price, size)
 }
 
-/** One instrument: its running ladder and where it stands. */
-class Lane {
+/** One instrument: its ladder and the row that it was applied up to. */
+class LaneLadder {
   readonly context: BookContext
   readonly prefix: Uint8Array
   ladder = new Ladder()
@@ -282,7 +282,7 @@ class Lane {
     this.prefix = Buffer.from(`${context.venue}:${context.key}:`)
   }
 
-  /** Brings the ladder to the book before a row. */
+  /** Sets the ladder to the book before a row. */
   seek(columns: BookColumns, row: number): void {
     if (columns !== this.columns || row < this.next) {
       this.columns = columns
@@ -331,13 +331,13 @@ function pushOrNull(column: NumberColumn, value: number): void {
 
 type RowsItem = Extract<WalkItem, { readonly kind: 'trade' | 'sample' }>
 
-/** Fills columns with rows [from, to) of trades or samples, from the values that the wire has. */
+/** Fills columns with rows [from, to) of trades or samples, from their JSON values. */
 export function fillRows(batch: ColumnBatch, item: RowsItem, from: number, to: number): void {
   for (let index = from; index < to; index++) push(batch, valuesOf(item, index))
   batch.rows += to - from
 }
 
-/** The wire's row, with decimals as text and times as numbers, and `native` beside the rest. */
+/** A row as JSON values, with decimals as text, times as numbers and `native` flattened. */
 function valuesOf(item: RowsItem, index: number): Readonly<Record<string, unknown>> {
   const style = { numberFormat: 'string', timeFormat: 'epoch_us' } as const
   if (item.kind === 'sample') {

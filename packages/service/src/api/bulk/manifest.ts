@@ -12,7 +12,7 @@ import { type FileReceipt, headsOf } from './tally.ts'
 import { csvColumnsOf } from './text.ts'
 import { walk, type WalkItem, walkMarkets } from './walk.ts'
 
-// More gaps than this are counted and not listed: memory does not grow with the family.
+// Max gaps in a manifest; more are only counted, so memory does not grow with the family.
 const GAPS_MAX = 10_000
 
 /** A manifest and what a reader should know about it. */
@@ -23,9 +23,8 @@ export type Manifest = {
 }
 
 /**
- * Describes files exactly. Every format asked for is rendered once and thrown away while it is hashed:
- * bytes and SHA-256 are those of the download before any content encoding. The download of a final
- * range repeats them byte for byte.
+ * Describes files exactly. Every requested format is rendered once and only hashed: bytes and SHA-256 are
+ * those of the download before any content encoding. The download of a final range has the same bytes.
  */
 export async function describeFiles(
   context: ApiContext,
@@ -73,7 +72,7 @@ export async function describeFiles(
   return { data, gaps: unique.map((gap) => toGapJson(gap, scope.style)), notices }
 }
 
-/** Describes files quickly: rows from the numbers at the edges of the range, bytes from a few rows. */
+/** Describes files quickly: rows from the sequences at the edges of the range, bytes from a few rows. */
 export async function estimateFiles(
   context: ApiContext,
   scope: BulkScope,
@@ -113,12 +112,12 @@ function schemaOf(scope: BulkScope): unknown {
   return { columns, csv: csvColumnsOf(scope) }
 }
 
-// Rows that are rendered to learn how long a row is.
+// Rows that are rendered to estimate the length of a row.
 const SAMPLE_ROWS = 512
 
 /**
- * Counts rows without reading them: numbers have no holes, so the first and the last one in the range
- * tell how many there are. Only chunks at the edges of the range are opened; damaged rows count.
+ * Counts rows without reading them: sequences have no holes, so the first and the last one in the range give
+ * the number. Only chunks at the edges of the range are opened; damaged rows are counted too.
  */
 export async function estimateRows(
   context: ApiContext,
@@ -141,7 +140,7 @@ export async function estimateRows(
   return { rows, markets }
 }
 
-/** About how long a file of so many rows is. */
+/** Estimates the length of a file from its number of rows. */
 export async function estimateFile(
   context: ApiContext,
   scope: BulkScope,
@@ -188,7 +187,7 @@ async function countRows(context: ApiContext, scope: BulkScope, key: string): Pr
   return first === undefined || last === undefined ? 0 : last - first + 1
 }
 
-/** The bytes a row of the first stored chunk; chunks of one family are much alike. */
+/** Estimates by the bytes per row of the first stored chunk; chunks of one family are alike. */
 async function estimateTape(context: ApiContext, scope: BulkScope, rows: number): Promise<number> {
   const kind = ({ books: 'book', trades: 'trade', samples: 'sample' } as const)[scope.dataset]
   for await (const { record } of walkMarkets(context, scope)) {
@@ -202,7 +201,7 @@ async function estimateTape(context: ApiContext, scope: BulkScope, rows: number)
   return FRAMES_ABOUT
 }
 
-// Header, market record and receipt of a container.
+// Bytes of header, market record and receipt of a container.
 const FRAMES_ABOUT = 3000
 
 async function* nothing(): AsyncGenerator<WalkItem> {

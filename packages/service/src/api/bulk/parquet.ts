@@ -1,17 +1,5 @@
 import { constants, zstdCompressSync } from 'node:zlib'
-import type {
-  ColumnChunk,
-  ColumnMetaData,
-  Encoding,
-  FileMetaData,
-  RowGroup,
-  SchemaElement,
-} from 'hyparquet'
-import { ByteWriter } from 'hyparquet-writer'
-import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
-import { deltaBinaryPack } from 'hyparquet-writer/src/delta.js'
-import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js'
-import { writeMetadata } from 'hyparquet-writer/src/metadata.js'
+import { ByteWriter } from '@priorbook/sdk/tape'
 import {
   type BatchColumn,
   type ColumnBatch,
@@ -25,24 +13,33 @@ import {
   type Words,
 } from './columns.ts'
 import type { ColumnSink } from './fill.ts'
+import {
+  encodeThrift,
+  ENCODING,
+  PHYSICAL,
+  REPETITION,
+  writeDeltas,
+  writeHybrid,
+  ZSTD_CODEC,
+  type EncodingNumber,
+  type ThriftStruct,
+} from './parquet-format.ts'
 import type { FileReceipt } from './tally.ts'
 
-// A row group for so many rows, or when its packed pages take so much memory.
+// Max rows per row group, and max bytes of its compressed pages in memory.
 const GROUP_ROWS = 131_072
 const GROUP_BYTES = 16_777_216
 
 /**
- * A Parquet file, packed by zstd. Every batch of rows becomes a page of each column at once; only
- * packed pages wait until their row group is written, so memory does not grow with the file. Schema
- * and footer are written by hyparquet-writer, whose own way of writing needs a whole row group as
- * JavaScript values.
+ * A Parquet file compressed by zstd. Every batch of rows becomes one page per column at once; only compressed
+ * pages are kept until their row group is written, so memory does not grow with the file.
  */
 export function createParquetSink(
   specs: readonly ColumnSpec[],
   metadata: ReadonlyMap<string, string>,
 ): ColumnSink {
   const columns = specs.map((spec) => new ParquetColumn(spec))
-  const groups: RowGroup[] = []
+  const groups: ThriftStruct[] = []
   let offset = 0
   let rows = 0
   let total = 0
@@ -54,20 +51,20 @@ export function createParquetSink(
   function* endGroup(): Generator<Uint8Array> {
     if (rows === 0) return
     const start = offset
-    const chunks: ColumnChunk[] = []
+    const chunks: ThriftStruct[] = []
     let unpacked = 0
     for (const column of columns) {
-      const packed = column.takeChunk(offset)
-      chunks.push({ file_offset: BigInt(offset), meta_data: packed.metadata as ColumnMetaData })
-      unpacked += Number(packed.metadata.total_uncompressed_size)
+      const packed = column.drainChunk(offset)
+      chunks.push({ 2: BigInt(offset), 3: packed.metadata })
+      unpacked += packed.unpacked
       for (const bytes of packed.pages) yield sent(bytes)
     }
     groups.push({
-      columns: chunks,
-      total_byte_size: BigInt(unpacked),
-      total_compressed_size: BigInt(offset - start),
-      file_offset: BigInt(start),
-      num_rows: BigInt(rows),
+      1: chunks,
+      2: BigInt(unpacked),
+      3: BigInt(rows),
+      5: BigInt(start),
+      6: BigInt(offset - start),
     })
     total += rows
     rows = 0
@@ -89,45 +86,43 @@ export function createParquetSink(
     *end(receipt: FileReceipt) {
       yield* endGroup()
       const keys = [...metadata, ['priorbook.receipt', JSON.stringify(receipt)] as const]
-      const footer = {
-        version: 2,
-        schema: [
-          { name: 'rows', num_children: specs.length },
-          ...columns.flatMap(({ elements }) => elements),
-        ],
-        num_rows: BigInt(total),
-        row_groups: groups,
-        key_value_metadata: keys.map(([key, value]) => ({ key, value })),
-        created_by: 'priorbook',
-      }
-      const out = new ByteWriter()
-      // The length of the metadata is the writer's own business.
-      writeMetadata(out, footer as unknown as FileMetaData)
-      yield sent(out.getBytes())
+      const footer = encodeThrift({
+        1: FORMAT_VERSION,
+        2: [{ 4: 'rows', 5: specs.length }, ...columns.flatMap(({ elements }) => elements)],
+        3: BigInt(total),
+        4: groups,
+        5: keys.map(([key, value]) => ({ 1: key, 2: value })),
+        6: 'priorbook',
+      })
+      const length = Buffer.allocUnsafe(4)
+      length.writeUInt32LE(footer.length)
+      yield sent(footer)
+      yield sent(length)
       yield sent(MAGIC)
     },
   }
 }
 
 const MAGIC = Buffer.from('PAR1')
+const FORMAT_VERSION = 2
 const EMPTY = new Uint8Array(0)
-// Pages of so many columns are made between two turns of the event loop.
+// Columns whose pages are compressed per step.
 const COLUMNS_A_STEP = 4
 
-// Level 3 packs ladders to a few bytes a level; higher ones take several times as long for little.
+// Level 3 compresses ladders to a few bytes per level; higher ones take several times as long for little.
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
 
-/** One column of a Parquet file: its packed pages until the row group is written. */
+/** One column of a Parquet file; holds its compressed pages until the row group is written. */
 export class ParquetColumn {
-  readonly elements: readonly SchemaElement[]
+  readonly elements: readonly ThriftStruct[]
   private readonly spec: ColumnSpec
   private pages: Uint8Array[] = []
   private unpacked = 0
   private values = 0
-  private encodings = new Set<Encoding>()
+  private encodings = new Set<EncodingNumber>()
   private dictionary = new Map<string, number>()
   private texts: Uint8Array[] = []
-  /** The bytes of packed pages that wait. */
+  /** Bytes of compressed pages that are not written yet. */
   waiting = 0
 
   constructor(spec: ColumnSpec) {
@@ -135,7 +130,7 @@ export class ParquetColumn {
     this.elements = toElements(spec)
   }
 
-  /** Packs the rows of a batch into a page; `made` holds what columns of the batch share. */
+  /** Compresses the rows of a batch into a page; `made` holds pages that columns of the batch share. */
   addPage(column: BatchColumn, made: SharedPages): void {
     if (column instanceof TextColumn) this.addTexts(column)
     else if (column instanceof UniqueColumn) this.addUnique(column)
@@ -143,8 +138,8 @@ export class ParquetColumn {
     else this.addNumbers(column)
   }
 
-  /** Hands over the pages of a row group that begins at an offset of the file. */
-  takeChunk(offset: number): { metadata: Partial<ColumnMetaData>; pages: readonly Uint8Array[] } {
+  /** Removes and returns the pages of a row group that begins at an offset of the file. */
+  drainChunk(offset: number): Chunk {
     const { pages, spec, elements } = this
     let { unpacked } = this
     let start = offset
@@ -155,18 +150,18 @@ export class ParquetColumn {
       unpacked += page.unpacked
       dictionaryOffset = BigInt(offset)
       start += page.bytes.length
-      this.encodings.add('PLAIN')
+      this.encodings.add(ENCODING.plain)
     }
-    const metadata: Partial<ColumnMetaData> = {
-      type: elements.at(-1)!.type!,
-      encodings: [...this.encodings, 'RLE'],
-      path_in_schema: spec.isList ? [spec.name, 'list', 'element'] : [spec.name],
-      codec: 'ZSTD',
-      num_values: BigInt(this.values),
-      total_uncompressed_size: BigInt(unpacked),
-      total_compressed_size: BigInt(pages.reduce((sum, page) => sum + page.length, 0)),
-      data_page_offset: BigInt(start),
-      ...(dictionaryOffset === undefined ? {} : { dictionary_page_offset: dictionaryOffset }),
+    const metadata: ThriftStruct = {
+      1: elements.at(-1)![1],
+      2: [...this.encodings, ENCODING.rle],
+      3: spec.isList ? [spec.name, 'list', 'element'] : [spec.name],
+      4: ZSTD_CODEC,
+      5: BigInt(this.values),
+      6: BigInt(unpacked),
+      7: BigInt(pages.reduce((sum, page) => sum + page.length, 0)),
+      9: BigInt(start),
+      11: dictionaryOffset,
     }
     this.pages = []
     this.unpacked = 0
@@ -175,7 +170,7 @@ export class ParquetColumn {
     this.encodings = new Set()
     this.dictionary = new Map()
     this.texts = []
-    return { metadata, pages }
+    return { metadata, unpacked, pages }
   }
 
   private addTexts({ codes, texts, count, spec }: TextColumn): void {
@@ -191,13 +186,14 @@ export class ParquetColumn {
       most = Math.max(most, index)
     }
     const definition = spec.isNullable ? packLevels(levels, undefined, 1) : NO_LEVELS
-    // DuckDB refuses a page by dictionary in a column that has none: a page of nulls is plain.
-    if (indexes.length === 0) return this.add(packPage('PLAIN', NO_BYTES, count, count, definition))
+    // DuckDB refuses a dictionary page in a column without a dictionary, so a page of nulls is plain.
+    if (indexes.length === 0)
+      return this.add(packPage(ENCODING.plain, NO_BYTES, count, count, definition))
     const page = new ByteWriter()
     const width = 32 - Math.clz32(most)
-    page.appendUint8(width)
-    writeRleBitPackedHybrid(page, indexes, width)
-    return this.add(packPage('RLE_DICTIONARY', page.getBytes(), count, count, definition))
+    page.byte(width)
+    writeHybrid(page, indexes, width)
+    return this.add(packPage(ENCODING.dictionary, page.view(), count, count, definition))
   }
 
   private addUnique({ bytes, ends, count }: UniqueColumn): void {
@@ -211,7 +207,7 @@ export class ParquetColumn {
       at += 4 + end - from
       from = end
     }
-    this.add(packPage('PLAIN', page, count, count, NO_LEVELS))
+    this.add(packPage(ENCODING.plain, page, count, count, NO_LEVELS))
   }
 
   private codeOf(text: Uint8Array): number {
@@ -228,10 +224,10 @@ export class ParquetColumn {
   private addNumbers({ shape, values, spec }: NumberColumn): void {
     const { rows, present } = shape
     const levels = spec.isNullable ? packLevels(present.subarray(0, rows), undefined, 1) : NO_LEVELS
-    if (!values.isWide) return this.add(packPage('PLAIN', values.bytes, rows, rows, levels))
+    if (!values.isWide) return this.add(packPage(ENCODING.plain, values.bytes, rows, rows, levels))
     const page = new ByteWriter()
-    deltaBinaryPack(page, new BigInt64Array(values.words.buffer, 0, values.count))
-    return this.add(packPage('DELTA_BINARY_PACKED', page.getBytes(), rows, rows, levels))
+    writeDeltas(page, new BigInt64Array(values.words.buffer, 0, values.count))
+    return this.add(packPage(ENCODING.delta, page.view(), rows, rows, levels))
   }
 
   private addLists({ shape, values }: NumberColumn, made: SharedPages): void {
@@ -242,7 +238,7 @@ export class ParquetColumn {
         levels = listLevels(shape, values.count)
         made.levels.set(shape, levels)
       }
-      page = { shape, ...packPage('PLAIN', values.bytes, levels.values, shape.rows, levels) }
+      page = { shape, ...packPage(ENCODING.plain, values.bytes, levels.values, shape.rows, levels) }
       made.pages.set(values, page)
     }
     this.add(page)
@@ -257,26 +253,35 @@ export class ParquetColumn {
   }
 
   private dictionaryPage(): { bytes: Uint8Array; unpacked: number } {
-    const data = new ByteWriter()
-    for (const text of this.texts) {
-      data.appendUint32(text.length)
-      data.appendBytes(text)
-    }
-    const packed = zstdCompressSync(data.getBytes(), ZSTD)
-    const out = new ByteWriter(packed.length + 64)
-    writePageHeader(out, {
-      type: 'DICTIONARY_PAGE',
-      uncompressed_page_size: data.offset,
-      compressed_page_size: packed.length,
-      dictionary_page_header: { num_values: this.texts.length, encoding: 'PLAIN' },
+    const data = Buffer.concat(
+      this.texts.flatMap((text) => {
+        const length = Buffer.allocUnsafe(4)
+        length.writeUInt32LE(text.length)
+        return [length, text]
+      }),
+    )
+    const packed = zstdCompressSync(data, ZSTD)
+    const header = encodeThrift({
+      1: DICTIONARY_PAGE,
+      2: data.length,
+      3: packed.length,
+      7: { 1: this.texts.length, 2: ENCODING.plain },
     })
-    const unpacked = out.offset + data.offset
-    out.appendBytes(packed)
-    return { bytes: out.getBytes(), unpacked }
+    return { bytes: Buffer.concat([header, packed]), unpacked: header.length + data.length }
   }
 }
 
-/** What the columns of one batch have in common, made once. */
+/** The pages of a column in a row group, with their metadata. */
+type Chunk = {
+  readonly metadata: ThriftStruct
+  readonly unpacked: number
+  readonly pages: readonly Uint8Array[]
+}
+
+const DICTIONARY_PAGE = 2
+const DATA_PAGE_V2 = 3
+
+/** Pages and levels that columns of one batch share. */
 export class SharedPages {
   readonly levels = new Map<RowShape, Levels & { readonly values: number }>()
   readonly pages = new Map<Words, Page & { readonly shape: RowShape }>()
@@ -287,10 +292,10 @@ type Page = {
   readonly bytes: Uint8Array
   readonly unpacked: number
   readonly values: number
-  readonly encoding: Encoding
+  readonly encoding: EncodingNumber
 }
 
-/** Packed levels: those of repetition first. */
+/** Encoded levels, repetition levels first. */
 type Levels = {
   readonly bytes: Uint8Array
   readonly repeated: number
@@ -301,18 +306,18 @@ type Levels = {
 const NO_BYTES = new Uint8Array(0)
 const NO_LEVELS: Levels = { bytes: NO_BYTES, repeated: 0, defined: 0, nulls: 0 }
 
-/** `most` is the level of a value that is there, and also the bits of a level. */
+/** `most` is the definition level of a present value, and also the bits per level. */
 function packLevels(
   definition: Uint8Array,
   repetition: Uint8Array | undefined,
   most: 1 | 2,
 ): Levels {
   const out = new ByteWriter()
-  const repeated = repetition === undefined ? 0 : writeRleBitPackedHybrid(out, repetition, 1)
-  const defined = writeRleBitPackedHybrid(out, definition, most)
+  const repeated = repetition === undefined ? 0 : writeHybrid(out, repetition, 1)
+  const defined = writeHybrid(out, definition, most)
   let nulls = 0
   for (let at = 0; at < definition.length; at++) if (definition[at]! < most) nulls++
-  return { bytes: out.getBytes(), repeated, defined, nulls }
+  return { bytes: out.copy(), repeated, defined, nulls }
 }
 
 /** Lists: a null one has definition level 0, an empty one 1, a value 2. */
@@ -337,73 +342,55 @@ function listLevels(shape: RowShape, count: number): Levels & { readonly values:
 }
 
 function packPage(
-  encoding: Encoding,
+  encoding: EncodingNumber,
   data: Uint8Array,
   values: number,
   rows: number,
   levels: Levels,
 ): Page {
   const packed = zstdCompressSync(data, ZSTD)
-  const out = new ByteWriter(levels.bytes.length + packed.length + 64)
-  writePageHeader(out, {
-    type: 'DATA_PAGE_V2',
-    uncompressed_page_size: levels.bytes.length + data.length,
-    compressed_page_size: levels.bytes.length + packed.length,
-    data_page_header_v2: {
-      num_values: values,
-      num_nulls: levels.nulls,
-      num_rows: rows,
-      encoding,
-      definition_levels_byte_length: levels.defined,
-      repetition_levels_byte_length: levels.repeated,
-      is_compressed: true,
-    },
+  const header = encodeThrift({
+    1: DATA_PAGE_V2,
+    2: levels.bytes.length + data.length,
+    3: levels.bytes.length + packed.length,
+    8: { 1: values, 2: levels.nulls, 3: rows, 4: encoding, 5: levels.defined, 6: levels.repeated },
   })
-  const unpacked = out.offset + levels.bytes.length + data.length
-  out.appendBytes(levels.bytes)
-  out.appendBytes(packed)
-  return { bytes: out.getBytes(), unpacked, values, encoding }
+  const unpacked = header.length + levels.bytes.length + data.length
+  return { bytes: Buffer.concat([header, levels.bytes, packed]), unpacked, values, encoding }
 }
 
-function toElements(spec: ColumnSpec): SchemaElement[] {
-  const { name, isNullable, isList, type } = spec
-  const repetition = isNullable ? 'OPTIONAL' : 'REQUIRED'
-  if (!isList) return [{ name, repetition_type: repetition, ...toPhysical(type) }]
+/** The elements of a column in the schema of the file. */
+function toElements({ name, isNullable, isList, type }: ColumnSpec): ThriftStruct[] {
+  const repetition = isNullable ? REPETITION.optional : REPETITION.required
+  if (!isList) return [{ 3: repetition, 4: name, ...toPhysical(type) }]
   return [
-    {
-      name,
-      repetition_type: 'OPTIONAL',
-      num_children: 1,
-      converted_type: 'LIST',
-      logical_type: { type: 'LIST' },
-    },
-    { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
-    { name: 'element', repetition_type: 'REQUIRED', ...toPhysical(type) },
+    { 3: REPETITION.optional, 4: name, 5: 1, 6: CONVERTED.list, 10: { 3: {} } },
+    { 3: REPETITION.repeated, 4: 'list', 5: 1 },
+    { 3: REPETITION.required, 4: 'element', ...toPhysical(type) },
   ]
 }
 
-function toPhysical(type: ColumnType): Partial<SchemaElement> {
+const CONVERTED = { text: 0, list: 3, decimal: 5, micros: 10 } as const
+
+// Physical type (1), converted type (6) with scale (7) and precision (8), logical type (10).
+function toPhysical(type: ColumnType): ThriftStruct {
   switch (type.kind) {
     case 'text':
-      return { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } }
+      return { 1: PHYSICAL.byteArray, 6: CONVERTED.text, 10: { 1: {} } }
     case 'time':
-      return {
-        type: 'INT64',
-        converted_type: 'TIMESTAMP_MICROS',
-        logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
-      }
+      return { 1: PHYSICAL.int64, 6: CONVERTED.micros, 10: { 8: { 1: true, 2: { 2: {} } } } }
     case 'int32':
-      return { type: 'INT32' }
+      return { 1: PHYSICAL.int32 }
     case 'int64':
-      return { type: 'INT64' }
+      return { 1: PHYSICAL.int64 }
     case 'decimal': {
       const { precision, scale } = type
       return {
-        type: precision > SHORT_DIGITS ? 'INT64' : 'INT32',
-        converted_type: 'DECIMAL',
-        precision,
-        scale,
-        logical_type: { type: 'DECIMAL', precision, scale },
+        1: precision > SHORT_DIGITS ? PHYSICAL.int64 : PHYSICAL.int32,
+        6: CONVERTED.decimal,
+        7: scale,
+        8: precision,
+        10: { 5: { 1: scale, 2: precision } },
       }
     }
   }

@@ -11,7 +11,6 @@ import {
   DOCUMENTED_DAYS,
   type ParamValues,
   Problem,
-  type SampleContext,
   type SampleMetric,
   type SCOPE_PARAMS,
   type ValueStyle,
@@ -19,14 +18,14 @@ import {
 import type { MarketState } from '../../store/store.ts'
 import { findFamily } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
-import { instrumentsOf } from '../markets/instruments.ts'
+import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
 import { planAsset } from '../markets/plan-asset.ts'
 import type { ApiContext, Grant, Notice } from '../route.ts'
 
 const { download: MAX_DAYS } = DOCUMENTED_DAYS
 
 const DAY = 86_400_000_000
-// Rows of a moment are stored within seconds of it; what is older than this gets no rows any more.
+// Rows are stored within seconds of being received: a range that ended this long ago gets no more rows.
 const SETTLED = 60_000_000
 
 /** A family of markets: those of one venue that share asset or series, and window. */
@@ -36,7 +35,7 @@ export type Family = {
   readonly window?: string
 }
 
-/** What a download holds: plan, range and parameters checked, nothing read yet. */
+/** The content of a download: plan, range and parameters are checked, no row is read yet. */
 export type BulkScope = {
   readonly venue: VenueId
   readonly market?: MarketState
@@ -47,7 +46,7 @@ export type BulkScope = {
   readonly start: number
   readonly end: number
   readonly knownAt?: number
-  /** The start of the plan's window: nothing before it leaves the house, whole chunks or not. */
+  /** The start of the plan's window: no row before it is sent, not even inside a whole chunk. */
   readonly windowStart: number
   readonly ladders: boolean
   readonly depth?: number
@@ -55,14 +54,14 @@ export type BulkScope = {
   /** True when the range lies in the past: no row can be added to it any more. */
   readonly isFinal: boolean
   readonly notices: readonly Notice[]
-  /** Whether the plan has a market; a family can hold some that it has not. */
+  /** Whether the plan includes a market; a family can contain others. */
   allows(record: MarketRecord): boolean
 }
 
-/** The values of the parameters that say what is downloaded. */
+/** The values of the parameters that choose the content. */
 export type ScopeQuery = ParamValues<typeof SCOPE_PARAMS>
 
-/** Checks plan, family and range; throws `Problem` for everything that cannot be answered. */
+/** Checks plan, family and range; throws a `Problem` for anything invalid. */
 export async function resolveScope(
   query: ScopeQuery,
   grant: Grant,
@@ -154,7 +153,7 @@ async function resolveRange(
       ? undefined
       : await spanOf(context, market.record, query.dataset ?? 'books', query.metric)
   const first = asked.start ?? span?.first ?? now
-  // Without a range a market's whole life is meant, which ends with its last row.
+  // Without a range the whole market is downloaded, up to its last row.
   const last = asked.end ?? Math.min(now, span?.last ?? now)
   const start = Math.max(first, windowStart)
   if (Math.min(last, now) - start > MAX_DAYS * DAY) grant.requireFeature('bulk_beyond_31_days')
@@ -191,20 +190,7 @@ function print(time: number): string {
   return printMicros(toMicros(time))
 }
 
-/** The series of one metric of a market: one an outcome that has a token. */
-export function sampleSeriesOf(
-  record: MarketRecord,
-  metric: SampleMetric,
-): readonly SampleContext[] {
-  const { venue, marketId, topicId, conditionId } = record
-  return record.outcomes.flatMap(({ label: outcome, tokenId }) =>
-    tokenId === undefined
-      ? []
-      : [{ venue, key: tokenId, metric, marketId, topicId, conditionId, outcome, tokenId }],
-  )
-}
-
-/** The names under which the rows of a dataset of one market are stored. */
+/** The keys under which the rows of a dataset of one market are stored. */
 export async function keysOf(
   context: ApiContext,
   record: MarketRecord,

@@ -16,7 +16,7 @@ import {
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { toGapJson, toMarketJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
-import type { MarketState, Store } from '../../store/store.ts'
+import type { MarketState, StoreReader } from '../../store/store.ts'
 import type { ApiContext } from '../route.ts'
 import { describeScope } from './describe.ts'
 import { type BulkScope, keysOf } from './scope.ts'
@@ -26,8 +26,8 @@ import { ContainerWriter } from './tape-container.ts'
 import { gapsOf, venueGapsOf, walkMarkets } from './walk.ts'
 
 /**
- * A download as stored chunks in a container (docs/formats/export.md). Chunks that meet the range come
- * whole, so that their hashes and their chain hold; a reader leaves out the rows beyond the range.
+ * A download as stored chunks in a container (docs/formats/export.md). Chunks that overlap the range are
+ * sent whole, so that their chained hashes hold; a reader drops the rows outside the range.
  */
 export async function* streamTape(
   context: ApiContext,
@@ -41,7 +41,7 @@ export async function* streamTape(
   function* send(frames: readonly Uint8Array[]): Generator<Uint8Array> {
     for (const frame of frames) yield* pieces.add(frame)
   }
-  // Rows that are in no chunk yet do not say where they come from; the file does.
+  // Unsealed rows do not carry their origin, so the header of the file does.
   const { notice } = context
   const named =
     notice === undefined ? {} : { notice: { code: notice.code, message: notice.message } }
@@ -91,20 +91,20 @@ async function* exportMarket(
 
 const platform = createNodePlatform()
 
-/** The stored chunks of one stream of a download, and what of it is damaged. */
+/** A chunk or a damaged span of one stream of a download. */
 export type TapePiece =
   | { readonly kind: 'chunk' | 'part'; readonly bytes: Uint8Array }
   | { readonly kind: 'gap'; readonly gap: Gap }
 
 const TAIL_ROWS = 1024
-// Rows that are in no chunk yet do not say who made them; so parts say this where nothing else does.
+// The maker of parts whose rows are not sealed and follow no chunk.
 const UNSEALED: Maker = { origin: 'live', recorder: 'unsealed', normalizer: 0 }
 
 /** Reads one stream chunk by chunk. */
 export class TapeStream {
-  /** What the range holds of it, once it is read. */
+  /** The rows of the stream in the range; absent until they are read, or where there are none. */
   facts: StreamFacts | undefined
-  private readonly store: Store
+  private readonly store: StoreReader
   private readonly scope: BulkScope
   private readonly platform: TapePlatform
   private readonly kind: ChunkKind
@@ -114,7 +114,7 @@ export class TapeStream {
   private maker: Maker | undefined
 
   constructor(
-    store: Store,
+    store: StoreReader,
     scope: BulkScope,
     platform: TapePlatform,
     name: { readonly market: string; readonly key: string },
@@ -126,7 +126,7 @@ export class TapeStream {
     this.kind = KINDS[scope.dataset]
   }
 
-  /** Every chunk that meets the range as it is stored, then what is in no chunk yet. */
+  /** Every stored chunk that overlaps the range, then the unsealed rows. */
   async *pieces(fallback: Maker = UNSEALED): AsyncGenerator<TapePiece> {
     const { store, scope, kind } = this
     const { venue, end } = scope
@@ -141,7 +141,7 @@ export class TapeStream {
       this.changes = header.changesBefore + header.changes
       this.maker = header
       if (header.lastReceived < scope.start) continue
-      yield this.take(stored.bytes, opened, stored.sealed)
+      yield this.toPiece(stored.bytes, opened, stored.sealed)
     }
     yield* this.tail(fallback)
   }
@@ -150,13 +150,13 @@ export class TapeStream {
     try {
       return openChunk(bytes, this.platform)
     } catch (error) {
-      // The rows that are missing then are named as damage by the next chunk, or by the tail.
+      // The next chunk, or the tail, reports the missing rows as damage.
       if (error instanceof PriorbookError) return undefined
       throw error
     }
   }
 
-  private take(
+  private toPiece(
     bytes: Uint8Array,
     chunk: ReturnType<typeof openChunk>,
     isSealed: boolean,
@@ -173,7 +173,7 @@ export class TapeStream {
     const { from, to } = rowsBetween(rows.columns, start, end)
     if (to > from) this.count(header.first + from, to - from, received[from]!, received[to - 1]!)
     if (header.firstReceived >= windowStart) return { kind: isSealed ? 'chunk' : 'part', bytes }
-    // What lies before the plan's window is cut off.
+    // Rows before the plan's window are cut off.
     const cut = rowsBetween(rows.columns, windowStart, Infinity).from
     const name = { ...this.name, ...makerOf(header), venue, first: header.first + cut }
     const part = encodePart(rows, cut, header.count, name, header.changesBefore, this.platform)
@@ -218,7 +218,7 @@ export class TapeStream {
     }
   }
 
-  /** Rows after those that were handed out. */
+  /** Reads the rows after those that were sent. */
   private async read(limit: number): Promise<TailPage> {
     const { store, scope } = this
     const { venue, start, end } = scope
@@ -259,7 +259,7 @@ function toStretch({ columns, firstSequence, from, to }: BookRun): Stretch {
   return { rows: { kind: 'book', columns }, first: firstSequence, from, to }
 }
 
-/** Rows whose numbers follow each other: a chunk has no holes. */
+/** Splits rows where their numbers have a hole: a chunk has none. */
 function cutRuns(
   ordinals: readonly number[],
   rows: StreamRows & { readonly columns: TradeColumns | SampleColumns },

@@ -16,20 +16,20 @@ import { type BulkWriter, NOTHING } from './stream.ts'
 import type { FileReceipt } from './tally.ts'
 import type { WalkItem } from './walk.ts'
 
-// Text made in one step; rows of deep books are ten times longer than those of thin ones.
+// Bytes of text per step, and max rows: rows of deep books are ten times longer than those of thin ones.
 const STEP = 131_072
 const ROWS_MAX = 1024
 
 /**
- * Lines of JSON typed book, trade, sample, gap, and a receipt at the end with a checksum of all before:
- * a SHA-256 would take half of the time, and the manifest has it.
+ * Lines of JSON typed book, trade, sample, gap, and at the end a receipt with the CRC-32 of all lines before
+ * it. A SHA-256 would take half of the time, and the manifest has it.
  */
 export function createNdjsonWriter(scope: BulkScope): BulkWriter {
   const renderer = createBookRenderer()
   let check = 0
   const options = optionsOf(scope)
   const rows = new StepSize()
-  const told = (bytes: Uint8Array): Uint8Array => {
+  const checked = (bytes: Uint8Array): Uint8Array => {
     check = crc32(bytes, check)
     return bytes
   }
@@ -41,16 +41,16 @@ export function createNdjsonWriter(scope: BulkScope): BulkWriter {
           for (const pieces of cutPieces(item.pieces, () => rows.next)) {
             const bytes = renderer.renderNdjson(pieces, item.contexts, options)
             rows.learn(pieces, bytes.length)
-            yield told(bytes)
+            yield checked(bytes)
           }
           break
         case 'gap':
-          yield told(encodeLine({ type: 'gap', ...toGapJson(item.gap, scope.style) }))
+          yield checked(encodeLine({ type: 'gap', ...toGapJson(item.gap, scope.style) }))
           break
         case 'trade':
         case 'sample':
           for (const values of rowValues(item, scope)) {
-            yield told(
+            yield checked(
               Buffer.from(values.map((value) => lineOf({ type: item.kind, ...value })).join('')),
             )
           }
@@ -111,7 +111,7 @@ function optionsOf({ ladders, depth, style }: BulkScope): BookPageOptions {
   return { ladders, depth, numberFormat: style.numberFormat, timeFormat: style.timeFormat }
 }
 
-/** How many rows make one step of text, learned from the rows before. */
+/** How many rows make one step of text, estimated from the previous rows. */
 class StepSize {
   next = 64
 
@@ -126,7 +126,7 @@ type RowsItem = Extract<WalkItem, { readonly kind: 'trade' | 'sample' }>
 
 const ROWS_STEP = 256
 
-/** The rows of an item as JSON values, some at a time. */
+/** The rows of an item as JSON values, in slices. */
 function* rowValues(item: RowsItem, scope: BulkScope): Generator<Record<string, unknown>[]> {
   for (let from = 0; from < item.rows.length; from += ROWS_STEP) {
     if (item.kind === 'trade') {
@@ -155,7 +155,7 @@ function encodeLine(value: unknown): Uint8Array {
   return Buffer.from(lineOf(value))
 }
 
-/** Cuts observations into lists of at most so many rows; the number may change from list to list. */
+/** Cuts observations into lists of at most `rows()` rows, which is asked again for each list. */
 export function* cutPieces(
   pieces: readonly RunPart[],
   rows: () => number,

@@ -16,9 +16,9 @@ import {
   type RunPart,
 } from '../../rows/index.ts'
 import type { MarketState, StoreReader } from '../../store/store.ts'
-import { instrumentsOf } from '../markets/instruments.ts'
+import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
-import { sampleSeriesOf, type BulkScope } from './scope.ts'
+import type { BulkScope } from './scope.ts'
 
 /**
  * An item of a download, in the order of the file: a market, then its rows by received time, with every
@@ -133,7 +133,7 @@ async function* walkBooks(
   let pieces: RunPart[] = []
   let rows = 0
   for (;;) {
-    const lane = await merge.next()
+    const lane = merge.ready ?? (await merge.next())
     if (lane === undefined) break
     const part = lane.shiftBefore(merge.second, PAGE_ROWS)
     merge.settle()
@@ -171,7 +171,7 @@ async function* walkRows<Columns extends HeadColumns>(
   )
   let rows: RowPart<Columns>[] = []
   for (;;) {
-    const lane = await merge.next()
+    const lane = merge.ready ?? (await merge.next())
     if (lane === undefined) break
     const row = lane.shift()
     merge.settle()

@@ -3,7 +3,7 @@ import { timeJson } from '@priorbook/sdk/wire'
 import type { ApiContext, Notice } from '../route.ts'
 import { windowNotice, type PageRange } from './page.ts'
 
-/** Says why there is no row of a market in a range. */
+/** Explains why a market has no row in a range. */
 export async function explainEmpty(
   context: ApiContext,
   record: MarketRecord,
@@ -60,14 +60,14 @@ export async function captureBegins(
   dataset: Dataset,
 ): Promise<number | undefined> {
   const floor = floorOf(record.venue, dataset, record)
-  // The catalogue is asked for backwards, so it may reach further than capture.
+  // The catalogue is backfilled, so it can begin before capture.
   if (dataset === 'catalogue') return floor
   const started = await store.fact(`capture_started:${record.venue}`)
   if (floor === undefined) return started
   return Math.max(floor, started ?? 0)
 }
 
-/** The document's words on the reserved route of venue A. */
+/** The words of the interface document on a reserved trades route. */
 export const TRADES_NOT_RECONSTRUCTED: Notice = {
   code: 'trades_not_reconstructed',
   message:

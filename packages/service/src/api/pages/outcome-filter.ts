@@ -1,12 +1,12 @@
 import { Problem } from '@priorbook/sdk/wire'
 
-/** What can be chosen by outcome or token. */
+/** A stream that can be chosen by outcome or token. */
 export type Chosen = {
   readonly outcome?: string | undefined
   readonly tokenId?: string | undefined
 }
 
-/** Those that the filters name; a label or token that the market does not have is refused. */
+/** The streams that match the filters; refuses a label or token that the market does not have. */
 export function chooseOutcomes<T extends Chosen>(
   all: readonly T[],
   query: { readonly outcome?: string | undefined; readonly token_id?: string | undefined },

@@ -2,7 +2,7 @@ import type { Micros } from '@priorbook/sdk/domain'
 import { Problem, timeJson, type ValueStyle, DEFAULT_LIMIT } from '@priorbook/sdk/wire'
 import type { CursorScope, CursorState, ApiContext, Grant, Meta, Notice } from '../route.ts'
 
-/** The part of a request that says which page of which range is wanted. */
+/** The part of a request that chooses range and page. */
 export type PageRequest = {
   readonly route: string
   readonly grant: Grant
@@ -15,23 +15,23 @@ export type PageRequest = {
   }
 }
 
-/** Where a walk stands and what it covers. */
+/** The position of a walk and its range. */
 export type Page = {
   readonly limit: number
   readonly order: 'asc' | 'desc'
-  /** Inclusive: what was asked for, or the start of the plan's window where that is later. */
+  /** Inclusive: `start_time`, or the start of the plan's window where that is later. */
   readonly from: number
-  /** Exclusive; what was asked for, else `defaultEnd`, pinned by the first page. */
+  /** Exclusive: `end_time`, else `defaultEnd`, pinned by the first page. */
   readonly end: number
   readonly range: PageRange
   readonly isFirst: boolean
-  /** The state of the page before; empty on the first one. */
+  /** The state of the previous page; empty on the first page. */
   readonly state: CursorState
-  /** Signs where the next page goes on. */
+  /** Signs the cursor of the next page. */
   next(state: CursorState): string
 }
 
-/** What was asked for and what the plan allows of it. */
+/** The requested range and what the plan allows of it. */
 export type PageRange = {
   readonly asked: number | undefined
   readonly window: number
@@ -40,8 +40,8 @@ export type PageRange = {
 }
 
 /**
- * Reads range and cursor of a paged request. `filters` are everything else that a cursor is bound to;
- * the number of rows a page may change during a walk.
+ * Reads range and cursor of a paged request. `filters` are all other values that a cursor is bound to;
+ * `limit` may change during a walk.
  */
 export function openPage(
   request: PageRequest,
@@ -79,7 +79,7 @@ export function openPage(
 /** The end of a range that has none: lists of markets also show what opens later. */
 export const NO_END = Number.MAX_SAFE_INTEGER
 
-/** `meta.range`: what was really served. */
+/** `meta.range`: the range that was served. */
 export function rangeMeta({ from, end }: PageRange, style: ValueStyle): NonNullable<Meta['range']> {
   const print = (time: number): string | number | null => {
     const isOpen = time === 0 || time >= NO_END
@@ -88,7 +88,7 @@ export function rangeMeta({ from, end }: PageRange, style: ValueStyle): NonNulla
   return { start_time: print(from), end_time: print(end) }
 }
 
-/** Says that a part of what was asked for lies before the plan's window; undefined where none does. */
+/** The notice that the plan's window cuts the range; undefined where it does not. */
 export function windowNotice({ asked, window, end }: PageRange): Notice | undefined {
   const isCut = window > 0 && ((asked !== undefined && asked < window) || end <= window)
   if (!isCut) return undefined
@@ -107,7 +107,7 @@ export function styleOf(query: {
   return { numberFormat: query.number_format, timeFormat: query.time_format }
 }
 
-/** `meta.notice` of the notices that there are: absent, one, or several. */
+/** `meta.notice`: absent, one notice, or a list. */
 export function noticeMeta(...notices: readonly (Notice | undefined)[]): Pick<Meta, 'notice'> {
   const given = notices.filter((notice) => notice !== undefined)
   if (given.length === 0) return {}

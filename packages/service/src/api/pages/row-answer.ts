@@ -3,7 +3,7 @@ import type { Answer, Meta, RouteRequest } from '../route.ts'
 
 /** A page of rows, whatever its format. */
 export type RowAnswer<Row extends object> = {
-  /** What the lines of NDJSON are called. */
+  /** The `type` of NDJSON lines. */
   readonly type: string
   readonly rows: readonly Row[]
   /** The columns of CSV; values that are lists or objects become JSON text. */
@@ -14,7 +14,7 @@ export type RowAnswer<Row extends object> = {
   readonly isFinal?: boolean
 }
 
-/** Writes a page of rows in the format that was asked for. */
+/** Writes a page of rows in the requested format. */
 export function answerRows<Row extends object>(
   request: { readonly format: RouteRequest<{}, {}>['format'] },
   page: RowAnswer<Row>,

@@ -3,7 +3,8 @@ import { VENUE_IDS, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import { STREAM_MESSAGE_SCHEMAS, toMarketJson, type StreamMessage } from '@priorbook/sdk/wire'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { countOf } from '../../store/embedded/temp-folder.testing.ts'
-import { createRandom, INSTRUMENTS } from '../../store/store-script.testing.ts'
+import { createRandom } from '../../lib/random.testing.ts'
+import { INSTRUMENTS } from '../../store/store-script.testing.ts'
 import type { AppendBatch, Store } from '../../store/store.ts'
 import {
   createBatches,

@@ -14,7 +14,7 @@ const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
   refuseUnfit(request.query, format)
   const scope = await resolveScope(request.query, request.grant, context)
   const { signal } = request
-  // The first step is taken here: what goes wrong in it is still answered as a problem.
+  // The first item is read here, so that an error in it is still answered with a problem document.
   const items = format === 'tape' ? undefined : await begin(walk(context, scope))
   return {
     kind: 'stream',
@@ -38,13 +38,13 @@ const MANIFEST = defineRoute(contractOf('bulkManifest'), async (request, context
     meta: {
       range: data['range'] as { start_time: string; end_time: string },
       gaps,
-      // The server tells on every answer what holds for all of them.
+      // The server adds the notice of the installation to every answer.
       ...noticeMeta(...notices.filter((notice) => notice !== context.notice)),
     },
   }
 })
 
-/** The routes of this folder. */
+/** Downloads and their manifests. */
 export const BULK_ROUTES: readonly Route[] = [BULK, MANIFEST]
 
 function formatOf(request: {
@@ -52,11 +52,11 @@ function formatOf(request: {
   readonly format: RouteRequest<never, never>['format']
 }): FileFormat {
   if (request.query.format !== undefined) return request.query.format
-  // Who asks for JSON, or for nothing, gets it line by line.
+  // JSON, the default, means JSON line by line here.
   return request.format === 'json' ? 'ndjson' : request.format
 }
 
-/** Chunks are stored as they are: what would change them is refused, not ignored. */
+/** Refuses parameters that a format cannot apply: stored chunks, for example, are sent unchanged. */
 function refuseUnfit(query: ScopeQuery, format: FileFormat): void {
   const styles = ['number_format', 'time_format'] as const
   const cuts = ['include_orderbook', 'depth', 'known_at'] as const
@@ -71,7 +71,7 @@ function refuseUnfit(query: ScopeQuery, format: FileFormat): void {
   throw new Problem('invalid_parameter', `${param} has no meaning for format=${format}`, { param })
 }
 
-/** A file from a place on. What lies before it is made all the same: only the way to the client is saved. */
+/** A file from an offset on. The bytes before it are rendered too, but not sent. */
 async function* skipBytes(
   file: AsyncIterable<Uint8Array>,
   offset: number,

@@ -3,7 +3,7 @@ import { defineRoute, type Route } from '../route.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
 import { answerPage } from '../books/book-page.ts'
 
-/** What every observation changed, level by level. */
+/** The levels that every observation changed. */
 export function changesRoute(address: VenueAddress): Route {
   const { venue } = address
   return defineRoute(marketContract('changes', venue), (request, context) => {

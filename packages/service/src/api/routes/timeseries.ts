@@ -1,16 +1,15 @@
-import { VENUES, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
+import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import {
   sampleCsvColumns,
   toMarketJson,
   toSampleJson,
   marketContract,
-  type SampleContext,
   type SampleJson,
-  type SampleMetric,
 } from '@priorbook/sdk/wire'
 import { VENUE_KEY } from '../../rows/index.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
+import { sampleSeriesOf } from '../markets/instruments.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 import { chooseOutcomes } from '../pages/outcome-filter.ts'
 import { openPage, rangeMeta, styleOf, noticeMeta } from '../pages/page.ts'
@@ -45,7 +44,7 @@ function timeseriesRoute(address: VenueAddress): Route {
         gaps: [],
       })
     }
-    const streams = chooseOutcomes(seriesOf(record, metric), query)
+    const streams = chooseOutcomes(sampleSeriesOf(record, metric), query)
     const { rows, meta, ...around } = await readRowPage(context, state, page, {
       dataset: 'metrics',
       streams,
@@ -65,16 +64,6 @@ function timeseriesRoute(address: VenueAddress): Route {
       ...around,
     })
   })
-}
-
-/** The series of a metric, one an outcome; their keys are the outcomes' tokens. */
-function seriesOf(record: MarketRecord, metric: SampleMetric): readonly SampleContext[] {
-  const { venue, marketId, topicId, conditionId } = record
-  return record.outcomes.flatMap(({ label: outcome, tokenId }) =>
-    tokenId === undefined
-      ? []
-      : [{ venue, key: tokenId, metric, marketId, topicId, conditionId, outcome, tokenId }],
-  )
 }
 
 function noSamples(venue: VenueId): Notice {

@@ -1,4 +1,5 @@
 import {
+  SCHEMA_VERSION,
   STREAM_CLOSE_CODES,
   STREAM_KEY_PROTOCOL,
   STREAM_MESSAGE_SCHEMAS,
@@ -6,7 +7,6 @@ import {
   STREAM_PROTOCOL,
   STREAM_REQUEST_SCHEMAS,
 } from '@priorbook/sdk/wire'
-import { SCHEMA_VERSION } from '../http/envelope.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

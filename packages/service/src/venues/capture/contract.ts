@@ -103,7 +103,7 @@ export function toReading(normalize: () => Normalized): Reading {
   }
 }
 
-/** How a full book that was asked for relates to the states that the recorder's book went through. */
+/** How a requested full book relates to the past states of the recorder's book. */
 export type BookRelation =
   /** The recorder's book had no state to compare with. */
   | 'first'

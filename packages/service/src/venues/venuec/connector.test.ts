@@ -67,7 +67,7 @@ class Rig {
     return this.connector.status().state === 'recording' && this.sink.frames.length > 0
   }
 
-  /** What a connection was told beside PING. */
+  /** The commands that a connection received, without PING. */
   commands(index: number): Draft[] {
     return (this.venue.heard[index] ?? []).filter((said): said is Draft => typeof said !== 'string')
   }
@@ -249,7 +249,7 @@ describe('books', () => {
     const { request } = rig.sink.answers.find((answer) => answer.request.kind === 'clob_book')!
     const { id: condition_id } = round
     expect(request).toStrictEqual({ kind: 'clob_book', token_id: round.tokens[1], condition_id })
-    // Nothing was heard of the token, so that the subscription itself is made anew.
+    // Nothing was heard of the token, so it is subscribed again.
     await rig.until(() => rig.commands(0).length === 3)
     expect(rig.commands(0).slice(1)).toStrictEqual([
       { assets_ids: [round.tokens[1]], operation: 'unsubscribe' },
@@ -307,12 +307,12 @@ describe('books', () => {
     }
     await rig.until(() => rig.commands(0).length > 2)
     other.cancel()
-    const told = rig
+    const commands = rig
       .commands(0)
       .slice(1)
       .map(({ assets_ids, operation }) => [operation, assets_ids])
-    expect(told).toContainEqual(['unsubscribe', [up]])
-    expect(told).toContainEqual(['subscribe', [up]])
+    expect(commands).toContainEqual(['unsubscribe', [up]])
+    expect(commands).toContainEqual(['subscribe', [up]])
   })
 
   test.concurrent('agree where the socket is ahead of REST or behind it by a moment', async ({
@@ -370,7 +370,7 @@ describe('resolution', () => {
     round.gamma = { ...round.gamma, ...resolvedFields(), endDate: round.gamma['endDate'] }
     await rig.until(() => rig.lastGamma(round)['umaResolutionStatus'] === 'resolved')
     await rig.until(() => rig.connector.status().markets === 0)
-    // It is over: nobody asks for it any more.
+    // It is over and not requested any more.
     const asked = rig.asksFor(round)
     const other = rig.venue.addRound(-1000, 1500)
     await rig.until(() => rig.asksFor(other) > 3)
@@ -387,7 +387,7 @@ describe('resolution', () => {
     ])
     const isSaid = (one: FakeRound): boolean => rig.lastGamma(one)['closed'] === true
     await rig.until(() => isSaid(round) && isSaid(unknown))
-    // Resolved, so that it is not asked for again, and never subscribed.
+    // It is resolved, so it is not requested again, and never subscribed.
     expect([rig.asksFor(round), rig.venue.heard]).toStrictEqual([1, []])
   })
 })

@@ -1,8 +1,8 @@
 import type { Gap, GapIdentity, VenueId } from '@priorbook/sdk/domain'
-import type { GapQuery, Store } from '../../store/store.ts'
+import type { GapQuery, StoreReader } from '../../store/store.ts'
 import type { CursorState, ApiContext, Grant } from '../route.ts'
-import { planAsset } from '../markets/plan-asset.ts'
-import { sees } from '../markets/find.ts'
+import { planAsset } from './plan-asset.ts'
+import { sees } from './find.ts'
 
 /** The members of a cursor that name the last gap of a page. */
 export function gapState(gap: Gap): CursorState {
@@ -19,7 +19,7 @@ export function gapInState(state: CursorState): GapIdentity | undefined {
 
 /** The wanted gaps after a gap of the list, at most `limit + 1`, read page by page. */
 export async function gapsAfter(
-  store: Store,
+  store: StoreReader,
   query: GapQuery,
   last: GapIdentity | undefined,
   limit: number,
