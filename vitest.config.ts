@@ -10,6 +10,9 @@ const END_TO_END = [
 ]
 // Tests that read our files with other people's programs: `npm run test:peers` installs those first.
 const PEERS = 'tests/peers/**/*.test.ts'
+// Tests that generate clients from our OpenAPI document with other people's programs, which they install
+// into a temporary folder: `npm run test:clients`.
+const CLIENTS = 'tests/clients/**/*.test.ts'
 // Tests in a browser: `npm run test:browser` builds the explorer first.
 const BROWSER = 'tests/browser/**/*.browser.ts'
 
@@ -28,7 +31,7 @@ export default defineConfig({
         test: {
           name: 'units',
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
-          exclude: [...CAPTURE, ...END_TO_END, PEERS],
+          exclude: [...CAPTURE, ...END_TO_END, PEERS, CLIENTS],
           // More workers than cores, because many tests wait for sockets, processes and disks.
           maxWorkers: 5,
           isolate: false,
@@ -72,6 +75,10 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'peers', include: [PEERS] } },
+      {
+        extends: true,
+        test: { name: 'clients', include: [CLIENTS], testTimeout: 180_000, experimental: NATIVE },
+      },
     ],
   },
 })

@@ -320,7 +320,7 @@ async function reachable(port: number, key: string): Promise<void> {
 }
 
 function start(file: string, args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [file, ...args], {
+  return spawn(process.execPath, [...process.execArgv, file, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
     // Three processes share two cores; the request log would be read by none of them.
     env: { ...process.env, PRIORBOOK_LOG_LEVEL: 'warn' },

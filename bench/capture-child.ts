@@ -4,12 +4,9 @@ import { WebSocket } from 'ws'
 import { toConnectors } from '../packages/service/src/commands/connectors.ts'
 import type { EmulatedAddresses } from '../packages/service/src/commands/emulated.ts'
 import { loadConfig } from '../packages/service/src/config/index.ts'
-import { boundYoungGeneration } from '../packages/service/src/lib/memory.ts'
 import { openRecorder } from '../packages/service/src/recorder/recorder.ts'
 import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.ts'
 import type { CaptureSecond } from './capture.ts'
-
-boundYoungGeneration()
 
 // Records venue B of the emulator, or only reads and parses the same socket, telling every second how
 // far it is, until standard input ends.

@@ -86,7 +86,9 @@ async function flood(
 }
 
 function start(file: string, args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [file, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
+  return spawn(process.execPath, [...process.execArgv, file, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
 }
 
 function firstLine(child: ChildProcess): Promise<string> {

@@ -1,9 +1,6 @@
 import { BookAssembler, type Observation } from '@priorbook/sdk/tape'
-import { boundYoungGeneration } from '../packages/service/src/lib/memory.ts'
 import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.ts'
 import { benchInstrument, moveEvent, readFeeds } from './lib/feed.ts'
-
-boundYoungGeneration()
 
 // Fills a store with recorded events under other names until it is killed, telling how far it is.
 const [file, recordings, wanted] = process.argv.slice(2)

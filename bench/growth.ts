@@ -112,9 +112,13 @@ async function build(
   total: number,
 ): Promise<{ perSecond: number; rssMb: number }> {
   const script = fileURLToPath(new URL('growth-child.ts', import.meta.url))
-  const child = spawn(process.execPath, [script, file, recordings, String(total)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, script, file, recordings, String(total)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   const ended = once(child, 'exit')
   for await (const line of createInterface(child.stdout)) {
     const report = JSON.parse(line) as { done: number; seconds: number; rssMb: number }

@@ -309,7 +309,7 @@ async function createKey(folder: string): Promise<string> {
 }
 
 function start(args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [SERVER, ...args], {
+  return spawn(process.execPath, [...process.execArgv, SERVER, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, PRIORBOOK_LOG_LEVEL: 'warn' },
   })

@@ -1,4 +1,3 @@
-import { boundYoungGeneration } from '../packages/service/src/lib/memory.ts'
 import { benchApi } from './api.ts'
 import { benchBacktest } from './backtest.ts'
 import { benchCapture } from './capture.ts'
@@ -16,9 +15,6 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   live: benchLive,
   replay: benchReplay,
 }
-
-// As the program itself does.
-boundYoungGeneration()
 
 /** `npm run bench -- NAME`: prints a table and, as its last line, one JSON object. */
 const name = process.argv[2] ?? ''

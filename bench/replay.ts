@@ -192,7 +192,7 @@ async function measureTardis(files: readonly string[]): Promise<number | undefin
 }
 
 function run(script: string, args: readonly string[]): string {
-  const { stdout, status } = spawnSync(process.execPath, [script, ...args], {
+  const { stdout, status } = spawnSync(process.execPath, [...process.execArgv, script, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     encoding: 'utf8',
   })
@@ -204,7 +204,7 @@ async function startServer(data: string): Promise<{ readonly url: string; stop()
   const args = ['serve', '--data', data, '--upstream', 'none', '--role', 'api']
   const child: ChildProcess = spawn(
     process.execPath,
-    [SERVER, ...args, '--port', '0', '--ops-port', '0', '--workers', '1'],
+    [...process.execArgv, SERVER, ...args, '--port', '0', '--ops-port', '0', '--workers', '1'],
     { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, PRIORBOOK_LOG_LEVEL: 'warn' } },
   )
   const ended = new Promise<void>((resolve) => {

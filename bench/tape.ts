@@ -66,10 +66,14 @@ export async function benchTape(): Promise<Record<string, number | string>> {
 // The command a user types, in a process of its own: start-up and the sealing at the end included.
 function runImport(recordings: string, data: string): { seconds: number; rssMb: number } {
   const script = fileURLToPath(new URL('import-child.ts', import.meta.url))
-  const { stdout, status } = spawnSync(process.execPath, [script, recordings, data], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    encoding: 'utf8',
-  })
+  const { stdout, status } = spawnSync(
+    process.execPath,
+    [...process.execArgv, script, recordings, data],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      encoding: 'utf8',
+    },
+  )
   if (status !== 0) throw new Error('the import failed')
   return JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as { seconds: number; rssMb: number }
 }

@@ -1,9 +1,9 @@
 import { defineStrategy } from '@priorbook/sdk/backtest'
 
 /**
- * When the mid jumps within some seconds, bets on the way back: buys what became cheap and sells it when
- * part of the jump is undone or time is up. It takes twice a round trip, so it pays the spread and the
- * fee twice: profitable in a backtest that knows neither.
+ * When the mid jumps within some seconds, buys the outcome that became cheap and sells it after a holding
+ * time. Each round trip takes twice, so it pays spread and fee twice: a backtest without them would show a
+ * profit.
  */
 export const strategy = defineStrategy((params) => {
   const jump = Number(params['jump'] ?? 1500)

@@ -1,8 +1,8 @@
 import { defineStrategy } from '@priorbook/sdk/backtest'
 
 /**
- * Buys the favourite in the last minutes of a round, when it is expensive enough to look safe, and holds
- * it until the venue pays. Few rounds and binary payoffs: the band of the report is the thing to read.
+ * Buys the favourite in the last minutes of a market, when its price is high enough to look safe, and
+ * holds it until the payout. With few markets and binary payouts, read the confidence band of the report.
  */
 export const strategy = defineStrategy((params) => {
   const least = Number(params['least'] ?? 8000)
@@ -16,7 +16,7 @@ export const strategy = defineStrategy((params) => {
       if (closeTime === undefined || now < closeTime - minutes * 60_000_000 || done.has(id)) return
       const { mid, bestAsk, bestBid } = book
       if (mid === null || bestAsk === null || bestBid === null) return
-      // What No costs is what is left of the best bid for Yes.
+      // No costs the complement of the best bid for Yes.
       const yes = bestAsk
       const no = 10_000 - bestBid
       if (mid >= least && yes < 9900) {

@@ -1,8 +1,8 @@
 import { defineStrategy } from '@priorbook/sdk/backtest'
 
 /**
- * Rests a bid and an ask at the best prices and moves them with the market, within a limit on what it
- * holds. Everything depends on the queue: read the bracket, not the number.
+ * Quotes a bid and an ask at the best prices and moves them with the market, within a position limit. The
+ * result depends on the queue: read the bracket of the report, not a single number.
  */
 export const strategy = defineStrategy((params) => {
   const size = Number(params['size'] ?? 10)

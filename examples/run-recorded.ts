@@ -1,5 +1,5 @@
-// Runs the three examples over the recorded markets of venue B: how the figures of docs/guide/backtest.md were
-// made. PRIORBOOK_RECORDINGS=FOLDER node examples/run-recorded.ts OUTPUT
+// Runs the three examples over recorded markets of venue B, for the figures of docs/guide/backtest.md:
+// PRIORBOOK_RECORDINGS=FOLDER node examples/run-recorded.ts OUTPUT
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { backtest, reportHtml, type BacktestOptions } from '@priorbook/sdk/backtest'

@@ -137,6 +137,38 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'web/app': ['sdk/client', 'web/model'],
   'web/session': ['sdk/client', 'sdk/wire', 'sdk/domain', 'web/app', 'web/model'],
   'web/ui': ['sdk/client', 'sdk/wire', 'sdk/domain', 'web/app', 'web/model', 'web/session'],
+  'web/pages': [
+    'sdk/client',
+    'sdk/wire',
+    'sdk/domain',
+    'web/app',
+    'web/model',
+    'web/session',
+    'web/ui',
+  ],
+  'web/app.tsx': ['web/app', 'web/ui', 'web/pages'],
+  'web/main.tsx': ['web/app', 'web/app.tsx'],
+}
+
+// The same inside the API, by its folders and files.
+const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
+  'route.ts': [],
+  'members.ts': [],
+  'cursor.ts': ['route.ts'],
+  auth: ['route.ts'],
+  http: ['route.ts', 'auth'],
+  pages: ['route.ts'],
+  markets: ['route.ts', 'pages'],
+  books: ['route.ts', 'markets', 'http', 'pages'],
+  bulk: ['route.ts', 'markets', 'pages'],
+  execution: ['route.ts', 'markets', 'pages'],
+  replay: ['route.ts', 'members.ts', 'markets', 'books'],
+  stream: ['route.ts', 'members.ts', 'auth', 'http', 'markets', 'replay'],
+  docs: ['route.ts', 'auth', 'stream'],
+  web: ['http'],
+  routes: ['route.ts', 'auth', 'markets', 'pages', 'books', 'bulk', 'execution'],
+  'app.ts': ['route.ts', 'cursor.ts', 'auth', 'http', 'routes', 'stream', 'docs', 'web'],
+  'server.ts': ['app.ts', 'http', 'stream'],
 }
 
 // Of these a folder may know the types, which are gone at run time, and nothing else.
@@ -152,15 +184,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/lib': ['valibot'],
   'service/config': ['valibot'],
   'service/venues': ['ws'],
-  'service/api': [
-    'apache-arrow',
-    'find-my-way',
-    'hyparquet',
-    'hyparquet-writer',
-    'negotiator',
-    'valibot',
-    'ws',
-  ],
+  'service/api': ['apache-arrow', 'find-my-way', 'hyparquet', 'negotiator', 'valibot', 'ws'],
   'service/ops': ['prom-client'],
   'service/commands': ['pino'],
   'emulator/core': ['ws'],
@@ -168,6 +192,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'web/app': ['@preact/signals', 'preact'],
   'web/session': ['@preact/signals'],
   'web/ui': ['@preact/signals', 'preact', 'uplot'],
+  'web/pages': ['@preact/signals', 'preact'],
+  'web/main.tsx': ['preact'],
 }
 
 // Runtime-neutral code: a browser must be able to run it.
@@ -184,6 +210,9 @@ const NEUTRAL = [
   'web/app',
   'web/session',
   'web/ui',
+  'web/pages',
+  'web/app.tsx',
+  'web/main.tsx',
 ]
 const NODE_ONLY = /-node\.ts$/
 
@@ -223,9 +252,10 @@ function packageOf(specifier: string): string | undefined {
   return /^(@[^/]+\/)?[^/]+/.exec(specifier)![0]
 }
 
-const isTest = (file: string): boolean =>
-  /\.(test|contract|testing|bench|reference)\.ts$/.test(file)
-const files = globSync('packages/*/src/**/*.ts', { cwd: root }).filter((file) => !isTest(file))
+const isTest = (file: string): boolean => /\.(test|contract|testing|bench)\.tsx?$/.test(file)
+const files = globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root }).filter(
+  (file) => !isTest(file),
+)
 
 describe('the direction of imports', () => {
   it('knows every folder of the packages', () => {
@@ -246,7 +276,24 @@ describe('the direction of imports', () => {
     expect(wrong).toEqual([])
   })
 
-  it('takes only types where only types are allowed', () => {
+  it('is the one of its own table inside the API', () => {
+    const partOf = (path: string): string | undefined =>
+      /^packages\/service\/src\/api\/([^/]+)/.exec(path)?.[1]
+    const inApi = files.filter((file) => partOf(file) !== undefined)
+    expect(new Set(inApi.map(partOf))).toEqual(new Set(Object.keys(ALLOWED_IN_API)))
+    const wrong = inApi.flatMap((file) => {
+      const own = partOf(file)!
+      return importsOf(file)
+        .filter(({ specifier }) => specifier.startsWith('.'))
+        .map(({ specifier }) => partOf(pathOf(file, specifier)))
+        .filter((part) => part !== undefined && part !== own)
+        .filter((part) => !ALLOWED_IN_API[own]!.includes(part!))
+        .map((part) => `${file} imports api/${part}`)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('imports only types where only types are allowed', () => {
     const wrong = files.flatMap((file) => {
       const bare = TYPES_ONLY[layerOf(file)!] ?? []
       return importsOf(file)
@@ -271,6 +318,22 @@ describe('the direction of imports', () => {
           .filter((path) => isStore(path) && !allowed.has(path))
           .map((path) => `${file} imports ${path}`),
       )
+    expect(wrong).toEqual([])
+  })
+
+  it('shows the API, the live hub and the row engine only the reading side of the store', () => {
+    const writing = new Set(['Store', 'StoreWriter', 'StoreAdmin', 'AppendBatch'])
+    const wrong = files
+      .filter((file) => ['service/api', 'service/live', 'service/rows'].includes(layerOf(file)!))
+      .flatMap((file) => {
+        const text = readFileSync(join(root, file), 'utf8')
+        const imports = [...text.matchAll(/import (?:type )?\{([^}]*)\} from '([^']+)'/g)]
+        return imports
+          .filter(([, , specifier]) => specifier!.includes('/store/'))
+          .flatMap(([, names]) => names!.split(',').map((name) => name.replace('type', '').trim()))
+          .filter((name) => writing.has(name) || name.startsWith('open'))
+          .map((name) => `${file} imports ${name}`)
+      })
     expect(wrong).toEqual([])
   })
 

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vite'
 
-// Hashed names for all but the page itself: the service lets browsers keep them for ever.
+// All files but the page have hashed names: the service lets browsers cache them forever.
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
@@ -9,7 +9,7 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2022',
     modulePreload: { polyfill: false },
-    // The page's policy allows neither inline script nor data: addresses for script.
+    // The page's content security policy forbids inline scripts and data: addresses for scripts.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
   },

@@ -3,7 +3,7 @@ import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { marketPath } from '../../packages/service/src/api/markets/addresses.ts'
 import { createTestCaller, type TestCaller } from '../../packages/service/src/api/caller.testing.ts'
 import { CATALOGUE_ROUTES } from '../../packages/service/src/api/routes/index.ts'
-import { violations } from '../../packages/service/src/api/catalogue/schema.testing.ts'
+import { violations } from '../../packages/service/src/api/pages/schema.testing.ts'
 import { createAuditor } from '../../packages/service/src/derive/audit.ts'
 import { pause, start, type Running } from '../capture/harness.ts'
 

@@ -5,7 +5,8 @@ import { gatherIncidents } from './gap-reasons.ts'
 import { judgeGaps } from './judge-gaps.ts'
 import { judgeLosses } from './judge-losses.ts'
 import { Reading } from './reading.ts'
-import { match, readRows, type Row } from './stored-rows.ts'
+import { matchRows } from './match-rows.ts'
+import { readRows, type Row } from './stored-rows.ts'
 import { gather, withoutAbandoned, type Expected, type Truth } from './wire-log.ts'
 
 /**
@@ -78,7 +79,7 @@ export async function check(
     known.add(name)
     const expected = withoutAbandoned(truth.books.get(name) ?? [])
     const rows = await readRows(store, venue, key)
-    const strangers = match(venue, expected, rows)
+    const strangers = matchRows(venue, expected, rows)
     matched.push({ venue, key, name, expected, rows, strangers })
     let reading = readings.get(venue)
     if (reading === undefined) readings.set(venue, (reading = new Reading()))

@@ -233,7 +233,7 @@ describe('exit status', () => {
     ['an unknown option', ['book', '--deep'], 2, /--deep/],
     ['a wrong word', ['markets', '--venue', 'venued'], 2, /one of venuea, venueb, venuec/],
     ['no market', ['book'], 2, /a market is missing/],
-    ['a wrong time', ['book', 'venueb:X', '--at', 'noon'], 2, /no time: noon/],
+    ['a wrong time', ['book', 'venueb:X', '--at', 'noon'], 2, /not a time: noon/],
     [
       'a parameter that the server refuses',
       ['markets', '--sort', 'volume', '--window', 'x'.repeat(50)],
@@ -246,7 +246,7 @@ describe('exit status', () => {
     ['an unknown market to watch', ['watch', 'venueb:KXNONE'], 4, /unknown_market/],
     ['a missing file', ['verify', 'nothing.ndjson'], 4, /there is no nothing.ndjson/],
     ['no server', ['whoami', '-q', '--url', 'http://127.0.0.1:9'], 5, /--url or PRIORBOOK_URL/],
-    ['another service', ['whoami', '-q', '--url', 'nothing'], 2, /no address/],
+    ['another service', ['whoami', '-q', '--url', 'nothing'], 2, /not an address/],
     ['no rows', ['markets', 'no such words'], 7, /no market matches/],
     ['a time before everything', ['book', 'MARKET', '--at', '2020-01-01'], 7, /there is no book/],
   ]

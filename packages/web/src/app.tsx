@@ -46,7 +46,7 @@ function Page() {
           <h1 class="sr">Not found</h1>
           <EmptyNote
             title="There is nothing at this address"
-            text="The menu above leads everywhere."
+            text="Use the menu above to find a page."
           />
         </main>
       )

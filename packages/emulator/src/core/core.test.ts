@@ -15,12 +15,12 @@ async function all(file: string): Promise<TruthEntry[]> {
 describe('a quota meter', () => {
   it('counts in every window, not in fixed ones, and n times as much at speed n', () => {
     const meter = createQuotaMeter({ limit: 10, windowMs: 1_000 }, 2)
-    expect(meter.take(15, 0)).toBe(true)
-    expect(meter.take(5, 900)).toBe(true)
-    expect(meter.take(1, 999)).toBe(false)
-    expect(meter.take(15, 1_000)).toBe(true)
-    expect(meter.take(1, 1_899)).toBe(false)
-    expect(meter.take(5, 1_900)).toBe(true)
+    expect(meter.spend(15, 0)).toBe(true)
+    expect(meter.spend(5, 900)).toBe(true)
+    expect(meter.spend(1, 999)).toBe(false)
+    expect(meter.spend(15, 1_000)).toBe(true)
+    expect(meter.spend(1, 1_899)).toBe(false)
+    expect(meter.spend(5, 1_900)).toBe(true)
     expect(meter.use).toEqual({ limit: 20, windowMs: 1_000, peak: 21, requests: 6, refused: 2 })
   })
 
@@ -33,7 +33,7 @@ describe('a quota meter', () => {
       const used = admitted
         .filter((item) => item.at > at - 100)
         .reduce((sum, item) => sum + item.cost, 0)
-      expect(meter.take(cost, at)).toBe(used + cost <= 50)
+      expect(meter.spend(cost, at)).toBe(used + cost <= 50)
       if (used + cost <= 50) admitted.push({ at, cost })
     }
   })

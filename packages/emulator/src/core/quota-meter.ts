@@ -12,7 +12,7 @@ export type QuotaUse = {
 /** Counts cost in a sliding window, the strictest interpretation of a limit. */
 export interface QuotaMeter {
   /** Spends the cost if it fits into the window that ends now; false otherwise. */
-  take(cost: number, now?: number): boolean
+  spend(cost: number, now?: number): boolean
   readonly use: QuotaUse
 }
 
@@ -30,7 +30,7 @@ export function createQuotaMeter(
   let requests = 0
   let refused = 0
   return {
-    take(cost, now = performance.now()) {
+    spend(cost, now = performance.now()) {
       while (first < spent.length && spent[first]!.at <= now - windowMs)
         used -= spent[first++]!.cost
       if (first > 1_024 && first * 2 > spent.length) {

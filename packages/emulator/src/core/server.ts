@@ -199,7 +199,7 @@ class LoopbackServer implements VenueServer {
     }
     const answer = this.upstream.answer(request)
     const meter = this.meters.get(answer.bucket ?? 'default')
-    return meter === undefined || meter.take(answer.cost ?? 1) ? answer : this.refuse('quota')
+    return meter === undefined || meter.spend(answer.cost ?? 1) ? answer : this.refuse('quota')
   }
 
   private serve(request: UpstreamRequest, response: ServerResponse): void {

@@ -17,7 +17,7 @@ const run = (strategy: Strategy, events = tape().batches()) =>
   backtest({ events, strategy, queue: 'pessimistic' })
 
 describe('a strategy that', () => {
-  it('throws is stopped there, and the report says so', async () => {
+  it('throws is stopped there, and the report names the hook', async () => {
     let calls = 0
     const { report } = await run({
       onBook(book, { buy }) {
@@ -34,7 +34,7 @@ describe('a strategy that', () => {
     expect(report.notices.join()).toContain('out of ideas')
   })
 
-  it('changes what it was given gets an error and changes nothing', async () => {
+  it('modifies its views gets an error and changes nothing', async () => {
     const attempts: ((book: BookView) => unknown)[] = [
       (book) => Object.assign(book, { bestAsk: 1 }),
       (book) => Object.assign(book.market, { status: 'open' }),
@@ -61,7 +61,7 @@ describe('a strategy that', () => {
     expect(report.logs.join()).toContain('price_ranges')
   })
 
-  it('plans without end at one instant is stopped', async () => {
+  it('sets timers without end at one instant is stopped', async () => {
     const { report } = await run({
       onStart: ({ timerIn }) => timerIn(0),
       onTimer: (_, { timerIn }) => timerIn(0),
@@ -69,13 +69,13 @@ describe('a strategy that', () => {
     expect(report.failure?.message).toContain('without end')
   })
 
-  it('plans at no time at all is stopped', async () => {
+  it('sets a timer at an invalid time is stopped', async () => {
     const { report } = await run({ onStart: ({ timerAt }) => timerAt(Number.NaN) })
     expect(report.failure?.hook).toBe('onStart')
   })
 
-  it('orders nonsense is refused and counted', async () => {
-    const told: string[] = []
+  it('sends invalid orders has them rejected and counted', async () => {
+    const reasons: string[] = []
     const { report } = await run({
       onStart(context) {
         const { order } = context as unknown as { order: (request: unknown) => void }
@@ -90,22 +90,22 @@ describe('a strategy that', () => {
           order(request)
         }
       },
-      onOrder: ({ reason }) => void told.push(String(reason)),
+      onOrder: ({ reason }) => void reasons.push(String(reason)),
     })
     expect(report.status).toBe('complete')
     expect(report.orders).toMatchObject({ sent: 6, rejected: 6, arrived: 0 })
-    expect(told).toHaveLength(6)
+    expect(reasons).toHaveLength(6)
   })
 })
 
 describe('a run', () => {
-  it('without data is refused', async () => {
+  it('without data throws', async () => {
     await expect(run({}, new TestTape().batches())).rejects.toMatchObject({ code: 'no_data' })
     const only = new TestTape().market(sec(0), recordB('KX-1-A'))
     await expect(run({}, only.batches())).rejects.toMatchObject({ code: 'no_data' })
   })
 
-  it('below the coverage floor says where books begin', async () => {
+  it('below the coverage floor throws with the start of the books', async () => {
     const empty = new TestTape().market(sec(0), {
       ...recordB('1'),
       venue: 'venuea',
@@ -118,7 +118,7 @@ describe('a run', () => {
     await expect(backtest(options)).rejects.toThrow('books of venuea begin at 2026-07-26')
   })
 
-  it('that starts below the floor says so in its report', async () => {
+  it('that starts below the floor has a notice in its report', async () => {
     const made = new TestTape()
     const a = made.instrument('venuea', '7')
     made.market(sec(0), { ...recordB('7'), venue: 'venuea', asset: 'BTC', window: '15m' })
@@ -129,7 +129,7 @@ describe('a run', () => {
     expect(report.notices.join()).toContain('2026-06-26')
   })
 
-  it('with fees that nobody knows is refused, unless told', async () => {
+  it('with unknown fees throws unless fees are assumed', async () => {
     const made = new TestTape()
     const c = made.instrument('venuec', '0xc', '0xc-up', 'Up')
     const { asset: _, ...record } = recordC('0xc', {
@@ -144,12 +144,12 @@ describe('a run', () => {
     await expect(backtest({ ...options, events: made.batches() })).rejects.toMatchObject({
       code: 'fee_unknown',
     })
-    const told = await backtest({
+    const assumed = await backtest({
       ...options,
       events: made.batches(),
       assume: { fees: { venuec: { kind: 'none' } } },
     })
-    expect(told.report.markets[0]!.fee_basis).toContain('assumed')
+    expect(assumed.report.markets[0]!.fee_basis).toContain('assumed')
     const quote: Strategy = {
       onBook: (book, { buy }) => void buy({ market: book.market.id, price: 4700, size: 10 }),
     }
@@ -161,7 +161,7 @@ describe('a run', () => {
     await expect(run(quote, b.batches())).rejects.toThrow('venuebMaker')
   })
 
-  it('chooses on the first part of a range and shows the rest', async () => {
+  it('chooses parameters on the first part of a range and tests them on the rest', async () => {
     const made = tape()
     const open = (from: number, to: number) => [between(made, from, to)]
     const { best, holdout, train } = await trainHoldout({

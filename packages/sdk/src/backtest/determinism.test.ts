@@ -40,7 +40,7 @@ function workerHash(): Promise<string> {
 }
 
 describe('the same data, code and seed', () => {
-  it('give the same report, however often and however cut', async () => {
+  it('give the same report for every run and batch size', async () => {
     const first = await hashOf(1000)
     expect(first).toMatch(/^[0-9a-f]{64} [0-9a-f]{64} [0-9a-f]{64}$/)
     const hashes = await Promise.all(
@@ -51,7 +51,7 @@ describe('the same data, code and seed', () => {
     expect(workers).toStrictEqual([first, first])
   })
 
-  it('and another seed another one', async () => {
+  it('give another report with another seed', async () => {
     const other = await backtest({
       events: randomTape(5, 400).batches(),
       strategy: randomStrategy(),
@@ -60,7 +60,7 @@ describe('the same data, code and seed', () => {
     expect(await hashOf(64)).not.toContain(await hashReport(other.report))
   })
 
-  it('cells of a sweep are what they are alone', async () => {
+  it('give the same report in a sweep as alone', async () => {
     const params = grid({ a: [1, 2], b: ['x', 'y', 'z'] })
     expect(params).toHaveLength(6)
     const options = { strategy: randomStrategy, queue: 'optimistic', seed: 3 } as const

@@ -51,11 +51,11 @@ describe('venue B', () => {
     [3, 9900, '0.01'],
     // A fraction: 0.07 × 0.5 × 0.25 = 0.00875 → 0.0088; −0.2588 → −0.26.
     [0.5, 5000, '0.01'],
-  ])('takes %d at %d for %s', (count, price, expected) => {
+  ])('charges a taker of %d at %d: %s', (count, price, expected) => {
     expect(fee('venueb', quadratic, 'buy', price, count).cash).toBe(expected)
   })
 
-  it('gives makers a quarter of the rate where they pay at all', () => {
+  it('charges makers a quarter of the rate where they pay', () => {
     // 0.0175 × 100 × 0.25 = 0.4375; −50.4375 → −50.44.
     expect(fee('venueb', quadratic, 'buy', 5000, 100, 'maker').cash).toBe('0.44')
     const free = { ...quadratic, maker: 0 }
@@ -68,7 +68,7 @@ describe('venue B', () => {
     expect(fee('venueb', flat, 'buy', 5000, 100, 'maker').cash).toBe('0.25')
   })
 
-  it('gives rounding back over the fills of one order, at a cent and not above', () => {
+  it('refunds rounding over the fills of one order once it reaches a cent', () => {
     const order = { owed: 0 }
     const fees = Array.from(
       { length: 8 },
@@ -79,19 +79,19 @@ describe('venue B', () => {
     expect(order.owed).toBe(0)
   })
 
-  it('never pays out more than a fill costs', () => {
+  it('never refunds more than the fee of a fill', () => {
     const order = { owed: parseMoney('0.05') }
     expect(fee('venueb', quadratic, 'buy', 5000, 1, 'taker', order).cash).toBe('0')
     // 0.05 + 0.0025 − 0.02.
     expect(printMoney(order.owed)).toBe('0.0325')
   })
 
-  it('rounds what a seller gets down', () => {
+  it('rounds the proceeds of a sale down', () => {
     // +0.51 − 0.017493 → 0.0175: 0.4925 → 0.49, so 0.02 in all.
     expect(fee('venueb', quadratic, 'sell', 5100, 1).cash).toBe('0.02')
   })
 
-  it('keeps direct members to a hundredth of a cent', () => {
+  it('rounds balances of direct members to $0.0001', () => {
     const direct = { ...quadratic, precision: 10_000 }
     expect(fee('venueb', direct, 'buy', 5000, 1).cash).toBe('0.0175')
   })
@@ -113,12 +113,12 @@ describe('venue C', () => {
     [{ ...crypto, rate: 72_000 }, 100, 5000, '1.8'],
     // Too small to be charged: 0.07 × 0.001 × 0.01 × 0.99 = 0.00000069.
     [crypto, 0.001, 100, '0'],
-  ])('takes by %o', (formula, shares, price, expected) => {
+  ])('charges takers by %o', (formula, shares, price, expected) => {
     expect(fee('venuec', formula, 'buy', price, shares).cash).toBe(expected)
     expect(fee('venuec', formula, 'sell', price, shares).cash).toBe(expected)
   })
 
-  it('asks makers for nothing and shows the rebate apart', () => {
+  it('charges makers nothing and reports the rebate separately', () => {
     // A fifth of 1.75.
     expect(fee('venuec', crypto, 'buy', 5000, 100, 'maker')).toMatchObject({
       cash: '0',
@@ -131,7 +131,7 @@ describe('venue C', () => {
 describe('venue A', () => {
   const shares = { kind: 'shares', bps: 200 } as const
 
-  it('takes a buy’s fee in shares', () => {
+  it('charges a purchase in shares', () => {
     // 2 % × 100 × min(0.4, 0.6) = 0.8 USDT, at 0.40 that is 2 shares.
     const bought = fee('venuea', shares, 'buy', 4000, 100)
     expect(bought).toStrictEqual({ cash: '0', units: 200_000_000, value: '0.8', rebate: '0' })
@@ -142,16 +142,16 @@ describe('venue A', () => {
     })
   })
 
-  it('takes a sale’s fee in money and nothing from makers', () => {
+  it('charges a sale in cash and makers nothing', () => {
     expect(fee('venuea', shares, 'sell', 7000, 100)).toMatchObject({ cash: '0.6', units: 0 })
     expect(fee('venuea', shares, 'buy', 4000, 100, 'maker')).toMatchObject({ cash: '0', units: 0 })
   })
 })
 
-describe('a schedule', () => {
+describe('a fee schedule', () => {
   const none = (record: MarketRecord): MarketRecord => ({ ...record, native: {} })
 
-  it('is the market’s own where its record has one', () => {
+  it('comes from the market’s record where it has one', () => {
     expect(scheduleOf(recordC('c'), at('2026-08-01'))).toMatchObject({
       basis: 'market',
       formula: { kind: 'curve', rate: 70_000, exponent: 1, rebate: 200_000 },
@@ -169,7 +169,7 @@ describe('a schedule', () => {
     expect(scheduleOf(off, at('2026-08-01'))).toMatchObject({ formula: { kind: 'none' } })
   })
 
-  it('is else the dated one', () => {
+  it('otherwise comes from the dated table', () => {
     const dated = (day: string) => scheduleOf(none(recordC('c')), at(day))
     expect(dated('2025-12-31')).toMatchObject({ basis: 'table', formula: { kind: 'none' } })
     expect(dated('2026-01-20')).toMatchObject({ formula: { rate: 250_000, exponent: 2 } })
@@ -182,7 +182,7 @@ describe('a schedule', () => {
     })
   })
 
-  it('is unknown where nobody said, unless the caller does', () => {
+  it('is unknown where neither has one, unless it is assumed', () => {
     const then = at('2026-03-15')
     expect(scheduleOf(none(recordC('c')), then)).toHaveProperty('unknown')
     const assume = { venuec: { kind: 'none' } } as const

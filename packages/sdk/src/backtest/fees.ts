@@ -37,7 +37,7 @@ export type FeeFormula =
       readonly taker: number
       /** The rate that makers pay; absent where it is not known whether they do. */
       readonly maker?: number
-      /** Replaces step 1 for makers by so many money units per contract. */
+      /** A flat fee in money units per contract, which replaces step 1 for makers. */
       readonly makerFlat?: number
       /** The precision of the account's balance in money units: $0.01, or $0.0001 for direct members. */
       readonly precision: number
@@ -188,7 +188,7 @@ function quadraticFee(rate: number, { venue, price, size }: FeeFill): number {
   return centicents * CENTICENT
 }
 
-// So many money units per contract, rounded up to $0.0001.
+// A flat fee in money units per contract, rounded up to $0.0001.
 function flatFee(perContract: number, { venue, size }: FeeFill): number {
   const step = BigInt(POW10[VENUES[venue].sizeDecimals]! * CENTICENT)
   return divideBig(BigInt(perContract) * BigInt(size), step, 'up') * CENTICENT

@@ -23,7 +23,7 @@ function tape(): TestTape {
 const rest: Script = [[sec(2), send({ market: M, side: 'buy', price: 4800, size: 5 })]]
 
 describe('a gap', () => {
-  it('ends resting orders where it begins', async () => {
+  it('cancels resting orders at its start', async () => {
     const { report } = await play(tape(), rest)
     expect(report.orders_kept[0]).toMatchObject({ state: 'cancelled', reason: 'gap', filled: '0' })
     expect(report.gaps).toMatchObject({ count: 1, seconds: 10, orders_cancelled: 1 })
@@ -32,14 +32,14 @@ describe('a gap', () => {
     ])
   })
 
-  it('or freezes them: nothing is filled in it, and they queue behind everybody after it', async () => {
+  it('freezes them with that policy: none fills in it, and all go to the end of the queue after it', async () => {
     const result = await play(tape(), rest, { gapPolicy: 'freeze' })
     // 7 are displayed after the gap; of the 9 that trade, 2 reach us.
     expect(fillsOf(result)).toStrictEqual(['1 buy 0 4800x2 maker print_at_level'])
     expect(result.report.gaps.near.fills).toBe(1)
   })
 
-  it('refuses what arrives in it, takers too, and says so', async () => {
+  it('rejects orders that arrive in it, also those that would take', async () => {
     const order = send({ market: M, side: 'buy', size: 1 })
     const script: Script = [
       [sec(10), order],
@@ -57,7 +57,7 @@ describe('a gap', () => {
     })
   })
 
-  it('counts fills right before it as near', async () => {
+  it('counts fills shortly before it as near', async () => {
     const script: Script = [[sec(5), send({ market: M, side: 'buy', size: 1 })]]
     const { report } = await play(tape(), script)
     expect(report.gaps).toMatchObject({ near: { fills: 1 }, apart: { fills: 0 } })
@@ -66,7 +66,7 @@ describe('a gap', () => {
     expect(strict.gaps).toMatchObject({ near: { fills: 0 }, apart: { fills: 1 } })
   })
 
-  it('reaches the strategy without its end', async () => {
+  it('is reported to the strategy without its end', async () => {
     const seen: string[] = []
     await play(tape(), [], {
       strategy: { onGap: (gap, { now }) => void seen.push(`${now} ${JSON.stringify(gap)}`) },
@@ -77,7 +77,7 @@ describe('a gap', () => {
     ])
   })
 
-  it('of one token holds for both', async () => {
+  it('of one token applies to both outcomes', async () => {
     const made = new TestTape()
     const up = made.instrument('venuec', '0xc', '0xc-up', 'Up')
     const down = made.instrument('venuec', '0xc', '0xc-down', 'Down')
@@ -91,7 +91,7 @@ describe('a gap', () => {
     expect(report.orders.reasons).toStrictEqual({ in_gap: 1 })
   })
 
-  it('that says the market closed ends orders and is no loss', async () => {
+  it('with the reason market_closed cancels orders and is not a loss', async () => {
     const made = new TestTape()
     const b = made.instrument('venueb', 'KX-1-A')
     made.market(sec(0), recordB('KX-1-A'))

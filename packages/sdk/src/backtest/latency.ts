@@ -1,34 +1,34 @@
 import { PriorbookError } from '../domain/index.ts'
 import type { Random } from './random.ts'
 
-/** How long something takes, in whole microseconds: always the same, with jitter, or drawn from a series. */
+/** A delay in whole microseconds: constant, with jitter, or drawn from measured values. */
 export type Delay =
   | number
   | { readonly kind: 'jitter'; readonly base: number; readonly spread: number }
   | { readonly kind: 'measured'; readonly micros: readonly number[] }
 
-/** The delays of one account. What a strategy sees is already late by the recorder's received time. */
+/** The delays of a run. Events already include the recorder's delay, because they come by received time. */
 export type LatencyOptions = {
-  /** On top of the received time: how much later than the recorder the strategy is. */
+  /** How much later than the recorder the strategy receives an event. */
   readonly feed?: Delay
-  /** From the decision until the order meets the book. */
+  /** From the decision until the order reaches the book. */
   readonly entry?: Delay
-  /** From the decision until a cancel meets the order; until then it can be filled. */
+  /** From the decision until a cancel takes effect; until then the order can be filled. */
   readonly cancel?: Delay
 }
 
-/** Draws delays; one is made for each run, so that runs do not share their random numbers. */
+/** Draws the delays of one run. */
 export interface Latency {
   entry(): number
   cancel(): number
 }
 
-/** What is assumed where nothing is said: 50 ms for orders and cancels, no further feed delay. */
+/** The default delays: 50 ms for orders and cancels, none for the feed. */
 export const DEFAULT_LATENCY: Required<LatencyOptions> = { feed: 0, entry: 50_000, cancel: 50_000 }
 
 /**
- * Builds the delays of a run. A later feed and a later order are the same thing for everything that a
- * strategy can reach: the feed's delay is added on the way out.
+ * Creates the delays of a run. The feed's delay is added to the order's, which has the same effect on
+ * everything that a strategy can do.
  */
 export function createLatency(options: LatencyOptions, random: Random): Latency {
   const feed = drawer(options.feed ?? DEFAULT_LATENCY.feed, random, 'feed')
@@ -49,7 +49,8 @@ function drawer(delay: Delay, random: Random, name: string): () => number {
     return () => base + random.below(spread + 1)
   }
   const { micros } = delay
-  if (micros.length === 0) throw new PriorbookError('invalid_config', `no delays for ${name}`)
+  if (micros.length === 0)
+    throw new PriorbookError('invalid_config', `the measured ${name} delays are empty`)
   for (const value of micros) requireMicros(value, name)
   return () => micros[random.below(micros.length)]!
 }

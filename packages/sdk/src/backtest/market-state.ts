@@ -1,5 +1,6 @@
 import {
   FLAGS,
+  gapId,
   POW10,
   VENUES,
   type Gap,
@@ -287,7 +288,8 @@ export class MarketState {
 
   /** Closes a gap; false where it was not open here. */
   closeGap(gap: Gap, at: number): boolean {
-    const index = this.openGaps.findIndex((open) => isSameGap(open, gap))
+    const id = gapId(gap)
+    const index = this.openGaps.findIndex((open) => gapId(open) === id)
     if (index < 0) return false
     this.openGaps.splice(index, 1)
     if (isLoss(gap.reason) && this.openLosses() === 0) this.missingMicros += at - this.missingSince
@@ -324,14 +326,4 @@ export class MarketState {
 /** False for gaps in which nothing was lost: the market was not open, or capture had not begun. */
 export function isLoss(reason: GapReason): boolean {
   return reason !== 'market_closed' && reason !== 'market_not_open' && reason !== 'before_capture'
-}
-
-function isSameGap(left: Gap, right: Gap): boolean {
-  return (
-    left.start === right.start &&
-    left.reason === right.reason &&
-    left.scope === right.scope &&
-    left.key === right.key &&
-    left.venue === right.venue
-  )
 }

@@ -48,7 +48,7 @@ describe('orders by hand', () => {
     })
   })
 
-  it('a market order that is larger than the book takes what is there', async () => {
+  it('a market order larger than the book takes everything there', async () => {
     expect(await stateOf({ size: 100 })).toMatchObject({
       fills: ['1 buy 0 5000x10 taker book_cross', '1 buy 0 5200x20 taker book_cross'],
       state: 'cancelled',
@@ -56,7 +56,7 @@ describe('orders by hand', () => {
     })
   })
 
-  it('a limit order takes up to its price and rests with the rest', async () => {
+  it('a limit order takes up to its price and rests with its remainder', async () => {
     expect(await stateOf({ price: '0.50', size: 12 })).toMatchObject({
       fills: ['1 buy 0 5000x10 taker book_cross'],
       state: 'cancelled',
@@ -74,7 +74,7 @@ describe('orders by hand', () => {
     }
   })
 
-  it('FOK is filled whole or not at all', async () => {
+  it('FOK is filled completely or not at all', async () => {
     expect(await stateOf({ price: 5000, size: 12, timeInForce: 'FOK' })).toMatchObject({
       fills: [],
       reason: 'not_filled_whole',
@@ -96,7 +96,7 @@ describe('orders by hand', () => {
     })
   })
 
-  it('a buy by amount buys what the money pays for', async () => {
+  it('a buy by amount spends the money', async () => {
     // 5.00 for ten at 0.50, then 1.50 at 0.52: 2.88 contracts for 1.4976.
     expect(await stateOf({ amount: '6.50' })).toMatchObject({
       fills: ['1 buy 0 5000x10 taker book_cross', '1 buy 0 5200x2.88 taker book_cross'],
@@ -104,14 +104,14 @@ describe('orders by hand', () => {
     })
   })
 
-  it('the other outcome is the same book seen from behind', async () => {
+  it('the other outcome is the complement of the same book', async () => {
     // No at 0.52 is Yes at 0.48: 30 are there.
     expect(await stateOf({ outcome: 'No', size: 3 })).toMatchObject({
       fills: ['1 buy 1 5200x3 taker book_cross'],
     })
   })
 
-  it('a sale of what is not held at B is a purchase of the other outcome', async () => {
+  it('a sale without a position at venue B is a purchase of the other outcome', async () => {
     const script: Script = [[sec(5), send({ market: M, side: 'sell', size: 10 })]]
     const { report } = await play(quiet(), script)
     // 10 No at 0.52 = 5.20, fee 0.07 × 10 × 0.48 × 0.52 = 0.17472 → 0.1748, 5.3748 → 5.38.
@@ -132,7 +132,7 @@ describe('orders by hand', () => {
     expect(result.report.orders.reasons).toStrictEqual({ reduce_only: 1 })
   })
 
-  it('GTD ends at its time', async () => {
+  it('GTD expires at its time', async () => {
     const script: Script = [
       [
         sec(5),
@@ -170,7 +170,7 @@ describe('orders by hand', () => {
     expect(report.orders.reasons).toStrictEqual({ unknown_order: 1 })
   })
 
-  it('what was taken is gone until the level empties; growth adds its growth', async () => {
+  it('consumed units stay consumed until the level empties; only growth adds to it', async () => {
     const tape = new TestTape()
     const b = tape.instrument('venueb', 'KX-1-A')
     tape.market(sec(0), recordB('KX-1-A'))
@@ -193,7 +193,7 @@ describe('orders by hand', () => {
     ])
   })
 
-  it('orders meet the book as it was when they arrive', async () => {
+  it('orders meet the book at the time of their arrival', async () => {
     const tape = new TestTape()
     const b = tape.instrument('venueb', 'KX-1-A')
     tape.market(sec(0), recordB('KX-1-A'))
@@ -215,7 +215,7 @@ describe('orders by hand', () => {
   })
 })
 
-describe('what a venue refuses', () => {
+describe('a venue rejects', () => {
   it.each([
     ['off_tick', { price: 4950, size: 1 }],
     ['invalid_price', { price: Number.NaN, size: 1 }],
@@ -238,7 +238,7 @@ describe('what a venue refuses', () => {
     expect(await stateOf(request)).toMatchObject({ fills: [], reason, cash: '1000' })
   })
 
-  it('orders against one’s own', async () => {
+  it('orders that would trade with an own order', async () => {
     const script: Script = [
       [sec(5), send({ market: M, side: 'buy', price: 4900, size: 1 })],
       // Selling Yes at 0.49 is buying No at 0.51: both meet the own bid.
@@ -255,7 +255,7 @@ describe('what a venue refuses', () => {
     expect(fillsOf(result)).toStrictEqual(['6 buy 0 5000x1 taker book_cross'])
   })
 
-  it('sales of what is not held at A and C, and orders below their minimum', async () => {
+  it('sales without a position and orders below the minimum at venues A and C', async () => {
     const tape = new TestTape()
     const a = tape.instrument('venuea', '7')
     const up = tape.instrument('venuec', '0xc', '0xc-up', 'Up')
@@ -279,7 +279,7 @@ describe('what a venue refuses', () => {
     })
   })
 
-  it('everything while it is not open', async () => {
+  it('all orders while the market is not open', async () => {
     const tape = new TestTape()
     const b = tape.instrument('venueb', 'KX-1-A')
     const now = (status: 'scheduled' | 'open' | 'paused' | 'closed', more = {}) =>
@@ -308,15 +308,15 @@ describe('what a venue refuses', () => {
     })
   })
 
-  it('orders on ticks that nobody knows, unless they are assumed', async () => {
+  it('orders with unknown ticks, unless ticks are assumed', async () => {
     const tape = new TestTape()
     const b = tape.instrument('venueb', 'KX-1-A')
     for (const at of [1, 9]) tape.book(sec(at), b, [[4800, c(1)]], [[5000, c(10)]])
     const script: Script = [[sec(2), send({ market: M, side: 'buy', size: 1 })]]
     const refused = await play(tape, script)
     expect(refused.report.orders.reasons).toStrictEqual({ rules_unknown: 1 })
-    const told = await play(tape, script, { assume: { rules: { venueb: { tick: '0.01' } } } })
-    expect(fillsOf(told)).toHaveLength(1)
-    expect(told.report.markets[0]).toMatchObject({ tick_source: 'assume.rules' })
+    const assumed = await play(tape, script, { assume: { rules: { venueb: { tick: '0.01' } } } })
+    expect(fillsOf(assumed)).toHaveLength(1)
+    expect(assumed.report.markets[0]).toMatchObject({ tick_source: 'assume.rules' })
   })
 })

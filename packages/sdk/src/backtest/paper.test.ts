@@ -38,7 +38,7 @@ async function* stream(messages: readonly LiveMessage[]): AsyncGenerator<LiveMes
 }
 
 describe('paper trading', () => {
-  it('runs the same strategy on live messages; heartbeats move the clock, losses are gaps', async () => {
+  it('runs a strategy on live messages; heartbeats move the clock, lost connections are gaps', async () => {
     const seen: string[] = []
     const strategy: Strategy = {
       onBook(each, { buy }) {

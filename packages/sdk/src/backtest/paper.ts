@@ -5,20 +5,20 @@ import { timeOf } from '../wire/index.ts'
 import { RunSet, type BacktestResult, type RunOptions } from './run.ts'
 import type { Params } from './strategy.ts'
 
-/** Paper trading: the same run, fed by a live stream. */
+/** Options of paper trading: a run fed by a live stream. */
 export type PaperOptions = Omit<RunOptions, 'events' | 'onProgress'> & {
   /** Messages of `client.live(…)`; subscribe without `depth` and without `conflate_ms`. */
   readonly messages: AsyncIterable<LiveMessage>
   readonly params?: Params
-  /** Told about every `reportEvery` rows (1,000) what came out so far. */
+  /** Called with the result so far every `reportEvery` book rows (default 1,000). */
   readonly onResult?: (result: BacktestResult) => void
   readonly reportEvery?: number
 }
 
 /**
- * Runs a strategy on a live stream as if its orders were sent, until the stream ends. Books, trades,
- * gaps and records are those of a replay of the same hours, so the two can be compared the next day;
- * a lost connection is a gap here, because the strategy was blind.
+ * Runs a strategy on a live stream without sending its orders, until the stream ends. It sees the same
+ * events as a replay of the same hours, so the two can be compared later. A lost connection is a gap,
+ * because the strategy received nothing.
  */
 export async function paper(options: PaperOptions): Promise<BacktestResult> {
   const run = new RunSet(options, [options.params ?? {}])
@@ -28,27 +28,27 @@ export async function paper(options: PaperOptions): Promise<BacktestResult> {
   const venues = new Set<VenueId>()
   let rows = 0
 
-  const take = (event: ReplayEvent): void => {
-    // Rows of different instruments may overtake each other on their way by some milliseconds.
+  const apply = (event: ReplayEvent): void => {
+    // Rows of different instruments may arrive out of order by some milliseconds.
     world.apply(event.at < world.now ? { ...event, at: world.now as Micros } : event)
   }
-  const lose = (): void => {
+  const openGaps = (): void => {
     if (lost.length > 0) return
     for (const venue of venues) {
       const start = world.now as Micros
       const place = { venue, scope: 'venue', key: '', start, afterSequence: 0, journal: 0 } as const
       const gap: Gap = { ...place, reason: 'disconnected' }
       lost.push(gap)
-      take({ kind: 'gap', at: start, edge: 'open', gap })
+      apply({ kind: 'gap', at: start, edge: 'open', gap })
     }
   }
-  const find = (): void => {
+  const closeGaps = (): void => {
     for (const gap of lost.splice(0)) {
-      take({ kind: 'gap', at: world.now as Micros, edge: 'close', gap })
+      apply({ kind: 'gap', at: world.now as Micros, edge: 'close', gap })
     }
   }
 
-  // What is no event of a replay is dealt with on the way.
+  // Passes on the messages that a replay also has, and handles the others here.
   async function* events(): AsyncGenerator<ReplayMessage> {
     for await (const message of options.messages) {
       switch (message.type) {
@@ -60,7 +60,7 @@ export async function paper(options: PaperOptions): Promise<BacktestResult> {
         case 'disconnected':
         case 'hole':
         case 'resync':
-          lose()
+          openGaps()
           break
         case 'snapshot':
           yield { ...message, replay: '' }
@@ -80,9 +80,9 @@ export async function paper(options: PaperOptions): Promise<BacktestResult> {
     for (const event of batch) {
       if (event.kind === 'book') {
         venues.add(event.instrument.venue)
-        find()
+        closeGaps()
       }
-      take(event)
+      apply(event)
       if (event.kind === 'book' && ++rows % reportEvery === 0) onResult?.(run.results()[0]!)
     }
     if (options.signal?.aborted === true) break

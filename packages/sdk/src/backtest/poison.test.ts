@@ -101,7 +101,7 @@ function* poisoned(
 }
 
 describe('the future', () => {
-  it(`changes no byte of what was seen and done before it, at ${rounds} random times`, async () => {
+  it(`changes no byte of the views and orders before it, at ${rounds} random times`, async () => {
     const random = createRandom(1, 'times')
     let compared = 0
     for (let round = 0; round < rounds; round++) {

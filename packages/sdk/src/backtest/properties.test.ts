@@ -28,7 +28,7 @@ function runOf(world: World, seed: number): StrategyRun {
 }
 
 describe('under random orders', () => {
-  it('cash and positions conserve to the unit', () => {
+  it('cash and positions are conserved to the unit', () => {
     let fills = 0
     for (let seed = 0; seed < rounds; seed++) {
       const world = new World()
@@ -45,7 +45,7 @@ describe('under random orders', () => {
       expect(problem ?? problemOf(run), `seed ${seed}`).toBeUndefined()
       expect(run.hooks.failure, `seed ${seed}`).toBeUndefined()
       fills += run.engine.fillCount
-      // Results by evidence add up to the whole, but for what rounding to venue amounts took.
+      // Results by evidence add up to the total, except for rounding to the venue's amounts.
       const start = VENUE_IDS.reduce((sum, venue) => sum + run.ledger.accounts[venue].start, 0)
       let parts = 0
       for (const own of run.active) {
@@ -69,11 +69,11 @@ describe('under random orders', () => {
     expect(fills).toBeGreaterThan(rounds * 5)
   })
 
-  it('nothing fills better than the recorded book, and nothing in a gap', async () => {
+  it('no order fills better than the recorded book or in a gap', async () => {
     for (let seed = 0; seed < rounds; seed++) {
       const tape = randomTape(seed)
       const gaps: [string, number, number][] = []
-      // The best prices after every row, by row id: copied from the tape, not from the engine.
+      // The best prices after every row, by row id, copied from the tape.
       const best = new Map<string, readonly [bid: number, ask: number]>()
       for (const batch of tape.batches()) note(batch, best, gaps)
       const { report } = await backtest({
@@ -104,7 +104,7 @@ describe('under random orders', () => {
   })
 })
 
-// Looked at after every event: plain comparisons, an assertion takes a thousand times as long.
+// Checked after every event by plain comparisons, because assertions are a thousand times slower.
 function problemOf(run: StrategyRun): string | undefined {
   for (const venue of VENUE_IDS) {
     const { cash, expected, reserved } = run.ledger.accounts[venue]
@@ -119,7 +119,7 @@ function problemOf(run: StrategyRun): string | undefined {
         return `${state.name} holds ${JSON.stringify({ units, reserved, cost })}`
       }
     }
-    if (state.venue === 'venueb' && Math.min(...position.units) !== 0) return 'B holds a pair'
+    if (state.venue === 'venueb' && Math.min(...position.units) !== 0) return 'venue B holds a pair'
   }
   return undefined
 }

@@ -25,8 +25,8 @@ async function filled(tape: TestTape, queue: QueueModel, script = rest): Promise
 const byModel = async (tape: TestTape, script = rest): Promise<string[]> =>
   Promise.all(QUEUE_MODELS.map((queue) => filled(tape, queue, script)))
 
-describe('a queue by hand', () => {
-  it('trades move it for every model, and fill when it is gone', async () => {
+describe('a queue', () => {
+  it('advances by trades in every model and fills at its front', async () => {
     const { tape, b } = start(100)
     // 100 stand in front. 60 trade (the book first, its print 10 ms later), then 45: 5 reach us.
     tape.change(sec(4), b, [['bid', 4800, c(40)]]).trade(sec(4.01), b, 4800, c(60), 'sell')
@@ -35,7 +35,7 @@ describe('a queue by hand', () => {
     expect(await byModel(tape)).toStrictEqual(['5', '5', '5'])
   })
 
-  it('holds no more in front than is displayed', async () => {
+  it('never has more ahead than is displayed', async () => {
     const { tape, b } = start(100)
     // 50 leave without a trade, wherever they stood: 50 are left in front. 60 join behind, 60 trade.
     tape.change(sec(4), b, [['bid', 4800, c(50)]])
@@ -45,7 +45,7 @@ describe('a queue by hand', () => {
     expect(await byModel(tape)).toStrictEqual(['10', '10', '10'])
   })
 
-  it('optimistic fills where proportional does not', async () => {
+  it('fills in the optimistic model where the proportional one does not', async () => {
     const { tape, b } = start(100)
     // 60 join behind us, 60 leave: all in front (40 left), or 60 × 100/160 (62.5 left), or none.
     tape.change(sec(4), b, [['bid', 4800, c(160)]])
@@ -56,7 +56,7 @@ describe('a queue by hand', () => {
     expect(await byModel(tape)).toStrictEqual(['0', '0', '5'])
   })
 
-  it('proportional fills where pessimistic does not', async () => {
+  it('fills in the proportional model where the pessimistic one does not', async () => {
     const { tape, b } = start(100)
     tape.change(sec(4), b, [['bid', 4800, c(160)]])
     tape.change(sec(5), b, [['bid', 4800, c(100)]])
@@ -67,7 +67,7 @@ describe('a queue by hand', () => {
     expect(await byModel(tape)).toStrictEqual(['0', '7.5', '10'])
   })
 
-  it('a print before its change of the book counts once', async () => {
+  it('counts a print before its book change once', async () => {
     const { tape, b } = start(100)
     tape.trade(sec(4), b, 4800, c(60), 'sell').change(sec(4.2), b, [['bid', 4800, c(40)]])
     tape.trade(sec(6), b, 4800, c(40), 'sell').change(sec(6.2), b, [['bid', 4800, 0]])
@@ -75,7 +75,7 @@ describe('a queue by hand', () => {
     expect(await byModel(tape)).toStrictEqual(['0', '0', '0'])
   })
 
-  it('a print through the price fills, at our price and by no more than it traded', async () => {
+  it('fills at its own price by a print through it, by no more than was traded', async () => {
     const { tape, b } = start(100)
     tape.trade(sec(4), b, 4700, c(4), 'sell')
     tape.change(sec(9), b, [['ask', 5000, c(9)]])
@@ -83,7 +83,7 @@ describe('a queue by hand', () => {
     expect(fillsOf(result)).toStrictEqual(['1 buy 0 4800x4 maker print_through'])
   })
 
-  it('the other side at our price fills', async () => {
+  it('fills when the other side reaches its price', async () => {
     const { tape, b } = start(100)
     tape.book(
       sec(4),
@@ -103,14 +103,14 @@ describe('a queue by hand', () => {
     ])
   })
 
-  it('prints right after entry may be older than the order', async () => {
+  it('ignores prints right after entry, which may be older than the order', async () => {
     const { tape, b } = start(0.01)
     tape.trade(sec(2.5), b, 4800, c(5), 'sell').trade(sec(3), b, 4800, c(2), 'sell')
     tape.change(sec(9), b, [['ask', 5000, c(9)]])
     expect(await byModel(tape)).toStrictEqual(['1.99', '1.99', '6.99'])
   })
 
-  it('takers of the other outcome stand in the same queue', async () => {
+  it('also serves takers of the other outcome', async () => {
     const tape = new TestTape()
     const up = tape.instrument('venuec', '0xc', '0xc-up', 'Up')
     const down = tape.instrument('venuec', '0xc', '0xc-down', 'Down')
@@ -132,7 +132,7 @@ describe('a queue by hand', () => {
     ])
   })
 
-  it('own orders stand behind each other', async () => {
+  it('orders own orders by arrival', async () => {
     const { tape, b } = start(10)
     tape.trade(sec(6), b, 4800, c(17), 'sell')
     tape.change(sec(9), b, [['ask', 5000, c(9)]])
@@ -145,7 +145,7 @@ describe('a queue by hand', () => {
   })
 })
 
-describe('without trades', () => {
+describe('a venue without trades', () => {
   function polled(venue: 'venuea' | 'venueb'): TestTape {
     const tape = new TestTape()
     const key = venue === 'venuea' ? '7' : 'KX-1-A'
@@ -164,7 +164,7 @@ describe('without trades', () => {
     return tape
   }
 
-  it('results of resting orders are a bracket', async () => {
+  it('gives results of resting orders as a bracket', async () => {
     for (const [venue, market] of [
       ['venuea', 'venuea:7'],
       ['venueb', M],
@@ -180,7 +180,7 @@ describe('without trades', () => {
     }
   })
 
-  it('one model alone takes no resting order', async () => {
+  it('rejects resting orders with a single model', async () => {
     const script: Script = [
       [sec(3), send({ market: 'venuea:7', side: 'buy', price: 4800, size: 10 })],
       [sec(3), send({ market: 'venuea:7', side: 'buy', price: 5000, size: 4 })],
@@ -190,7 +190,7 @@ describe('without trades', () => {
     expect(fillsOf(result)).toStrictEqual(['2 buy 0 5000x4 taker book_cross'])
   })
 
-  it('a crossed price is filled by every model', async () => {
+  it('fills a crossed price in every model', async () => {
     const tape = new TestTape()
     const a = tape.instrument('venuea', '7')
     tape.market(sec(0), recordA('7'))
@@ -209,8 +209,8 @@ describe('without trades', () => {
   })
 })
 
-describe('models', () => {
-  it('never fill more than the next more hopeful one', async () => {
+describe('queue models', () => {
+  it('never fill more than the next more optimistic one', async () => {
     const rounds = process.env['PRIORBOOK_FULL'] === '1' ? 2000 : 150
     for (let round = 0; round < rounds; round++) {
       const random = createRandom(round, 'models')

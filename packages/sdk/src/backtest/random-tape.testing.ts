@@ -2,10 +2,10 @@ import { createRandom } from './random.ts'
 import type { Strategy } from './strategy.ts'
 import { recordB, recordC, sec, TestTape, unitOf } from './tape.testing.ts'
 
-/** Markets of a random tape: two of B and one of C, settled at the end. */
+/** The markets of a random tape: two of venue B and one of venue C, settled at the end. */
 export const RANDOM_MARKETS = ['venueb:KX-1-A', 'venueb:KX-1-B', 'venuec:0xc'] as const
 
-/** Levels on ticks of a cent around a mid that wanders, trades, gaps; the same for the same seed. */
+/** Books around a wandering mid, trades and gaps; the same for the same seed. */
 export function randomTape(seed: number, steps = 200, lastSettles = true): TestTape {
   const random = createRandom(seed, 'tape')
   const tape = new TestTape()

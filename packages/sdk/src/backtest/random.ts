@@ -1,4 +1,4 @@
-/** A seeded source of random numbers: the same seed gives the same run on every machine. */
+/** A seeded random number generator: the same seed gives the same numbers on every machine. */
 export interface Random {
   /** A number in [0, 1) with 32 random bits. */
   float(): number
@@ -6,7 +6,7 @@ export interface Random {
   below(limit: number): number
 }
 
-/** Builds a source of random numbers from a seed and the name of its use. */
+/** Creates a generator from a seed and the name of its use, which makes streams independent. */
 export function createRandom(seed: number, use = ''): Random {
   const next = createSfc32(seed, use)
   return {
@@ -15,7 +15,7 @@ export function createRandom(seed: number, use = ''): Random {
   }
 }
 
-/** An sfc32 generator (PractRand, public domain): 32 random bits a call. */
+/** An sfc32 generator (PractRand, public domain): 32 random bits per call. */
 export function createSfc32(seed: number, use = ''): () => number {
   let a = 0x9e3779b9
   let b = 0x243f6a88
@@ -33,7 +33,7 @@ export function createSfc32(seed: number, use = ''): () => number {
     a = (a ^ use.charCodeAt(index)) | 0
     next()
   }
-  // sfc32 needs some rounds until a small seed has reached every bit of the state.
+  // sfc32 needs some rounds until a small seed has changed every bit of its state.
   for (let round = 0; round < 20; round++) next()
   return next
 }

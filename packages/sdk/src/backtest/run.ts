@@ -121,7 +121,7 @@ export async function trainHoldout(
 ): Promise<HoldoutResult> {
   const { open, from, split, to, score = (report) => Number(report.headline.pnl) } = options
   if (!(from < split && split < to)) {
-    throw new PriorbookError('invalid_argument', 'the split must lie inside the range')
+    throw new PriorbookError('invalid_argument', 'the split must lie within the range')
   }
   const train = await runAll(
     { ...options, events: open(from, split), from, to: split },
@@ -253,7 +253,7 @@ function cashOf(cash: RunOptions['cash']): Record<VenueId, number> {
   const each = VENUE_IDS.map((venue) => {
     const amount = typeof cash === 'object' ? (cash[venue] ?? 0) : (cash ?? 1000)
     const units = parseMoney(amount)
-    if (units < 0) throw new PriorbookError('invalid_argument', `cash ${amount} is below zero`)
+    if (units < 0) throw new PriorbookError('invalid_argument', `the cash ${amount} is negative`)
     return [venue, units] as const
   })
   return Object.fromEntries(each) as Record<VenueId, number>

@@ -3,10 +3,10 @@ import { backtest, type BacktestOptions, type BacktestResult } from './run.ts'
 import type { Strategy, StrategyContext } from './strategy.ts'
 import type { TestTape } from './tape.testing.ts'
 
-/** What a script does at a time; the orders that it sends get ids from 1 on. */
+/** Actions at times; the orders that they send have ids from 1 on. */
 export type Script = readonly (readonly [at: number, act: (context: StrategyContext) => unknown])[]
 
-/** A strategy that does what is written, when it is written. */
+/** A strategy that runs the actions of a script at their times. */
 export function scripted(script: Script): Strategy {
   return {
     name: 'script',
@@ -19,7 +19,7 @@ export function scripted(script: Script): Strategy {
   }
 }
 
-/** Runs a script over a tape without latency, by one queue model. */
+/** Runs a script over a tape without latency and with one queue model. */
 export function play(
   tape: TestTape,
   script: Script,
@@ -34,13 +34,13 @@ export function play(
   })
 }
 
-/** Sends an order at a time. */
+/** An action that sends an order. */
 export const send =
   (request: OrderRequest) =>
   ({ order }: StrategyContext): number =>
     order(request)
 
-/** Fills in short: order, price, size, evidence. */
+/** Fills as short text: order, side, outcome, price, size, liquidity, evidence. */
 export function fillsOf({ report }: BacktestResult): string[] {
   return report.fills_kept.map(
     ({ order, side, outcome, price, size, evidence, liquidity }) =>

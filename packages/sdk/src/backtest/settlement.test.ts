@@ -25,7 +25,7 @@ const final = (payouts: readonly string[]): Partial<MarketRecord> => ({
   resolution: { state: 'final', payouts },
 })
 
-describe('a market ends', () => {
+describe('a market pays out', () => {
   it.each([
     // 1000 − 5.18 + 10, + 0, + 5 (tie), + 3.75 (scalar 0.375).
     [['1', '0'], '1004.82'],
@@ -39,14 +39,14 @@ describe('a market ends', () => {
     expect(report.exposure).toMatchObject({ settled: 1, open: 0, mean_lock_up_s: 28 })
   })
 
-  it('with a scalar below the cent: the venue keeps cents', async () => {
+  it('rounded down to cents where the venue keeps cents', async () => {
     // 10 × 0.12345 = 1.2345 → 1.23; the rest is a fee of the settlement.
     const { report } = await play(lifeOfB([30, final(['0.12345', '0.87655'])]), buyTen)
     expect(report.venues[1]).toMatchObject({ cash: '996.05', paid_out: '1.2345', fees: '0.1845' })
     expect(report.headline.settlement_fees_and_rounding).toBe('-0.0045')
   })
 
-  it('pays when the last word is known, not when it is proposed or disputed', async () => {
+  it('when the resolution is final, not when it is proposed or disputed', async () => {
     const tape = lifeOfB(
       [20, { status: 'closed' }],
       [30, { status: 'determined', resolution: { state: 'proposed', payouts: ['1', '0'] } }],
@@ -60,7 +60,7 @@ describe('a market ends', () => {
     expect(report.exposure).toMatchObject({ disputed: 1, max_lock_up_s: 88 })
   })
 
-  it('keeps capital bound until it is paid', async () => {
+  it('and ties up capital until then', async () => {
     const { report } = await play(
       lifeOfB([20, { status: 'closed' }], [90, final(['1', '0'])]),
       buyTen,
@@ -71,7 +71,7 @@ describe('a market ends', () => {
     expect(report.headline.peak_capital).toBe('5.18')
   })
 
-  it('void without a payout is marked and said, never guessed', async () => {
+  it('nothing when it is void without payouts, with a notice', async () => {
     const { report } = await play(lifeOfB([30, { status: 'voided' }]), buyTen)
     expect(report.exposure).toMatchObject({ settled: 0, open: 1, void_unpaid: 1 })
     // Marked at the last bid: 10 × 0.48 − 5.18.
@@ -79,7 +79,7 @@ describe('a market ends', () => {
     expect(report.notices.join()).toContain('voided')
   })
 
-  it('void with a payout pays it', async () => {
+  it('when it is void with payouts', async () => {
     const voided = {
       status: 'voided',
       resolution: { state: 'final', payouts: ['0.5', '0.5'] },
@@ -88,7 +88,7 @@ describe('a market ends', () => {
     expect(report.venues[1]).toMatchObject({ paid_out: '5' })
   })
 
-  it('by its winner’s name where no payouts are said', async () => {
+  it('by the winning outcome where there are no payouts', async () => {
     const { report } = await play(
       lifeOfB([30, { status: 'resolved', winningOutcome: 'No' }]),
       buyTen,
@@ -103,13 +103,13 @@ describe('a market ends', () => {
     expect(report.headline.pnl_settled).toBe('0')
   })
 
-  it('a last word that changes is counted and not booked again', async () => {
+  it('once: a changed final resolution is counted and not booked', async () => {
     const { report } = await play(lifeOfB([30, final(['1', '0'])], [60, final(['0', '1'])]), buyTen)
     expect(report.venues[1]).toMatchObject({ cash: '1004.82' })
     expect(report.markets[0]).toMatchObject({ late_changes: 1 })
   })
 
-  it('a close ends resting orders', async () => {
+  it('and cancels resting orders when it closes', async () => {
     const script: Script = [[sec(2), send({ market: M, side: 'buy', price: 4900, size: 1 })]]
     const { report } = await play(lifeOfB([20, { status: 'closed' }]), script)
     expect(report.orders_kept[0]).toMatchObject({ state: 'cancelled', reason: 'closed' })
@@ -118,7 +118,7 @@ describe('a market ends', () => {
 })
 
 describe('pairs', () => {
-  it('turn into money at once at venue B', async () => {
+  it('turn into cash at once at venue B', async () => {
     const script: Script = [
       [sec(2), send({ market: M, side: 'buy', size: 10 })],
       [sec(3), send({ market: M, side: 'buy', outcome: 'No', size: 4 })],
@@ -129,7 +129,7 @@ describe('pairs', () => {
     expect(report.venues[1]).toMatchObject({ merged: '4', paid_out: '6', cash: '1002.67' })
   })
 
-  it('are merged and split on demand at A and C', async () => {
+  it('are merged and split on request at venues A and C', async () => {
     const tape = new TestTape()
     const up = tape.instrument('venuec', '0xc', '0xc-up', 'Up')
     tape.market(sec(0), recordC('0xc'))
@@ -163,7 +163,7 @@ describe('pairs', () => {
     })
   })
 
-  it('venue A delivers fewer shares for its fee', async () => {
+  it('are fewer at venue A, which takes its fee in shares', async () => {
     const tape = new TestTape()
     const a = tape.instrument('venuea', '7')
     tape.market(sec(0), recordA('7'))

@@ -4,6 +4,9 @@ import type { BookView, Strategy, StrategyContext } from './strategy.ts'
 /** Where a strategy failed. */
 export type Failure = { readonly hook: string; readonly at: number; readonly message: string }
 
+/** Calls one hook of a strategy. */
+export type HookCall = (strategy: Strategy, context: StrategyContext) => void
+
 // Max log lines per run, and characters per line.
 const MAX_LOGS = 1000
 const MAX_LOG_LENGTH = 500
@@ -14,7 +17,7 @@ export class StrategyHooks {
   readonly logs: string[] = []
   failure: Failure | undefined
   private readonly clock: { readonly now: number }
-  private readonly deferred: (() => void)[] = []
+  private readonly deferred: { readonly hook: string; readonly run: HookCall }[] = []
   private context: StrategyContext | undefined
 
   constructor(strategy: Strategy, clock: { readonly now: number }) {
@@ -32,7 +35,7 @@ export class StrategyHooks {
   }
 
   /** Calls a hook now. */
-  call(hook: string, run: (strategy: Strategy, context: StrategyContext) => void): void {
+  call(hook: string, run: HookCall): void {
     if (!this.isAlive) return
     try {
       run(this.strategy, this.context!)
@@ -52,8 +55,8 @@ export class StrategyHooks {
   }
 
   /** Calls a hook once the engine has finished its current step, so that the hook sees a valid state. */
-  defer(hook: string, run: (strategy: Strategy, context: StrategyContext) => void): void {
-    this.deferred.push(() => this.call(hook, run))
+  defer(hook: string, run: HookCall): void {
+    this.deferred.push({ hook, run })
   }
 
   /** Calls the deferred hooks. */
@@ -61,7 +64,10 @@ export class StrategyHooks {
     const { deferred } = this
     if (deferred.length === 0) return
     // Hooks may defer more.
-    for (let index = 0; index < deferred.length; index++) deferred[index]!()
+    for (let index = 0; index < deferred.length; index++) {
+      const { hook, run } = deferred[index]!
+      this.call(hook, run)
+    }
     deferred.length = 0
   }
 

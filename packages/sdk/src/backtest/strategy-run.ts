@@ -10,8 +10,8 @@ import { Orders, type RunEvent } from './orders.ts'
 import { createRandom } from './random.ts'
 import { RunMarket } from './run-market.ts'
 import type { StrategyRunOptions } from './run-options.ts'
-import { StrategyHooks } from './strategy-hooks.ts'
-import type { GapView, SettlementView, Strategy, StrategyContext } from './strategy.ts'
+import { StrategyHooks, type HookCall } from './strategy-hooks.ts'
+import type { GapView, SettlementView } from './strategy.ts'
 import { countMarkout, createTally } from './statistics.ts'
 
 // Max events at one instant: a strategy that sets timers without end would stop the clock.
@@ -99,11 +99,7 @@ export class StrategyRun {
   }
 
   /** Calls a hook at a time. */
-  call(
-    at: number,
-    hook: string,
-    run: (strategy: Strategy, context: StrategyContext) => void,
-  ): void {
+  call(at: number, hook: string, run: HookCall): void {
     this.queue.now = at
     this.hooks.call(hook, run)
   }

@@ -19,15 +19,15 @@ export interface MarketView {
   readonly window: string | undefined
   readonly series: string | undefined
   readonly event: string | undefined
-  /** True while the market is not observed. */
+  /** True while the market is not recorded. */
   readonly inGap: boolean
-  /** A copy of what the venue said, in its own names. */
+  /** A copy of the venue's own record. */
   readonly native: Json
 }
 
 /**
- * The book of one outcome. The object stays the same and shows the newest book whenever it is read;
- * what it gives are copies. A side without levels is null, never a made-up price.
+ * The book of one outcome. The object stays the same and always shows the newest book; it returns
+ * copies. The best price of an empty side is null.
  */
 export interface BookView {
   readonly market: MarketView
@@ -54,13 +54,13 @@ export type TradeView = {
   readonly outcome: number
   readonly price: number
   readonly size: number
-  /** What the taker did with the outcome; undefined where the venue does not say. */
+  /** The taker's side; undefined where the venue does not report it. */
   readonly taker: 'buy' | 'sell' | undefined
   readonly time: number
   readonly id: string
 }
 
-/** A gap begins or ends; while it is open its end is not known to anybody. */
+/** A gap begins or ends. */
 export type GapView = {
   readonly market: string
   readonly edge: 'open' | 'close'
@@ -68,7 +68,7 @@ export type GapView = {
   readonly start: number
 }
 
-/** A value of a metric of venue A. */
+/** A sample of a metric. */
 export type SampleView = {
   readonly market: string
   readonly outcome: string | undefined
@@ -82,58 +82,61 @@ export type SettlementView = {
   readonly market: string
   /** What one share of each outcome pays, as decimal text. */
   readonly payouts: readonly string[]
-  /** What the account got. */
+  /** The amount paid to the account. */
   readonly paid: string
   readonly time: number
 }
 
-/** What is held of a market. */
+/** The position in a market. */
 export type PositionView = {
   readonly market: string
   /** Shares by outcome. */
   readonly shares: readonly number[]
-  /** What the held shares cost with fees, in the venue's collateral. */
+  /** The cost of the shares with fees, in the venue's collateral. */
   readonly cost: number
 }
 
-/** A named number of a run, such as those a sweep varies. */
+/** The parameters of a run, which a sweep varies. */
 export type Params = Readonly<Record<string, number | string | boolean>>
 
-/** What a strategy may do and look at. There is no clock but `now` and no chance but `random`. */
+/** What a strategy can see and do. Use only `now` as a clock and `random` for chance. */
 export interface StrategyContext {
   /** The time of the run, in microseconds. */
   readonly now: number
   readonly params: Params
-  /** Sends an order and gives its id; refusals come to `onOrder`. */
+  /** Sends an order and returns its id; rejections come to `onOrder`. */
   readonly order: (request: OrderRequest) => number
   readonly buy: (request: Omit<OrderRequest, 'side'>) => number
   readonly sell: (request: Omit<OrderRequest, 'side'>) => number
   readonly cancel: (id: number) => void
   readonly cancelAll: (market?: string) => void
-  /** Cancels an order and sends another in its place with the rest of its size; it queues anew. */
+  /** Replaces an order by a new one with its remaining size, at the end of the queue. */
   readonly replace: (id: number, change: Pick<OrderRequest, 'price' | 'size'>) => number
-  /** Turns pairs of shares into money (all of them without a size) or money into pairs; venues A and C. */
+  /**
+   * Turns pairs of shares into cash (all pairs without a size) or cash into pairs. Returns false where it
+   * cannot; venues that net outcomes have no pairs.
+   */
   readonly merge: (market: string, size?: number | string) => boolean
   readonly split: (market: string, size: number | string) => boolean
-  /** Calls `onTimer` at a time, or so many microseconds from now. */
+  /** Calls `onTimer` at a time, or after a number of microseconds. */
   readonly timerAt: (at: number, tag?: string) => void
   readonly timerIn: (micros: number, tag?: string) => void
-  /** Says what the strategy thinks the chance of an outcome is, for calibration and Brier score. */
+  /** States the probability of an outcome, for calibration and Brier score. */
   readonly forecast: (market: string, chance: number, outcome?: number | string) => void
   readonly book: (market: string, outcome?: number | string) => BookView | undefined
   readonly market: (id: string) => MarketView | undefined
   readonly markets: () => readonly MarketView[]
   readonly position: (market: string) => PositionView
-  /** Free cash at a venue: what is set aside for open orders is not free. */
+  /** Free cash at a venue, without what is reserved for open orders. */
   readonly cash: (venue: VenueId) => number
   readonly orders: (market?: string) => readonly OrderView[]
-  /** A number in [0, 1) of the run's seed. */
+  /** A random number in [0, 1) from the run's seed. */
   readonly random: () => number
-  /** A line for the report; the first 1,000 are kept. */
+  /** Adds a line to the report, up to 1,000. */
   readonly log: (text: string) => void
 }
 
-/** A strategy: a plain object with the hooks it needs. Each gets what happened and the context. */
+/** A strategy: an object with the hooks it needs. Each gets the event and the context. */
 export interface Strategy {
   readonly name?: string
   onStart?(context: StrategyContext): void
@@ -149,10 +152,10 @@ export interface Strategy {
   onEnd?(context: StrategyContext): void
 }
 
-/** Makes a strategy for one run, so that runs with other parameters do not share its memory. */
+/** Creates a strategy for one run, so that runs do not share state. */
 export type StrategyFactory = (params: Params) => Strategy
 
-/** Gives a strategy its types; nothing else. */
+/** Returns its argument; it only adds the types. */
 export function defineStrategy(strategy: Strategy | StrategyFactory): Strategy | StrategyFactory {
   return strategy
 }

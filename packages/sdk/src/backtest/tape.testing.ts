@@ -50,7 +50,7 @@ class TestInstrument {
   readonly book = new Map<number, number>()
   sequence = 0
   trades = 0
-  /** The next row starts the book anew. */
+  /** Whether the next row restarts the book. */
   restarts = true
 
   constructor(instrument: ReplayInstrument) {
@@ -59,12 +59,12 @@ class TestInstrument {
   }
 }
 
-/** A tape in memory that is written in order of time, an event after the other. */
+/** A tape in memory, written event by event. */
 export class TestTape {
   private readonly raws: Raw[] = []
   private readonly instruments: TestInstrument[] = []
 
-  /** Names an instrument; A and B have one a market, C one a token. */
+  /** Adds an instrument, or returns it where it is known. */
   instrument(venue: VenueId, marketId: string, key = marketId, outcome?: string): ReplayInstrument {
     const known = this.instruments.find(({ instrument }) => instrument.key === key)
     if (known !== undefined) return known.instrument
@@ -81,7 +81,7 @@ export class TestTape {
     return this
   }
 
-  /** A whole book; what differs from the last one becomes the row. `full` marks it as sent whole. */
+  /** Adds a whole book; its row holds what differs from the last one. */
   book(at: number, { key }: ReplayInstrument, bids: TestLevels, asks: TestLevels, flags = 0): this {
     const own = this.own(key)
     const wanted = new Map<number, number>()
@@ -126,7 +126,7 @@ export class TestTape {
     return this
   }
 
-  /** A gap of one instrument; after it the book starts anew. */
+  /** Adds a gap of one instrument, after which the book restarts. */
   gap(
     start: number,
     end: number | undefined,
@@ -150,7 +150,7 @@ export class TestTape {
     return this
   }
 
-  /** Events in the order of a replay, in batches of a size; objects are used again as a replay does. */
+  /** Yields events in the order of a replay, in batches; objects are reused as in a replay. */
   *batches(size = 1000): Generator<ReplayBatch> {
     const events = this.events()
     for (;;) {
@@ -253,9 +253,9 @@ function rank(raw: Raw): number {
   return ORDER[raw.kind]
 }
 
-/** Times of tests: seconds after a round moment of August 2026. */
+/** The start of test times, in August 2026. */
 export const T0 = 1_786_000_000_000_000
-/** Seconds after it. */
+/** A time in seconds after the start. */
 export const sec = (seconds: number): number => T0 + Math.round(seconds * 1_000_000)
 
 const B_UNITS = VENUES.venueb.units

@@ -1,5 +1,6 @@
 import {
   FLAGS,
+  gapId,
   POW10,
   type Gap,
   type MarketRecord,
@@ -266,9 +267,8 @@ export class World implements RunEnvironment {
   private applyGap({ gap, edge, at }: ReplayGapEvent): void {
     if (edge === 'open') this.openGaps.push(gap)
     else {
-      const index = this.openGaps.findIndex(
-        (open) => open.start === gap.start && open.key === gap.key && open.reason === gap.reason,
-      )
+      const id = gapId(gap)
+      const index = this.openGaps.findIndex((open) => gapId(open) === id)
       if (index >= 0) this.openGaps.splice(index, 1)
     }
     const { reason, start } = gap

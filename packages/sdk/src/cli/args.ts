@@ -4,7 +4,7 @@ import type { Command, Option, OptionValues } from './command.ts'
 import { COMMON_OPTIONS } from './command.ts'
 import { CliError } from './exit-codes.ts'
 
-/** Reads the arguments of a command; says which option is wrong and what it may be. */
+/** Parses the arguments of a command; an error names the wrong option and its allowed values. */
 export function parseCommandArgs(
   command: Command,
   argv: readonly string[],
@@ -36,7 +36,7 @@ function checkWord(name: string, value: unknown, { words }: Option): void {
   throw new CliError('usage', `--${name} is ${String(value)}`, `It is one of ${words.join(', ')}.`)
 }
 
-/** The same without what is undefined: absent parameters are left out of requests. */
+/** Drops undefined values: absent parameters are left out of requests. */
 export function present<Values extends object>(
   values: Values,
 ): { [Name in keyof Values]: Exclude<Values[Name], undefined> } {
@@ -80,7 +80,7 @@ export function timeOf(options: OptionValues, name: string, now = Date.now()): s
     } catch {
       throw new CliError(
         'usage',
-        `--${name} is no time: ${text}`,
+        `--${name} is not a time: ${text}`,
         'Such as 2026-08-11T01:15:00Z, 2026-08-11, or 15m (fifteen minutes ago).',
       )
     }
@@ -109,5 +109,5 @@ export function parseMarket(text: string | undefined): MarketName {
 export function takeAtMost(args: readonly string[], most: number, name: string): void {
   if (args.length <= most) return
   const hint = `priorbook ${name} --help shows what it takes.`
-  throw new CliError('usage', `there is an argument too many: ${args[most]}`, hint)
+  throw new CliError('usage', `unexpected argument: ${args[most]}`, hint)
 }

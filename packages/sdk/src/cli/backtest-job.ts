@@ -14,7 +14,7 @@ import { countOf, textOf, type MarketName } from './args.ts'
 import type { Option, OptionValues } from './command.ts'
 import { CliError } from './exit-codes.ts'
 
-/** What the worker of a backtest is told: plain data, so that it can be sent. */
+/** The job of a backtest worker: plain data, so that it can be sent to its thread. */
 export type BacktestJob = {
   /** The module of the strategy, as a URL. */
   readonly strategy: string
@@ -34,7 +34,7 @@ export type BacktestJob = {
   readonly why: number | undefined
 }
 
-/** The options of a run; those that say where data and results are stand with the command. */
+/** The options of a run; those for data and results are with the command. */
 export const RUN_OPTIONS: Readonly<Record<string, Option>> = {
   params: {
     type: 'string',

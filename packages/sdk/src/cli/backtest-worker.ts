@@ -18,7 +18,7 @@ import { createReplayPlatform, replayFiles } from '../replay/replay-node.ts'
 import { fromMarketJson } from '../wire/index.ts'
 import type { BacktestJob } from './backtest-job.ts'
 
-/** What the worker says: that it lives, how far it is, what came out, or why nothing did. */
+/** Messages of the worker: heartbeat, notice, progress, result or failure. */
 export type WorkerMessage =
   | { readonly type: 'alive' }
   | { readonly type: 'notice'; readonly text: string }
@@ -34,7 +34,7 @@ export type WorkerMessage =
 
 const port = parentPort!
 const say = (message: WorkerMessage): void => port.postMessage(message)
-// A strategy that loops stops this too: whoever waits for it ends the worker.
+// A strategy in an endless loop stops this as well: the command then ends the worker.
 const pulse = setInterval(() => say({ type: 'alive' }), 500)
 
 try {

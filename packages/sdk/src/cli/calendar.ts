@@ -7,7 +7,7 @@ const STYLES = { available: 'green', degraded: 'yellow', missing: 'red' } as con
 /** What the marks mean. */
 export const CALENDAR_LEGEND = '█ available   ▒ degraded: with gaps   · missing'
 
-/** Draws days as a calendar: a line a month, a column a day of the month. */
+/** Draws days as a calendar: one line per month, one column per day of the month. */
 export function layCalendar(days: readonly DayCoverageJson[], paint: CliIo['paint']): string[] {
   const byMonth = new Map<string, Map<number, DayCoverageJson['condition']>>()
   for (const { day, condition } of days) {

@@ -5,9 +5,9 @@ import type { CliIo } from './io.ts'
 export type Option = {
   readonly type: 'string' | 'boolean'
   readonly short?: string
-  /** What stands for the value in the help, such as `TIME`. */
+  /** The placeholder of the value in the help, such as `TIME`. */
   readonly value?: string
-  /** The words that it may be, for checks and for completion. */
+  /** Its allowed values, for checks and completion. */
   readonly words?: readonly string[]
   readonly about: string
 }
@@ -24,7 +24,7 @@ export type CommandContext = {
   readonly isJson: boolean
   /** Ends with Ctrl-C. */
   readonly signal: AbortSignal
-  /** Made when it is first asked for: some commands need no server. */
+  /** Created on first use: some commands need no server. */
   client(): PriorbookClient
 }
 
@@ -34,7 +34,7 @@ export type Command = {
   /** The arguments after the name, such as `[QUERY]`. */
   readonly args: string
   readonly about: string
-  /** What does not fit into a sentence. */
+  /** A paragraph below the usage line. */
   readonly more?: string
   readonly options: Readonly<Record<string, Option>>
   readonly examples: readonly string[]
@@ -54,7 +54,7 @@ export const COMMON_OPTIONS: Readonly<Record<string, Option>> = {
     about: 'The API key; better in PRIORBOOK_KEY, where no list of processes shows it.',
   },
   demo: { type: 'boolean', about: 'Read demonstration data, without a key.' },
-  json: { type: 'boolean', about: 'One JSON object a line instead of tables.' },
+  json: { type: 'boolean', about: 'One JSON object per line instead of tables.' },
   'no-color': { type: 'boolean', about: 'No colours; NO_COLOR does the same.' },
   quiet: { type: 'boolean', short: 'q', about: 'No notices and no progress.' },
   help: { type: 'boolean', short: 'h', about: 'Show this.' },

@@ -3,7 +3,7 @@ import { COMMON_OPTIONS, type Command, type Option } from './command.ts'
 /** The shells that a script can be made for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 
-/** One of them. */
+/** The name of a shell. */
 export type Shell = (typeof SHELLS)[number]
 
 /** The completion script of a shell, made from the commands themselves. */

@@ -20,12 +20,12 @@ export type DownloadOrder = {
   /** The file; the server's own name for it where it ends with a slash or is absent. */
   readonly path: (fileName: string) => string
   readonly isForced: boolean
-  /** How many times in a row a broken connection is taken up again without a byte of progress. */
+  /** Max consecutive retries of a broken connection without a byte of progress. */
   readonly retries: number
   readonly signal: AbortSignal
 }
 
-/** What a download tells while it runs. */
+/** Reports of a running download. */
 export interface DownloadEvents {
   onManifest(file: ManifestFileJson, saved: SavedManifest, have: number): void
   onProgress(bytes: number): void
@@ -33,20 +33,20 @@ export interface DownloadEvents {
   onNotices(notices: readonly NoticeJson[]): void
 }
 
-/** A file that is there and proved. */
+/** A complete, verified file. */
 export type Downloaded = {
   readonly path: string
   readonly file: ManifestFileJson
   readonly saved: SavedManifest
-  /** Bytes that were there before. */
+  /** Bytes that an earlier run had downloaded. */
   readonly resumedAt: number
-  /** True when nothing had to be done. */
+  /** True where the file was already complete. */
   readonly wasThere: boolean
 }
 
 /**
  * Downloads a file: manifest first, then its bytes into `FILE.part`, from where an earlier run stopped;
- * in the end the SHA-256 of the whole is that of the manifest, or nothing is kept under the name.
+ * the file gets its name only when its SHA-256 is that of the manifest.
  */
 export async function downloadFile(
   client: PriorbookClient,
@@ -125,7 +125,7 @@ class Run {
     }
   }
 
-  /** Takes up what an earlier run left, or asks for a manifest. */
+  /** Resumes what an earlier run left, or requests a manifest. */
   private async begin(): Promise<SavedManifest> {
     const left = await readSavedManifest(this.partManifest).catch(() => undefined)
     if (left !== undefined && isSameRequest(left, this.request, this.client.url)) return left
@@ -148,7 +148,7 @@ class Run {
     return saved
   }
 
-  /** Fetches what is missing of the part; breaks are taken up again. */
+  /** Fetches the missing bytes of the part; broken connections are retried. */
   private async fetch(
     saved: SavedManifest,
   ): Promise<{ readonly resumedAt: number; readonly sha256: string }> {
@@ -173,7 +173,7 @@ class Run {
             hash.update(piece)
             bytes += piece.length
             this.events.onProgress(bytes)
-            // More than was announced is another file.
+            // More bytes than announced: the file is another one.
             if (bytes > wanted.bytes) break
           }
           if (bytes >= wanted.bytes) break
@@ -208,7 +208,7 @@ class Run {
   }
 }
 
-/** The same request over the range that the manifest tells of: the end of an open one moves on. */
+/** The same request over the range of the manifest: the end of an open range moves on. */
 function pin(params: BulkParams, { manifest: { range } }: SavedManifest): BulkParams {
   const { day: _, ...rest } = params
   return {
@@ -231,7 +231,7 @@ function isSameRequest(
 async function hashPart(path: string, most: number, hash: Hash): Promise<number> {
   const size = (await sizeOf(path)) ?? 0
   if (size === 0) return 0
-  // What is longer than the file should be is not its beginning for sure.
+  // A part that is longer than the file cannot be its beginning.
   if (size > most) return 0
   for await (const piece of createReadStream(path, { highWaterMark: 1 << 20 })) {
     hash.update(piece as Buffer)

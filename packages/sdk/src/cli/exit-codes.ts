@@ -14,7 +14,7 @@ export const EXIT_CODES = {
   interrupted: { status: 130, about: 'Stopped by Ctrl-C.' },
 } as const
 
-/** The name of one of them. */
+/** The name of an exit status. */
 export type ExitWord = keyof typeof EXIT_CODES
 
 /** A failure with the status that the program ends with, and what to do about it. */

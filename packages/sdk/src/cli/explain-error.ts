@@ -11,7 +11,7 @@ export type Explained = {
   readonly requestId: string | undefined
 }
 
-/** Explains a failure. The key is in none of the texts: no error of the client holds it. */
+/** Explains a failure. No text contains the key, because no error of the client does. */
 export function explainError(error: unknown, url: string): Explained {
   const plain = { hint: undefined, code: undefined, requestId: undefined }
   if (error instanceof CliError) {
@@ -55,7 +55,7 @@ export function explainError(error: unknown, url: string): Explained {
 function explainApi(error: PriorbookApiError): Explained {
   const { code, status, message, requestId } = error
   const allowed = error.allowed === undefined ? undefined : `One of ${error.allowed.join(', ')}.`
-  // What to do on the command line is not what to do with a header.
+  // Hints of the server name headers; on the command line options are the remedy.
   const hint = ADVICE[code] ?? error.hint ?? allowed
   const more = { message, code, requestId, hint }
   if (status === 401 || status === 403) return { ...more, exit: 'refused' }
@@ -98,7 +98,7 @@ function explainOther(error: unknown): Explained {
       return { ...plain, exit: 'failed', message: `${file} cannot be written or read`, hint }
     }
     case 'ENOSPC': {
-      const hint = 'Make room and run the command again: it goes on where it stopped.'
+      const hint = 'Free some space and run the command again: it continues where it stopped.'
       return { ...plain, exit: 'failed', message: 'the disk is full', hint }
     }
     case 'EISDIR':

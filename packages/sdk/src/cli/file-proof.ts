@@ -5,9 +5,9 @@ import type { GapJson } from '../wire/index.ts'
 import type { FileFormat, ManifestFileJson, ManifestJson } from '../client/index.ts'
 import { CliError } from './exit-codes.ts'
 
-/** What stands beside a downloaded file as `FILE.manifest.json`. */
+/** The content of `FILE.manifest.json` beside a downloaded file. */
 export type SavedManifest = {
-  /** What was asked for, so that the same request is known again. */
+  /** The request, so that a repeated one is recognized. */
   readonly request: Readonly<Record<string, unknown>>
   readonly url: string
   readonly manifest: ManifestJson
@@ -32,9 +32,9 @@ export async function readSavedManifest(path: string): Promise<SavedManifest | u
     const saved = JSON.parse(text) as SavedManifest
     if (Array.isArray(saved.manifest.files)) return saved
   } catch {
-    // Falls through: what is no manifest is said below.
+    // Falls through to the error below.
   }
-  throw new CliError('incomplete', `${path} is no manifest`, 'Download the file again.')
+  throw new CliError('incomplete', `${path} is not a manifest`, 'Download the file again.')
 }
 
 /** The facts of one file of a manifest. */
@@ -46,7 +46,7 @@ export function fileIn(manifest: ManifestJson, format: FileFormat): ManifestFile
   return file
 }
 
-/** The SHA-256 of what a file holds, and its length. */
+/** The SHA-256 and the length of a file. */
 export async function hashFile(
   path: string,
   signal?: AbortSignal,

@@ -3,7 +3,7 @@ import { styleText } from 'node:util'
 /** A style of the terminal. */
 export type Style = Parameters<typeof styleText>[0]
 
-/** Where a command writes and what it knows of its surroundings; tests bring their own. */
+/** The terminal and environment of a command; tests pass their own. */
 export interface CliIo {
   /** Writes to standard output; resolves when there is room for more. */
   write(text: string | Uint8Array): Promise<void>
@@ -20,7 +20,7 @@ export interface CliIo {
   size(): { readonly columns: number; readonly rows: number }
 }
 
-/** The real thing: the standard streams of the process. */
+/** The standard streams of the process. */
 export function createProcessIo(env: CliIo['env'] = process.env): CliIo {
   const { stdout, stderr } = process
   const hasColor = stdout.isTTY && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'

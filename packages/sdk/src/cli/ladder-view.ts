@@ -14,8 +14,8 @@ const BLOCK = '█'
 const GUTTER = ' │ '
 
 /**
- * Draws a book: bids at the left, asks at the right, the best on top, bars by size. What is below
- * `depth` is counted in the last line.
+ * Draws a book: bids on the left, asks on the right, the best on top, bars by size. Levels below
+ * `depth` are counted in the last line.
  */
 export function layLadder(book: OrderBook, { depth, width, paint }: LadderStyle): string[] {
   const bids = book.bids(depth)
@@ -58,7 +58,7 @@ export function layLadder(book: OrderBook, { depth, width, paint }: LadderStyle)
   return lines
 }
 
-/** One line about a book: best prices, mid, spread, what rests. */
+/** One line about a book: best prices, mid, spread, resting sizes. */
 export function bookLine(book: OrderBook): string {
   const { bid, ask } = book.best
   const side = (level: BookLevel | undefined): string =>
@@ -85,7 +85,7 @@ function drawBar(size: number, most: number, width: number): string {
   return BLOCK.repeat(Math.floor(eighths / 8)) + BARS[eighths % 8]!
 }
 
-// There are no blocks that grow from the right in eighths: half ones will do.
+// Unicode has no blocks that grow from the right in eighths, so half blocks are used.
 function mirror(bar: string): string {
   const full = bar.replaceAll(/[^█]/g, '')
   const rest = bar.slice(full.length)

@@ -32,7 +32,7 @@ export async function main(argv: readonly string[], io?: CliIo): Promise<number>
 async function runCommand(command: Command, argv: readonly string[], io: CliIo): Promise<number> {
   const stop = new AbortController()
   const interrupt = (): void => stop.abort(new CliError('interrupted', 'interrupted'))
-  // A reader that has enough, such as `head`, is no failure.
+  // A reader that stops early, such as `head`, is not a failure.
   const onPipe = (error: NodeJS.ErrnoException): void => {
     if (error.code === 'EPIPE') process.exit(EXIT_CODES.ok.status)
     throw error
@@ -59,7 +59,7 @@ async function runCommand(command: Command, argv: readonly string[], io: CliIo):
       signal: stop.signal,
       client: () => (client ??= connect(url, values, io)),
     })
-    // Streams end quietly when they are told to.
+    // Aborted streams end without an error.
     return EXIT_CODES[stop.signal.aborted ? 'interrupted' : 'ok'].status
   } catch (error) {
     if (stop.signal.aborted) return EXIT_CODES.interrupted.status
@@ -77,7 +77,7 @@ function connect(url: string, options: OptionValues, io: CliIo): PriorbookClient
   return createClient({
     url,
     demo: options['demo'] === true,
-    // Somebody waits: a second or two, not ten.
+    // A person is waiting, so retries are short.
     retries: 3,
     ...(key === undefined || key === '' ? {} : { key: key.trim() }),
     onRetry({ error, delayMs }) {
@@ -102,7 +102,7 @@ function report(error: unknown, io: CliIo, url: string, isJson: boolean): number
   return status
 }
 
-/** A command whose name is almost the one that was typed. */
+/** The command with the name closest to a misspelt one. */
 function nearest(name: string): string {
   const near = COMMANDS.find(
     (command) => command.name.startsWith(name.slice(0, 3)) || name.startsWith(command.name),

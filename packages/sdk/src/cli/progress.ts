@@ -4,7 +4,7 @@ import { printBytes, printSpan } from './words.ts'
 const EVERY_MS = 100
 const BAR = 24
 
-/** A bar on standard error, on a terminal; a line every ten seconds elsewhere. */
+/** A bar on standard error where it is a terminal, else a line every ten seconds. */
 export class Progress {
   private readonly io: CliIo
   private readonly isQuiet: boolean
@@ -42,14 +42,18 @@ export class Progress {
   }
 }
 
-/** A bar, how much of how much, how fast, and how long it will take. */
+/** A bar, the bytes so far and in all, the rate, and the remaining time. */
 export function progressLine(bytes: number, total: number, from: number, ms: number): string {
   const share = total === 0 ? 1 : Math.min(1, bytes / total)
-  const full = Math.round(share * BAR)
-  const bar = '█'.repeat(full) + '░'.repeat(BAR - full)
   const rate = ((bytes - from) / Math.max(1, ms)) * 1000
   const left =
     rate > 0 && bytes < total ? `  ${printSpan(((total - bytes) / rate) * 1000)} left` : ''
-  const percent = String(Math.floor(share * 100)).padStart(3)
-  return `${bar} ${percent} %  ${printBytes(bytes)} of ${printBytes(total)}  ${printBytes(Math.round(rate))}/s${left}`
+  return `${progressBar(share)}  ${printBytes(bytes)} of ${printBytes(total)}  ${printBytes(Math.round(rate))}/s${left}`
+}
+
+/** A bar and its percentage, for a share from 0 to 1. */
+export function progressBar(share: number): string {
+  const full = Math.round(share * BAR)
+  const bar = '█'.repeat(full) + '░'.repeat(BAR - full)
+  return `${bar} ${String(Math.floor(share * 100)).padStart(3)} %`
 }

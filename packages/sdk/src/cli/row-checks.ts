@@ -23,7 +23,7 @@ export type FileRow = {
   readonly asks?: LadderJson
 }
 
-/** Something that is wrong with a row. */
+/** A failed check of a row. */
 export type RowFault = { readonly id: string; readonly code: string; readonly detail: string }
 
 const PRICE_DECIMALS = 4
@@ -35,7 +35,7 @@ const MOST_FAULTS = 100
  */
 export class RowChecks {
   readonly received = new ReceivedRows()
-  /** The first of them; `faultCount` has all. */
+  /** The first failures; `faultCount` counts all. */
   readonly faults: RowFault[] = []
   faultCount = 0
   rows = 0
@@ -51,7 +51,7 @@ export class RowChecks {
     if (code !== undefined) this.blame(row.id, code.code, code.detail)
   }
 
-  /** Takes a book in ticks and units, as a tape has it. */
+  /** Checks a book in ticks and units, as a tape has it. */
   addLadder(
     id: string,
     marketId: string,

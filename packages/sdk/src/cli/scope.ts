@@ -30,7 +30,7 @@ export const SCOPE_OPTIONS: Readonly<Record<string, Option>> = {
     words: SAMPLE_METRICS,
     about: 'With --dataset samples: which.',
   },
-  depth: { type: 'string', value: 'N', about: 'At most so many levels a side.' },
+  depth: { type: 'string', value: 'N', about: 'Max levels per side.' },
 }
 
 /** Reads what a download holds: a market, or a family. */

@@ -1,9 +1,9 @@
 import type { CliIo } from './io.ts'
 
-/** A terminal that is drawn on as a whole. */
+/** A full-screen terminal. */
 export interface Screen {
   show(lines: readonly string[]): void
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   close(): void
 }
 
@@ -15,7 +15,7 @@ const HOME = '\u001B[H'
 const CLEAR_LINE = '\u001B[K'
 const CLEAR_BELOW = '\u001B[J'
 
-/** Takes the terminal; q, Esc and Ctrl-C call `onQuit`. A picture that did not change is not drawn again. */
+/** Opens the full screen; q, Esc and Ctrl-C call `onQuit`. An unchanged picture is not redrawn. */
 export function openScreen(io: CliIo, onQuit: () => void): Screen {
   const { stdin, stdout } = process
   let last = ''

@@ -1,9 +1,9 @@
-/** One column of a table: its head, and whether its cells stand at the right. */
+/** One column of a table: its head, and whether its cells are right-aligned. */
 export type Column = { readonly head: string; readonly right?: boolean; readonly shrinks?: boolean }
 
 /**
- * Lays rows out in columns. A column that shrinks gives way where the lines would be longer than
- * `width`; what is cut ends with `…`.
+ * Lays rows out in columns. Where the lines would be longer than `width`, the column with `shrinks`
+ * is cut, and cut cells end with `…`.
  */
 export function layTable(
   columns: readonly Column[],

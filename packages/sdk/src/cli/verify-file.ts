@@ -13,10 +13,10 @@ import { CliError } from './exit-codes.ts'
 import { fileIn, hashFile, type SavedManifest } from './file-proof.ts'
 import { RowChecks, type FileRow } from './row-checks.ts'
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export type Finding = { readonly check: string; readonly isGood: boolean; readonly detail: string }
 
-/** What was found out about a file. */
+/** The results of all checks of a file. */
 export type Verdict = {
   readonly format: FileFormat
   readonly findings: readonly Finding[]
@@ -24,7 +24,7 @@ export type Verdict = {
   readonly isGood: boolean
 }
 
-/** Holds a file against its manifest, where there is one, and its rows against the six checks. */
+/** Checks a file against its manifest, where there is one, and its rows with the six checks. */
 export async function verifyFile(
   path: string,
   saved: SavedManifest | undefined,
@@ -101,7 +101,7 @@ const READERS: Partial<Record<FileFormat, Reader>> = {
   tape: readTape,
 }
 
-/** By what the file begins with; its name may be any. */
+/** Finds the format by the first bytes of the file; its name does not matter. */
 async function formatOf(path: string): Promise<FileFormat> {
   const file = await open(path)
   try {
@@ -115,7 +115,7 @@ async function formatOf(path: string): Promise<FileFormat> {
   } finally {
     await file.close()
   }
-  throw new CliError('usage', `${path} is no file that Priorbook downloads`)
+  throw new CliError('usage', `${path} is not a file that Priorbook downloads`)
 }
 
 async function readNdjson(
@@ -136,7 +136,7 @@ async function readNdjson(
     try {
       value = JSON.parse(line) as Readonly<Record<string, unknown>>
     } catch {
-      wrong ??= `line ${number} is no JSON: the file was cut or changed`
+      wrong ??= `line ${number} is not JSON: the file was cut or changed`
       continue
     }
     if (value['type'] === 'receipt') receipt = value

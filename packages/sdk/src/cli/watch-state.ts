@@ -10,7 +10,7 @@ const RATE_MS = 5000
 
 type Seen = { readonly book: OrderBook; outcome: string | undefined }
 
-/** What `watch` knows of a market, message by message, and how it is drawn. */
+/** The state of a market in `watch`, updated by messages, and how it is drawn. */
 export class WatchState {
   readonly name: string
   private readonly books = new Map<string, Seen>()
@@ -28,17 +28,17 @@ export class WatchState {
     this.name = name
   }
 
-  /** How the market stands, as far as it was said. */
+  /** The last known status of the market. */
   get status(): string {
     return this.known ?? ''
   }
 
-  /** True once the market has come to its end. */
+  /** True once the market has ended. */
   get isOver(): boolean {
     return this.known !== undefined && isLastStatus(this.known)
   }
 
-  /** Takes a message; true when it is a row of a book. */
+  /** Applies a message; true when it is a row of a book. */
   apply(message: LiveMessage, now: number): boolean {
     switch (message.type) {
       case 'welcome':

@@ -11,7 +11,7 @@ export async function printLines({ io }: CommandContext, lines: readonly string[
   if (lines.length > 0) await io.write(`${lines.join('\n')}\n`)
 }
 
-/** Tells people what the service wants known; each once. */
+/** Prints the notices of an answer, each once. */
 export function tellNotices(
   { io, options }: CommandContext,
   notices: readonly NoticeJson[],
@@ -25,7 +25,7 @@ export function tellNotices(
   }
 }
 
-/** A time for eyes: to the second, in UTC. */
+/** A time as people read it: to the second, in UTC. */
 export function shortTime(time: string | number | null | undefined): string {
   if (time === null || time === undefined) return '–'
   return typeof time === 'number' ? String(time) : `${time.slice(0, 10)} ${time.slice(11, 19)}`
@@ -36,7 +36,7 @@ export function shown(value: string | number | null | undefined): string {
   return value === null || value === undefined ? '–' : String(value)
 }
 
-/** Bytes for eyes. */
+/** Bytes as people read them. */
 export function printBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`
   const units = ['kB', 'MB', 'GB', 'TB']
@@ -49,7 +49,7 @@ export function printBytes(bytes: number): string {
   return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${units[unit]}`
 }
 
-/** A span for eyes. */
+/** A span of time as people read it. */
 export function printSpan(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   const seconds = ms / 1000

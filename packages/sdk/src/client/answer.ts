@@ -2,7 +2,7 @@ import type { MetaJson, NoticeJson } from '../wire/index.ts'
 import { PriorbookClientError } from './errors.ts'
 import type { JsonAnswer } from './http.ts'
 
-/** An answer: its data, what is to be known about them, and the id of the request in the server's log. */
+/** An answer: its data, its `meta`, its notices, and the id of the request in the server's log. */
 export type Answer<Data> = {
   readonly data: Data
   readonly meta: MetaJson
@@ -11,10 +11,10 @@ export type Answer<Data> = {
   readonly requestId: string | undefined
 }
 
-/** An envelope as it came, with its cursor. */
+/** A parsed envelope with its cursor. */
 export type Envelope<Data> = Answer<Data> & { readonly nextCursor: string | null }
 
-/** Takes a body as an envelope, or says that it is none. */
+/** Parses a body as an envelope; throws `bad_answer` where it is not one. */
 export function parseEnvelope<Data>({ body, requestId }: JsonAnswer): Envelope<Data> {
   const { data, meta, pagination } = (body ?? {}) as {
     readonly data?: Data

@@ -1,11 +1,11 @@
-/** How often and how fast something is tried again. */
+/** How often and how fast a failed request is retried. */
 export type RetryPolicy = {
-  /** How many times after the first; 0 never tries again. */
+  /** Max retries after the first attempt; 0 never retries. */
   readonly retries: number
   /** The span of the first wait; it doubles each time, up to `maxDelayMs`. */
   readonly baseDelayMs: number
   readonly maxDelayMs: number
-  /** A server that asks for a longer wait than this is not waited for. */
+  /** A `Retry-After` longer than this fails the request instead of waiting. */
   readonly maxRetryAfterMs: number
 }
 
@@ -19,7 +19,7 @@ export const DEFAULT_RETRY: RetryPolicy = {
 
 /**
  * The wait before a retry (`attempt` from 1): somewhere in the upper half of the span, so that clients
- * that failed together do not come back together. Never less than what the server asked for.
+ * that failed together do not retry together. Never less than the server requested.
  */
 export function delayOf(policy: RetryPolicy, attempt: number, retryAfterMs = 0): number {
   const span = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** Math.min(attempt - 1, 30))
@@ -27,7 +27,7 @@ export function delayOf(policy: RetryPolicy, attempt: number, retryAfterMs = 0):
   return retryAfterMs > 0 ? retryAfterMs + jittered / 4 : jittered
 }
 
-/** Reads `Retry-After`: seconds or a date; undefined where it is absent or nonsense. */
+/** Reads `Retry-After`: seconds or a date; undefined where it is absent or malformed. */
 export function parseRetryAfter(text: string | null, now: number): number | undefined {
   if (text === null) return undefined
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000

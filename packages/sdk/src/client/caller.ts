@@ -3,9 +3,15 @@ import { demoAddress, MAX_LIMIT, ROUTES, type RouteShape } from '../wire/index.t
 import { parseEnvelope, type Answer } from './answer.ts'
 import { PriorbookClientError } from './errors.ts'
 import type { Http, Query, RequestOptions } from './http.ts'
-import type { MarketRef } from './market.ts'
 import type { StyleParams } from './params.ts'
 import { Walk, type WalkOptions } from './walk.ts'
+
+/** Names a market; any market record will do. An `asset` that the address needs is looked up. */
+export type MarketRef = {
+  readonly venue: VenueId
+  readonly market_id: string
+  readonly asset?: string | null
+}
 
 /** Calls routes of the contract: adds demo mode, the style of values and the addresses of markets. */
 export class Caller {

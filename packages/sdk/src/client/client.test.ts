@@ -336,7 +336,7 @@ describe('errors', () => {
 
   it('refuse options that cannot work', () => {
     expect(() => createClient({})).toThrow(/url is missing/)
-    expect(() => createClient({ url: 'nothing' })).toThrow(/no address/)
+    expect(() => createClient({ url: 'nothing' })).toThrow(/not an address/)
     expect(() => createClient({ url: 'ftp://x' })).toThrow(/http/)
     expect(() => createClient({ url: 'http://key@x' })).toThrow(/never into the url/)
     expect(() => createClient({ url: 'http://x', key: 'a b' })).toThrow(/copy it again/)

@@ -17,12 +17,12 @@ import {
 } from '../wire/index.ts'
 import type { Answer } from './answer.ts'
 import type { RetryPolicy } from './backoff.ts'
-import { Caller } from './caller.ts'
+import { Caller, type MarketRef } from './caller.ts'
 import { openDownload, type Download, type DownloadOptions } from './download.ts'
 import { PriorbookClientError } from './errors.ts'
 import { checkKey, Http, retryPolicy, type RetryEvent } from './http.ts'
 import { followLive, type LiveMessage, type LiveOptions, type LiveSubscription } from './live.ts'
-import { MarketClient, type MarketRef } from './market.ts'
+import { MarketClient } from './market.ts'
 import type {
   CallOptions,
   CoverageDaysParams,
@@ -39,19 +39,19 @@ import { openSocket, type SocketOptions, type StreamSocket } from './socket.ts'
 import { SocketReplay, type SocketReplayParams } from './socket-replay.ts'
 import type { Walk, WalkOptions } from './walk.ts'
 
-/** Where the service is and how it is asked. */
+/** Where the service is and how requests are made. */
 export type ClientOptions = StyleParams & {
   /** Such as `http://127.0.0.1:8780`; in a browser the page's own origin where absent. */
   readonly url?: string | undefined
-  /** The API key, or what gives it before each request. */
+  /** The API key, or a function that gives it before each request. */
   readonly key?: string | (() => string | Promise<string>) | undefined
   /** Reads demonstration data, which needs no key. */
   readonly demo?: boolean | undefined
   readonly fetch?: typeof globalThis.fetch
   readonly WebSocket?: typeof globalThis.WebSocket
-  /** How many times a failed request is made again (5), or the whole policy. */
+  /** Max retries per request (5), or the whole policy. */
   readonly retries?: number | Partial<RetryPolicy>
-  /** How long one attempt may take until its answer is there as a whole; 30 s, 0 for no limit. */
+  /** How long one attempt may take until its whole answer has arrived; 30 s, 0 for no limit. */
   readonly timeoutMs?: number
   readonly onRetry?: (event: RetryEvent) => void
 }
@@ -60,7 +60,7 @@ const TIMEOUT_MS = 30_000
 // A manifest renders the whole file before it answers.
 const MANIFEST_TIMEOUT_MS = 15 * 60_000
 
-/** Builds a client; nothing is asked until a method is called. */
+/** Builds a client; no request is made until a method is called. */
 export function createClient(options: ClientOptions): PriorbookClient {
   return new PriorbookClient(options)
 }
@@ -69,7 +69,7 @@ export function createClient(options: ClientOptions): PriorbookClient {
 export class PriorbookClient {
   /** The base of all addresses, without a slash at the end. */
   readonly url: string
-  /** True where demonstration data are read. */
+  /** True where the client reads demonstration data. */
   readonly isDemo: boolean
   private readonly caller: Caller
   private readonly key: ClientOptions['key']
@@ -81,7 +81,7 @@ export class PriorbookClient {
     const { key, demo = false, fetch = globalThis.fetch, number_format, time_format } = options
     this.url = baseOf(options.url)
     this.isDemo = demo
-    // A key is of no use for the demo, and should not travel.
+    // The demo needs no key, so none is sent.
     this.key = demo ? undefined : typeof key === 'string' ? checkKey(key) : key
     this.WebSocket = options.WebSocket ?? globalThis.WebSocket
     this.retry = retryPolicy(options.retries)
@@ -121,7 +121,7 @@ export class PriorbookClient {
     return this.caller.walk(route, async () => path, query, options)
   }
 
-  /** The routes of one market; a market record will do as its name. */
+  /** The routes of one market, which any market record names. */
   market(ref: MarketRef): MarketClient {
     return new MarketClient(this.caller, ref)
   }
@@ -131,7 +131,7 @@ export class PriorbookClient {
     return this.walk('gaps', params, options)
   }
 
-  /** What there is, and since when; with `market` day by day. */
+  /** What was captured, and since when; with `market` day by day. */
   coverage(
     params: CoverageParams = {},
     options: CallOptions = {},
@@ -154,7 +154,7 @@ export class PriorbookClient {
     return this.caller.one(route, route.address, params, limits)
   }
 
-  /** Opens a download; its bytes are read from `body` as they come. */
+  /** Opens a download; read its bytes from `body`. */
   download(params: DownloadParams, options: DownloadOptions = {}): Promise<Download> {
     return openDownload(this.caller, params, options)
   }
@@ -199,7 +199,7 @@ export class PriorbookClient {
 
   /**
    * Follows markets as they are recorded: one subscription, or several over one connection. Reconnects
-   * and resumes by itself. The loop ends with `signal`, quietly.
+   * and resumes by itself. The loop ends without an error when `signal` aborts.
    */
   live(
     subscription: LiveSubscription | readonly LiveSubscription[],
@@ -222,7 +222,7 @@ export class PriorbookClient {
     return new SocketReplay(() => this.openSocket(options), { ...this.style, ...params })
   }
 
-  /** One connection to the stream, for whoever wants to send its requests by hand. */
+  /** One connection to the stream, for programs that send its requests themselves. */
   async openSocket(options: SocketOptions = {}): Promise<StreamSocket> {
     const { WebSocket, key } = this
     if (WebSocket === undefined) {
@@ -238,7 +238,7 @@ export class PriorbookClient {
     return `${this.url.replace(/^http/, 'ws')}${this.caller.place({}, STREAM_PATH)}`
   }
 
-  // A refused handshake looks like a broken line to a WebSocket; REST tells a wrong key from a dead server.
+  // A WebSocket does not say why a handshake failed; REST tells a wrong key from a dead server.
   private async explain(signal: AbortSignal | undefined): Promise<void> {
     if (this.caller.isDemo || this.key === undefined) await this.health({ signal })
     else await this.whoami({ signal })
@@ -272,7 +272,7 @@ function baseOf(url: string | undefined): string {
   try {
     parsed = new URL(text, location?.origin)
   } catch (cause) {
-    throw new PriorbookClientError('invalid_option', `url is no address: ${text}`, { cause })
+    throw new PriorbookClientError('invalid_option', `url is not an address: ${text}`, { cause })
   }
   if (!/^https?:$/.test(parsed.protocol)) {
     throw new PriorbookClientError('invalid_option', `url begins with http or https: ${text}`)

@@ -3,19 +3,19 @@ import type { Caller } from './caller.ts'
 import { PriorbookClientError } from './errors.ts'
 import type { CallOptions, DownloadParams } from './params.ts'
 
-/** A file on its way. */
+/** A download in progress. */
 export type Download = {
   /** The name that the server gives the file. */
   readonly fileName: string
   readonly contentType: string
   readonly requestId: string | undefined
-  /** Throws when the connection breaks; what arrived until then is the beginning of the file. */
+  /** Throws when the connection breaks; the bytes until then are the beginning of the file. */
   readonly body: AsyncIterable<Uint8Array>
 }
 
 /** How a download is read. */
 export type DownloadOptions = CallOptions & {
-  /** How long nothing may come before the connection counts as broken; 60 s. */
+  /** How long the connection may be silent before it counts as broken; 60 s. */
   readonly idleTimeoutMs?: number | undefined
 }
 
@@ -23,7 +23,7 @@ const IDLE_TIMEOUT_MS = 60_000
 // The first rows of a large family have to be found before the headers are sent.
 const HEADERS_TIMEOUT_MS = 120_000
 
-/** Opens a download. A body that breaks is not asked for again: the caller knows what it has of it. */
+/** Opens a download. A broken body is not retried: the caller knows how much of it has arrived. */
 export async function openDownload(
   caller: Caller,
   params: DownloadParams,
@@ -32,7 +32,7 @@ export async function openDownload(
   const { bulk } = ROUTES
   const { format = 'ndjson', ...rest } = params
   const path = caller.place(bulk, bulk.address)
-  // What has no text in it knows no style.
+  // Binary formats have no style.
   const query = TEXT_FORMATS.includes(format) ? caller.withStyle(bulk, rest) : rest
   const { signal, idleTimeoutMs = IDLE_TIMEOUT_MS } = options
   const limits = { signal, timeoutMs: HEADERS_TIMEOUT_MS }
@@ -49,7 +49,7 @@ export async function openDownload(
 
 const TEXT_FORMATS: readonly string[] = ['ndjson', 'csv']
 
-// Not every runtime has async iteration on the streams of fetch: readers are everywhere.
+// Not every runtime has async iteration over the body of fetch, but every one has readers.
 async function* read(
   { body }: Response,
   signal: AbortSignal | undefined,

@@ -1,6 +1,6 @@
 import type { ProblemFields } from '../wire/index.ts'
 
-/** Every failure that the client itself finds, with one plain sentence. */
+/** Every failure that the client itself detects, with one plain sentence. */
 export const CLIENT_ERRORS = {
   network_failed:
     'The server could not be reached, or the connection broke, and retries did not help.',
@@ -13,10 +13,10 @@ export const CLIENT_ERRORS = {
   invalid_option: 'An option of the client has a value that cannot be used.',
 } as const
 
-/** The name of one of them. */
+/** The code of such a failure. */
 export type ClientErrorCode = keyof typeof CLIENT_ERRORS
 
-/** A failure that the client found; programs decide by `code`. */
+/** A failure that the client detected; programs switch on `code`. */
 export class PriorbookClientError extends Error {
   readonly code: ClientErrorCode
 
@@ -37,7 +37,7 @@ export class PriorbookApiError extends Error {
   readonly param: string | undefined
   readonly allowed: readonly string[] | undefined
   readonly hint: string | undefined
-  /** The plan that would do, or the limit that is used up. */
+  /** The plan that includes it, or the limit that is used up. */
   readonly plan: string | undefined
   readonly limit: string | undefined
   /** Seconds. */

@@ -7,7 +7,7 @@ export type QueryValue = string | number | boolean | Date | readonly string[] | 
 /** Parameters by their names on the wire. */
 export type Query = Readonly<Record<string, QueryValue>>
 
-/** Something went wrong and is tried again. */
+/** A failed attempt that is retried. */
 export type RetryEvent = {
   /** From 1. */
   readonly attempt: number
@@ -29,18 +29,18 @@ export type HttpOptions = {
 /** What may differ from request to request. */
 export type RequestOptions = {
   readonly signal?: AbortSignal | undefined
-  /** Until the answer is there as a whole; the client's own where absent, 0 for no limit. */
+  /** Time limit until the whole answer has arrived; the client's own where absent, 0 for no limit. */
   readonly timeoutMs?: number | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** A JSON answer with what its headers say. */
+/** A JSON answer with the id of its request. */
 export type JsonAnswer = {
   readonly body: unknown
   readonly requestId: string | undefined
 }
 
-/** Makes GET requests, and makes them again where that can help. */
+/** Makes GET requests, and retries them where that can help. */
 export class Http {
   private readonly options: HttpOptions
 
@@ -59,7 +59,7 @@ export class Http {
     return `${this.options.base}${path}${text === '' ? '' : `?${text}`}`
   }
 
-  /** Gets a JSON document; broken and truncated answers are asked for again. */
+  /** Gets a JSON document; broken and truncated answers are retried. */
   getJson(path: string, query: Query, options: RequestOptions = {}): Promise<JsonAnswer> {
     return this.attempt(path, options, async (signal) => {
       const response = await this.send(path, query, signal, {
@@ -70,9 +70,9 @@ export class Http {
     })
   }
 
-  /** Gets an answer whose body the caller reads; only what goes wrong before it begins is tried again. */
+  /** Gets an answer whose body the caller reads; only failures before the body are retried. */
   open(path: string, query: Query, options: RequestOptions = {}): Promise<Response> {
-    // The time limit of an attempt ends with its headers: the body may take as long as it wants.
+    // The time limit covers the headers only: the body may take any time.
     return this.attempt(path, options, (signal) =>
       this.send(path, query, signal, options.headers ?? {}),
     )
@@ -137,7 +137,7 @@ export function checkKey(key: string): string {
   )
 }
 
-/** The policy with what the caller chose. */
+/** The default policy with the options of the caller. */
 export function retryPolicy(chosen: number | Partial<RetryPolicy> | undefined): RetryPolicy {
   if (chosen === undefined) return DEFAULT_RETRY
   return { ...DEFAULT_RETRY, ...(typeof chosen === 'number' ? { retries: chosen } : chosen) }
@@ -163,7 +163,7 @@ async function readJson(response: Response): Promise<unknown> {
   } catch (cause) {
     throw new PriorbookClientError(
       'bad_answer',
-      `the answer is no JSON: it was cut after ${text.length} characters, or it is not from Priorbook`,
+      `the answer is not JSON: it was cut after ${text.length} characters, or it is not from Priorbook`,
       { cause },
     )
   }
@@ -223,7 +223,7 @@ function timedOut(path: string, timeoutMs: number): PriorbookClientError {
   return new PriorbookClientError('timed_out', `${path} took longer than ${timeoutMs} ms`)
 }
 
-/** What went wrong, in the client's words: `fetch` says no more than that it failed. */
+/** Why a request failed: the message of `fetch` says nothing more than that it did. */
 function toError(cause: unknown, path: string): Error {
   if (cause instanceof PriorbookApiError || cause instanceof PriorbookClientError) return cause
   const why = cause instanceof Error ? reasonOf(cause) : String(cause)

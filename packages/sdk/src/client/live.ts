@@ -11,22 +11,22 @@ import {
   type StreamSocket,
 } from './socket.ts'
 
-/** What to follow and how its rows are written. */
+/** Which markets to follow and how their rows are written. */
 export type LiveSubscription = MarketSelector &
   StreamStyle & {
-    /** At most one row of an instrument in so many milliseconds; every row without. */
+    /** Max one row per instrument in this many milliseconds; every row without. */
     readonly conflate_ms?: number
   }
 
-/** How a live stream behaves. */
+/** Options of a live stream. */
 export type LiveOptions = SocketOptions & {
-  /** How many times in a row a connection may fail before the stream gives up; without end by default. */
+  /** Max consecutive failures before the stream gives up; no limit by default. */
   readonly reconnects?: number
-  /** How long the waits between them are. */
+  /** The delays between attempts. */
   readonly retry?: Partial<RetryPolicy>
 }
 
-/** The connection is gone; the stream will go on by itself from the last rows. */
+/** The connection was lost; the stream reconnects by itself and resumes after the last rows. */
 export type DisconnectedMessage = {
   readonly type: 'disconnected'
   readonly code: number
@@ -35,13 +35,13 @@ export type DisconnectedMessage = {
   readonly retry_ms: number
 }
 
-/** What a live stream tells: the server's messages, and what happened on the way. */
+/** What a live stream yields: the server's messages, and lost connections and rows. */
 export type LiveMessage = StreamMessage | DisconnectedMessage | HoleMessage
 
-/** What a live stream needs of its client. */
+/** What a live stream needs from its client. */
 export interface LiveConnector {
   open(options: SocketOptions): Promise<StreamSocket>
-  /** Asks by REST why a connection is refused: WebSockets do not say. Throws where it is known. */
+  /** Finds by REST why a connection is refused, which a WebSocket does not say; throws the reason. */
   explain(signal: AbortSignal | undefined): Promise<void>
   readonly firstRetries: number
 }
@@ -49,9 +49,9 @@ export interface LiveConnector {
 const DONE_REASONS = new Set(['market_closed', 'retention'])
 
 /**
- * Follows markets. Reconnects and resumes from the last rows by itself; what could not be resumed is
- * told by `resync` (the server knows) or `hole` (found by the numbers). Ends with the signal, or when
- * the loop is left; throws where the server refuses for good.
+ * Follows markets. Reconnects and resumes after the last rows by itself; rows that were lost are
+ * announced by `resync` (the server knows) or `hole` (found by the sequence). Ends with the signal, or when
+ * the loop is left; throws where the server refuses permanently.
  */
 export async function* followLive(
   connector: LiveConnector,
@@ -74,7 +74,7 @@ export async function* followLive(
       } finally {
         socket.close()
       }
-      // A connection that is closed at once again and again is waited for longer and longer.
+      // Connections that close at once count as failures, so the delay keeps growing.
       if (performance.now() - opened > retry.maxDelayMs) failures = 0
     }
     if (isAborted(signal)) return
@@ -92,7 +92,7 @@ export async function* followLive(
   }
 }
 
-/** Opens a socket; undefined where it failed and another try may help. */
+/** Opens a socket; undefined where it failed and a retry may help. */
 async function connect(
   connector: LiveConnector,
   options: LiveOptions,
@@ -103,7 +103,7 @@ async function connect(
     return await connector.open(options)
   } catch (error) {
     if (isAborted(signal)) return undefined
-    // The server may not know yet that the connection before is gone.
+    // The server may not have noticed yet that the previous connection is gone.
     if (hasConnected && isCrowded(error)) return undefined
     const isNetwork = error instanceof PriorbookClientError && error.code === 'network_failed'
     if (!isNetwork) throw error
@@ -116,7 +116,7 @@ async function connect(
   return undefined
 }
 
-/** Hands on what comes over one connection; gives a reason of its own to end it. */
+/** Yields the messages of one connection; returns a reason to close it. */
 async function* follow(
   socket: StreamSocket,
   subscriptions: readonly LiveSubscription[],
@@ -146,7 +146,7 @@ async function* follow(
         if (seen === 'next') break
         yield seen
         if (message.type !== 'update' || !('changes' in message.row)) break
-        // A change of a book that nobody has: only a new snapshot helps.
+        // A change to a book that the client does not have: only a new snapshot helps.
         yield message
         sequences.forget(seen.venue, seen.key)
         return { code: 1000, reason: 'hole' }

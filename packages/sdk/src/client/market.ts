@@ -1,4 +1,3 @@
-import type { VenueId } from '../domain/index.ts'
 import {
   MARKET_ROUTES,
   type AuditJson,
@@ -13,7 +12,7 @@ import {
   type TradeJson,
 } from '../wire/index.ts'
 import type { Answer } from './answer.ts'
-import type { Caller } from './caller.ts'
+import type { Caller, MarketRef } from './caller.ts'
 import type {
   AsOfParams,
   AuditParams,
@@ -28,13 +27,6 @@ import type {
   TradesParams,
 } from './params.ts'
 import type { Walk, WalkOptions } from './walk.ts'
-
-/** Names a market; any market record will do. An `asset` that the address needs is looked up. */
-export type MarketRef = {
-  readonly venue: VenueId
-  readonly market_id: string
-  readonly asset?: string | null
-}
 
 /** The routes of one market. */
 export class MarketClient {

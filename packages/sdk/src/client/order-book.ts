@@ -34,13 +34,13 @@ export type ChangedRow = Omit<FullRow, 'bids' | 'asks'> & {
   }
 }
 
-/** A row without ladders holds nothing that a book could be made of. */
+/** A book cannot be made from a row without ladders. */
 export type AnyBookRow = FullRow | ChangedRow
 
 /** Messages of the stream that carry a row of a book. */
 export type BookMessage = Extract<StreamMessage, { readonly type: 'snapshot' | 'update' }>
 
-// Prices of all venues have at most four decimals; most books are in cents, which take 2 KB a book.
+// Prices of all venues have at most four decimals; most books are in cents, which take 2 KB per book.
 const PRICE_DECIMALS = 4
 const CENTS = 2
 
@@ -59,7 +59,7 @@ export class OrderBook {
   sequence = 0
   receivedTime: TimeJson | undefined
   sourceTime: TimeJson | undefined
-  /** True before the first row, and when changes were missed: the book is then not that of the market. */
+  /** True before the first row and after missed changes: the book may then differ from the market. */
   isStale = true
 
   constructor(venue: VenueId) {
@@ -75,8 +75,8 @@ export class OrderBook {
   }
 
   /**
-   * Takes a message of the stream. False where it cannot be applied: it is older than the book, or it
-   * is a change of a book that is not this one, which makes the book stale.
+   * Applies a message of the stream. False where it cannot be applied: it is older than the book, or it
+   * changes a book that the client has not seen, which makes this book stale.
    */
   apply(message: BookMessage): boolean {
     const { row, previous_sequence: previous } = message
@@ -93,7 +93,7 @@ export class OrderBook {
     return true
   }
 
-  /** Takes a row as it is: a whole book, or changes of the book as it stands. */
+  /** Applies a row: a whole book, or changes to the current book. */
   applyRow(row: AnyBookRow): void {
     if (row.venue !== this.venue) {
       throw new PriorbookError(

@@ -1,4 +1,4 @@
-/** Values that come by themselves, to be taken one by one in a loop; bounded by whoever fills it. */
+/** An async queue: values are pushed in and read one by one in a loop. The producer bounds it. */
 export class AsyncQueue<Value> implements AsyncIterator<Value, void, undefined> {
   private readonly values: Value[] = []
   private head = 0
@@ -20,14 +20,14 @@ export class AsyncQueue<Value> implements AsyncIterator<Value, void, undefined> 
     waiting({ done: false, value })
   }
 
-  /** Nothing more will come; what is there may still be taken. */
+  /** Ends the queue; queued values can still be read. */
   end(): void {
     this.isOver = true
     this.waiting?.({ done: true, value: undefined })
     this.waiting = undefined
   }
 
-  /** Throws away what is there. */
+  /** Drops all queued values. */
   clear(): void {
     this.values.length = 0
     this.head = 0
@@ -36,7 +36,7 @@ export class AsyncQueue<Value> implements AsyncIterator<Value, void, undefined> 
   next(): Promise<IteratorResult<Value, void>> {
     if (this.head < this.values.length) {
       const value = this.values[this.head++]!
-      // The taken part is cut off now and then: shifting one by one would copy the rest each time.
+      // Read values are cut off in batches: shifting one by one would copy the rest each time.
       if (this.head > 1024 && this.head * 2 > this.values.length) {
         this.values.splice(0, this.head)
         this.head = 0

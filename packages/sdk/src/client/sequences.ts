@@ -10,7 +10,7 @@ export type HoleMessage = {
   readonly kind: 'book' | 'trade'
   /** The last row that arrived before; 0: none. */
   readonly after_sequence: number
-  /** The row that shows it. */
+  /** The row that revealed the hole. */
   readonly sequence: number
 }
 
@@ -22,21 +22,21 @@ type Place = {
   readonly key: string
   readonly kind: 'book' | 'trade'
   readonly sequence: number
-  /** True once its market has closed: a row that still comes must follow, but none is asked for. */
+  /** True once its market has closed: later rows must still be consecutive, but none is requested. */
   isOver: boolean
 }
 
-// A request has at most 64 KiB; the rest of it and the server's own reading need some room.
+// Max bytes of `resume` in a request, which may have 64 KiB in all.
 const RESUME_CHARS = 56_000
-// Rounds of minutes come and go: those that spoke last are remembered.
+// Max instruments to remember: short rounds come and go, so the most recently active are kept.
 const MOST_PLACES = 20_000
 
 /** Remembers the last row of every instrument: what to resume from, and what is missing. */
 export class Sequences {
-  /** In the order in which they spoke last. */
+  /** In the order of their last rows. */
   private readonly places = new Map<string, Place>()
 
-  /** Looks at a row: `old` was there before, a hole lies before a row that does not follow. */
+  /** Checks a row: `old` was received before; a row that is not consecutive has a hole before it. */
   see(message: RowMessage): 'next' | 'old' | HoleMessage {
     const kind = message.type === 'trade' ? 'trade' : 'book'
     const { venue, market_id: marketId } = message.row
@@ -53,12 +53,12 @@ export class Sequences {
     return { type: 'hole', venue, market_id: marketId, key, kind, after_sequence: last, sequence }
   }
 
-  /** The server tells that rows are missing: the next one may be any. */
+  /** The server announced missing rows: the next row may have any sequence. */
   forget(venue: VenueId, key: string): void {
     this.places.delete(nameOf(venue, key, 'book'))
   }
 
-  /** A market has closed: little more of it will come, and nothing is resumed. */
+  /** A market has closed: its instruments are not resumed any more. */
   endMarket(venue: VenueId, marketOrKey: string): void {
     for (const place of this.places.values()) {
       if (place.venue === venue && (place.marketId === marketOrKey || place.key === marketOrKey)) {
@@ -67,7 +67,7 @@ export class Sequences {
     }
   }
 
-  /** What a subscription goes on from, the newest places first, as many as a request holds. */
+  /** The positions to resume from, the newest first, as many as a request holds. */
   resumeOf(venue: VenueId, marketId: string | undefined): Record<string, number> | undefined {
     const resume: Record<string, number> = {}
     let chars = 0

@@ -8,14 +8,14 @@ export type SocketReplayParams = StreamStyle & {
   readonly markets: readonly MarketSelector[]
   readonly start_time: TimeInput
   readonly end_time: TimeInput
-  /** Recorded pace × N, or as fast as the loop takes the rows (the default). */
+  /** Recorded pace × N, or as fast as the loop reads (the default). */
   readonly speed?: number | 'max'
 }
 
 /** A message of a replay. */
 export type ReplayMessage = Extract<StreamMessage, { readonly replay?: string }>
 
-// WebSockets have no way to read slower: the replay itself is paused while so many messages wait.
+// A WebSocket cannot read slower, so the client pauses the replay while this many messages wait.
 const HIGH_WATER = 20_000
 const LOW_WATER = 2000
 
@@ -48,7 +48,7 @@ export class SocketReplay implements AsyncIterable<ReplayMessage> {
     if (!this.isHeld) this.socket?.send({ op: 'resume', id: this.id })
   }
 
-  /** Goes on from another time of the range. Rows that were sent before may still come. */
+  /** Continues from another time of the range. Rows sent before may still arrive. */
   seek(time: TimeInput): void {
     this.socket?.send({ op: 'seek', id: this.id, time: toWire(time) })
   }
@@ -84,7 +84,7 @@ export class SocketReplay implements AsyncIterable<ReplayMessage> {
         }
         if (!('replay' in message) || message.replay !== this.id) continue
         if ('row' in message && 'id' in message.row) received++
-        // Pauses that only hold the flow are nobody's business.
+        // Pauses for back-pressure are internal: callers do not see them.
         if (message.type === 'replay_state' && this.isOwnPause(message.state)) continue
         yield message
         if (message.type !== 'replay_state') continue

@@ -27,7 +27,7 @@ export type StreamFault = {
   readonly hint?: string | undefined
 }
 
-/** The server refuses what was asked of the stream. */
+/** The server refused a request of the stream. */
 export class PriorbookStreamError extends PriorbookClientError {
   /** Why, such as `unauthenticated`, `plan_required` or `unknown_market`. */
   readonly reason: string
@@ -116,7 +116,7 @@ export class StreamSocket implements AsyncIterable<StreamMessage> {
     return this.life.end
   }
 
-  /** Ends the connection and throws away what was not taken. */
+  /** Closes the connection and drops messages that were not read. */
   close(): void {
     this.life.finish({ code: 1000, reason: 'closed' })
     this.queue.clear()
@@ -192,7 +192,7 @@ const { unauthenticated, plan_required, revoked, message_too_large } = STREAM_CL
 
 const REFUSALS: Readonly<Record<number, string>> = {
   [unauthenticated]: 'the stream takes no connection without a valid key',
-  [plan_required]: 'the plan of the key does not include the stream or what was subscribed',
+  [plan_required]: 'the plan of the key does not include the stream or the subscription',
   [revoked]: 'the key was revoked or has expired',
   [message_too_large]: 'a request was larger than the stream takes',
 }
@@ -205,7 +205,7 @@ function wordOf(code: number): string {
   return WORDS.get(code) ?? (code === 1000 ? 'closed' : 'broken')
 }
 
-/** Ends a socket once, whoever finds the reason first, and watches that it is not silent. */
+/** Closes a socket once, with the first reason found, and watches for silence. */
 class SocketLife {
   end: SocketEnd | undefined
   /** The last error of the whole connection. */
@@ -232,7 +232,7 @@ class SocketLife {
     signal?.addEventListener('abort', this.abort, { once: true })
   }
 
-  /** From now on something must arrive every so many milliseconds. */
+  /** From now on a message must arrive within this many milliseconds of the last. */
   expect(limitMs: number): void {
     this.limitMs = limitMs
     this.stir()
@@ -252,11 +252,11 @@ class SocketLife {
     clearTimeout(this.timer)
     this.signal?.removeEventListener('abort', this.abort)
     this.queue.end()
-    // Nobody waits for the other side to agree: it may be gone.
+    // The closing handshake is not awaited: the other side may be gone.
     if (this.socket.readyState <= OPEN) this.socket.close(1000)
   }
 
-  // One timer that looks now and then is cheaper than one a message.
+  // One timer that polls is cheaper than one timer per message.
   private watch(ms: number): void {
     this.timer = setTimeout(() => {
       const left = this.heard + this.limitMs - performance.now()

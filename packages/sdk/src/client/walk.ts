@@ -5,20 +5,20 @@ import { differenceOf, ReceivedRows } from './receipt.ts'
 
 /** One page of a walk. */
 export type Page<Row> = Answer<readonly Row[]> & {
-  /** Takes the walk up after this page, here or in another process; null after the last one. */
+  /** Resumes the walk after this page, here or in another process; null after the last one. */
   readonly resume: string | null
 }
 
-/** How a walk is made. */
+/** Options of a walk. */
 export type WalkOptions = {
-  /** Ends the walk, and the request that is under way. */
+  /** Ends the walk and its current request. */
   readonly signal?: AbortSignal | undefined
-  /** What `page.resume` gave: goes on after that page. */
+  /** A `page.resume`: the walk continues after that page. */
   readonly resume?: string | undefined
 }
 
 /**
- * All rows of a request, page by page. Every loop starts anew. Requests that fail are made again from
+ * All rows of a request, page by page. Every loop starts over. Failed requests are retried from
  * the last cursor. Where the last page carries a receipt, rows that are missing, repeated or changed
  * throw an `IncompleteWalkError`, after the last row.
  */
@@ -35,7 +35,7 @@ export class Walk<Row> implements AsyncIterable<Row> {
     this.options = options
   }
 
-  /** Every row; `pages` also tells of gaps and notices. */
+  /** Every row; `pages` also gives gaps and notices. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Row, void, undefined> {
     const { signal } = this.options
     for await (const page of this.pages()) {
@@ -80,7 +80,7 @@ export class Walk<Row> implements AsyncIterable<Row> {
     throw new PriorbookClientError('bad_answer', 'a walk without a page')
   }
 
-  /** At most so many rows: `limit` is the size of a page, this is the size of the whole. */
+  /** Max rows of the whole walk; `limit` is the size of a page. */
   async *take(count: number): AsyncGenerator<Row, void, undefined> {
     const limit = Math.min(count, Number(this.query['limit'] ?? count))
     let left = count

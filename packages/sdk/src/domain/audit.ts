@@ -3,7 +3,7 @@ import type { Micros } from './micros.ts'
 import type { Origin } from './origin.ts'
 import type { VenueId } from './venues/index.ts'
 
-/** One stored row: an observation, a trade or a sample of a metric, by its number. */
+/** One stored row by its number: a book, a trade or a sample of a metric. */
 export type AuditTarget = {
   readonly venue: VenueId
   readonly key: string
@@ -12,7 +12,7 @@ export type AuditTarget = {
   readonly sequence: number
 }
 
-/** What the journal and a fresh look by the normalizer say of a stored row. */
+/** A stored row compared with the same row derived again from the journal. */
 export type AuditReport = {
   /**
    * `equal`: the raw message gives the stored row again; `different`: it gives another one;
@@ -23,7 +23,7 @@ export type AuditReport = {
   readonly differences: readonly string[]
   readonly journal: number
   readonly received: Micros
-  /** The row as it is stored and as the message gives it now, in Priorbook's words. */
+  /** The stored row, and the row that its message gives now. */
   readonly stored: Json
   readonly derived?: Json
   readonly normalizer: number
@@ -33,10 +33,10 @@ export type AuditReport = {
     readonly slot: number
     readonly origin: Origin
     readonly recorder: string
-    /** What was asked, where the message is an answer. */
+    /** The request, where the message is an answer. */
     readonly request?: Json
   }
 }
 
-/** Looks a row up in the journal and derives it again; undefined where no such row is stored. */
+/** Derives a row again from the journal; undefined where no such row is stored. */
 export type Auditor = (target: AuditTarget) => Promise<AuditReport | undefined>

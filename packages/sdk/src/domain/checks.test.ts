@@ -13,7 +13,7 @@ const good: CheckedBook = {
 }
 
 describe('the six checks', () => {
-  it('let a good book pass', () => {
+  it('accept a valid book', () => {
     expect(checkBook(good)).toBeUndefined()
   })
 
@@ -21,12 +21,12 @@ describe('the six checks', () => {
     ['no native identifier', 'missing_identity', { id: '' }],
     ['no observation time', 'missing_identity', { received: 0 }],
     ['a time before 1970', 'missing_identity', { received: -5 }],
-    ['a time that is no number', 'missing_identity', { received: NaN }],
+    ['a time that is not a number', 'missing_identity', { received: NaN }],
     ['a time with a fraction', 'missing_identity', { received: 1.5 }],
     ['a price of 0', 'price_out_of_bounds', { bidPrice: [48, 47, 0] }],
     ['a price of 1', 'price_out_of_bounds', { askPrice: [52, 100] }],
     ['a negative price', 'price_out_of_bounds', { bidPrice: [48, 47, -1] }],
-    ['a price that is no number', 'price_out_of_bounds', { askPrice: [NaN, 53] }],
+    ['a price that is not a number', 'price_out_of_bounds', { askPrice: [NaN, 53] }],
     ['more prices than sizes', 'unequal_lengths', { bidSize: [100, 2500] }],
     ['more sizes than prices', 'unequal_lengths', { askSize: [300, 7, 7] }],
     ['sizes without prices', 'unequal_lengths', { askPrice: [] }],
@@ -43,7 +43,7 @@ describe('the six checks', () => {
     expect(checkBook({ ...good, ...broken })).toBe(violation)
   })
 
-  it('let a locked book, a one-sided one and an empty one pass', () => {
+  it('accept locked, one-sided and empty books', () => {
     expect(checkBook({ ...good, bidPrice: [52, 47, 40] })).toBeUndefined()
     expect(checkBook({ ...good, bidPrice: [], bidSize: [] })).toBeUndefined()
     expect(checkBook({ ...good, askPrice: [], askSize: [] })).toBeUndefined()
@@ -57,7 +57,7 @@ describe('the six checks', () => {
 })
 
 describe('any valid book', () => {
-  it('passes, as typed arrays too', () => {
+  it('passes, also as typed arrays', () => {
     assertAll(1, (book) => {
       expect(checkBook(book)).toBeUndefined()
       const bidPrice = Uint32Array.from(book.bidPrice)
@@ -66,28 +66,28 @@ describe('any valid book', () => {
     })
   })
 
-  it('without an identity is refused', () => {
+  it('without an identity is rejected', () => {
     assertAll(2, (book, pick) => {
       const broken = [{ id: '' }, { received: 0 }, { received: NaN }, { received: -1 }]
       expect(checkBook({ ...book, ...broken[pick(4)] })).toBe('missing_identity')
     })
   })
 
-  it('with one price outside (0, 1) is refused', () => {
+  it('with a price outside (0, 1) is rejected', () => {
     assertAll(3, (book, pick) => {
       const bad = [0, -1, book.one, book.one + 1, NaN, Infinity, -Infinity][pick(7)]!
       expect(checkBook(replace(book, 'Price', pick, bad))).toBe('price_out_of_bounds')
     })
   })
 
-  it('with one array cut is refused', () => {
+  it('with a shortened array is rejected', () => {
     assertAll(4, (book, pick) => {
       const array = (['bidPrice', 'bidSize', 'askPrice', 'askSize'] as const)[pick(4)]!
       expect(checkBook({ ...book, [array]: book[array].slice(0, -1) })).toBe('unequal_lengths')
     })
   })
 
-  it('with two levels of a side changed over is refused', () => {
+  it('with two swapped levels of a side is rejected', () => {
     assertAll(5, (book, pick) => {
       const side = pick(2) === 0 ? 'bidPrice' : 'askPrice'
       const at = pick(book[side].length - 1)
@@ -97,7 +97,7 @@ describe('any valid book', () => {
     })
   })
 
-  it('with a level repeated is refused', () => {
+  it('with a repeated level is rejected', () => {
     assertAll(6, (book, pick) => {
       const side = pick(2) === 0 ? 'bid' : 'ask'
       const at = pick(book[`${side}Price`].length)
@@ -109,7 +109,7 @@ describe('any valid book', () => {
     })
   })
 
-  it('with its sides changed over is crossed', () => {
+  it('with swapped sides is crossed', () => {
     assertAll(7, (book) => {
       const crossed = {
         bidPrice: book.askPrice.toReversed(),
@@ -121,7 +121,7 @@ describe('any valid book', () => {
     })
   })
 
-  it('with one size that is none is refused', () => {
+  it('with an invalid size is rejected', () => {
     assertAll(8, (book, pick) => {
       const bad = [0, -1, 0.5, NaN, Infinity, 2 ** 53][pick(6)]!
       expect(checkBook(replace(book, 'Size', pick, bad))).toBe('bad_size')

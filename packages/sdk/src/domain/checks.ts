@@ -1,4 +1,4 @@
-/** The six checks of the interface document, and what a row that fails one is called. */
+/** The six checks of the interface document, by the name of their violation. */
 export const VIOLATIONS = {
   missing_identity: 'No valid native market identifier or no observation time.',
   price_out_of_bounds: 'A price is not inside (0, 1).',
@@ -9,7 +9,7 @@ export const VIOLATIONS = {
   bad_size: 'A resting size is zero, negative or not a whole number of units.',
 } as const
 
-/** The name of one violation. `bad_size` is ours: the document takes it for granted. */
+/** The name of one violation. `bad_size` is an addition to the document. */
 export type Violation = keyof typeof VIOLATIONS
 
 /** A book as parallel arrays, best first, prices in ticks of 1/`one`. */
@@ -23,7 +23,7 @@ export type CheckedBook = {
   readonly askSize: ArrayLike<number>
 }
 
-/** Runs the six checks on one book; a locked book (bid = ask) passes and is only flagged elsewhere. */
+/** Runs the six checks on one book; a locked book (bid = ask) passes and only gets a flag. */
 export function checkBook(book: CheckedBook): Violation | undefined {
   if (book.id === '' || !Number.isSafeInteger(book.received) || book.received <= 0) {
     return 'missing_identity'

@@ -29,11 +29,11 @@ describe('parseScaled', () => {
     ['7.000', 0, 7],
     ['1.1e+1', 0, 11],
     ['90071992547409910000E-10', 6, 9_007_199_254_740_991],
-  ])('reads %s at %i decimals as %i', (text, decimals, units) => {
+  ])('parses %s at %i decimals as %i', (text, decimals, units) => {
     expect(parseScaled(text, decimals)).toBe(units)
   })
 
-  it('reads back what printScaled prints, over the whole range', () => {
+  it('parses the output of printScaled over the whole range', () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), fc.integer({ min: 0, max: 15 }), (units, decimals) => {
         expect(parseScaled(printScaled(units, decimals), decimals)).toBe(units === 0 ? 0 : units)
@@ -42,7 +42,7 @@ describe('parseScaled', () => {
     )
   })
 
-  it('gives with printScaled the canonical form of any decimal text in range', () => {
+  it('and printScaled together give the canonical form of any decimal text in range', () => {
     fc.assert(
       fc.property(aDecimal(), fc.integer({ min: 0, max: 15 }), (text, decimals) => {
         const units = referenceUnits(text, decimals)
@@ -55,7 +55,7 @@ describe('parseScaled', () => {
     )
   })
 
-  it('takes 2^53 − 1 units and refuses one more, at every number of decimals', () => {
+  it('accepts 2^53 − 1 units and rejects one more, at every number of decimals', () => {
     for (let decimals = 0; decimals <= 15; decimals++) {
       const edge = printScaled(MAX, decimals)
       expect(parseScaled(edge, decimals)).toBe(MAX)
@@ -109,11 +109,11 @@ describe('parseScaled', () => {
     ['99999999999999999999x', 'invalid_decimal'],
     ['0.0000000000000001', 'unrepresentable'],
     ['99999999999999999999', 'unrepresentable'],
-  ])('refuses %j as %s', (text, code) => {
+  ])('rejects %j as %s', (text, code) => {
     expect(codeOf(() => parseScaled(text, 2))).toBe(code)
   })
 
-  it('refuses any other text, and never throws anything but a listed error', () => {
+  it('rejects any other text with a listed error', () => {
     const character = fc.constantFrom(...Array.from('0123456789.-+eE ٣x'))
     fc.assert(
       fc.property(fc.string({ unit: character, maxLength: 8 }), (text) => {
@@ -136,13 +136,13 @@ describe('a JSON number', () => {
     [1e3, 2, 100_000],
     [-0, 2, 0],
     [MAX, 0, MAX],
-  ])('%d reads exactly', (value, decimals, units) => {
+  ])('%d is parsed exactly', (value, decimals, units) => {
     expect(parsePrice(value, decimals)).toBe(units)
     expect(parseSize(value, decimals)).toBe(units)
     expect(parseSize(JSON.stringify(value), decimals)).toBe(units)
   })
 
-  it('reads as its shortest text says, with or without an exponent', () => {
+  it('is parsed as its shortest text, with or without an exponent', () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), fc.integer({ min: 0, max: 15 }), (units, decimals) => {
         // Up to 15 digits a double keeps the decimal text exactly.
@@ -170,12 +170,12 @@ describe('a JSON number', () => {
     [0.1 + 0.2, 'unrepresentable'],
     [2 ** 53, 'unrepresentable'],
     [1e21, 'unrepresentable'],
-  ])('%s is refused as %s', (value, code) => {
+  ])('%s is rejected as %s', (value, code) => {
     expect(codeOf(() => parsePrice(value, 4))).toBe(code)
     expect(codeOf(() => parseSize(value, 4))).toBe(code)
   })
 
-  it('is text already where it is a string', () => {
+  it('may already be a string', () => {
     expect(decimalText('0.10')).toBe('0.10')
     expect(decimalText(0.1)).toBe('0.1')
   })
@@ -216,7 +216,7 @@ describe('canonicalDecimal', () => {
     ['-0010.0100', '-10.01'],
     ['100', '100'],
     ['123456789012345678901234567890.10', '123456789012345678901234567890.1'],
-  ])('makes %s into %s', (text, canonical) => {
+  ])('converts %s to %s', (text, canonical) => {
     expect(canonicalDecimal(text)).toBe(canonical)
   })
 

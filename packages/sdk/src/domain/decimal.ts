@@ -3,10 +3,10 @@ import { PriorbookError, showValue } from './errors.ts'
 declare const ticksBrand: unique symbol
 declare const unitsBrand: unique symbol
 
-/** A price as a whole number of 10^-decimals, the decimals being those of its venue or ladder. */
+/** A price in ticks of 10^−decimals of its venue or ladder. */
 export type PriceTicks = number & { readonly [ticksBrand]: true }
 
-/** A size as a whole number of 10^-decimals, the decimals being those of its venue. */
+/** A size in units of 10^−decimals of its venue. */
 export type SizeUnits = number & { readonly [unitsBrand]: true }
 
 /** Powers of ten that are exact in a double. */
@@ -52,12 +52,12 @@ export function parseScaled(text: string, decimals: number): number {
   return negative && units !== 0 ? -units : units
 }
 
-/** Reads a price at the given decimals; bounds are the business of the row checks. */
+/** Parses a price into ticks; the row checks verify its bounds. */
 export function parsePrice(value: unknown, decimals: number): PriceTicks {
   return parseScaled(decimalText(value), decimals) as PriceTicks
 }
 
-/** Reads a size or a signed size change at the given decimals. */
+/** Parses a size or a signed size change into units. */
 export function parseSize(value: unknown, decimals: number): SizeUnits {
   return parseScaled(decimalText(value), decimals) as SizeUnits
 }
@@ -98,14 +98,14 @@ export function canonicalDecimal(text: string): string {
   return negative && body !== '0' ? `-${body}` : body
 }
 
-/** The text of a venue's number, which is a string on most wires and a JSON number on some. */
+/** The text of a venue's number, which may be a string or a JSON number. */
 export function decimalText(value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' && Number.isFinite(value)) return String(value)
   throw notDecimal(value)
 }
 
-// JSON numbers print with an exponent below 1e-6 and from 1e21 on: move the point, then read again.
+// JSON numbers below 1e-6 and from 1e21 on print with an exponent, which is expanded here.
 function parseExponent(text: string, decimals: number): number {
   const match = /^(-?)(\d+)(?:\.(\d+))?[eE]([+-]?\d{1,3})$/.exec(text)
   if (match === null) throw notDecimal(text)

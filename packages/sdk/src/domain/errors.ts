@@ -1,14 +1,14 @@
-/** Every failure Priorbook names, with one plain sentence; `docs/reference/errors.md` is compared with it by a test. */
+/** Every error code with one sentence; a test compares `docs/reference/errors.md` with it. */
 export const ERROR_CODES = {
   invalid_decimal: 'A price, size or value is not a decimal number.',
-  unrepresentable: 'A number is too large or too fine to be kept exactly.',
+  unrepresentable: 'A number is too large or has too many decimals to be stored exactly.',
   invalid_time: 'A time is missing, malformed or out of range.',
-  invalid_id: 'An identifier is empty, too long or holds characters that no venue uses.',
-  invalid_message: 'An upstream message does not have the shape its type promises.',
+  invalid_id: 'An identifier is empty, too long or contains characters that no venue uses.',
+  invalid_message: 'An upstream message does not have the fields of its type.',
   unknown_event: 'An upstream message has a type that Priorbook does not know.',
   invalid_line: 'A line of a recording is not a complete JSON object with a received time.',
   truncated_file: 'A compressed recording ends before its end marker.',
-  late_data: 'A recording holds messages older than what is already stored for the market.',
+  late_data: 'A recording contains messages older than the rows already stored for the market.',
   corrupt_chunk: 'A stored chunk fails its checksum or contradicts itself.',
   corrupt_row: 'A stored row fails its checksum.',
   corrupt_journal: 'A journal block fails its checksum or breaks the numbering.',
@@ -17,24 +17,23 @@ export const ERROR_CODES = {
   newer_schema: 'The database was written by a newer Priorbook; upgrade to open it.',
   store_locked: 'Another process already writes to this data folder.',
   store_read_only: 'The data folder or the store handle does not allow writing.',
-  disk_full: 'There is no space left for the write; nothing of it was kept.',
+  disk_full: 'There is no space left for the write; no part of it was stored.',
   store_unavailable: 'The store could not be opened or read.',
   store_closed: 'The store was used after it was closed.',
   unknown_market: 'No market with this identifier has been recorded.',
   origin_mismatch: 'Emulated data must not share a data folder with recorded data.',
-  message_too_large: 'An upstream message is larger than the journal takes.',
-  invalid_argument: 'A command-line argument or option is wrong.',
-  invalid_config: 'The configuration holds a value that cannot be used.',
-  upstream_failed: 'An upstream could not be started or reached at all.',
-  fee_unknown:
-    'The fees of a market at a time are not known, and the run was not told what to assume.',
-  no_data: 'The markets hold no recorded book in the range.',
+  message_too_large: 'An upstream message exceeds the size limit of the journal.',
+  invalid_argument: 'A command-line argument or option is not valid.',
+  invalid_config: 'The configuration contains a value that is not valid.',
+  upstream_failed: 'An upstream could not be started or reached.',
+  fee_unknown: 'The fees of a market at a time are not known, and the run assumes none.',
+  no_data: 'The markets have no recorded book in the range.',
 } as const
 
-/** The name of one listed failure. */
+/** One error code. */
 export type ErrorCode = keyof typeof ERROR_CODES
 
-/** An error with a listed code, so that callers decide by `code` and people read `message`. */
+/** An error with a listed code: programs read `code`, people read `message`. */
 export class PriorbookError extends Error {
   readonly code: ErrorCode
 
@@ -45,7 +44,7 @@ export class PriorbookError extends Error {
   }
 }
 
-/** Shows a refused value in a message: short, and safe for values of any depth. */
+/** Prints a rejected value for a message: short, and safe for values of any depth. */
 export function showValue(value: unknown): string {
   switch (typeof value) {
     case 'string':

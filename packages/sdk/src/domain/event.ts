@@ -10,21 +10,21 @@ export type Side = 'bid' | 'ask'
 /** One price level, in ticks and units of its venue. */
 export type Level = { readonly price: PriceTicks; readonly size: SizeUnits }
 
-/** What every event of the tape knows about where it came from. */
+/** The origin of an event. */
 export type Provenance = {
   readonly received: Micros
   /** The venue's clock; absent where the venue gave none. */
   readonly source?: Micros
-  /** The venue's own number of the message and the channel (subscription, socket) that it counts in. */
+  /** The venue's number of the message and the channel (subscription or socket) that it counts. */
   readonly venueSeq?: number
   readonly channel?: number
-  /** The journal record that this was derived from. */
+  /** The journal record that the event was derived from. */
   readonly journal: number
-  /** Bits of `FLAGS` that are known before the book is. */
+  /** Bits of `FLAGS` that do not depend on the book. */
   readonly flags?: number
 }
 
-/** The venue sent the whole book. Levels in any order; the row checks look at them as sent. */
+/** The venue sent the whole book, with levels in any order; the row checks run on them as sent. */
 export type BookSnapshot = Provenance & {
   readonly kind: 'snapshot'
   readonly instrument: Instrument
@@ -38,21 +38,21 @@ export type BookChange = Provenance & {
   readonly instrument: Instrument
   readonly changes: readonly (Level & { readonly side: Side })[]
   readonly signed: boolean
-  /** What the venue says the best prices are after the change; undefined means an empty side. */
+  /** The best prices after the change, as the venue reports them; undefined means an empty side. */
   readonly claims?: {
     readonly bestBid: PriceTicks | undefined
     readonly bestAsk: PriceTicks | undefined
   }
 }
 
-/** The venue's book of an instrument starts anew: what was known of it holds no more. */
+/** The venue restarts the book of an instrument: its previous state is invalid. */
 export type BookReset = Provenance & {
   readonly kind: 'reset'
   readonly instrument: Instrument
   readonly reason: GapReason
 }
 
-/** One execution print. `taker` says what the taker did with the market's first outcome. */
+/** One execution print. `taker` is the taker's side on the market's first outcome. */
 export type Trade = Provenance & {
   readonly kind: 'trade'
   readonly instrument: Instrument
@@ -76,10 +76,10 @@ export type MarketRevision = Provenance & {
   readonly record: MarketRecord
 }
 
-/** A span that was not observed, opened or closed. */
+/** A gap was opened or closed. */
 export type GapEvent = { readonly kind: 'gap'; readonly gap: Gap }
 
-/** Everything a normalizer can say. */
+/** Every event of a normalizer. */
 export type TapeEvent =
   | BookSnapshot
   | BookChange

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { floorOf } from './floors.ts'
 import { parseMicros } from './micros.ts'
 
-it('takes the earliest floor that holds for a market', () => {
+it('returns the earliest floor that applies to a market', () => {
   const day = (text: string) => parseMicros(`${text}T00:00:00Z`)
   expect(floorOf('venuea', 'books', { asset: 'BTC', window: '15m' })).toBe(day('2026-06-26'))
   expect(floorOf('venuea', 'books', { asset: 'BTC', window: '5m' })).toBe(day('2026-07-26'))

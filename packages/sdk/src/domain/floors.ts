@@ -9,7 +9,7 @@ export const DATASET_FLOORS: readonly DatasetFloor[] = VENUE_IDS.flatMap((venue)
   VENUES[venue].floors.map((floor) => ({ venue, ...floor })),
 )
 
-/** The earliest floor of a dataset for one market; absent where the document names none. */
+/** The earliest floor of a dataset for one market; undefined where the document names none. */
 export function floorOf(
   venue: VenueId,
   dataset: Dataset,

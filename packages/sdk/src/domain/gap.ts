@@ -58,3 +58,13 @@ export type GapIdentity = Pick<
 export function gapId({ venue, key, scope, reason, start, afterSequence }: GapIdentity): string {
   return `${venue}/${key}/${scope}/${reason}/${start}/${afterSequence}`
 }
+
+/** The order of lists of gaps: by start, then by everything else that names a gap. */
+export function compareGaps(a: GapIdentity, b: GapIdentity): number {
+  const byPlace = a.start - b.start || a.afterSequence - b.afterSequence
+  if (byPlace !== 0) return byPlace
+  for (const name of ['venue', 'key', 'reason', 'scope'] as const) {
+    if (a[name] !== b[name]) return a[name] < b[name] ? -1 : 1
+  }
+  return 0
+}

@@ -7,7 +7,7 @@ import { isVenueId, VENUE_IDS, VENUES } from './venues/index.ts'
 const aKey = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$/)
 
 describe('a row id', () => {
-  it('reads back as printed', () => {
+  it('round-trips', () => {
     const aVenue = fc.constantFrom(...VENUE_IDS)
     const aSequence = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
     fc.assert(
@@ -49,7 +49,7 @@ describe('a row id', () => {
     expect(codeOf(() => parseRowId(text))).toBe('invalid_id')
   })
 
-  it('takes the largest sequence', () => {
+  it('accepts the largest sequence', () => {
     expect(parseRowId('venuea:8812:9007199254740991').sequence).toBe(Number.MAX_SAFE_INTEGER)
   })
 })
@@ -89,7 +89,7 @@ describe('a native identifier', () => {
 })
 
 describe('venues', () => {
-  it('are known by name, and by nothing else', () => {
+  it('are recognized by their ids only', () => {
     expect(VENUE_IDS.every(isVenueId)).toBe(true)
     for (const value of ['venued', 'Venuea', '', 'constructor', 0, null, undefined]) {
       expect(isVenueId(value)).toBe(false)

@@ -11,17 +11,17 @@ export type Instrument = {
   readonly key: string
 }
 
-/** The place of one observation: identical on REST, stream, replay, export, and after a rebuild. */
+/** The identity of one row: the same on REST, stream, replay, export, and after a rebuild. */
 export type RowId = {
   readonly venue: VenueId
   readonly key: string
   readonly sequence: number
 }
 
-// Tickers of venue B hold dots and dashes, and old ones a slash (GTEMP-24-1.02/23).
+// Tickers contain dots and dashes, and old ones a slash (GTEMP-24-1.02/23).
 const NATIVE_ID = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$/
 
-/** Takes a venue-native identifier (marketId, ticker, token, condition id) or refuses it. */
+/** Parses a venue's identifier (market id, ticker, token, condition id), or throws. */
 export function parseNativeId(value: unknown): string {
   if (typeof value !== 'string' || !NATIVE_ID.test(value)) {
     throw new PriorbookError('invalid_id', `${showValue(value)} is not a venue identifier`)
@@ -39,7 +39,7 @@ export function printRowId(id: RowId): string {
   return `${id.venue}:${id.key}:${id.sequence}`
 }
 
-/** Reads a row id as printed by `printRowId`. */
+/** Parses a row id printed by `printRowId`. */
 export function parseRowId(text: string): RowId {
   const [venue, key, digits, ...rest] = text.split(':')
   const sequence = /^[1-9]\d{0,15}$/.test(digits ?? '') ? Number(digits) : NaN

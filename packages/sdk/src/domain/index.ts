@@ -1,4 +1,4 @@
-/** The words of Priorbook: times, decimals, venues, identities, events, gaps, statuses, checks. */
+/** The vocabulary of Priorbook: times, decimals, venues, identities, events, gaps, statuses, checks. */
 export * from './audit.ts'
 export * from './checks.ts'
 export * from './decimal.ts'

@@ -2,7 +2,7 @@ import type { Micros } from './micros.ts'
 import type { MarketStatus } from './status.ts'
 import type { Units, VenueId } from './venues/index.ts'
 
-/** Any JSON value, for what a venue said in its own words. */
+/** Any JSON value, for a venue's own records. */
 export type Json =
   | string
   | number
@@ -19,7 +19,7 @@ export type Outcome = {
   readonly externalId?: string
 }
 
-/** How a market ended, or how far its ending has come; never inferred from prices. */
+/** How a market was resolved, or how far its resolution has come; never inferred from prices. */
 export type Resolution = {
   readonly state: 'none' | 'proposed' | 'disputed' | 'final'
   readonly source?: string
@@ -54,7 +54,7 @@ export type MarketRecord = {
   readonly participantCount?: number
   readonly outcomes: readonly Outcome[]
   readonly units: Units
-  /** A: the round's topic; B: the event ticker; C: the event id. */
+  /** The group of the market, by the venue's name for it. */
   readonly topicId?: string
   readonly eventTicker?: string
   readonly eventId?: string
@@ -68,7 +68,7 @@ export type MarketRecord = {
   readonly window?: string
   readonly chain?: string
   readonly exchangeContract?: string
-  /** Settlement fields of venue B, apart from every observation time. */
+  /** The venue's settlement fields, separate from received and source times. */
   readonly settlement?: {
     readonly result?: string
     readonly value?: string
@@ -76,6 +76,6 @@ export type MarketRecord = {
     readonly settledTime?: Micros
     readonly expirationValue?: string
   }
-  /** What the venue said beyond the fields above, in its own names. */
+  /** The venue's own records, for everything beyond the fields above. */
   readonly native: { readonly [key: string]: Json }
 }

@@ -5,7 +5,7 @@ declare const microsBrand: unique symbol
 /** A time in whole microseconds since the UTC epoch; exact in a double until the year 2255. */
 export type Micros = number & { readonly [microsBrand]: true }
 
-/** Takes a number of microseconds, refusing fractions and times before 1970 or after 2255. */
+/** Checks a number of microseconds: throws for fractions and times before 1970 or after 2255. */
 export function toMicros(value: number): Micros {
   if (!Number.isSafeInteger(value) || value < 0) {
     throw new PriorbookError('invalid_time', `${value} is not a time in whole microseconds`)
@@ -13,7 +13,7 @@ export function toMicros(value: number): Micros {
   return value as Micros
 }
 
-/** Takes whole milliseconds, the resolution of most venue clocks. */
+/** Converts whole milliseconds, the resolution of most venue clocks. */
 export function fromMillis(value: number): Micros {
   if (!Number.isInteger(value)) {
     throw new PriorbookError('invalid_time', `${value} is not a time in whole milliseconds`)
@@ -24,7 +24,7 @@ export function fromMillis(value: number): Micros {
 const RFC3339 =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,12}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
-/** Reads an RFC 3339 time; digits finer than a microsecond are cut (the raw text stays in the journal). */
+/** Parses an RFC 3339 time; digits below a microsecond are dropped (the journal keeps the text). */
 export function parseMicros(text: unknown): Micros {
   const match = typeof text === 'string' ? RFC3339.exec(text) : null
   if (match === null) {
@@ -41,7 +41,7 @@ export function parseMicros(text: unknown): Micros {
   return toMicros((seconds - offset) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0')))
 }
 
-/** Prints a time as ISO 8601 with six decimals and Z, the one form that Priorbook serves. */
+/** Prints a time as ISO 8601 with six decimals and Z, the only format that Priorbook serves. */
 export function printMicros(time: Micros): string {
   const second = Math.floor(time / 1_000_000)
   if (second !== printedSecond) {
@@ -51,7 +51,7 @@ export function printMicros(time: Micros): string {
   return `${printedText}${String(time - second * 1_000_000).padStart(6, '0')}Z`
 }
 
-// Rows that follow each other share their second, as messages do below, and pages their days.
+// Consecutive rows share their second and pages their days, so both are cached.
 let printedSecond = -1
 let printedText = ''
 const days = new Map<number, string>()
@@ -76,14 +76,14 @@ function pair(value: number): string {
   return value < 10 ? `0${value}` : String(value)
 }
 
-// Consecutive messages share their second: the calendar is asked once a second, not once a message.
+// Consecutive messages share their second, so it is parsed once and cached.
 let lastText = ''
 let lastSeconds = 0
 
 function secondsOf(text: string, shown: string): number {
   if (text === lastText) return lastSeconds
   const millis = Date.parse(`${text}Z`)
-  // Date.parse turns February 30 into March 1; a time that prints otherwise than it reads is wrong.
+  // Date.parse turns February 30 into March 1, so a time must print as it was parsed.
   if (Number.isNaN(millis) || new Date(millis).toISOString().slice(0, 19) !== text) {
     throw new PriorbookError('invalid_time', `${shown} is not a time of the calendar`)
   }

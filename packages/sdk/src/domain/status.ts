@@ -1,4 +1,4 @@
-/** The life of a market, one set of words for all venues. */
+/** The statuses of a market, the same for all venues. */
 export const MARKET_STATUSES = [
   'scheduled',
   'open',
@@ -10,7 +10,7 @@ export const MARKET_STATUSES = [
   'voided',
 ] as const
 
-/** One status word. */
+/** One status. */
 export type MarketStatus = (typeof MARKET_STATUSES)[number]
 
 // scheduled → open ⇄ paused → closed → determined ⇄ disputed → resolved; closed → open when reopened;
@@ -27,12 +27,12 @@ const NEXT: Readonly<Record<MarketStatus, readonly MarketStatus[]>> = {
   voided: [],
 }
 
-/** True when a market has come to its end: no venue moves it from there. */
+/** True for the final statuses, which no venue leaves. */
 export function isLastStatus(status: string): boolean {
   return MARKET_STATUSES.some((one) => one === status && NEXT[one].length === 0)
 }
 
-/** True when a venue may move a market from one status to the other; a stay is always legal. */
+/** True where a market may move from one status to the other; staying is always legal. */
 export function isLegalTransition(from: MarketStatus, to: MarketStatus): boolean {
   return from === to || NEXT[from].includes(to)
 }

@@ -22,7 +22,7 @@ describe('flags', () => {
     expect(LATE_MICROS).toBe(5_000_000)
   })
 
-  it('are named in the order of their bits, for every set of them', () => {
+  it('are named in bit order, for every combination', () => {
     const names = Object.entries(FLAGS)
     for (let bits = 0; bits < 512; bits++) {
       const wanted = names.filter(([, bit]) => Math.floor(bits / bit) % 2 === 1)
@@ -51,7 +51,7 @@ describe('statuses', () => {
     expect(moves.join('')).toBe(TABLE[from])
   })
 
-  it('can walk the whole life that the design draws', () => {
+  it('can go through the whole designed lifecycle', () => {
     const life: MarketStatus[] = [
       'scheduled',
       'open',
@@ -101,7 +101,7 @@ describe('lists', () => {
 })
 
 describe('errors', () => {
-  it('carry a listed code and say a sentence where no detail is given', () => {
+  it('have a listed code, and its sentence where no detail is given', () => {
     for (const [code, sentence] of Object.entries(ERROR_CODES)) {
       expect(code).toMatch(/^[a-z_]+$/)
       expect(sentence).toMatch(/^[A-Z].*\.$/)

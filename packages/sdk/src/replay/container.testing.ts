@@ -21,7 +21,7 @@ import type { ReplayEvent } from './event.ts'
 const platform = createNodePlatform()
 const encoder = new BookEncoder()
 
-/** Makes containers as the server does, from frames. */
+/** Builds containers from frames, as the server does. */
 export class ContainerMaker {
   private readonly parts: Uint8Array[] = [Buffer.from([0x50, 0x42, 0x58, 0x31, 1])]
 
@@ -107,7 +107,7 @@ export function applyTestRow(ladder: Ladder, row: TestRow): void {
 }
 
 /**
- * What an event says, as text; books as they are when the event is told. Without changed levels: a
+ * An event as text, with the book at the time of the event and without its changed levels: a
  * message that repeats a size changes nothing, and only the tape has it.
  */
 export function lineOf(event: ReplayEvent): string {

@@ -1,4 +1,4 @@
-import type { Gap, VenueId } from '../domain/index.ts'
+import { gapId, type Gap, type VenueId } from '../domain/index.ts'
 import type { ChunkHeader, ChunkKind } from '../tape/index.ts'
 import type { BookContext, KnownMarket } from '../wire/index.ts'
 import type { ByteStore } from './source.ts'
@@ -102,7 +102,7 @@ export class Contents {
 
   /** Adds a gap once, however many files name it; its end replaces an open end. */
   addGap(gap: Gap): void {
-    const name = gapName(gap)
+    const name = gapId(gap)
     const known = this.gaps.get(name)
     if (known?.end === undefined) this.gaps.set(name, gap)
   }
@@ -110,9 +110,4 @@ export class Contents {
   addContext(context: BookContext): void {
     this.contexts.set(`${context.venue}:${context.key}`, context)
   }
-}
-
-/** Identifies a gap; its end is not part of it because it may become known later. */
-export function gapName({ venue, scope, key, start, afterSequence, reason }: Gap): string {
-  return `${venue}/${scope}/${key}/${start}/${afterSequence}/${reason}`
 }

@@ -6,7 +6,7 @@ export type ReplayPlace = {
   readonly source: string
   /** The byte offset at which reading failed. */
   readonly offset?: number | undefined
-  /** What was read completely before it. */
+  /** Chunks and rows read completely before it. */
   readonly read?: { readonly chunks: number; readonly rows: number } | undefined
 }
 

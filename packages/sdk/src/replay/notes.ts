@@ -1,5 +1,5 @@
-import type { Gap, Micros } from '../domain/index.ts'
-import { gapName, type Contents, type Span } from './contents.ts'
+import { gapId, type Gap, type Micros } from '../domain/index.ts'
+import type { Contents, Span } from './contents.ts'
 import type { MarketEvent, ReplayGapEvent } from './event.ts'
 import { compareText } from './instrument.ts'
 
@@ -56,7 +56,7 @@ function asOpened(gap: Gap): Gap {
 function sorted(events: ReplayGapEvent[]): ReplayGapEvent[] {
   // The sort is stable: a gap of zero length still opens before it closes.
   return events
-    .map((event) => ({ event, name: gapName(event.gap) }))
-    .sort((left, right) => left.event.at - right.event.at || compareText(left.name, right.name))
+    .map((event) => ({ event, id: gapId(event.gap) }))
+    .sort((left, right) => left.event.at - right.event.at || compareText(left.id, right.id))
     .map(({ event }) => event)
 }

@@ -26,7 +26,7 @@ const ONE = POW10[VENUES.venueb.priceDecimals]!
 const NOON = 1_785_931_200_000_000
 
 describe('a full book', () => {
-  it('becomes the levels that differ', () => {
+  it('is reduced to the levels that differ', () => {
     const book = new BookAssembler(instrument)
     const first = observed(
       book.take(
@@ -68,7 +68,7 @@ describe('a full book', () => {
     expect([third.keys, third.sizes]).toStrictEqual([[], []])
   })
 
-  it('starts anew after a close and carries nothing over', () => {
+  it('restarts the book after a close and keeps no level', () => {
     const book = new BookAssembler(instrument)
     book.take(full([[4800, 100]], []))
     book.close()
@@ -87,7 +87,7 @@ describe('a full book', () => {
 })
 
 describe('a change', () => {
-  it('sets sizes, or moves them where it is signed', () => {
+  it('sets sizes, or adds to them where it is signed', () => {
     const book = opened()
     expect(levelsOf(observed(book.take(change([['bid', 4800, 70]]))))).toStrictEqual({
       'bid 4800': 70,
@@ -106,7 +106,7 @@ describe('a change', () => {
     expect(book.ladder.bestBid).toBe(47)
   })
 
-  it('that moves a level twice is one change of it', () => {
+  it('that changes a level twice counts as one change', () => {
     const book = opened()
     const twice = change(
       [
@@ -123,12 +123,12 @@ describe('a change', () => {
     ])
   })
 
-  it('without levels is an observation with zero changes', () => {
+  it('without levels is a row with zero changes', () => {
     const taken = observed(opened().take(change([])))
     expect([taken.keys, taken.sizes, taken.flags]).toStrictEqual([[], [], 0])
   })
 
-  it('brings finer ticks, which move the levels collected so far along', () => {
+  it('switches to finer ticks and converts the levels collected so far', () => {
     const book = opened()
     const finer = change([
       ['bid', 4600, 1],
@@ -144,7 +144,7 @@ describe('a change', () => {
     expect(levelsOf(cents)).toStrictEqual({ 'ask 5200': 8 })
   })
 
-  it('cannot come before a book', () => {
+  it('is rejected before the first book', () => {
     const book = new BookAssembler(instrument)
     expect(() => book.take(change([['bid', 4800, 1]]))).toThrow(PriorbookError)
   })
@@ -162,7 +162,7 @@ describe('a violation', () => {
     ['a change below zero', 'bad_size', change([['bid', 4800, -101]], true)],
     ['a change to below zero', 'bad_size', change([['bid', 4800, -1]])],
     ['a sum beyond 2^53 − 1', 'bad_size', change([['bid', 4800, Number.MAX_SAFE_INTEGER]], true)],
-    ['a size that is no number', 'bad_size', change([['bid', 4800, NaN]])],
+    ['a size that is not a number', 'bad_size', change([['bid', 4800, NaN]])],
     [
       'a price twice',
       'duplicate_price',
@@ -176,18 +176,18 @@ describe('a violation', () => {
     ],
     ['a crossed full book', 'crossed_book', full([[5300, 1]], [[5200, 1]])],
     ['a change that crosses', 'crossed_book', change([['bid', 5300, 1]])],
-  ])('by %s closes the book', (_name, violation, event) => {
+  ])('of type %s closes the book', (_name, violation, event) => {
     const book = opened()
     const refusal = book.take(event)
     expect(refusal).toMatchObject({ violation })
     expect((refusal as Refusal).detail).not.toMatch(/NaN \/|undefined/)
     expect([book.open, book.ladder.keys()]).toStrictEqual([false, []])
-    expect(() => book.take(change([]))).toThrow('a change without a book')
+    expect(() => book.take(change([]))).toThrow('a change without an open book')
     const next = observed(book.take(full([[4800, 1]], [])))
     expect(flagNames(next.flags)).toStrictEqual(['full_book', 'restart'])
   })
 
-  it('is judged by the book a whole message makes, not by its parts', () => {
+  it('is checked on the book after the whole message', () => {
     const book = opened()
     const through = change([
       ['bid', 5300, 1],
@@ -199,21 +199,21 @@ describe('a violation', () => {
 })
 
 describe('flags', () => {
-  it('mark the observation after a gap, once', () => {
+  it('mark the first row after a gap, once', () => {
     const book = opened()
     book.markGap()
     expect(flagsOf(book.take(change([])))).toStrictEqual(['after_gap'])
     expect(flagsOf(book.take(change([])))).toStrictEqual([])
   })
 
-  it('keep the mark of a gap over a refused event', () => {
+  it('keep the mark of a gap after a rejected event', () => {
     const book = opened()
     book.markGap()
     book.take(full([[0, 1]], []))
     expect(flagsOf(book.take(full([], [])))).toStrictEqual(['full_book', 'restart', 'after_gap'])
   })
 
-  it('say late from 5 s and 1 µs on', () => {
+  it('include late from 5 s and 1 µs on', () => {
     const book = opened()
     const at = (source: number): Provenance => ({ ...seen(NOON), source: toMicros(source) })
     expect(flagsOf(book.take(change([], false, at(NOON - 5_000_000))))).toStrictEqual([])
@@ -221,7 +221,7 @@ describe('flags', () => {
     expect(flagsOf(book.take(change([], false, at(NOON + 60_000_000))))).toStrictEqual([])
   })
 
-  it('tell a backward step of our clock, which received time does not follow', () => {
+  it('mark a backward step of the clock, which received time does not follow', () => {
     const book = opened()
     const times = [NOON + 5, NOON + 5, NOON + 4, NOON, NOON + 6, NOON + 7, NOON + 7]
     const taken = times.map((time) => observed(book.take(change([], false, seen(time)))))
@@ -230,7 +230,7 @@ describe('flags', () => {
     expect(observed(book.take(change([], false, seen(NOON + 10)))).flags).toBe(0)
   })
 
-  it('say locked as long as bid equals ask', () => {
+  it('include locked while bid equals ask', () => {
     const book = opened()
     expect(flagsOf(book.take(change([['bid', 5200, 1]])))).toStrictEqual(['locked'])
     expect(flagsOf(book.take(change([])))).toStrictEqual(['locked'])
@@ -239,7 +239,7 @@ describe('flags', () => {
     expect(flagsOf(empty.take(full([], [])))).not.toContain('locked')
   })
 
-  it('of the event itself are kept, of a full book and of a change', () => {
+  it('of the event are kept, for full books and changes', () => {
     const book = opened()
     const given = { ...seen(NOON), flags: FLAGS.off_tick | FLAGS.truncated_upstream }
     expect(flagsOf(book.take(change([], false, given)))).toStrictEqual([
@@ -254,8 +254,8 @@ describe('flags', () => {
   })
 })
 
-describe('an observation', () => {
-  it('keeps what the venue said, and says where it said nothing', () => {
+describe('a row', () => {
+  it('keeps the venue’s times and numbers, or marks them absent', () => {
     const book = opened()
     const given = { received: toMicros(NOON), source: toMicros(NOON - 9), journal: 77 }
     const taken = book.take(change([], false, { ...given, venueSeq: 0, channel: 3 }))
@@ -264,13 +264,13 @@ describe('an observation', () => {
     expect(bare).toMatchObject({ source: ABSENT, venueSeq: ABSENT, channel: ABSENT })
   })
 
-  it('cannot be made on a ladder finer than its venue', () => {
+  it('cannot have a ladder finer than its venue', () => {
     expect(() => new BookAssembler(instrument, new Ladder(5))).toThrow(PriorbookError)
     expect(new BookAssembler(instrument, new Ladder(4)).ladder.decimals).toBe(4)
   })
 })
 
-it('equals a plain model for any events', () => {
+it('equals a simple model for any events', () => {
   fc.assert(
     fc.property(fc.array(anEvent(), { maxLength: 40, size: 'max' }), (events) => {
       const book = new BookAssembler(instrument)

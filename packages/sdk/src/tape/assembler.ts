@@ -14,7 +14,7 @@ import {
 import { ABSENT, type RowHead } from './columns.ts'
 import { Ladder } from './ladder.ts'
 
-/** One checked observation: which levels changed, to what, and everything else a tape row keeps. */
+/** One checked row: its changed levels with their new sizes, and its head. */
 export type Observation = RowHead & {
   readonly instrument: Instrument
   readonly priceDecimals: number
@@ -22,22 +22,22 @@ export type Observation = RowHead & {
   readonly sizes: readonly number[]
 }
 
-/** Why an event did not become an observation. */
+/** Why an event did not become a row. */
 export type Refusal = { readonly violation: Violation; readonly detail: string }
 
 /**
- * Turns book events of one instrument into checked observations. It holds the running book, so that a
- * full book becomes the levels that differ and a change is judged by the book it makes. After a
- * violation the book is closed: changes are refused until the next full book.
+ * Turns the book events of one instrument into checked rows. It keeps the current book, so that a full
+ * book is reduced to the levels that differ and a change is checked by the book it leads to. After a
+ * violation the book is closed: changes are rejected until the next full book.
  */
 export class BookAssembler {
   readonly instrument: Instrument
   readonly ladder: Ladder
-  /** False until a full book was taken, and again after a violation or a reset. */
+  /** False before the first full book, and after a violation or a reset. */
   open = false
-  /** The last received time given out; received time never decreases within an instrument. */
+  /** The last received time; it never decreases within an instrument. */
   lastReceived = 0
-  /** The sizes that the levels of the last observation had before it, in the order of its keys. */
+  /** The previous sizes of the levels that the last row changed, in the order of its keys. */
   sizesBefore: readonly number[] = []
   private readonly venue: VenueFacts
   private afterGap = false
@@ -47,24 +47,27 @@ export class BookAssembler {
     this.ladder = ladder
     this.venue = VENUES[instrument.venue]
     if (ladder.decimals > this.venue.priceDecimals) {
-      throw new PriorbookError('unrepresentable', `${instrument.venue} has no such fine prices`)
+      throw new PriorbookError(
+        'unrepresentable',
+        `${instrument.venue} does not have prices of that precision`,
+      )
     }
   }
 
-  /** Forgets the book: nothing is known until the next full one. */
+  /** Closes the book until the next full one. */
   close(): void {
     this.open = false
     this.ladder.clear()
   }
 
-  /** Notes that a gap ends before the next observation. */
+  /** Marks the next row as the first after a gap. */
   markGap(): void {
     this.afterGap = true
   }
 
   /**
-   * Takes a book event, or says why it cannot. A change may only come while the book is open.
-   * `channel` is what the row keeps as its channel: the venue's own one, unless the caller knows better.
+   * Applies a book event, or returns why it cannot. A change requires an open book. `channel` is stored
+   * with the row; default: the venue's own channel.
    */
   take(event: BookSnapshot | BookChange, channel = event.channel ?? ABSENT): Observation | Refusal {
     return event.kind === 'snapshot'
@@ -73,7 +76,7 @@ export class BookAssembler {
   }
 
   private takeChange(event: BookChange, channel: number): Observation | Refusal {
-    if (!this.open) throw new PriorbookError('invalid_message', 'a change without a book')
+    if (!this.open) throw new PriorbookError('invalid_message', 'a change without an open book')
     const keys: number[] = []
     const sizes: number[] = []
     const before: number[] = []
@@ -84,7 +87,7 @@ export class BookAssembler {
       const size = event.signed ? sizeBefore + change.size : change.size
       if (!(size >= 0 && size <= Number.MAX_SAFE_INTEGER)) return this.refuse('bad_size', change)
       this.ladder.apply(key, size)
-      // A level that moves twice in one message is one change of the observation.
+      // A level that changes twice in one message is one change of the row.
       const seen = keys.indexOf(key)
       if (seen < 0) {
         keys.push(key)
@@ -187,8 +190,8 @@ export class BookAssembler {
     return price > 0 && price < POW10[this.venue.priceDecimals]!
   }
 
-  // The ladder starts with cents and takes finer ticks when the venue uses them; keys that were
-  // already collected for this observation move along.
+  // The ladder starts with cents and switches to finer ticks when the venue uses them; keys collected
+  // for this row are converted too.
   private fit(price: number): void {
     let decimals = this.ladder.decimals
     while (!isWhole(price, POW10[this.venue.priceDecimals - decimals]!)) decimals++

@@ -19,7 +19,7 @@ const decoder = new BookDecoder()
 const decoded = new BookColumns()
 
 describe('a book chunk', () => {
-  it('gives back exactly what any valid rows said, for any part of them', () => {
+  it('decodes to exactly the encoded rows, for any valid rows and any range of them', () => {
     fc.assert(
       fc.property(aTape(), fc.boolean(), (tape, packs) => {
         expect(roundTrip(tape, packs ? platform : raw)).toBe('')
@@ -28,7 +28,7 @@ describe('a book chunk', () => {
     )
   })
 
-  it('gives back rows with hundreds of changes', () => {
+  it('round-trips rows with hundreds of changes', () => {
     for (let seed = 1; seed <= 25; seed++) {
       const random = createRandom(seed)
       const tape = drawTape(random, random.integer(1, 12), () => random.integer(0, 700))
@@ -36,7 +36,7 @@ describe('a book chunk', () => {
     }
   })
 
-  it('gives back full chunks of a busy market', () => {
+  it('round-trips full chunks of a busy market', () => {
     for (let seed = 1; seed <= 8; seed++) {
       const random = createRandom(1000 + seed)
       const tape = drawTape(random, 2048, () => (random.chance(0.8) ? 1 : random.integer(0, 4)))
@@ -44,7 +44,7 @@ describe('a book chunk', () => {
     }
   })
 
-  it('says in its header what its rows are', () => {
+  it('describes its rows in its header', () => {
     fc.assert(
       fc.property(aTape(), fc.constantFrom(...VENUE_IDS), (tape, venue) => {
         const { rows, from, to } = tape
@@ -102,7 +102,7 @@ describe('a book chunk', () => {
     ['are nothing all along', [0, 0, 0]],
     ['go to both ends', [MAX, 0, MAX, 1, MAX, MAX - 1, 0]],
     ['repeat an amount up and down', [1, 8, 15, 22, 15, 8, 1, 9]],
-  ])('keeps a level whose sizes %s', (_name, sizes) => {
+  ])('round-trips a level whose sizes %s', (_name, sizes) => {
     const rows = columnsOf(
       2,
       sizes.map((size, at) => ({ head: head({ journal: at }), changes: [[96, size]] })),
@@ -110,14 +110,14 @@ describe('a book chunk', () => {
     expect(roundTrip({ rows, from: 0, to: sizes.length }, raw)).toBe('')
   })
 
-  it('keeps more frequent amounts than its list can hold', () => {
+  it('round-trips more frequent amounts than its dictionary can hold', () => {
     const amounts = Array.from({ length: 300 }, (_, at) => 1 + at * 7)
     const changes = [...amounts, ...amounts].map((amount, at): [number, number] => [2 + at, amount])
     const rows = columnsOf(4, [{ head: head(), changes }])
     expect(roundTrip({ rows, from: 0, to: 1 }, platform)).toBe('')
   })
 
-  it('keeps times, numbers and journal places that jump as far as they may', () => {
+  it('round-trips times, numbers and journal positions with the largest steps', () => {
     const far = 2 ** 52 - 1
     const heads = [
       head({ received: far, source: 0, venueSeq: far, journal: far }),
@@ -139,7 +139,7 @@ describe('a book chunk', () => {
     expect(roundTrip({ rows: more, from: 0, to: 2 }, raw)).toBe('')
   })
 
-  it('is refused when it is written, where a step needs more than 53 bits', () => {
+  it('cannot be encoded where a step needs more than 53 bits', () => {
     const jumps = { source: [0, MAX, 0], venueSeq: [0, MAX, 0], journal: [0, MAX, 0] }
     for (const [name, values] of Object.entries(jumps)) {
       const heads = values.map((value) => ({ head: head({ [name]: value }), changes: [] }))
@@ -149,7 +149,7 @@ describe('a book chunk', () => {
     }
   })
 
-  it('is refused when it is written, where received time runs back', () => {
+  it('cannot be encoded where received time goes back', () => {
     const times = [NOON, NOON + 5, NOON + 4, NOON + 9]
     const heads = times.map((received) => ({ head: head({ received }), changes: [] }))
     const rows = columnsOf(2, heads)

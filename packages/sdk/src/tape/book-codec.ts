@@ -10,7 +10,7 @@ import {
   type EncodedChunk,
 } from './chunk.ts'
 import type { BookColumns } from './columns.ts'
-import { encodeHeads, HEAD_COLUMN_COUNT, HeadDecoder, type HeadWish } from './head-codec.ts'
+import { encodeHeads, HEAD_COLUMN_COUNT, HeadDecoder, type HeadSelection } from './head-codec.ts'
 import type { TapePlatform } from './platform.ts'
 
 /** The columns of a book chunk after the heads. */
@@ -24,9 +24,9 @@ export const BOOK_COLUMNS = {
   sizeValues: HEAD_COLUMN_COUNT + 6,
 } as const
 
-// A size change is told by what traders do most: take the level away, undo the level's last change,
-// put down what was just taken up elsewhere; then by a dictionary of the chunk's frequent amounts,
-// each with a sign; at last in full. 25 % smaller than a plain dictionary on recorded books.
+// A size change is encoded by the most common patterns: removing the level, undoing its last change,
+// adding the amount that was just removed elsewhere; then by a dictionary of the chunk's frequent signed
+// amounts; otherwise in full. On recorded books this is 25 % smaller than a plain dictionary.
 const REMOVED = 0
 const UNDONE = 1
 const MOVED = 2
@@ -34,17 +34,17 @@ const FIRST_LISTED = 3
 const IN_FULL = 255
 const LISTED_MAX = 126
 
-// From so many ticks in 1.0 on, a level key needs a second and a third byte.
+// From this many ticks in 1.0 on, a level key needs a second and a third byte.
 const MIDDLE_FROM = 128
 const HIGH_FROM = 32_768
 
-/** What the caller knows about a chunk that its rows do not say. */
+/** The identity of a chunk, which its rows do not contain. */
 export type ChunkIdentity = Pick<
   ChunkHeader,
   'venue' | 'market' | 'key' | 'origin' | 'recorder' | 'normalizer' | 'first' | 'previousHash'
 >
 
-/** Encodes observations with their keyframe, and leaves in `size` state what the next chunk starts from. */
+/** Encodes rows with their keyframe; its state then is the start of the next chunk. */
 export class BookEncoder {
   private readonly levels = new LevelMemory()
 
@@ -166,18 +166,18 @@ export class BookEncoder {
   }
 }
 
-/** Decodes observations; one instance a thread keeps its scratch space. */
+/** Decodes rows; use one instance per thread, because it reuses its scratch space. */
 export class BookDecoder {
   private readonly heads = new HeadDecoder()
   private readonly levels = new LevelMemory()
-  /** The change that each token stands for. */
+  /** The size change of each token. */
   private readonly changes = new Float64Array(256)
 
   /** Fills `into` with the rows of a book chunk and the book before them. */
-  decode(chunk: Chunk, platform: TapePlatform, into: BookColumns, wish: HeadWish): void {
+  decode(chunk: Chunk, platform: TapePlatform, into: BookColumns, selection: HeadSelection): void {
     const { header } = chunk
     expectKind(chunk, 'book', HEAD_COLUMN_COUNT + 7)
-    this.heads.decode(chunk, platform, into, wish)
+    this.heads.decode(chunk, platform, into, selection)
     into.priceDecimals = header.priceDecimals
     this.readKeyframe(chunk, platform, into)
     readCounts(columnOf(chunk, BOOK_COLUMNS.counts, platform), into, header)
@@ -222,14 +222,14 @@ export class BookDecoder {
       changes[FIRST_LISTED + place * 2] = amount
       changes[FIRST_LISTED + place * 2 + 1] = -amount
     }
-    // A token beyond the list must not find an amount of another chunk.
+    // A token beyond the list must not read an amount of another chunk.
     changes.fill(NaN, FIRST_LISTED + listed * 2)
     const keys = into.key
     const sizes = into.size
     let taken = 0
     let sound = true
-    // Which token comes next nobody can guess, least of all the processor: instead of asking for it,
-    // the change of every token is laid ready and the right one taken.
+    // The next token is unpredictable, so a branch on it is often mispredicted. Instead the changes of
+    // all tokens are computed and the right one is selected.
     for (let index = 0; index < count; index++) {
       const key = keys[index]!
       const token = tokens[index]!
@@ -244,7 +244,7 @@ export class BookDecoder {
       state[key] = size
       last[key] = change
       sizes[index] = size
-      // A decrease is what was taken last; an increase leaves it.
+      // A decrease becomes the amount that was removed last; an increase keeps it.
       taken -= (taken + change) * +(change < 0)
     }
     values.finish()
@@ -252,7 +252,7 @@ export class BookDecoder {
   }
 }
 
-/** Size and last change of every level, by key; encoder and decoder go through the same states. */
+/** Size and last change of every level, by key, the same in encoder and decoder. */
 class LevelMemory {
   state = new Float64Array(0)
   last = new Float64Array(0)
@@ -311,14 +311,14 @@ function readKeys(chunk: Chunk, platform: TapePlatform, into: BookColumns): void
   for (let index = 0; index < count; index++) keys[index] = low[index]!
   for (let index = 0; index < middle.length; index++) keys[index]! |= middle[index]! << 8
   for (let index = 0; index < high.length; index++) keys[index]! |= high[index]! << 16
-  // Prices lie strictly between 0 and 1. A key out of bounds leaves its sign in one of the differences.
+  // Prices lie strictly between 0 and 1. A key out of bounds makes one of the differences negative.
   let out = 0
   for (let index = 0; index < count; index++)
     out |= (keys[index]! - 2) | (2 * one - 1 - keys[index]!)
   if (out < 0) throw corrupt('a size or a price is out of bounds')
 }
 
-// Cents are kept as cents even at a venue that could quote 0.0001: fewer ticks, smaller ladders.
+// Whole cents are encoded as cents even where the venue allows 0.0001: fewer ticks, smaller ladders.
 function shrinkOf(
   rows: BookColumns,
   start: number,

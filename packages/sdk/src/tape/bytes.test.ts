@@ -19,7 +19,7 @@ describe('a varint', () => {
     expect(hexOf((out) => out.varint(value))).toBe(hex)
   })
 
-  it('reads back over the whole range', () => {
+  it('round-trips over the whole range', () => {
     fc.assert(
       fc.property(fc.array(aNumber), (values) => {
         const out = new ByteWriter(1)
@@ -59,7 +59,7 @@ describe('a signed number', () => {
     expect(readerOf(hex).signed()).toBe(value)
   })
 
-  it('reads back over the whole range', () => {
+  it('round-trips over the whole range', () => {
     const aSigned = fc.oneof(fc.maxSafeInteger(), fc.integer({ min: -200, max: 200 }))
     fc.assert(
       fc.property(fc.array(aSigned), (values) => {
@@ -75,7 +75,7 @@ describe('a signed number', () => {
     )
   })
 
-  it('refuses what 53 bits do not hold', () => {
+  it('rejects numbers above 53 bits', () => {
     for (const value of [2 ** 53, -(2 ** 53), NaN, Infinity]) {
       expect(codeOf(() => new ByteWriter().signed(value))).toBe('unrepresentable')
     }
@@ -85,7 +85,7 @@ describe('a signed number', () => {
 })
 
 describe('texts, words and raw bytes', () => {
-  it('read back, whatever the text', () => {
+  it('round-trip for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.nat(2 ** 32 - 1), (text, word) => {
         const out = new ByteWriter(1)
@@ -121,11 +121,11 @@ describe('texts, words and raw bytes', () => {
     ['a text', '0361', (reader) => reader.text()],
     ['a text that is not UTF-8', '02c328', (reader) => reader.text()],
     ['leftovers', '01', (reader) => reader.finish()],
-  ])('refuse %s that is not there', (_name, hex, read) => {
+  ])('throw for a missing %s', (_name, hex, read) => {
     expect(codeOf(() => read(readerOf(hex)))).toBe('corrupt_chunk')
   })
 
-  it('clear without giving the room back', () => {
+  it('keep their memory when cleared', () => {
     const out = new ByteWriter(4)
     out.raw(new Uint8Array(100))
     out.clear()
@@ -136,11 +136,11 @@ describe('texts, words and raw bytes', () => {
 })
 
 describe('zigzag', () => {
-  it('folds the sign into the lowest place', () => {
+  it('moves the sign into the lowest bit', () => {
     expect([0, -1, 1, -2, 2].map(zigzag)).toStrictEqual([0, 1, 2, 3, 4])
   })
 
-  it('is undone for every magnitude below 2^52', () => {
+  it('is reversible for every magnitude below 2^52', () => {
     const half = fc.integer({ min: -(2 ** 52) + 1, max: 2 ** 52 - 1 })
     fc.assert(
       fc.property(fc.oneof(half, fc.integer()), (value) => {

@@ -3,7 +3,7 @@ import { PriorbookError } from '../domain/index.ts'
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** A growing buffer with the few primitives that the tape and the store write. */
+/** A growing buffer with the primitives that the tape and the store write. */
 export class ByteWriter {
   bytes: Uint8Array
   length = 0
@@ -26,12 +26,12 @@ export class ByteWriter {
     this.bytes[this.length++] = value
   }
 
-  /** Writes a whole number from 0 to 2^53 − 1, seven bits a byte, low bits first. */
+  /** Writes a whole number from 0 to 2^53 − 1, seven bits per byte, low bits first. */
   varint(value: number): void {
     if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) throw unrepresentable(value)
     this.reserve(8)
     let rest = value
-    // Above 2^31 the bit operators would cut the number: `%` and division stay exact.
+    // Bit operators truncate above 2^31; `%` and division stay exact.
     while (rest >= 0x80000000) {
       this.bytes[this.length++] = (rest % 0x80) + 0x80
       rest = Math.floor(rest / 0x80)
@@ -48,7 +48,7 @@ export class ByteWriter {
   signed(value: number): void {
     const magnitude = Math.abs(value)
     if (!(magnitude <= Number.MAX_SAFE_INTEGER)) throw unrepresentable(value)
-    // Not `%` where it can be helped: a remainder of doubles costs 20 ns.
+    // Avoids `%`: a remainder of doubles costs 20 ns.
     const rest = magnitude < 0x80000000 ? magnitude & 0x3f : magnitude % 0x40
     const low = value < 0 ? rest + 0x40 : rest
     if (magnitude < 0x40) this.byte(low)
@@ -70,7 +70,7 @@ export class ByteWriter {
   }
 
   text(value: string): void {
-    // Names are short and plain: written letter by letter they take a tenth of an encoder's call.
+    // Names are short ASCII; writing their characters takes a tenth of a TextEncoder call.
     if (value.length < 0x80) {
       this.reserve(1 + value.length)
       const { bytes } = this
@@ -107,7 +107,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads what a `ByteWriter` wrote; running past the end is a `corrupt_chunk`. */
+/** Reads the output of a `ByteWriter`; reading past the end throws `corrupt_chunk`. */
 export class ByteReader {
   readonly bytes: Uint8Array
   position: number
@@ -167,22 +167,22 @@ export class ByteReader {
     }
   }
 
-  /** Refuses bytes that nobody asked for. */
+  /** Throws where bytes are left. */
   finish(): void {
     if (this.position !== this.end) {
-      throw new PriorbookError('corrupt_chunk', 'bytes are left over')
+      throw new PriorbookError('corrupt_chunk', 'unexpected bytes at the end')
     }
   }
 }
 
-/** Folds the sign into the lowest place: 0, −1, 1, −2 … become 0, 1, 2, 3 …; magnitudes below 2^52. */
+/** Moves the sign into the lowest bit: 0, −1, 1, −2 … become 0, 1, 2, 3 …; magnitudes below 2^52. */
 export function zigzag(value: number): number {
   return value < 0 ? -2 * value - 1 : 2 * value
 }
 
 /** Undoes `zigzag`. */
 export function unzigzag(value: number): number {
-  // Nearly all values are small; a remainder of doubles costs 20 ns, a bit operation one.
+  // Nearly all values are small, and a bit operation takes 1 ns where a remainder takes 20.
   if (value < 0x80000000) return (value >>> 1) ^ -(value & 1)
   return value % 2 === 0 ? value / 2 : -(value + 1) / 2
 }
@@ -195,7 +195,7 @@ function tooLong(): PriorbookError {
   return new PriorbookError('corrupt_chunk', 'a number is longer than 53 bits')
 }
 
-/** The error for a number that the formats cannot hold: writing it would give another one back. */
+/** The error for a number that the formats cannot represent exactly. */
 export function unrepresentable(value: number): PriorbookError {
   return new PriorbookError('unrepresentable', `${value} does not fit into 53 bits`)
 }

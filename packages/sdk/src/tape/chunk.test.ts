@@ -23,7 +23,7 @@ const raw = withoutCompression(platform)
 const MAX = Number.MAX_SAFE_INTEGER
 
 describe('a chunk', () => {
-  it('gives back any header and any columns', () => {
+  it('round-trips any header and columns', () => {
     const columns = fc.array(fc.oneof(fc.uint8Array(), fc.nat(5000).map(zeros)), { maxLength: 20 })
     fc.assert(
       fc.property(aHeader(), columns, fc.boolean(), (header, parts, packs) => {
@@ -39,7 +39,7 @@ describe('a chunk', () => {
     )
   })
 
-  it('starts with PBT1 and its version, and ends with the CRC-32 of all before', () => {
+  it('starts with PBT1 and its version, and ends with its CRC-32', () => {
     const { bytes } = encodeChunk(aPlainHeader, [Uint8Array.of(1, 2)], raw)
     expect(Buffer.from(bytes.subarray(0, 4)).toString('latin1')).toBe('PBT1')
     expect(bytes[4]).toBe(1)
@@ -49,14 +49,14 @@ describe('a chunk', () => {
     )
   })
 
-  it('leaves a column as it is where zstd saves less than 32 bytes', () => {
+  it('stores a column raw where zstd saves less than 32 bytes', () => {
     const noise = createHash('sha512').update('noise').digest()
     const { bytes } = encodeChunk(aPlainHeader, [zeros(24), zeros(200), noise], platform)
     const { sections } = openChunk(bytes, platform)
     expect(sections.map(({ packed }) => packed)).toStrictEqual([false, true, false])
   })
 
-  it('has room for a header that chains to the chunk before', () => {
+  it('can contain the hash of the chunk before', () => {
     const first = encodeChunk(aPlainHeader, [], raw)
     const next = encodeChunk({ ...aPlainHeader, first: 2, previousHash: first.hash }, [], raw)
     expect(hex(openChunk(next.bytes, raw).header.previousHash)).toBe(hex(first.hash))
@@ -130,7 +130,7 @@ describe('damage', () => {
   it.each([
     ['compressed', platform],
     ['not compressed', raw],
-  ])('of any single bit of a chunk (%s) is found', (_name, on) => {
+  ])('of any single bit of a chunk (%s) is detected', (_name, on) => {
     const { bytes } = encodeRows(someRows(), on)
     expect(codeOf(() => openChunk(bytes, on))).toBe('none')
     const codes = new Set<string>()
@@ -142,7 +142,7 @@ describe('damage', () => {
     expect([...codes]).toStrictEqual(['corrupt_chunk'])
   })
 
-  it('by a cut at any place is found, and bytes put behind it too', () => {
+  it('by truncation at any byte or added bytes is detected', () => {
     const { bytes } = encodeRows(someRows(), platform)
     const codes = new Set<string>()
     for (let length = 0; length < bytes.length; length++) {
@@ -154,7 +154,7 @@ describe('damage', () => {
     expect([...codes]).toStrictEqual(['corrupt_chunk'])
   })
 
-  it('by two bytes changed over, or a stretch of zeros, is found', () => {
+  it('by two swapped bytes or a run of zeros is detected', () => {
     const { bytes } = encodeRows(someRows(), platform)
     const codes = new Set<string>()
     for (let at = 0; at + 8 <= bytes.length; at++) {

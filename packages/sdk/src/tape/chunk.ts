@@ -3,16 +3,16 @@ import { ByteReader, ByteWriter } from './bytes.ts'
 import { ABSENT } from './columns.ts'
 import type { TapePlatform } from './platform.ts'
 
-/** The version of the chunk format that this build writes; docs/formats/tape.md describes it. */
+/** The chunk format version that is written; see docs/formats/tape.md. */
 export const CHUNK_VERSION = 1
 
-/** What the rows of a chunk are; the index is the byte on disk. */
+/** The kinds of rows; the index is the byte on disk. */
 export const CHUNK_KINDS = ['book', 'trade', 'sample'] as const
 
 /** The kind of a chunk's rows. */
 export type ChunkKind = (typeof CHUNK_KINDS)[number]
 
-/** What a chunk says about itself, so that it can be read and judged without its database. */
+/** The header of a chunk, with which it can be read and verified without its database. */
 export type ChunkHeader = {
   readonly kind: ChunkKind
   readonly venue: VenueId
@@ -23,10 +23,10 @@ export type ChunkHeader = {
   readonly origin: Origin
   readonly recorder: string
   readonly normalizer: number
-  /** The ordinal of the first row (for books: its sequence), from 1. */
+  /** The number of the first row (for books: its sequence), from 1. */
   readonly first: number
   readonly count: number
-  /** Level changes of all rows before this chunk, and inside it: counts over a range are a subtraction. */
+  /** Level changes of all rows before this chunk and within it: counts over a range are a subtraction. */
   readonly changesBefore: number
   readonly changes: number
   readonly priceDecimals: number
@@ -42,7 +42,7 @@ export type ChunkHeader = {
   readonly previousHash: Uint8Array
 }
 
-/** A chunk whose checksum holds, its columns not yet decompressed. */
+/** A chunk with a verified checksum; its columns are still compressed. */
 export type Chunk = {
   readonly header: ChunkHeader
   readonly headerBytes: Uint8Array
@@ -54,23 +54,23 @@ type Section = { readonly rawLength: number; readonly stored: Uint8Array; readon
 /** An encoded chunk and the hash that the next one chains to. */
 export type EncodedChunk = { readonly bytes: Uint8Array; readonly hash: Uint8Array }
 
-// Unpacking costs 10 µs a column whatever its size: a handful of bytes is not worth it.
+// Decompression costs 10 µs per column, so very short columns stay raw.
 const WORTH_PACKING = 32
 const MAGIC = 0x31544250 // "PBT1", little-endian
-// Bounds of what a reader is made to allocate: far above what a store writes (1,024 rows).
+// Bounds of what a reader allocates, far above what a store writes (1,024 rows).
 const MAX_ROWS = 1 << 20
 const MAX_RAW = 1 << 28
-// A zstd block of 4 bytes gives 128 KiB, and nothing gives more: no small blob unpacks to gigabytes.
+// Max ratio of zstd: 4 bytes give 128 KiB. A small blob cannot decompress to gigabytes.
 const MAX_RATIO = 1 << 15
 
-/** Packs a header and its columns into one checksummed blob. Columns that zstd cannot shrink stay raw. */
+/** Packs a header and its columns into one blob with a checksum; columns that zstd cannot shrink stay raw. */
 export function encodeChunk(
   header: ChunkHeader,
   columns: readonly Uint8Array[],
   platform: TapePlatform,
 ): EncodedChunk {
   if (header.count > MAX_ROWS || columns.some(({ length }) => length > MAX_RAW)) {
-    throw new PriorbookError('unrepresentable', `${header.count} rows are too much for one chunk`)
+    throw new PriorbookError('unrepresentable', `${header.count} rows are too many for one chunk`)
   }
   const head = new ByteWriter(256)
   writeHeader(head, header)
@@ -91,7 +91,7 @@ export function encodeChunk(
   return { bytes: out.copy(), hash: hashOf(head.view(), columns, platform) }
 }
 
-/** Checks a blob's checksum and reads its header; anything wrong is `corrupt_chunk`. */
+/** Verifies a blob's checksum and reads its header; throws `corrupt_chunk`. */
 export function openChunk(bytes: Uint8Array, platform: TapePlatform): Chunk {
   const end = bytes.length - 4
   const reader = new ByteReader(bytes, 0, Math.max(end, 0))
@@ -120,7 +120,7 @@ export function openChunk(bytes: Uint8Array, platform: TapePlatform): Chunk {
   return { header, headerBytes, sections }
 }
 
-/** Refuses a chunk of another kind, or with another number of columns than its kind has. */
+/** Throws for a chunk of another kind, or with the wrong number of columns. */
 export function expectKind(chunk: Chunk, kind: ChunkKind, columns: number): void {
   if (chunk.header.kind !== kind) throw corrupt(`it holds ${chunk.header.kind} rows, not ${kind}s`)
   if (chunk.sections.length !== columns) {
@@ -140,7 +140,7 @@ export function columnOf(chunk: Chunk, index: number, platform: TapePlatform): U
   }
 }
 
-/** The SHA-256 of a chunk's content before compression, which the next chunk of the stream repeats. */
+/** The SHA-256 of a chunk's uncompressed content, which the next chunk of the stream contains. */
 export function chunkHash(chunk: Chunk, platform: TapePlatform): Uint8Array {
   const columns = chunk.sections.map((_, index) => columnOf(chunk, index, platform))
   return hashOf(chunk.headerBytes, columns, platform)
@@ -149,7 +149,7 @@ export function chunkHash(chunk: Chunk, platform: TapePlatform): Uint8Array {
 /** The `previousHash` of a stream's first chunk. */
 export const NO_HASH: Uint8Array = new Uint8Array(32)
 
-/** Makes the error for a chunk that contradicts itself. */
+/** The error for a damaged chunk. */
 export function corrupt(detail: string, cause?: unknown): PriorbookError {
   return new PriorbookError('corrupt_chunk', `damaged chunk: ${detail}`, { cause })
 }
@@ -171,7 +171,7 @@ function hashOf(
 function writeHeader(out: ByteWriter, header: ChunkHeader): void {
   out.byte(CHUNK_KINDS.indexOf(header.kind))
   out.byte(ORIGINS.indexOf(header.origin))
-  // A market with one instrument has one name (A, B): it is written once.
+  // Where a market has one instrument, both have the same name, which is written once.
   const market = header.market === header.key ? '' : header.market
   for (const text of [header.venue, market, header.key, header.metric, header.recorder]) {
     out.text(text)

@@ -6,7 +6,7 @@ import { Ladder } from './ladder.ts'
 import { applyRow, applyRows, loadBase } from './run.ts'
 
 describe('columns', () => {
-  it('grow and keep what they hold', () => {
+  it('grow and keep their rows', () => {
     const columns = new BookColumns(2)
     for (let row = 0; row < 1000; row++) columns.push(head(row), [row % 7, 9], [row, row * 2])
     expect([columns.count, columns.changeCount]).toStrictEqual([1000, 2000])
@@ -21,7 +21,7 @@ describe('columns', () => {
     }
   })
 
-  it('take any rows of other columns', () => {
+  it('append any rows of other columns', () => {
     const source = new BookColumns(2)
     for (let row = 0; row < 100; row++) {
       const keys = Array.from({ length: row % 4 }, (_, index) => row + index)
@@ -49,7 +49,7 @@ describe('columns', () => {
     }
   })
 
-  it('move to finer ticks, sides and base included', () => {
+  it('convert to finer ticks, sides and base included', () => {
     const columns = new BookColumns(2)
     columns.baseKey = [96, 105]
     columns.baseSize = [1, 2]
@@ -63,7 +63,7 @@ describe('columns', () => {
     expect(columns.key[0]).toBe(9800)
   })
 
-  it('forget their rows and keep their room', () => {
+  it('remove their rows and keep their memory', () => {
     const columns = new BookColumns(2)
     columns.baseKey = [2]
     for (let row = 0; row < 100; row++) columns.push(head(row), [1], [1])
@@ -85,7 +85,7 @@ describe('columns', () => {
 })
 
 describe('a run', () => {
-  it('starts from the book before it, and anew where a row restarts it', () => {
+  it('starts from the book before it, and from an empty one where a row restarts it', () => {
     const columns = new BookColumns(2)
     columns.baseKey = [96, 105]
     columns.baseSize = [1, 2]

@@ -1,15 +1,15 @@
 /** Marks a source time, venue number or channel that the venue did not give. */
 export const ABSENT = -1
 
-/** Source times, venue numbers and journal places must be below this: their steps are kept with a sign. */
+/** Upper bound of source times, venue numbers and journal positions, whose steps are stored with a sign. */
 export const HEAD_LIMIT = 2 ** 52
 
 const FEW_ROWS = 8
 
-/** The head of a tape row: when it was seen, how the venue numbers it, where it is in the journal. */
+/** The head of a tape row: its times, the venue's number, and its journal position. */
 export type RowHead = {
   readonly received: number
-  /** `ABSENT` where the venue gave none; so for `venueSeq` and `channel`. */
+  /** `ABSENT` where the venue gave none; the same for `venueSeq` and `channel`. */
   readonly source: number
   readonly venueSeq: number
   readonly channel: number
@@ -28,8 +28,8 @@ export class HeadColumns {
   flags: Uint16Array<ArrayBuffer>
 
   constructor(rows = 64) {
-    // One buffer for all of them: nine allocations a chunk are a tenth of its decoding. Of a row or two
-    // V8 keeps each array inside its object, which is cheaper than five views.
+    // One buffer for all columns: nine allocations per chunk take a tenth of its decoding. V8 stores very
+    // small arrays inside their objects, which is cheaper than five views.
     if (rows > FEW_ROWS) {
       const heads = new Float64Array(rows * 5)
       this.received = heads.subarray(0, rows)
@@ -47,7 +47,7 @@ export class HeadColumns {
     this.flags = new Uint16Array(rows)
   }
 
-  /** Makes room for rows; contents up to `count` stay. */
+  /** Reserves space for rows; the first `count` rows are kept. */
   reserveRows(rows: number): void {
     if (rows <= this.received.length) return
     const capacity = Math.max(rows, this.received.length * 2)
@@ -91,7 +91,7 @@ export class HeadColumns {
 }
 
 /**
- * Observations of one instrument as columns: row `i` changed the levels from `changeEnd[i − 1]` up to
+ * Book rows of one instrument as columns: row `i` changed the levels from `changeEnd[i − 1]` up to
  * `changeEnd[i]`, each to a new size. `baseKey`/`baseSize` are the book before the first row.
  * Prices are ticks of 10^−priceDecimals inside level keys; sizes are units of the venue.
  */
@@ -111,7 +111,7 @@ export class BookColumns extends HeadColumns {
     this.size = new Float64Array(changes)
   }
 
-  /** The memory that the columns take. */
+  /** The memory of the columns in bytes. */
   get byteLength(): number {
     const { received, flags, changeEnd, key, size } = this
     return (
@@ -123,7 +123,7 @@ export class BookColumns extends HeadColumns {
     )
   }
 
-  /** How many level changes the rows hold together. */
+  /** The number of level changes of all rows. */
   get changeCount(): number {
     return this.count === 0 ? 0 : this.changeEnd[this.count - 1]!
   }
@@ -142,7 +142,7 @@ export class BookColumns extends HeadColumns {
     }
   }
 
-  /** Makes room for level changes. */
+  /** Reserves space for level changes. */
   reserveChanges(changes: number): void {
     if (changes <= this.key.length) return
     const capacity = Math.max(changes, this.key.length * 2)
@@ -152,7 +152,7 @@ export class BookColumns extends HeadColumns {
     this.size = grow(this.size, capacity)
   }
 
-  /** Appends one observation with its changed levels. */
+  /** Appends one row with its changed levels. */
   push(head: RowHead, keys: ArrayLike<number>, sizes: ArrayLike<number>): void {
     let at = this.changeCount
     const row = this.pushHead(head)
@@ -188,7 +188,7 @@ export class BookColumns extends HeadColumns {
     }
   }
 
-  /** Moves every price to finer ticks. */
+  /** Converts all prices to finer ticks. */
   rescale(priceDecimals: number): void {
     const factor = 10 ** (priceDecimals - this.priceDecimals)
     if (factor === 1) return
@@ -198,7 +198,7 @@ export class BookColumns extends HeadColumns {
     this.priceDecimals = priceDecimals
   }
 
-  /** Forgets rows and base, keeps the room. */
+  /** Removes rows and base, and keeps the memory. */
   clear(): void {
     this.count = 0
     this.baseKey = []
@@ -206,7 +206,7 @@ export class BookColumns extends HeadColumns {
   }
 }
 
-/** What the taker of a trade did with the first outcome; 0 where the venue did not say. */
+/** The taker's side on the first outcome; index 0 where the venue does not report it. */
 export const TAKERS = [undefined, 'buy', 'sell'] as const
 
 /** Trades of one instrument as columns. */

@@ -67,16 +67,16 @@ describe('a header', () => {
     ['another first journal place', { firstJournal: book.header.firstJournal + 1 }],
     ['another last journal place', { lastJournal: book.header.lastJournal + 1 }],
     ['another kind of rows', { kind: 'trade' }],
-  ])('that says %s is refused', (_name, wrong) => {
+  ])('with %s is rejected', (_name, wrong) => {
     expect(readBook({ ...book, header: { ...book.header, ...wrong } })).toBe('corrupt_chunk')
   })
 
-  it('cannot be written with more rows than a reader takes', () => {
+  it('cannot be written with more rows than a reader accepts', () => {
     const header = { ...book.header, count: (1 << 20) + 1 }
     expect(codeOf(() => encodeChunk(header, book.columns, raw))).toBe('unrepresentable')
   })
 
-  it('does not make a reader allocate before it is proved', () => {
+  it('does not make a reader allocate before it is verified', () => {
     for (const wrong of [{ count: 1 << 20 }, { changes: 2 ** 28 }, { changes: 2 ** 50 }]) {
       const into = new BookColumns()
       const { bytes } = encodeChunk({ ...book.header, ...wrong }, book.columns, raw)
@@ -119,7 +119,7 @@ describe('a container', () => {
         out.byte(0)
       },
     ],
-  ])('with %s is refused', (_name, write) => {
+  ])('with %s is rejected', (_name, write) => {
     const out = new ByteWriter()
     out.raw(Buffer.from('PBT1\u{1}'))
     write(out)
@@ -132,7 +132,7 @@ describe('a container', () => {
     ['much longer than it says', 20, packed],
     ['not zstd', 1000, packed.map((byte) => byte ^ 255)],
     ['cut', 1000, packed.subarray(0, -2)],
-  ])('with a column that is %s is refused', (_name, rawLength, stored) => {
+  ])('with a column that is %s is rejected', (_name, rawLength, stored) => {
     const out = new ByteWriter()
     out.raw(Buffer.from('PBT1\u{1}'))
     writeSections(out, 1, [[rawLength, stored.length, stored]])
@@ -140,7 +140,7 @@ describe('a container', () => {
     expect(codeOf(() => columnOf(chunk, 0, platform))).toBe('corrupt_chunk')
   })
 
-  it('of another version is told from a damaged one', () => {
+  it('of another version has another error than a damaged one', () => {
     const bytes = encodeChunk(book.header, book.columns, raw).bytes.slice(0, -4)
     bytes[4] = 2
     const out = new ByteWriter()
@@ -180,8 +180,8 @@ describe('book columns', () => {
     ['with a received unit of 0', 'frame', (bytes) => [bytes[0]!, 0, ...bytes.subarray(3)]],
     ['with a frame that goes on', 'frame', (bytes) => [...bytes, 0]],
     ['with a frame that is cut', 'frame', (bytes) => bytes.subarray(0, -1)],
-    ['with a time that is no token', 'time', (bytes) => bytes.with(5, 115)],
-    ['with a last time that is no token', 'time', (bytes) => bytes.with(bytes.length - 1, 255)],
+    ['with a time that is not a token', 'time', (bytes) => bytes.with(5, 115)],
+    ['with a last time that is not a token', 'time', (bytes) => bytes.with(bytes.length - 1, 255)],
     ['with a time too many', 'time', (bytes) => [...bytes, 0]],
     ['with a received time too few', 'received', (bytes) => bytes.subarray(1)],
     ['with a received time too many', 'received', (bytes) => [...bytes, 0]],
@@ -192,12 +192,12 @@ describe('book columns', () => {
     ['with received bits too many', 'receivedBits', (bytes) => [...bytes, 0]],
     ['with a number too few', 'seq', (bytes) => bytes.subarray(0, -1)],
     ['with a number too many', 'seq', (bytes) => [...bytes, 0]],
-    ['with a number that is no token', 'seq', (bytes) => bytes.with(4, 114)],
+    ['with a number that is not a token', 'seq', (bytes) => bytes.with(4, 114)],
     ['without numbers', 'seq', () => []],
     ['with number bits too many', 'seqBits', (bytes) => [...bytes, 0]],
-    ['with a journal place too few', 'journal', (bytes) => bytes.subarray(0, -1)],
-    ['with a journal place too many', 'journal', (bytes) => [...bytes, 0]],
-    ['with a journal place that is no token', 'journal', (bytes) => bytes.with(4, 255)],
+    ['with a journal position too few', 'journal', (bytes) => bytes.subarray(0, -1)],
+    ['with a journal position too many', 'journal', (bytes) => [...bytes, 0]],
+    ['with a journal position that is not a token', 'journal', (bytes) => bytes.with(4, 255)],
     ['without a keyframe', 'keyframe', () => []],
     ['with a keyframe of absurd length', 'keyframe', (bytes) => [...varint(MAX), ...bytes]],
     ['with a keyframe that goes on', 'keyframe', (bytes) => [...bytes, 0]],
@@ -226,7 +226,7 @@ describe('book columns', () => {
     ['with a list that is too long', 'sizeValues', (bytes) => [127, ...bytes.subarray(1)]],
     ['with sizes in full that go on', 'sizeValues', (bytes) => [...bytes, 0]],
     ['with sizes in full that are cut', 'sizeValues', (bytes) => bytes.subarray(0, -1)],
-  ])('%s are refused', (_name, column, change) => {
+  ])('%s are rejected', (_name, column, change) => {
     // A chunk with other decimals and amounts goes before, so that its scratch space is there.
     expect(readBook(fineBook)).toBe('none')
     const columns = book.columns.with(
@@ -236,7 +236,7 @@ describe('book columns', () => {
     expect(readBook({ ...book, columns })).toBe('corrupt_chunk')
   })
 
-  it('of an absurd size are refused', () => {
+  it('of an absurd size are rejected', () => {
     const columns = book.columns.with(
       BOOK_COLUMNS.keyframe,
       Uint8Array.from([1, ...varint(book.columns[BOOK_COLUMNS.keyLow]![0]!), ...varint(MAX)]),
@@ -249,7 +249,7 @@ describe('book columns', () => {
     expect(readBook({ ...book, columns: grown })).toBe('corrupt_chunk')
   })
 
-  it('read the same whatever was read before', () => {
+  it('decode the same whatever was decoded before', () => {
     const tokens = Uint8Array.from(book.columns[BOOK_COLUMNS.sizeTokens]!.with(1, 1))
     const parts = { ...book, columns: book.columns.with(BOOK_COLUMNS.sizeTokens, tokens) }
     const sizesOf = (on: BookDecoder): number[] => {
@@ -266,7 +266,7 @@ describe('book columns', () => {
     expect(sizesOf(used)).toStrictEqual(fresh)
   })
 
-  it('too few or too many are refused', () => {
+  it('are rejected where there are too few or too many', () => {
     expect(readBook({ ...book, columns: book.columns.slice(0, -1) })).toBe('corrupt_chunk')
     expect(readBook({ ...book, columns: [...book.columns, new Uint8Array(0)] })).toBe(
       'corrupt_chunk',
@@ -297,14 +297,14 @@ describe('trade and sample columns', () => {
     ['with an id too few', 'ids', (bytes) => bytes.subarray(0, -1)],
     ['with an id too many', 'ids', (bytes) => [...bytes, 0]],
     ['with an id of absurd length', 'ids', () => [0, ...varint(MAX), 65]],
-  ])('%s are refused', (_name, column, change) => {
+  ])('%s are rejected', (_name, column, change) => {
     expect(readTrades(trades)).toBe('none')
     const at = TRADE_COLUMNS[column]
     const columns = trades.columns.with(at, Uint8Array.from(change(trades.columns[at]!)))
     expect(readTrades({ ...trades, columns })).toBe('corrupt_chunk')
   })
 
-  it('of another kind, number or precision are refused', () => {
+  it('of another kind, number or precision are rejected', () => {
     expect(readTrades(samples)).toBe('corrupt_chunk')
     expect(readSamples(trades)).toBe('corrupt_chunk')
     expect(readTrades({ ...trades, columns: trades.columns.slice(0, -1) })).toBe('corrupt_chunk')
@@ -313,7 +313,7 @@ describe('trade and sample columns', () => {
     expect(readTrades(finer)).toBe('corrupt_chunk')
   })
 
-  it('of samples with a value too few, too many or too large are refused', () => {
+  it('of samples with missing, extra or too large values are rejected', () => {
     expect(readSamples(samples)).toBe('none')
     const values = samples.columns.at(-1)!
     const most = [0xbf, ...varint(2 ** 47 - 1)]
@@ -325,7 +325,7 @@ describe('trade and sample columns', () => {
 })
 
 describe('any mutation of a header or a column', () => {
-  it('is refused or gives rows that are sound and agree with the header', () => {
+  it('is rejected or decodes to valid rows that agree with the header', () => {
     const outcomes = new Map<string, number>()
     const pick = fc.nat()
     const aMutation = fc.record({ which: pick, at: pick, how: fc.nat(6), value: fc.nat(255) })
@@ -453,7 +453,7 @@ function problemOfHeads(rows: HeadColumns, header: ChunkHeader): string {
     [rows.journal[0], header.firstJournal],
     [rows.journal[count - 1], header.lastJournal],
   ]
-  return facts.every(([got, said]) => got === said) ? '' : 'facts'
+  return facts.every(([got, stated]) => got === stated) ? '' : 'facts'
 }
 
 function problemOfBooks(rows: BookColumns, header: ChunkHeader): string {

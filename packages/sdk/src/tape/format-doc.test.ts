@@ -48,7 +48,7 @@ describe('the example in the document', () => {
     expect(columns.channel[0]).toBe(3)
   })
 
-  it('encodes again to the same bytes and the hash that it names', () => {
+  it('encodes to the same bytes and the documented hash', () => {
     const base = { key: columns.baseKey, size: columns.baseSize }
     const again = new BookEncoder().encode(columns, 0, columns.count, base, chunk.header, raw)
     expect(hex(again.bytes)).toBe(hex(bytes))
@@ -56,7 +56,7 @@ describe('the example in the document', () => {
     expect(hex(chunkHash(chunk, raw))).toBe(hex(again.hash))
   })
 
-  it('has its columns where the list below it says', () => {
+  it('has its columns at the documented offsets', () => {
     const places = placesOf(chunk)
     const named = [
       ['frame', places[0]],
@@ -86,7 +86,7 @@ describe('the tables of the document', () => {
     expect(doc).toContain(`Columns 0 to ${HEAD_COLUMN_COUNT - 1} are the same`)
   })
 
-  it('name the reach of the hybrid tokens', () => {
+  it('name the ranges of the hybrid tokens', () => {
     for (const token of [16, 18, 20]) {
       const [low, high] = [TOKEN_BASE[token], TOKEN_BASE[token + 1]]
       expect(doc).toContain(`| ${token}, ${token + 1} | ${low}, ${high} | ${EXTRA_BITS[token]} |`)

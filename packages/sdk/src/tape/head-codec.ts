@@ -14,10 +14,12 @@ import {
 import type { TapePlatform } from './platform.ts'
 
 /**
- * The head columns of every chunk. Three facts of real feeds are used: rows often share the previous
- * row's source microsecond and are then received at once with the next venue number (one token says
- * all of it); latency moves slowly, so a received time is told by how its latency differs from the
- * last one; and the journal counts along with the rows or with the venue's numbers.
+ * The head columns of every chunk. They use three properties of real feeds: rows often share the source
+ * microsecond of the previous row, are received at the same time and have the next venue number, which
+ * one token encodes; latency changes slowly, so a received time is stored as a change of latency; and
+ * journal positions advance with the rows or with the venue's numbers.
+ *
+ * Hot path: every page, download and replay decodes these columns, so long loops are intended here.
  */
 export const HEAD_COLUMNS = {
   frame: 0,
@@ -34,7 +36,7 @@ export const HEAD_COLUMNS = {
 /** The number of head columns; the columns of a kind come after them. */
 export const HEAD_COLUMN_COUNT = 9
 
-/** The parts of a chunk header that the heads decide. */
+/** The parts of a chunk header that follow from the heads. */
 export type HeadFacts = Pick<
   ChunkHeader,
   | 'firstReceived'
@@ -46,8 +48,8 @@ export type HeadFacts = Pick<
   | 'count'
 >
 
-/** Which of the slower columns a reader wants. */
-export type HeadWish = { readonly numbers: boolean }
+/** Which of the slower columns to decode. */
+export type HeadSelection = { readonly numbers: boolean }
 
 const MISSING_SOURCE = 1
 const MISSING_SEQ = 2
@@ -56,18 +58,18 @@ const ZIGZAG_SEQ = 2
 const JOURNAL_FOLLOWS_SEQ = 4
 const ALL_MODES = ZIGZAG_SOURCE | ZIGZAG_SEQ | JOURNAL_FOLLOWS_SEQ
 
-// By the symbol of the time column (0, or 1 + the token of the source step): bits and value of the step.
+// Bits and value of a source step, by the symbol of the time column: 0, or 1 + the token of the step.
 const SYMBOL_BITS = new Uint8Array(256)
 SYMBOL_BITS.set(EXTRA_BITS.subarray(0, 255), 1)
 const SYMBOL_BASE = new Float64Array(256)
 SYMBOL_BASE.set(TOKEN_BASE.subarray(0, 255), 1)
-// Every token and symbol up to this one has at most 24 extra bits, which one read gives.
+// Tokens and symbols up to this one have at most 24 extra bits, which fit into one read.
 const NARROW = EXTRA_BITS.lastIndexOf(24, MAX_TOKEN)
 const TOKEN_WORD = Int32Array.from(TOKEN_BASE, (base, token) => (token <= NARROW ? base : 0))
 // 1 for every byte but 0.
 const IS_SET = new Uint8Array(256).fill(1, 1)
 
-// Kept between calls, so that a chunk does not leave seven buffers to the garbage collector.
+// Reused between calls, so that a chunk does not create seven buffers of garbage.
 const scratch = {
   received: new ByteWriter(2048),
   seq: new ByteWriter(2048),
@@ -79,8 +81,8 @@ const scratch = {
 }
 
 /**
- * Encodes rows [from, to) and returns what the chunk header must say about them. The columns are views
- * into buffers that the next call writes again: pack them first.
+ * Encodes rows [from, to) and returns their part of the chunk header. The columns are views of buffers
+ * that the next call overwrites.
  */
 export function encodeHeads(
   rows: HeadColumns,
@@ -163,20 +165,20 @@ export function encodeHeads(
 }
 
 /**
- * Decodes heads; one instance a thread keeps its scratch space. Whether a row moves a time or a number
- * is close to a coin toss, and a branch that the processor guesses wrong costs more than all work on
- * the row. So each column has a loop without branches, where a step of 0 is a step like any other and
- * damage is noted in passing, and a plain one for the few chunks with signs or steps above 24 bits.
+ * Decodes heads; use one instance per thread, because it reuses its scratch space. Whether a row changes a
+ * time or a number is hard to predict, and a mispredicted branch costs more than all other work on the
+ * row. Each column therefore has a loop without branches, in which 0 is a step like any other and damage
+ * is only noted, and a simple loop for the few chunks with signed steps or steps above 24 bits.
  */
 export class HeadDecoder {
   private readonly bits = new BitReader()
   private tokens = new Uint8Array(2049)
   private rows = new Float64Array(0)
-  // Per row: bit 0 no source time, bit 1 no venue number. Read only where the run list says so.
+  // Per row: bit 0 no source time, bit 1 no venue number. Only filled where the run list is not empty.
   private absent = new Uint8Array(2048)
 
-  /** Fills received, source, flags and channel of `into`; venue numbers and journal places on wish. */
-  decode(chunk: Chunk, platform: TapePlatform, into: HeadColumns, wish: HeadWish): void {
+  /** Fills received, source, flags and channel of `into`; venue numbers and journal positions on request. */
+  decode(chunk: Chunk, platform: TapePlatform, into: HeadColumns, selection: HeadSelection): void {
     const { header } = chunk
     const count = header.count
     const time = columnOf(chunk, HEAD_COLUMNS.time, platform)
@@ -196,14 +198,14 @@ export class HeadDecoder {
 
     this.readSources(chunk, platform, into, time, (modes & ZIGZAG_SOURCE) !== 0, sourceUnit)
     this.readReceived(chunk, platform, into, time, receivedUnit)
-    if (wish.numbers) {
+    if (selection.numbers) {
       this.readNumbers(chunk, platform, into, time, modes, firstSeq, (missing & MISSING_SEQ) !== 0)
       this.readJournal(chunk, platform, into, modes, firstSeq)
     }
-    if (missing !== 0) this.blank(into, count, wish)
+    if (missing !== 0) this.blank(into, count, selection)
     into.count = count
-    checkFacts(factsOf(into, 0, count), header, wish)
-    if (wish.numbers && firstPresent(into.venueSeq, 0, count) !== firstSeq) {
+    checkFacts(factsOf(into, 0, count), header, selection)
+    if (selection.numbers && firstPresent(into.venueSeq, 0, count) !== firstSeq) {
       throw corrupt('its first number is wrong')
     }
   }
@@ -250,7 +252,7 @@ export class HeadDecoder {
     let sound = origin <= Number.MAX_SAFE_INTEGER
     bits.position = place
     if (over < 0) {
-      // Steps with a sign, or of more than 24 bits.
+      // Signed steps, or steps of more than 24 bits.
       sound = true
       origin = first
       bits.position = 0
@@ -379,7 +381,7 @@ export class HeadDecoder {
     if (!sound) throw corrupt('a number is out of range')
   }
 
-  // After the venue's numbers, while those of rows without one still repeat the last one.
+  // Runs after the venue's numbers, while rows without one still repeat the last one.
   private readJournal(
     chunk: Chunk,
     platform: TapePlatform,
@@ -403,9 +405,9 @@ export class HeadDecoder {
     let sound = true
     let row = 0
     while (row < count) {
-      // In most chunks the journal just counts along, with a step now and then.
+      // In most chunks journal positions are consecutive, with few steps.
       if (tokens[row] !== 0) drift += unzigzag(numberOf(tokens[row]!, bits))
-      // Numbers with a sign may run back: then each row is looked at.
+      // Signed steps may go back, so each row is checked.
       const most = signed ? row + 1 : count
       let end = row + 1
       while (end < most && tokens[end] === 0) end++
@@ -422,7 +424,7 @@ export class HeadDecoder {
     return this.rows
   }
 
-  // A column of at most one token a row, with zeros behind it: a loop may look at one more.
+  // A column has at most one token per row; a zero behind it lets loops read one more.
   private padded(tokens: Uint8Array, count: number): Uint8Array {
     if (tokens.length > count) throw corrupt('it has more steps than rows')
     if (this.tokens.length <= count) this.tokens = new Uint8Array(count + 1)
@@ -431,11 +433,11 @@ export class HeadDecoder {
     return this.tokens
   }
 
-  private blank(into: HeadColumns, count: number, wish: HeadWish): void {
+  private blank(into: HeadColumns, count: number, selection: HeadSelection): void {
     for (let row = 0; row < count; row++) {
       const bits = this.absent[row]!
       if ((bits & MISSING_SOURCE) !== 0) into.source[row] = ABSENT
-      if ((bits & MISSING_SEQ) !== 0 && wish.numbers) into.venueSeq[row] = ABSENT
+      if ((bits & MISSING_SEQ) !== 0 && selection.numbers) into.venueSeq[row] = ABSENT
     }
   }
 }
@@ -454,19 +456,19 @@ function factsOf(rows: HeadColumns, from: number, to: number): HeadFacts {
   }
 }
 
-function checkFacts(facts: HeadFacts, header: ChunkHeader, wish: HeadWish): void {
+function checkFacts(facts: HeadFacts, header: ChunkHeader, selection: HeadSelection): void {
   const sound =
     facts.firstReceived === header.firstReceived &&
     facts.lastReceived === header.lastReceived &&
     facts.firstSource === header.firstSource &&
     facts.lastSource === header.lastSource &&
-    (!wish.numbers ||
+    (!selection.numbers ||
       (facts.firstJournal === header.firstJournal && facts.lastJournal === header.lastJournal))
   if (!sound) throw corrupt('its header does not tell its rows')
 }
 
-// Some steps of an unordered feed go back: then all of them carry a sign. The journal either counts
-// our rows (an excerpt of one market) or runs along with the venue's numbers (a whole subscription).
+// In an unordered feed some steps go back; then all steps are signed. Journal positions advance either
+// with the rows (an excerpt of one market) or with the venue's numbers (a whole subscription).
 function modesOf(rows: HeadColumns, from: number, to: number): number {
   let modes = 0
   let source = ABSENT
@@ -505,7 +507,7 @@ function latencyOf(received: number, source: number, unit: number): number {
 function unitOf(column: Float64Array, from: number, to: number): number {
   for (let row = from; row < to; row++) {
     const value = column[row]!
-    // Not `%`: a remainder of doubles costs 20 ns.
+    // Avoids `%`: a remainder of doubles costs 20 ns.
     if (value !== ABSENT && Math.floor(value / 1000) * 1000 !== value) return 1
   }
   return 1000
@@ -538,7 +540,7 @@ function addAll(
 }
 
 function backwards(now: number, before: number): PriorbookError {
-  return new PriorbookError('invalid_time', `received ${now} comes after ${before}: time runs back`)
+  return new PriorbookError('invalid_time', `the received time goes back from ${before} to ${now}`)
 }
 
 function isZero(bytes: Uint8Array): boolean {

@@ -21,7 +21,7 @@ describe('a hybrid number', () => {
     expect([tokenOf(value), EXTRA_BITS[tokenOf(value)]]).toStrictEqual([token, bits])
   })
 
-  it('lies within the reach of its token, at every magnitude', () => {
+  it('lies within the range of its token, at every magnitude', () => {
     const aNumber = fc
       .tuple(fc.integer({ min: 0, max: 53 }), fc.maxSafeNat())
       .map(([bits, value]) => value % 2 ** bits)
@@ -36,7 +36,7 @@ describe('a hybrid number', () => {
     )
   })
 
-  it('has one token: the reaches follow each other from 0 to 2^53 − 1', () => {
+  it('has exactly one token: ranges cover 0 to 2^53 − 1 without overlap', () => {
     let next = 0
     for (let token = 0; token <= MAX_TOKEN; token++) {
       expect(TOKEN_BASE[token]).toBe(next)
@@ -47,7 +47,7 @@ describe('a hybrid number', () => {
     expect([MAX_TOKEN, next]).toStrictEqual([113, 2 ** 53])
   })
 
-  it('has no token beyond', () => {
+  it('has no token above 2^53 − 1', () => {
     for (const value of [2 ** 53, 2 ** 54, Infinity, NaN]) {
       expect(codeOf(() => tokenOf(value))).toBe('unrepresentable')
     }
@@ -56,7 +56,7 @@ describe('a hybrid number', () => {
 })
 
 describe('a bit stream', () => {
-  it('keeps numbers of any width, at any place', () => {
+  it('round-trips numbers of any width at any position', () => {
     const aField = fc
       .tuple(fc.integer({ min: 1, max: 53 }), fc.maxSafeNat())
       .map(([bits, value]) => ({ bits, value: value % 2 ** bits }))
@@ -90,7 +90,7 @@ describe('a bit stream', () => {
     reader.finish()
   })
 
-  it('refuses to have been read beyond its end, or not up to it', () => {
+  it('throws where it was read beyond its end or not up to it', () => {
     const reader = new BitReader()
     reader.reset(Uint8Array.of(255, 255))
     expect(reader.read(16)).toBe(65_535)

@@ -2,19 +2,19 @@ import { PriorbookError } from '../domain/index.ts'
 import { ByteWriter, unrepresentable } from './bytes.ts'
 
 /**
- * Hybrid numbers: a value below 16 is its own token; a larger one gives its magnitude and the bit
- * below its leading one to the token, and the rest of its bits, which hardly compress, to a bit
- * stream of their own. Tokens compress well (zstd's Huffman stage sees one byte a value).
+ * Hybrid numbers: a value below 16 is its own token. For a larger one the token holds its magnitude and
+ * the bit below its leading one; the remaining bits, which hardly compress, go to a separate bit stream.
+ * Tokens compress well, because zstd's Huffman stage sees one byte per value.
  */
 export const DIRECT = 16
 const DIRECT_BITS = 4
 
-/** The largest token; leaves room for one more symbol in a byte. */
+/** The largest token; a byte has one more symbol. */
 export const MAX_TOKEN = DIRECT + (52 - DIRECT_BITS) * 2 + 1
 
 /** How many extra bits a token carries. */
 export const EXTRA_BITS = new Uint8Array(256)
-/** The value of a token whose extra bits are all zero; NaN for bytes that are no token, so that it shows. */
+/** The value of a token whose extra bits are all zero; NaN for bytes that are not a token. */
 export const TOKEN_BASE = new Float64Array(256).fill(NaN)
 for (let token = 0; token <= MAX_TOKEN; token++) {
   if (token < DIRECT) {
@@ -53,7 +53,7 @@ export class BitWriter {
     if (left > 0) this.small(rest, left)
   }
 
-  /** The bytes so far, the last one padded with zeros; a view. */
+  /** A view of the bytes so far, the last one padded with zeros. */
   finish(): Uint8Array {
     if (this.filled > 0) this.out.byte(this.pending & 0xff)
     this.pending = 0
@@ -78,22 +78,22 @@ export class BitWriter {
   }
 }
 
-// A power of two, and how far beyond its first byte a read looks.
+// The minimum capacity, a power of two, and how many bytes beyond its first one a read touches.
 const ROOM = 4096
 const AHEAD = 8
 
 /** Reads numbers of any bit width, low bits first. */
 export class BitReader {
-  /** The bits with zeros behind them, for loops that read in place. */
+  /** The bits, followed by zeros, for loops that read in place. */
   view = new DataView(new ArrayBuffer(ROOM + AHEAD))
-  /** Put over the number of a byte it keeps a damaged column's reads inside; `finish` refuses them. */
+  /** A mask for byte indexes that keeps reads of a damaged column within bounds; `finish` then throws. */
   wrap = ROOM - 1
-  /** The place of the next bit. */
+  /** The position of the next bit. */
   position = 0
   private bytes = new Uint8Array(this.view.buffer)
   private length = 0
 
-  /** Starts over on new bytes; they are copied, because a read looks up to four bytes ahead. */
+  /** Starts over with a copy of new bytes, because a read touches up to four bytes ahead. */
   reset(bytes: Uint8Array): void {
     if (bytes.length > this.wrap) {
       const room = 2 ** Math.ceil(Math.log2(bytes.length + 1))
@@ -115,7 +115,7 @@ export class BitReader {
     return value
   }
 
-  /** Refuses a column that has fewer or more bytes of bits than its tokens asked for. */
+  /** Throws where the column has fewer or more bits than its tokens need. */
   finish(): void {
     if ((this.position + 7) >> 3 !== this.length) {
       throw new PriorbookError('corrupt_chunk', 'a bit column is too long or too short')

@@ -56,7 +56,7 @@ describe.each([2, 3, 4])('a ladder of %i decimals', (decimals) => {
     )
   })
 
-  it('cuts its sides at a depth', () => {
+  it('limits its sides to a depth', () => {
     const aDepth = fc.integer({ min: 0, max: 12 })
     fc.assert(
       fc.property(someChanges(one), aDepth, (changes, depth) => {
@@ -88,7 +88,7 @@ describe.each([2, 3, 4])('a ladder of %i decimals', (decimals) => {
     )
   })
 
-  it('clones into a book with a life of its own', () => {
+  it('clones into an independent book', () => {
     fc.assert(
       fc.property(someChanges(one), someChanges(one), (before, after) => {
         const { ladder, model } = build(decimals, before)
@@ -103,7 +103,7 @@ describe.each([2, 3, 4])('a ladder of %i decimals', (decimals) => {
     )
   })
 
-  it('is as good as new after a clear', () => {
+  it('equals a new ladder after a clear', () => {
     fc.assert(
       fc.property(someChanges(one), someChanges(one), (before, after) => {
         const { ladder } = build(decimals, before)
@@ -117,7 +117,7 @@ describe.each([2, 3, 4])('a ladder of %i decimals', (decimals) => {
     )
   })
 
-  it('keeps its book when it is rescaled, there and back', () => {
+  it('keeps its book when it is rescaled and scaled back', () => {
     const finer = fc.integer({ min: decimals, max: 5 })
     fc.assert(
       fc.property(someChanges(one), finer, someChanges(one), (before, to, after) => {
@@ -138,7 +138,7 @@ describe.each([2, 3, 4])('a ladder of %i decimals', (decimals) => {
     )
   })
 
-  it('holds every price at once, word by word of its bitmap', () => {
+  it('can have every price occupied at once', () => {
     const ladder = new Ladder(decimals)
     const model: Model = new Map()
     for (let ticks = 1; ticks < one; ticks++) {

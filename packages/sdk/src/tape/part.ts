@@ -8,7 +8,7 @@ import { applyRows, loadBase } from './run.ts'
 import { decodeSamples, encodeSamples } from './sample-codec.ts'
 import { decodeTrades, encodeTrades } from './trade-codec.ts'
 
-/** Who made rows: what a chunk says that its rows do not. */
+/** The origin of rows, which a chunk contains and its rows do not. */
 export type Maker = Pick<ChunkHeader, 'origin' | 'recorder' | 'normalizer'>
 
 /** Rows of one stream as columns. */
@@ -17,7 +17,7 @@ export type StreamRows =
   | { readonly kind: 'trade'; readonly columns: TradeColumns }
   | { readonly kind: 'sample'; readonly columns: SampleColumns; readonly metric: string }
 
-/** Unpacks a chunk. */
+/** Decodes a chunk. */
 export function decodeChunk(chunk: Chunk, platform: TapePlatform): StreamRows {
   const { kind, metric, priceDecimals, count, changes } = chunk.header
   switch (kind) {
@@ -39,7 +39,7 @@ export function decodeChunk(chunk: Chunk, platform: TapePlatform): StreamRows {
   }
 }
 
-/** Packs rows [from, to) as a part: a chunk on its own, outside the chain of its stream. */
+/** Encodes rows [from, to) as a part: a single chunk, outside the hash chain of its stream. */
 export function encodePart(
   rows: StreamRows,
   from: number,
@@ -76,7 +76,7 @@ export function encodePart(
   }
 }
 
-/** The rows received in [start, end): times do not decrease within a stream. */
+/** The rows received in [start, end); times never decrease within a stream. */
 export function rowsBetween(
   columns: { readonly count: number; readonly received: Float64Array },
   start: number,

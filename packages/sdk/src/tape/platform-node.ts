@@ -3,12 +3,12 @@ import { crc32 } from 'node:zlib'
 import type { TapePlatform } from './platform.ts'
 import { createZstdDecoder, createZstdEncoder, type ZstdEncoder } from './zstd-node.ts'
 
-/** Level 11 and above save 3 % and take three times as long; 6 to 10 give the same bytes. */
+/** The zstd level: 11 and above save 3 % in three times the time; 6 to 10 give the same bytes. */
 export const DEFAULT_LEVEL = 6
 
-/** The codec's needs served by Node's own zlib and crypto. */
+/** Creates the codec's platform from Node's zlib and crypto. */
 export function createNodePlatform(level: number = DEFAULT_LEVEL): TapePlatform {
-  // Readers never need it.
+  // Created on first use, because readers never compress.
   let encode: ZstdEncoder | undefined
   return {
     compress(raw) {

@@ -1,6 +1,6 @@
 /**
- * What the codec needs from its runtime. Node has all of it built in (`platform-node.ts`); a browser
- * brings its own. Compressed bytes may differ between implementations: hashes are taken before.
+ * What the codec needs from its runtime: `platform-node.ts` for Node, an implementation of its own for a
+ * browser. Compressed bytes may differ between them, so hashes are of uncompressed bytes.
  */
 export interface TapePlatform {
   compress(raw: Uint8Array): Uint8Array
@@ -10,7 +10,7 @@ export interface TapePlatform {
   crc32(bytes: Uint8Array): number
 }
 
-/** The same platform without compression, for chunks that will soon be packed again. */
+/** The same platform without compression, for chunks that are encoded again soon. */
 export function withoutCompression(platform: TapePlatform): TapePlatform {
   return { ...platform, compress: (raw) => raw }
 }

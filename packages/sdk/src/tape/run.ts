@@ -3,8 +3,8 @@ import type { BookColumns } from './columns.ts'
 import type { Ladder } from './ladder.ts'
 
 /**
- * A stretch of observations as a store hands it out: rows [from, to) of decoded columns, without a
- * copy. The columns are shared with other readers: never write to them.
+ * Consecutive book rows of a store: rows [from, to) of decoded columns, without a copy. The columns are
+ * shared with other readers and must not be modified.
  */
 export type BookRun = {
   readonly columns: BookColumns
@@ -12,23 +12,23 @@ export type BookRun = {
   readonly firstSequence: number
   readonly from: number
   readonly to: number
-  /** A hash of the chunk that the columns were decoded from; absent while the rows are in none. */
+  /** The hash of the chunk that the columns come from; absent while the rows are not in a chunk. */
   readonly chunk?: string | undefined
 }
 
-/** The facts of the bucket that an observation stands for. */
+/** The bucket that a sampled row represents. */
 export type BucketFacts = {
   readonly start: number
   readonly end: number
-  /** How old the book was at the end of the bucket; printed with up to three decimals. */
+  /** The age of the book at the end of the bucket, printed with up to three decimals. */
   readonly ageMs: number
   readonly observations: number
   readonly changes: number
-  /** The bucket is still open or cut by the range. */
+  /** True where the bucket is still open or cut by the range. */
   readonly partial: boolean
 }
 
-/** One observation of shared columns, chosen for a bucket. */
+/** One row of shared columns, sampled for a bucket. */
 export type BookPick = {
   readonly columns: BookColumns
   readonly row: number
@@ -37,7 +37,7 @@ export type BookPick = {
   readonly bucket?: BucketFacts | undefined
 }
 
-// Below so many rows, counting the levels once costs more than keeping count.
+// Below this many rows, updating best prices with every change is cheaper than recomputing them.
 const WORTH_BULK = 16
 
 /** Sets a ladder to the book before row 0 of the columns. */
@@ -49,7 +49,7 @@ export function loadBase(ladder: Ladder, columns: BookColumns): void {
   ladder.settle()
 }
 
-/** Applies one row's changes; a row that restarts the book starts from the empty one. */
+/** Applies one row's changes; a row with the flag `restart` first empties the book. */
 export function applyRow(ladder: Ladder, columns: BookColumns, row: number): void {
   if ((columns.flags[row]! & FLAGS.restart) !== 0) ladder.clear()
   const end = columns.changeEnd[row]!

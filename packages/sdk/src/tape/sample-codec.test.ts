@@ -22,7 +22,7 @@ const identity: ChunkIdentity & { metric: string } = {
 }
 
 describe('a sample chunk', () => {
-  it('gives back any values exactly, for any part of them', () => {
+  it('round-trips any values exactly, for any range of rows', () => {
     const half = fc.integer({ min: -(2 ** 52), max: 2 ** 52 })
     const aValue = fc.oneof(fc.integer({ min: -500, max: 500 }), half, fc.constant(52_000_000))
     fc.assert(
@@ -56,13 +56,13 @@ describe('a sample chunk', () => {
     [[-MAX, 0, -MAX]],
     [[-1, 1, -1]],
     [[5_200_000_000_000, 5_200_000_000_001]],
-  ])('keeps %j', (values) => {
+  ])('round-trips %j', (values) => {
     expect(roundTrip(values, 0, values.length).got.value.map((value) => value + 0)).toStrictEqual(
       values,
     )
   })
 
-  it('is refused when it is written, where two values lie too far from each other', () => {
+  it('cannot be encoded where two values are too far apart', () => {
     expect(() => roundTrip([-MAX, MAX], 0, 2)).toThrow(PriorbookError)
   })
 })

@@ -12,7 +12,7 @@ import type { SampleColumns } from './columns.ts'
 import { encodeHeads, HEAD_COLUMN_COUNT, HeadDecoder } from './head-codec.ts'
 import type { TapePlatform } from './platform.ts'
 
-/** Samples are kept to 10^−8: venue decimals have at most 4, reference prices 8. */
+/** Decimals of samples: venues have at most 4, reference prices 8. */
 export const SAMPLE_DECIMALS = 8
 
 /** The column of a sample chunk after the heads. */

@@ -28,7 +28,7 @@ type TradeRow = {
 }
 
 describe('a trade chunk', () => {
-  it('gives back any trades exactly, for any part of them', () => {
+  it('round-trips any trades exactly, for any range of rows', () => {
     fc.assert(
       fc.property(
         someTrades(),
@@ -66,7 +66,7 @@ describe('a trade chunk', () => {
     )
   })
 
-  it('stores ids as 16 bytes only where every one of them is a UUID as it prints', () => {
+  it('stores ids as 16 bytes only where every id is a UUID in canonical form', () => {
     const uuid = '0198a3c4-5d6e-7f80-9a1b-2c3d4e5f6071'
     const lengthOf = (...ids: string[]): number => {
       const trades = ids.map((id, at) => aRow(at, id))

@@ -24,7 +24,7 @@ const IDS_AS_TEXT = 0
 const IDS_AS_UUID = 1
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Encodes rows [from, to) of trades; prices are ticks of the venue. */
+/** Encodes rows [from, to) of trades; prices are in ticks of the venue. */
 export function encodeTrades(
   rows: TradeColumns,
   from: number,
@@ -60,7 +60,7 @@ export function encodeTrades(
 
 const heads = new HeadDecoder()
 
-/** Appends the rows of a trade chunk to `into`, which must be empty; prices come back in venue ticks. */
+/** Appends the rows of a trade chunk to `into`, which must be empty; prices are in ticks of the venue. */
 export function decodeTrades(chunk: Chunk, platform: TapePlatform, into: TradeColumns): void {
   const { header } = chunk
   expectKind(chunk, 'trade', HEAD_COLUMN_COUNT + 3)

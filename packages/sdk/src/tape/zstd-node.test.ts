@@ -6,7 +6,7 @@ import { createZstdDecoder, createZstdEncoder } from './zstd-node.ts'
 const decode = createZstdDecoder()
 
 describe('the kept zstd context', () => {
-  it('unpacks what zstd packed, frame after frame, and earlier results stay', () => {
+  it('decompresses frame after frame and keeps earlier results valid', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 5000 }), { maxLength: 20 }), (parts) => {
         const raw = parts.map((part) => decode(zstdCompressSync(part), part.length))
@@ -18,7 +18,7 @@ describe('the kept zstd context', () => {
     )
   })
 
-  it('packs to the bytes of the public function, frame after frame', () => {
+  it('compresses to the same bytes as the public function, frame after frame', () => {
     const encode = createZstdEncoder(6)
     const options = { params: { [constants.ZSTD_c_compressionLevel]: 6 } }
     const large = Uint8Array.from({ length: 300_000 }, (_, index) => (index * index) % 251)
@@ -32,12 +32,12 @@ describe('the kept zstd context', () => {
     )
   })
 
-  it('unpacks more than its buffer holds', () => {
+  it('decompresses more than its buffer holds', () => {
     const large = Uint8Array.from({ length: 400_000 }, (_, index) => (index * 31) % 251)
     expect(Buffer.compare(decode(zstdCompressSync(large), large.length), large)).toBe(0)
   })
 
-  it('refuses what the public function refuses, and goes on', () => {
+  it('rejects what the public function rejects, and then continues', () => {
     const part = Uint8Array.from({ length: 2000 }, (_, index) => (index * index) % 13)
     const frame = zstdCompressSync(part)
     fc.assert(

@@ -7,15 +7,15 @@ import {
   type ZstdOptions,
 } from 'node:zlib'
 
-/** Unpacks one zstd frame to exactly `rawLength` bytes, or throws. */
+/** Decompresses one zstd frame to exactly `rawLength` bytes, or throws. */
 export type ZstdDecoder = (stored: Uint8Array, rawLength: number) => Uint8Array
 
 /**
- * Makes a decoder that keeps one native context. `zstdDecompressSync` builds a stream object and a
- * context for every call: 10 µs, five times what unpacking a column of 1 KB takes, and a page needs
- * seven columns. Node has no public way to keep the context, so this uses the handle behind its
- * stream, as the `tar` and `minizlib` packages do. It is tried on a known frame first; where anything
- * is other than expected, the public function does the work.
+ * Creates a decoder that keeps one native context. `zstdDecompressSync` creates a stream object and a
+ * context for every call, which takes 10 µs: five times the decompression of a 1 KB column, and a page
+ * needs seven columns. Node has no public way to keep the context, so this uses the handle behind its
+ * stream, as the `tar` and `minizlib` packages do. A known frame is tested first; if anything differs
+ * from what is expected, the public function is used.
  */
 export function createZstdDecoder(): ZstdDecoder {
   try {
@@ -26,12 +26,12 @@ export function createZstdDecoder(): ZstdDecoder {
   }
 }
 
-/** Packs bytes into one zstd frame. */
+/** Compresses bytes into one zstd frame. */
 export type ZstdEncoder = (raw: Uint8Array) => Uint8Array
 
 /**
- * Makes an encoder that keeps one native context, for the same reason and with the same care: its frames
- * are those of `zstdCompressSync`, byte for byte, or that function makes them.
+ * Creates an encoder that keeps one native context, for the same reason and with the same test: its frames
+ * equal those of `zstdCompressSync` byte for byte, or that function is used.
  */
 export function createZstdEncoder(level: number): ZstdEncoder {
   const options: ZstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: level } }
@@ -45,7 +45,7 @@ export function createZstdEncoder(level: number): ZstdEncoder {
 }
 
 const decodeByPublicApi: ZstdDecoder = (stored, rawLength) => {
-  // chunkSize one above the result keeps Node from growing and copying its output buffer.
+  // A chunkSize one above the result keeps Node from growing and copying its output buffer.
   const raw = zstdDecompressSync(stored, {
     chunkSize: Math.max(64, rawLength + 1),
     maxOutputLength: Math.max(1, rawLength),
@@ -85,11 +85,11 @@ function createContext(stream: unknown): Context {
 
 function createHandleDecoder(): ZstdDecoder {
   let context = createContext(createZstdDecompress())
-  // Results are cut from one larger buffer after another: fewer, cheaper allocations.
+  // Results are views of larger buffers, which saves allocations.
   let arena = new Uint8Array(0)
   let used = 0
   return (stored, rawLength) => {
-    // One byte more than expected: a frame that is longer shows by filling it.
+    // One byte more than expected, so that a longer frame is detected.
     const room = rawLength + 1
     if (room > arena.length - used) {
       arena = new Uint8Array(Math.max(ARENA_BYTES, room))
@@ -100,7 +100,7 @@ function createHandleDecoder(): ZstdDecoder {
     const [unused, unread] = state
     if (context.failure !== undefined || unused !== 1 || unread !== 0) {
       const { failure } = context
-      // A context that met an error never forgets it.
+      // A context stays unusable after an error.
       context = createContext(createZstdDecompress())
       throw new RangeError(failure ?? `the frame does not hold ${rawLength} bytes`)
     }
@@ -113,7 +113,7 @@ function createHandleEncoder(options: ZstdOptions, otherwise: ZstdEncoder): Zstd
   let context = createContext(createZstdCompress(options))
   let room = new Uint8Array(4096)
   return (raw) => {
-    // More than zstd ever needs, so that one call makes the whole frame.
+    // More than zstd ever needs, so that one call writes the whole frame.
     const most = raw.length + (raw.length >> 7) + 1024
     if (room.length < most) room = new Uint8Array(most)
     const { handle, state } = context
@@ -127,7 +127,7 @@ function createHandleEncoder(options: ZstdOptions, otherwise: ZstdEncoder): Zstd
   }
 }
 
-// Frames of several sizes and kinds, one after the other from the same context.
+// Frames of several sizes and kinds from the same context.
 function isSame(encode: ZstdEncoder, other: ZstdEncoder): boolean {
   return [1000, 33, 0, 9000, 1000].every((length, kind) => {
     const raw = Uint8Array.from({ length }, (_, index) => (index * index) % (7 + kind * 50))
@@ -135,7 +135,7 @@ function isSame(encode: ZstdEncoder, other: ZstdEncoder): boolean {
   })
 }
 
-// A whole frame, a shortened one, one that is longer than said, and the whole one again.
+// A complete frame, a truncated one, one longer than stated, and the complete one again.
 function isRight(decode: ZstdDecoder): boolean {
   const raw = Uint8Array.from({ length: 3000 }, (_, index) => (index * index) % 7)
   const frame = zstdCompressSync(raw)

@@ -36,7 +36,7 @@ const DIALECTS: Readonly<Record<ChangesOptions['format'], Dialect>> = {
 }
 
 /**
- * Renders observations as what they changed: side, price and new size of each level, 0 where it went.
+ * Renders observations as what they changed: side, price and new size of each level, 0 where it is gone.
  * The book of a row flagged `restart` starts from nothing, so that its changes are the whole book.
  */
 export function renderChanges(

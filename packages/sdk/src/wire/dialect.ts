@@ -1,4 +1,5 @@
 import { flagNames } from '../domain/index.ts'
+import { quoteCell } from './json-values.ts'
 import type { BookContext } from './page.ts'
 
 /** Flags of a served row that the tape does not know, above the bits of the tape. */
@@ -13,7 +14,7 @@ export function encodeText(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text)
 }
 
-/** The fixed text of a book row in one format; values stand between the parts. */
+/** The fixed text of a book row in one format; values go between the parts. */
 export type Dialect = {
   /** The first line of a file, where the format has one. */
   readonly header: Uint8Array
@@ -40,7 +41,7 @@ export type Dialect = {
   readonly bidLevels: Uint8Array
   readonly askLevels: Uint8Array
   readonly seq: Uint8Array
-  /** Instead of `seq` where nothing stands before it. */
+  /** Instead of `seq` where it is the first member. */
   readonly seqAlone: Uint8Array
   /** Instead of `seq` and its number where there is none. */
   readonly noSeq: Uint8Array
@@ -57,7 +58,7 @@ export type Dialect = {
   /** The text of `id` up to the sequence, and from there to the source time. */
   beforeSequence(context: BookContext): string
   beforeSourceTime(context: BookContext): string
-  /** The flags with all that stands between `ask_levels` and the native numbers. */
+  /** The flags with all text between `ask_levels` and the native numbers. */
   flags(bits: number): string
   /** The venue's number of the subscription and our number of the connection, each absent when 0. */
   channel(sid: number, connection: number): string
@@ -109,13 +110,13 @@ export const CSV_COLUMNS = [
 /** Rows as JSON objects, joined by commas, without the array around them. */
 export const JSON_DIALECT: Dialect = jsonDialect(',', true, '{')
 
-/** A JSON object a line; each begins with its type. */
+/** One JSON object per line; each begins with its type. */
 export const NDJSON_DIALECT: Dialect = jsonDialect('\n', false, '{"type":"book",')
 
 /** The same for rows of changed levels. */
 export const CHANGES_NDJSON_DIALECT: Dialect = jsonDialect('\n', false, '{"type":"changes",')
 
-/** RFC 4180 cells; a line ends with a line feed alone, which shells and all CSV readers take. */
+/** RFC 4180 cells; a line ends with a line feed alone, which shells and all CSV readers accept. */
 export const CSV_DIALECT: Dialect = {
   header: encodeText(`${CSV_COLUMNS.join(',')}\n`),
   separator: '\n'.charCodeAt(0),
@@ -153,7 +154,9 @@ export const CSV_DIALECT: Dialect = {
   beforeSequence: ({ venue, key }) => openCell(`${venue}:${key}:`),
   beforeSourceTime: (context) => {
     const idEnd = openCell(context.key).startsWith('"') ? '"' : ''
-    return `${idEnd},${belongings(context).map(toCell).join(',')},`
+    return `${idEnd},${belongings(context)
+      .map((value = '') => quoteCell(value))
+      .join(',')},`
   },
   flags: (bits) => `,${servedFlags(bits).join('|')},`,
   channel: (sid, connection) => `${sid || ''},${connection || ''}`,
@@ -224,11 +227,8 @@ function servedFlags(bits: number): string[] {
   return names
 }
 
-function toCell(value = ''): string {
-  const open = openCell(value)
-  return open.startsWith('"') ? `${open}"` : open
-}
-
+// A cell whose text goes on: its closing quote, if any, comes later.
 function openCell(value: string): string {
-  return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}` : value
+  const cell = quoteCell(value)
+  return cell === value ? cell : cell.slice(0, -1)
 }

@@ -3,7 +3,7 @@ import { POW10 } from '../domain/index.ts'
 const ZERO = 48
 const POINT = 46
 
-// '00' to '99' as bytes: two digits a look-up.
+// '00' to '99' as bytes: two digits per look-up.
 const PAIRS = Uint8Array.from({ length: 200 }, (_, index) => {
   const pair = index >> 1
   return ZERO + ((index & 1) === 0 ? Math.floor(pair / 10) : pair % 10)

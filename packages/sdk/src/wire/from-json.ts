@@ -17,11 +17,11 @@ import {
 } from '../domain/index.ts'
 import type { KnownMarket } from './market-common.ts'
 
-/** An object of a parsed answer whose values are not looked at yet. */
+/** An object of a parsed answer whose values are not checked yet. */
 export type JsonFields = Readonly<Record<string, unknown>>
 
 /**
- * Parses JSON so that no decimal loses a digit: a number that a double does not hold comes as an object
+ * Parses JSON so that no decimal loses a digit: a number that a double cannot hold becomes an object
  * with its text, which `decimalOf` reads. All other values are those of `JSON.parse`.
  */
 export function parseExactJson(text: string): unknown {
@@ -140,7 +140,7 @@ type ParseWithSource = (
 
 type Present<Fields> = { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> }
 
-/** Leaves out what is null or absent: an absent field and a null one are the same on the wire. */
+/** Drops null and absent values: both mean the same on the wire. */
 function present<Fields extends object>(fields: Fields): Present<Fields> {
   const kept = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)
   return Object.fromEntries(kept) as Present<Fields>
@@ -169,7 +169,7 @@ function fromResolution(value: unknown): Resolution | undefined {
   const reference = fieldsOf(json['reference'] ?? {}, 'a reference')
   const times = fieldsOf(json['times'] ?? {}, 'times')
   const payouts = listOf(json['payouts'] ?? []).map((payout) => decimalOf(payout)!)
-  // Without a state nothing is known of the ending; the others stand under it.
+  // Without a state nothing is known about the ending.
   const state = textOf(json['state']) as Resolution['state'] | undefined
   if (state === undefined) return undefined
   const feeds = present({
@@ -227,12 +227,12 @@ function fromUnits(value: unknown, venue: MarketRecord['venue']): MarketRecord['
 
 function textOf(value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined
-  if (typeof value !== 'string') throw wrong(`${showValue(value)} is no text`)
+  if (typeof value !== 'string') throw wrong(`${showValue(value)} is not text`)
   return value
 }
 
 function listOf(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw wrong(`${showValue(value)} is no list`)
+  if (!Array.isArray(value)) throw wrong(`${showValue(value)} is not a list`)
   return value
 }
 

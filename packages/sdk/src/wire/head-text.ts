@@ -39,7 +39,7 @@ function fixedText(dialect: Dialect, context: BookContext): FixedText {
 
 /**
  * The head of a row: all its text before the ladders. A new row starts as a copy of the one before,
- * and here the digits that differ are written over; only what changes its length is made again.
+ * and only the digits that differ are overwritten; text whose length changes is rewritten.
  */
 export class HeadText {
   /** Bytes of the head, 0 before the first row. */
@@ -53,7 +53,7 @@ export class HeadText {
   private channelText = NOTHING
   private channelOfText = ABSENT
 
-  // What the text says now.
+  // The values that the text shows now.
   private sequence = 0
   private source = 0
   private received = 0
@@ -67,7 +67,7 @@ export class HeadText {
   private askLevels = 0
   private hasBucket = false
 
-  // Where its values stand, counted from the start of the row, and how long they are.
+  // Offsets of its values from the start of the row, and their lengths.
   private sequenceDigits = 0
   private sourceAt = 0
   private sourceLength = 0

@@ -42,7 +42,8 @@ export function cellText(value: unknown): string {
   return quoteCell(JSON.stringify(value))
 }
 
-function quoteCell(text: string): string {
+/** Text as a cell of CSV (RFC 4180): quoted where it needs to be. */
+export function quoteCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
@@ -55,7 +56,7 @@ function canonicalOrAbsent(text: string): string | undefined {
   }
 }
 
-// Numbers that a double cannot hold are written digit by digit; a runtime without the means (before
+// Numbers that a double cannot hold are written as raw JSON; a runtime without `JSON.rawJSON` (before
 // Node 21) gets text instead of a wrong number.
 const { rawJSON } = JSON as typeof JSON & { rawJSON?: (text: string) => RawJson }
 

@@ -21,7 +21,7 @@ const NO_PRICE_PIECE = 2 * PIECE
  * places the prices 1 − p: these have as many digits, since p and 1 − p end in as many zeros.
  */
 export class LadderText {
-  /** Whether the row at work has left the place of the row before, see `change`. */
+  /** Whether the current row has its own place already, see `change`. */
   isPlaced = false
   private dialect!: Dialect
   private hasNative = false
@@ -33,7 +33,7 @@ export class LadderText {
   /** The length of the size text by level key, right for the levels that the text shows. */
   private sizeLength!: Uint8Array
 
-  // What the text shows: levels a side, and the bytes of each list.
+  // What the text shows: levels per side, and the bytes of each list.
   private bids = 0
   private asks = 0
   private bidPrice = 0
@@ -46,14 +46,14 @@ export class LadderText {
   private priceOffset = 0
   private sizeOffset = 0
 
-  // Up to four edits of one change: where, how much goes, and the piece that comes.
+  // Up to four edits of one change: the place, the bytes to cut, and the piece to insert.
   private readonly pieces = new Uint8Array(3 * PIECE)
   private readonly editAt = new Int32Array(4)
   private readonly editCut = new Int32Array(4)
   private readonly editPiece = new Int32Array(4)
   private readonly editPut = new Int32Array(4)
 
-  // The row at work, see `change`.
+  // The current row, see `change`.
   private bytes = new Uint8Array(0)
   private from = 0
   private to = 0
@@ -87,14 +87,14 @@ export class LadderText {
     return this.bids + this.asks
   }
 
-  /** The most bytes that the text of the ladder can take. */
+  /** Max bytes of the text of the ladder. */
   get room(): number {
     const bids = Math.min(this.ladder.bidLevels, this.limit)
     const asks = Math.min(this.ladder.askLevels, this.limit)
     return 256 + 2 * (bids + asks) * (this.tokens.stride + 1 + SIZE_MAX)
   }
 
-  /** The most bytes that one change can add. */
+  /** Max bytes that one change can add. */
   get changeRoom(): number {
     return 2 * (this.tokens.stride + 1 + SIZE_MAX)
   }
@@ -141,7 +141,7 @@ export class LadderText {
     return put(bytes, at, dialect.end)
   }
 
-  /** Says that the text of the next row is still that of the row before, at its old place. */
+  /** Marks the text of the next row as that of the row before, at its old place. */
   begin(): void {
     this.isPlaced = false
   }
@@ -213,7 +213,7 @@ export class LadderText {
     this.sizeOffset = size
   }
 
-  /** Puts a level in at the located place, with the comma that it needs there. */
+  /** Inserts a level at the located place, with its comma. */
   private putLevel(key: number): void {
     const isBid = (key & 1) === 0
     const ticks = key >> 1
@@ -241,7 +241,7 @@ export class LadderText {
     this.splice(isBid, 0, price - PRICE_PIECE, this.sizeOffset - back, 0, size - SIZE_PIECE)
   }
 
-  /** Cuts a level out at the located place, with the comma that goes with it. */
+  /** Removes the level at the located place, with its comma. */
   private cutLevel(key: number): void {
     const isBid = (key & 1) === 0
     const shown = isBid ? this.bids-- : this.asks--
@@ -252,7 +252,7 @@ export class LadderText {
     this.splice(isBid, price, 0, this.sizeOffset - back, this.sizeLength[key]! + comma, 0)
   }
 
-  /** Cuts the last shown level, which a new one at the located place drives out of the limit. */
+  /** Removes the last shown level, which a new one at the located place pushes beyond the limit. */
   private cutLast(newKey: number): void {
     const { index, priceOffset, sizeOffset } = this
     const isBid = (newKey & 1) === 0
@@ -266,7 +266,7 @@ export class LadderText {
     this.sizeOffset = sizeOffset
   }
 
-  /** Puts in the level that comes within the limit after one at the located place has gone. */
+  /** Inserts the level that moves within the limit after the one at the located place is gone. */
   private putLast(oldKey: number): void {
     const isBid = (oldKey & 1) === 0
     const next = this.levelAfter(oldKey, this.limit - this.index)

@@ -8,13 +8,13 @@ export class PageBuffer {
   rows = 0
   private starts = new Uint32Array(1024)
 
-  /** Forgets the page, keeps the room; so many bytes stay free for what is put before the rows. */
+  /** Empties the page and keeps its memory; `before` bytes stay free for text in front of the rows. */
   clear(before = 0): void {
     this.end = before
     this.rows = 0
   }
 
-  /** Makes room for so many bytes after the end. */
+  /** Grows the buffer until this many bytes fit after the end. */
   reserve(length: number): void {
     const needed = this.end + length
     if (needed <= this.bytes.length) return
@@ -23,14 +23,14 @@ export class PageBuffer {
     this.bytes = grown
   }
 
-  /** Appends text that is no row. */
+  /** Appends text that is not a row. */
   append(text: Uint8Array): void {
     this.reserve(text.length)
     this.bytes.set(text, this.end)
     this.end += text.length
   }
 
-  /** Appends words that are no row. */
+  /** Appends text that is not a row, given as a string. */
   appendText(text: string): void {
     // Room for every letter as UTF-8: counting its bytes first costs as much as writing them.
     this.reserve(text.length * 3)
@@ -48,7 +48,7 @@ export class PageBuffer {
     this.end += length
   }
 
-  /** Puts the rows into the opposite order; what stands before the first row stays there. */
+  /** Reverses the rows; text before the first row stays in place. */
   reverse(): void {
     if (this.rows < 2) return
     const first = this.starts[0]!

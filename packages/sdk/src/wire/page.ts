@@ -2,7 +2,7 @@ import type { VenueId } from '../domain/index.ts'
 import type { BookPick, BookRun } from '../tape/index.ts'
 import type { TimeFormat } from './time-text.ts'
 
-/** What every row of one instrument says about where it belongs; absent is null on the wire. */
+/** The identity that every row of one instrument carries; absent is null on the wire. */
 export type BookContext = {
   readonly venue: VenueId
   /** The instrument's key, the middle of every row id. */
@@ -19,7 +19,7 @@ export type BookContext = {
 export type BookPageOptions = {
   /** False renders no ladders and makes no ladder text. */
   readonly ladders: boolean
-  /** The most levels a side; the level counts of a row stay those of the whole book. */
+  /** Max levels per side; the level counts of a row stay those of the whole book. */
   readonly depth?: number | undefined
   /** `string` puts prices and sizes into quotes; counts and numbers of rows stay numbers. */
   readonly numberFormat?: 'number' | 'string' | undefined

@@ -3,7 +3,7 @@ import { writeScaled } from './digits.ts'
 
 const QUOTE = 34
 
-/** The text of every price of one tick size, made when first met. Cents take 600 bytes, 0.0001 ticks 60 KB. */
+/** The text of every price of one tick size, made on first use. Cents take 600 bytes, 0.0001 ticks 60 KB. */
 export class PriceTokens {
   readonly decimals: number
   /** Quotes around a price: none, one, or two where a quoted cell doubles them. */

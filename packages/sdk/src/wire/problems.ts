@@ -7,7 +7,7 @@ export const PROBLEMS = {
   invalid_cursor: { status: 400, title: 'The cursor was changed or belongs to another request.' },
   invalid_range: { status: 400, title: 'The time range is empty or inverted.' },
   missing_key: { status: 401, title: 'The request carries no API key.' },
-  invalid_key: { status: 401, title: 'The API key is not one of ours.' },
+  invalid_key: { status: 401, title: 'The API key is not known.' },
   revoked_key: { status: 401, title: 'The API key was revoked.' },
   expired_key: { status: 401, title: 'The API key has expired.' },
   plan_required: { status: 403, title: 'The plan of the key does not include this.' },
@@ -30,15 +30,15 @@ export const PROBLEMS = {
 /** The name of one problem. */
 export type ProblemCode = keyof typeof PROBLEMS
 
-/** What a problem may say beyond its sentence. */
+/** Details that a problem may carry. */
 export type ProblemFields = {
   /** The parameter that is wrong, what it may be, and what to do. */
   readonly param?: string
   readonly allowed?: readonly string[]
   readonly hint?: string
-  /** The plan that would do. */
+  /** The plan that includes it. */
   readonly plan?: string
-  /** Which limit, and when to come back, in seconds. */
+  /** Which limit is used up, and after how many seconds to retry. */
   readonly limit?: string
   readonly retryAfter?: number
 }

@@ -6,7 +6,7 @@ import { ABSENT, BookColumns, levelKey, type BookRun } from '../tape/index.ts'
 import { CSV_COLUMNS } from './dialect.ts'
 import { interleaveRuns } from './interleave.ts'
 import type { BookContext, BookPageOptions, BookPart } from './page.ts'
-import { referenceCells, referenceJson, referenceRows } from './render.reference.ts'
+import { referenceCells, referenceJson, referenceRows } from './render-reference.testing.ts'
 import { createBookRenderer } from './render.ts'
 
 const renderer = createBookRenderer()

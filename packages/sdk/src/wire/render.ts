@@ -16,10 +16,10 @@ import type { BookContext, BookPageOptions, BookPart } from './page.ts'
 import { PriceTokens } from './price-tokens.ts'
 import { TimeText } from './time-text.ts'
 
-/** The most levels a side that are served of a venue with native ladders; the tape keeps them all. */
+/** Max levels per side that are served of a venue with native ladders; the tape keeps them all. */
 export const NATIVE_LEVELS_MAX = 100
 
-// A splice costs about as much as writing four levels: 0.28 µs, measured with 1 to 12 changes a row in
+// A splice costs about as much as writing four levels: 0.28 µs, measured with 1 to 12 changes per row in
 // books of 24 and 90 levels. With more changes than that the changed sides are written again.
 const LEVELS_PER_SPLICE = 4
 
@@ -34,9 +34,9 @@ const NOTHING = new Uint8Array(0)
 export interface BookRenderer {
   /** JSON objects joined by commas; the envelope is the caller's. */
   renderJsonRows: Render
-  /** One JSON object a line, each with `"type":"book"` first. */
+  /** One JSON object per line, each with `"type":"book"` first. */
   renderNdjson: Render
-  /** A header line and one line a row; see `CSV_COLUMNS`. */
+  /** A header line and one line per row; see `CSV_COLUMNS`. */
   renderCsv: Render
 }
 
@@ -50,7 +50,7 @@ type Render = (
 /** The context of a page, or one for each source of its parts. */
 export type Contexts = BookContext | readonly BookContext[]
 
-/** Builds a renderer with its own scratch space; one a thread is enough. */
+/** Builds a renderer with its own scratch space; one per thread is enough. */
 export function createBookRenderer(): BookRenderer {
   const own = new PageBuffer()
   const times = new TimeText()
@@ -149,7 +149,7 @@ class Lane {
     this.length = 0
   }
 
-  /** Brings the ladder to the book before a row. */
+  /** Advances the ladder to the book before a row. */
   seek(columns: BookColumns, firstSequence: number, row: number): void {
     const isSame = columns === this.columns && firstSequence === this.firstSequence
     if (!isSame || row < this.next) {

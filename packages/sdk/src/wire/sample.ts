@@ -18,13 +18,13 @@ import {
 } from './json-schema.ts'
 import { decimalJson, timeJson, type ValueStyle } from './json-values.ts'
 
-/** The metrics of venue A, each a series of its own. */
+/** The metrics of samples, each a series of its own. */
 export const SAMPLE_METRICS = ['chance', 'price', 'last_trade'] as const
 
 /** The name of one metric. */
 export type SampleMetric = (typeof SAMPLE_METRICS)[number]
 
-/** What every sample of one outcome says about where it belongs. */
+/** The identity that every sample of one outcome carries. */
 export type SampleContext = {
   readonly venue: VenueId
   readonly key: string

@@ -19,5 +19,5 @@ export const STREAM_ERRORS = {
   slow_reader: 'The connection was not read for too long.',
 } as const
 
-/** The name of one of them. */
+/** The code of such an error. */
 export type StreamErrorCode = keyof typeof STREAM_ERRORS

@@ -51,7 +51,7 @@ const STYLE = {
   ),
   depth: described(
     { type: 'integer', minimum: 1, maximum: 10_000 },
-    'The most levels a side; of mode full.',
+    'Max levels per side; mode full only.',
   ),
   number_format: { enum: ['number', 'string'] },
   time_format: { enum: ['iso', 'epoch_us'] },
@@ -78,7 +78,7 @@ export const STREAM_REQUEST_SCHEMAS: Readonly<Record<StreamRequest['op'], JsonSc
       ...STYLE,
       conflate_ms: described(
         { type: 'integer', minimum: 10, maximum: 60_000 },
-        'At most one row of an instrument in so many milliseconds; every row without.',
+        'Max one row per instrument in this many milliseconds; every row without.',
       ),
       resume: described(
         { type: 'object', additionalProperties: COUNT },
@@ -109,14 +109,14 @@ export const STREAM_REQUEST_SCHEMAS: Readonly<Record<StreamRequest['op'], JsonSc
     },
     ['speed', ...Object.keys(STYLE)],
   ),
-  pause: request('pause', 'Holds a replay.', { id: ID }),
-  resume: request('resume', 'Lets a replay go on.', { id: ID }),
-  seek: request('seek', 'Lets a replay go on from another time of its range.', {
+  pause: request('pause', 'Pauses a replay.', { id: ID }),
+  resume: request('resume', 'Continues a paused replay.', { id: ID }),
+  seek: request('seek', 'Continues a replay from another time of its range.', {
     id: ID,
     time: INPUT_TIME,
   }),
   stop: request('stop', 'Ends a replay.', { id: ID }),
-  ping: request('ping', 'Asks for a pong.', { nonce: NAME }, ['nonce']),
+  ping: request('ping', 'Requests a pong.', { nonce: NAME }, ['nonce']),
 }
 
 function message(
@@ -134,7 +134,7 @@ const ROW = { key: KEY, sequence: SEQUENCE, previous_sequence: SEQUENCE_OR_NULL 
 export const STREAM_MESSAGE_SCHEMAS: Readonly<Record<StreamMessage['type'], JsonSchema>> = {
   welcome: message(
     'welcome',
-    'The key was taken; the limits are those of its plan.',
+    'The key was accepted; the limits are those of its plan.',
     {
       connection: TEXT,
       plan: TEXT,
@@ -188,7 +188,7 @@ export const STREAM_MESSAGE_SCHEMAS: Readonly<Record<StreamMessage['type'], Json
   snapshots_done: message('snapshots_done', 'All snapshots of a subscription were sent.', {
     id: TEXT,
   }),
-  heartbeat: message('heartbeat', 'The connection lives; `sent` counts its messages so far.', {
+  heartbeat: message('heartbeat', 'The connection is alive; `sent` counts its messages so far.', {
     server_time: TIME,
     sent: COUNT,
   }),
@@ -214,7 +214,7 @@ export const STREAM_MESSAGE_SCHEMAS: Readonly<Record<StreamMessage['type'], Json
   ),
   error: message(
     'error',
-    'A request cannot be done, or the connection ends; `code` is for programs.',
+    'A request failed, or the connection ends; `code` is for programs.',
     {
       code: { enum: [...Object.keys(STREAM_ERRORS), ...Object.keys(PROBLEMS)] },
       message: TEXT,

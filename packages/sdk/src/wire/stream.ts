@@ -21,10 +21,10 @@ export type MarketSelector = {
   readonly window?: string
 }
 
-/** What may be asked for; books are observations, markets are revisions of their records. */
+/** What can be subscribed to; books are observations, markets are revisions of their records. */
 export const STREAM_DATASETS = ['books', 'trades', 'markets'] as const
 
-/** One of them. */
+/** The name of what can be subscribed to. */
 export type StreamDataset = (typeof STREAM_DATASETS)[number]
 
 /** How rows are written, the same for live and replay. */
@@ -33,13 +33,13 @@ export type StreamStyle = {
   readonly datasets?: readonly StreamDataset[]
   /** `full`: every row is the whole book (default). `changes`: rows after the first hold changed levels. */
   readonly mode?: 'full' | 'changes'
-  /** The most levels a side; `full` only. */
+  /** Max levels per side; `full` only. */
   readonly depth?: number
   readonly number_format?: NonNullable<ValueStyle['numberFormat']>
   readonly time_format?: TimeFormat
 }
 
-/** What a client may send: one JSON object a message, at most 64 KiB. */
+/** What a client may send: one JSON object per message, at most 64 KiB. */
 export type StreamRequest =
   | { readonly op: 'auth'; readonly key: string }
   | (StreamStyle &
@@ -47,11 +47,11 @@ export type StreamRequest =
         readonly op: 'subscribe'
         /** The client's own name of the subscription, unique on the socket. */
         readonly id: string
-        /** At most one row of an instrument in so many milliseconds; every row without. */
+        /** Max one row per instrument in this many milliseconds; every row without. */
         readonly conflate_ms?: number
         /**
          * The last sequence that the client has, by instrument key: rows after it are sent, or a
-         * resync says from where they are missing. Trades stand under `key/trade`, as in their ids.
+         * resync says from where they are missing. Trades are under `key/trade`, as in their ids.
          */
         readonly resume?: Readonly<Record<string, number>>
       })
@@ -71,7 +71,7 @@ export type StreamRequest =
   | { readonly op: 'stop'; readonly id: string }
   | { readonly op: 'ping'; readonly nonce?: string }
 
-/** What rows of books begin with, whole or changed. */
+/** The first members of book rows, whole or changed. */
 export type StreamRowHead = {
   readonly id: string
   readonly venue: VenueId
@@ -82,7 +82,7 @@ export type StreamRowHead = {
   readonly sequence: number
 }
 
-/** The changed levels of a row, as the route `/changes` gives them; size 0: the level went. */
+/** The changed levels of a row, as the route `/changes` gives them; size 0: the level is gone. */
 export type StreamChangesRow = StreamRowHead & {
   readonly changes: {
     readonly side: readonly ('bid' | 'ask')[]

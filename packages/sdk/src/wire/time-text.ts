@@ -9,20 +9,20 @@ const LETTER_Z = 90
 
 /** The length of `2026-08-05T12:00:00.000038Z`. */
 const ISO_LENGTH = 27
-/** Where the microseconds stand in it. */
+/** The offset of the microseconds in it. */
 const MICROS_AT = 20
 
 /** How the times of a page are written. */
 export type TimeFormat = 'iso' | 'epoch_us'
 
-/** Writes times; the calendar is asked once a day, not once a row. */
+/** Writes times; the date is computed once per day, not once per row. */
 export class TimeText {
   private format: TimeFormat = 'iso'
   private quote = 0
   private day = -1
   private readonly date = new Uint8Array(10)
 
-  /** Chooses the format, and whether an ISO time stands in quotes. */
+  /** Sets the format, and whether ISO times are quoted. */
   use(format: TimeFormat, quoted: boolean): void {
     this.format = format
     this.quote = quoted ? 1 : 0

@@ -4,7 +4,7 @@ import { toMicros, VENUE_IDS, type Micros } from '@priorbook/sdk/domain'
 import { Problem, STREAM_PATH } from '@priorbook/sdk/wire'
 import type { RequestTally } from '../lib/api-tally.ts'
 import type { RecorderPulse, StreamPulse } from '../lib/pulse.ts'
-import type { Store } from '../store/store.ts'
+import type { StoreReader } from '../store/store.ts'
 import type { Access } from './auth/access.ts'
 import { callerOf, createGrant, type PlanGrant } from './auth/grant.ts'
 import { redactKeys } from './auth/key-text.ts'
@@ -25,13 +25,13 @@ import type { WebFile, WebFiles } from './web/web-files.ts'
 
 /** What an app serves, from where and to whom. */
 export type AppOptions = {
-  readonly store: Store
+  readonly store: StoreReader
   readonly access: Access
   /** A notice for every answer, such as that the data are emulated. */
   readonly notice?: Notice
   readonly auditor?: ApiContext['auditor']
   /** What `/v3/demo` serves; absent where there is nothing to show. */
-  readonly demo?: { readonly store: Store; readonly notice?: Notice }
+  readonly demo?: { readonly store: StoreReader; readonly notice?: Notice }
   /** The one origin whose pages may read answers; absent for none. */
   readonly corsOrigin?: string
   readonly log?: RequestLog

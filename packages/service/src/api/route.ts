@@ -1,7 +1,7 @@
 import type { Auditor, Micros, VenueId } from '@priorbook/sdk/domain'
 import type { PageBuffer, ParamTable, ParamValues, RouteContract } from '@priorbook/sdk/wire'
 import type { RecorderPulse, StreamPulse } from '../lib/pulse.ts'
-import type { Store } from '../store/store.ts'
+import type { StoreReader } from '../store/store.ts'
 
 // Every other file of the API may import this one, so this one imports none of them.
 
@@ -83,7 +83,7 @@ export interface ServerInfo {
 
 /** What a handler gets beside its parameters. */
 export type ApiContext = {
-  readonly store: Store
+  readonly store: StoreReader
   /** Reads the journal and derives a row again; absent where the journal is not on this machine. */
   readonly auditor?: Auditor
   readonly cursors: CursorCodec

@@ -8,7 +8,6 @@ import type { RecorderPulse } from '../lib/pulse.ts'
 import { readRecord } from '@priorbook/sdk/journal'
 import type { ApiTally } from '../lib/api-tally.ts'
 import { LineBuffer } from '../lib/line-buffer.ts'
-import { boundYoungGeneration } from '../lib/memory.ts'
 import { createAuditor } from '../derive/audit.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { openFilesStore } from '../store/files/open.ts'
@@ -135,7 +134,6 @@ function send(message: WorkerMessage): void {
 
 let pulse: RecorderPulse | undefined
 
-boundYoungGeneration()
 const { promise: stopped, resolve: stop } = Promise.withResolvers<void>()
 // Ctrl-C in a terminal signals the whole process group; the parent decides when its workers stop.
 process.on('SIGINT', () => {})

@@ -14,6 +14,8 @@ export type PoolOptions = {
   readonly onTrouble: (fields: object, message: string) => void
 }
 
+// Bounds V8's young generation to two halves of 4 MB, as for the parent process.
+const YOUNG_GENERATION = '--max-semi-space-size=4'
 const ENTRY = fileURLToPath(new URL('./api-worker.ts', import.meta.url))
 // How long a worker may take to finish its requests before it is killed.
 const KILL_MS = 15_000
@@ -100,7 +102,11 @@ export class ApiWorkers {
   }
 
   async #startWorker(): Promise<void> {
-    const child = fork(ENTRY, [], { env: withoutVenues(process.env), serialization: 'json' })
+    const child = fork(ENTRY, [], {
+      env: withoutVenues(process.env),
+      execArgv: [...process.execArgv, YOUNG_GENERATION],
+      serialization: 'json',
+    })
     this.#children.set(child, NO_TALLY)
     const { promise: exit, resolve: onExit } = Promise.withResolvers<void>()
     this.#exits.add(exit)

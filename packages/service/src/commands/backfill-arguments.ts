@@ -20,10 +20,8 @@ export function toTarget(rest: readonly string[]): BackfillTarget {
   const venue = BACKFILL_VENUES.find((one) => one === rest[0])
   const backfill = venue === undefined ? undefined : definitionOf(venue).backfill
   if (venue === undefined || backfill === undefined || rest.length !== 1) {
-    const known = BACKFILL_VENUES.join(', ')
-    throw wrong(
-      `name a venue that can be backfilled: ${known}; such as backfill ${BACKFILL_VENUES[0]} --coin BTC`,
-    )
+    const venues = BACKFILL_VENUES.join('|')
+    throw wrong(`name a venue that can be backfilled: backfill ${venues} --coin BTC`)
   }
   return { venue, backfill }
 }

@@ -120,7 +120,7 @@ describe('a wrong call', () => {
   const coin = ['venuea', '--coin', 'BTC']
   it.each<[string[], RegExp]>([
     [[], /backfill venuea/],
-    [['venueb', '--coin', 'BTC'], /can be backfilled: venuea/],
+    [['venueb', '--coin', 'BTC'], /can be backfilled: backfill venuea/],
     [['venuea'], /--coin with one of BTC, ETH, BNB/],
     [['venuea', '--coin', 'DOGE'], /DOGE is unknown; Venue A has BTC, ETH, BNB/],
     [[...coin, '--from', '2026-05-04T23:59:59Z'], /floor of BTC, 2026-05-05T00:00Z/],

@@ -1,7 +1,7 @@
 import type { MarketStatus } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import { createTestCaller } from '../api/caller.testing.ts'
-import { violations } from '../api/catalogue/schema.testing.ts'
+import { violations } from '../api/pages/schema.testing.ts'
 import { CATALOGUE_ROUTES } from '../api/routes/index.ts'
 import { createDataFolder, differences, read, record } from '../recorder/scripted.testing.ts'
 import type { StoreReader } from '../store/store.ts'
@@ -14,7 +14,7 @@ type Row = { revision: number; status: MarketStatus; anomaly?: object }
 
 /** The revisions of the market, one per page, as a client reads them from the REST interface. */
 async function readRevisions(store: StoreReader): Promise<Row[]> {
-  const call = createTestCaller(CATALOGUE_ROUTES, { store: store as never })
+  const call = createTestCaller(CATALOGUE_ROUTES, { store })
   const schema = CATALOGUE_ROUTES.find(({ id }) => id === 'venueb_revisions')!.data
   const url = `/v3/venueb/${TICKER}/revisions?limit=1`
   const rows: Row[] = []

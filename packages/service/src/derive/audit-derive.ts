@@ -11,7 +11,7 @@ import {
 import { Ladder, levelKey } from '@priorbook/sdk/tape'
 import { showBook, type StoredRow } from './audit-row.ts'
 
-/** The row that a message gives now, and where it differs from the stored one. */
+/** The row that a message yields now, and its differences from the stored one. */
 export type Derived = { readonly shown: Json | undefined; readonly differences: readonly string[] }
 
 /** Derives a row again from the events of its message. */
@@ -39,7 +39,7 @@ export function deriveRow(
 
 const NOTHING: Derived = { shown: undefined, differences: ['the message gives no such row'] }
 
-// The message is laid over the book before the row; a full book needs none.
+// Applies the message to the book before the row; a full book does not need one.
 function deriveBook(
   stored: StoredRow & { kind: 'book' },
   events: readonly (BookSnapshot | BookChange)[],

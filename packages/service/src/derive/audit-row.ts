@@ -14,13 +14,13 @@ import type { RowPage, StoreReader } from '../store/store.ts'
 export type StoredRow = {
   readonly received: number
   readonly journal: number
-  /** The row in words, for people. */
+  /** The row as JSON, for display. */
   readonly shown: Json
 } & (
   | {
       readonly kind: 'book'
       readonly after: Ladder
-      /** The book before the row; absent where it is not stored, or does not matter for a new start. */
+      /** The book before the row; absent where it is not stored or not needed. */
       readonly before?: Ladder
     }
   | {
@@ -48,7 +48,7 @@ export async function findStored(
   }
 }
 
-/** A book in words: price and size of every level, best first. */
+/** A book as JSON: price and size of every level, best first. */
 export function showBook(ladder: Ladder, sizeDecimals: number): Json {
   const side = ({ price, size }: { price: number[]; size: number[] }): Json => ({
     price: price.map((ticks) => printScaled(ticks, ladder.decimals)),

@@ -19,8 +19,8 @@ import { parseJson, parseValue } from '../recorder/json.ts'
 import { parseNote } from '../recorder/notes.ts'
 
 /**
- * Makes the function that looks a row up in the journal of a data folder, derives it again and compares
- * it with what is stored; it answers undefined where no such row is stored.
+ * Creates the function that looks up a row in the journal of a data folder, derives it again and
+ * compares it with the stored one; it resolves to undefined where no such row is stored.
  */
 export function createAuditor(store: StoreReader, journalDir: string): Auditor {
   return async (target) => {
@@ -73,7 +73,7 @@ function readRaw(
   }
 }
 
-// The note in front of an answer says what was asked; retention may have removed it alone.
+// The note before an answer contains its request; retention may have removed only the note.
 function requestOf(
   dir: string,
   venue: VenueId,
@@ -102,7 +102,7 @@ function compare(
     }
   } catch (error) {
     if (!(error instanceof PriorbookError)) throw error
-    const detail = `the normalizer refuses the message: ${error.message}`
+    const detail = `the normalizer rejects the message: ${error.message}`
     return { state: 'different', detail, differences: [detail] }
   }
 }

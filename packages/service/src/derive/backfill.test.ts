@@ -186,7 +186,7 @@ describe('a backfill of the catalogue', () => {
     expect(await rebuilt(data)).toEqual(await contentsIn(data))
   })
 
-  it('keeps what it has when it is told to stop or the venue goes away', async () => {
+  it('keeps what it has when it is stopped or the venue goes away', async () => {
     const venue = await startPast()
     const data = createDataFolder()
     const stop = new AbortController()

@@ -7,7 +7,7 @@ import { read } from '../recorder/scripted.testing.ts'
 
 /** Rounds of every family that were resolved before the emulator began. */
 export const HISTORY = 40
-/** So many times faster than life, and so many times the venue's quota; a short round takes 2 s. */
+/** Speed of the emulator, and factor of the venue's quota; a short round takes 2 s. */
 export const SPEED = 150
 
 /** An emulated venue A with a past, and the range in which rounds of both windows lie. */

@@ -7,7 +7,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
-import type { Store } from '../store/store.ts'
+import type { StoreWriter } from '../store/store.ts'
 import { toReading, type CaptureLog, type CaptureSink } from '../venues/capture/contract.ts'
 import type {
   BackfillProgress,
@@ -26,7 +26,7 @@ import { toNoteBytes, type Note } from '../recorder/notes.ts'
 /** What a backfill of a venue's catalogue needs. */
 export type CatalogueBackfillOptions = {
   readonly venue: VenueId
-  readonly store: Store
+  readonly store: StoreWriter
   readonly journalDir: string
   readonly origin: Origin
   /** Names the recorder on the journal. */
@@ -40,22 +40,22 @@ export type CatalogueBackfillOptions = {
   readonly onProgress?: (progress: BackfillProgress) => void
 }
 
-/** What a backfill did. */
+/** The result of a backfill. */
 export type BackfillReport = RoundCounts & {
   readonly calls: number
   readonly quarantined: number
-  /** The signal aborted before it was done; another run goes on from there. */
+  /** The signal aborted it before the end; another run continues from there. */
   readonly isStopped: boolean
 }
 
 const PAGE = 1000
-/** Rounds after the range that are looked at: the nearest one leads into it. */
+/** Rounds read after the range; the nearest one names the last round in it. */
 const ROUNDS_AFTER = 4
 
 /**
- * Fills in the catalogue of past rounds: answers into the journal first, then market revisions into
- * the store, together with how far the walk has come. What is stored decides what is asked for: a round
- * that is complete there is not asked for again, so a run that was killed is gone on with by the next.
+ * Fills in the catalogue of past rounds: answers go to the journal first, then market revisions and the
+ * position of the walk to the store. Rounds that are complete in the store are not requested again, so
+ * the next run continues one that was killed.
  */
 export async function backfillCatalogue(
   options: CatalogueBackfillOptions,
@@ -94,16 +94,21 @@ export async function backfillCatalogue(
   }
 }
 
-/** Takes answers into the journal and, when it is flushed, what they say into the store. */
+/** Writes answers to the journal and, on flush, the rows derived from them to the store. */
 class BackfillIntake {
   readonly sink: CaptureSink
-  private readonly store: Store
+  private readonly store: StoreWriter
   private readonly writer: JournalWriter
   private readonly applier: Applier
   private readonly maker: { readonly origin: Origin; readonly recorder: string }
   private records: ApplyRecord[] = []
 
-  constructor(store: Store, venue: VenueId, writer: JournalWriter, maker: BackfillIntake['maker']) {
+  constructor(
+    store: StoreWriter,
+    venue: VenueId,
+    writer: JournalWriter,
+    maker: BackfillIntake['maker'],
+  ) {
     this.store = store
     this.writer = writer
     this.maker = maker
@@ -121,11 +126,11 @@ class BackfillIntake {
             journal: this.writer.nextNumber,
           }),
         )
-        this.take({ received, kind: 'message', slot: 0, bytes, parsed, reading })
+        this.write({ received, kind: 'message', slot: 0, bytes, parsed, reading })
         return reading
       },
       note: (note) => {
-        // How far the clocks are apart is the recorder's to keep; a backfill would add samples to it.
+        // Clock samples belong to the recorder; a backfill must not add to them.
         if (note.note !== 'clock') this.note(note)
       },
       book: () => undefined,
@@ -137,10 +142,10 @@ class BackfillIntake {
   }
 
   note(note: Note): void {
-    this.take({ received: now(), kind: 'note', slot: 0, bytes: toNoteBytes(note) })
+    this.write({ received: now(), kind: 'note', slot: 0, bytes: toNoteBytes(note) })
   }
 
-  /** Makes everything taken durable: raw answers first, then rows and position in one transaction. */
+  /** Makes everything received durable: raw answers first, then rows and position in one transaction. */
   async flush(): Promise<void> {
     const { records } = this
     this.records = []
@@ -152,7 +157,7 @@ class BackfillIntake {
     this.applier.forgetEnded()
   }
 
-  private take(record: Omit<ApplyRecord, 'number'>): void {
+  private write(record: Omit<ApplyRecord, 'number'>): void {
     const { received, kind, bytes, slot } = record
     this.records.push({ ...record, number: this.writer.append(received, kind, bytes, slot) })
   }
@@ -169,9 +174,9 @@ function toPosition(asset: string, { window, reached, next }: BackfillProgress):
   }
 }
 
-/** What the store knows of the rounds in a range, and where the last walk would have gone on. */
+/** The rounds in a range that the store knows, and the position where the last walk stopped. */
 async function readKnown(
-  store: Store,
+  store: StoreWriter,
   venue: VenueId,
   backfill: CatalogueBackfill<unknown>,
   { asset, start, end }: { readonly asset: string; readonly start: Micros; readonly end: Micros },
@@ -206,7 +211,7 @@ function toKnown(record: MarketRecord, isComplete: boolean): KnownRound[] {
 }
 
 async function readPosition(
-  store: Store,
+  store: StoreWriter,
   venue: VenueId,
   family: string,
   like: KnownRound | undefined,
@@ -215,7 +220,7 @@ async function readPosition(
   const reached = await store.fact(names.reached)
   const topic = await store.fact(names.topic)
   if (reached === undefined || topic === undefined || topic === 0) return []
-  // Where it begins follows from how long rounds are; the first one that is stored tells.
+  // Its open time follows from the length of a stored round.
   if (like === undefined) return []
   const { window } = like
   const close = toMicros(reached)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { PriorbookError, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import { readJournal } from '@priorbook/sdk/journal'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
-import type { Store } from '../store/store.ts'
+import type { StoreAdmin, StoreWriter } from '../store/store.ts'
 import { Applier, type ApplyCounts } from '../recorder/applier.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import { mergeRecordings, parseLine, type RecordedLine } from './merge-recordings.ts'
@@ -11,9 +11,9 @@ import { hashFile, type RecordingFile } from './recording.ts'
 import type { RecordingImporter } from '../venues/capture/definition.ts'
 import { definitionOf, IMPORT_VENUES } from '../venues/registry.ts'
 
-/** What an import needs. */
+/** How to import recordings. */
 export type ImportOptions = {
-  readonly store: Store
+  readonly store: StoreWriter & Pick<StoreAdmin, 'seal'>
   readonly journalDir: string
   /** The venue of the recordings; by default the first one that has a recording format. */
   readonly venue?: VenueId
@@ -21,19 +21,19 @@ export type ImportOptions = {
   readonly onProgress?: (done: number, total: number, lines: number) => void
 }
 
-/** What an import did. */
+/** The result of an import. */
 export type ImportReport = ApplyCounts & {
   readonly lines: number
   readonly skippedLines: number
   /** Files that were imported before, byte for byte. */
   readonly known: readonly string[]
-  /** JSON files that are no recorded answer. */
+  /** JSON files that are not a recorded answer. */
   readonly foreign: readonly string[]
-  /** Everything that needs a look: broken lines, refused messages, truncated files, late data. */
+  /** Everything that needs attention: broken lines, rejected messages, truncated files, late data. */
   readonly problems: readonly ImportProblem[]
 }
 
-/** One thing that could not be imported as it is. */
+/** One item that could not be imported. */
 export type ImportProblem = {
   readonly where: string
   readonly code: string
@@ -115,13 +115,13 @@ class ImportRun {
     for await (const group of merged) {
       for (const line of group) {
         lineCounts.set(line.file, line.line)
-        const wait = this.take(line)
+        const wait = this.accept(line)
         if (wait !== undefined) await wait
         if (this.pending >= BATCH_LINES) await this.flush()
       }
     }
     for (const [file, sha256] of hashes) {
-      // A truncated file may come again whole: it is not noted as imported.
+      // A truncated file may be imported again when complete, so it is not recorded as imported.
       if (cut.has(file) || this.foreign.includes(file.path)) continue
       await this.note({ note: 'file_imported', sha256, lines: lineCounts.get(file) ?? 0 })
     }
@@ -131,19 +131,19 @@ class ImportRun {
     return { ...this.applier.counts, lines, skippedLines, known, foreign, problems }
   }
 
-  // Nearly every line is done at once; a promise comes back where store or journal had to be asked.
-  private take(line: RecordedLine): Promise<void> | undefined {
+  // Nearly every line is handled synchronously; a promise is returned only for store or journal reads.
+  private accept(line: RecordedLine): Promise<void> | undefined {
     this.lines++
     const message = this.parse(line)
-    if (typeof message === 'string') return this.takeBroken(line, message)
+    if (typeof message === 'string') return this.acceptBroken(line, message)
     const key = this.importer.keyOf(message)
     const last = key === undefined ? 0 : this.stored.get(key)
     if (last === undefined) {
       this.lines--
-      return this.lookUp(key!).then(() => this.take(line))
+      return this.lookUp(key!).then(() => this.accept(line))
     }
     if (line.received <= last || line.file.form === 'answer') {
-      return this.takeUnlessKnown(line, message, line.received < last)
+      return this.acceptUnlessKnown(line, message, line.received < last)
     }
     return this.journal(line, message)
   }
@@ -158,7 +158,7 @@ class ImportRun {
     }
   }
 
-  private async takeBroken(line: RecordedLine, reason: string): Promise<void> {
+  private async acceptBroken(line: RecordedLine, reason: string): Promise<void> {
     if (line.file.form === 'answer') {
       this.lines--
       this.foreign.push(line.file.path)
@@ -172,7 +172,7 @@ class ImportRun {
     await this.journal(line)
   }
 
-  private async takeUnlessKnown(
+  private async acceptUnlessKnown(
     line: RecordedLine,
     message: Record<string, unknown>,
     late: boolean,
@@ -202,7 +202,7 @@ class ImportRun {
   }
 
   private async flush(): Promise<void> {
-    // Raw lines are durable before a row that was derived from them.
+    // Raw lines must be durable before the rows derived from them.
     this.writer.commit()
     const batch = this.applier.drain({ origin: 'import', recorder: RECORDER })
     if (batch === undefined) return
@@ -218,7 +218,7 @@ class ImportRun {
     this.options.onProgress?.(done, total, this.lines)
   }
 
-  // The newest received time that was stored for a market before this import began.
+  // The newest received time stored for an instrument before this import began.
   private async lookUp(key: string): Promise<void> {
     const { store } = this.options
     const ref = { venue: this.venue, key }
@@ -228,7 +228,7 @@ class ImportRun {
     this.stored.set(key, Math.max(facts?.lastReceived ?? 0, lastTrade))
   }
 
-  // Lines that the journal holds already: read once, and only when a file reaches back.
+  // The lines already in the journal; loaded once, and only when a file overlaps stored data.
   private isEarlier(bytes: Uint8Array): boolean {
     if (this.earlier === undefined) {
       this.earlier = new Set()
@@ -256,8 +256,8 @@ function placeOf({ file, line }: LinePlace): string {
 }
 
 /**
- * Where the records of a batch stand in their files. Kept as three lists: the lines themselves, held
- * until the end of a batch, would be moved by the collector again and again.
+ * The file positions of a batch's records. Kept as three arrays: keeping the line objects until the end
+ * of a batch would make the garbage collector move them repeatedly.
  */
 class LinePlaces {
   private readonly numbers: number[] = []

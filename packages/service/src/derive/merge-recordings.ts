@@ -2,23 +2,23 @@ import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
 import { parseJson } from '../recorder/json.ts'
 import { readLines, type RecordingFile } from './recording.ts'
 
-/** One line of a recording with its received time, or why it has none. */
+/** One line of a recording with its received time, or the reason why it has none. */
 export type RecordedLine = {
   readonly file: RecordingFile
   readonly line: number
   readonly bytes: Uint8Array
   readonly received: Micros
-  /** Why the line is no message, where that shows at first sight. */
+  /** Why the line is not a message, if that is already known. */
   readonly broken?: string
 }
 
-/** A file that ended before its end; everything before was given. */
+/** A truncated file; the lines before the end were yielded. */
 export type BrokenEnd = { readonly file: RecordingFile; readonly error: PriorbookError }
 
 /**
- * Reads files side by side in order of received time. A file is opened only when its first message
- * is due, so the number of files does not matter. Lines of one file keep their order, ties go to
- * the file named first.
+ * Reads files side by side in order of received time. A file is opened only when its first message is
+ * due, so the number of files is not limited. Lines of one file keep their order; on ties the file
+ * named first wins.
  */
 export async function* mergeRecordings(
   files: readonly RecordingFile[],
@@ -41,7 +41,7 @@ export async function* mergeRecordings(
     open.sort((a, b) => a.time - b.time || a.index - b.index)
     const first = open[0]!
     const limit = Math.min(open[1]?.time ?? Infinity, waiting[0]?.at ?? Infinity)
-    const group = first.takeUntil(limit)
+    const group = first.shiftUntil(limit)
     if (group.length > 0) yield group
     if (!first.hasLine && !(await first.fill())) open.shift()
   }
@@ -94,8 +94,8 @@ class Cursor {
     }
   }
 
-  /** The lines up to a time, at least one: this file is first in line. */
-  takeUntil(limit: number): RecordedLine[] {
+  /** The lines up to a time, at least one: this file has the earliest line. */
+  shiftUntil(limit: number): RecordedLine[] {
     const from = this.at
     do this.at++
     while (this.at < this.lines.length && this.lines[this.at]!.received <= limit)
@@ -111,7 +111,7 @@ class Cursor {
       return { file, line, bytes, received }
     } catch (error) {
       if (!(error instanceof PriorbookError)) throw error
-      // A line without a time keeps its place among its neighbours.
+      // A line without a time keeps its position among its neighbours.
       return { file, line, bytes, received: this.received as Micros, broken: error.message }
     }
   }
@@ -128,7 +128,7 @@ const PREFIX = new TextEncoder().encode('{"recv_ms":')
 const COMMA = 44
 const ZERO = 48
 
-// The time stands first in recorded lines: ordering them need not read the rest.
+// Recorded lines start with the time, so ordering them does not need to parse the rest.
 function timeOf(bytes: Uint8Array): Micros {
   let at = 0
   while (at < PREFIX.length && bytes[at] === PREFIX[at]) at++
@@ -154,7 +154,7 @@ function receivedOf(parsed: Record<string, unknown>): Micros {
   return (millis * 1000) as Micros
 }
 
-// Only the beginning is read; a file without a single good line comes first and is reported whole.
+// Reads only up to the first valid line; a file without one sorts first, and all its lines are reported.
 async function firstTime(file: RecordingFile): Promise<number> {
   try {
     for await (const lines of readLines(file, () => undefined)) {

@@ -15,10 +15,10 @@ import {
 import { catchUp } from '../recorder/catch-up.ts'
 import { findDifferentRow } from './compare-rows.ts'
 
-/** One place where the tape and what the journal gives differ. */
+/** One difference between the tape and what the journal yields. */
 export type Difference = { readonly where: string; readonly detail: string }
 
-/** What a comparison looked at and found. */
+/** The result of a comparison. */
 export type RebuildReport = {
   readonly records: number
   readonly chunks: number
@@ -41,7 +41,7 @@ export async function compareWithJournal(
   }))
 }
 
-/** Derives a tape from the journal into a folder of its own, hands it over, and removes it. */
+/** Derives a tape from the journal in a temporary folder, passes it to `use`, and removes it. */
 export async function withRebuilt<T>(
   data: DataFolder,
   onProgress: ((done: number, total: number) => void) | undefined,
@@ -75,7 +75,7 @@ export async function withRebuilt<T>(
   }
 }
 
-/** A merged tape was derived from several journals that its folder holds one behind the other. */
+/** Rejects a merged tape: it was not derived from the journal in its folder. */
 export async function refuseMerged(store: StoreReader): Promise<void> {
   if ((await store.fact(MERGED_FACT)) === undefined) return
   throw new PriorbookError(
@@ -183,7 +183,7 @@ function hashOf(bytes: Uint8Array): string {
   }
 }
 
-/** The venues that a data folder has a journal of. */
+/** The venues whose journal a data folder contains. */
 export function journaledVenues(data: DataFolder): VenueId[] {
   return VENUE_IDS.filter((venue) => journalStats(data.journal, venue).files > 0)
 }

@@ -14,7 +14,7 @@ export type RecordingFile = {
   readonly form: 'lines' | 'answer'
 }
 
-/** The files to import and those that were passed over, each with why. */
+/** The files to import and those that are skipped, each with the reason. */
 export type FoundFiles = {
   readonly files: readonly RecordingFile[]
   readonly skipped: readonly { readonly path: string; readonly why: string }[]
@@ -22,7 +22,7 @@ export type FoundFiles = {
 
 const NAMES = /\.(ndjson|jsonl|json)(\.gz|\.zst|\.zstd)?$/
 
-/** Finds recordings among files and folders; other file types are named and skipped. */
+/** Finds recordings in files and folders; other file types are reported and skipped. */
 export function findRecordings(paths: readonly string[]): FoundFiles {
   const files: RecordingFile[] = []
   const skipped: { path: string; why: string }[] = []
@@ -48,7 +48,7 @@ export function findRecordings(paths: readonly string[]): FoundFiles {
   return { files, skipped }
 }
 
-/** The SHA-256 of a file as it is on disk, by which a second import knows it. */
+/** The SHA-256 of a file on disk, by which a second import recognizes it. */
 export async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const piece of createReadStream(path)) hash.update(piece as Buffer)
@@ -59,7 +59,7 @@ const NEWLINE = 10
 
 /**
  * Reads a recording in groups of lines without their line ends; an answer is one line. A packed file
- * that ends too early gives what it has and then throws `truncated_file`.
+ * that ends too early yields its readable lines and then throws `truncated_file`.
  */
 export async function* readLines(
   file: RecordingFile,
@@ -112,7 +112,7 @@ async function* readPieces(
 }
 
 function pipe(source: Readable, unpack: Duplex): Readable {
-  // Errors of both sides surface where the result is read.
+  // Errors of both sides surface when the result is read.
   pipeline(source, unpack, () => undefined)
   return unpack
 }

@@ -5,7 +5,8 @@ import { toMicros } from '@priorbook/sdk/domain'
 import { describe, expect, test } from 'vitest'
 import { toDiskError } from './disk.ts'
 import { openJournalWriter } from './index.ts'
-import { createFolder, createRandom, openWriter, readAll } from './journal-folder.testing.ts'
+import { createRandom } from '../lib/random.testing.ts'
+import { createFolder, openWriter, readAll } from './journal-folder.testing.ts'
 
 // Children run this folder's sources directly; `npx node` would cost 0.6 s each.
 const PRELUDE = `
@@ -114,7 +115,7 @@ print({ full, again: attempt(() => writer.commit()), ...count(), committed: writ
     },
   )
 
-  test('goes on once there is space; a read-only file system is told apart', (context) => {
+  test('continues once there is space; a read-only file system has its own code', (context) => {
     const dir = createFolder()
     const mount = 'mount -t tmpfs -o size=1m none "$0" && exec "$@"'
     const inside = ['-rm', 'sh', '-c', mount, dir]

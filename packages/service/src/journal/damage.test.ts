@@ -17,11 +17,11 @@ import { toMicros } from '@priorbook/sdk/domain'
 import { describe, expect, test } from 'vitest'
 import { journalStats, readRecord } from '@priorbook/sdk/journal'
 import type { JournalWriter } from './index.ts'
+import { createRandom } from '../lib/random.testing.ts'
 import {
   contentOf,
   contents,
   createFolder,
-  createRandom,
   fill,
   openWriter,
   readAll,

@@ -5,8 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 const LOOK_MS = 50
 
 /**
- * A folder that is made once in a test run, by the file that asks first; the others wait for it. Who
- * changes what is in it takes a copy. Undefined where no run has a place for such folders
+ * A folder that is created once per test run, by the first test file that needs it; the others wait. A
+ * test that changes its contents must copy it. Undefined when the run has no shared scratch folder
  * (`tests/shared-scratch.ts`).
  */
 export async function makeOnce(
@@ -21,7 +21,7 @@ export async function makeOnce(
       const made = `${shared}.made`
       mkdirSync(made)
       await make(made)
-      // Whole or not there: the name is given last.
+      // Renamed last, so that the folder appears complete.
       renameSync(made, shared)
     } catch (error) {
       writeFileSync(`${shared}.failed`, String(error))

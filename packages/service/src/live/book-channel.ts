@@ -48,7 +48,7 @@ export class BookChannel<Style extends LiveStyle, Context> implements Recoverabl
     this.encode(this.style.mode === 'full' || this.encoded === 0 ? whole() : single, sequence)
   }
 
-  /** Sends the waiting row if its conflation slot has come. */
+  /** Sends the waiting row in the next conflation slot. */
   releaseDue(nowMs: number): void {
     if (!this.isWaiting) return
     const slot = Math.floor(nowMs / this.style.conflateMs)

@@ -10,14 +10,14 @@ function createSource(answers: (Changes | Error | undefined)[]): {
   readonly counts: { opened: number; closed: number }
 } {
   const counts = { opened: 0, closed: 0 }
-  const take = async (): Promise<Changes | undefined> => {
+  const poll = async (): Promise<Changes | undefined> => {
     const answer = answers.shift()
     if (answer instanceof Error) throw answer
     return answer
   }
   const follow = async (): Promise<object> => {
     counts.opened++
-    return { take, close: () => void counts.closed++ }
+    return { poll, close: () => void counts.closed++ }
   }
   return { source: { follow } as unknown as StoreReader, counts }
 }

@@ -26,7 +26,7 @@ export class ChangeFollower {
     const { follower } = this
     if (follower === undefined) return undefined
     try {
-      const changes = await follower.take()
+      const changes = await follower.poll()
       this.failures = 0
       if (!this.isReplaced) return changes
       // The new follower starts at the present and cannot know of a rebuild before it.

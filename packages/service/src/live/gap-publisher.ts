@@ -4,7 +4,7 @@ import { PublishedGaps } from './published-gaps.ts'
 import type { Subscriber } from './subscriber.ts'
 import type { Subscription } from './subscription.ts'
 
-/** Who reads the rows that a gap concerns. */
+/** The readers of the rows that a gap concerns. */
 export interface GapAudience<Style extends LiveStyle> {
   readersOf(gap: Gap): Iterable<Subscription<Style>>
   /** Sends conflated rows that are still waiting: they were observed before the gap. */
@@ -13,7 +13,7 @@ export interface GapAudience<Style extends LiveStyle> {
 
 type GapEncoder<Style extends LiveStyle> = Pick<MessageEncoder<Style, never>, 'gap'>
 
-/** Sends each gap once to every reader whom it concerns. */
+/** Sends each gap once to every reader of the rows that it concerns. */
 export class GapPublisher<Style extends LiveStyle> {
   readonly published = new PublishedGaps()
   private readonly encoder: GapEncoder<Style>

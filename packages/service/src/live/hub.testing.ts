@@ -47,7 +47,7 @@ export class GrowingSource {
   }
 
   toSource(): StoreReader {
-    const take = async (): Promise<unknown> => {
+    const poll = async (): Promise<unknown> => {
       if (this.isBroken) throw new Error('the follower is broken')
       if (!this.isChanged) return undefined
       this.isChanged = false
@@ -67,7 +67,7 @@ export class GrowingSource {
       this.followers++
       this.isBroken = false
       this.isChanged = false
-      return { take, close: () => undefined }
+      return { poll, close: () => undefined }
     }
     const readMarket = (): object => {
       if (this.areMarketsUnreadable) throw new Error('markets cannot be read')

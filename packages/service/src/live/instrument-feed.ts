@@ -156,7 +156,7 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
     const { source, gaps } = this.services
     const { published } = gaps
     const start = this.services.recentStart()
-    // Without readers there is nobody to send past gaps to.
+    // A feed without readers need not read past gaps.
     const all = this.members.size > 0 ? await source.gaps({ venue, key, start }) : []
     // A gap before the present row was sent with the rows, or before its readers joined.
     const isDue = (gap: Gap): boolean => gap.afterSequence >= this.sequence || published.has(gap)
@@ -217,7 +217,7 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
     this.isRebuilt = false
   }
 
-  /** Sends conflated rows whose time has come. */
+  /** Sends conflated rows that are due. */
   releaseDue(nowMs: number): void {
     for (const channel of this.bookChannels.values()) channel.releaseDue(nowMs)
   }

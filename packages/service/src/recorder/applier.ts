@@ -17,7 +17,7 @@ import {
 } from '@priorbook/sdk/domain'
 import { MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
 import { ABSENT } from '@priorbook/sdk/tape'
-import type { AppendBatch, Store } from '../store/store.ts'
+import type { AppendBatch, StoreReader } from '../store/store.ts'
 import type {
   CapturedBook,
   CaptureRequest,
@@ -50,9 +50,9 @@ export type ApplyRecord = {
   readonly kind: RecordKind
   readonly slot: number
   readonly bytes: Uint8Array
-  /** The JSON of a message, where it was parsed before. */
+  /** The JSON of a message that was parsed before. */
   readonly parsed?: unknown
-  /** What was read in a message, where it was normalized before. */
+  /** The reading of a message that was normalized before. */
   readonly reading?: Reading
 }
 
@@ -98,7 +98,7 @@ export class Applier {
     unapplied: 0,
     failed: 0,
   }
-  private readonly store: Store
+  private readonly store: StoreReader
   private readonly venue: VenueId
   private readonly normalizer: Normalizer
   private readonly rules: BookRules
@@ -117,7 +117,7 @@ export class Applier {
   private rows = noRows()
   private position: number | undefined
 
-  constructor(store: Store, venue: VenueId, live: LiveOptions = {}) {
+  constructor(store: StoreReader, venue: VenueId, live: LiveOptions = {}) {
     const definition = definitionOf(venue)
     this.store = store
     this.venue = venue
@@ -177,7 +177,7 @@ export class Applier {
     return { ...rows, ...maker, venue, position, normalizer: normalizer.version }
   }
 
-  /** Forgets ended instruments; only after what was drained is stored. */
+  /** Forgets ended instruments; call it only after the drained rows are stored. */
   forgetEnded(): void {
     if (this.position === undefined) this.state.forgetEnded()
   }

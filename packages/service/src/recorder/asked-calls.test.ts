@@ -38,7 +38,7 @@ it('calls of venue A are counted by their answers and failures', async () => {
   expect(await read(data, (store) => readAskedCalls(store, 'venuea'))).toEqual(EXPECTED)
 })
 
-it('whoever goes on in the middle counts none twice and forgets none', async () => {
+it('a restart at any record counts no call twice and forgets none', async () => {
   const data = createDataFolder()
   await play(data)
   for (let cut = 1; cut < journalStats(data.journal, 'venuea').last!; cut++) {
@@ -54,7 +54,7 @@ it('whoever goes on in the middle counts none twice and forgets none', async () 
   }
 })
 
-it('a span takes the place of one that is long over', () => {
+it('a span replaces one that ended long ago', () => {
   const counter = new CallCounter('venuea')
   const at = (seconds: number) => toMicros(START_MS * 1000 + seconds * 1_000_000)
   const [name, first] = counter.note(at(0))

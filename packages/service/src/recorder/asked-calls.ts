@@ -1,5 +1,5 @@
 import { toMicros, type Micros, type VenueId } from '@priorbook/sdk/domain'
-import type { Store } from '../store/store.ts'
+import type { StoreReader } from '../store/store.ts'
 import type { AskedCalls } from '../venues/capture/contract.ts'
 
 // Calls are counted per second, and the last 64 s are kept: a quota's minute and some more.
@@ -21,7 +21,7 @@ export class CallCounter {
   }
 
   /** Loads the stored counts. */
-  async load(store: Store): Promise<void> {
+  async load(store: StoreReader): Promise<void> {
     for (const name of namesOf(this.venue)) {
       const value = await store.fact(name)
       if (value !== undefined) this.counts.set(name, value)
@@ -44,7 +44,7 @@ export class CallCounter {
 }
 
 /** Reads how many calls earlier runs made to a venue lately, by spans of a second. */
-export async function readAskedCalls(store: Store, venue: VenueId): Promise<AskedCalls[]> {
+export async function readAskedCalls(store: StoreReader, venue: VenueId): Promise<AskedCalls[]> {
   const asked: AskedCalls[] = []
   for (const name of namesOf(venue)) {
     const value = await store.fact(name)

@@ -1,6 +1,6 @@
 import type { Origin, VenueId } from '@priorbook/sdk/domain'
 import { readJournal, type JournalDamage } from '@priorbook/sdk/journal'
-import type { Store } from '../store/store.ts'
+import type { StoreWriter } from '../store/store.ts'
 import { Applier } from './applier.ts'
 
 /** How many records of a journal were applied, and its damaged places. */
@@ -17,7 +17,7 @@ const BATCH_RECORDS = 4096
  * after a record.
  */
 export async function catchUp(
-  store: Store,
+  store: StoreWriter,
   journalDir: string,
   venue: VenueId,
   onProgress?: (record: number) => void,

@@ -7,7 +7,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
-import type { AppendBatch, Store } from '../store/store.ts'
+import type { AppendBatch, StoreWriter } from '../store/store.ts'
 import {
   toReading,
   type CaptureLog,
@@ -29,7 +29,7 @@ import { toNoteBytes, type Note } from './notes.ts'
 
 /** What an intake needs. */
 export type IntakeOptions = {
-  readonly store: Store
+  readonly store: StoreWriter
   readonly journalDir: string
   readonly origin: Origin
   /** Names the recorder on every journal file and chunk. */
@@ -86,7 +86,7 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
 }
 
 async function readUnresolved(
-  store: Store,
+  store: StoreWriter,
   venue: VenueId,
 ): Promise<ConnectorContext['unresolved']> {
   const found: { marketId: string; native: MarketRecord['native'] }[] = []

@@ -1,6 +1,6 @@
 import type { MarketRecord, VenueId } from '@priorbook/sdk/domain'
 import { BoundedMap } from '../lib/bounded-map.ts'
-import type { Store } from '../store/store.ts'
+import type { StoreReader } from '../store/store.ts'
 
 /** Max markets kept, more than any venue lists at once; others are read from the store again. */
 const MAX_MARKETS = 20_000
@@ -9,10 +9,10 @@ const MAX_MARKETS = 20_000
 export class MarketMemory {
   /** Undefined for a market that the store does not have. */
   private readonly records = new BoundedMap<string, MarketRecord | undefined>(MAX_MARKETS)
-  private readonly store: Store
+  private readonly store: StoreReader
   private readonly venue: VenueId
 
-  constructor(store: Store, venue: VenueId) {
+  constructor(store: StoreReader, venue: VenueId) {
     this.store = store
     this.venue = venue
   }

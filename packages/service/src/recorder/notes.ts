@@ -12,7 +12,7 @@ export type Note =
   /** The recorder starts here, or ended in order; all earlier connections are closed. */
   | { readonly note: 'started'; readonly version: string }
   | { readonly note: 'stopped' }
-  /** Nothing could be written for a while; so many messages were not kept. */
+  /** Nothing could be written for a while; `refused` counts the messages that were not kept. */
   | { readonly note: 'disk_full'; readonly refused: number }
   /**
    * A backfill walked one family of rounds (`BTC:5m`) back to `reached`, in microseconds. `topic_id` is

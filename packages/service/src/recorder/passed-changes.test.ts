@@ -60,8 +60,8 @@ function play(data: ReturnType<typeof createDataFolder>): Promise<readonly Recov
   })
 }
 
-describe('an answer that was made before changes that came already', () => {
-  it('opens no book; another one is asked for', async () => {
+describe('an answer that is older than changes that arrived before it', () => {
+  it('opens no book, and another one is requested', async () => {
     const data = createDataFolder()
     const recoveries = await play(data)
     expect(recoveries.slice(0, 3)).toEqual([
@@ -80,7 +80,7 @@ describe('an answer that was made before changes that came already', () => {
     ])
   })
 
-  it('is known as such by whoever goes on in the middle', async () => {
+  it('is recognized after a restart at any record', async () => {
     const data = createDataFolder()
     await play(data)
     const whole = openEmbeddedStore({ file: data.tape })

@@ -12,7 +12,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { applyRows, Ladder, loadBase, type BookRun } from '@priorbook/sdk/tape'
-import type { InstrumentRef, Store } from '../store/store.ts'
+import type { InstrumentRef, StoreReader } from '../store/store.ts'
 import { HABIT_SIZE } from '../venues/capture/silence.ts'
 import { captureFact, passedFacts } from './batch.ts'
 import { MarketMemory } from './market-memory.ts'
@@ -21,7 +21,7 @@ import { Track, type Mark, type TrackStart } from './track.ts'
 
 /** What loading the state of a venue needs. */
 export type ReadinessOptions = {
-  readonly store: Store
+  readonly store: StoreReader
   readonly venue: VenueId
   /** True where a connector compares full books with the tracks. */
   readonly keepsStates: boolean
@@ -52,7 +52,7 @@ export class Readiness {
   readonly tracks = new Map<string, Track>()
   readonly markets: MarketMemory
   readonly passed = new PassedChanges()
-  /** When a recorder first ran for this venue; undefined for what was only imported. */
+  /** When a recorder first ran for this venue; undefined if it was only imported. */
   captureStarted: Micros | undefined
   private readonly options: ReadinessOptions
   private readonly sampleEnds = new Map<string, SampleEnd>()
@@ -220,7 +220,7 @@ const FULL_PAGES = 16
 
 /** Reads what the store holds of an instrument. */
 async function readTrackStart(
-  store: Store,
+  store: StoreReader,
   instrument: Instrument,
   openTime: Micros | undefined,
   captureStarted: number | undefined,
@@ -256,7 +256,7 @@ type SampleEnd = {
 }
 
 /** Loads the end of a series of samples from the store. */
-async function readSampleEnd(store: Store, sample: Sample): Promise<SampleEnd> {
+async function readSampleEnd(store: StoreReader, sample: Sample): Promise<SampleEnd> {
   const { instrument, metric } = sample
   const { venue, key } = instrument
   const { rows } = await store.samples({ venue, key, metric, order: 'desc', limit: 1 })
@@ -285,7 +285,7 @@ function spanBefore(
   return { before: { openTime, reason } }
 }
 
-async function findFull(store: Store, ref: InstrumentRef): Promise<TrackStart['full']> {
+async function findFull(store: StoreReader, ref: InstrumentRef): Promise<TrackStart['full']> {
   let after: number | undefined
   for (let page = 0; page < FULL_PAGES; page++) {
     const { runs, hasMore } = await store.books({

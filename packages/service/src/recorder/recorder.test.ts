@@ -144,7 +144,7 @@ describe('a recorder of venue B', () => {
     expect(trades.rows.tradeId).toEqual(['t1'])
   })
 
-  it('closes the books of a socket when it is lost, and asks for full ones', async () => {
+  it('closes the books of a socket when it is lost, and requests full ones', async () => {
     const data = folder()
     const recoveries = await record(data, 'venueb', (script) => {
       const [one, two] = [venueB(script, 1), venueB(script, 2)]
@@ -166,7 +166,7 @@ describe('a recorder of venue B', () => {
     expect(await gapsOf(data, 'venueb', OTHER)).toEqual(['recorder_down 20–'])
   })
 
-  it('passes over what was delivered before and never bridges a noted break', async () => {
+  it('skips duplicates and never bridges a noted break', async () => {
     const data = folder()
     await record(data, 'venueb', (script) => {
       const b = venueB(script)
@@ -192,7 +192,7 @@ describe('a recorder of venue B', () => {
     ])
   })
 
-  it('takes answers for markets without a socket, and not between numbered changes', async () => {
+  it('applies answers to markets without a socket, and not between numbered changes', async () => {
     const data = folder()
     const book = (yes: string) => ({
       orderbook_fp: { yes_dollars: [[yes, '1.00']], no_dollars: [] },
@@ -237,7 +237,7 @@ describe('a recorder of venue B', () => {
     }
   })
 
-  it('closes what an unreadable frame may have concerned', async () => {
+  it('closes the books that an unreadable frame may have concerned', async () => {
     const data = folder()
     const recoveries = await record(data, 'venueb', (script) => {
       const b = venueB(script)
@@ -258,7 +258,7 @@ describe('a recorder of venue B', () => {
     expect(kept).toHaveLength(2)
   })
 
-  it('says what is missing before the first book of a market', async () => {
+  it('records a gap before the first book of a market', async () => {
     const data = folder()
     const iso = (ms: number) => new Date(START_MS + ms).toISOString()
     const market = (ticker: string, open: number) => ({
@@ -314,7 +314,7 @@ describe('a recorder of venue B', () => {
     ])
   })
 
-  it('opens no book by a full one that is older than a change which came before it', async () => {
+  it('opens no book with a full one that is older than a change that arrived before it', async () => {
     const data = folder()
     await record(data, 'venueb', (script) => {
       const b = venueB(script)
@@ -414,7 +414,7 @@ describe('a recorder of venue C', () => {
       // A trade took the best ask: nothing is missing.
       c.book(['0.40×1', '0.30×5'], ['0.70×2'])
       c.wait(10)
-      // The deep bid changed, and nobody said so.
+      // The deep bid changed without a message.
       c.book(['0.40×1', '0.30×9'], ['0.70×2'])
     })
     expect(await gapsOf(data, 'venuec', UP)).toEqual(['sequence_break 10–20', 'recorder_down 20–'])
@@ -449,7 +449,7 @@ describe('a recorder of venue C', () => {
     ])
   })
 
-  it('closes a book that only answers have told of when the socket is lost', async () => {
+  it('closes a book that only answers have fed when the socket is lost', async () => {
     const data = folder()
     await record(data, 'venuec', (script) => {
       const c = venueC(script)
@@ -464,7 +464,7 @@ describe('a recorder of venue C', () => {
     expect(await gapsOf(data, 'venuec', UP)).toEqual(['venue_silent 0–20', 'recorder_down 20–'])
   })
 
-  it('makes no row of the readable half of a change', async () => {
+  it('makes no row of the readable part of a malformed change', async () => {
     const data = folder()
     await record(data, 'venuec', (script) => {
       const c = venueC(script)
@@ -486,7 +486,7 @@ describe('a recorder of venue C', () => {
     expect(await gapsOf(data, 'venuec', UP)).toEqual(['rejected 0–20', 'recorder_down 20–'])
   })
 
-  it('takes changes out of order for a loss', async () => {
+  it('treats changes out of order as a loss', async () => {
     const data = folder()
     await record(data, 'venuec', (script) => {
       const c = venueC(script)
@@ -503,7 +503,7 @@ describe('a recorder of venue C', () => {
     expect(await gapsOf(data, 'venuec', UP)).toEqual(['sequence_break 0–30', 'recorder_down 30–'])
   })
 
-  it('takes a full book that comes after a newer change for a loss, and asks for another', async () => {
+  it('treats a full book after a newer change as a loss, and requests another', async () => {
     const data = folder()
     const recoveries = await record(data, 'venuec', (script) => {
       const c = venueC(script)
@@ -522,7 +522,7 @@ describe('a recorder of venue C', () => {
     expect(await gapsOf(data, 'venuec', UP)).toEqual(['sequence_break 0–30', 'recorder_down 30–'])
   })
 
-  it('passes over a full book that comes again, is ours, or is from before the last full one', async () => {
+  it('skips a full book that repeats, equals ours, or is older than the last full one', async () => {
     const data = folder()
     await record(data, 'venuec', (script) => {
       const c = venueC(script)
@@ -544,7 +544,7 @@ describe('a recorder of venue C', () => {
     expect(await gapsOf(data, 'venuec', UP)).toEqual(['recorder_down 30–'])
   })
 
-  it('passes over what an answer held before the socket brought it', async () => {
+  it('skips messages of the socket that an answer already contained', async () => {
     const data = folder()
     await record(data, 'venuec', (script) => {
       const c = venueC(script)
@@ -572,7 +572,7 @@ describe('a recorder of venue C', () => {
     ])
   })
 
-  it('opens no book by an answer from before its newest row', async () => {
+  it('opens no book with an answer that is older than its newest row', async () => {
     const data = folder()
     const recoveries = await record(data, 'venuec', (script) => {
       const c = venueC(script)
@@ -608,7 +608,7 @@ describe('a recorder of venue A', () => {
     }),
   })
 
-  it('drops older books, keeps unchanged ones, and outlives a venue clock that steps back', async () => {
+  it('drops older books, keeps unchanged ones, and survives a venue clock that steps back', async () => {
     const data = folder()
     await record(data, 'venuea', (script) => {
       script.note({ note: 'connected', slot: 1, url: 'ws://a' })
@@ -660,7 +660,7 @@ describe('a journal that was applied in two parts', () => {
     return wrong
   }
 
-  it('gives the same rows and gaps of venue B wherever the cut was', async () => {
+  it('gives the same rows and gaps of venue B wherever it was cut', async () => {
     const data = folder()
     await record(data, 'venueb', (script) => {
       const b = venueB(script)
@@ -691,7 +691,7 @@ describe('a journal that was applied in two parts', () => {
     expect(await judge(data, 'venueb')).toEqual([])
   })
 
-  it('gives the same rows and gaps of venue C wherever the cut was', async () => {
+  it('gives the same rows and gaps of venue C wherever it was cut', async () => {
     const data = folder()
     await record(data, 'venuec', (script) => {
       const c = venueC(script)

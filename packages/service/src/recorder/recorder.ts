@@ -6,14 +6,14 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { untilAborted } from '../lib/wait.ts'
-import type { AppendBatch, Store } from '../store/store.ts'
+import type { AppendBatch, StoreWriter } from '../store/store.ts'
 import type { CaptureLog, Connector, ConnectorContext } from '../venues/capture/contract.ts'
 import { openIntake, type Intake, type VenueStatus } from './intake.ts'
 import { LagMeter, type LagSummary } from './lag.ts'
 
 /** What a recorder needs. */
 export type RecorderOptions = {
-  readonly store: Store
+  readonly store: StoreWriter
   readonly journalDir: string
   readonly origin: Origin
   /** Names this recorder on every journal file and chunk. */

@@ -12,7 +12,7 @@ import { foldRuns } from './folded-rows.testing.ts'
 import { compareWithJournal } from '../derive/rebuild.ts'
 import { openRecorder } from './recorder.ts'
 
-/** What a test puts into the recorder, one call a message, at a time of the test's own clock. */
+/** Puts messages into a recorder, at times of the test's own clock. */
 export type Script = {
   /** Moves the clock by milliseconds; a step back is allowed. */
   wait(ms: number): void
@@ -20,11 +20,11 @@ export type Script = {
   text(slot: number, text: string): void
   answer(request: CaptureRequest, value: unknown): void
   note(note: CaptureNote): void
-  /** Lets what was put in be stored. */
+  /** Waits until everything put in is stored. */
   stored(): Promise<void>
 }
 
-/** Instruments that the recorder asked full books for, with why. */
+/** Instruments whose full books the recorder requested, and the reason. */
 export type Recovery = { readonly keys: readonly string[]; readonly reason: string }
 
 /** The first received time of a test, in milliseconds. */
@@ -124,7 +124,7 @@ export async function booksOf(data: DataFolder, venue: VenueId, key: string): Pr
   })
 }
 
-/** What a rebuild from the journal finds different; nothing, if all is well. */
+/** The differences between the store and a rebuild from the journal. */
 export async function differences(data: DataFolder): Promise<readonly unknown[]> {
   const store = openEmbeddedStore({ file: data.tape })
   try {

@@ -21,6 +21,12 @@ export class Merge<L extends Lane> {
     return this.lanes[0]
   }
 
+  /** The lane whose item is next, if it is loaded; saves an `await` per item. */
+  get ready(): L | undefined {
+    const lane = this.lanes[0]
+    return lane?.isReady === true ? lane : undefined
+  }
+
   /** The place up to which the first lane goes alone; absent where there is no other lane. */
   get second(): L | undefined {
     const left = this.lanes[1]
@@ -85,7 +91,7 @@ export class Merge<L extends Lane> {
 export async function shiftRuns(merge: Merge<BookLane>, most: number): Promise<RunPart[]> {
   const parts: RunPart[] = []
   for (let left = most; left > 0;) {
-    const lane = await merge.next()
+    const lane = merge.ready ?? (await merge.next())
     if (lane === undefined) break
     const part = lane.shiftBefore(merge.second, left)
     left -= part.to - part.from
@@ -102,7 +108,7 @@ export async function shiftRows<Columns extends HeadColumns>(
 ): Promise<RowPart<Columns>[]> {
   const rows: RowPart<Columns>[] = []
   while (rows.length < most) {
-    const lane = await merge.next()
+    const lane = merge.ready ?? (await merge.next())
     if (lane === undefined) break
     rows.push(lane.shift())
     merge.settle()

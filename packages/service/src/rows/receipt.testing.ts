@@ -9,7 +9,9 @@ export function countIds(ids: readonly string[]): InstrumentCount[] {
   const sequences = new Map<string, number[]>()
   for (const id of ids) {
     const [, key, sequence] = /^[^:]+:(.*):(\d+)$/.exec(id)!
-    sequences.set(key!, [...(sequences.get(key!) ?? []), Number(sequence)])
+    const own = sequences.get(key!) ?? []
+    sequences.set(key!, own)
+    own.push(Number(sequence))
   }
   const counts = [...sequences].map(([key, own]) => {
     own.sort((a, b) => a - b)

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { expectAsOf, expectLines, expectStore } from './store-answers.testing.ts'
 import { ModelStore } from './store-model.testing.ts'
 import { CALM, DAY, ORDERS, write, type Open, type OpenWritten } from './store-opened.testing.ts'
-import { BEGIN, createRandom, createRecord, INSTRUMENTS, Script } from './store-script.testing.ts'
+import { createRandom } from '../lib/random.testing.ts'
+import { BEGIN, createRecord, INSTRUMENTS, Script } from './store-script.testing.ts'
 import type { MarketQuery, Store } from './store.ts'
 
 /** The catalogue: revisions, what was known when, filters and cursors. */

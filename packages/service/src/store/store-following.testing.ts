@@ -16,7 +16,7 @@ export function followTests(open: Open): void {
       await write(store, model, script.take(5))
       const reader = await openReader()
       const followers = [await store.follow(), await reader.follow()]
-      for (const follower of followers) expect(await follower.take()).toBeUndefined()
+      for (const follower of followers) expect(await follower.poll()).toBeUndefined()
       for (let round = 0; round < 12; round++) {
         const batches = script.take(script.whole(1, 4))
         const before = await revisionsOf(store)
@@ -30,7 +30,7 @@ export function followTests(open: Open): void {
         const markets = [...after.keys()].filter((name) => after.get(name) !== before.get(name))
         const wanted = { ...namesOf(batches), markets: markets.sort() }
         for (const [index, follower] of followers.entries()) {
-          const changes = await follower.take()
+          const changes = await follower.poll()
           const told = changes === undefined ? NOTHING : toNames(changes)
           // Another process may find the log packed before it has looked at it, and says so.
           const missed = changes?.missed
@@ -38,11 +38,11 @@ export function followTests(open: Open): void {
           expect(index === 1 || missed === undefined).toBe(true)
         }
         if (script.chance(0.2)) await store.seal()
-        for (const follower of followers) expect(await follower.take()).toBeUndefined()
+        for (const follower of followers) expect(await follower.poll()).toBeUndefined()
       }
       for (const follower of followers) follower.close()
       await write(store, model, script.take(1))
-      expect(await followers[0]!.take()).toBeUndefined()
+      expect(await followers[0]!.poll()).toBeUndefined()
     }
   })
 
@@ -76,7 +76,7 @@ async function catchUp(
   follower: Follower,
   known: Map<string, number>,
 ): Promise<number> {
-  const changes = await follower.take()
+  const changes = await follower.poll()
   if (changes === undefined) return 0
   const behind = changes.missed !== undefined
   const all = behind

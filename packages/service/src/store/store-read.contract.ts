@@ -3,14 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ModelStore } from './store-model.testing.ts'
 import { CALM, FULL, type OpenedStore } from './store-opened.testing.ts'
 import { readStateTests } from './store-reading.testing.ts'
-import { createRandom, Script } from './store-script.testing.ts'
+import { createRandom } from '../lib/random.testing.ts'
+import { Script } from './store-script.testing.ts'
 import type { Store } from './store.ts'
 
 /** An engine that only reads, over what another one wrote and exported. */
 export type HostedStore = { readonly store: Store; destroy(): Promise<void> }
 
 /**
- * The reading part of the contract for engines that nobody can write to: `fill` opens a store of an
+ * The reading part of the contract, for read-only engines: `fill` opens a store of an
  * engine that can, `host` exports it and opens the export. `keep` says what of a market record an
  * export keeps.
  */
@@ -51,7 +52,7 @@ export function describeReadContract(
       await expect(store.append(batch!)).rejects.toMatchObject({ code: 'store_read_only' })
       await expect(store.seal()).rejects.toMatchObject({ code: 'store_read_only' })
       await expect(store.retain(0)).rejects.toMatchObject({ code: 'store_read_only' })
-      expect(await (await store.follow()).take()).toBeUndefined()
+      expect(await (await store.follow()).poll()).toBeUndefined()
     })
   })
 }

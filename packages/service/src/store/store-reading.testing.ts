@@ -11,7 +11,8 @@ import {
 import { lineOf, ModelStore, pageOf, type PlainEntry } from './store-model.testing.ts'
 import { CALM, DAY, FULL, ORDERS, type OpenedStore } from './store-opened.testing.ts'
 import { linesOfChunk, replayTicks, rowsOf, samplesOf, tradesOf } from './store-rows.testing.ts'
-import { BEGIN, createRandom, INSTRUMENTS, METRICS, Script } from './store-script.testing.ts'
+import { createRandom } from '../lib/random.testing.ts'
+import { BEGIN, INSTRUMENTS, METRICS, Script } from './store-script.testing.ts'
 import type { InstrumentRef, Store } from './store.ts'
 
 const platform = createNodePlatform()

@@ -32,7 +32,7 @@ import {
 import type { InstrumentRef, RowPage, StoredChunk } from './store.ts'
 
 const platform = createNodePlatform()
-// A ladder of fine ticks is 163 KB: one for all, as loading a base starts it anew.
+// A ladder of fine ticks is 163 KB, so one is shared; loading a base resets it.
 const ladder = new Ladder()
 
 // Every venue has the same price ticks: 0.0001.
@@ -112,7 +112,7 @@ export function linesOfChunk(stored: StoredChunk, ref: InstrumentRef): string[] 
   }
 }
 
-// A chunk never spans a gap or a reset, and one that starts anew carries no book over.
+// A chunk never spans a gap or a reset, and one that restarts has an empty keyframe.
 function checkBounds({ count, flags, baseKey }: BookColumns): void {
   if ((flags[0]! & FLAGS.restart) !== 0 && baseKey.length > 0) throw new Error('a stale keyframe')
   for (let row = 1; row < count; row++) {

@@ -1,3 +1,4 @@
+import { createRandom } from '../lib/random.testing.ts'
 import {
   FLAGS,
   VENUES,
@@ -22,17 +23,6 @@ import type { AppendBatch, Quarantined } from './store.ts'
 
 /** A book as plain as can be: size by `price × 2 + side`, the price in the venue's ticks. */
 export type PlainBook = ReadonlyMap<number, number>
-
-/** Seeded numbers in [0, 1), so that a failure can be repeated (mulberry32). */
-export function createRandom(seed: number): () => number {
-  let state = Math.imul(seed, 0x9e3779b1)
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 /** One market of A, two of B, and both tokens of one of C. */
 export const INSTRUMENTS: readonly Instrument[] = [
@@ -459,7 +449,7 @@ class InstrumentScript {
   }
 }
 
-/** A whole book of one bid and one ask, after which a stream begins anew. */
+/** A full book of one bid and one ask, which restarts a stream. */
 export function createWholeBook(
   instrument: Instrument,
   received: Micros,

@@ -24,10 +24,10 @@ import type {
 /** The fact that marks a merged tape; its value is the number of recorders it was merged from. */
 export const MERGED_FACT = 'merged_recorders'
 
-/** A message that could not be used, with why and the raw bytes. */
+/** A message that could not be used, with the reason and its raw bytes. */
 export type Quarantined = {
   readonly venue: VenueId
-  /** The instrument when it was understood, else empty. */
+  /** The instrument key if it could be parsed, else empty. */
   readonly key: string
   readonly journal: number
   readonly received: number
@@ -180,9 +180,9 @@ export type GapQuery = {
   readonly open?: boolean
   readonly start?: number
   readonly end?: number
-  /** Only gaps behind this one in the order of the list, by all that names a gap; for pages of the list. */
+  /** Only gaps after this one in list order; for paging. */
   readonly after?: Pick<Gap, 'start' | 'afterSequence' | 'venue' | 'key' | 'reason' | 'scope'>
-  /** Only gaps whose last good sequence lies in [from, to]; for pages. */
+  /** Only gaps whose last good sequence lies in [from, to]; for pages of rows. */
   readonly sequence?: { readonly from: number; readonly to: number }
   readonly limit?: number
 }
@@ -210,14 +210,14 @@ export type Coverage = {
 /** How much one pass sealed. */
 export type SealReport = { readonly chunks: number; readonly rows: number }
 
-/** One thing that `verify` found wrong. */
+/** One problem found by `verify`. */
 export type Problem = {
   readonly code: ErrorCode | Violation
   readonly where: string
   readonly detail: string
 }
 
-/** What `verify` looked at and what it found. */
+/** What `verify` counted and found. */
 export type VerifyReport = {
   readonly chunks: number
   readonly observations: number
@@ -226,7 +226,7 @@ export type VerifyReport = {
   readonly problems: readonly Problem[]
 }
 
-/** Told now and then during long work. */
+/** Called repeatedly during long operations. */
 export type Progress = (done: number, total: number, what: string) => void
 
 /** What retention removed. */
@@ -235,7 +235,7 @@ export type RetentionReport = { readonly chunks: number; readonly rows: number }
 /** Names one market. */
 export type MarketRef = { readonly venue: VenueId; readonly marketId: string }
 
-/** What was committed since a follower last asked; what it names is durable and can be read. */
+/** What was committed since the follower was last polled; everything named is durable and readable. */
 export type Changes = {
   /** Instruments with new observations, and with new trades, each once. */
   readonly books: readonly Instrument[]
@@ -245,16 +245,16 @@ export type Changes = {
   /** Gaps that opened or closed, as they are now. */
   readonly gaps: readonly Gap[]
   /**
-   * `behind`: more was committed than is named here, so that everything followed must be looked at.
-   * `rebuilt`: moreover rows that were there may have been replaced by others.
+   * `behind`: more was committed than is named here, so everything followed must be read again.
+   * `rebuilt`: in addition, existing rows may have been replaced.
    */
   readonly missed?: 'behind' | 'rebuilt'
 }
 
-/** Tells what others commit, from its opening on. */
+/** Reports commits from its opening on. */
 export interface Follower {
-  /** What was committed since the last call; absent when nothing was. Cheap enough for every 10 ms. */
-  take(): Promise<Changes | undefined>
+  /** Changes since the last call; absent when there are none. Cheap enough to call every 10 ms. */
+  poll(): Promise<Changes | undefined>
   close(): void
 }
 

@@ -2,17 +2,17 @@ import { signal } from '@preact/signals'
 
 const NAME = 'priorbook.key'
 
-/** The visitor's key; absent while demonstration data are shown. It is kept in this browser alone. */
+/** The visitor's key, kept only in this browser; absent while demonstration data is shown. */
 export const key = signal<string | undefined>(read())
 
-/** Keeps a key, or forgets it. */
+/** Stores a key, or removes it. */
 export function keepKey(text: string | undefined): void {
   key.value = text
   try {
     if (text === undefined) localStorage.removeItem(NAME)
     else localStorage.setItem(NAME, text)
   } catch {
-    // A browser that keeps nothing still has the key until the page is left.
+    // Without storage the key lasts until the page is left.
   }
 }
 

@@ -2,25 +2,25 @@ import { signal, type ReadonlySignal } from '@preact/signals'
 import { createClient, type PriorbookClient } from '@priorbook/sdk/client'
 import { toSource, type ApiCall } from '../model/snippet.ts'
 import { key } from './key.ts'
-import { Pace } from './pace.ts'
-import { heardFromServer, lostServer } from './reach.ts'
+import { noteAnswer, noteNoAnswer } from './reach.ts'
+import { RequestPacer } from './request-pacer.ts'
 
-/** A client of one panel that remembers what the panel asked, word for word. */
+/** The client of one panel, which keeps its requests so that they can be copied. */
 export type Panel = {
   readonly client: PriorbookClient
   /** The newest request of each kind. */
   readonly calls: ReadonlySignal<readonly ApiCall[]>
-  /** Says how the SDK writes the request that follows. */
+  /** Sets the SDK call of the next request. */
   readonly note: (method: string, params?: object) => void
 }
 
-// All panels share the limits of the key; demonstration data have room for a page.
-let shared: { readonly key: string; readonly pace: Pace } | undefined
+// All panels share the limits of the key; demonstration data needs no pacing.
+let shared: { readonly key: string; readonly pacer: RequestPacer } | undefined
 
-function paceOf(text: string | undefined): Pace | undefined {
+function pacerOf(text: string | undefined): RequestPacer | undefined {
   if (text === undefined) return undefined
-  if (shared?.key !== text) shared = { key: text, pace: new Pace() }
-  return shared.pace
+  if (shared?.key !== text) shared = { key: text, pacer: new RequestPacer() }
+  return shared.pacer
 }
 
 /** Creates the client of a panel: with the visitor's key, or over demonstration data without one. */
@@ -28,7 +28,7 @@ export function createPanel(): Panel {
   const calls = signal<readonly ApiCall[]>([])
   let code = ''
   const remember = (url: string): void => {
-    // The pages after the first are the walk's own business.
+    // Pages after the first belong to the same call.
     if (code === '' || /[?&]cursor=/.test(url)) return
     const call = { url, code }
     const name = code.replace(/\(\{?.*$/s, '')
@@ -44,27 +44,27 @@ export function createPanel(): Panel {
       call,
     ]
   }
-  const pace = paceOf(key.peek())
+  const pacer = pacerOf(key.peek())
   const client = createClient({
     url: location.origin,
     ...(key.peek() === undefined ? { demo: true } : { key: key.peek()! }),
     number_format: 'string',
     time_format: 'epoch_us',
-    // The explorer shows that it waits and tries again itself.
+    // Few retries, because the explorer shows failures and retries itself.
     retries: { retries: 3, maxRetryAfterMs: 5000 },
     fetch: async (input, init) => {
       const url = input instanceof Request ? input.url : input.toString()
       remember(url)
-      await pace?.turn()
+      await pacer?.acquire()
       try {
         init?.signal?.throwIfAborted()
         const response = await fetch(input, init)
-        pace?.heard(response.headers.get('ratelimit-policy'))
-        heardFromServer()
+        pacer?.noteAnswer(response.headers.get('ratelimit-policy'))
+        noteAnswer()
         return response
       } catch (error) {
-        pace?.heard(undefined)
-        if (init?.signal?.aborted !== true) lostServer()
+        pacer?.noteAnswer(undefined)
+        if (init?.signal?.aborted !== true) noteNoAnswer()
         throw error
       }
     },

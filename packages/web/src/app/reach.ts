@@ -1,19 +1,19 @@
 import { signal } from '@preact/signals'
 
-/** False while the server cannot be reached; panels try again by themselves. */
+/** False while the server cannot be reached; panels retry by themselves. */
 export const isReachable = signal(true)
 
-/** Counts the times that the server came back: what was shown before may be old. */
+/** Counts how often the server came back: data from before may be stale. */
 export const returns = signal(0)
 
-/** An answer came, whatever it said. */
-export function heardFromServer(): void {
+/** The server answered, with any status. */
+export function noteAnswer(): void {
   if (isReachable.peek()) return
   isReachable.value = true
   returns.value++
 }
 
-/** No answer came. */
-export function lostServer(): void {
+/** A request got no answer. */
+export function noteNoAnswer(): void {
   isReachable.value = false
 }

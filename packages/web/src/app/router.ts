@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals'
 import { parsePlace, printPlace, type Place } from '../model/place.ts'
 
-/** Where the visitor is. */
+/** The current page. */
 export const place = signal<Place>(here())
 
-/** Goes to a place; `replace` leaves no step behind for the back button. */
+/** Goes to a page; `replace` adds no entry to the history. */
 export function go(to: Place, how: 'push' | 'replace' = 'push'): void {
   const address = printPlace(to)
   if (address !== location.pathname + location.search) {
@@ -15,13 +15,13 @@ export function go(to: Place, how: 'push' | 'replace' = 'push'): void {
   if (how === 'push') scrollTo(0, 0)
 }
 
-/** Writes an address without going anywhere: the page already shows it. */
+/** Changes the address to what the page already shows. */
 export function rewriteAddress(to: Place): void {
   const address = printPlace(to)
   if (address !== location.pathname + location.search) history.replaceState(null, '', address)
 }
 
-/** Follows the back button and every link of the explorer. */
+/** Handles the back button and all links of the explorer. */
 export function startRouter(): void {
   addEventListener('popstate', () => (place.value = here()))
   document.addEventListener('click', (event) => {

@@ -2,16 +2,16 @@ import { effect, signal } from '@preact/signals'
 
 const NAME = 'priorbook.theme'
 
-/** Light, dark, or what the system says. */
+/** Light, dark, or the system's setting. */
 export type Theme = 'auto' | 'light' | 'dark'
 
 /** The visitor's choice. */
 export const theme = signal<Theme>(read())
 
-/** Counts changes of colour: what is drawn on a canvas must be drawn again. */
+/** Counts changes of colours, after which canvases must be drawn again. */
 export const paint = signal(0)
 
-/** Puts the choice on the page, now and whenever it changes. */
+/** Applies the choice, now and whenever it changes. */
 export function startTheme(): void {
   const dark = matchMedia('(prefers-color-scheme: dark)')
   const apply = (): void => {
@@ -25,7 +25,7 @@ export function startTheme(): void {
     try {
       localStorage.setItem(NAME, choice)
     } catch {
-      // The choice then lasts until the page is left.
+      // Without storage the choice lasts until the page is left.
     }
     apply()
   })

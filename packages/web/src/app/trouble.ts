@@ -1,16 +1,16 @@
 import { PriorbookApiError, PriorbookClientError } from '@priorbook/sdk/client'
 
-/** What went wrong, in words that help, and where to go from here. */
+/** A failure in words that help, with a suggested action. */
 export type Trouble = {
   readonly code: string
   readonly title: string
   readonly text: string
   readonly action?: 'key' | 'markets' | 'demo' | undefined
-  /** True when it may be gone in a moment: the page then tries again by itself. */
-  readonly isPassing: boolean
+  /** True where a retry may succeed; the page then retries by itself. */
+  readonly isTemporary: boolean
 }
 
-/** Says what a failure means for the visitor. */
+/** Explains an error to the visitor. */
 export function toTrouble(error: unknown): Trouble {
   if (error instanceof PriorbookApiError) return ofServer(error)
   if (error instanceof PriorbookClientError) {
@@ -20,25 +20,25 @@ export function toTrouble(error: unknown): Trouble {
         title: 'This key cannot be used',
         text: `${sentence(error.message)} Paste it again on the key page.`,
         action: 'key',
-        isPassing: false,
+        isTemporary: false,
       }
     }
     const isNetwork = error.code === 'network_failed' || error.code === 'timed_out'
     return {
       code: error.code,
-      title: isNetwork ? 'The server does not answer' : 'An answer was not understood',
+      title: isNetwork ? 'The server does not answer' : 'The server’s answer could not be read',
       text: isNetwork
-        ? 'It may be restarting. The page tries again every few seconds and goes on where it was.'
-        : `${sentence(error.message)} The page tries again.`,
-      isPassing: true,
+        ? 'It may be restarting. The page retries every few seconds and continues where it was.'
+        : `${sentence(error.message)} The page retries.`,
+      isTemporary: true,
     }
   }
   const detail = error instanceof Error ? error.message : String(error)
   return {
     code: 'unforeseen',
-    title: 'Something went wrong here',
-    text: `${sentence(detail)} Reload the page; what is recorded is not touched by this.`,
-    isPassing: false,
+    title: 'Something went wrong on this page',
+    text: `${sentence(detail)} Reload the page. The recorded data is not affected.`,
+    isTemporary: false,
   }
 }
 
@@ -49,18 +49,18 @@ function ofServer(error: PriorbookApiError): Trouble {
     code,
     title,
     text,
-    isPassing: false,
+    isTemporary: false,
     ...more,
   })
   switch (code) {
     case 'unknown_market':
       return made(
         'No such market has been recorded',
-        `${sentence(message)}${advice} The list of markets has a search for ids, titles and slugs.`,
+        `${sentence(message)}${advice} Search the list of markets by id, title or slug.`,
         { action: 'markets' },
       )
     case 'unknown_asset':
-      return made('Nothing of this asset is recorded', `${sentence(message)}${advice}`, {
+      return made('This asset is not recorded', `${sentence(message)}${advice}`, {
         action: 'markets',
       })
     case 'expired_key':
@@ -79,7 +79,7 @@ function ofServer(error: PriorbookApiError): Trouble {
     case 'missing_key':
       return made(
         'This key is not one of this service',
-        'It may have lost a letter on the way. Paste it again on the key page, or go on without a key.',
+        'It may be incomplete. Paste it again on the key page, or continue without a key.',
         { action: 'key' },
       )
     case 'plan_required':
@@ -91,11 +91,13 @@ function ofServer(error: PriorbookApiError): Trouble {
     case 'rate_limited':
       return made(
         'The rate limit of your key is used up',
-        `The page goes on by itself in ${Math.max(1, Math.ceil(retryAfter ?? 1))} s.`,
-        { isPassing: true },
+        `The page continues by itself in ${Math.max(1, Math.ceil(retryAfter ?? 1))} s.`,
+        { isTemporary: true },
       )
     default:
-      return made(error.title, `${sentence(message)}${advice}`, { isPassing: error.status >= 500 })
+      return made(error.title, `${sentence(message)}${advice}`, {
+        isTemporary: error.status >= 500,
+      })
   }
 }
 

@@ -1,19 +1,18 @@
 import { useEffect, useState } from 'preact/hooks'
+import { RETRY_MS } from './retry.ts'
 import { toTrouble, type Trouble } from './trouble.ts'
 
-/** What a panel waits for. */
+/** The state of a panel's data. */
 export type Load<Data> = {
   readonly data: Data | undefined
   readonly trouble: Trouble | undefined
   readonly isLoading: boolean
 }
 
-const RETRY_MS = 3000
-
-/** Loads when the marks change, again after passing trouble, and every so often where asked. */
+/** Loads when the dependencies change, again after a temporary failure, and periodically with `everyMs`. */
 export function useLoad<Data>(
   run: (signal: AbortSignal) => Promise<Data>,
-  marks: readonly unknown[],
+  dependencies: readonly unknown[],
   everyMs?: number,
 ): Load<Data> {
   const [load, setLoad] = useState<Load<Data>>({
@@ -24,28 +23,28 @@ export function useLoad<Data>(
   useEffect(() => {
     const stop = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
-    const again = (ms: number): void => {
-      timer = setTimeout(() => void turn(), ms)
+    const reload = (ms: number): void => {
+      timer = setTimeout(() => void attempt(), ms)
     }
-    const turn = async (): Promise<void> => {
+    const attempt = async (): Promise<void> => {
       try {
         const data = await run(stop.signal)
         if (stop.signal.aborted) return
         setLoad({ data, trouble: undefined, isLoading: false })
-        if (everyMs !== undefined) again(everyMs)
+        if (everyMs !== undefined) reload(everyMs)
       } catch (error) {
         if (stop.signal.aborted) return
         const trouble = toTrouble(error)
         setLoad(({ data }) => ({ data, trouble, isLoading: false }))
-        if (trouble.isPassing) again(RETRY_MS)
+        if (trouble.isTemporary) reload(RETRY_MS)
       }
     }
     setLoad(({ data }) => ({ data, trouble: undefined, isLoading: true }))
-    void turn()
+    void attempt()
     return () => {
       stop.abort()
       clearTimeout(timer)
     }
-  }, marks)
+  }, dependencies)
   return load
 }

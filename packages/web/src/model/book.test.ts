@@ -21,7 +21,7 @@ function printed({ decimals, sizeDecimals }: Book, { ticks, units }: Levels): st
   ])
 }
 
-describe('a book for the eye', () => {
+describe('a book of the page', () => {
   const book = toBook(OrderBook.from(row))!
 
   it('keeps every digit', () => {
@@ -36,7 +36,7 @@ describe('a book for the eye', () => {
     expect(book).toMatchObject({ sequence: 3, received: 1_786_410_915_904_001, source: undefined })
   })
 
-  it('quotes exactly, halves of ticks too', () => {
+  it('quotes exactly, also half ticks', () => {
     expect(quoteOf(book)).toEqual({ bid: '0.48', ask: '0.491', mid: '0.4855', spread: '0.011' })
     const empty = { ...book, asks: { ticks: new Int32Array(), units: new Float64Array() } }
     expect(quoteOf(empty)).toEqual({
@@ -47,14 +47,14 @@ describe('a book for the eye', () => {
     })
   })
 
-  it('turns into the other outcome and back', () => {
+  it('converts to the other outcome and back', () => {
     const other = complementOf(book)
     expect(quoteOf(other)).toMatchObject({ bid: '0.509', ask: '0.52' })
     expect(other.bids.units).toEqual(book.asks.units)
     expect(complementOf(other)).toEqual(book)
   })
 
-  it('is none while the book is stale', () => {
+  it('is undefined while the SDK’s book is stale', () => {
     const order = OrderBook.from(row)
     order.clear()
     expect(toBook(order)).toBeUndefined()

@@ -3,8 +3,8 @@ import { POW10, printScaled, VENUES } from '@priorbook/sdk/domain'
 import { microsOf, microsOrAbsent } from './time.ts'
 
 /**
- * One side of a book for the eye, best first: prices in ticks, sizes in whole units of the venue's last
- * decimal, both exact. Typed arrays, so that a book passes from a worker to the page without a copy.
+ * One side of a book, best first: prices in ticks and sizes in the venue's units, both exact. Typed
+ * arrays pass from a worker to the page without a copy.
  */
 export type Levels = { readonly ticks: Int32Array; readonly units: Float64Array }
 
@@ -21,7 +21,7 @@ export type Book = {
   readonly asks: Levels
 }
 
-/** What the book of the SDK holds now; absent while it is not that of the market. */
+/** A copy of the SDK's book; undefined while it is stale. */
 export function toBook(order: OrderBook): Book | undefined {
   if (order.isStale || order.receivedTime === undefined) return undefined
   const { ladder, sizeDecimals } = order
@@ -44,17 +44,17 @@ export function toBook(order: OrderBook): Book | undefined {
 
 type LadderSide = ReturnType<OrderBook['ladder']['bids']>
 
-/** The same book seen from the other outcome: its bids are our asks at one minus their price. */
+/** The book of the other outcome: bids and asks swap, at one minus their price. */
 export function complementOf(book: Book): Book {
   const one = POW10[book.decimals]!
-  const turn = ({ ticks, units }: Levels): Levels => ({
+  const flip = ({ ticks, units }: Levels): Levels => ({
     ticks: ticks.map((tick) => one - tick),
     units,
   })
-  return { ...book, bids: turn(book.asks), asks: turn(book.bids) }
+  return { ...book, bids: flip(book.asks), asks: flip(book.bids) }
 }
 
-/** Best prices, their middle and their distance, in exact text; absent where a side is empty. */
+/** Best prices, mid and spread as exact text; undefined where a side is empty. */
 export function quoteOf({ bids, asks, decimals }: Book): {
   readonly bid: string | undefined
   readonly ask: string | undefined
@@ -67,7 +67,7 @@ export function quoteOf({ bids, asks, decimals }: Book): {
   return {
     bid: bid === undefined ? undefined : printScaled(bid, decimals),
     ask: ask === undefined ? undefined : printScaled(ask, decimals),
-    // Half a tick is five of a tenth.
+    // The mid may have half a tick, so it has one more decimal.
     mid: hasBoth ? printScaled((bid + ask) * 5, decimals + 1) : undefined,
     spread: hasBoth ? printScaled(ask - bid, decimals) : undefined,
   }

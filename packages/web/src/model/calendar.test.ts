@@ -26,13 +26,13 @@ const started = Date.parse('2026-08-06T12:00:00Z') * 1000
 describe('a calendar', () => {
   const cells = bookCells(rows, started)
 
-  it('tells what is missing from what was before capture', () => {
+  it('distinguishes missing days from days before capture', () => {
     expect(cells.map(({ state }) => state)).toEqual(['before', 'degraded', 'missing', 'available'])
     expect(cells[1]!.share).toBe(0.5)
     expect(shareOf(rows[0]!)).toBe(0)
   })
 
-  it('begins a dataset on its own first day', () => {
+  it('starts a dataset on its first day', () => {
     const states = (first: string | null) => derivedCells(cells, first).map(({ state }) => state)
     expect(states('2026-08-08')).toEqual(['before', 'missing', 'missing', 'available'])
     expect(states(null)).toEqual(['before', 'missing', 'missing', 'missing'])

@@ -5,7 +5,7 @@ import { DAY, printDate } from './time.ts'
 export type CalendarCell = {
   readonly day: string
   readonly state: 'available' | 'degraded' | 'missing' | 'before'
-  /** How much of the time was observed, 0 to 1. */
+  /** The share of the time that was recorded, 0 to 1. */
   readonly share: number
   readonly row: CalendarDayJson | undefined
 }
@@ -27,7 +27,7 @@ export function toWeeks(
   return weeks
 }
 
-/** Cells of the books of a venue. */
+/** The cells of a venue's books. */
 export function bookCells(rows: readonly CalendarDayJson[], started: number | undefined) {
   return rows.map((row): CalendarCell => {
     const isBefore =
@@ -41,7 +41,7 @@ export function bookCells(rows: readonly CalendarDayJson[], started: number | un
   })
 }
 
-/** Cells of a dataset that is captured by the same connections from its own first day on. */
+/** The cells of a dataset that the connections of the books capture, from its first day on. */
 export function derivedCells(
   books: readonly CalendarCell[],
   firstDay: string | null,
@@ -53,14 +53,14 @@ export function derivedCells(
   )
 }
 
-/** How much of the time was observed. */
+/** The share of the time that was recorded. */
 export function shareOf({ observed_ms: seen, gap_ms: missed }: CalendarDayJson): number {
   const observed = Number(seen)
   const all = observed + Number(missed)
   return all === 0 ? 0 : observed / all
 }
 
-/** The range of a calendar of so many days that ends with today. */
+/** The range of a calendar that ends today. */
 export function calendarRange(now: number, days: number): { from: number; to: number } {
   const today = Math.floor(now / DAY) * DAY
   return { from: today - (days - 1) * DAY, to: now }

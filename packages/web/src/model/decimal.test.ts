@@ -9,7 +9,7 @@ import {
   printShort,
 } from './decimal.ts'
 
-describe('decimals for the eye', () => {
+describe('printed decimals', () => {
   it('line up without changing a digit', () => {
     expect([5000, 4850, 10_000, 0].map((units) => placesIn(units, 4))).toEqual([1, 3, 0, 0])
     expect(['0.5', '0.485', '1'].map((text) => padDecimal(text, 3))).toEqual([
@@ -20,7 +20,7 @@ describe('decimals for the eye', () => {
     expect(padDecimal('12', 0)).toBe('12')
   })
 
-  it('show what the wire sends', () => {
+  it('show the digits of the API', () => {
     expect(printDecimal(null)).toBe('–')
     expect(printDecimal('0.10')).toBe('0.10')
     expect(printDecimal({ rawJSON: '12345678901234567890.5' })).toBe('12345678901234567890.5')
@@ -29,12 +29,12 @@ describe('decimals for the eye', () => {
     expect(printPrice(null)).toBe('–')
   })
 
-  it('are grouped before the point alone', () => {
+  it('have thousands separators only before the point', () => {
     expect(groupDigits('1234567.12345')).toBe('1,234,567.12345')
     expect(groupDigits('999')).toBe('999')
   })
 
-  it('are short where columns are narrow', () => {
+  it('are shortened for narrow columns', () => {
     expect(printShort('9999.5')).toBe('9,999.5')
     expect(printShort('12345')).toBe('12.3k')
     expect(printShort('3100000')).toBe('3.1M')

@@ -1,13 +1,13 @@
 import { POW10, printScaled } from '@priorbook/sdk/domain'
 import type { DecimalJson, RawJson } from '@priorbook/sdk/wire'
 
-/** The digits of a decimal of the wire; `–` where there is none. */
+/** The digits of a decimal; `–` where there is none. */
 export function printDecimal(value: DecimalJson | RawJson | null | undefined): string {
   if (value === null || value === undefined) return '–'
   return typeof value === 'object' ? value.rawJSON : String(value)
 }
 
-/** Pads decimals with zeros to so many places, so that a column lines up; no digit is changed. */
+/** Pads a decimal with zeros, so that a column lines up; no digit is changed. */
 export function padDecimal(text: string, places: number): string {
   const point = text.indexOf('.')
   if (places === 0) return text
@@ -21,31 +21,31 @@ export function printPrice(value: DecimalJson | null | undefined): string {
   return text === '–' ? text : padDecimal(text, 2)
 }
 
-/** How many of a number's decimals are left when zeros at its end are not written. */
+/** The number of decimals without trailing zeros. */
 export function placesIn(units: number, decimals: number): number {
   let places = decimals
   for (let rest = units; places > 0 && rest % 10 === 0; rest /= 10) places--
   return places
 }
 
-/** The price of the other outcome, one minus this, in whole ticks. */
+/** The price of the other outcome, one minus this, in ticks. */
 export function complementTicks(ticks: number, decimals: number): number {
   return POW10[decimals]! - ticks
 }
 
-/** `1,234,567.25`: digits in threes, the rest untouched. */
+/** `1,234,567.25`: whole digits in groups of three. */
 export function groupDigits(text: string): string {
   const [whole = '', fraction] = text.split('.')
   const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ',')
   return fraction === undefined ? grouped : `${grouped}.${fraction}`
 }
 
-/** A count with its thousands set apart. */
+/** A count with thousands separators. */
 export function printCount(count: number): string {
   return groupDigits(String(count))
 }
 
-/** A large amount for a narrow column: `12.4k`, `3.1M`; below ten thousand as it is. */
+/** A large amount for a narrow column: `12.4k`, `3.1M`; below ten thousand unchanged. */
 export function printShort(text: string): string {
   const value = Number(text)
   if (!Number.isFinite(value) || Math.abs(value) < 10_000) return groupDigits(text)
@@ -58,7 +58,7 @@ export function printShort(text: string): string {
   return `${(value / unit).toFixed(1)}${name}`
 }
 
-/** Bytes in the unit that fits. */
+/** Bytes in a fitting unit. */
 export function printBytes(bytes: number): string {
   const names = ['B', 'kB', 'MB', 'GB', 'TB']
   let value = bytes
@@ -70,7 +70,7 @@ export function printBytes(bytes: number): string {
   return `${index === 0 ? value : value.toFixed(1)} ${names[index]}`
 }
 
-/** Ticks as the decimal that they are. */
+/** Ticks as a decimal. */
 export function printTicks(ticks: number, decimals: number): string {
   return printScaled(ticks, decimals)
 }

@@ -33,7 +33,7 @@ describe('gaps', () => {
     ])
   })
 
-  it('hold from behind the last good observation to the first good one', () => {
+  it('last from after the last good row to the first good one', () => {
     const spans = gapsOfInstrument([gap({})], 'token-1', 'market')
     expect(gapAt(spans, 100)).toBeUndefined()
     expect(gapAt(spans, 101)).toBe(spans[0])
@@ -42,15 +42,15 @@ describe('gaps', () => {
     expect(gapAt(open, 1e15)).toBe(open[0])
   })
 
-  it('are closed in their place', () => {
+  it('are replaced when they close', () => {
     const opened = withGap([gap({ reason: 'quota' })], gap({ end_time: null }))
     const closed = withGap(opened, gap({ end_time: 300 }))
     expect(closed).toHaveLength(2)
     expect(closed.at(-1)!.end_time).toBe(300)
   })
 
-  it('have a sentence each, unknown ones too', () => {
+  it('have a sentence each, also unknown ones', () => {
     expect(gapSentence('recorder_down')).toBe('The recorder was not running.')
-    expect(gapSentence('something_new')).toBe('Nothing was observed.')
+    expect(gapSentence('something_new')).toBe('Nothing was recorded.')
   })
 })

@@ -2,7 +2,7 @@ import { GAP_REASONS, type GapReason } from '@priorbook/sdk/domain'
 import type { GapJson } from '@priorbook/sdk/wire'
 import { microsOf, microsOrAbsent } from './time.ts'
 
-/** A span that was not observed, open at its end while it lasts. */
+/** A span that was not recorded; `end` is absent while it lasts. */
 export type GapSpan = {
   readonly start: number
   readonly end: number | undefined
@@ -11,7 +11,7 @@ export type GapSpan = {
   readonly detail: string | null
 }
 
-/** The gaps that keep one instrument's book away: its own, its market's and its venue's. */
+/** The gaps of an instrument: its own, its market's and its venue's. */
 export function gapsOfInstrument(
   gaps: readonly GapJson[],
   key: string,
@@ -28,7 +28,7 @@ export function gapsOfInstrument(
     .sort((a, b) => a.start - b.start)
 }
 
-/** A gap of the wire as a span. */
+/** Converts a gap of the API. */
 export function toSpan(gap: GapJson): GapSpan {
   return {
     start: microsOf(gap.start_time),
@@ -39,22 +39,22 @@ export function toSpan(gap: GapJson): GapSpan {
   }
 }
 
-/** The gap that an instant lies in: [start, end) with the last good observation at its start. */
+/** The gap at an instant; the last row before a gap has the time of its start. */
 export function gapAt(gaps: readonly GapSpan[], time: number): GapSpan | undefined {
   return gaps.find(({ start, end }) => time > start && (end === undefined || time < end))
 }
 
-/** Why there is nothing, in a sentence. */
+/** Explains a gap in a sentence. */
 export function gapSentence(reason: string): string {
-  return (GAP_REASONS as Readonly<Record<string, string>>)[reason] ?? 'Nothing was observed.'
+  return (GAP_REASONS as Readonly<Record<string, string>>)[reason] ?? 'Nothing was recorded.'
 }
 
-/** Times at which the market did not trade; everything else is a hole. */
+/** True where the market did not trade, so that nothing was lost. */
 export function isExpected(reason: GapReason): boolean {
   return reason === 'market_not_open' || reason === 'market_closed'
 }
 
-/** Puts a gap that opened or closed in its place of the list. */
+/** Adds a gap that opened, or replaces it when it has closed. */
 export function withGap(gaps: readonly GapJson[], gap: GapJson): readonly GapJson[] {
   const isSame = (other: GapJson): boolean =>
     other.key === gap.key &&

@@ -1,30 +1,30 @@
 import type { Column } from './history.ts'
 
-/** A picture of depth: one byte a cell of intensity, sign by side, rows from the highest price down. */
+/** A picture of depth: one byte of intensity per cell and side, rows from the highest price down. */
 export type HeatGrid = {
   readonly width: number
   readonly height: number
   /** Ticks of the top row and the bottom row. */
   readonly top: number
   readonly bottom: number
-  /** Ticks that one row stands for. */
+  /** Ticks per row. */
   readonly tick: number
-  /** 0 for nothing, 1 to 255 for bids. */
+  /** 0 for no order, else 1 to 255. */
   readonly bids: Uint8Array
   readonly asks: Uint8Array
   /** The size that is drawn in full colour. */
   readonly most: number
 }
 
-/** The most rows a picture has; more could not be seen. */
-const MOST_ROWS = 500
+// Max rows of a picture; more could not be seen.
+const MAX_ROWS = 500
 
 /** Draws columns into a grid; intensity grows with the logarithm of size. */
 export function toHeatGrid(columns: readonly (Column | undefined)[]): HeatGrid | undefined {
   const extent = extentOf(columns)
   if (extent === undefined) return undefined
   const { low, high, step, most } = extent
-  const tick = Math.max(step, Math.ceil((high - low + 1) / MOST_ROWS / step) * step)
+  const tick = Math.max(step, Math.ceil((high - low + 1) / MAX_ROWS / step) * step)
   const bottom = Math.floor(low / tick) * tick
   const top = Math.floor(high / tick) * tick
   const height = Math.round((top - bottom) / tick) + 1
@@ -62,7 +62,7 @@ type Extent = {
   readonly most: number
 }
 
-// Sizes are counted by their logarithm: a percentile without sorting a hundred thousand numbers.
+// A histogram of the logarithms of sizes gives a percentile without sorting.
 const BINS = 512
 const BINS_PER_E = 16
 
@@ -74,7 +74,7 @@ function extentOf(columns: readonly (Column | undefined)[]): Extent | undefined 
   const bins = new Uint32Array(BINS)
   let before: Column | undefined
   for (const column of columns) {
-    // A book that stands for many buckets is one and the same column.
+    // A book that lasts for many buckets is the same object in all of them.
     if (column === undefined || column === before) continue
     before = column
     for (const ticks of [column.bidTicks, column.askTicks]) {
@@ -91,7 +91,7 @@ function extentOf(columns: readonly (Column | undefined)[]): Extent | undefined 
     }
   }
   if (count === 0) return undefined
-  // One enormous order must not make all others pale.
+  // The largest 2 % are ignored, so that one enormous order does not make all others pale.
   let left = count * 0.02
   let bin = BINS - 1
   while (bin > 0 && (left -= bins[bin]!) >= 0) bin--

@@ -2,8 +2,8 @@ import type { BookRowJson } from '@priorbook/sdk/client'
 import { describe, expect, it } from 'vitest'
 import type { GapSpan } from './gap.ts'
 import { toHeatGrid } from './heat.ts'
-import { standing, toHistory, toPriceLines, withColumn, type Column } from './history.ts'
-import { chooseInterval, INTERVAL_MICROS, MOST_BUCKETS } from './interval.ts'
+import { carryForward, toHistory, toPriceLines, withColumn, type Column } from './history.ts'
+import { chooseInterval, INTERVAL_MICROS, MAX_BUCKETS } from './interval.ts'
 import { DAY, HOUR, MINUTE, SECOND } from './time.ts'
 
 const START = 1_786_410_900_000_000
@@ -29,7 +29,7 @@ describe('sampled books over time', () => {
   const rows = [rowAt(1.5, '0.4', '0.5'), rowAt(6.2, '0.41', '0.5')]
   const history = toHistory('venueb', rows, span)
 
-  it('places rows in their buckets and nothing in the others', () => {
+  it('assigns rows to their buckets and leaves the others empty', () => {
     expect(history.columns.map((column) => column !== undefined)).toEqual([
       false,
       true,
@@ -44,8 +44,8 @@ describe('sampled books over time', () => {
     ])
   })
 
-  it('lets a book stand until the next, but not before the first and not after the end', () => {
-    const stood = standing(history, [], START + 8.6 * SECOND)
+  it('carries a book forward to the next one, but not before the first and not after the end', () => {
+    const stood = carryForward(history, [], START + 8.6 * SECOND)
     expect(stood.map((column) => column?.bidTicks[0])).toEqual([
       undefined,
       4000,
@@ -60,8 +60,8 @@ describe('sampled books over time', () => {
     ])
   })
 
-  it('carries nothing into a gap or over it', () => {
-    const stood = standing(history, [gap(3, 5)], START + 10 * SECOND)
+  it('carries no book into or over a gap', () => {
+    const stood = carryForward(history, [gap(3, 5)], START + 10 * SECOND)
     expect(stood.map((column) => column?.bidTicks[0])).toEqual([
       undefined,
       4000,
@@ -74,19 +74,19 @@ describe('sampled books over time', () => {
       4100,
       4100,
     ])
-    const open = standing(history, [gap(7.5, undefined)], START + 10 * SECOND)
+    const open = carryForward(history, [gap(7.5, undefined)], START + 10 * SECOND)
     expect(open.at(-1)).toBeUndefined()
     expect(open[6]).toBeDefined()
   })
 
-  it('breaks the lines of prices where nothing stands', () => {
-    const lines = toPriceLines(history, standing(history, [gap(3, 5)], START + 10 * SECOND))
+  it('breaks the price lines where there is no book', () => {
+    const lines = toPriceLines(history, carryForward(history, [gap(3, 5)], START + 10 * SECOND))
     expect(lines[1].slice(1, 7)).toEqual([0.4, 0.4, null, null, null, 0.41])
     expect(lines[3][1]).toBeCloseTo(0.45, 10)
     expect(lines[0][1]).toBe((START + 1.5 * SECOND) / 1e6)
   })
 
-  it('grows with the present, and an older book does not replace a newer one', () => {
+  it('grows with the present, and keeps the newer of two books', () => {
     const newest: Column = { ...history.columns[6]!, time: START + 11.4 * SECOND }
     const grown = withColumn(history, newest, START + 13 * SECOND)
     expect(grown.columns).toHaveLength(14)
@@ -106,7 +106,7 @@ describe('the picture of depth', () => {
     askSize: asks.map(() => 5),
   })
 
-  it('has a row a tick of the prices that occur, the highest on top', () => {
+  it('has one row per tick of its prices, the highest on top', () => {
     const grid = toHeatGrid([column([4800, 4700], [4900]), undefined, column([4700], [4900])])!
     expect(grid).toMatchObject({ width: 3, height: 3, top: 4900, bottom: 4700, tick: 100 })
     const cell = (cells: Uint8Array, x: number, y: number): number => cells[y * 3 + x]!
@@ -117,11 +117,11 @@ describe('the picture of depth', () => {
     expect([0, 1, 2].map((y) => cell(grid.bids, 1, y) + cell(grid.asks, 1, y))).toEqual([0, 0, 0])
   })
 
-  it('is nothing without a level', () => {
+  it('is undefined without levels', () => {
     expect(toHeatGrid([undefined, column([], [])])).toBeUndefined()
   })
 
-  it('joins ticks where there are more than can be seen', () => {
+  it('merges ticks where there are too many to be seen', () => {
     const prices = Array.from({ length: 4000 }, (_, level) => 1 + level * 2)
     const grid = toHeatGrid([column(prices, [9999])])!
     expect(grid.height).toBeLessThanOrEqual(501)
@@ -130,14 +130,14 @@ describe('the picture of depth', () => {
 })
 
 describe('the interval of a picture', () => {
-  it('is the finest that one answer holds', () => {
+  it('is the finest that fits on one page', () => {
     expect(chooseInterval(5 * MINUTE)).toBe('1s')
     expect(chooseInterval(15 * MINUTE)).toBe('1s')
     expect(chooseInterval(HOUR)).toBe('5s')
     expect(chooseInterval(DAY)).toBe('5m')
     expect(chooseInterval(4000 * DAY)).toBe('1d')
     for (const span of [MINUTE, HOUR, DAY, 31 * DAY]) {
-      expect(span / INTERVAL_MICROS[chooseInterval(span)]).toBeLessThanOrEqual(MOST_BUCKETS)
+      expect(span / INTERVAL_MICROS[chooseInterval(span)]).toBeLessThanOrEqual(MAX_BUCKETS)
     }
   })
 })

@@ -4,7 +4,7 @@ import type { Book } from './book.ts'
 import { gapAt, type GapSpan } from './gap.ts'
 import { microsOf } from './time.ts'
 
-/** One sampled book: what a column of the picture shows from its time on. */
+/** One sampled book, a column of the picture. */
 export type Column = {
   /** When its book was received. */
   readonly time: number
@@ -14,18 +14,18 @@ export type Column = {
   readonly askSize: readonly number[]
 }
 
-/** Sampled books of one instrument over a span; sizes are floats here, for colours and not for reading. */
+/** Sampled books of one instrument over a span; sizes are floats, which are exact enough for colours. */
 export type History = {
   readonly from: number
   readonly to: number
   /** The length of a bucket. */
   readonly step: number
   readonly decimals: number
-  /** By bucket; absent where the bucket has no observation. */
+  /** By bucket; undefined where it has no row. */
   readonly columns: readonly (Column | undefined)[]
 }
 
-/** Places sampled rows by their buckets. */
+/** Assigns sampled rows to buckets. */
 export function toHistory(
   venue: VenueId,
   rows: readonly BookRowJson[],
@@ -56,7 +56,7 @@ function toColumn(row: BookRowJson, decimals: number, time: number): Column {
   }
 }
 
-/** A column seen from the other outcome. */
+/** The column of the other outcome. */
 export function complementColumn(column: Column, decimals: number): Column {
   const one = 10 ** decimals
   return {
@@ -94,10 +94,10 @@ export function withColumn(history: History, column: Column, present = column.ti
 }
 
 /**
- * What stands in each bucket: its own observation, else the one before it, for a book holds until it
- * changes; but nothing is carried into or over a gap.
+ * Fills empty buckets with the book before them, because a book is valid until it changes. No book is
+ * carried into or over a gap.
  */
-export function standing(
+export function carryForward(
   history: History,
   gaps: readonly GapSpan[],
   until: number,
@@ -115,7 +115,7 @@ export function standing(
   })
 }
 
-// A gap between the book's time and now means that it is no longer known.
+// After a gap the book from before it is no longer known.
 function crosses(gaps: readonly GapSpan[], from: number, to: number): boolean {
   return gapAt(gaps, to) !== undefined || gaps.some(({ start }) => start >= from && start < to)
 }
@@ -128,7 +128,7 @@ export type PriceLines = [
   mid: (number | null)[],
 ]
 
-/** Turns what stands into lines; each line breaks where nothing stands. */
+/** Turns columns into lines, which break where there is no book. */
 export function toPriceLines(
   history: History,
   columns: readonly (Column | undefined)[],

@@ -1,7 +1,7 @@
 import type { Interval } from '@priorbook/sdk/client'
 import { DAY, HOUR, MINUTE, SECOND } from './time.ts'
 
-/** The lengths of buckets that the interface offers, in microseconds. */
+/** The bucket lengths that the API offers, in microseconds. */
 export const INTERVAL_MICROS: Readonly<Record<Interval, number>> = {
   '1s': SECOND,
   '5s': 5 * SECOND,
@@ -14,16 +14,16 @@ export const INTERVAL_MICROS: Readonly<Record<Interval, number>> = {
   '1d': DAY,
 }
 
-/** One answer holds at most 1,000 rows; below that a picture has a column for every pixel or two. */
-export const MOST_BUCKETS = 960
+/** Max buckets per chart: a page holds 1,000 rows, and a column takes a pixel or two. */
+export const MAX_BUCKETS = 960
 
-/** The finest interval that covers a span with one answer. */
+/** The finest interval that covers a span with one page. */
 export function chooseInterval(span: number): Interval {
   const names = Object.keys(INTERVAL_MICROS) as Interval[]
-  return names.find((name) => span / INTERVAL_MICROS[name] <= MOST_BUCKETS) ?? '1d'
+  return names.find((name) => span / INTERVAL_MICROS[name] <= MAX_BUCKETS) ?? '1d'
 }
 
-/** Levels a side that a picture of so many buckets asks for: all together stay below a few MB. */
+/** Max levels per side to request for a number of buckets, so that a page stays below a few MB. */
 export function chooseDepth(buckets: number): number {
   return Math.max(25, Math.min(200, Math.floor(60_000 / Math.max(1, buckets))))
 }

@@ -11,7 +11,7 @@ const row = (first: number | null, last: number | null, observations: number) =>
   }) as unknown as ListedMarketJson
 
 describe('a list of markets', () => {
-  it('is sorted by observations a minute, silent ones last', () => {
+  it('is sorted by rows per minute, silent markets last', () => {
     const busy = row(0, MINUTE, 600)
     const calm = row(0, 5 * MINUTE, 700)
     const silent = row(null, null, 0)
@@ -20,11 +20,11 @@ describe('a list of markets', () => {
     expect(sortLoaded([silent, calm, busy], 'activity')).toEqual([busy, calm, silent])
   })
 
-  it('does not take the first two rows of a market for a storm', () => {
+  it('does not overrate the first two rows of a market', () => {
     expect(activityOf(row(0, 1000, 2))).toBe(12)
   })
 
-  it('shows which part of its life was observed', () => {
+  it('shows which part of a lifetime was recorded', () => {
     expect(coverageBar(row(2 * MINUTE, 5 * MINUTE, 9), 0)).toEqual({ from: 0.2, to: 0.5 })
     expect(coverageBar(row(null, null, 0), 0)).toBeUndefined()
   })

@@ -1,19 +1,19 @@
 import type { ListedMarketJson } from '@priorbook/sdk/client'
 import { microsOrAbsent, SECOND } from './time.ts'
 
-/** What a list of markets can be sorted by. */
+/** The orders of the list of markets. */
 export type ListSort = 'activity' | 'close_time' | 'volume' | 'open_time'
 
-/** Observations a minute while it was observed: how busy a market's book is. */
+/** Book rows per minute of recorded time. */
 export function activityOf({ coverage }: Pick<ListedMarketJson, 'coverage'>): number {
   const first = microsOrAbsent(coverage.first_time)
   const last = microsOrAbsent(coverage.last_time)
   if (first === undefined || last === undefined) return 0
-  // Two rows in the first second are not yet a busy market.
+  // At least ten seconds, because two rows in the first second do not make a busy market.
   return (coverage.observations * 60 * SECOND) / Math.max(last - first, 10 * SECOND)
 }
 
-/** Sorts rows that are all here; what has no value stands last. */
+/** Sorts rows that are all loaded. */
 export function sortLoaded(
   rows: readonly ListedMarketJson[],
   sort: ListSort,
@@ -22,7 +22,7 @@ export function sortLoaded(
   return rows.toSorted((a, b) => activityOf(b) - activityOf(a))
 }
 
-/** How much of a market's life was observed: fractions of the bar's length. */
+/** The recorded part of a market's lifetime, as fractions. */
 export function coverageBar(
   row: Pick<ListedMarketJson, 'coverage' | 'open_time' | 'close_time'>,
   now: number,

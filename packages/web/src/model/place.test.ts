@@ -12,18 +12,18 @@ describe('addresses of the explorer', () => {
     { page: 'coverage', venue: undefined, day: undefined },
     { page: 'status' },
     { page: 'key' },
-  ])('reads what it writes: %o', (place) => {
+  ])('round-trips: %o', (place) => {
     const { pathname, search } = new URL(printPlace(place), 'http://localhost')
     expect(parsePlace(pathname, search)).toEqual(place)
   })
 
-  it('leaves addresses alone that are not its own', () => {
+  it('do not match other addresses', () => {
     for (const path of ['/docs', '/v3/markets', '/market', '/market/venuex/1', '/markets/more']) {
       expect(parsePlace(path, '')).toEqual({ page: 'nowhere', path })
     }
   })
 
-  it('drops what it cannot use', () => {
+  it('drop invalid parameters', () => {
     expect(parsePlace('/markets', '?venue=venuex&q=')).toEqual({ page: 'markets', filters: {} })
     expect(parsePlace('/market/venueb/X', '?t=never')).toMatchObject({ time: undefined })
     expect(parsePlace('/coverage', '?day=monday')).toMatchObject({ day: undefined })

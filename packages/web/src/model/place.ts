@@ -1,7 +1,7 @@
 import { isVenueId, type VenueId } from '@priorbook/sdk/domain'
 import { parseLinkTime, printLinkTime } from './time.ts'
 
-/** What the address bar says: which page, and which part of it. */
+/** A page of the explorer with its parameters, as in the address. */
 export type Place =
   | { readonly page: 'home' }
   | { readonly page: 'markets'; readonly filters: MarketFilters }
@@ -9,7 +9,7 @@ export type Place =
       readonly page: 'market'
       readonly venue: VenueId
       readonly marketId: string
-      /** The instant that the page shows; absent while it follows the present. */
+      /** The instant shown; absent while the page follows the present. */
       readonly time: number | undefined
     }
   | {
@@ -21,7 +21,7 @@ export type Place =
   | { readonly page: 'key' }
   | { readonly page: 'nowhere'; readonly path: string }
 
-/** Filters of the list of markets, as they stand in its address. */
+/** The filters of the list of markets, as in its address. */
 export type MarketFilters = {
   readonly q?: string
   readonly venue?: VenueId
@@ -34,7 +34,7 @@ export type MarketFilters = {
 
 const FILTERS = ['q', 'venue', 'asset', 'series', 'window', 'status', 'sort'] as const
 
-/** Reads an address of the explorer. */
+/** Parses an address of the explorer. */
 export function parsePlace(pathname: string, search: string): Place {
   const query = new URLSearchParams(search)
   const [first = '', second = '', ...rest] = pathname.split('/').filter(Boolean).map(decode)
@@ -67,7 +67,7 @@ export function parsePlace(pathname: string, search: string): Place {
   }
 }
 
-/** Writes an address of the explorer; reading it gives the same place again. */
+/** Prints an address; parsing it gives the same place again. */
 export function printPlace(place: Place): string {
   switch (place.page) {
     case 'home':

@@ -7,29 +7,29 @@ describe('the clock of a replay', () => {
     expect([clock.at(90), clock.at(100), clock.at(1100)]).toEqual([
       5_000_000, 5_000_000, 15_000_000,
     ])
-    clock.hear(14_200_000, 1100)
+    clock.noteRow(14_200_000, 1100)
     expect(clock.at(1100)).toBe(15_000_000)
   })
 
-  it('goes back to rows that come late, waits for more, and runs again when they keep the pace', () => {
+  it('goes back to late rows, waits for more, and runs again when they keep up', () => {
     const clock = new ReplayClock(5_000_000, 100, 10)
-    clock.hear(12_000_000, 1100)
+    clock.noteRow(12_000_000, 1100)
     expect([clock.at(1100), clock.at(1200)]).toEqual([12_000_000, 12_000_000])
-    clock.hear(12_300_000, 1200)
+    clock.noteRow(12_300_000, 1200)
     expect([clock.at(1200), clock.at(1300)]).toEqual([12_300_000, 12_300_000])
-    clock.hear(14_000_000, 1300)
+    clock.noteRow(14_000_000, 1300)
     expect([clock.at(1300), clock.at(1400)]).toEqual([14_000_000, 15_000_000])
   })
 
-  it('does not wait for a market in which nothing happens', () => {
+  it('does not wait for a quiet market', () => {
     const clock = new ReplayClock(5_000_000, 100, 10)
-    clock.hear(12_000_000, 1100)
+    clock.noteRow(12_000_000, 1100)
     expect([clock.at(1600), clock.at(1700)]).toEqual([12_000_000, 13_000_000])
   })
 
-  it('never goes back before its start: the first book may be an old one', () => {
+  it('never goes back before its start, because the first book may be older', () => {
     const clock = new ReplayClock(5_000_000, 100, 10)
-    clock.hear(1_000_000, 400)
+    clock.noteRow(1_000_000, 400)
     expect(clock.at(400)).toBe(5_000_000)
   })
 })

@@ -1,12 +1,13 @@
-// So late in real time is a row that waited for a slow reader or server, and not just for a frame.
+// A row that is later than this in real time waited for a slow reader or server, not just for a frame.
 const LATE_MS = 150
-// A late replay that says nothing for so long has nothing to say: the market is quiet.
+// How long a late replay must be silent before the market counts as quiet.
 const QUIET_MS = 500
+// A replay that reaches this share of its speed has caught up.
 const NEARLY = 0.9
 
 /**
- * The instant of a replay. It runs at the replay's speed; where rows come late it goes back to them and
- * waits for the next: a page must not name an instant whose book it does not have yet.
+ * The instant of a replay. It runs at the replay's speed. Where rows come late it goes back to the last
+ * row and waits, because the page must not show an instant whose book it does not have.
  */
 export class ReplayClock {
   private time: number
@@ -14,20 +15,20 @@ export class ReplayClock {
   private isLate = false
   private readonly speed: number
 
-  /** Starts at a recorded time, in microseconds, and a time of the page, in milliseconds. */
+  /** Starts at a recorded time in microseconds and a page time in milliseconds. */
   constructor(time: number, now: number, speed: number) {
     this.time = time
     this.now = now
     this.speed = speed
   }
 
-  /** The recorded time at a time of the page. */
+  /** The recorded time at a page time. */
   at(now: number): number {
     return this.time + this.span(now - this.now - (this.isLate ? QUIET_MS : 0))
   }
 
-  /** A row of a recorded time is here. */
-  hear(time: number, now: number): void {
+  /** A row has arrived. */
+  noteRow(time: number, now: number): void {
     const isLate = this.isLate
       ? time - this.time < this.span(now - this.now) * NEARLY
       : this.at(now) - time > this.span(LATE_MS)

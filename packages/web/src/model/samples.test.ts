@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { toSampleLines } from './samples.ts'
 
-it('keeps metrics apart and holds each until its next sample', () => {
+it('keeps metrics separate and carries each value to its next sample', () => {
   const chance = { time: [1e6, 3e6], value: [0.5, 0.6] }
   const price = { time: [2e6], value: [0.4] }
   expect(toSampleLines([chance, price, undefined])).toEqual([
@@ -12,7 +12,7 @@ it('keeps metrics apart and holds each until its next sample', () => {
   ])
 })
 
-it('ends every line at a hole', () => {
+it('ends every line at a break', () => {
   const chance = { time: [1e6, 4e6], value: [0.5, 0.6] }
   const price = { time: [2e6], value: [0.4] }
   expect(toSampleLines([chance, price], [3e6])).toEqual([

@@ -2,15 +2,15 @@
 export type Line = { readonly time: readonly number[]; readonly value: readonly number[] }
 
 /**
- * Lines of a chart share their times: each metric keeps its own values and holds the last one at the
- * times of the others, from its first sample on. At a hole every line ends until its next sample.
+ * Aligns lines to common times: between its own samples a metric keeps its last value. At a break every
+ * line ends until its next sample.
  */
 export function toSampleLines(
   lines: readonly (Line | undefined)[],
-  holes: readonly number[] = [],
+  breaksAt: readonly number[] = [],
 ): (number | null)[][] {
   const sampled = lines.flatMap((line) => line?.time ?? [])
-  const breaks = new Set(holes)
+  const breaks = new Set(breaksAt)
   const times = [...new Set([...sampled, ...breaks])].sort((a, b) => a - b)
   const aligned = lines.map((line) => {
     const { time: own, value } = line ?? { time: [], value: [] }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { toCurl, toSource, toTypeScript } from './snippet.ts'
 
-describe('the requests behind a panel', () => {
+describe('the requests of a panel', () => {
   const call = {
     url: "http://127.0.0.1:8780/v3/venueb/M'1/snapshots?interval=1s",
     code: "client.market({ venue: 'venueb' }).snapshots({ interval: '1s' })",
   }
 
-  it('are lines for a terminal that hold no key', () => {
+  it('are curl commands that contain no key', () => {
     expect(toCurl(call)).toBe(
       `curl --compressed -H "Authorization: Bearer $PRIORBOOK_KEY" 'http://127.0.0.1:8780/v3/venueb/M%271/snapshots?interval=1s'`,
     )
@@ -21,7 +21,7 @@ describe('the requests behind a panel', () => {
     expect(toTypeScript({ ...call, url: 'http://h/v3/demo/gaps' })).toContain('demo: true')
   })
 
-  it('write values as source', () => {
+  it('print values as source code', () => {
     expect(toSource({ a: "it's \\", b: [1, 'x'], c: undefined, d: null, e: true })).toBe(
       String.raw`{ a: 'it\'s \\', b: [1, 'x'], d: null, e: true }`,
     )

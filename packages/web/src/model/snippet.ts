@@ -1,19 +1,19 @@
-/** One request behind a panel: where it went and how the SDK asks for the same. */
+/** A request of a panel, as an address and as a call of the SDK. */
 export type ApiCall = {
-  /** The whole address as it was asked. */
+  /** The complete address. */
   readonly url: string
   /** The call of the SDK's client, such as `client.market(…).snapshots({…})`. */
   readonly code: string
 }
 
-/** A line for a terminal; the key comes from its environment and is never printed. */
+/** A curl command; it reads the key from the environment and never contains it. */
 export function toCurl({ url }: ApiCall): string {
   const needsKey = !/\/v3\/(demo\/|health|openapi)/.test(url)
   const header = needsKey ? ` -H "Authorization: Bearer $PRIORBOOK_KEY"` : ''
   return `curl --compressed${header} '${url.replaceAll("'", '%27')}'`
 }
 
-/** A program that runs as it stands. */
+/** A complete TypeScript program. */
 export function toTypeScript({ url, code }: ApiCall): string {
   const { origin } = new URL(url)
   const who = url.includes('/v3/demo/') ? 'demo: true' : 'key: process.env.PRIORBOOK_KEY!'
@@ -25,7 +25,7 @@ console.log(answer)
 `
 }
 
-/** A value as TypeScript source. */
+/** A value as TypeScript source code. */
 export function toSource(value: unknown): string {
   if (typeof value === 'string') return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
   if (Array.isArray(value)) return `[${value.map(toSource).join(', ')}]`

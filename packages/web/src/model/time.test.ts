@@ -12,12 +12,12 @@ import {
 } from './time.ts'
 
 describe('times of the explorer', () => {
-  it('reads both forms of the wire to the microsecond', () => {
+  it('parses both formats of the API to the microsecond', () => {
     expect(microsOf('2026-08-11T01:15:15.904001Z')).toBe(microsOf(1_786_410_915_904_001))
     expect(printExact(1_786_410_915_904_001)).toBe('2026-08-11 01:15:15.904001')
   })
 
-  it('carries an instant through a link without losing a digit', () => {
+  it('round-trips an instant through a link', () => {
     const time = 1_786_410_915_904_001
     expect(parseLinkTime(printLinkTime(time))).toBe(time)
     expect(parseLinkTime('1786410915904')).toBe(1_786_410_915_904_000)
@@ -27,7 +27,7 @@ describe('times of the explorer', () => {
     expect(parseLinkTime(null)).toBeUndefined()
   })
 
-  it('says spans in the units that fit', () => {
+  it('prints durations in fitting units', () => {
     expect(printSpan(950_000)).toBe('950 ms')
     expect(printSpan(12.46 * SECOND)).toBe('12.4 s')
     expect(printSpan(59.99 * SECOND)).toBe('59.9 s')

@@ -7,7 +7,7 @@ export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
-/** A time of the wire, whichever of its two forms it has. */
+/** A time of the API in microseconds, from either of its formats. */
 export function microsOf(time: TimeJson): number {
   return typeof time === 'number' ? time : parseMicros(time)
 }
@@ -17,7 +17,7 @@ export function microsOrAbsent(time: TimeJson | null | undefined): number | unde
   return time === null || time === undefined ? undefined : microsOf(time)
 }
 
-/** `2026-08-11 01:15:15.904000`: date and time to the last digit that is kept. */
+/** `2026-08-11 01:15:15.904000`: date and time in microseconds. */
 export function printExact(time: number): string {
   return printMicros(Math.round(time) as Micros)
     .replace('T', ' ')
@@ -29,7 +29,7 @@ export function printSeconds(time: number): string {
   return printExact(time).slice(0, 19)
 }
 
-/** `01:15:15.904`, for what changes many times a second. */
+/** `01:15:15.904`. */
 export function printClock(time: number): string {
   return printExact(time).slice(11, 23)
 }
@@ -39,12 +39,12 @@ export function printDate(time: number): string {
   return printExact(time).slice(0, 10)
 }
 
-/** A time that an address can carry and the interface understands: `2026-08-11T01:15:15.904000Z`. */
+/** A time for addresses, which the API also accepts: `2026-08-11T01:15:15.904000Z`. */
 export function printLinkTime(time: number): string {
   return printMicros(Math.round(time) as Micros)
 }
 
-/** Reads the time of a link; anything unreadable is no time. */
+/** Parses the time of a link; undefined where it is not valid. */
 export function parseLinkTime(text: string | null): number | undefined {
   if (text === null || text === '') return undefined
   if (/^\d{16}$/.test(text)) return Number(text)
@@ -56,7 +56,7 @@ export function parseLinkTime(text: string | null): number | undefined {
   }
 }
 
-/** A span in words as short as they can be: `950 ms`, `12.4 s`, `3 min 20 s`, `5 h 3 min`, `2 d 4 h`. */
+/** A short duration: `950 ms`, `12.4 s`, `3 min 20 s`, `5 h 3 min`, `2 d 4 h`. */
 export function printSpan(micros: number): string {
   const span = Math.max(0, micros)
   if (span < SECOND) return `${Math.round(span / 1000)} ms`

@@ -1,4 +1,4 @@
-import { GAP_REASONS, VENUE_IDS, type GapReason, type VenueId } from '@priorbook/sdk/domain'
+import { GAP_REASONS, VENUES, VENUE_IDS, type GapReason, type VenueId } from '@priorbook/sdk/domain'
 import type { DatasetCoverageJson } from '@priorbook/sdk/wire'
 import { useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
@@ -13,17 +13,19 @@ import {
   type CalendarCell,
 } from '../model/calendar.ts'
 import { printCount } from '../model/decimal.ts'
-import { gapSentence, toSpan } from '../model/gap.ts'
+import { gapSentence, toSpan, type GapSpan } from '../model/gap.ts'
 import { printPlace } from '../model/place.ts'
 import { DAY, microsOrAbsent, printDate, printSeconds, printSpan } from '../model/time.ts'
 import { PanelBox } from '../ui/panel.tsx'
 import { TroubleNote } from '../ui/trouble-note.tsx'
-import { VENUE_NAMES, VenueTag } from '../ui/words.tsx'
+import { VenueTag, venueTitle } from '../ui/words.tsx'
 
+// Twelve weeks.
 const DAYS = 84
+// Max gaps listed per day.
 const SHOWN_GAPS = 200
 
-/** What is there and what is missing, day by day. */
+/** The recorded and missing time of every venue, day by day. */
 export function CoveragePage(props: {
   readonly venue: VenueId | undefined
   readonly day: string | undefined
@@ -33,13 +35,13 @@ export function CoveragePage(props: {
       <div class="page-head">
         <h1>Coverage</h1>
         <p class="quiet">
-          Twelve weeks of UTC days, per venue and dataset. A day is as full as the share of its time
-          that was observed; hatched is missing. Choose a day to see its gaps.
+          Twelve weeks of UTC days, per venue and dataset. The filled part of a day is the share of
+          its time that was recorded; hatched days are missing. Choose a day to see its gaps.
         </p>
       </div>
       <p class="legend coverage-legend">
-        <i class="c-available" /> observed without a hole <i class="c-degraded" /> observed with
-        holes <i class="c-missing" /> nothing observed <i class="c-before" /> before capture
+        <i class="c-available" /> recorded without gaps <i class="c-degraded" /> recorded with gaps{' '}
+        <i class="c-missing" /> nothing recorded <i class="c-before" /> before capture
       </p>
       {VENUE_IDS.map((venue) => (
         <VenueCalendar
@@ -81,9 +83,9 @@ function VenueCalendar(props: { readonly venue: VenueId; readonly day: string | 
     go({ page: 'coverage', venue, day: picked === day ? undefined : picked }, 'replace')
   const plan = data?.notices.find(({ code }) => code === 'plan_window')
   return (
-    <PanelBox title={VENUE_NAMES[venue]} calls={panel.calls} class="venue-calendar">
+    <PanelBox title={venueTitle(venue)} calls={panel.calls} class="venue-calendar">
       {trouble !== undefined && <TroubleNote trouble={trouble} />}
-      {data === undefined && trouble === undefined && <p class="quiet">Counting days…</p>}
+      {data === undefined && trouble === undefined && <p class="quiet">Loading…</p>}
       {plan !== undefined && <p class="remark">{plan.message}</p>}
       {data !== undefined && (
         <div class="datasets">
@@ -128,10 +130,10 @@ function DatasetRow(props: {
       <div class="dataset-name">
         <h3>{dataset.dataset}</h3>
         <p class="quiet">
-          {dataset.assets?.join(', ') ?? 'everything'}
+          {dataset.assets?.join(', ') ?? 'all assets'}
           {dataset.windows === null ? '' : ` · ${dataset.windows.join(', ')}`}
           <br />
-          {first === undefined ? 'nothing yet' : `since ${printSeconds(first)}`}
+          {first === undefined ? 'nothing recorded yet' : `since ${printSeconds(first)}`}
           {floor !== undefined && (
             <>
               <br />
@@ -173,7 +175,7 @@ function DatasetRow(props: {
   )
 }
 
-// The name of a month above the week in which it begins.
+// A month's name stands above the week in which it begins.
 function monthOf(weeks: ReturnType<typeof toWeeks>, index: number): string {
   const beginning = (week = weeks[index]): CalendarCell | undefined =>
     week?.find((cell) => cell?.day.endsWith('-01') === true)
@@ -189,11 +191,11 @@ function labelOf({ day, state, share, row }: CalendarCell): string {
     case 'before':
       return `${day}: before capture`
     case 'missing':
-      return `${day}: nothing observed`
+      return `${day}: nothing recorded`
     case 'available':
     case 'degraded':
       return `${day}: ${printCount(row?.observations ?? 0)} books of ${printCount(row?.markets ?? 0)} markets, ${
-        state === 'available' ? 'no hole' : `${(share * 100).toFixed(1)} % of the time`
+        state === 'available' ? 'no gaps' : `${(share * 100).toFixed(1)} % of the time`
       }`
   }
 }
@@ -210,7 +212,7 @@ function DayGaps(props: {
   const load = useLoad(
     async (signal) => {
       const gaps = []
-      // By reason: most gaps of a day are rounds that had not begun or were over.
+      // One request per reason: most gaps of a day are markets that had not opened or were closed.
       for (const { reason } of reasons) {
         const params = {
           venue,
@@ -237,77 +239,89 @@ function DayGaps(props: {
           </span>
         )}
       </h3>
-      {reasons.length > 0 && (
-        <ul class="reasons">
-          {reasons.map(({ reason, gaps, gap_ms: ms }) => (
-            <li key={reason}>
-              <span class="hatch-key" aria-hidden="true" />{' '}
-              <strong>{reason.replaceAll('_', ' ')}</strong> {printCount(gaps)} ×,{' '}
-              {printSpan(Number(ms) * 1000)} in all.{' '}
-              <span class="quiet">{gapSentence(reason)}</span>
-            </li>
-          ))}
-        </ul>
-      )}
-      {reasons.length === 0 && (
-        <p>
-          {cell === undefined || cell.state === 'missing'
-            ? 'Nothing was observed on this day, and nothing is made up for it.'
-            : cell.state === 'before'
-              ? GAP_REASONS.before_capture
-              : 'No hole: every market that traded was observed.'}
-        </p>
-      )}
+      <DayReasons cell={cell} />
       {load.trouble !== undefined && <TroubleNote trouble={load.trouble} />}
       {load.data !== undefined && load.data.length > 0 && (
-        <div class="table-scroll" tabIndex={0} role="group" aria-label={`List of gaps of ${day}`}>
-          <table class="gap-table">
-            <thead>
-              <tr>
-                <th scope="col">Reason</th>
-                <th scope="col">What</th>
-                <th scope="col">From</th>
-                <th scope="col">To</th>
-                <th scope="col" class="num">
-                  Length
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {load.data.slice(0, SHOWN_GAPS).map((gap, index) => (
-                <tr key={index}>
-                  <td>
-                    <span class="hatch-key" aria-hidden="true" /> {gap.reason.replaceAll('_', ' ')}
-                  </td>
-                  <td class="gap-key">
-                    {gap.scope === 'venue' || gap.key === null ? (
-                      'whole venue'
-                    ) : venue === 'venuec' && gap.scope === 'instrument' ? (
-                      <code title={gap.key}>{`${gap.key.slice(0, 14)}…`}</code>
-                    ) : (
-                      <a
-                        href={printPlace({
-                          page: 'market',
-                          venue,
-                          marketId: gap.key,
-                          time: gap.start,
-                        })}
-                      >
-                        {gap.key}
-                      </a>
-                    )}
-                  </td>
-                  <td>{printSeconds(gap.start).slice(5)}</td>
-                  <td>{gap.end === undefined ? 'open' : printSeconds(gap.end).slice(5)}</td>
-                  <td class="num">
-                    {gap.end === undefined ? 'open' : printSpan(gap.end - gap.start)}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <DayGapTable venue={venue} day={day} gaps={load.data.slice(0, SHOWN_GAPS)} />
       )}
     </section>
   )
+}
+
+function DayReasons({ cell }: { readonly cell: CalendarCell | undefined }) {
+  const reasons = cell?.row?.reasons ?? []
+  if (reasons.length === 0) {
+    return (
+      <p>
+        {cell === undefined || cell.state === 'missing'
+          ? 'Nothing was recorded on this day.'
+          : cell.state === 'before'
+            ? GAP_REASONS.before_capture
+            : 'No gaps: every market that traded was recorded.'}
+      </p>
+    )
+  }
+  return (
+    <ul class="reasons">
+      {reasons.map(({ reason, gaps, gap_ms: ms }) => (
+        <li key={reason}>
+          <span class="hatch-key" aria-hidden="true" />{' '}
+          <strong>{reason.replaceAll('_', ' ')}</strong> {printCount(gaps)} ×,{' '}
+          {printSpan(Number(ms) * 1000)} in all. <span class="quiet">{gapSentence(reason)}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+type DayGap = GapSpan & { readonly key: string | null }
+
+function DayGapTable(props: {
+  readonly venue: VenueId
+  readonly day: string
+  readonly gaps: readonly DayGap[]
+}) {
+  const { venue, day, gaps } = props
+  return (
+    <div class="table-scroll" tabIndex={0} role="group" aria-label={`List of gaps of ${day}`}>
+      <table class="gap-table">
+        <thead>
+          <tr>
+            <th scope="col">Reason</th>
+            <th scope="col">What</th>
+            <th scope="col">From</th>
+            <th scope="col">To</th>
+            <th scope="col" class="num">
+              Length
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {gaps.map((gap, index) => (
+            <tr key={index}>
+              <td>
+                <span class="hatch-key" aria-hidden="true" /> {gap.reason.replaceAll('_', ' ')}
+              </td>
+              <td class="gap-key">
+                <GapKey venue={venue} gap={gap} />
+              </td>
+              <td>{printSeconds(gap.start).slice(5)}</td>
+              <td>{gap.end === undefined ? 'open' : printSeconds(gap.end).slice(5)}</td>
+              <td class="num">{gap.end === undefined ? 'open' : printSpan(gap.end - gap.start)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+// A key that is a market id links to its page; a token does not name its market.
+function GapKey({ venue, gap }: { readonly venue: VenueId; readonly gap: DayGap }) {
+  const { scope, key: id, start } = gap
+  if (scope === 'venue' || id === null) return <>whole venue</>
+  if (VENUES[venue].booksPer === 'token' && scope === 'instrument') {
+    return <code title={id}>{`${id.slice(0, 14)}…`}</code>
+  }
+  return <a href={printPlace({ page: 'market', venue, marketId: id, time: start })}>{id}</a>
 }

@@ -17,11 +17,12 @@ import { PanelBox } from '../ui/panel.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
 import { VenueTag } from '../ui/words.tsx'
 
+// How often the list is requested: before and after the first market with a book.
 const SOON_MS = 1500
 const EVERY_MS = 15_000
 const LISTED = 14
 
-/** The door: the busiest market now, and the way to all others. */
+/** The start page: the busiest market now, and a list of others. */
 export function HomePage() {
   const panel = useMemo(createPanel, [key.value])
   const [found, setFound] = useState<readonly ListedMarketJson[]>([])
@@ -32,7 +33,7 @@ export function HomePage() {
       const open = await panel.client.markets({ ...params, status: 'open' }, { signal }).page()
       const rows =
         open.data.length > 0 ? open : await panel.client.markets(params, { signal }).page()
-      // A market with a book, or nothing yet: then it is asked for again.
+      // Only markets with a book; without any the list is requested again soon.
       const recorded = rows.data
         .filter(({ coverage }) => coverage.observations > 0)
         .toSorted((a, b) => activityOf(b) - activityOf(a))
@@ -54,11 +55,12 @@ export function HomePage() {
   return (
     <main id="main" class="page home-page">
       <div class="home-intro">
-        <h1>Order books of prediction markets, as they were seen</h1>
+        <h1>Order books of prediction markets, as they were recorded</h1>
         <p>
-          Every level, both clocks, to the microsecond; and what was not seen is drawn as a gap.{' '}
+          Every level, with the venue’s and the recorder’s times. Time without a recording is shown
+          as a gap.{' '}
           {key.value === undefined
-            ? 'This is demonstration data; with a key you see what this installation records.'
+            ? 'This is demonstration data. With a key you see what this installation records.'
             : ''}
         </p>
       </div>
@@ -66,7 +68,7 @@ export function HomePage() {
       {first === undefined && load.trouble === undefined && (
         <EmptyNote
           title={load.isLoading ? 'Looking for the busiest market' : 'Waiting for the first books'}
-          text="The recorder needs a moment after its start; this page goes on by itself."
+          text="The recorder needs a moment after its start. This page updates by itself."
         />
       )}
       {first !== undefined && <Featured key={`${first.venue} ${first.market_id}`} market={first} />}
@@ -89,7 +91,7 @@ export function HomePage() {
   )
 }
 
-// What is shown stays until it closes; then comes the busiest that has some time left.
+// The featured market stays until it closes; the busiest one with time left follows.
 function withFeatured(
   shown: ListedMarketJson | undefined,
   recorded: readonly ListedMarketJson[],

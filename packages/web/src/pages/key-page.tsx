@@ -1,4 +1,4 @@
-import { createClient } from '@priorbook/sdk/client'
+import { createClient, type PriorbookClient } from '@priorbook/sdk/client'
 import { useMemo, useState } from 'preact/hooks'
 import { key, keepKey } from '../app/key.ts'
 import { createPanel } from '../app/panel.ts'
@@ -8,8 +8,9 @@ import { printBytes, printCount } from '../model/decimal.ts'
 import { Facts } from '../ui/facts.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { TroubleNote } from '../ui/trouble-note.tsx'
+import { venueLetter } from '../ui/words.tsx'
 
-/** The visitor's key: where it is pasted, and what it allows. */
+/** The visitor's key: a form to enter it, and what it allows. */
 export function KeyPage() {
   return (
     <main id="main" class="page key-page">
@@ -20,9 +21,9 @@ export function KeyPage() {
       {key.value === undefined ? (
         <PanelBox title="Without a key">
           <p>
-            You see demonstration data: emulated or sample markets, live and past, with everything
-            that the explorer can do. A key of this service shows what it records itself. Operators
-            make one with <code>priorbook-server keys create --plan quant</code>.
+            You see demonstration data: emulated or sample markets, live and past, with all features
+            of the explorer. With a key you see the markets that this service records. Operators
+            create one with <code>priorbook-server keys create --plan quant</code>.
           </p>
         </PanelBox>
       ) : (
@@ -35,10 +36,10 @@ export function KeyPage() {
 function KeyForm() {
   const [text, setText] = useState('')
   const [trouble, setTrouble] = useState<Trouble | undefined>(undefined)
-  const [isAsking, setAsking] = useState(false)
+  const [isChecking, setChecking] = useState(false)
   const save = async (event: Event): Promise<void> => {
     event.preventDefault()
-    setAsking(true)
+    setChecking(true)
     setTrouble(undefined)
     try {
       const wanted = text.trim()
@@ -48,7 +49,7 @@ function KeyForm() {
     } catch (error) {
       setTrouble(toTrouble(error))
     } finally {
-      setAsking(false)
+      setChecking(false)
     }
   }
   return (
@@ -65,8 +66,8 @@ function KeyForm() {
             onInput={(event) => setText(event.currentTarget.value)}
           />
         </label>
-        <button type="submit" disabled={text.trim() === '' || isAsking}>
-          {isAsking ? 'Asking…' : 'Use this key'}
+        <button type="submit" disabled={text.trim() === '' || isChecking}>
+          {isChecking ? 'Checking…' : 'Use this key'}
         </button>
         {key.value !== undefined && (
           <button type="button" class="plain" onClick={() => keepKey(undefined)}>
@@ -75,8 +76,8 @@ function KeyForm() {
         )}
       </form>
       <p class="quiet">
-        It is kept in this browser’s storage and sent to this service alone, in a header, never in
-        an address.
+        The key is kept in this browser’s storage. It is sent only to this service, in a header and
+        never in an address.
       </p>
       {trouble !== undefined && <TroubleNote trouble={trouble} />}
     </PanelBox>
@@ -100,77 +101,96 @@ function KeyFacts() {
   )
   const { data, trouble } = load
   if (data === undefined) {
-    return trouble === undefined ? <p class="quiet">Asking…</p> : <TroubleNote trouble={trouble} />
+    return trouble === undefined ? <p class="quiet">Loading…</p> : <TroubleNote trouble={trouble} />
   }
   const { who, limits, usage } = data
-  const facts: (readonly [string, string])[] = [
+  return (
+    <>
+      <PanelBox title="What it allows" calls={panel.calls}>
+        <Facts class="facts wide-facts" facts={factsOf(who, limits)} />
+        <Rates limits={limits} />
+      </PanelBox>
+      <PanelBox title="Usage of 30 days">
+        {usage.length === 0 ? (
+          <p class="quiet">The key has not been used yet.</p>
+        ) : (
+          <UsageTable usage={usage} />
+        )}
+      </PanelBox>
+    </>
+  )
+}
+
+type Who = Awaited<ReturnType<PriorbookClient['whoami']>>['data']
+type Limits = Awaited<ReturnType<PriorbookClient['limits']>>['data']
+type Usage = Awaited<ReturnType<PriorbookClient['usage']>>['data']
+
+function factsOf(who: Who, limits: Limits): (readonly [string, string])[] {
+  return [
     ['Plan', who.plan],
     ['Key', `${who.key_prefix}…${who.key_last_four}`],
     ['Name', who.name === '' ? '–' : who.name],
     ['Expires', who.expires_time?.slice(0, 19).replace('T', ' ') ?? 'never'],
-    ['Venues', who.venues.map((venue) => venue.slice(-1).toUpperCase()).join(', ')],
+    ['Venues', who.venues.map(venueLetter).join(', ')],
     ['Assets', who.assets === null ? 'all' : who.assets.join(', ')],
     ['History', who.history_days === null ? 'all' : `${who.history_days} days`],
     ['More', who.features.length === 0 ? '–' : who.features.join(', ').replaceAll('_', ' ')],
-    ['Rows a page', `up to ${printCount(limits.page.max)}`],
+    ['Rows per page', `up to ${printCount(limits.page.max)}`],
     ['Downloads', limits.bulk_days === null ? 'any length' : `${limits.bulk_days} days at once`],
   ]
+}
+
+function Rates({ limits }: { readonly limits: Limits }) {
   return (
-    <>
-      <PanelBox title="What it allows" calls={panel.calls}>
-        <Facts class="facts wide-facts" facts={facts} />
-        <div class="rates">
-          {limits.rates.length === 0 && <p class="quiet">No rate limit.</p>}
-          {limits.rates.map((rate) => (
-            <div key={rate.limit} class="rate">
-              <span>
-                {printCount(rate.quota)} requests in {rate.window_seconds} s
-              </span>
-              <meter
-                min={0}
-                max={rate.quota}
-                value={rate.remaining}
-                aria-label={`left of ${rate.limit}`}
-              />
-              <span class="quiet">{printCount(rate.remaining)} left</span>
-            </div>
-          ))}
+    <div class="rates">
+      {limits.rates.length === 0 && <p class="quiet">No rate limit.</p>}
+      {limits.rates.map((rate) => (
+        <div key={rate.limit} class="rate">
+          <span>
+            {printCount(rate.quota)} requests in {rate.window_seconds} s
+          </span>
+          <meter
+            min={0}
+            max={rate.quota}
+            value={rate.remaining}
+            aria-label={`left of ${rate.limit}`}
+          />
+          <span class="quiet">{printCount(rate.remaining)} left</span>
         </div>
-      </PanelBox>
-      <PanelBox title="Usage of 30 days">
-        {usage.length === 0 ? (
-          <p class="quiet">The key was not used before.</p>
-        ) : (
-          <div class="table-scroll" tabIndex={0} role="group" aria-label="Usage">
-            <table>
-              <thead>
-                <tr>
-                  {['Day', 'Route', 'Requests', 'Refused', 'Limited', 'Rows', 'Bytes'].map(
-                    (name, index) => (
-                      <th key={name} scope="col" class={index < 2 ? '' : 'num'}>
-                        {name}
-                      </th>
-                    ),
-                  )}
-                </tr>
-              </thead>
-              <tbody>
-                {usage.toReversed().map((row) => (
-                  <tr key={`${row.day} ${row.route}`}>
-                    <td>{row.day}</td>
-                    <td>{row.route}</td>
-                    <td class="num">{printCount(row.requests)}</td>
-                    <td class="num">{printCount(row.refused)}</td>
-                    <td class="num">{printCount(row.limited)}</td>
-                    <td class="num">{printCount(row.rows)}</td>
-                    <td class="num">{printBytes(row.bytes)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-      </PanelBox>
-    </>
+      ))}
+    </div>
+  )
+}
+
+const USAGE_HEADS = ['Day', 'Route', 'Requests', 'Refused', 'Limited', 'Rows', 'Bytes']
+
+function UsageTable({ usage }: { readonly usage: Usage }) {
+  return (
+    <div class="table-scroll" tabIndex={0} role="group" aria-label="Usage">
+      <table>
+        <thead>
+          <tr>
+            {USAGE_HEADS.map((name, index) => (
+              <th key={name} scope="col" class={index < 2 ? '' : 'num'}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {usage.toReversed().map((row) => (
+            <tr key={`${row.day} ${row.route}`}>
+              <td>{row.day}</td>
+              <td>{row.route}</td>
+              <td class="num">{printCount(row.requests)}</td>
+              <td class="num">{printCount(row.refused)}</td>
+              <td class="num">{printCount(row.limited)}</td>
+              <td class="num">{printCount(row.rows)}</td>
+              <td class="num">{printBytes(row.bytes)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }

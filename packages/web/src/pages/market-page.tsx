@@ -1,5 +1,5 @@
 import { useComputed, useSignalEffect } from '@preact/signals'
-import type { VenueId } from '@priorbook/sdk/domain'
+import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { rewriteAddress } from '../app/router.ts'
@@ -30,17 +30,17 @@ export function MarketPage(props: {
   readonly time: number | undefined
 }) {
   const { venue, marketId } = props
-  const mark = `${key.value} ${venue} ${marketId}`
+  const identity = `${key.value} ${venue} ${marketId}`
   const store = useMemo(
     () => new ChartStore(new MarketSession({ venue, market_id: marketId }, props.time)),
-    [mark],
+    [identity],
   )
   const { session } = store
   useEffect(() => () => (store.close(), session.close()), [store])
   useEffect(() => {
     if (props.time !== undefined && props.time !== session.time.peek()) session.seek(props.time)
   }, [props.time])
-  // The address follows the time at rest, so that it can be sent to somebody as it stands.
+  // The address names the time while it stands still, so that it can be shared.
   useSignalEffect(() => {
     const time = session.time.value
     if (session.replayer.isPlaying.value) return
@@ -77,33 +77,39 @@ export function MarketPage(props: {
             </PanelBox>
           </div>
         </div>
-        <div class="market-side">
-          <PanelBox title="Order book" calls={session.panels.book.calls} class="book-panel">
-            <Ladders session={session} />
-            {session.replayer.trouble.value !== undefined && (
-              <TroubleNote trouble={session.replayer.trouble.value} />
-            )}
-          </PanelBox>
-          <PanelBox title="Executions" calls={session.panels.trades.calls}>
-            <TradeList session={session} />
-          </PanelBox>
-          {session.record.value !== undefined && (
-            <PanelBox title="Identifiers" calls={session.panels.market.calls}>
-              <Identifiers market={session.record.value} />
-            </PanelBox>
-          )}
-        </div>
+        <SidePanels session={session} />
       </div>
       <Scrubber store={store} />
     </main>
   )
 }
 
+function SidePanels({ session }: { readonly session: MarketSession }) {
+  return (
+    <div class="market-side">
+      <PanelBox title="Order book" calls={session.panels.book.calls} class="book-panel">
+        <Ladders session={session} />
+        {session.replayer.trouble.value !== undefined && (
+          <TroubleNote trouble={session.replayer.trouble.value} />
+        )}
+      </PanelBox>
+      <PanelBox title="Executions" calls={session.panels.trades.calls}>
+        <TradeList session={session} />
+      </PanelBox>
+      {session.record.value !== undefined && (
+        <PanelBox title="Identifiers" calls={session.panels.market.calls}>
+          <Identifiers market={session.record.value} />
+        </PanelBox>
+      )}
+    </div>
+  )
+}
+
 function emptyText(session: MarketSession): string {
   const status = session.record.value?.status
-  if (status === 'scheduled') return 'It has not opened. The first book appears here by itself.'
-  if (session.isOpen.value) return 'It is open; the first book appears here by itself.'
-  return 'It ended before it was recorded, or only its record is known. Its status is below.'
+  if (status === 'scheduled') return 'It has not opened yet. Its first book will appear here.'
+  if (session.isOpen.value) return 'It is open. Its first book will appear here.'
+  return 'It ended before recording began, or only its record is known. Its status is below.'
 }
 
 function MarketHead({ store }: { readonly store: ChartStore }) {
@@ -113,7 +119,7 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
   const close = microsOrAbsent(record?.close_time)
   const left = close === undefined ? undefined : close - session.second.value
   const view = session.outcomes.value?.[store.outcome.value]
-  const own = view === undefined ? undefined : session.calmBookOf(view.key)
+  const own = view === undefined ? undefined : session.throttledBookOf(view.key)
   const book = own !== undefined && view?.isComplement === true ? complementOf(own) : own
   const quote = book === undefined ? undefined : quoteOf(book)
   const emulated = session.notices.value.find(({ code }) => /emulated|sample/.test(code))
@@ -184,87 +190,79 @@ const SPANS = [
 ] as const
 
 function Charts({ store }: { readonly store: ChartStore }) {
-  const { session } = store
+  const hasSamples = VENUES[store.session.ref.venue].metrics.length > 0
+  return (
+    <>
+      <PricePanel store={store} />
+      <PanelBox
+        title="Depth over time"
+        calls={store.panel.calls}
+        tools={<SpanButtons store={store} />}
+      >
+        <Heatmap store={store} height={hasSamples ? 320 : 420} />
+        {store.trouble.value !== undefined && <TroubleNote trouble={store.trouble.value} />}
+      </PanelBox>
+      {hasSamples && <SamplesPanel store={store} />}
+    </>
+  )
+}
+
+function PricePanel({ store }: { readonly store: ChartStore }) {
   const lines = useComputed(() => {
     const { value: history } = store.history
     return history === undefined ? [[], [], [], []] : toPriceLines(history, store.columns.value)
   })
-  const outcomes = session.outcomes.value
-  const zoom = store.zoom.value
-  const life = store.life.value
-  return (
+  const outcomes = store.session.outcomes.value
+  const tools = (
     <>
-      <PanelBox
-        title="Price and spread"
-        calls={store.panel.calls}
-        tools={
-          <>
-            <span class="legend">
-              <i class="k-bid" /> bid <i class="k-ask" /> ask <i class="k-mid" /> middle{' '}
-              <i class="hatch-key" /> gap
-            </span>
-            {outcomes !== undefined && (
-              <Segments
-                label="Outcome"
-                value={store.outcome.value}
-                choices={[
-                  [0, outcomes[0].label],
-                  [1, outcomes[1].label],
-                ]}
-                onChange={(outcome) => (store.outcome.value = outcome)}
-              />
-            )}
-          </>
-        }
-      >
-        <LineChart
-          store={store}
-          data={lines as never}
-          lines={LINES}
-          band={[2, 1]}
-          height={170}
-          label="Best bid, best ask and their middle over time"
+      <span class="legend">
+        <i class="k-bid" /> bid <i class="k-ask" /> ask <i class="k-mid" /> middle{' '}
+        <i class="hatch-key" /> gap
+      </span>
+      {outcomes !== undefined && (
+        <Segments
+          label="Outcome"
+          value={store.outcome.value}
+          choices={[
+            [0, outcomes[0].label],
+            [1, outcomes[1].label],
+          ]}
+          onChange={(outcome) => (store.outcome.value = outcome)}
         />
-      </PanelBox>
-      <PanelBox
-        title="Depth over time"
-        calls={store.panel.calls}
-        tools={
-          <div class="segments" role="group" aria-label="Span of time">
-            <button
-              type="button"
-              aria-pressed={zoom === undefined}
-              onClick={() => store.show('all')}
-            >
-              Recorded
-            </button>
-            {life !== undefined && (
-              <button
-                type="button"
-                aria-pressed={zoom?.from === life.from && zoom.to === life.to}
-                onClick={() => store.show('life')}
-              >
-                Life
-              </button>
-            )}
-            {SPANS.map(([name, span]) => (
-              <button
-                key={name}
-                type="button"
-                aria-pressed={zoom !== undefined && Math.round(zoom.to - zoom.from) === span}
-                onClick={() => store.show(span)}
-              >
-                {name}
-              </button>
-            ))}
-          </div>
-        }
-      >
-        <Heatmap store={store} height={session.ref.venue === 'venuea' ? 320 : 420} />
-        {store.trouble.value !== undefined && <TroubleNote trouble={store.trouble.value} />}
-      </PanelBox>
-      {session.ref.venue === 'venuea' && <SamplesPanel store={store} />}
+      )}
     </>
+  )
+  return (
+    <PanelBox title="Price and spread" calls={store.panel.calls} tools={tools}>
+      <LineChart
+        store={store}
+        data={lines as never}
+        lines={LINES}
+        band={[2, 1]}
+        height={170}
+        label="Best bid, best ask and their middle over time"
+      />
+    </PanelBox>
+  )
+}
+
+function SpanButtons({ store }: { readonly store: ChartStore }) {
+  const zoom = store.zoom.value
+  const lifetime = store.lifetime.value
+  const button = (name: string, isPressed: boolean, span: Parameters<ChartStore['show']>[0]) => (
+    <button key={name} type="button" aria-pressed={isPressed} onClick={() => store.show(span)}>
+      {name}
+    </button>
+  )
+  return (
+    <div class="segments" role="group" aria-label="Span of time">
+      {button('Recorded', zoom === undefined, 'all')}
+      {lifetime !== undefined &&
+        button('Lifetime', zoom?.from === lifetime.from && zoom.to === lifetime.to, 'lifetime')}
+      {SPANS.map(([name, span]) =>
+        button(name, zoom !== undefined && Math.round(zoom.to - zoom.from) === span, span),
+      )}
+    </div>
   )
 }
 

@@ -11,16 +11,16 @@ import { MarketFiltersForm } from '../ui/market-filters.tsx'
 import { MarketTable } from '../ui/market-table.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
 
-/** All markets of all venues, filtered and sorted, with live quotes for those that are seen. */
+/** All markets of all venues, filtered and sorted, with live quotes of the visible ones. */
 export function MarketsPage({ filters }: { readonly filters: MarketFilters }) {
-  const mark = `${key.value} ${JSON.stringify(filters)}`
+  const identity = `${key.value} ${JSON.stringify(filters)}`
   const { list, quotes } = useMemo(() => {
     const made = new MarketList(filters)
     return {
       list: made,
       quotes: new ListQuotes(made.panel.client, (signal) => made.refresh(signal)),
     }
-  }, [mark])
+  }, [identity])
   useEffect(
     () => () => {
       list.close()
@@ -56,7 +56,7 @@ export function MarketsPage({ filters }: { readonly filters: MarketFilters }) {
       {rows.length === 0 && !list.isLoading.value && trouble === undefined ? (
         <EmptyNote
           title="No market matches"
-          text="Loosen a filter: every market that was ever recorded stays in the list, also after its end."
+          text="Remove a filter. Recorded markets stay in the list after their end."
         />
       ) : (
         <MarketTable

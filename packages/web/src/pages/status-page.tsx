@@ -8,11 +8,11 @@ import { microsOf, printSeconds, printSpan } from '../model/time.ts'
 import { Facts } from '../ui/facts.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
-import { StatusWord, VENUE_NAMES, VenueTag } from '../ui/words.tsx'
+import { StatusWord, VenueTag, venueTitle } from '../ui/words.tsx'
 
 const EVERY_MS = 2000
 
-/** What is being recorded now, how fast, and what went wrong lately. */
+/** The state of the recorder, its rates and recent incidents. */
 export function StatusPage() {
   const panel = useMemo(createPanel, [key.value])
   const load = useLoad(
@@ -31,7 +31,7 @@ export function StatusPage() {
         {data !== undefined && <StatusWord status={data.state} />}
       </div>
       {trouble !== undefined && <TroubleNote trouble={trouble} />}
-      {data === undefined && trouble === undefined && <p class="quiet">Asking…</p>}
+      {data === undefined && trouble === undefined && <p class="quiet">Loading…</p>}
       {data !== undefined && (
         <>
           <PanelBox title="Now" calls={panel.calls}>
@@ -52,11 +52,11 @@ function Lag({ status }: { readonly status: StatusJson }) {
   if (recorder === null) {
     return (
       <EmptyNote
-        title="Nothing is being recorded into these data"
+        title="Nothing is being recorded"
         text={
           key.value === undefined
-            ? 'They are samples. With a key you see the recorder of this installation.'
-            : 'This installation serves what was recorded before.'
+            ? 'These are samples. With a key you see the recorder of this installation.'
+            : 'This installation serves earlier recordings.'
         }
       />
     )
@@ -64,11 +64,11 @@ function Lag({ status }: { readonly status: StatusJson }) {
   const rate = status.venues.reduce((sum, one) => sum + (one.capture?.messages_per_second ?? 0), 0)
   const quarantined = status.venues.reduce((sum, one) => sum + (one.capture?.quarantined ?? 0), 0)
   const facts: (readonly [string, string])[] = [
-    ['Messages a second', printCount(Math.round(rate))],
+    ['Messages per second', printCount(Math.round(rate))],
     ['Lag, median', `${recorder.lag_p50_ms} ms`],
     ['Lag, p99', `${recorder.lag_p99_ms} ms`],
     ['Quarantined', printCount(quarantined)],
-    ['Disk', recorder.disk_full ? '▲ full: nothing is kept' : 'has space'],
+    ['Disk', recorder.disk_full ? '▲ full: recording has stopped' : 'has space'],
   ]
   return <Facts class="big-facts" facts={facts} />
 }
@@ -120,7 +120,7 @@ function VenueRow({ venue: row }: { readonly venue: StatusJson['venues'][number]
   return (
     <tr>
       <th scope="row">
-        <VenueTag venue={row.venue} /> <span class="venue-name">{VENUE_NAMES[row.venue]}</span>
+        <VenueTag venue={row.venue} /> <span class="venue-name">{venueTitle(row.venue)}</span>
       </th>
       <td>
         <StatusWord status={row.state} />
@@ -155,7 +155,7 @@ function VenueRow({ venue: row }: { readonly venue: StatusJson['venues'][number]
 function Incidents({ incidents }: { readonly incidents: StatusJson['incidents'] }) {
   if (incidents.length === 0) {
     return (
-      <p class="quiet">No venue was lost as a whole. Gaps of single markets are in Coverage.</p>
+      <p class="quiet">No venue was lost completely. Coverage lists the gaps of single markets.</p>
     )
   }
   return (

@@ -1,39 +1,41 @@
 import { computed, effect, signal } from '@preact/signals'
+import { VENUES } from '@priorbook/sdk/domain'
 import type { SampleJson } from '@priorbook/sdk/wire'
 import { createPanel } from '../app/panel.ts'
+import { RETRY_MS } from '../app/retry.ts'
 import { toTrouble, type Trouble } from '../app/trouble.ts'
 import {
   columnOfBook,
   complementColumn,
-  standing,
+  carryForward,
   toHistory,
   withColumn,
   type Column,
   type History,
 } from '../model/history.ts'
-import { chooseDepth, chooseInterval, INTERVAL_MICROS, MOST_BUCKETS } from '../model/interval.ts'
+import { chooseDepth, chooseInterval, INTERVAL_MICROS, MAX_BUCKETS } from '../model/interval.ts'
 import { microsOf, microsOrAbsent, MINUTE } from '../model/time.ts'
 import type { MarketSession } from './market-session.ts'
 
-/** A span of time that charts show. */
+/** The span of time that charts show. */
 export type Range = { readonly from: number; readonly to: number }
 
-/** The metrics of venue A, each a line of its own. */
+/** The sampled metrics, each a line of its own. */
 export const METRICS = ['chance', 'price', 'last_trade'] as const
 
 /** Samples of one metric. */
 export type SampleLine = { readonly time: readonly number[]; readonly value: readonly number[] }
 
+// How often the newest book extends the history.
 const LIVE_MS = 500
 const SAMPLES_MS = 5000
-const RETRY_MS = 3000
 
-/** What the charts of a market show: sampled books of one outcome over one span. */
+/** The data of a market's charts: sampled books of one outcome over one span. */
 export class ChartStore {
   readonly panel = createPanel()
   readonly samplesPanel = createPanel()
   readonly outcome = signal<0 | 1>(0)
-  /** The span that the visitor chose; absent for all that is recorded. */
+  /** The span that the visitor chose; absent for everything recorded. */
   readonly zoom = signal<Range | undefined>(undefined)
   readonly history = signal<History | undefined>(undefined)
   readonly samples = signal<Partial<Record<(typeof METRICS)[number], SampleLine>>>({})
@@ -52,8 +54,8 @@ export class ChartStore {
     const to = Math.max(extent.to, this.session.present.value)
     return { from: extent.from, to: Math.max(to, extent.from + MINUTE / 2) }
   })
-  /** The life of the market as its record says; absent where it does not. */
-  readonly life = computed<Range | undefined>(() => {
+  /** From opening to close of the market; absent where its record does not say. */
+  readonly lifetime = computed<Range | undefined>(() => {
     const record = this.session.record.value
     const from = microsOrAbsent(record?.open_time)
     const to = microsOrAbsent(record?.close_time)
@@ -63,19 +65,19 @@ export class ChartStore {
     const view = this.session.outcomes.value?.[this.outcome.value]
     return view === undefined ? [] : this.session.gapsOf(view.key)
   })
-  /** What stands in every bucket of the history. */
+  /** The book of every bucket of the history. */
   readonly columns = computed<readonly (Column | undefined)[]>(() => {
     const { value: history } = this.history
     if (history === undefined) return []
     const end = Math.max(this.session.extent.value?.to ?? 0, this.livePresent.value)
-    return standing(history, this.gaps.value, end)
+    return carryForward(history, this.gaps.value, end)
   })
   private readonly livePresent = signal(0)
 
   constructor(session: MarketSession) {
     this.session = session
-    // What decides about a load; the growing end of the present does not.
-    const wish = computed(() => {
+    // What the loaded history depends on; the moving end of the present is not part of it.
+    const query = computed(() => {
       const { value: zoom } = this.zoom
       const { value: extent } = this.session.extent
       const view = this.session.outcomes.value?.[this.outcome.value]
@@ -84,15 +86,15 @@ export class ChartStore {
     })
     this.disposers.push(
       effect(() => {
-        if (wish.value !== '') queueMicrotask(() => void this.load())
+        if (query.value !== '') queueMicrotask(() => void this.load())
       }),
       effect(() => {
-        void this.session.turns.told.value
+        void this.session.refresh.ladders.value
         void this.session.present.value
-        this.grow()
+        this.extend()
       }),
     )
-    if (session.ref.venue === 'venuea') this.followSamples()
+    if (VENUES[session.ref.venue].metrics.length > 0) this.followSamples()
   }
 
   close(): void {
@@ -102,13 +104,13 @@ export class ChartStore {
   }
 
   /** Shows a span around the instant, or everything. */
-  show(span: number | 'all' | 'life'): void {
+  show(span: number | 'all' | 'lifetime'): void {
     if (span === 'all') {
       this.zoom.value = undefined
       return
     }
-    if (span === 'life') {
-      this.zoom.value = this.life.peek()
+    if (span === 'lifetime') {
+      this.zoom.value = this.lifetime.peek()
       return
     }
     const clock = this.session.clock.peek()
@@ -137,7 +139,9 @@ export class ChartStore {
       include_orderbook: true,
       depth: chooseDepth((range.to - range.from) / step),
       limit: 1000,
-      ...(venue === 'venuec' && view.tokenId !== undefined ? { token_id: view.tokenId } : {}),
+      ...(VENUES[venue].booksPer === 'token' && view.tokenId !== undefined
+        ? { token_id: view.tokenId }
+        : {}),
     }
     const { client, note } = this.panel
     note(`client.market(${this.session.refSource}).snapshots`, params)
@@ -149,18 +153,18 @@ export class ChartStore {
       this.history.value = view.isComplement ? complement(history) : history
       this.trouble.value = undefined
       this.isLoading.value = false
-      this.grow()
+      this.extend()
     } catch (error) {
       if (signal.aborted) return
       const trouble = toTrouble(error)
       this.trouble.value = trouble
       this.isLoading.value = false
-      if (trouble.isPassing) setTimeout(() => signal.aborted || void this.load(), RETRY_MS)
+      if (trouble.isTemporary) setTimeout(() => signal.aborted || void this.load(), RETRY_MS)
     }
   }
 
-  // The newest book becomes the newest column; a few times a second is as fast as an eye follows.
-  private grow(): void {
+  // Adds the newest book as the newest column, a few times a second.
+  private extend(): void {
     const now = performance.now()
     const { session } = this
     if (!session.isLive.peek() || now - this.lastLive < LIVE_MS) return
@@ -178,28 +182,28 @@ export class ChartStore {
       view.isComplement ? complementColumn(column, history.decimals) : column,
       session.present.peek(),
     )
-    if (grown.columns.length > MOST_BUCKETS * 1.3) void this.load()
+    if (grown.columns.length > MAX_BUCKETS * 1.3) void this.load()
     else this.history.value = grown
   }
 
   private followSamples(): void {
     let timer: ReturnType<typeof setTimeout> | undefined
-    const turn = async (): Promise<void> => {
+    const poll = async (): Promise<void> => {
       try {
         if (this.session.isLoaded.peek()) await this.loadSamples()
       } catch {
-        // Tried again in a moment.
+        // The next poll tries again.
       }
       if (this.stopping.signal.aborted) return
-      const isMoving = this.session.isOpen.peek() || this.samples.peek().chance === undefined
-      if (isMoving) timer = setTimeout(() => void turn(), SAMPLES_MS)
+      const isGrowing = this.session.isOpen.peek() || this.samples.peek().chance === undefined
+      if (isGrowing) timer = setTimeout(() => void poll(), SAMPLES_MS)
     }
     this.disposers.push(
       effect(() => {
         if (!this.session.isLoaded.value) return
         void this.outcome.value
         clearTimeout(timer)
-        queueMicrotask(() => void turn())
+        queueMicrotask(() => void poll())
       }),
       () => clearTimeout(timer),
     )

@@ -1,9 +1,10 @@
 import { signal } from '@preact/signals'
 import type { ListedMarketJson, LiveMessage, PriorbookClient } from '@priorbook/sdk/client'
+import { VENUES } from '@priorbook/sdk/domain'
 import { printDecimal } from '../model/decimal.ts'
-import { openLiveLink, type LiveLink } from './live-link.ts'
+import { LiveLink } from './live-link.ts'
 
-/** What moves in a row of the list. */
+/** The prices of a row of the list. */
 export type Quote = {
   readonly bid: string | null
   readonly ask: string | null
@@ -11,15 +12,16 @@ export type Quote = {
   readonly last: string | null
 }
 
-/** Asks for rows of the list again, with their quotes. */
+/** Requests rows of the list again, with their quotes. */
 export type Refresh = (signal: AbortSignal) => Promise<readonly ListedMarketJson[]>
 
+// How long the visible rows must stay the same before they are subscribed to.
 const SETTLE_MS = 250
 const CONFLATE_MS = 500
 const REFRESH_MS = 2500
-const MOST_FOLLOWED = 60
+const MAX_FOLLOWED = 60
 
-/** Keeps the quotes of the rows that are seen up to date. */
+/** Keeps the quotes of the visible rows up to date. */
 export class ListQuotes {
   readonly quotes = signal<ReadonlyMap<string, Quote>>(new Map())
   readonly link = signal<LiveLink | undefined>(undefined)
@@ -31,15 +33,15 @@ export class ListQuotes {
   private readonly refresh: Refresh
   private refreshTimer: ReturnType<typeof setTimeout> | undefined
   private readonly stopping = new AbortController()
-  /** Subscriptions that the plan allows; the welcome tells. */
-  private most = MOST_FOLLOWED
+  /** Max subscriptions of the plan, known from the welcome message. */
+  private maxFollowed = MAX_FOLLOWED
 
   constructor(client: PriorbookClient, refresh: Refresh) {
     this.client = client
     this.refresh = refresh
   }
 
-  /** Follows these rows from now on; those that scroll by are not worth a subscription. */
+  /** Follows these rows, once scrolling has stopped. */
   show(rows: readonly ListedMarketJson[]): void {
     const live = rows.filter(({ status }) => status === 'open' || status === null)
     const name = live.map(nameOf).join(' ')
@@ -63,8 +65,8 @@ export class ListQuotes {
       this.link.value = undefined
       return
     }
-    const followed = rows.slice(0, this.most)
-    this.link.value = openLiveLink(
+    const followed = rows.slice(0, this.maxFollowed)
+    this.link.value = new LiveLink(
       this.client,
       followed.map(({ venue, market_id }) => ({
         venue,
@@ -75,34 +77,33 @@ export class ListQuotes {
         number_format: 'string',
         time_format: 'epoch_us',
       })),
-      (message) => this.hear(message, rows),
-      () => this.askAgain(),
+      { onMessage: (message) => this.receive(message, rows), poll: () => this.refreshRows() },
     )
     clearTimeout(this.refreshTimer)
-    if (followed.length < rows.length) this.askLater()
+    if (followed.length < rows.length) this.refreshLater()
   }
 
-  // What the plan does not let be followed is asked for now and then, all of it at once.
-  private askLater(): void {
+  // Rows beyond the plan's subscriptions are requested from time to time, all at once.
+  private refreshLater(): void {
     this.refreshTimer = setTimeout(() => {
-      void this.askAgain()
+      void this.refreshRows()
         .catch(() => undefined)
-        .then(() => this.stopping.signal.aborted || this.askLater())
+        .then(() => this.stopping.signal.aborted || this.refreshLater())
     }, REFRESH_MS)
   }
 
-  private async askAgain(): Promise<void> {
+  private async refreshRows(): Promise<void> {
     for (const row of await this.refresh(this.stopping.signal)) {
       this.put(row, { ...quoteOfRow(row), last: textOf(row.last_price) })
     }
   }
 
-  private hear(message: LiveMessage, rows: readonly ListedMarketJson[]): void {
+  private receive(message: LiveMessage, rows: readonly ListedMarketJson[]): void {
     if (
       message.type === 'welcome' &&
-      message.limits.subscriptions < Math.min(rows.length, this.most)
+      message.limits.subscriptions < Math.min(rows.length, this.maxFollowed)
     ) {
-      this.most = message.limits.subscriptions
+      this.maxFollowed = message.limits.subscriptions
       queueMicrotask(() => this.follow(rows))
       return
     }
@@ -114,7 +115,7 @@ export class ListQuotes {
     else this.put(market, quoteOfRow(message.row))
   }
 
-  private put(market: ListedMarketJson, news: Partial<Quote>): void {
+  private put(market: ListedMarketJson, changes: Partial<Quote>): void {
     const name = nameOf(market)
     const before = this.next.get(name) ?? {
       bid: textOf(market.best_bid),
@@ -122,7 +123,7 @@ export class ListQuotes {
       spread: textOf(market.spread),
       last: textOf(market.last_price),
     }
-    this.next.set(name, { ...before, ...news })
+    this.next.set(name, { ...before, ...changes })
     if (this.frame !== 0) return
     this.frame = requestAnimationFrame(() => {
       this.frame = 0
@@ -131,7 +132,7 @@ export class ListQuotes {
   }
 }
 
-/** Names a row. */
+/** Identifies a row. */
 export function nameOf(row: { readonly venue: string; readonly market_id: string }): string {
   return `${row.venue}/${row.market_id}`
 }
@@ -144,9 +145,9 @@ function quoteOfRow(row: { readonly [name: string]: unknown }): Partial<Quote> {
   }
 }
 
-// The list shows the first outcome; a market of venue C has a book for each.
+// The list shows the first outcome; a market may have a book for each.
 function isFirst({ venue, outcomes }: ListedMarketJson, tokenId: string | null): boolean {
-  if (venue !== 'venuec') return true
+  if (VENUES[venue].booksPer === 'market') return true
   return outcomes.find(({ index }) => index === 0)?.token_id === tokenId
 }
 

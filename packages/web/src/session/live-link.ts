@@ -1,106 +1,106 @@
-import { signal, type ReadonlySignal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import type { LiveMessage, LiveSubscription, PriorbookClient } from '@priorbook/sdk/client'
-import { heardFromServer } from '../app/reach.ts'
+import { noteAnswer } from '../app/reach.ts'
+import { pause } from '../app/retry.ts'
 import { toTrouble, type Trouble } from '../app/trouble.ts'
 
-/** How the present arrives: pushed, asked for again and again, or not at all. */
+/** How the newest books arrive: pushed over the socket, polled, or not at all. */
 export type LinkState = 'connecting' | 'live' | 'polling' | 'refused'
 
-/** A running subscription. */
-export type LiveLink = {
-  readonly state: ReadonlySignal<LinkState>
-  /** Why it is refused. */
-  readonly trouble: ReadonlySignal<Trouble | undefined>
-  stop(): void
-}
-
-// Half a second without a socket, and the newest books are asked for instead.
+// How long the page waits for a socket before it polls.
 const PATIENCE_MS = 500
 const POLL_MS = 1000
-const AGAIN_MS = 5000
+// Max time between two attempts to connect.
+const RECONNECT_MS = 5000
 
-/**
- * Follows markets over the socket; while there is none, `poll` is called every second instead, and the
- * socket is tried again by itself.
- */
-export function openLiveLink(
-  client: PriorbookClient,
-  subscriptions: readonly LiveSubscription[],
-  hear: (message: LiveMessage) => void,
-  poll: (signal: AbortSignal) => Promise<void>,
-): LiveLink {
-  const state = signal<LinkState>('connecting')
-  const trouble = signal<Trouble | undefined>(undefined)
-  const stop = new AbortController()
-  const { signal: stopped } = stop
-  let pollTimer: ReturnType<typeof setTimeout> | undefined
+/** What a live link calls. */
+export type LiveLinkHandlers = {
+  /** Called with every message of the socket. */
+  readonly onMessage: (message: LiveMessage) => void
+  /** Requests the newest books by REST. */
+  readonly poll: (signal: AbortSignal) => Promise<void>
+}
 
-  const pollSoon = (ms: number): void => {
-    clearTimeout(pollTimer)
-    pollTimer = setTimeout(() => void pollOnce(), ms)
+/** Follows markets over the socket. While there is none it polls every second and reconnects by itself. */
+export class LiveLink {
+  readonly state = signal<LinkState>('connecting')
+  /** Why the server refused the subscription. */
+  readonly trouble = signal<Trouble | undefined>(undefined)
+  private readonly client: PriorbookClient
+  private readonly subscriptions: readonly LiveSubscription[]
+  private readonly handlers: LiveLinkHandlers
+  private readonly stopping = new AbortController()
+  private pollTimer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(
+    client: PriorbookClient,
+    subscriptions: readonly LiveSubscription[],
+    handlers: LiveLinkHandlers,
+  ) {
+    this.client = client
+    this.subscriptions = subscriptions
+    this.handlers = handlers
+    this.pollIn(PATIENCE_MS)
+    void this.follow()
   }
-  const pollOnce = async (): Promise<void> => {
-    if (stopped.aborted || state.peek() === 'live' || state.peek() === 'refused') return
-    try {
-      await poll(stopped)
-      if (!stopped.aborted && state.peek() === 'connecting') state.value = 'polling'
-    } catch {
-      // The server is away; the next turn tells whether it came back.
-    }
-    if (!stopped.aborted) pollSoon(POLL_MS)
+
+  stop(): void {
+    this.stopping.abort()
+    clearTimeout(this.pollTimer)
   }
-  const take = (message: LiveMessage): void => {
-    if (message.type === 'welcome') {
-      state.value = 'live'
-      trouble.value = undefined
-      clearTimeout(pollTimer)
-      heardFromServer()
-    } else if (message.type === 'disconnected') {
-      state.value = 'connecting'
-      pollSoon(PATIENCE_MS)
-    }
-    hear(message)
-  }
-  const follow = async (): Promise<void> => {
+
+  private async follow(): Promise<void> {
+    const { signal: stopped } = this.stopping
+    const options = { signal: stopped, retry: { maxDelayMs: RECONNECT_MS } }
     while (!stopped.aborted) {
       try {
-        for await (const message of client.live(subscriptions, {
-          signal: stopped,
-          retry: { maxDelayMs: AGAIN_MS },
-        })) {
-          take(message)
+        for await (const message of this.client.live(this.subscriptions, options)) {
+          this.receive(message)
         }
         return
       } catch (error) {
         if (stopped.aborted) return
-        const why = toTrouble(error)
-        const isRefused = /key|plan|unauth/.test(why.code)
-        if (isRefused) {
-          trouble.value = why
-          state.value = 'refused'
+        const trouble = toTrouble(error)
+        if (/key|plan|unauth/.test(trouble.code)) {
+          this.trouble.value = trouble
+          this.state.value = 'refused'
           return
         }
-        if (state.peek() === 'live') state.value = 'connecting'
-        pollSoon(0)
-        await pause(AGAIN_MS, stopped)
+        if (this.state.peek() === 'live') this.state.value = 'connecting'
+        this.pollIn(0)
+        await pause(RECONNECT_MS, stopped)
       }
     }
   }
-  pollSoon(PATIENCE_MS)
-  void follow()
-  return {
-    state,
-    trouble,
-    stop() {
-      stop.abort()
-      clearTimeout(pollTimer)
-    },
-  }
-}
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
-  })
+  private receive(message: LiveMessage): void {
+    if (message.type === 'welcome') {
+      this.state.value = 'live'
+      this.trouble.value = undefined
+      clearTimeout(this.pollTimer)
+      noteAnswer()
+    } else if (message.type === 'disconnected') {
+      this.state.value = 'connecting'
+      this.pollIn(PATIENCE_MS)
+    }
+    this.handlers.onMessage(message)
+  }
+
+  private pollIn(ms: number): void {
+    clearTimeout(this.pollTimer)
+    this.pollTimer = setTimeout(() => void this.poll(), ms)
+  }
+
+  private async poll(): Promise<void> {
+    const { signal: stopped } = this.stopping
+    const state = this.state.peek()
+    if (stopped.aborted || state === 'live' || state === 'refused') return
+    try {
+      await this.handlers.poll(stopped)
+      if (!stopped.aborted && this.state.peek() === 'connecting') this.state.value = 'polling'
+    } catch {
+      // The server is away; the next poll finds out whether it is back.
+    }
+    if (!stopped.aborted) this.pollIn(POLL_MS)
+  }
 }

@@ -5,31 +5,33 @@ import {
   type MarketSearchParams,
 } from '@priorbook/sdk/client'
 import { createPanel } from '../app/panel.ts'
+import { RETRY_MS } from '../app/retry.ts'
 import { toTrouble, type Trouble } from '../app/trouble.ts'
 import type { MarketFilters } from '../model/place.ts'
 import { sortLoaded, type ListSort } from '../model/market-sort.ts'
 
+// Rows of the first page, which is shown as soon as possible, and of the next ones.
 const FIRST = 100
 const MORE = 1000
-// Up to so many are sorted here; beyond that the order is the server's.
-const SORTED_AT_MOST = 2000
-const RETRY_MS = 3000
+// Max rows that the page sorts itself; longer lists keep the server's order.
+const MAX_SORTED = 2000
 
-/** The markets that match some filters, loaded as far as the visitor scrolls. */
+/** The markets that match the filters, loaded as far as the visitor scrolls. */
 export class MarketList {
   readonly panel = createPanel()
   readonly rows = signal<readonly ListedMarketJson[]>([])
   readonly hasMore = signal(true)
   readonly isLoading = signal(false)
   readonly trouble = signal<Trouble | undefined>(undefined)
-  /** One sentence about the list, such as why its order is another one. */
+  /** A sentence about the list, such as why it has another order. */
   readonly remark = signal<string | undefined>(undefined)
   private readonly filters: MarketFilters
   private readonly stopping = new AbortController()
   private resume: string | undefined
   private sort: ListSort
   private isWide = false
-  private turn = 0
+  /** Counts restarts, so that an older load is ignored. */
+  private generation = 0
 
   constructor(filters: MarketFilters) {
     this.filters = filters
@@ -37,37 +39,37 @@ export class MarketList {
     void this.more()
   }
 
-  /** Loads the next rows; does nothing while it already does. */
+  /** Loads the next rows, unless a load is running. */
   async more(): Promise<void> {
     if (this.isLoading.peek() || !this.hasMore.peek()) return
     this.isLoading.value = true
     const { signal: stopped } = this.stopping
-    const turn = this.turn
+    const { generation } = this
     try {
       await this.page(stopped)
       this.trouble.value = undefined
     } catch (error) {
-      if (stopped.aborted || turn !== this.turn) return
+      if (stopped.aborted || generation !== this.generation) return
       if (isTooMany(error)) {
         this.sort = 'open_time'
         this.remark.value =
-          'Too many markets match to sort them; the newest come first. Narrow the list to sort it.'
-        this.again()
+          'Too many markets match to be sorted; the newest come first. Add a filter to sort them.'
+        this.restart()
         return
       }
       const trouble = toTrouble(error)
       this.trouble.value = trouble
-      if (trouble.isPassing) setTimeout(() => this.again(), RETRY_MS)
+      if (trouble.isTemporary) setTimeout(() => this.restart(), RETRY_MS)
       else this.hasMore.value = false
     } finally {
-      if (turn === this.turn) this.isLoading.value = false
+      if (generation === this.generation) this.isLoading.value = false
     }
-    // A short list is read to its end, so that it can be sorted as a whole.
-    const isSortable = this.rows.peek().length < SORTED_AT_MOST && this.sort === 'activity'
+    // A short list is loaded completely, so that it can be sorted.
+    const isSortable = this.rows.peek().length < MAX_SORTED && this.sort === 'activity'
     if (isSortable && this.hasMore.peek() && this.trouble.peek() === undefined) void this.more()
   }
 
-  /** The first rows as they are now. */
+  /** Requests the first rows again. */
   async refresh(signal: AbortSignal): Promise<readonly ListedMarketJson[]> {
     const page = await this.panel.client
       .markets({ ...this.params(), limit: FIRST }, { signal })
@@ -79,9 +81,9 @@ export class MarketList {
     this.stopping.abort()
   }
 
-  private again(): void {
+  private restart(): void {
     if (this.stopping.signal.aborted) return
-    this.turn++
+    this.generation++
     this.resume = undefined
     batch(() => {
       this.isLoading.value = false
@@ -101,15 +103,15 @@ export class MarketList {
     this.resume = page.resume ?? undefined
     const rows = [...this.rows.peek(), ...page.data]
     const hasMore = page.resume !== null
-    if (rows.length === 0 && !hasMore && this.isPlain && !this.isWide) {
+    if (rows.length === 0 && !hasMore && this.isDefault && !this.isWide) {
       this.isWide = true
-      this.remark.value = 'No market is open now: every recorded one is listed.'
+      this.remark.value = 'No market is open now, so all recorded markets are listed.'
       await this.page(stopped)
       return
     }
-    if (hasMore && rows.length >= SORTED_AT_MOST && this.sort === 'activity') {
+    if (hasMore && rows.length >= MAX_SORTED && this.sort === 'activity') {
       this.remark.value =
-        'More markets match than can be sorted by activity; the newest come first. Narrow the list to sort it.'
+        'Too many markets match to be sorted by activity; the newest come first. Add a filter to sort them.'
       this.sort = 'open_time'
     }
     batch(() => {
@@ -118,8 +120,8 @@ export class MarketList {
     })
   }
 
-  // Nothing but the usual wish for open markets.
-  private get isPlain(): boolean {
+  // True while the visitor has not chosen a status: open markets are listed.
+  private get isDefault(): boolean {
     return this.filters.status === undefined
   }
 

@@ -1,4 +1,5 @@
 import { batch, computed, effect, signal, untracked, type ReadonlySignal } from '@preact/signals'
+import { VENUES } from '@priorbook/sdk/domain'
 import {
   OrderBook,
   type FullRow,
@@ -9,21 +10,25 @@ import {
 } from '@priorbook/sdk/client'
 import type { GapJson, InstrumentCoverageJson, MarketJson, TradeJson } from '@priorbook/sdk/wire'
 import { createPanel } from '../app/panel.ts'
-import { toTrouble, type Trouble } from '../app/trouble.ts'
+import { retryLoad } from '../app/retry.ts'
+import type { Trouble } from '../app/trouble.ts'
 import { toBook, type Book } from '../model/book.ts'
 import { gapAt, gapsOfInstrument, withGap, type GapSpan } from '../model/gap.ts'
 import { microsOf, microsOrAbsent, MINUTE, SECOND } from '../model/time.ts'
 import { toSource } from '../model/snippet.ts'
-import { openLiveLink, type LiveLink } from './live-link.ts'
+import { LiveLink } from './live-link.ts'
 import { outcomesOf } from './outcomes.ts'
-import { MOST_TRADES, type ReplayNews } from './replay-books.ts'
-import { Replayer } from './replayer.ts'
-import { Turns } from './turns.ts'
+import { RefreshSchedule } from './refresh-schedule.ts'
+import { MAX_TRADES, type ReplayChanges } from './replay-books.ts'
+import { Replayer, type ReplayTarget } from './replayer.ts'
 
-const RETRY_MS = 3000
+// Data whose last row is older than this belongs to the past, such as imported recordings.
+const PAST_AFTER = 10 * MINUTE
+// How long after its close a market still counts as open, for late messages.
+const CLOSE_GRACE = 5 * SECOND
 
-/** Everything that one market page shows, at the present or at any instant of the past. */
-export class MarketSession {
+/** The data of a market page, at the present or at any instant of the past. */
+export class MarketSession implements ReplayTarget {
   readonly ref: MarketRef
   readonly panels = {
     market: createPanel(),
@@ -42,40 +47,39 @@ export class MarketSession {
   readonly notices = signal<readonly NoticeJson[]>([])
   readonly trouble = signal<Trouble | undefined>(undefined)
   readonly isLoaded = signal(false)
-  /** The instant that is shown; absent while the page follows the present. */
+  /** The instant shown; absent while the page follows the present. */
   readonly time = signal<number | undefined>(undefined)
-  /** When what the page shows follows what came. */
-  readonly turns = new Turns(() => this.showTrades())
-  /** Why there is no book at the instant, in the server's words. */
+  readonly refresh = new RefreshSchedule(() => this.showTrades())
+  /** The server's notices about the books of the instant. */
   readonly bookNotices = signal<readonly NoticeJson[]>([])
-  /** The present, as the newest message tells it. */
+  /** The time of the newest message, or the wall clock. */
   readonly present = signal(Date.now() * 1000)
   readonly link = signal<LiveLink | undefined>(undefined)
-  private readonly firstHeard = signal<number | undefined>(undefined)
+  private readonly firstReceived = signal<number | undefined>(undefined)
   readonly replayer: Replayer
   private readonly views = new Map<string, InstrumentView>()
   private readonly orders = new Map<string, OrderBook>()
   private readonly pastBooks = new Map<string, Book>()
   private newTrades: readonly TradeJson[] = []
-  private tradesAsked = 0
+  private tradeRequests = 0
   private readonly stopping = new AbortController()
   private readonly disposers: (() => void)[] = []
 
-  /** The instant of the page in any case. */
+  /** The instant shown, past or present. */
   readonly clock = computed(() => this.time.value ?? this.present.value)
   readonly isLive = computed(() => this.time.value === undefined)
-  /** The same at rest, and a few times a second while it runs: for what is read, not watched. */
-  readonly calmClock = computed(() => {
-    void this.turns.calm.value
+  /** The same, but while it plays only a few times a second: for figures and lists. */
+  readonly throttledClock = computed(() => {
+    void this.refresh.figures.value
     return this.replayer.isPlaying.value ? untracked(() => this.clock.value) : this.clock.value
   })
-  /** The same by whole seconds. */
-  readonly second = computed(() => Math.floor(this.calmClock.value / SECOND) * SECOND)
+  /** The same in whole seconds. */
+  readonly second = computed(() => Math.floor(this.throttledClock.value / SECOND) * SECOND)
   readonly outcomes = computed(() => {
     const { value: record } = this.record
     return record === undefined ? undefined : outcomesOf(record)
   })
-  /** From the first to the last observation of any instrument. */
+  /** From the first to the last row of any instrument. */
   readonly extent = computed(() => {
     let from = Infinity
     let to = -Infinity
@@ -83,30 +87,30 @@ export class MarketSession {
       from = Math.min(from, microsOrAbsent(first_time) ?? Infinity)
       to = Math.max(to, microsOrAbsent(last_time) ?? -Infinity)
     }
-    const { value: first } = this.firstHeard
+    const { value: first } = this.firstReceived
     if (first !== undefined) from = Math.min(from, first)
     return from === Infinity ? undefined : { from, to: Math.max(from, to) }
   })
-  /** The record as it was known at the instant. */
+  /** The record as known at the instant. */
   readonly known = computed(() => {
     if (this.isLive.value) return this.record.value
     const end = this.second.value + SECOND
     const before = this.revisions.value.filter((one) => microsOf(one.revision_time) <= end)
     return before.at(-1) ?? this.revisions.value[0] ?? this.record.value
   })
-  /** True when the market trades at the present, as far as it is known. */
+  /** True while the market trades, as far as is known. */
   readonly isOpen = computed(() => {
     const { value: record } = this.record
     const close = microsOrAbsent(record?.close_time)
     const { value: extent } = this.extent
-    const isOld = extent !== undefined && this.present.value - extent.to > 10 * MINUTE
-    const isPast = extent !== undefined && Date.now() * 1000 - this.present.value > 10 * MINUTE
+    const isOld = extent !== undefined && this.present.value - extent.to > PAST_AFTER
+    const isPast = extent !== undefined && Date.now() * 1000 - this.present.value > PAST_AFTER
     return (
       record !== undefined &&
       !isOld &&
       !isPast &&
       (record.status === 'open' || record.status === null || record.status === 'scheduled') &&
-      (close === undefined || close > this.present.value - 5 * SECOND)
+      (close === undefined || close > this.present.value - CLOSE_GRACE)
     )
   })
 
@@ -117,12 +121,12 @@ export class MarketSession {
     void this.load()
   }
 
-  /** The book of an instrument at the instant; absent in a gap and where nothing is known. */
+  /** The book of an instrument at the instant; absent in a gap and before the first row. */
   bookOf(key: string): Book | undefined {
     return this.viewOf(key).book.value
   }
 
-  /** The gap that the instrument lies in at the instant. */
+  /** The gap of an instrument at the instant. */
   gapOf(key: string): GapSpan | undefined {
     return this.viewOf(key).gap.value
   }
@@ -132,14 +136,14 @@ export class MarketSession {
     return this.viewOf(key).gaps.value
   }
 
-  // Made once an instrument: several panels ask for the same book in the same frame.
+  // Computed once per instrument, because several panels read the same book in one frame.
   private viewOf(key: string): InstrumentView {
     let view = this.views.get(key)
     if (view !== undefined) return view
     const gaps = computed(() => gapsOfInstrument(this.gaps.value, key, this.ref.market_id))
     const gap = computed(() => gapAt(gaps.value, this.clock.value))
     const book = computed(() => {
-      void this.turns.told.value
+      void this.refresh.ladders.value
       if (gap.value !== undefined) return undefined
       if (!this.isLive.value) return this.pastBooks.get(key)
       const order = this.orders.get(key)
@@ -150,7 +154,7 @@ export class MarketSession {
     return view
   }
 
-  /** Shows an instant, and asks for its books. */
+  /** Shows an instant and requests its books. */
   seek(time: number): void {
     this.replayer.seek(time)
   }
@@ -161,26 +165,26 @@ export class MarketSession {
     batch(() => {
       this.time.value = undefined
       this.bookNotices.value = []
-      this.turns.tellNow()
+      this.refresh.refreshNow()
     })
   }
 
-  /** Replaces the books of the past; what is absent is not known. */
+  /** Replaces all books of the past. */
   putBooks(rows: Iterable<FullRow & { readonly id: string }>): void {
     this.pastBooks.clear()
     for (const row of rows) this.putBook(keyOf(row.id), toBook(OrderBook.from(row)))
   }
 
-  /** Takes what a replay changed. */
-  takeNews({ books, trades }: ReplayNews): void {
+  /** Applies the changes of a replay. */
+  applyChanges({ books, trades }: ReplayChanges): void {
     for (const [key, book] of books) this.putBook(key, book)
     if (books.length > 0) {
       if (this.bookNotices.peek().length > 0) this.bookNotices.value = []
-      this.turns.changed()
+      this.refresh.bookChanged()
     }
     if (trades.length > 0) {
-      this.newTrades = [...trades, ...this.newTrades].slice(0, MOST_TRADES)
-      this.turns.stir()
+      this.newTrades = [...trades, ...this.newTrades].slice(0, MAX_TRADES)
+      this.refresh.figuresChanged()
     }
   }
 
@@ -190,15 +194,15 @@ export class MarketSession {
   }
 
   private showTrades(): void {
-    // What is asked for comes below what the replay tells meanwhile.
-    if (this.newTrades.length === 0 || this.tradesAsked > 0) return
-    this.pastTrades.value = [...this.newTrades, ...this.pastTrades.peek()].slice(0, MOST_TRADES)
+    // Requested trades come below those that the replay has brought meanwhile.
+    if (this.newTrades.length === 0 || this.tradeRequests > 0) return
+    this.pastTrades.value = [...this.newTrades, ...this.pastTrades.peek()].slice(0, MAX_TRADES)
     this.newTrades = []
   }
 
-  /** The book at rest, and as it was a moment ago where figures would flicker. */
-  calmBookOf(key: string): Book | undefined {
-    void this.turns.calm.value
+  /** The book, but while it runs only a few times a second: for figures. */
+  throttledBookOf(key: string): Book | undefined {
+    void this.refresh.figures.value
     const isAtRest = !this.isLive.value && !this.replayer.isPlaying.value
     return isAtRest ? this.bookOf(key) : untracked(() => this.bookOf(key))
   }
@@ -207,34 +211,27 @@ export class MarketSession {
     this.stopping.abort()
     this.link.peek()?.stop()
     this.replayer.stop()
-    this.turns.close()
+    this.refresh.close()
     for (const dispose of this.disposers) dispose()
   }
 
   private async load(): Promise<void> {
     const { signal: stopped } = this.stopping
-    for (;;) {
-      try {
-        await this.loadOnce(stopped)
-        break
-      } catch (error) {
-        if (stopped.aborted) return
-        const trouble = toTrouble(error)
-        this.trouble.value = trouble
-        if (!trouble.isPassing) return
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
-        if (stopped.aborted) return
-      }
-    }
+    const isLoaded = await retryLoad(
+      () => this.loadOnce(stopped),
+      stopped,
+      (trouble) => (this.trouble.value = trouble),
+    )
+    if (!isLoaded) return
     this.trouble.value = undefined
     this.isLoaded.value = true
     this.openLink()
-    // Pictures first: a plan may allow one request a second.
+    // Charts first: a plan may allow only one request per second.
     setTimeout(() => void this.loadRest())
     if (this.time.peek() !== undefined) this.seek(this.time.peek()!)
     this.disposers.push(
       effect(() => {
-        // A second tick for a market in which nothing happens.
+        // The clock also moves while no message comes.
         if (this.isLive.value) this.startTicking()
       }),
     )
@@ -256,20 +253,12 @@ export class MarketSession {
   }
 
   private async loadRest(): Promise<void> {
-    for (const load of [() => this.loadRevisions(), () => this.loadTrades()]) {
-      while (!this.stopping.signal.aborted) {
-        try {
-          await load()
-          break
-        } catch (error) {
-          if (!toTrouble(error).isPassing) break
-          await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
-        }
-      }
-    }
+    const { signal: stopped } = this.stopping
+    await retryLoad(() => this.loadRevisions(), stopped)
+    await retryLoad(() => this.loadTrades(), stopped)
   }
 
-  /** Asks for the gaps again: those that open are told, some are known only later. */
+  /** Requests the gaps again: some become known only later. */
   async loadGaps(): Promise<void> {
     const { venue, market_id: market } = this.ref
     const { client, note } = this.panels.gaps
@@ -277,7 +266,7 @@ export class MarketSession {
     this.gaps.value = await client.gaps({ venue, market }, this.options).toArray()
   }
 
-  /** Asks for the versions of the record. */
+  /** Requests the versions of the record. */
   async loadRevisions(): Promise<void> {
     const { client, note } = this.panels.revisions
     note(`client.market(${this.refSource}).revisions`)
@@ -286,39 +275,39 @@ export class MarketSession {
   }
 
   private async loadTrades(): Promise<void> {
-    if (this.ref.venue === 'venuea') return
+    if (!VENUES[this.ref.venue].hasTrades) return
     const { client, note } = this.panels.trades
-    const params = { order: 'desc', limit: MOST_TRADES } as const
+    const params = { order: 'desc', limit: MAX_TRADES } as const
     note(`client.market(${this.refSource}).trades`, params)
     this.trades.value = (
       await client.market(this.marketRef).trades(params, this.options).page()
     ).data
   }
 
-  /** Asks for the executions before an instant of the past. */
+  /** Requests the executions before an instant of the past. */
   async loadPastTrades(at: number): Promise<void> {
-    if (this.ref.venue === 'venuea') return
+    if (!VENUES[this.ref.venue].hasTrades) return
     const { client, note } = this.panels.trades
-    const params = { end_time: Math.round(at) + 1, order: 'desc', limit: MOST_TRADES } as const
+    const params = { end_time: Math.round(at) + 1, order: 'desc', limit: MAX_TRADES } as const
     note(`client.market(${this.refSource}).trades`, params)
     this.newTrades = []
-    this.tradesAsked++
+    this.tradeRequests++
     try {
       const page = await client.market(this.marketRef).trades(params, this.options).page()
       this.pastTrades.value = page.data
     } finally {
-      this.tradesAsked--
+      this.tradeRequests--
     }
   }
 
-  /** The market with its asset, which the address of venue C holds. */
+  /** The market with its asset, which some addresses contain. */
   get marketRef(): MarketRef {
     const record = this.record.peek()
     const asset = record !== undefined && 'asset' in record ? record.asset : undefined
     return { ...this.ref, ...(asset === undefined ? {} : { asset }) }
   }
 
-  /** The same as source text. */
+  /** The same as source code. */
   get refSource(): string {
     return toSource(this.marketRef)
   }
@@ -330,15 +319,17 @@ export class MarketSession {
   private openLink(): void {
     const { venue, market_id } = this.ref
     const { client } = this.panels.book
-    this.link.value = openLiveLink(
+    this.link.value = new LiveLink(
       client,
       [{ venue, market_id, mode: 'changes', number_format: 'string', time_format: 'epoch_us' }],
-      (message) => this.hear(message),
-      (stopped) => this.poll(stopped),
+      {
+        onMessage: (message) => this.receive(message),
+        poll: (stopped) => this.poll(stopped),
+      },
     )
   }
 
-  private hear(message: LiveMessage): void {
+  private receive(message: LiveMessage): void {
     switch (message.type) {
       case 'snapshot':
       case 'update': {
@@ -347,16 +338,16 @@ export class MarketSession {
         if (order === undefined) this.orders.set(key, (order = new OrderBook(row.venue)))
         if (message.type === 'snapshot') order.applyRow(row)
         else order.apply(message)
-        this.observed(microsOf(row.received_time))
+        this.noteReceived(microsOf(row.received_time))
         break
       }
       case 'trade':
-        this.trades.value = [message.row, ...this.trades.peek()].slice(0, MOST_TRADES)
+        this.trades.value = [message.row, ...this.trades.peek()].slice(0, MAX_TRADES)
         break
       case 'gap': {
         this.gaps.value = withGap(this.gaps.peek(), message.gap)
         if (message.gap.end_time === null) this.orders.get(message.gap.key ?? '')?.clear()
-        this.turns.changed()
+        this.refresh.bookChanged()
         break
       }
       case 'market':
@@ -367,8 +358,7 @@ export class MarketSession {
         this.orders.get(message.key)?.clear()
         break
       case 'disconnected':
-        // Whatever happens meanwhile is not seen: books are taken up again from a whole one.
-        this.turns.changed()
+        this.refresh.bookChanged()
         break
       case 'welcome':
         void this.loadGaps().catch(() => undefined)
@@ -386,19 +376,19 @@ export class MarketSession {
       const order = new OrderBook(row.venue)
       order.applyRow(row)
       this.orders.set(keyOf(row.id), order)
-      this.observed(microsOf(row.received_time))
+      this.noteReceived(microsOf(row.received_time))
     }
   }
 
-  private observed(received: number): void {
-    this.firstHeard.value ??= received
+  private noteReceived(received: number): void {
+    this.firstReceived.value ??= received
     this.newest = Math.max(this.newest, received)
-    this.turns.changed()
+    this.refresh.bookChanged()
   }
 
   private newest = 0
 
-  // The present goes on between messages, while the market is open; a closed one stays at its end.
+  // While the market is open the present moves between messages; after its end it stays there.
   private startTicking(): void {
     const tick = (): void => {
       if (this.stopping.signal.aborted || !this.isLive.peek()) return
@@ -407,9 +397,8 @@ export class MarketSession {
       const wall = Date.now() * 1000
       const close = microsOrAbsent(this.record.peek()?.close_time) ?? Infinity
       const end = Math.min(wall, close)
-      // Data of another time, such as imported ones, have their present at their end.
-      this.present.value =
-        last === 0 ? wall : wall - last > 10 * MINUTE ? last : Math.max(last, end)
+      // Old data, such as an import, has its present at its end.
+      this.present.value = last === 0 ? wall : wall - last > PAST_AFTER ? last : Math.max(last, end)
       setTimeout(tick, 250)
     }
     tick()
@@ -422,7 +411,7 @@ type InstrumentView = {
   readonly book: ReadonlySignal<Book | undefined>
 }
 
-/** The instrument of a row id, `venue:instrument:sequence`. */
+/** The instrument key in a row id, `venue:key:sequence`. */
 export function keyOf(id: string): string {
   return id.slice(id.indexOf(':') + 1, id.lastIndexOf(':'))
 }

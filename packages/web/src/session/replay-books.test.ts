@@ -2,7 +2,7 @@ import { OrderBook, type ReplayMessage } from '@priorbook/sdk/client'
 import type { TradeJson } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
 import { toBook } from '../model/book.ts'
-import { MOST_TRADES, ReplayBooks } from './replay-books.ts'
+import { MAX_TRADES, ReplayBooks } from './replay-books.ts'
 
 const HEAD = {
   venue: 'venueb',
@@ -44,43 +44,43 @@ function trade(id: string): ReplayMessage {
 }
 
 describe('the books of a replay', () => {
-  it('gives the last book of many rows, exactly that of the SDK', () => {
+  it('gives the last book of many rows, equal to the SDK’s', () => {
     const books = new ReplayBooks()
     const order = OrderBook.from(WHOLE)
-    books.take(snapshot())
-    expect(books.news()?.time).toBeUndefined()
+    books.apply(snapshot())
+    expect(books.changes()?.time).toBeUndefined()
     for (const message of [update(2, '0.485', '0.01'), update(3, '0.4', '0')]) {
-      books.take(message)
+      books.apply(message)
       order.apply(message)
     }
-    expect(books.news()).toEqual({
+    expect(books.changes()).toEqual({
       books: [['M', toBook(order)]],
       trades: [],
       time: HEAD.received_time,
     })
     expect(toBook(order)!.sequence).toBe(3)
-    expect(books.news()).toBeUndefined()
+    expect(books.changes()).toBeUndefined()
   })
 
-  it('forgets books where a gap opens, until a whole one comes', () => {
+  it('removes books where a gap opens, until a whole one comes', () => {
     for (const scope of ['instrument', 'venue']) {
       const books = new ReplayBooks()
-      books.take(snapshot())
-      books.take(gap(scope, null))
-      expect(books.news()?.books).toEqual([['M', undefined]])
-      books.take(update(2, '0.3', '1'))
-      books.take(gap(scope, HEAD.received_time + 1))
-      expect(books.news()).toBeUndefined()
-      books.take(update(3, '0.3', '1', ['restart']))
-      expect(books.news()?.books[0]?.[1]?.bids.units).toEqual(Float64Array.of(100))
+      books.apply(snapshot())
+      books.apply(gap(scope, null))
+      expect(books.changes()?.books).toEqual([['M', undefined]])
+      books.apply(update(2, '0.3', '1'))
+      books.apply(gap(scope, HEAD.received_time + 1))
+      expect(books.changes()).toBeUndefined()
+      books.apply(update(3, '0.3', '1', ['restart']))
+      expect(books.changes()?.books[0]?.[1]?.bids.units).toEqual(Float64Array.of(100))
     }
   })
 
   it('keeps the newest executions, newest first', () => {
     const books = new ReplayBooks()
-    for (let count = 0; count < 5 * MOST_TRADES; count++) books.take(trade(`t${count}`))
-    const trades = books.news()!.trades.map(({ id }) => id)
-    expect(trades).toHaveLength(MOST_TRADES)
-    expect([trades[0], trades.at(-1)]).toEqual([`t${5 * MOST_TRADES - 1}`, `t${4 * MOST_TRADES}`])
+    for (let count = 0; count < 5 * MAX_TRADES; count++) books.apply(trade(`t${count}`))
+    const trades = books.changes()!.trades.map(({ id }) => id)
+    expect(trades).toHaveLength(MAX_TRADES)
+    expect([trades[0], trades.at(-1)]).toEqual([`t${5 * MAX_TRADES - 1}`, `t${4 * MAX_TRADES}`])
   })
 })

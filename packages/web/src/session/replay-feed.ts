@@ -1,17 +1,20 @@
 import type { SocketReplayParams } from '@priorbook/sdk/client'
 import type { Trouble } from '../app/trouble.ts'
-import type { ReplayNews } from './replay-books.ts'
+import type { ReplayChanges } from './replay-books.ts'
 
-/** What the worker is asked to replay, and under which key. */
-export type ReplayWish = { readonly key: string | undefined; readonly params: SocketReplayParams }
+/** A request to the worker: what to replay, and with which key. */
+export type ReplayRequest = {
+  readonly key: string | undefined
+  readonly params: SocketReplayParams
+}
 
-/** What the worker says. */
+/** An answer of the worker. */
 export type ReplayAnswer =
-  | { readonly type: 'news'; readonly news: ReplayNews }
+  | { readonly type: 'changes'; readonly changes: ReplayChanges }
   | { readonly type: 'ended' }
   | { readonly type: 'failed'; readonly trouble: Trouble }
 
-/** Why a replay broke off. */
+/** Why a replay failed. */
 export class ReplayFailure extends Error {
   readonly trouble: Trouble
 
@@ -23,37 +26,37 @@ export class ReplayFailure extends Error {
 }
 
 /**
- * Replays over the socket in a worker. Each turn of the loop asks for what changed since the turn before,
- * so that the page takes as many states as it draws and never more than one waits.
+ * Replays over the socket in a worker. Each iteration requests the changes since the one before, so the
+ * page gets only as many states as it draws.
  */
 export async function* openReplayFeed(
-  wish: ReplayWish,
+  request: ReplayRequest,
   signal: AbortSignal,
-): AsyncGenerator<ReplayNews, void, undefined> {
+): AsyncGenerator<ReplayChanges, void, undefined> {
   const { port1: port, port2: far } = new MessageChannel()
-  const said: ReplayAnswer[] = []
+  const answers: ReplayAnswer[] = []
   let wake: (() => void) | undefined
-  const hear = (answer: ReplayAnswer): void => {
-    said.push(answer)
+  const receive = (answer: ReplayAnswer): void => {
+    answers.push(answer)
     wake?.()
   }
-  const stop = (): void => hear({ type: 'ended' })
-  const fail = (): void => hear({ type: 'failed', trouble: NOT_LOADED })
-  const worker = theWorker()
+  const stop = (): void => receive({ type: 'ended' })
+  const fail = (): void => receive({ type: 'failed', trouble: NOT_LOADED })
+  const worker = sharedWorker()
   worker.addEventListener('error', fail)
   signal.addEventListener('abort', stop, { once: true })
-  port.addEventListener('message', ({ data }: MessageEvent<ReplayAnswer>) => hear(data))
+  port.addEventListener('message', ({ data }: MessageEvent<ReplayAnswer>) => receive(data))
   port.start()
-  worker.postMessage(wish, [far])
+  worker.postMessage(request, [far])
   try {
     while (!signal.aborted) {
       port.postMessage('next')
-      if (said.length === 0) await new Promise<void>((resolve) => (wake = resolve))
+      if (answers.length === 0) await new Promise<void>((resolve) => (wake = resolve))
       wake = undefined
-      const answer = said.shift()!
+      const answer = answers.shift()!
       if (answer.type === 'ended') return
       if (answer.type === 'failed') throw new ReplayFailure(answer.trouble)
-      yield answer.news
+      yield answer.changes
     }
   } finally {
     worker.removeEventListener('error', fail)
@@ -66,14 +69,14 @@ export async function* openReplayFeed(
 const NOT_LOADED: Trouble = {
   code: 'network_failed',
   title: 'The replay could not be loaded',
-  text: 'A part of this page did not arrive. Reload the page.',
-  isPassing: true,
+  text: 'A part of this page could not be loaded. Reload the page.',
+  isTemporary: true,
 }
 
 let worker: Worker | undefined
 
-// One for the page: a second replay begins without loading anything.
-function theWorker(): Worker {
+// One worker per page, so that a second replay starts without loading a script.
+function sharedWorker(): Worker {
   if (worker !== undefined) return worker
   const made = new Worker(new URL('replay-worker.ts', import.meta.url), { type: 'module' })
   made.addEventListener('error', () => {

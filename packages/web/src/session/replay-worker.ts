@@ -1,24 +1,24 @@
 import { createClient } from '@priorbook/sdk/client'
 import { toTrouble } from '../app/trouble.ts'
-import { ReplayBooks, type ReplayNews } from './replay-books.ts'
-import type { ReplayAnswer, ReplayWish } from './replay-feed.ts'
+import { ReplayBooks, type ReplayChanges } from './replay-books.ts'
+import type { ReplayAnswer, ReplayRequest } from './replay-feed.ts'
 
-// Beside the page: thousands of rows a second are read, checked and applied without a frame waiting.
-addEventListener('message', ({ data, ports: [port] }: MessageEvent<ReplayWish>) => {
+// Thousands of rows per second are parsed and applied here without blocking a frame of the page.
+addEventListener('message', ({ data, ports: [port] }: MessageEvent<ReplayRequest>) => {
   if (port !== undefined) void serve(data, port)
 })
 
-async function serve({ key, params }: ReplayWish, port: MessagePort): Promise<void> {
+async function serve({ key, params }: ReplayRequest, port: MessagePort): Promise<void> {
   const stopping = new AbortController()
   const books = new ReplayBooks()
-  let isAsked = false
-  const say = (answer: ReplayAnswer, transfer: Transferable[] = []): void => {
-    isAsked = false
+  let isRequested = false
+  const send = (answer: ReplayAnswer, transfer: Transferable[] = []): void => {
+    isRequested = false
     port.postMessage(answer, transfer)
   }
   const answer = (): void => {
-    const news = isAsked ? books.news() : undefined
-    if (news !== undefined) say({ type: 'news', news }, buffersOf(news))
+    const changes = isRequested ? books.changes() : undefined
+    if (changes !== undefined) send({ type: 'changes', changes }, buffersOf(changes))
   }
   port.addEventListener('message', ({ data: word }: MessageEvent<'next' | 'stop'>) => {
     if (word === 'stop') {
@@ -26,7 +26,7 @@ async function serve({ key, params }: ReplayWish, port: MessagePort): Promise<vo
       port.close()
       return
     }
-    isAsked = true
+    isRequested = true
     answer()
   })
   port.start()
@@ -36,18 +36,18 @@ async function serve({ key, params }: ReplayWish, port: MessagePort): Promise<vo
       ...(key === undefined ? { demo: true } : { key }),
     })
     for await (const message of client.socketReplay(params, { signal: stopping.signal })) {
-      books.take(message)
+      books.apply(message)
       answer()
     }
-    isAsked = true
+    isRequested = true
     answer()
-    say({ type: 'ended' })
+    send({ type: 'ended' })
   } catch (error) {
-    say({ type: 'failed', trouble: toTrouble(error) })
+    send({ type: 'failed', trouble: toTrouble(error) })
   }
 }
 
-function buffersOf({ books }: ReplayNews): Transferable[] {
+function buffersOf({ books }: ReplayChanges): Transferable[] {
   return books.flatMap(([, book]) =>
     book === undefined
       ? []

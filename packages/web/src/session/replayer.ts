@@ -1,43 +1,68 @@
-import { batch, signal } from '@preact/signals'
+import { batch, signal, type ReadonlySignal, type Signal } from '@preact/signals'
+import type { FullRow, MarketRef, NoticeJson } from '@priorbook/sdk/client'
 import { key } from '../app/key.ts'
+import type { Panel } from '../app/panel.ts'
+import { pause } from '../app/retry.ts'
 import { toTrouble, type Trouble } from '../app/trouble.ts'
 import { ReplayClock } from '../model/replay-clock.ts'
 import { microsOf } from '../model/time.ts'
-import type { MarketSession } from './market-session.ts'
+import type { RefreshSchedule } from './refresh-schedule.ts'
+import type { ReplayChanges } from './replay-books.ts'
 import { openReplayFeed, ReplayFailure } from './replay-feed.ts'
 
-/** Speeds of the scrubber: recorded pace × N. */
+/** Replay speeds, as multiples of real time. */
 export const SPEEDS = [0.25, 0.5, 1, 2, 5, 10, 30, 60, 300] as const
 
-/** Takes the page through the past: to an instant by REST, along it over the socket. */
+// How often books are requested where no socket plays them.
+const REQUEST_MS = 200
+
+/** The page that a replayer moves through the past. */
+export interface ReplayTarget {
+  readonly ref: MarketRef
+  readonly marketRef: MarketRef
+  readonly refSource: string
+  readonly panels: { readonly book: Panel }
+  readonly options: { readonly signal: AbortSignal }
+  /** The instant shown; absent at the present. */
+  readonly time: Signal<number | undefined>
+  readonly clock: ReadonlySignal<number>
+  readonly present: ReadonlySignal<number>
+  readonly extent: ReadonlySignal<{ readonly from: number; readonly to: number } | undefined>
+  readonly bookNotices: Signal<readonly NoticeJson[]>
+  readonly refresh: RefreshSchedule
+  putBooks(rows: Iterable<FullRow & { readonly id: string }>): void
+  applyChanges(changes: ReplayChanges): void
+  loadPastTrades(at: number): Promise<void>
+}
+
+/** Moves the page through the past: to an instant by REST, forward over the socket. */
 export class Replayer {
   readonly isPlaying = signal(false)
   readonly speed = signal(1)
   readonly trouble = signal<Trouble | undefined>(undefined)
-  /** True while the books of the instant are on their way. */
+  /** True while the books of the instant are being requested. */
   readonly isSeeking = signal(false)
-  private readonly session: MarketSession
+  private readonly session: ReplayTarget
   private playing: AbortController | undefined
-  private asked: number | undefined
-  private isAsking = false
+  private wanted: number | undefined
+  private isRequesting = false
+  private playAfter = false
   private frame = 0
 
-  constructor(session: MarketSession) {
+  constructor(session: ReplayTarget) {
     this.session = session
   }
 
-  /** Shows the books of an instant. While a question is under way only the newest wish is remembered. */
+  /** Shows the books of an instant. While a request is running only the newest instant is kept. */
   seek(time: number): void {
     const wasPlaying = this.isPlaying.peek()
     this.halt()
     const whole = Math.round(time)
     this.session.time.value = whole
-    this.asked = whole
-    if (!this.isAsking) void this.ask(wasPlaying)
+    this.wanted = whole
+    if (!this.isRequesting) void this.request(wasPlaying)
     else this.playAfter = wasPlaying
   }
-
-  private playAfter = false
 
   /** Plays from the instant on. */
   play(): void {
@@ -57,7 +82,7 @@ export class Replayer {
   pause(): void {
     if (!this.isPlaying.peek()) return
     this.halt()
-    // What the page shows at rest is what the interface answers for the instant.
+    // A page at rest shows exactly the API's answer for the instant.
     if (this.session.time.peek() !== undefined) this.seek(this.session.time.peek()!)
   }
 
@@ -68,10 +93,10 @@ export class Replayer {
 
   stop(): void {
     this.halt()
-    this.asked = undefined
+    this.wanted = undefined
   }
 
-  /** Goes to the next observation, or to the one before. */
+  /** Goes to the next row, or to the one before. */
   async step(direction: 1 | -1): Promise<void> {
     this.halt()
     const { session } = this
@@ -101,31 +126,31 @@ export class Replayer {
     cancelAnimationFrame(this.frame)
   }
 
-  private async ask(playAfter: boolean): Promise<void> {
+  private async request(playAfter: boolean): Promise<void> {
     const { session } = this
-    this.isAsking = true
+    this.isRequesting = true
     this.isSeeking.value = true
     this.playAfter = playAfter
     try {
-      while (this.asked !== undefined) {
-        const at = this.asked
-        this.asked = undefined
+      while (this.wanted !== undefined) {
+        const at = this.wanted
+        this.wanted = undefined
         const { client, note } = session.panels.book
         note(`client.market(${session.refSource}).asOf`, { at })
         const answer = await client.market(session.marketRef).asOf({ at }, session.options)
         if (session.time.peek() === undefined) return
-        if (this.asked === undefined) void session.loadPastTrades(at).catch(() => undefined)
+        if (this.wanted === undefined) void session.loadPastTrades(at).catch(() => undefined)
         batch(() => {
           session.putBooks(answer.data)
           session.bookNotices.value = answer.notices
-          session.turns.tellNow()
+          session.refresh.refreshNow()
           this.trouble.value = undefined
         })
       }
     } catch (error) {
       if (!session.options.signal.aborted) this.trouble.value = toTrouble(error)
     } finally {
-      this.isAsking = false
+      this.isRequesting = false
       this.isSeeking.value = false
     }
     if (this.playAfter && session.time.peek() !== undefined) this.play()
@@ -138,7 +163,7 @@ export class Replayer {
     const playing = (this.playing = new AbortController())
     const { signal } = playing
     let clock: ReplayClock | undefined
-    // The clock starts with the rows: before them it would run ahead of the books.
+    // The clock starts with the first row; otherwise it would run ahead of the books.
     const begin = (): ReplayClock => {
       if (clock !== undefined) return clock
       clock = new ReplayClock(from, performance.now(), speed)
@@ -156,22 +181,22 @@ export class Replayer {
         number_format: 'string',
         time_format: 'epoch_us',
       } as const
-      for await (const news of openReplayFeed({ key: key.peek(), params }, signal)) {
+      for await (const changes of openReplayFeed({ key: key.peek(), params }, signal)) {
         if (signal.aborted) return
         const running = begin()
-        if (news.time !== undefined) running.hear(news.time, performance.now())
-        session.takeNews(news)
-        // Asked again after the page drew it and had a frame for other things.
+        if (changes.time !== undefined) running.noteRow(changes.time, performance.now())
+        session.applyChanges(changes)
+        // The next request waits until the page has drawn and had a frame for other work.
         await frames(2)
       }
       if (!signal.aborted) this.finish(to)
     } catch (error) {
       if (signal.aborted || session.options.signal.aborted) return
       const trouble = error instanceof ReplayFailure ? error.trouble : toTrouble(error)
-      // Without a socket the books are asked for one after another; coarser, but it plays.
+      // Without a socket, books are requested one after another: coarser, but it plays.
       if (trouble.code === 'network_failed') {
         begin()
-        await this.runByAsking(signal)
+        await this.runByRequests(signal)
       } else {
         this.halt()
         this.trouble.value = trouble
@@ -179,7 +204,7 @@ export class Replayer {
     }
   }
 
-  private async runByAsking(playing: AbortSignal): Promise<void> {
+  private async runByRequests(playing: AbortSignal): Promise<void> {
     const { session } = this
     while (!playing.aborted) {
       const at = Math.round(session.clock.peek())
@@ -189,11 +214,11 @@ export class Replayer {
         if (playing.aborted) return
         session.putBooks(answer.data)
         session.bookNotices.value = answer.notices
-        session.turns.tellNow()
+        session.refresh.refreshNow()
       } catch {
         if (session.options.signal.aborted) return
       }
-      await new Promise((resolve) => setTimeout(resolve, 200))
+      await pause(REQUEST_MS, playing)
     }
   }
 
@@ -206,7 +231,7 @@ export class Replayer {
         return
       }
       this.session.time.value = time
-      this.session.turns.stir()
+      this.session.refresh.figuresChanged()
       this.tick(clock, to)
     })
   }

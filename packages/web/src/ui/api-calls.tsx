@@ -2,7 +2,7 @@ import type { ReadonlySignal } from '@preact/signals'
 import { toCurl, toTypeScript, type ApiCall } from '../model/snippet.ts'
 import { CopyButton } from './copy-button.tsx'
 
-/** The exact requests behind a panel, ready for a terminal or a program. */
+/** The exact requests of a panel, to copy as curl or TypeScript. */
 export function ApiCalls(props: { readonly calls: ReadonlySignal<readonly ApiCall[]> }) {
   const calls = props.calls.value
   if (calls.length === 0) return null

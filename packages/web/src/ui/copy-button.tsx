@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 
-/** Copies a text and says so for a moment. */
+/** Copies a text and confirms it for a moment. */
 export function CopyButton(props: {
-  /** What is copied, or what gives it when the button is pressed. */
+  /** The text, or a function that returns it when the button is pressed. */
   readonly text: string | (() => string)
   readonly label: string
   readonly children?: string
@@ -31,7 +31,7 @@ export function CopyButton(props: {
   )
 }
 
-// Pages without TLS have no clipboard in some browsers.
+// Some browsers have no clipboard API on pages without TLS.
 function copyOldWay(text: string): boolean {
   const area = document.createElement('textarea')
   area.value = text

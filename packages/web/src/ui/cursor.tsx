@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { ChartStore } from '../session/chart-store.ts'
 import { fromX, toX } from './stage.ts'
 
-/** The line of the page's instant across a chart; pointing at the chart moves it. */
+/** The line of the page's instant across a chart; clicking the chart moves it. */
 export function Cursor(props: {
   readonly store: ChartStore
   readonly width: number
@@ -11,7 +11,7 @@ export function Cursor(props: {
 }) {
   const { store, width, height } = props
   const line = useRef<HTMLDivElement>(null)
-  // Moved by hand and by half pixels: most frames of a replay move nothing, and none draws it anew.
+  // Moved through the DOM in steps of half a pixel, so that most frames of a replay change nothing.
   useLayoutEffect(() => {
     if (width === 0) return undefined
     const place = computed(() => {

@@ -8,7 +8,7 @@ export function GapTable(props: {
   readonly onPick?: (time: number) => void
 }) {
   const { gaps, now, onPick } = props
-  if (gaps.length === 0) return <p class="quiet">No gap: every span was observed.</p>
+  if (gaps.length === 0) return <p class="quiet">No gaps in the recording.</p>
   return (
     <div class="table-scroll" tabIndex={0} role="group" aria-label="Gaps">
       <table class="gap-table">

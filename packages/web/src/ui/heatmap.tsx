@@ -26,7 +26,7 @@ export function Heatmap(props: { readonly store: ChartStore; readonly height: nu
     const ratio = devicePixelRatio
     element.width = Math.round(width * ratio)
     element.height = Math.round(height * ratio)
-    // What the picture spans, for whoever reads it without eyes.
+    // The span of the picture, for scripts that read the page.
     element.dataset['from'] = String(range?.from ?? '')
     element.dataset['to'] = String(range?.to ?? '')
     drawHeat(element, grid.value, store, range, { width, height, ratio })
@@ -34,41 +34,18 @@ export function Heatmap(props: { readonly store: ChartStore; readonly height: nu
   useSignalEffect(draw)
   useEffect(draw, [width, height])
 
-  const readout = (event: PointerEvent): void => {
-    const { value: range } = store.range
-    const { value: history } = store.history
-    const shown = grid.value
-    if (range === undefined || history === undefined || shown === undefined) return
+  const hoverAt = (event: PointerEvent): void => {
+    if (grid.value === undefined) return
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect()
-    const time = fromX(event.clientX - box.left, range, width)
     const part = (event.clientY - box.top) / (height - AXIS)
-    const row = Math.floor(part * shown.height)
-    const ticks = shown.top - row * shown.tick
-    const column = store.columns.value[Math.floor((time - history.from) / history.step)]
-    const find = (prices: readonly number[] = [], sizes: readonly number[] = []): number =>
-      prices.reduce(
-        (sum, tick, index) =>
-          Math.floor(tick / shown.tick) * shown.tick === ticks ? sum + sizes[index]! : sum,
-        0,
-      )
-    const bid = find(column?.bidTicks, column?.bidSize)
-    const ask = find(column?.askTicks, column?.askSize)
-    const price = (ticks / 10 ** history.decimals).toFixed(shown.tick >= 100 ? 2 : history.decimals)
-    const what =
-      column === undefined
-        ? 'not observed'
-        : bid > 0
-          ? `bid ${printCount(bid)}`
-          : ask > 0
-            ? `ask ${printCount(ask)}`
-            : 'no order'
-    setHover(`${printSeconds(time).slice(11)} · ${price} · ${what}`)
+    const text = readout(store, grid.value, event.clientX - box.left, part, width)
+    if (text !== undefined) setHover(text)
   }
   return (
     <div
       class="chart heatmap"
       ref={ref}
-      onPointerMove={readout}
+      onPointerMove={hoverAt}
       onPointerLeave={() => setHover('')}
     >
       <canvas
@@ -82,6 +59,40 @@ export function Heatmap(props: { readonly store: ChartStore; readonly height: nu
       <output class="readout">{hover}</output>
     </div>
   )
+}
+
+/** Time, price and size at a point of the picture; `part` counts from its top. */
+function readout(
+  store: ChartStore,
+  grid: HeatGrid,
+  x: number,
+  part: number,
+  width: number,
+): string | undefined {
+  const { value: range } = store.range
+  const { value: history } = store.history
+  if (range === undefined || history === undefined) return undefined
+  const time = fromX(x, range, width)
+  const ticks = grid.top - Math.floor(part * grid.height) * grid.tick
+  const column = store.columns.value[Math.floor((time - history.from) / history.step)]
+  const sizeAt = (prices: readonly number[] = [], sizes: readonly number[] = []): number =>
+    prices.reduce(
+      (sum, tick, index) =>
+        Math.floor(tick / grid.tick) * grid.tick === ticks ? sum + sizes[index]! : sum,
+      0,
+    )
+  const bid = sizeAt(column?.bidTicks, column?.bidSize)
+  const ask = sizeAt(column?.askTicks, column?.askSize)
+  const price = (ticks / 10 ** history.decimals).toFixed(grid.tick >= 100 ? 2 : history.decimals)
+  const what =
+    column === undefined
+      ? 'not recorded'
+      : bid > 0
+        ? `bid ${printCount(bid)}`
+        : ask > 0
+          ? `ask ${printCount(ask)}`
+          : 'no order'
+  return `${printSeconds(time).slice(11)} · ${price} · ${what}`
 }
 
 type Frame = { readonly width: number; readonly height: number; readonly ratio: number }
@@ -124,7 +135,7 @@ const image = document.createElement('canvas')
 const LEVELS = 256
 let drawn: { readonly grid: HeatGrid; readonly paint: number } | undefined
 
-// The same grid is often drawn again, for a range that grew by a moment.
+// The same grid is often drawn again while its range grows.
 function toImage(grid: HeatGrid): HTMLCanvasElement {
   if (drawn?.grid === grid && drawn.paint === paint.peek()) return image
   drawn = { grid, paint: paint.peek() }
@@ -146,7 +157,7 @@ function toImage(grid: HeatGrid): HTMLCanvasElement {
   return image
 }
 
-// From the colour of a small order to that of a large one, as pixels.
+// Colours from small to large orders, as pixels.
 function ramp(low: string, high: string): Uint32Array {
   const [a, b] = [channels(low), channels(high)]
   return Uint32Array.from({ length: LEVELS }, (_, index) => {

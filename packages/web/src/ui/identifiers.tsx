@@ -1,7 +1,7 @@
 import type { MarketJson } from '@priorbook/sdk/wire'
 import { CopyButton } from './copy-button.tsx'
 
-/** Every name that the venue has for the market, each with a button that copies it. */
+/** Every identifier of the market, each with a button that copies it. */
 export function Identifiers({ market }: { readonly market: MarketJson }) {
   return (
     <dl class="ids">
@@ -18,33 +18,36 @@ export function Identifiers({ market }: { readonly market: MarketJson }) {
   )
 }
 
+// Names of identifiers as the API serves them; a market has those of its venue.
+const FIELDS = [
+  'market_id',
+  'topic_id',
+  'condition.id',
+  'condition.question_id',
+  'chain',
+  'exchange_contract',
+  'series_ticker',
+  'event_ticker',
+  'gamma_market_id',
+  'slug',
+  'event_id',
+]
+
 function idsOf(market: MarketJson): (readonly [string, string])[] {
-  const ids: (readonly [string, string | null | undefined])[] = [['market_id', market.market_id]]
-  switch (market.venue) {
-    case 'venuea':
-      ids.push(
-        ['topic_id', market.topic_id],
-        ['condition.id', market.condition.id],
-        ['question_id', market.condition.question_id],
-        ['chain', market.chain],
-        ['exchange_contract', market.exchange_contract],
-      )
-      break
-    case 'venueb':
-      ids.push(['series_ticker', market.series_ticker], ['event_ticker', market.event_ticker])
-      break
-    case 'venuec':
-      ids.push(
-        ['gamma_market_id', market.gamma_market_id],
-        ['slug', market.slug],
-        ['event_id', market.event_id],
-      )
-      break
-  }
+  const ids = FIELDS.map((path) => [path, valueAt(market, path)] as const)
   for (const { label, token_id: token, external_id: external } of market.outcomes) {
     ids.push([`token of ${label}`, token], [`external id of ${label}`, external])
   }
   return ids.flatMap(([name, value]) =>
-    value === null || value === undefined || value === '' ? [] : [[name, value] as const],
+    typeof value === 'string' && value !== '' ? [[name, value] as const] : [],
   )
+}
+
+function valueAt(market: MarketJson, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (value, name) => (value as Record<string, unknown> | undefined)?.[name],
+      market,
+    )
 }

@@ -5,16 +5,16 @@ import { printClock, printExact, printSpan } from '../model/time.ts'
 /** Writes books into the elements of one ladder. */
 export type LadderWriter = {
   write(book: Book): void
-  /** The line below, which tells how old the book is. */
+  /** Writes the line below, with the age of the book. */
   writeFoot(book: Book, clock: number): void
-  /** Takes back what it says about the book outside of its elements. */
+  /** Removes what it has written outside of its elements. */
   clear(): void
 }
 
-/** The height of a level in pixels, as the style sheet has it. */
+/** The height of a level in pixels, as in the style sheet. */
 export const LADDER_ROW = 19
 
-/** Takes the elements of a ladder; only texts and bars that differ from the book before are touched. */
+/** Creates the writer of a ladder; it only touches texts and bars that have changed. */
 export function createLadderWriter(host: HTMLElement, most: number): LadderWriter {
   const find = (selector: string): HTMLElement => host.querySelector<HTMLElement>(selector)!
   const ladder = host.closest<HTMLElement>('.ladder') ?? host
@@ -64,7 +64,7 @@ function cut({ ticks, units }: Levels, most: number): Levels {
   return { ticks: ticks.subarray(0, most), units: units.subarray(0, most) }
 }
 
-// How all levels of a ladder are written: with the same decimals, and bars by the largest of them.
+// All levels of a ladder have the same decimals, and bars relative to the largest one.
 type LevelStyle = {
   readonly decimals: number
   readonly sizeDecimals: number
@@ -94,7 +94,7 @@ type Row = {
   bar: number
 }
 
-// Rows stand by their distance from the best price: a change of the book moves no element.
+// Rows are ordered by distance from the best price, so a change of the book moves no element.
 function createSide(list: HTMLElement, side: 'ask' | 'bid') {
   list.replaceChildren()
   const rows: Row[] = []
@@ -118,7 +118,7 @@ function createSide(list: HTMLElement, side: 'ask' | 'bid') {
       while (rows.length < ticks.length) {
         const row = createRow()
         rows.push(row)
-        // The best ask is the lowest of the list, the best bid the highest.
+        // Asks are listed upwards from the best one, bids downwards.
         if (side === 'ask') list.prepend(row.element)
         else list.append(row.element)
       }
@@ -134,7 +134,7 @@ function createSide(list: HTMLElement, side: 'ask' | 'bid') {
           const text = printTicks(size, style.sizeDecimals)
           row.size.data = groupDigits(padDecimal(text, style.sizePlaces))
         }
-        // The bar is a background: an element of its own would cost more to paint than all texts.
+        // The bar is a background, because an element of its own costs more to paint than all texts.
         const bar = Math.round((size / style.largest) * BAR_STEPS)
         if (row.bar === bar) continue
         row.bar = bar
@@ -144,7 +144,7 @@ function createSide(list: HTMLElement, side: 'ask' | 'bid') {
   }
 }
 
-// As fine as the pixels of a ladder.
+// Rounded to the pixels of a ladder.
 const BAR_STEPS = 200
 
 function createRow(): Row {

@@ -9,14 +9,14 @@ import { createLadderWriter, LADDER_ROW } from './ladder-writer.ts'
 
 const SHOWN = 12
 
-/** Both outcomes' books at the instant of the page, best prices in the middle. */
+/** The books of both outcomes at the page's instant, best prices in the middle. */
 export function Ladders({ session }: { readonly session: MarketSession }) {
   const [isWhole, setWhole] = useState(false)
   const outcomes = session.outcomes.value
   if (outcomes === undefined) return null
-  const isSeekingFar = session.replayer.isSeeking.value
+  const isSeeking = session.replayer.isSeeking.value
   return (
-    <div class={`ladders${isSeekingFar ? ' seeking' : ''}`}>
+    <div class={`ladders${isSeeking ? ' seeking' : ''}`}>
       {outcomes.map((view, index) => (
         <Ladder key={index} session={session} view={view} isWhole={isWhole} turn={index} />
       ))}
@@ -36,7 +36,7 @@ type LadderProps = {
   readonly session: MarketSession
   readonly view: OutcomeView
   readonly isWhole: boolean
-  /** Which of the frames after a change it takes while books run. */
+  /** Which frame after a change draws it while books are changing. */
   readonly turn: number
 }
 
@@ -64,7 +64,7 @@ function Ladder(props: LadderProps) {
   )
 }
 
-// Written by hand: nothing but the texts that differ changes from one book to the next.
+// Written through the DOM, so that only changed texts are touched.
 function LadderBook(props: LadderProps) {
   const { session, isWhole, turn } = props
   const { key, isComplement } = props.view
@@ -81,7 +81,7 @@ function LadderBook(props: LadderProps) {
     const stops = [
       effect(() => {
         cancelAnimationFrame(frame)
-        // One ladder a frame: both at once would make every third frame long and the others empty.
+        // One ladder per frame: drawing both at once would make every third frame long.
         const isRunning = session.isLive.value || session.replayer.isPlaying.value
         if (turn > 0 && isRunning && session.bookOf(key) !== undefined && isWritten) {
           frame = requestAnimationFrame(() => untracked(write))
@@ -89,8 +89,8 @@ function LadderBook(props: LadderProps) {
         isWritten = true
       }),
       effect(() => {
-        const own = session.calmBookOf(key)
-        const clock = session.calmClock.value
+        const own = session.throttledBookOf(key)
+        const clock = session.throttledClock.value
         if (own !== undefined) writer.writeFoot(own, clock)
       }),
       () => cancelAnimationFrame(frame),

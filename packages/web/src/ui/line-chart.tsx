@@ -8,7 +8,7 @@ import { Cursor } from './cursor.tsx'
 import { drawGaps, GUTTER } from './stage.ts'
 import { useWidth } from './use-size.ts'
 
-/** One line of a chart: its colour by the name in the style sheet, its dashes, and whether it steps. */
+/** One line of a chart; its colour is a name of the style sheet. */
 export type LineStyle = {
   readonly label: string
   readonly stroke: string
@@ -17,12 +17,12 @@ export type LineStyle = {
   readonly isStepped?: boolean
 }
 
-/** Lines over time with the gaps of the market behind them, on the same margins as the heatmap. */
+/** Lines over time with the market's gaps behind them, on the same margins as the heatmap. */
 export function LineChart(props: {
   readonly store: ChartStore
   readonly data: ReadonlySignal<uPlot.AlignedData>
   readonly lines: readonly LineStyle[]
-  /** The two lines whose space between is filled. */
+  /** Two lines between which the area is filled. */
   readonly band?: readonly [number, number]
   readonly height: number
   readonly label: string
@@ -77,8 +77,6 @@ function optionsOf(
   { store, lines, band, height }: Parameters<typeof LineChart>[0],
   width: number,
 ): uPlot.Options {
-  const font = `11px ${colour('font')}`
-  const grid = { stroke: colour('line'), width: 1 }
   const stepped = uPlot.paths.stepped!({ align: 1 })
   return {
     width,
@@ -91,36 +89,7 @@ function optionsOf(
       x: { time: true, auto: false },
       y: { range: (_plot, low, high) => padded(low, high) },
     },
-    axes: [
-      {
-        stroke: colour('soft'),
-        font,
-        grid: { show: false },
-        ticks: { show: false },
-        size: AXIS,
-        gap: 4,
-        space: 90,
-        values: (plot, splits, _axis, _space, step) =>
-          splits.map((time) => {
-            // A label that would be cut at an edge is left out.
-            const { min = 0, max = 0 } = plot.scales['x']!
-            if (((max - time) / (max - min)) * plot.width < EDGE) return ''
-            const text = new Date(time * 1000).toISOString()
-            return step >= 86_400 ? text.slice(5, 10) : text.slice(11, step < 60 ? 19 : 16)
-          }),
-      },
-      {
-        stroke: colour('soft'),
-        font,
-        grid,
-        ticks: { show: false },
-        size: GUTTER.left,
-        gap: 6,
-        space: 28,
-        values: (_plot, splits, _axis, _space, step) =>
-          splits.map((value) => value.toFixed(step >= 0.01 ? 2 : step >= 0.001 ? 3 : 4)),
-      },
-    ],
+    axes: [timeAxis(), valueAxis()],
     series: [
       {},
       ...lines.map(
@@ -156,9 +125,43 @@ function optionsOf(
   }
 }
 
-// Prices lie between 0 and 1; a flat line still gets some air.
+function timeAxis(): uPlot.Axis {
+  return {
+    stroke: colour('soft'),
+    font: `11px ${colour('font')}`,
+    grid: { show: false },
+    ticks: { show: false },
+    size: AXIS,
+    gap: 4,
+    space: 90,
+    values: (plot, splits, _axis, _space, step) =>
+      splits.map((time) => {
+        // A label that would be cut at the edge is left out.
+        const { min = 0, max = 0 } = plot.scales['x']!
+        if (((max - time) / (max - min)) * plot.width < EDGE) return ''
+        const text = new Date(time * 1000).toISOString()
+        return step >= 86_400 ? text.slice(5, 10) : text.slice(11, step < 60 ? 19 : 16)
+      }),
+  }
+}
+
+function valueAxis(): uPlot.Axis {
+  return {
+    stroke: colour('soft'),
+    font: `11px ${colour('font')}`,
+    grid: { stroke: colour('line'), width: 1 },
+    ticks: { show: false },
+    size: GUTTER.left,
+    gap: 6,
+    space: 28,
+    values: (_plot, splits, _axis, _space, step) =>
+      splits.map((value) => value.toFixed(step >= 0.01 ? 2 : step >= 0.001 ? 3 : 4)),
+  }
+}
+
+// Prices lie between 0 and 1; a flat line also gets a margin.
 function padded(low: number | null, high: number | null): [number, number] {
   if (low === null || high === null) return [0, 1]
-  const air = Math.max(0.004, (high - low) * 0.08)
-  return [Math.max(0, low - air), Math.min(1, high + air)]
+  const margin = Math.max(0.004, (high - low) * 0.08)
+  return [Math.max(0, low - margin), Math.min(1, high + margin)]
 }

@@ -7,7 +7,7 @@ const WORDS = {
   refused: ['▲', 'no live data'],
 } as const
 
-/** How the present arrives. */
+/** How the newest books arrive. */
 export function LinkWord({ link }: { readonly link: LiveLink | undefined }) {
   if (link === undefined) return null
   const [sign, word] = WORDS[link.state.value]

@@ -1,7 +1,7 @@
 import { MARKET_STATUSES, VENUE_IDS } from '@priorbook/sdk/domain'
 import { useEffect, useState } from 'preact/hooks'
 import type { MarketFilters } from '../model/place.ts'
-import { VENUE_NAMES } from './words.tsx'
+import { venueTitle } from './words.tsx'
 
 const TYPING_MS = 250
 const WINDOWS = ['5m', '15m', '1h', '4h', '1d']
@@ -37,7 +37,7 @@ export function MarketFiltersForm(props: {
         value={filters.venue ?? ''}
         choices={[
           ['', 'all venues'],
-          ...VENUE_IDS.map((venue) => [venue, VENUE_NAMES[venue]] as const),
+          ...VENUE_IDS.map((venue) => [venue, venueTitle(venue)] as const),
         ]}
         onChange={(venue) => change({ venue })}
       />
@@ -99,7 +99,7 @@ function Choice(props: {
   )
 }
 
-// The list follows the typing, but not every letter of it.
+// The list follows the input with a delay, not with every letter.
 function TypedField(props: {
   readonly label: string
   readonly placeholder: string

@@ -8,9 +8,10 @@ import type { ListQuotes, Quote } from '../session/list-quotes.ts'
 import { nameOf } from '../session/list-quotes.ts'
 import { StatusWord, VenueTag } from './words.tsx'
 
+// Rows rendered beyond each edge of the window.
 const EXTRA = 8
 
-/** A list of any length: only the rows that are seen are in the page. */
+/** A table of any length: only the visible rows are in the DOM. */
 export function MarketTable(props: {
   readonly rows: readonly ListedMarketJson[]
   readonly quotes: ListQuotes
@@ -19,32 +20,8 @@ export function MarketTable(props: {
 }) {
   const { rows, quotes, hasMore, onEnd } = props
   const body = useRef<HTMLDivElement>(null)
-  const [view, setView] = useState({ from: 0, to: 30, height: 46 })
+  const view = useVisibleRows(body)
   const now = useSeconds()
-
-  useLayoutEffect(() => {
-    const look = (): void => {
-      const element = body.current
-      if (element === null) return
-      const height = innerWidth < 720 ? 74 : 42
-      const top = -element.getBoundingClientRect().top
-      const from = Math.max(0, Math.floor(top / height) - EXTRA)
-      const to = Math.ceil((top + innerHeight) / height) + EXTRA
-      setView((before) =>
-        before.from === from && before.to === to && before.height === height
-          ? before
-          : { from, to, height },
-      )
-    }
-    look()
-    addEventListener('scroll', look, { passive: true })
-    addEventListener('resize', look)
-    return () => {
-      removeEventListener('scroll', look)
-      removeEventListener('resize', look)
-    }
-  }, [])
-
   const shown = rows.slice(view.from, view.to)
   useEffect(() => quotes.show(shown.slice(0, 60)), [shown.map(nameOf).join(' ')])
   useEffect(() => {
@@ -84,6 +61,34 @@ export function MarketTable(props: {
       </div>
     </div>
   )
+}
+
+// Finds the rows inside the window, with some extra ones above and below.
+function useVisibleRows(body: { readonly current: HTMLElement | null }) {
+  const [view, setView] = useState({ from: 0, to: 30, height: 46 })
+  useLayoutEffect(() => {
+    const measure = (): void => {
+      const element = body.current
+      if (element === null) return
+      const height = innerWidth < 720 ? 74 : 42
+      const top = -element.getBoundingClientRect().top
+      const from = Math.max(0, Math.floor(top / height) - EXTRA)
+      const to = Math.ceil((top + innerHeight) / height) + EXTRA
+      setView((before) =>
+        before.from === from && before.to === to && before.height === height
+          ? before
+          : { from, to, height },
+      )
+    }
+    measure()
+    addEventListener('scroll', measure, { passive: true })
+    addEventListener('resize', measure)
+    return () => {
+      removeEventListener('scroll', measure)
+      removeEventListener('resize', measure)
+    }
+  }, [])
+  return view
 }
 
 function MarketRow(props: {

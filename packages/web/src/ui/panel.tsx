@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { ApiCall } from '../model/snippet.ts'
 import { ApiCalls } from './api-calls.tsx'
 
-/** A titled part of a page, with its tools and the requests behind it. */
+/** A titled section of a page, with its tools and its requests. */
 export function PanelBox(props: {
   readonly title: string
   readonly class?: string

@@ -13,15 +13,15 @@ const LINES: readonly LineStyle[] = [
 
 const INTERRUPTIONS: ReadonlySet<string> = new Set(['recorder_down', 'disk_full'])
 
-/** The three metrics of venue A, each a line of its own; they are never merged. */
+/** The sampled metrics, each a line of its own; they are never merged. */
 export function SamplesPanel({ store }: { readonly store: ChartStore }) {
   const data = useComputed<uPlot.AlignedData>(() => {
     const lines = METRICS.map((metric) => store.samples.value[metric])
-    // Samples are not books: only what interrupts the whole venue interrupts them.
-    const holes = store.gaps.value.filter(({ reason }) => INTERRUPTIONS.has(reason))
+    // Gaps of single books do not concern samples, only those of the recorder do.
+    const breaks = store.gaps.value.filter(({ reason }) => INTERRUPTIONS.has(reason))
     return toSampleLines(
       lines,
-      holes.map(({ start }) => start + 1),
+      breaks.map(({ start }) => start + 1),
     ) as uPlot.AlignedData
   })
   return (

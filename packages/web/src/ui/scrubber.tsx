@@ -3,27 +3,57 @@ import { useEffect, useRef } from 'preact/hooks'
 import { colour, paint } from '../app/theme.ts'
 import { printExact } from '../model/time.ts'
 import type { ChartStore } from '../session/chart-store.ts'
-import { SPEEDS } from '../session/replayer.ts'
+import type { MarketSession } from '../session/market-session.ts'
+import { SPEEDS, type Replayer } from '../session/replayer.ts'
 import { CopyButton } from './copy-button.tsx'
 import { hatchPattern } from './stage.ts'
 import { useWidth } from './use-size.ts'
 
-const TYPED = 'input, select, textarea'
-
-/** The time of the page: drag it, play it at any speed, step from observation to observation. */
+/** The time controls of a market: drag, play at any speed, step from row to row. */
 export function Scrubber({ store }: { readonly store: ChartStore }) {
   const { session } = store
-  const { replayer } = session
   const extent = session.extent.value
-  const isPlaying = replayer.isPlaying.value
   const isLive = session.isLive.value
+  useShortcuts(session)
+  if (extent === undefined) return null
+  const last = Math.max(extent.to, session.present.value)
+  return (
+    <section class="scrubber" aria-label="Time">
+      <PlayButtons replayer={session.replayer} />
+      <div class="scrub-bar">
+        <GapStrip store={store} from={extent.from} to={last} />
+        <Slider store={store} from={extent.from} to={last} />
+      </div>
+      <div class="scrub-time">
+        <Clock store={store} />
+        <CopyButton text={() => linkOf(store)} label="Copy a link to this market and time">
+          Link
+        </CopyButton>
+        <button
+          type="button"
+          class={`live-button${isLive ? ' on' : ''}`}
+          aria-pressed={isLive}
+          title="Follow the present (l)"
+          onClick={() => session.goLive()}
+        >
+          <span aria-hidden="true">●</span> {session.isOpen.value ? 'Live' : 'Latest'}
+        </button>
+      </div>
+    </section>
+  )
+}
 
+// Controls that use keys themselves; a space also presses buttons and links.
+const TYPING = 'input, select, textarea'
+const PRESSING = `${TYPING}, button, a, summary`
+
+function useShortcuts(session: MarketSession): void {
   useEffect(() => {
+    const { replayer } = session
     const press = (event: KeyboardEvent): void => {
       const { target } = event
       if (event.metaKey || event.ctrlKey || event.altKey) return
-      // A control keeps the keys that it knows itself.
-      const own = event.key === ' ' ? 'input, select, textarea, button, a, summary' : TYPED
+      const own = event.key === ' ' ? PRESSING : TYPING
       if (target instanceof Element && target.closest(own) !== null) return
       switch (event.key) {
         case ' ':
@@ -49,72 +79,51 @@ export function Scrubber({ store }: { readonly store: ChartStore }) {
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
   }, [session])
+}
 
-  if (extent === undefined) return null
-  const last = Math.max(extent.to, session.present.value)
-  const canFollow = session.isOpen.value
+function PlayButtons({ replayer }: { readonly replayer: Replayer }) {
+  const isPlaying = replayer.isPlaying.value
   return (
-    <section class="scrubber" aria-label="Time">
-      <div class="scrub-buttons">
-        <button
-          type="button"
-          aria-label="Observation before (left arrow)"
-          title="Observation before (←)"
-          onClick={() => void replayer.step(-1)}
+    <div class="scrub-buttons">
+      <button
+        type="button"
+        aria-label="Observation before (left arrow)"
+        title="Observation before (←)"
+        onClick={() => void replayer.step(-1)}
+      >
+        ◂❙
+      </button>
+      <button
+        type="button"
+        class="play"
+        aria-label={isPlaying ? 'Pause (space)' : 'Play (space)'}
+        title={isPlaying ? 'Pause (space)' : 'Play (space)'}
+        onClick={() => (isPlaying ? replayer.pause() : replayer.play())}
+      >
+        {isPlaying ? '❚❚' : '▶'}
+      </button>
+      <button
+        type="button"
+        aria-label="Next observation (right arrow)"
+        title="Next observation (→)"
+        onClick={() => void replayer.step(1)}
+      >
+        ❙▸
+      </button>
+      <label class="speed">
+        <span class="sr">Speed</span>
+        <select
+          value={String(replayer.speed.value)}
+          onChange={(event) => replayer.setSpeed(Number(event.currentTarget.value))}
         >
-          ◂❙
-        </button>
-        <button
-          type="button"
-          class="play"
-          aria-label={isPlaying ? 'Pause (space)' : 'Play (space)'}
-          title={isPlaying ? 'Pause (space)' : 'Play (space)'}
-          onClick={() => (isPlaying ? replayer.pause() : replayer.play())}
-        >
-          {isPlaying ? '❚❚' : '▶'}
-        </button>
-        <button
-          type="button"
-          aria-label="Next observation (right arrow)"
-          title="Next observation (→)"
-          onClick={() => void replayer.step(1)}
-        >
-          ❙▸
-        </button>
-        <label class="speed">
-          <span class="sr">Speed</span>
-          <select
-            value={String(replayer.speed.value)}
-            onChange={(event) => replayer.setSpeed(Number(event.currentTarget.value))}
-          >
-            {SPEEDS.map((speed) => (
-              <option key={speed} value={String(speed)}>
-                ×{speed}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
-      <div class="scrub-bar">
-        <GapStrip store={store} from={extent.from} to={last} />
-        <Slider store={store} from={extent.from} to={last} />
-      </div>
-      <div class="scrub-time">
-        <Clock store={store} />
-        <CopyButton text={() => linkOf(store)} label="Copy a link to this market and time">
-          Link
-        </CopyButton>
-        <button
-          type="button"
-          class={`live-button${isLive ? ' on' : ''}`}
-          aria-pressed={isLive}
-          title="Follow the present (l)"
-          onClick={() => session.goLive()}
-        >
-          <span aria-hidden="true">●</span> {canFollow ? 'Live' : 'Latest'}
-        </button>
-      </div>
-    </section>
+          {SPEEDS.map((speed) => (
+            <option key={speed} value={String(speed)}>
+              ×{speed}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
   )
 }
 
@@ -128,19 +137,19 @@ function linkOf({ session }: ChartStore): string {
 function Clock({ store }: { readonly store: ChartStore }) {
   const ref = useRef<HTMLTimeElement>(null)
   useSignalEffect(() => {
-    const text = printExact(store.session.calmClock.value)
+    const text = printExact(store.session.throttledClock.value)
     if (ref.current !== null) ref.current.textContent = `${text.slice(0, 23)} UTC`
   })
   return <time ref={ref} class="clock" />
 }
 
-// Moved by hand, so that playing does not render the page anew every frame.
+// Moved through the DOM, so that playing does not render the page in every frame.
 function Slider(props: { readonly store: ChartStore; readonly from: number; readonly to: number }) {
   const { store, from, to } = props
   const input = useRef<HTMLInputElement>(null)
   const span = Math.max(1, to - from)
   useSignalEffect(() => {
-    const time = Math.min(to, Math.max(from, store.session.calmClock.value))
+    const time = Math.min(to, Math.max(from, store.session.throttledClock.value))
     const element = input.current
     if (element === null) return
     const value = String(Math.round(((time - from) / span) * 10_000))

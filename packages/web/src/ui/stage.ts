@@ -2,10 +2,10 @@ import { colour } from '../app/theme.ts'
 import type { GapSpan } from '../model/gap.ts'
 import type { Range } from '../session/chart-store.ts'
 
-/** The margins that all charts of a page share, so that one line crosses them all. */
+/** The margins of all charts, so that the same instant has the same position in each. */
 export const GUTTER = { left: 46, right: 10 } as const
 
-/** Where an instant stands, in pixels from the left edge of a chart so wide. */
+/** The position of an instant, in pixels from the left edge of a chart. */
 export function toX(time: number, range: Range, width: number): number {
   const inner = width - GUTTER.left - GUTTER.right
   return GUTTER.left + ((time - range.from) / (range.to - range.from)) * inner
@@ -20,7 +20,7 @@ export function fromX(x: number, range: Range, width: number): number {
 
 let hatch: { readonly key: string; readonly pattern: CanvasPattern } | undefined
 
-/** Diagonal lines, the sign of a gap everywhere: they differ from any colour in black and white too. */
+/** The diagonal lines of gaps, which can also be told apart without colours. */
 export function hatchPattern(context: CanvasRenderingContext2D, ratio: number): CanvasPattern {
   const key = `${colour('gap-line')} ${colour('gap-back')} ${ratio}`
   if (hatch?.key === key) return hatch.pattern
@@ -43,7 +43,7 @@ export function hatchPattern(context: CanvasRenderingContext2D, ratio: number): 
   return pattern
 }
 
-/** Draws gaps over a height; those that are over in less than a pixel are still a line. */
+/** Draws gaps; each is at least a line, however short it was. */
 export function drawGaps(
   context: CanvasRenderingContext2D,
   gaps: readonly GapSpan[],

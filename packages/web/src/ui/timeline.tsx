@@ -11,10 +11,10 @@ type Step = {
   readonly text: string
 }
 
-/** How the status of a market went, and how it was resolved; what lies ahead of the instant is pale. */
+/** The status changes and the resolution of a market; those after the instant are pale. */
 export function Timeline({ session }: { readonly session: MarketSession }) {
   const all = useComputed(() => stepsOf(session.revisions.value))
-  // Drawn anew where the instant passes a step, not with every second.
+  // Rendered only when the instant passes a step, not every second.
   const passed = useComputed(() => {
     const { value: second } = session.second
     return all.value.filter(({ time }) => time <= second).length

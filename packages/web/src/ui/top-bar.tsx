@@ -9,7 +9,7 @@ const LINKS = [
   ['status', '/status', 'Recorder'],
 ] as const
 
-/** The bar of every page. */
+/** The navigation bar of every page. */
 export function TopBar() {
   const here = place.value.page
   return (

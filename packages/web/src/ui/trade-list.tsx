@@ -1,3 +1,4 @@
+import { VENUES } from '@priorbook/sdk/domain'
 import type { TradeJson } from '@priorbook/sdk/wire'
 import { groupDigits, printDecimal } from '../model/decimal.ts'
 import { microsOf, printClock } from '../model/time.ts'
@@ -7,8 +8,9 @@ const SHOWN = 14
 
 /** The newest executions at or before the instant. */
 export function TradeList({ session }: { readonly session: MarketSession }) {
-  if (session.ref.venue === 'venuea') {
-    return <p class="quiet">Venue A publishes no executions; its last trade is a sample above.</p>
+  const { hasTrades, label } = VENUES[session.ref.venue]
+  if (!hasTrades) {
+    return <p class="quiet">{label} publishes no executions; its last trade is a sample above.</p>
   }
   const trades = session.isLive.value ? session.trades.value : session.pastTrades.value
   if (trades.length === 0) return <p class="quiet">No execution up to this instant.</p>

@@ -1,11 +1,11 @@
 import { keepKey } from '../app/key.ts'
 import type { Trouble } from '../app/trouble.ts'
 
-/** What went wrong and what to do, in the place of what should have been there. */
+/** A failure and its remedy, shown in place of the data. */
 export function TroubleNote({ trouble }: { readonly trouble: Trouble }) {
-  const { title, text, action, isPassing } = trouble
+  const { title, text, action, isTemporary } = trouble
   return (
-    <div class="note trouble" role={isPassing ? 'status' : 'alert'} data-code={trouble.code}>
+    <div class="note trouble" role={isTemporary ? 'status' : 'alert'} data-code={trouble.code}>
       <strong>{title}</strong>
       <p>{text}</p>
       <p class="note-actions">
@@ -18,13 +18,13 @@ export function TroubleNote({ trouble }: { readonly trouble: Trouble }) {
             </button>
           </>
         )}
-        {isPassing && <span class="pulse">Trying again…</span>}
+        {isTemporary && <span class="pulse">Trying again…</span>}
       </p>
     </div>
   )
 }
 
-/** A sentence in the place of data that are not there. */
+/** A sentence in place of missing data. */
 export function EmptyNote(props: { readonly title: string; readonly text?: string }) {
   return (
     <div class="note" role="status">

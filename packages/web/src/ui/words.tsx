@@ -1,30 +1,27 @@
-import type { VenueId } from '@priorbook/sdk/domain'
+import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 
-/** The short names of venues, for narrow columns. */
-export const VENUE_LETTERS: Readonly<Record<VenueId, string>> = {
-  venuea: 'A',
-  venueb: 'B',
-  venuec: 'C',
+/** The full name of a venue, for titles. */
+export function venueTitle(venue: VenueId): string {
+  const { label, marketKind } = VENUES[venue]
+  return `${label} · ${marketKind}`
 }
 
-/** What a venue is, for titles. */
-export const VENUE_NAMES: Readonly<Record<VenueId, string>> = {
-  venuea: 'Venue A · wallet rounds',
-  venueb: 'Venue B · event contracts',
-  venuec: 'Venue C · on-chain tokens',
+/** The letter of a venue, for narrow columns. */
+export function venueLetter(venue: VenueId): string {
+  return VENUES[venue].label.slice(-1)
 }
 
 /** The letter of a venue in a box. */
 export function VenueTag({ venue }: { readonly venue: VenueId }) {
   return (
-    <span class={`venue-tag ${venue}`} title={VENUE_NAMES[venue]}>
-      <span aria-hidden="true">{VENUE_LETTERS[venue]}</span>
-      <span class="sr">{VENUE_NAMES[venue]}</span>
+    <span class={`venue-tag ${venue}`} title={venueTitle(venue)}>
+      <span aria-hidden="true">{venueLetter(venue)}</span>
+      <span class="sr">{venueTitle(venue)}</span>
     </span>
   )
 }
 
-/** A status as a word with a shape: the shape tells it without colour. */
+/** A status as a word with a shape, so that it does not depend on colour. */
 export function StatusWord({ status }: { readonly status: string | null | undefined }) {
   const word = status ?? 'unknown'
   const shape =

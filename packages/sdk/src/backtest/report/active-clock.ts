@@ -1,18 +1,18 @@
 import type { Report } from './report-shape.ts'
 
-/** Time without long stretches in which nothing was recorded: rounds of days apart fit beside each other. */
+/** A time axis that cuts out long quiet stretches, so that markets on different days fit next to each other. */
 export interface ActiveClock {
   readonly length: number
-  /** A place on the axis for a time. */
+  /** The position of a time on the axis. */
   place(at: number): number
   readonly ticks: readonly (readonly [place: number, text: string])[]
   readonly isCut: boolean
 }
 
-// Longer stretches without a point of the curve or a fill are cut down to this.
-const LONGEST = 120_000_000
+// Max length of a stretch without a point of the curve or a fill, in microseconds.
+const MAX_STRETCH = 120_000_000
 
-/** Builds the time axis of a report. */
+/** Creates the time axis of a report. */
 export function createActiveClock({ equity, fills_kept }: Report): ActiveClock {
   const times = [...equity.map(([at]) => at), ...fills_kept.map(({ at }) => at)].sort(
     (left, right) => left - right,
@@ -22,7 +22,7 @@ export function createActiveClock({ equity, fills_kept }: Report): ActiveClock {
   const places: number[] = []
   let place = 0
   for (const [index, at] of times.entries()) {
-    if (index > 0) place += Math.min(LONGEST, at - times[index - 1]!)
+    if (index > 0) place += Math.min(MAX_STRETCH, at - times[index - 1]!)
     places.push(place)
   }
   const isCut = place < (last - first) * 0.6
@@ -31,7 +31,7 @@ export function createActiveClock({ equity, fills_kept }: Report): ActiveClock {
     if (!isCut) return at - first
     const index = lastBefore(times, at)
     if (index < 0) return 0
-    return Math.min(length, places[index]! + Math.min(LONGEST, at - times[index]!))
+    return Math.min(length, places[index]! + Math.min(MAX_STRETCH, at - times[index]!))
   }
   const toTime = (wanted: number): number => {
     if (!isCut) return first + wanted

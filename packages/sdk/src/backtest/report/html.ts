@@ -4,7 +4,7 @@ import type { Report } from './report-shape.ts'
 import { STYLE } from './style.ts'
 import { escapeHtml } from './svg.ts'
 
-/** The report as one page that needs nothing else: no script, no font, no network. */
+/** The report as one self-contained page: no script, no font, no network. */
 export function reportHtml(report: Report): string {
   const { run, headline } = report
   const plots = plotsOf(report).map(
@@ -65,7 +65,7 @@ function tilesHtml({
   const isOne = bracket === null || bracket.is_one_number
   const band =
     confidence.low === null
-      ? 'too few events for a band'
+      ? 'too few events for a confidence band'
       : `95 %: ${confidence.low.toFixed(2)} to ${confidence.high!.toFixed(2)} over ${confidence.events} events`
   const tiles: (readonly [name: string, value: string, note: string, tone?: string])[] = [
     isOne
@@ -81,7 +81,7 @@ function tilesHtml({
       `${cents(headline.pnl_settled)} / ${cents(headline.pnl_open)}`,
       'paid by venues / marked at the bid',
     ],
-    ['Fees', cents(headline.fees), `rebates apart: ${cents(headline.rebates_apart)}`],
+    ['Fees', cents(headline.fees), `rebates, not included: ${cents(headline.rebates_apart)}`],
     [
       'Return on peak capital',
       percent(headline.return_on_peak_capital),
@@ -91,7 +91,7 @@ function tilesHtml({
     [
       'Fill rate',
       percent(orders.fill_rate_size),
-      `${fills.count} fills, ${fills.taker} took, ${fills.maker} rested`,
+      `${fills.count} fills: ${fills.taker} taker, ${fills.maker} maker`,
     ],
     [
       'Brier score',
@@ -112,96 +112,114 @@ function tilesHtml({
 }
 
 function tablesHtml(report: Report): string {
-  const { evidence, gaps, orders, slippage, venues, exposure, baselines, markets } = report
-  const evidenceRows = EVIDENCE_CLASSES.map((name) => {
+  return [
+    evidenceTable(report),
+    factsTable(report),
+    refusalsTable(report),
+    venuesTable(report),
+    baselinesTable(report),
+    marketsTable(report),
+  ].join('\n')
+}
+
+function evidenceTable({ evidence }: Report): string {
+  const rows = EVIDENCE_CLASSES.map((name) => {
     const { fills, pnl, fees, meaning } = evidence[name]
-    return [name.replaceAll('_', ' '), String(fills), pnl, fees, meaning]
+    return [words(name), String(fills), pnl, fees, meaning]
   })
-  const reasons = Object.entries(orders.reasons).map(([reason, count]) => [
-    reason.replaceAll('_', ' '),
+  return table('Evidence', ['class', 'fills', 'result', 'fees', 'meaning'], rows)
+}
+
+function factsTable({ orders, slippage, exposure, gaps }: Report): string {
+  const lockUp = `${seconds(exposure.mean_lock_up_s)}, ${seconds(exposure.max_lock_up_s)}`
+  const facts = [
+    ['orders sent / arrived / refused', [orders.sent, orders.arrived, orders.rejected]],
+    [
+      'with fills / filled completely / cancelled / expired',
+      [orders.with_fills, orders.filled_whole, orders.cancelled, orders.expired],
+    ],
+    ['slippage from the best price', [tenThousandths(slippage.from_touch)]],
+    ['slippage from the mid', [tenThousandths(slippage.from_mid)]],
+    ['markets traded / settled / open', [exposure.markets_traded, exposure.settled, exposure.open]],
+    ['disputed / void without payout', [exposure.disputed, exposure.void_unpaid]],
+    ['lock-up, mean and longest', [lockUp]],
+    ['gaps, time in them', [`${gaps.count}, ${seconds(gaps.seconds)}`]],
+    ['orders ended / refused by gaps', [gaps.orders_cancelled, gaps.orders_refused]],
+    ['near gaps: fills, result', [`${gaps.near.fills}, ${gaps.near.pnl}`]],
+    ['away from gaps: fills, result', [`${gaps.apart.fills}, ${gaps.apart.pnl}`]],
+  ] as const
+  return table(
+    'Facts',
+    ['what', 'value'],
+    facts.map(([name, values]) => [name, values.join(' / ')]),
+  )
+}
+
+function refusalsTable({ orders }: Report): string {
+  const rows = Object.entries(orders.reasons).map(([reason, count]) => [
+    words(reason),
     String(count),
     REJECT_REASONS[reason as RejectReason],
   ])
-  const facts = [
-    ['orders sent / arrived / refused', `${orders.sent} / ${orders.arrived} / ${orders.rejected}`],
-    [
-      'with fills / whole / cancelled / expired',
-      `${orders.with_fills} / ${orders.filled_whole} / ${orders.cancelled} / ${orders.expired}`,
-    ],
-    ['slippage from the best price', tenThousandths(slippage.from_touch)],
-    ['slippage from the mid', tenThousandths(slippage.from_mid)],
-    [
-      'markets traded / settled / open',
-      `${exposure.markets_traded} / ${exposure.settled} / ${exposure.open}`,
-    ],
-    ['disputed / void without payout', `${exposure.disputed} / ${exposure.void_unpaid}`],
-    [
-      'lock-up, mean and longest',
-      `${seconds(exposure.mean_lock_up_s)}, ${seconds(exposure.max_lock_up_s)}`,
-    ],
-    ['gaps, time in them', `${gaps.count}, ${seconds(gaps.seconds)}`],
-    ['orders ended / refused by gaps', `${gaps.orders_cancelled} / ${gaps.orders_refused}`],
-    ['near gaps: fills, result', `${gaps.near.fills}, ${gaps.near.pnl}`],
-    ['away from gaps: fills, result', `${gaps.apart.fills}, ${gaps.apart.pnl}`],
-  ]
-  const traded = markets.filter(({ fills }) => fills > 0).slice(0, 500)
-  return [
-    table('Evidence', ['class', 'fills', 'result', 'fees', 'meaning'], evidenceRows),
-    table('Facts', ['what', 'value'], facts),
-    reasons.length === 0 ? '' : table('Refusals', ['reason', 'orders', 'meaning'], reasons),
-    table(
-      'Money by venue',
-      [
-        'venue',
-        'start',
-        'bought',
-        'sold',
-        'fees',
-        'fees in shares',
-        'merged',
-        'split',
-        'paid out',
-        'cash',
-      ],
-      venues.map((each) => [
-        each.venue,
-        each.start,
-        each.bought,
-        each.sold,
-        each.fees,
-        each.share_fees,
-        each.merged,
-        each.split,
-        each.paid_out,
-        each.cash,
-      ]),
-    ),
-    table(
-      'Baselines',
-      ['rule', 'markets', 'result', 'a share', 'meaning'],
-      baselines.map((each) => [
-        each.name.replaceAll('_', ' '),
-        String(each.markets),
-        String(each.pnl),
-        String(each.per_share ?? '–'),
-        each.meaning,
-      ]),
-    ),
-    table(
-      'Markets',
-      ['market', 'status', 'fills', 'result', 'fees', 'payouts', 'coverage', 'fees by'],
-      traded.map((each) => [
-        each.market,
-        each.status ?? '–',
-        String(each.fills),
-        each.pnl,
-        each.fees,
-        each.payouts?.join(' / ') ?? 'not paid',
-        `${(each.coverage * 100).toFixed(1)} %`,
-        each.fee_basis,
-      ]),
-    ),
-  ].join('\n')
+  return rows.length === 0 ? '' : table('Refusals', ['reason', 'orders', 'meaning'], rows)
+}
+
+const VENUE_COLUMNS = [
+  'venue',
+  'start',
+  'bought',
+  'sold',
+  'fees',
+  'share_fees',
+  'merged',
+  'split',
+  'paid_out',
+  'cash',
+] as const
+
+function venuesTable({ venues }: Report): string {
+  const heads = VENUE_COLUMNS.map((name) =>
+    name === 'share_fees' ? 'fees in shares' : words(name),
+  )
+  const rows = venues.map((venue) => VENUE_COLUMNS.map((name) => venue[name]))
+  return table('Money by venue', heads, rows)
+}
+
+function baselinesTable({ baselines }: Report): string {
+  const rows = baselines.map((each) => [
+    words(each.name),
+    String(each.markets),
+    String(each.pnl),
+    String(each.per_share ?? '–'),
+    each.meaning,
+  ])
+  return table('Baselines', ['rule', 'markets', 'result', 'per share', 'meaning'], rows)
+}
+
+// Max markets listed; the JSON holds all of them.
+const LISTED_MARKETS = 500
+
+function marketsTable({ markets }: Report): string {
+  const traded = markets.filter(({ fills }) => fills > 0).slice(0, LISTED_MARKETS)
+  const rows = traded.map((each) => [
+    each.market,
+    each.status ?? '–',
+    String(each.fills),
+    each.pnl,
+    each.fees,
+    each.payouts?.join(' / ') ?? 'not paid',
+    `${(each.coverage * 100).toFixed(1)} %`,
+    each.fee_basis,
+  ])
+  return table(
+    'Markets',
+    ['market', 'status', 'fills', 'result', 'fees', 'payouts', 'coverage', 'fees by'],
+    rows,
+  )
+}
+
+function words(name: string): string {
+  return name.replaceAll('_', ' ')
 }
 
 function table(
@@ -218,7 +236,7 @@ function isNumber(text: string): boolean {
   return /^-?\d[\d.,]*( %)?$/.test(text)
 }
 
-// Two decimals for the eye; the exact amounts are in the tables and in the JSON.
+// Two decimals; the exact amounts are in the tables and in the JSON.
 function cents(text: string): string {
   return Number(text).toLocaleString('en-US', {
     minimumFractionDigits: 2,
@@ -242,5 +260,5 @@ function seconds(value: number | null): string {
 }
 
 function tenThousandths(value: number | null): string {
-  return value === null ? '–' : `${(value / 100).toFixed(3)} cents a share`
+  return value === null ? '–' : `${(value / 100).toFixed(3)} cents per share`
 }

@@ -13,10 +13,10 @@ import {
   type Frame,
 } from './svg.ts'
 
-/** A plot with its heading and a sentence on how to read it. */
+/** A plot with its heading and an explanation. */
 export type Plot = { readonly title: string; readonly about: string; readonly svg: string }
 
-/** All plots of a report; one without data says so in its place. */
+/** All plots of a report; one without data says so. */
 export function plotsOf(report: Report): Plot[] {
   const clock = createActiveClock(report)
   return [
@@ -47,7 +47,7 @@ function equityPlot(report: Report, clock: ActiveClock): Plot {
   return {
     title: 'Result and bound capital',
     about:
-      'Cash and positions at what they could be sold for, less the start (solid); money bound in positions and orders (dashed). Shaded: not observed. Long stretches without news are cut out.',
+      'Cash and positions at the price they could be sold for, less the start (solid); capital in positions and orders (dashed). Shaded: not recorded. Long quiet stretches are cut out.',
     svg: timed(frame, clock, body, 'Result and bound capital over time'),
   }
 }
@@ -62,7 +62,7 @@ function drawdownPlot(report: Report, clock: ActiveClock): Plot {
   return {
     title: 'Drawdown',
     about:
-      'How far below its highest point the result was, in money: a percentage of a small peak says nothing.',
+      'How far the result was below its highest point, in money, because a percentage of a small peak means little.',
     svg: timed(
       frame,
       clock,
@@ -79,7 +79,7 @@ function marketsPlot({ markets }: Report): Plot {
     .slice(0, 40)
     .toSorted((left, right) => Number(right.pnl) - Number(left.pnl))
   const title = 'Result by market'
-  const about = 'The forty largest, best first; hover for the name.'
+  const about = 'The forty largest results, best first; hover for the name.'
   if (traded.length === 0) return empty(title, about, 'No market was traded.')
   const values = traded.map(({ pnl }) => Number(pnl))
   const frame = createFrame(
@@ -123,7 +123,7 @@ function evidencePlot({ evidence, gaps }: Report): Plot {
   return {
     title: 'Result by evidence',
     about:
-      'What the fills rest on. The last bar counts fills close to a gap again, whatever their class.',
+      'The evidence for the fills. The last bar counts fills near a gap again, whatever their class.',
     svg: drawing(frame, bars.join(''), {
       xTicks: classes.map(([name, { fills }], index) => [
         index,
@@ -138,7 +138,7 @@ function evidencePlot({ evidence, gaps }: Report): Plot {
 function fillsPlot(report: Report, clock: ActiveClock): Plot {
   const title = 'Fills'
   const about =
-    'Price by time: bought (up) and sold (down); filled shapes took, open ones rested. At most 3,000 are drawn.'
+    'Price by time: bought (up) and sold (down); filled shapes are taker fills, open ones maker fills. At most 3,000 are drawn.'
   const { fills_kept: fills } = report
   if (fills.length === 0) return empty(title, about, 'Nothing was filled.')
   const every = Math.ceil(fills.length / 3000)
@@ -161,7 +161,7 @@ function fillsPlot(report: Report, clock: ActiveClock): Plot {
 function calibrationPlot({ calibration }: Report): Plot {
   const title = 'Calibration'
   const about =
-    'What was paid (circles) or said (squares) against how often it happened; on the line is right. Settled markets only.'
+    'Prices paid (circles) and forecasts (squares) against how often they came true; the line is perfect calibration. Settled markets only.'
   const frame = createFrame([0, 1], [0, 1])
   const point = (
     shape: 'circle' | 'square',
@@ -200,7 +200,7 @@ function calibrationPlot({ calibration }: Report): Plot {
 function markoutPlot({ markouts }: Report): Plot {
   const title = 'Markouts'
   const about =
-    'How the mid stood after a fill, in ten-thousandths a share; below zero the fill was followed by a move against it.'
+    'How the mid moved after a fill, in ten-thousandths per share; below zero it moved against the fill.'
   const values = markouts.flatMap(({ taker, maker }) => [taker ?? 0, maker ?? 0])
   const frame = createFrame(
     [-0.5, markouts.length - 0.5],
@@ -209,7 +209,7 @@ function markoutPlot({ markouts }: Report): Plot {
   const bars = markouts.flatMap(({ seconds, taker, maker }, index) => [
     taker === null
       ? ''
-      : bar(frame, index - 0.14, 0, taker, 42, 'solid first', `took: ${taker} after ${seconds} s`),
+      : bar(frame, index - 0.14, 0, taker, 42, 'solid first', `taker: ${taker} after ${seconds} s`),
     maker === null
       ? ''
       : bar(
@@ -219,12 +219,12 @@ function markoutPlot({ markouts }: Report): Plot {
           maker,
           42,
           'solid second',
-          `rested: ${maker} after ${seconds} s`,
+          `maker: ${maker} after ${seconds} s`,
         ),
   ])
   return {
     title,
-    about: `${about} Left took, right rested.`,
+    about: `${about} Left: taker fills, right: maker fills.`,
     svg: drawing(frame, bars.join(''), {
       xTicks: markouts.map(({ seconds, fills }, index) => [index, `${seconds} s (${fills})`]),
       yFormat: shortNumber,
@@ -278,9 +278,9 @@ function comparisonPlot({ headline, bracket, confidence, baselines }: Report): P
     'line rule',
   )
   return {
-    title: 'How sure, and against what',
+    title: 'Confidence and comparison',
     about:
-      'The result with the band of drawing events anew, the three queue models, and rules without a thought (one share a market).',
+      'The result with its bootstrap band, the three queue models, and trivial rules (one share per market).',
     svg: drawing(frame, zero + body.join(''), {
       xTicks: rows.map(({ name }, index) => [index, name]),
       yFormat: shortNumber,

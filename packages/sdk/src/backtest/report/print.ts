@@ -1,6 +1,7 @@
 import { printMicros, printScaled, type Micros } from '../../domain/index.ts'
 import { PRICE_DECIMALS, printMoney } from '../money.ts'
 import type { Report } from './report-shape.ts'
+import { quoteCell } from '../../wire/index.ts'
 
 /** The report as JSON text: the same run gives the same bytes. */
 export function printReport(report: Report): string {
@@ -113,5 +114,5 @@ function printCell(value: Value): string {
   if (value === null || value === undefined) return ''
   const text = String(value)
   const safe = typeof value === 'string' && /^[=+@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  return quoteCell(safe)
 }

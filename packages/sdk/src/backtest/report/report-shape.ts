@@ -3,7 +3,7 @@ import type { Failure } from '../strategy-hooks.ts'
 import type { SettlementView } from '../strategy.ts'
 import type { Baseline, Calibration, Confidence } from './evaluation.ts'
 
-/** Results of fills of one kind; money as decimal text. */
+/** The result of a class of fills; money is decimal text. */
 export type ClassResult = { readonly fills: number; readonly pnl: string; readonly fees: string }
 
 /** One market in the report. */
@@ -16,7 +16,7 @@ export type MarketResult = {
   readonly pnl: string
   readonly fees: string
   readonly payouts: readonly string[] | null
-  /** Seconds from the first fill until the money was paid; null while it is not. */
+  /** Seconds from the first fill to the payout; null before it. */
   readonly locked_s: number | null
   readonly disputes: number
   readonly late_changes: number
@@ -24,9 +24,9 @@ export type MarketResult = {
   readonly trades: number
   readonly gaps: number
   readonly gap_s: number
-  /** The part of the time between first and last row that was observed. */
+  /** The share of the time between first and last row that was recorded. */
   readonly coverage: number
-  /** Whole books between which anything may have happened. */
+  /** True where rows are whole books between which any number of changes may have happened. */
   readonly polled: boolean
   readonly fee_basis: string
   readonly tick_source: string | null
@@ -38,7 +38,7 @@ export type MarketResult = {
   }[]
 }
 
-/** Everything a run found out, as JSON: money is decimal text, statistics are numbers. */
+/** The complete result of a run, as JSON: money is decimal text, statistics are numbers. */
 export type Report = {
   readonly format: 'priorbook-backtest/1'
   readonly status: 'complete' | 'failed'
@@ -61,14 +61,14 @@ export type Report = {
   }
   readonly headline: {
     readonly pnl: string
-    /** Of markets that paid, and of those that are marked at what they could be sold for. */
+    /** Of markets that paid out, and of open ones at the price they could be sold for. */
     readonly pnl_settled: string
     readonly pnl_open: string
     readonly start: string
     readonly end: string
     readonly fees: string
     readonly settlement_fees_and_rounding: string
-    /** From daily pools if they paid per fill; in no other figure. */
+    /** Maker rebates, if daily pools paid per fill; not part of any other figure. */
     readonly rebates_apart: string
     readonly peak_capital: string
     readonly return_on_peak_capital: number | null
@@ -76,7 +76,7 @@ export type Report = {
     readonly max_drawdown: string
     readonly volume: string
   }
-  /** The PnL by queue model where all three were run. Where they differ, no single one is the result. */
+  /** The PnL by queue model where all three were run; where they differ, the result is a range. */
   readonly bracket: {
     readonly pessimistic: string
     readonly proportional: string
@@ -105,7 +105,7 @@ export type Report = {
     readonly max_book_age_ms: number
   }
   readonly slippage: {
-    /** Ten-thousandths a share beyond the best price and the mid of when the order was sent. */
+    /** Ten-thousandths per share beyond the best price and the mid at the time of sending. */
     readonly from_touch: number | null
     readonly from_mid: number | null
   }
@@ -124,7 +124,7 @@ export type Report = {
     readonly seconds: number
     readonly orders_cancelled: number
     readonly orders_refused: number
-    /** The first thousand, in microseconds; `end` is null where it is not known. */
+    /** The first thousand, in microseconds; `end` is null while a gap is open. */
     readonly spans: readonly {
       readonly market: string
       readonly reason: string

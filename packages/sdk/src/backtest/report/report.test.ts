@@ -13,7 +13,7 @@ const random = () =>
   backtest({ events: randomTape(2, 800).batches(), strategy: randomStrategy(), seed: 5 })
 
 describe('a report', () => {
-  it('holds exact amounts that add up', async () => {
+  it('has exact amounts that add up', async () => {
     const { report } = await random()
     const sum = (values: readonly string[]): number =>
       values.reduce((total, value) => total + Number(value), 0)
@@ -32,14 +32,14 @@ describe('a report', () => {
     expect(printReport(report)).not.toMatch(/NaN|Infinity/)
   })
 
-  it('says its disclaimer wherever it is shown', async () => {
+  it('shows its disclaimer in every format', async () => {
     const { report } = await random()
     const words = 'does not reproduce hidden liquidity, queue priority or the market impact'
     expect(report.disclaimer.join()).toContain(words)
     expect(reportHtml(report)).toContain(words)
   })
 
-  it('is one page without network, whatever names hold', async () => {
+  it('is one page without network requests, whatever its names contain', async () => {
     const name = `</title><img src=x onerror="alert('1')">`
     const { report } = await backtest({
       events: randomTape(2, 50).batches(),
@@ -52,7 +52,7 @@ describe('a report', () => {
     expect(html).not.toMatch(/NaN|undefined/)
   })
 
-  it('of nothing is drawn too', async () => {
+  it('is also drawn without fills', async () => {
     const tape = new TestTape()
     tape.book(sec(1), tape.instrument('venueb', 'KX-1-A'), [], [])
     const { report } = await backtest({ events: tape.batches(), strategy: {} })
@@ -60,7 +60,7 @@ describe('a report', () => {
     expect(reportHtml(report)).not.toMatch(/NaN|undefined|Infinity/)
   })
 
-  it('has tables as CSV that a spreadsheet can open safely', async () => {
+  it('has CSV tables that are safe to open in a spreadsheet', async () => {
     const tape = new TestTape()
     const b = tape.instrument('venueb', 'KX-1-A')
     tape.market(sec(0), recordB('KX-1-A', { title: 'Up, or "down"?' }))
@@ -118,8 +118,8 @@ describe('a report', () => {
   })
 })
 
-describe('a band', () => {
-  it('comes from drawing events, and not from too few of them', () => {
+describe('a confidence band', () => {
+  it('comes from resampled events and needs at least two', () => {
     expect(bootstrap([5], 1)).toMatchObject({ events: 1, low: null })
     const band = bootstrap([1, -1, 2, -2, 3, 10], 1)
     expect(bootstrap([1, -1, 2, -2, 3, 10], 1)).toStrictEqual(band)

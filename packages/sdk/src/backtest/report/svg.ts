@@ -1,4 +1,4 @@
-/** The room of a plot and how values become places in it. */
+/** The area of a plot and its scales. */
 export type Frame = {
   readonly width: number
   readonly height: number
@@ -13,7 +13,7 @@ const RIGHT = 16
 const TOP = 12
 const BOTTOM = 30
 
-/** Maps ranges to a drawing; a range without length gets some. */
+/** Creates the scales of a plot; a range without length is widened. */
 export function createFrame(
   xs: readonly [number, number],
   ys: readonly [number, number],
@@ -32,7 +32,7 @@ export function createFrame(
   }
 }
 
-/** A drawing with axes; `body` is what lies in it. */
+/** A drawing with axes around `body`. */
 export function drawing(
   frame: Frame,
   body: string,
@@ -80,7 +80,7 @@ export function area(
   return `<polygon class="${className}" points="${first},${base} ${places.join(' ')} ${last},${base}"/>`
 }
 
-/** A bar from one value to another, around a place. */
+/** A bar from one value to another, centred on a position. */
 export function bar(
   frame: Frame,
   place: number,
@@ -95,7 +95,7 @@ export function bar(
   return `<rect class="${className}" x="${at(frame.x(place) - wide / 2)}" y="${at(top)}" width="${at(wide)}" height="${at(high)}" rx="2"><title>${escapeHtml(title)}</title></rect>`
 }
 
-/** Round values inside a range. */
+/** Round values within a range. */
 export function niceTicks(from: number, to: number): number[] {
   const rough = (to - from) / 4
   const power = 10 ** Math.floor(Math.log10(rough))
@@ -107,7 +107,7 @@ export function niceTicks(from: number, to: number): number[] {
   return ticks
 }
 
-/** Text inside HTML and SVG. */
+/** Escapes text for HTML and SVG. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')

@@ -17,6 +17,7 @@ import type { WorkerMessage } from '../backtest-worker.ts'
 import type { Command, CommandContext } from '../command.ts'
 import { CliError } from '../exit-codes.ts'
 import { layTable } from '../table.ts'
+import { progressBar } from '../progress.ts'
 
 /** `backtest`: a strategy over recorded events, in a worker that can be stopped. */
 export const BACKTEST: Command = {
@@ -179,8 +180,7 @@ function progressText({ from, to }: BacktestJob, at: number, observations: numbe
   const place = new Date(at / 1000).toISOString().slice(0, 19)
   if (from === undefined || to === undefined) return `${place}  ${count}`
   const share = Math.min(1, Math.max(0, (at - from) / (to - from)))
-  const full = Math.round(share * 24)
-  return `${'█'.repeat(full)}${'░'.repeat(24 - full)} ${String(Math.floor(share * 100)).padStart(3)} %  ${place}  ${count}`
+  return `${progressBar(share)}  ${place}  ${count}`
 }
 
 async function summary(report: Report): Promise<string> {

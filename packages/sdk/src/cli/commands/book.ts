@@ -13,7 +13,7 @@ export const BOOK: Command = {
   more: 'Inside a gap there is no book: the reason is printed and the exit status is 7.',
   options: {
     at: { type: 'string', value: 'TIME', about: 'The book at this time instead of the newest.' },
-    depth: { type: 'string', short: 'd', value: 'N', about: 'Levels a side, 10 by default.' },
+    depth: { type: 'string', short: 'd', value: 'N', about: 'Levels per side, 10 by default.' },
     outcome: { type: 'string', value: 'LABEL', about: 'Only this outcome (venue C).' },
   },
   examples: [
@@ -32,7 +32,7 @@ export const BOOK: Command = {
       number_format: 'string',
       ...(outcome === undefined ? {} : { outcome }),
     } as const
-    // JSON gets what was asked for; the picture counts the levels that it does not show.
+    // JSON gets the requested levels; the picture also counts those that it does not show.
     const cut = isJson ? { ...params, depth } : params
     const answer = await (at === undefined
       ? market.latest(cut, { signal })

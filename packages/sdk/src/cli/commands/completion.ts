@@ -3,7 +3,7 @@ import type { Command } from '../command.ts'
 import { completionScript, SHELLS, type Shell } from '../completion-script.ts'
 import { CliError } from '../exit-codes.ts'
 
-/** `completion`: what a shell needs to complete commands, options and their words. */
+/** `completion`: a script that completes commands, options and their values in a shell. */
 export function completionCommand(all: () => readonly Command[]): Command {
   return {
     name: 'completion',

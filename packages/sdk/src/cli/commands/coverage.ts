@@ -8,7 +8,7 @@ import { CliError } from '../exit-codes.ts'
 import { layTable } from '../table.ts'
 import { printJson, printLines, printSpan, shortTime, shown, tellNotices } from '../words.ts'
 
-/** `coverage`: what there is, as a table of datasets or as the calendar of a market. */
+/** `coverage`: what was captured, as a table of datasets or the calendar of a market. */
 export const COVERAGE: Command = {
   name: 'coverage',
   args: '[MARKET]',

@@ -16,7 +16,7 @@ export const DOWNLOAD: Command = {
   about: 'Download a market, or a family of markets, as one file.',
   more:
     'The manifest comes first; then the file as FILE.part, checked and renamed at the end, with ' +
-    'FILE.manifest.json beside it. Run the same command again after a break: it goes on where it stopped.',
+    'FILE.manifest.json beside it. Run the same command again after an interruption: it continues where it stopped.',
   options: {
     format: {
       type: 'string',

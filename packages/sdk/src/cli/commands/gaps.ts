@@ -18,7 +18,7 @@ export const GAPS: Command = {
       words: Object.keys(GAP_REASONS),
       about: 'Only this reason.',
     },
-    limit: { type: 'string', short: 'n', value: 'N', about: 'At most so many, 100 by default.' },
+    limit: { type: 'string', short: 'n', value: 'N', about: 'Max gaps to list, 100 by default.' },
     ...RANGE_OPTIONS,
   },
   examples: [

@@ -28,7 +28,7 @@ export const MARKETS: Command = {
       about: 'open_time by default.',
     },
     order: { type: 'string', value: 'ORDER', words: PARAMS.order.words, about: 'desc by default.' },
-    limit: { type: 'string', short: 'n', value: 'N', about: 'At most so many, 20 by default.' },
+    limit: { type: 'string', short: 'n', value: 'N', about: 'Max markets to list, 20 by default.' },
     ...RANGE_OPTIONS,
   },
   examples: [

@@ -29,7 +29,7 @@ export const REPLAY: Command = {
       words: ['full', 'changes'],
       about: 'Whole books (default) or changed levels; from the service.',
     },
-    depth: { type: 'string', value: 'N', about: 'At most so many levels a side.' },
+    depth: { type: 'string', value: 'N', about: 'Max levels per side.' },
   },
   examples: [
     'priorbook replay venueb:KXBTC15M-26AUG111515-15 --start 2026-08-11T15:00:00Z --end 2026-08-11T15:15:00Z',
@@ -43,7 +43,7 @@ export const REPLAY: Command = {
   },
 }
 
-// Lines are written in pieces of about this size: a write a row would be most of the work.
+// Lines are written in pieces of about this size: one write per row would dominate the cost.
 const PIECE = 1 << 16
 
 async function replayLocal(context: CommandContext): Promise<void> {

@@ -5,7 +5,7 @@ import { manifestPath, readSavedManifest } from '../file-proof.ts'
 import { verifyFile } from '../verify-file.ts'
 import { printJson, printLines } from '../words.ts'
 
-/** `verify`: proves that a downloaded file is whole and its rows are sound. */
+/** `verify`: proves that a downloaded file is complete and its rows are valid. */
 export const VERIFY: Command = {
   name: 'verify',
   args: 'FILE',

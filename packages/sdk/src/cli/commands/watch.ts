@@ -11,16 +11,16 @@ export const WATCH: Command = {
   args: 'MARKET',
   about: 'Watch the live book of a market in the terminal.',
   more:
-    'q, Esc and Ctrl-C quit. Where standard output is no terminal, every row is a line, with --json ' +
-    'every message, until the market is resolved. Breaks are reconnected, and what was missed on the way is shown.',
+    'q, Esc and Ctrl-C quit. Where standard output is not a terminal, every row is a line, with --json ' +
+    'every message, until the market is resolved. Lost connections are reopened, and missed rows are reported.',
   options: {
-    depth: { type: 'string', short: 'd', value: 'N', about: 'Levels a side, 10 by default.' },
+    depth: { type: 'string', short: 'd', value: 'N', about: 'Levels per side, 10 by default.' },
     conflate: {
       type: 'string',
       value: 'MS',
-      about: 'At most one row a book in so many milliseconds; 50 on a terminal, else every row.',
+      about: 'Max one row per book in this many milliseconds; 50 on a terminal, else every row.',
     },
-    count: { type: 'string', short: 'n', value: 'N', about: 'End after so many rows.' },
+    count: { type: 'string', short: 'n', value: 'N', about: 'End after this many rows.' },
   },
   examples: [
     'priorbook watch venueb:KXBTC15M-26AUG111515-15',
@@ -41,7 +41,7 @@ export const WATCH: Command = {
       ...(conflate === undefined ? {} : { conflate_ms: conflate }),
     }
     const state = new WatchState(`${name.venue}:${name.market_id}`)
-    // A wrong name is told by REST, with a hint; and the title is known before the first row.
+    // REST reports a wrong name with a hint, and gives the title before the first row.
     const { data } = await context.client().market(name).record({}, { signal: context.signal })
     if (data !== null) state.introduce(data.title, data.status, data.close_time)
     if (isDrawn) await draw(context, subscription, state, most)
@@ -49,7 +49,7 @@ export const WATCH: Command = {
   },
 }
 
-// How long rows may still come after the end of their market was told.
+// How long rows may still arrive after the end of their market was announced.
 const LAST_ROWS_MS = 500
 
 async function print(
@@ -63,13 +63,13 @@ async function print(
   const signal = AbortSignal.any([context.signal, over.signal])
   const graceMs = LAST_ROWS_MS + (subscription.conflate_ms ?? 0)
   let count = 0
-  // The end of a market is told before its last rows, also to one who comes back.
+  // The end of a market is announced before its last rows, also after a reconnect.
   let isThere = false
   let lastNews = 0
   let ending: NodeJS.Timeout | undefined
   try {
     for await (const message of context.client().live(subscription, { signal })) {
-      // While this one is written nothing behind it is thrown away.
+      // Messages behind this one are kept while it is being written.
       clearTimeout(ending)
       const isRow = state.apply(message, Date.now())
       if (message.type === 'snapshots_done') isThere = true

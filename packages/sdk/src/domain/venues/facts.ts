@@ -88,6 +88,8 @@ export type TradingRules = {
 export type VenueFacts = {
   /** The name people read, such as `Venue A`. */
   readonly label: string
+  /** What is traded there, in two or three words for titles. */
+  readonly marketKind: string
   /** Decimals of a book price; a finer price is quarantined as `unrepresentable`. */
   readonly priceDecimals: number
   /** Decimals of a size. */

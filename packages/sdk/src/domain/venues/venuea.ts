@@ -6,6 +6,7 @@ const COVERED = ['BTC', 'ETH', 'BNB']
 /** Venue A: whole books by push and poll, three sampled metrics, no execution prints. */
 export const VENUE_A: VenueFacts = {
   label: 'Venue A',
+  marketKind: 'wallet rounds',
   priceDecimals: 4,
   sizeDecimals: 8,
   units: {

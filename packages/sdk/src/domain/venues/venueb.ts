@@ -3,6 +3,7 @@ import type { VenueFacts } from './facts.ts'
 /** Venue B: numbered book changes per subscription, or polled books; bids only, on both outcomes. */
 export const VENUE_B: VenueFacts = {
   label: 'Venue B',
+  marketKind: 'event contracts',
   priceDecimals: 4,
   sizeDecimals: 2,
   units: {

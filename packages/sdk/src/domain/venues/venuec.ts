@@ -3,6 +3,7 @@ import type { VenueFacts } from './facts.ts'
 /** Venue C: one book per outcome token, changes without numbers, full books after trades. */
 export const VENUE_C: VenueFacts = {
   label: 'Venue C',
+  marketKind: 'on-chain tokens',
   priceDecimals: 4,
   sizeDecimals: 6,
   units: {

@@ -31,14 +31,16 @@ export type Interval = keyof typeof INTERVALS
 export const PAGE_FORMATS = ['json', 'ndjson', 'csv'] as const
 
 /** The media types of each format, the one that answers carry first. */
-export const MEDIA_TYPES = {
+export const MEDIA_TYPES: Readonly<
+  Record<(typeof PAGE_FORMATS)[number] | FileFormat, readonly [string, ...string[]]>
+> = {
   json: ['application/json'],
   ndjson: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
   csv: ['text/csv'],
   arrow: ['application/vnd.apache.arrow.stream'],
   parquet: ['application/vnd.apache.parquet'],
   tape: ['application/vnd.priorbook.tape'],
-} as const
+}
 
 /** The formats of a download. */
 export const FILE_FORMATS = ['ndjson', 'csv', 'arrow', 'parquet', 'tape'] as const
@@ -73,7 +75,7 @@ export const DOCUMENTED_DAYS = {
 
 /** Parameters of paged routes. */
 export const PAGE_PARAMS = {
-  /** Rows per page; a walk of the client asks for the most where absent. */
+  /** Rows per page; a walk of the client requests the maximum where absent. */
   limit: integerParam(1, MAX_LIMIT),
   /** A bare cursor; the client's `resume` also carries what the receipt needs. */
   cursor: textParam(4096),

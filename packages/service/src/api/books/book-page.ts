@@ -64,13 +64,13 @@ export type PageRequest = Pick<RouteRequest<{}, {}>, 'route' | 'format' | 'lease
   readonly grant: Grant
 }
 
-/** What differs between the paged book routes. */
+/** The differences between the paged book routes. */
 export type PageKind = {
-  /** Whatever else the cursor is bound to. */
+  /** Further values that the cursor is bound to. */
   readonly scope: CursorScope
   /**
-   * Renders rows in the order asked for, at the end of a page if there is one; parts come oldest first.
-   * The bytes are borrowed until anything is awaited.
+   * Renders rows in the requested order, appended to a page if one is given; parts are oldest first. The
+   * returned bytes are valid until the next await.
    */
   render(
     format: 'json' | 'ndjson' | 'csv',
@@ -121,7 +121,7 @@ export async function answerPage(
     ? context.cursors.sign(scope, toCursorState({ ...walk, ...pick(rows) }))
     : undefined
 
-  // From here on nothing is awaited: the rows are borrowed.
+  // No await from here on: the renderer's bytes are shared.
   const next = { nextCursor, isFinal }
   if (format === 'ndjson') {
     const keys = instruments.map(({ key }) => key)
@@ -162,8 +162,8 @@ export async function answerPage(
   }
 }
 
-// Everything that decides which rows a walk has and in which order, and what a page shows of them. The
-// size of pages and their format may change on the way.
+// Everything that decides the rows of a walk, their order and their fields. The size of pages and their
+// format may change during a walk.
 function scopeOf(
   route: string,
   venue: VenueId,
@@ -222,11 +222,11 @@ async function receiptOf(
   return { rows, gaps, instruments: await withHeads(store, receipt.instruments(), stream) }
 }
 
-// Rises when the same rows are written differently.
+// Increase it when the rendering of rows changes: entity tags are made of it.
 const RENDERING = 1
 
-// The chunks that rows come from, their places in them and whose they are; undefined where some rows are
-// in no chunk.
+// The chunks of the rows, the rows in them and their instruments, for the entity tag; undefined where some
+// rows are not in a chunk.
 function madeOf(
   parts: readonly PagePart[],
   { instruments }: Pick<BookTarget, 'instruments'>,
@@ -251,12 +251,12 @@ function shownEnd({ walk, source }: OpenedWalk): number {
   return source !== undefined && Number.isFinite(source.sourceEnd) ? source.sourceEnd : walk.end
 }
 
-/** What came in the last minute may still be followed by something that belongs before it. */
+/** Rows of the last minute may still be followed by rows or gaps that belong before them. */
 const SETTLED_MICROS = 60_000_000
 
 /**
- * True when nothing of the page can change any more. Received times never decrease, so a later row of
- * every instrument proves that no other row can come into the page; and no gap of it is open.
+ * True when the page cannot change any more: no gap of it is open, and every instrument has a later row.
+ * Received times never decrease, so no other row can then come into the page.
  */
 async function isSettled(
   { now }: ApiContext,

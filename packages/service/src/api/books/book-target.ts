@@ -1,5 +1,5 @@
 import type { MarketRecord } from '@priorbook/sdk/domain'
-import { chooseOutcomes } from '../catalogue/outcome-filter.ts'
+import { chooseOutcomes } from '../pages/outcome-filter.ts'
 import { findMarket } from '../markets/find.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
 import type { ApiContext, Grant } from '../route.ts'
@@ -7,7 +7,7 @@ import type { VenueAddress } from '../markets/addresses.ts'
 
 import { StoreMemory, type VenueMemory } from './store-memory.ts'
 
-/** The market that a request is about, and those of its books that it asks for. */
+/** The market of a request and its requested books. */
 export type BookTarget = {
   readonly record: MarketRecord
   readonly instruments: readonly MarketInstrument[]
@@ -16,13 +16,13 @@ export type BookTarget = {
   readonly known: VenueMemory
 }
 
-/** Which tokens of a market of venue C are asked for. */
+/** The requested tokens, for venues with one book per token. */
 export type TokenFilter = {
   readonly outcome?: string | undefined
   readonly token_id?: string | undefined
 }
 
-/** Finds the market of a path and the books that a filter leaves. */
+/** Finds the market of a path and its books that match the filter. */
 export async function findTarget(
   context: ApiContext,
   address: VenueAddress,

@@ -4,7 +4,7 @@ import { CHANGES_CSV_COLUMNS } from '@priorbook/sdk/wire'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import { createBatches, joined, PATHS, walk } from './books.testing.ts'
-import { BOOK_ROUTES } from './index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 
 type Ladder = { readonly price: readonly string[]; readonly size: readonly string[] }
 type Row = {

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
-import { createRandom } from '../../store/store-script.testing.ts'
+import { createRandom } from '../../lib/random.testing.ts'
 import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import { createBatches, KEYS, PATHS, readSeen } from './books.testing.ts'
-import { BOOK_ROUTES } from './index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 
 const isFull = process.env['PRIORBOOK_FULL'] === '1'
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { createTestCaller } from '../caller.testing.ts'
 import { createBatches, KEYS, PATHS, readSeen, walk } from './books.testing.ts'
-import { BOOK_ROUTES } from './index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 
 const key = KEYS.venuec[0]!
 

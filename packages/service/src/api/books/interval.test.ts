@@ -4,7 +4,7 @@ import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { createTestCaller } from '../caller.testing.ts'
 import { createBatches, joined, PATHS, readSeen, walk, type SeenRow } from './books.testing.ts'
-import { BOOK_ROUTES } from './index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 
 type Bucketed = {
   readonly sequence: number

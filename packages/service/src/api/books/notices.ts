@@ -2,7 +2,7 @@ import { GAP_REASONS, type Gap, type MarketRecord } from '@priorbook/sdk/domain'
 import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
 import type { Notice } from '../route.ts'
 
-/** The plan leaves out what was received before a time. */
+/** The plan excludes rows received before a time. */
 export function planWindow(plan: string, window: number, style: ValueStyle): Notice {
   return {
     code: 'plan_window',
@@ -20,7 +20,7 @@ export function withoutSourceTime(count: number): Notice {
   }
 }
 
-/** A page is short because many rows were looked at that do not match. */
+/** A page is short because the scan reached its limit of rows. */
 export const SCAN_GOES_ON: Notice = {
   code: 'scan_unfinished',
   message: 'Many rows outside the range were looked at; the cursor goes on from there.',
@@ -61,7 +61,7 @@ export function because(reason: keyof typeof GAP_REASONS): Notice {
   return { code: reason, message: GAP_REASONS[reason] }
 }
 
-/** The newest book is served although something is missing since. */
+/** The newest recorded book is served although a gap is open since. */
 export function openGap(gap: Gap, tokenId: string | undefined, style: ValueStyle): Notice {
   return {
     code: 'open_gap',

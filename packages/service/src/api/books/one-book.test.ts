@@ -5,7 +5,7 @@ import { BEGIN } from '../../store/store-script.testing.ts'
 import type { Store } from '../../store/store.ts'
 import { createTestCaller, createTestGrant, type TestCaller } from '../caller.testing.ts'
 import { createBatches, KEYS, PATHS, readSeen, render } from './books.testing.ts'
-import { BOOK_ROUTES } from './index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 
 type Said = {
   readonly code: string

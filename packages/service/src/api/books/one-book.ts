@@ -1,5 +1,5 @@
 import type { BookRun } from '@priorbook/sdk/tape'
-import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
+import { VENUES, type Gap, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toGapJson, type GapJson, type ValueStyle } from '@priorbook/sdk/wire'
 import { ROWS_AT } from '../http/page-pool.ts'
 import type { Answer, Notice, RouteRequest } from '../route.ts'
@@ -8,12 +8,12 @@ import type { BookTarget } from './book-target.ts'
 import type { RunPart } from '../../rows/index.ts'
 import { RENDERER } from './renderer.ts'
 
-/** The book of one instrument, or why there is none. */
+/** The book of one instrument, or the reason that there is none. */
 export type OneBook = {
   readonly instrument: MarketInstrument
   readonly run?: BookRun | undefined
   readonly notice?: Notice | undefined
-  /** The gap that keeps the book away, or the one that is open since. */
+  /** The gap that hides the book, or the one that is open since the book. */
   readonly gap?: Gap | undefined
 }
 
@@ -25,8 +25,8 @@ export type OneBookQuery = {
 }
 
 /**
- * Answers with one book of A or B, or with a list of one book a token of C. Books that are not there
- * are left out and explained; without any, `data` is null.
+ * Answers with one book, or with a list of one book per token where the venue has books per token. Missing
+ * books are left out and explained by notices; without any book `data` is null.
  */
 export async function answerBooks(
   venue: VenueId,
@@ -34,7 +34,7 @@ export async function answerBooks(
   books: readonly OneBook[],
   request: Pick<RouteRequest<{}, {}>, 'format' | 'leasePage'> & { readonly query: OneBookQuery },
   more: {
-    /** The instant that was asked for; absent for the newest book. */
+    /** The requested instant; absent for the newest book. */
     readonly at?: Micros | undefined
     readonly knownAt: number
     readonly isFinal: boolean
@@ -75,7 +75,7 @@ export async function answerBooks(
   if (rows !== undefined) RENDERER.renderJsonRows(parts, instruments, options, rows)
   return {
     kind: 'data',
-    ...(rows === undefined ? { data: null } : { rows, isOne: venue !== 'venuec' }),
+    ...(rows === undefined ? { data: null } : { rows, isOne: VENUES[venue].booksPer === 'market' }),
     count: parts.length,
     meta: {
       range: { start_time: at, end_time: at },

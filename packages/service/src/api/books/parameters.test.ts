@@ -6,7 +6,7 @@ import { BEGIN, createRecord } from '../../store/store-script.testing.ts'
 import type { Store } from '../../store/store.ts'
 import { createTestCaller, createTestGrant, type TestCaller } from '../caller.testing.ts'
 import { createBatches, KEYS, PATHS, readSeen, walk } from './books.testing.ts'
-import { BOOK_ROUTES } from './index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 
 async function createStore(): Promise<{ store: Store; api: TestCaller }> {
   const store = createTapeFolder().open()

@@ -4,11 +4,11 @@ import type { Instrument } from '@priorbook/sdk/domain'
 import { createBookRenderer, type BookContext } from '@priorbook/sdk/wire'
 import { createTestFolder, type TestFolder, importRecorded } from '../../derive/import.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
-import { createRandom } from '../../store/store-script.testing.ts'
+import { createRandom } from '../../lib/random.testing.ts'
 import { expectedInstruments } from '../../rows/receipt.testing.ts'
 import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import { joined, walk } from './books.testing.ts'
-import { BOOK_ROUTES } from './index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 
 const recorded = process.env['PRIORBOOK_RECORDINGS'] ?? ''
 if (recorded === '') {

@@ -1,7 +1,7 @@
 import { createBookRenderer } from '@priorbook/sdk/wire'
 
 /**
- * Renders for the whole process: one page after the other, and none waits for anything in between. What
- * it renders without a page is borrowed: whoever awaits anything copies it first.
+ * The renderer of the process. Rendering never awaits, so pages do not interleave. Bytes that it returns
+ * without a page share one buffer: copy them before the next await.
  */
 export const RENDERER = createBookRenderer()

@@ -16,7 +16,7 @@ import {
   walk,
   type WalkedPage,
 } from './books.testing.ts'
-import { BOOK_ROUTES } from './index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 
 const ORDERS = ['asc', 'desc'] as const
 const FULL = { ladders: true } as const

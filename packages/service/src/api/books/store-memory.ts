@@ -2,12 +2,12 @@ import type { Gap, VenueId } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
 import { toMarketJson, type ValueStyle } from '@priorbook/sdk/wire'
 import { JsonText } from '../route.ts'
-import type { InstrumentFacts, MarketState, Store } from '../../store/store.ts'
+import type { InstrumentFacts, MarketState, StoreReader } from '../../store/store.ts'
 
-// Markets and gap lists that are remembered; longer lists are asked for by range instead.
+// Max markets and gaps per list in memory; longer lists are read by range instead.
 const MOST_MARKETS = 4096
 const MOST_GAPS = 200
-// What a store changes without moving its position (retention, a rebuilt tape) is seen after so long.
+// Max age: retention and rebuilds change a store without moving its position.
 const TRUSTED_MS = 1000
 
 type KnownMarket = {
@@ -17,20 +17,20 @@ type KnownMarket = {
 }
 
 /**
- * What pages of a store ask for again and again: market records and gaps. All of it holds for one
- * applied position of the venue, which is asked for first, so that nothing older is told.
+ * Caches market records and gaps, which pages read again and again. Entries are valid for one applied
+ * position of the venue, which is read first, so that no stale entry is served.
  */
 export class StoreMemory {
-  private static readonly memories = new WeakMap<Store, StoreMemory>()
-  private readonly store: Store
+  private static readonly memories = new WeakMap<StoreReader, StoreMemory>()
+  private readonly store: StoreReader
   private readonly venues = new Map<VenueId, VenueMemory>()
   private readonly texts = new WeakMap<MarketState, JsonText[]>()
 
-  private constructor(store: Store) {
+  private constructor(store: StoreReader) {
     this.store = store
   }
 
-  static of(store: Store): StoreMemory {
+  static of(store: StoreReader): StoreMemory {
     let memory = StoreMemory.memories.get(store)
     if (memory === undefined) {
       memory = new StoreMemory(store)
@@ -39,12 +39,12 @@ export class StoreMemory {
     return memory
   }
 
-  /** What is known of a venue now. Ask once a request, and use it for that request alone. */
+  /** The cache of a venue as of now. Call once per request, and use the result for that request only. */
   async recall(venue: VenueId): Promise<VenueMemory> {
     const stamp = await this.store.stamp()
     let memory = this.venues.get(venue)
     if (memory?.stamp === stamp) return memory
-    // Somebody committed, perhaps for another venue.
+    // A commit happened, perhaps for another venue.
     const position = await this.store.appliedPosition(venue)
     if (memory?.position !== position || performance.now() - memory.since > TRUSTED_MS) {
       memory = new VenueMemory(this.store, venue, position, stamp)
@@ -66,24 +66,24 @@ export class StoreMemory {
 /** Markets and gaps of one venue at one applied position. */
 export class VenueMemory {
   readonly position: number
-  /** The store's stamp before anything of this was read. */
+  /** The store's stamp before any entry was read. */
   readonly stamp: string
   readonly since = performance.now()
-  private readonly store: Store
+  private readonly store: StoreReader
   private readonly venue: VenueId
   private readonly markets = new Map<string, KnownMarket>()
   private readonly gapLists = new Map<string, readonly Gap[] | 'long'>()
   private readonly newest = new Map<string, BookRun>()
   private readonly facts = new Map<string, InstrumentFacts>()
 
-  constructor(store: Store, venue: VenueId, position: number, stamp: string) {
+  constructor(store: StoreReader, venue: VenueId, position: number, stamp: string) {
     this.store = store
     this.venue = venue
     this.position = position
     this.stamp = stamp
   }
 
-  /** A market as known last. */
+  /** The newest record of a market. */
   async market(id: string): Promise<MarketState | undefined> {
     const known = this.markets.get(id)
     if (known !== undefined) return known.newest
@@ -115,13 +115,13 @@ export class VenueMemory {
     return this.newest.get(key) ?? keep(this.newest, key, await store.latest({ venue, key }))
   }
 
-  /** How far an instrument is recorded. */
+  /** The first and last rows of an instrument. */
   async instrument(key: string): Promise<InstrumentFacts | undefined> {
     const { store, venue } = this
     return this.facts.get(key) ?? keep(this.facts, key, await store.instrument({ venue, key }))
   }
 
-  /** The first gap that is open of several keys. */
+  /** The first open gap of several keys. */
   async openGap(keys: readonly string[]): Promise<Gap | undefined> {
     const { store, venue } = this
     for (const key of keys) {

@@ -13,7 +13,7 @@ import { findRecordings } from '../../derive/recording.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { createBulkCaller } from './bulk.testing.ts'
 import { makeMarket } from './generated-market.testing.ts'
-import { BULK_FORMATS } from './params.ts'
+import { FILE_FORMATS } from '@priorbook/sdk/wire'
 
 const folder = mkdtempSync(join(tmpdir(), 'priorbook-bulk-bench-'))
 const data = toDataFolder(folder)
@@ -24,7 +24,7 @@ try {
   const caller = createBulkCaller(store)
   console.log(query)
   console.log('format        rows        MB     MB/s  k rows/s    B/row   RSS MB')
-  for (const format of BULK_FORMATS) {
+  for (const format of FILE_FORMATS) {
     let best = Infinity
     let bytes = 0
     for (let turn = 0; turn < 3; turn++) {

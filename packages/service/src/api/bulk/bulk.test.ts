@@ -15,7 +15,7 @@ import {
   type CallOptions,
 } from './bulk.testing.ts'
 import { MADE_START, makeMarket } from './generated-market.testing.ts'
-import { BULK_FORMATS } from './params.ts'
+import { FILE_FORMATS } from '@priorbook/sdk/wire'
 import { readArrow, readParquet } from './read-back.testing.ts'
 import { readContainer } from './tape-container.ts'
 
@@ -72,7 +72,7 @@ type Data = {
 describe('a manifest', () => {
   it('has bytes and hash of every file', async () => {
     const scope = `${MARKET}&start_time=${MADE_START}&end_time=${MADE_START + 4000 * 20_000}`
-    const { data } = await caller.manifest(`${scope}&formats=${BULK_FORMATS.join(',')}`)
+    const { data } = await caller.manifest(`${scope}&formats=${FILE_FORMATS.join(',')}`)
     const { files, rows, receipt } = data as Data
     expect(rows).toBe(4000)
     expect(receipt?.rows).toBe(4000)
@@ -85,7 +85,7 @@ describe('a manifest', () => {
 
   it('estimates rows exactly and bytes roughly', async () => {
     const scope = `${MARKET}&start_time=${MADE_START + 7}&end_time=${MADE_START + 9000 * 20_000}`
-    const formats = BULK_FORMATS.join(',')
+    const formats = FILE_FORMATS.join(',')
     const told = (await caller.manifest(`${scope}&formats=${formats}`)).data as Data
     const guess = (await caller.manifest(`${scope}&formats=${formats}&estimate=true`)).data as Data
     expect(guess.rows).toBe(told.rows)
@@ -216,7 +216,7 @@ describe('what is refused', () => {
 })
 
 describe('the work', () => {
-  it.each(BULK_FORMATS)('of %s stops when the client goes away', async (format) => {
+  it.each(FILE_FORMATS)('of %s stops when the client goes away', async (format) => {
     let reads = 0
     const counted = new Proxy(store, {
       get(target, name, self) {
@@ -243,7 +243,7 @@ describe('the work', () => {
     expect(reads).toBe(atBreak)
   })
 
-  it.each(BULK_FORMATS)('of %s lets others run between its pieces', async (format) => {
+  it.each(FILE_FORMATS)('of %s lets others run between its pieces', async (format) => {
     let turns = 0
     let isRunning = true
     const spin = (): void => {

@@ -5,7 +5,7 @@ import { createParamReader } from '../http/read-params.ts'
 import { createCursorCodec } from '../cursor.ts'
 import type { Answer, ApiContext, Grant } from '../route.ts'
 import { createTestGrant, leasePage } from '../caller.testing.ts'
-import { BULK_ROUTES } from './index.ts'
+import { BULK_ROUTES } from '../routes/bulk.ts'
 
 /** A download as its client gets it. */
 export type Download = {

@@ -1,24 +1,21 @@
 import { VENUES } from '@priorbook/sdk/domain'
+import type { FileFormat } from '@priorbook/sdk/wire'
 import type { ApiContext } from '../route.ts'
-import { createArrowSink } from './arrow-sink.ts'
-import { describeScope } from './describe.ts'
-import { explainNothing } from './explain-nothing.ts'
-import { createParquetSink } from './parquet-sink.ts'
-import type { BulkFormat } from './params.ts'
+import { createArrowSink } from './arrow.ts'
+import { describeScope, explainNothing } from './describe.ts'
+import { createColumnWriter } from './fill.ts'
+import { createParquetSink } from './parquet.ts'
 import type { BulkScope } from './scope.ts'
-import { streamFile, type FileObserver } from './stream.ts'
-import { streamTape } from './tape-export.ts'
-import { walk } from './walk.ts'
-import type { WalkItem } from './walk-item.ts'
-import { createColumnWriter } from './write-columns.ts'
-import { createCsvWriter, createNdjsonWriter } from './write-text.ts'
-import type { BulkWriter } from './writer.ts'
+import { streamFile, type BulkWriter, type FileObserver } from './stream.ts'
+import { streamTape } from './tape.ts'
+import { createCsvWriter, createNdjsonWriter } from './text.ts'
+import { walk, type WalkItem } from './walk.ts'
 
 /** The bytes of a download in one format. */
 export function makeFile(
   context: ApiContext,
   scope: BulkScope,
-  format: BulkFormat,
+  format: FileFormat,
   signal: AbortSignal,
   observer: FileObserver = {},
   items: AsyncIterable<WalkItem> = walk(context, scope),
@@ -29,7 +26,7 @@ export function makeFile(
     : streamFile(items, scope, createWriter(scope, format), signal, asked)
 }
 
-function createWriter(scope: BulkScope, format: Exclude<BulkFormat, 'tape'>): BulkWriter {
+function createWriter(scope: BulkScope, format: Exclude<FileFormat, 'tape'>): BulkWriter {
   switch (format) {
     case 'ndjson':
       return createNdjsonWriter(scope)
@@ -42,7 +39,7 @@ function createWriter(scope: BulkScope, format: Exclude<BulkFormat, 'tape'>): Bu
   }
 }
 
-/** What files of columns say about themselves. */
+/** The metadata inside Arrow and Parquet files. */
 function metadataOf(scope: BulkScope): ReadonlyMap<string, string> {
   const { priceUnit, sizeUnit, volumeUnit, collateral } = VENUES[scope.venue].units
   const units = {

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 import type { Gap } from '@priorbook/sdk/domain'
-import { toGapJson } from '@priorbook/sdk/wire'
+import { type FileFormat, toGapJson } from '@priorbook/sdk/wire'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { distinctGaps } from '../../rows/index.ts'
 import type { ApiContext, Notice } from '../route.ts'
 import { columnsOf, typeName } from './columns.ts'
 import { CONTENT_TYPES, describeScope, fileNameOf } from './describe.ts'
-import { estimateFile, estimateRows } from './estimate.ts'
+import { type BulkScope, keysOf } from './scope.ts'
 import { makeFile } from './file.ts'
-import type { BulkFormat } from './params.ts'
-import type { BulkScope } from './scope.ts'
-import { headsOf, type FileReceipt } from './tally.ts'
-import { csvColumnsOf } from './write-text.ts'
+import { type FileReceipt, headsOf } from './tally.ts'
+import { csvColumnsOf } from './text.ts'
+import { walk, type WalkItem, walkMarkets } from './walk.ts'
 
-// More gaps than this are counted and not listed: memory does not grow with the family.
+// Max gaps in a manifest; more are only counted, so memory does not grow with the family.
 const GAPS_MAX = 10_000
 
 /** A manifest and what a reader should know about it. */
@@ -23,14 +23,13 @@ export type Manifest = {
 }
 
 /**
- * Describes files exactly. Every format asked for is rendered once and thrown away while it is hashed:
- * bytes and SHA-256 are those of the download before any content encoding. The download of a final
- * range repeats them byte for byte.
+ * Describes files exactly. Every requested format is rendered once and only hashed: bytes and SHA-256 are
+ * those of the download before any content encoding. The download of a final range has the same bytes.
  */
 export async function describeFiles(
   context: ApiContext,
   scope: BulkScope,
-  formats: readonly BulkFormat[],
+  formats: readonly FileFormat[],
   signal: AbortSignal,
 ): Promise<Manifest> {
   const files: unknown[] = []
@@ -73,11 +72,11 @@ export async function describeFiles(
   return { data, gaps: unique.map((gap) => toGapJson(gap, scope.style)), notices }
 }
 
-/** Describes files quickly: rows from the numbers at the edges of the range, bytes from a few rows. */
+/** Describes files quickly: rows from the sequences at the edges of the range, bytes from a few rows. */
 export async function estimateFiles(
   context: ApiContext,
   scope: BulkScope,
-  formats: readonly BulkFormat[],
+  formats: readonly FileFormat[],
   signal: AbortSignal,
 ): Promise<Manifest> {
   const { rows, markets } = await estimateRows(context, scope, signal)
@@ -100,7 +99,7 @@ export async function estimateFiles(
   return { data, gaps: [], notices: scope.notices }
 }
 
-function fileOf(scope: BulkScope, format: BulkFormat): Readonly<Record<string, unknown>> {
+function fileOf(scope: BulkScope, format: FileFormat): Readonly<Record<string, unknown>> {
   return { format, file_name: fileNameOf(scope, format), content_type: CONTENT_TYPES[format] }
 }
 
@@ -111,4 +110,119 @@ function schemaOf(scope: BulkScope): unknown {
     is_nullable: spec.isNullable,
   }))
   return { columns, csv: csvColumnsOf(scope) }
+}
+
+// Rows that are rendered to estimate the length of a row.
+const SAMPLE_ROWS = 512
+
+/**
+ * Counts rows without reading them: sequences have no holes, so the first and the last one in the range give
+ * the number. Only chunks at the edges of the range are opened; damaged rows are counted too.
+ */
+export async function estimateRows(
+  context: ApiContext,
+  scope: BulkScope,
+  signal: AbortSignal,
+): Promise<{ rows: number; markets: number }> {
+  let rows = 0
+  let markets = 0
+  if (scope.start >= scope.end) return { rows, markets }
+  for await (const { record } of walkMarkets(context, scope)) {
+    let own = 0
+    for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
+      own += await countRows(context, scope, key)
+    }
+    rows += own
+    if (own > 0) markets++
+    await yieldToEventLoop()
+    signal.throwIfAborted()
+  }
+  return { rows, markets }
+}
+
+/** Estimates the length of a file from its number of rows. */
+export async function estimateFile(
+  context: ApiContext,
+  scope: BulkScope,
+  format: FileFormat,
+  rows: number,
+  signal: AbortSignal,
+): Promise<number> {
+  if (format === 'tape') return estimateTape(context, scope, rows)
+  const empty = await lengthOf(makeFile(context, scope, format, signal, {}, nothing()))
+  if (rows === 0) return empty
+  let seen = 0
+  const some = firstRows(walk(context, scope), (count) => {
+    seen += count
+    return seen < SAMPLE_ROWS
+  })
+  const length = await lengthOf(makeFile(context, scope, format, signal, {}, some))
+  return Math.round(empty + ((length - empty) * rows) / Math.max(1, seen))
+}
+
+async function countRows(context: ApiContext, scope: BulkScope, key: string): Promise<number> {
+  const { store } = context
+  const { venue, start, end, dataset, metric, knownAt } = scope
+  const known = knownAt === undefined ? {} : { knownAt }
+  const query = { venue, key, start, end, limit: 1, ...known }
+  if (dataset === 'books') {
+    const facts = await store.instrument({ venue, key })
+    if (facts === undefined) return 0
+    const { firstReceived, lastReceived, firstSequence, lastSequence } = facts
+    if (firstReceived >= end || lastReceived < start) return 0
+    if (firstReceived >= start && lastReceived < end && knownAt === undefined) {
+      return lastSequence - firstSequence + 1
+    }
+    const first = (await store.books({ ...query, order: 'asc' })).runs[0]
+    const last = (await store.books({ ...query, order: 'desc' })).runs.at(-1)
+    if (first === undefined || last === undefined) return 0
+    return last.firstSequence + last.to - (first.firstSequence + first.from)
+  }
+  const read = (order: 'asc' | 'desc'): Promise<{ readonly ordinals: readonly number[] }> =>
+    dataset === 'trades'
+      ? store.trades({ ...query, order })
+      : store.samples({ ...query, order, metric: metric! })
+  const [first] = (await read('asc')).ordinals
+  const [last] = (await read('desc')).ordinals
+  return first === undefined || last === undefined ? 0 : last - first + 1
+}
+
+/** Estimates by the bytes per row of the first stored chunk; chunks of one family are alike. */
+async function estimateTape(context: ApiContext, scope: BulkScope, rows: number): Promise<number> {
+  const kind = ({ books: 'book', trades: 'trade', samples: 'sample' } as const)[scope.dataset]
+  for await (const { record } of walkMarkets(context, scope)) {
+    for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
+      for await (const chunk of context.store.chunks({ venue: scope.venue, key })) {
+        if (chunk.kind !== kind) continue
+        return Math.round((rows * chunk.bytes.length) / chunk.count) + FRAMES_ABOUT
+      }
+    }
+  }
+  return FRAMES_ABOUT
+}
+
+// Bytes of header, market record and receipt of a container.
+const FRAMES_ABOUT = 3000
+
+async function* nothing(): AsyncGenerator<WalkItem> {
+  // A file without rows.
+}
+
+async function* firstRows(
+  items: AsyncIterable<WalkItem>,
+  more: (rows: number) => boolean,
+): AsyncGenerator<WalkItem> {
+  for await (const item of items) {
+    let rows = 0
+    if (item.kind === 'book') for (const { from, to } of item.pieces) rows += to - from
+    else if ('rows' in item) rows = item.rows.length
+    yield item
+    if (!more(rows)) return
+  }
+}
+
+async function lengthOf(file: AsyncIterable<Uint8Array>): Promise<number> {
+  let length = 0
+  for await (const { length: more } of file) length += more
+  return length
 }

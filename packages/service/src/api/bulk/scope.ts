@@ -1,14 +1,16 @@
 import {
-  printMicros,
-  toMicros,
   type MarketRecord,
   type Micros,
+  printMicros,
+  toMicros,
   type VenueId,
+  VENUES,
 } from '@priorbook/sdk/domain'
 import {
+  type FileDataset,
   DOCUMENTED_DAYS,
-  Problem,
   type ParamValues,
+  Problem,
   type SampleMetric,
   type SCOPE_PARAMS,
   type ValueStyle,
@@ -16,15 +18,14 @@ import {
 import type { MarketState } from '../../store/store.ts'
 import { findFamily } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
+import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
 import { planAsset } from '../markets/plan-asset.ts'
 import type { ApiContext, Grant, Notice } from '../route.ts'
-import type { Dataset } from './params.ts'
-import { spanOf } from './sources.ts'
 
 const { download: MAX_DAYS } = DOCUMENTED_DAYS
 
 const DAY = 86_400_000_000
-// Rows of a moment are stored within seconds of it; what is older than this gets no rows any more.
+// Rows are stored within seconds of being received: a range that ended this long ago gets no more rows.
 const SETTLED = 60_000_000
 
 /** A family of markets: those of one venue that share asset or series, and window. */
@@ -34,18 +35,18 @@ export type Family = {
   readonly window?: string
 }
 
-/** What a download holds: plan, range and parameters checked, nothing read yet. */
+/** The content of a download: plan, range and parameters are checked, no row is read yet. */
 export type BulkScope = {
   readonly venue: VenueId
   readonly market?: MarketState
   readonly family: Family
-  readonly dataset: Dataset
+  readonly dataset: FileDataset
   readonly metric?: SampleMetric
   /** Received times [start, end) that are served. */
   readonly start: number
   readonly end: number
   readonly knownAt?: number
-  /** The start of the plan's window: nothing before it leaves the house, whole chunks or not. */
+  /** The start of the plan's window: no row before it is sent, not even inside a whole chunk. */
   readonly windowStart: number
   readonly ladders: boolean
   readonly depth?: number
@@ -53,14 +54,14 @@ export type BulkScope = {
   /** True when the range lies in the past: no row can be added to it any more. */
   readonly isFinal: boolean
   readonly notices: readonly Notice[]
-  /** Whether the plan has a market; a family can hold some that it has not. */
+  /** Whether the plan includes a market; a family can contain others. */
   allows(record: MarketRecord): boolean
 }
 
-/** The values of the parameters that say what is downloaded. */
+/** The values of the parameters that choose the content. */
 export type ScopeQuery = ParamValues<typeof SCOPE_PARAMS>
 
-/** Checks plan, family and range; throws `Problem` for everything that cannot be answered. */
+/** Checks plan, family and range; throws a `Problem` for anything invalid. */
 export async function resolveScope(
   query: ScopeQuery,
   grant: Grant,
@@ -91,7 +92,7 @@ export async function resolveScope(
   }
 }
 
-function metricOf(query: ScopeQuery, dataset: Dataset): SampleMetric | undefined {
+function metricOf(query: ScopeQuery, dataset: FileDataset): SampleMetric | undefined {
   if ((dataset === 'samples') === (query.metric !== undefined)) return query.metric
   const detail =
     dataset === 'samples'
@@ -117,9 +118,9 @@ async function findOne(
 
 async function checkFamily(context: ApiContext, query: ScopeQuery, grant: Grant): Promise<Family> {
   const { venue, series, asset } = query
-  const needed = venue === 'venueb' ? (series ?? asset) : asset
+  const param = VENUES[venue].familyKey
+  const needed = param === 'series' ? (series ?? asset) : asset
   if (needed === undefined) {
-    const param = venue === 'venueb' ? 'series' : 'asset'
     throw new Problem('invalid_parameter', `neither market_id nor ${param} is given`, {
       param,
       hint: `One market: market_id. A family: ${param}, and window for one length of rounds.`,
@@ -152,7 +153,7 @@ async function resolveRange(
       ? undefined
       : await spanOf(context, market.record, query.dataset ?? 'books', query.metric)
   const first = asked.start ?? span?.first ?? now
-  // Without a range a market's whole life is meant, which ends with its last row.
+  // Without a range the whole market is downloaded, up to its last row.
   const last = asked.end ?? Math.min(now, span?.last ?? now)
   const start = Math.max(first, windowStart)
   if (Math.min(last, now) - start > MAX_DAYS * DAY) grant.requireFeature('bulk_beyond_31_days')
@@ -187,4 +188,46 @@ function askedRange(query: ScopeQuery): { start?: Micros; end?: Micros } {
 
 function print(time: number): string {
   return printMicros(toMicros(time))
+}
+
+/** The keys under which the rows of a dataset of one market are stored. */
+export async function keysOf(
+  context: ApiContext,
+  record: MarketRecord,
+  dataset: FileDataset,
+  metric: SampleMetric | undefined,
+): Promise<readonly string[]> {
+  const named: readonly { readonly key: string }[] =
+    dataset === 'samples' ? sampleSeriesOf(record, metric!) : await instrumentsOf(context, record)
+  return named.map(({ key }) => key)
+}
+
+/** The received times [first, last) between which a dataset of a market has rows. */
+export async function spanOf(
+  context: ApiContext,
+  record: MarketRecord,
+  dataset: FileDataset,
+  metric: SampleMetric | undefined,
+): Promise<{ first: number; last: number } | undefined> {
+  const { store } = context
+  const { venue } = record
+  const times: number[] = []
+  for (const key of await keysOf(context, record, dataset, metric)) {
+    if (dataset === 'books') {
+      const facts = await store.instrument({ venue, key })
+      if (facts !== undefined) times.push(facts.firstReceived, facts.lastReceived)
+      continue
+    }
+    for (const order of ['asc', 'desc'] as const) {
+      const query = { venue, key, order, limit: 1 }
+      const { rows } =
+        dataset === 'trades'
+          ? await store.trades(query)
+          : await store.samples({ ...query, metric: metric! })
+      if (rows.count > 0) times.push(rows.received[0]!)
+    }
+  }
+  return times.length === 0
+    ? undefined
+    : { first: Math.min(...times), last: Math.max(...times) + 1 }
 }

@@ -4,13 +4,13 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 
 /** The kinds of frames of a tape export; the byte of a kind is its letter. */
 export const FRAMES = {
-  /** What was asked for, as JSON; the first frame. */
+  /** The scope of the download, as JSON; the first frame. */
   header: 'H',
-  /** A market record as known last, as JSON; its chunks follow. */
+  /** The newest record of a market, as JSON; its chunks follow. */
   market: 'M',
   /** A sealed chunk as it is stored: its hash is in the chain of its stream. */
   chunk: 'C',
-  /** Rows that are not in a sealed chunk yet, or the rest of one, in a chunk of its own. */
+  /** Rows that are not sealed yet, or a part of a sealed chunk, as a chunk of its own. */
   part: 'P',
   /** A gap, as JSON. */
   gap: 'G',
@@ -27,11 +27,11 @@ const HEAD = 5
 /** After the last frame: CRC-32 of its payload. */
 const CHECK = 4
 
-/** Makes the bytes of a container; its frames may be of any number. */
+/** Writes the bytes of a container with any number of frames. */
 export class ContainerWriter {
   private readonly hash: Hash = createHash('sha256')
 
-  /** The first bytes, with what was asked for. */
+  /** The first bytes, with the scope of the download. */
   begin(header: unknown): Uint8Array[] {
     this.hash.update(START)
     return [START, ...this.json('header', header)]
@@ -57,7 +57,7 @@ export class ContainerWriter {
   }
 }
 
-/** Reads the frames of a whole container; anything cut, changed or unknown is `corrupt_chunk`. */
+/** Reads the frames of a whole container; a truncated, changed or unknown frame is `corrupt_chunk`. */
 export function* readContainer(
   bytes: Uint8Array,
 ): Generator<{ readonly kind: FrameKind; readonly payload: Uint8Array }> {

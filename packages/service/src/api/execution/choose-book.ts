@@ -2,7 +2,7 @@ import { VENUES, type MarketRecord } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
-import { chooseOutcomes } from '../catalogue/outcome-filter.ts'
+import { chooseOutcomes } from '../pages/outcome-filter.ts'
 
 /** The recorded book that an outcome is traded on. */
 export type ChosenBook = {

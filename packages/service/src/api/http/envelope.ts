@@ -1,8 +1,6 @@
+import { SCHEMA_VERSION } from '@priorbook/sdk/wire'
 import { JsonText, type Answer, type Meta, type Notice } from '../route.ts'
 import { ROWS_AT } from './page-pool.ts'
-
-/** The version of rows and envelopes, raised with every addition. */
-export const SCHEMA_VERSION = '3.0'
 
 type DataAnswer = Extract<Answer, { kind: 'data' }>
 

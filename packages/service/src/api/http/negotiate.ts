@@ -3,19 +3,9 @@ import { promisify } from 'node:util'
 import { constants, createGzip, createZstdCompress, gzip, gzipSync } from 'node:zlib'
 import Negotiator from 'negotiator'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
-import { Problem } from '@priorbook/sdk/wire'
+import { MEDIA_TYPES, Problem } from '@priorbook/sdk/wire'
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { Format, Route } from '../route.ts'
-
-/** The media types of each format; answers carry the first one. */
-export const MEDIA_TYPES: Readonly<Record<Format, readonly string[]>> = {
-  json: ['application/json'],
-  ndjson: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
-  csv: ['text/csv'],
-  arrow: ['application/vnd.apache.arrow.stream'],
-  parquet: ['application/vnd.apache.parquet'],
-  tape: ['application/vnd.priorbook.tape'],
-}
 
 /** Chooses the format of an answer by `format=`, else by `Accept`; throws `not_acceptable`. */
 export type FormatChooser = (accept: string | undefined, asked: unknown) => Format
@@ -52,7 +42,7 @@ export function createFormatChooser(route: Pick<Route, 'formats' | 'data'>): For
 
 function notAcceptable(formats: readonly Format[]): Problem {
   return new Problem('not_acceptable', `the route answers with ${formats.join(', ')}`, {
-    allowed: formats.map((format) => MEDIA_TYPES[format][0]!),
+    allowed: formats.map((format) => MEDIA_TYPES[format][0]),
     hint: 'Ask by the header Accept, or by format= where the route takes it.',
   })
 }

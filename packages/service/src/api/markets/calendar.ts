@@ -1,6 +1,6 @@
 import type { Gap, GapReason, VenueId } from '@priorbook/sdk/domain'
 import type { CalendarDayJson, ValueStyle } from '@priorbook/sdk/wire'
-import type { InstrumentFacts, Store } from '../../store/store.ts'
+import type { InstrumentFacts, StoreReader } from '../../store/store.ts'
 import { coverageDays, DAY, isExpectedGap, millis, printDay } from './covered-days.ts'
 
 /** The coverage of one instrument on one day. */
@@ -56,11 +56,14 @@ export class DayTally {
 // An instrument without a row for this long, in microseconds, has ended: its days are cached.
 const ENDED = 3_600_000_000
 
-const cached = new WeakMap<Store, Map<string, { mark: string; pieces: readonly CalendarPiece[] }>>()
+const cached = new WeakMap<
+  StoreReader,
+  Map<string, { mark: string; pieces: readonly CalendarPiece[] }>
+>()
 
 /** The coverage of an instrument, day by day. */
 export async function piecesOf(
-  store: Store,
+  store: StoreReader,
   facts: InstrumentFacts,
   now: number,
 ): Promise<readonly CalendarPiece[]> {

@@ -1,5 +1,5 @@
 import { VENUES, type MarketRecord } from '@priorbook/sdk/domain'
-import type { BookContext } from '@priorbook/sdk/wire'
+import type { BookContext, SampleContext, SampleMetric } from '@priorbook/sdk/wire'
 import type { ApiContext } from '../route.ts'
 
 /** One book of a market, with the context that its rows carry. */
@@ -28,6 +28,19 @@ export async function instrumentsOf(
 export function instrumentOf(record: MarketRecord, key: string): MarketInstrument {
   const named = namedInstruments(record).find((instrument) => instrument.key === key)
   return named ?? { ...sharedBy(record), key, index: 0, tokenId: key }
+}
+
+/** The series of one metric of a market: one for each outcome that has a token. */
+export function sampleSeriesOf(
+  record: MarketRecord,
+  metric: SampleMetric,
+): readonly SampleContext[] {
+  const { venue, marketId, topicId, conditionId } = record
+  return record.outcomes.flatMap(({ label: outcome, tokenId }) =>
+    tokenId === undefined
+      ? []
+      : [{ venue, key: tokenId, metric, marketId, topicId, conditionId, outcome, tokenId }],
+  )
 }
 
 function namedInstruments(record: MarketRecord): readonly MarketInstrument[] {

@@ -6,7 +6,7 @@ import type {
 } from '@priorbook/sdk/wire'
 import type { MarketQuery, MarketState } from '../../store/store.ts'
 import type { ApiContext } from '../route.ts'
-import { NO_END, type Page, type PageRange } from '../catalogue/page.ts'
+import { NO_END, type Page, type PageRange } from '../pages/page.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 
 /** A market with the time that lists are sorted by. */

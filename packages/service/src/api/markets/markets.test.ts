@@ -14,9 +14,9 @@ import {
   NOON,
   RECORDS,
   SECOND,
-} from '../catalogue/fixture.testing.ts'
+} from '../pages/fixture.testing.ts'
 import { CATALOGUE_ROUTES } from '../routes/index.ts'
-import { violations } from '../catalogue/schema.testing.ts'
+import { violations } from '../pages/schema.testing.ts'
 
 const [EXPLORER, QUANT] = DEFAULT_PLANS.map((plan) => createGrant(plan, DEFAULT_PLANS, undefined))
 

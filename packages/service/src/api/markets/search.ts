@@ -1,7 +1,7 @@
 import { isVenueId, type MarketRecord } from '@priorbook/sdk/domain'
 import { Problem, type MARKET_SORTS } from '@priorbook/sdk/wire'
 import type { MarketQuery } from '../../store/store.ts'
-import type { Page } from '../catalogue/page.ts'
+import type { Page } from '../pages/page.ts'
 import type { ApiContext } from '../route.ts'
 import { walkMarkets, type ListedMarket, type WalkedMarkets } from './lists.ts'
 

@@ -1,6 +1,6 @@
 import type { Gap, VenueId } from '@priorbook/sdk/domain'
 import { DOCUMENTED_DAYS } from '@priorbook/sdk/wire'
-import type { Store } from '../../store/store.ts'
+import type { StoreReader } from '../../store/store.ts'
 
 const { status: DAYS } = DOCUMENTED_DAYS
 const DAY = 86_400_000_000
@@ -18,11 +18,11 @@ export type VenueState = {
   readonly incidents: readonly Gap[]
 }
 
-const cached = new WeakMap<Store, Map<VenueId, { at: number; state: VenueState }>>()
+const cached = new WeakMap<StoreReader, Map<VenueId, { at: number; state: VenueState }>>()
 
 /** Reads the state of a venue; it may be two seconds old. */
 export async function readVenueState(
-  store: Store,
+  store: StoreReader,
   venue: VenueId,
   now: number,
 ): Promise<VenueState> {

@@ -61,7 +61,7 @@ describe('the pace of a replay', () => {
     for (const seen of books(out)) {
       const due = begin + (receivedOf(seen) - MADE_START) / 1000 / speed
       const late = came.get(seen)! - due
-      // Never early; late by less than a timer can be asked for.
+      // Never early, and late by less than the resolution of timers.
       expect(late).toBeGreaterThanOrEqual(0)
       expect(late).toBeLessThan(1.001)
     }

@@ -11,7 +11,7 @@ import {
   C_TOKENS,
   createCatalogueStore,
   NOON,
-} from '../catalogue/fixture.testing.ts'
+} from '../pages/fixture.testing.ts'
 import type { Grant } from '../route.ts'
 import { createContext, micros, open, play, Recorded } from './replay.testing.ts'
 import { MAX_SELECTORS, MAX_SPEED } from './request.ts'
@@ -28,34 +28,46 @@ const grantOf = (name: string): Grant =>
     undefined,
   )
 
-describe('a replay that cannot be', () => {
+describe('an invalid replay request', () => {
   it.each<[string, Record<string, unknown>, object]>([
     [
       'without markets',
       { markets: [] },
       { code: 'invalid_parameter', fields: { param: 'markets' } },
     ],
-    ['of no list', { markets: 'all' }, { code: 'invalid_parameter', fields: { param: 'markets' } }],
-    ['of words', { markets: ['x'] }, { code: 'invalid_parameter', fields: { param: 'markets' } }],
     [
-      'of too many',
+      'with text instead of a list',
+      { markets: 'all' },
+      { code: 'invalid_parameter', fields: { param: 'markets' } },
+    ],
+    [
+      'with text instead of selectors',
+      { markets: ['x'] },
+      { code: 'invalid_parameter', fields: { param: 'markets' } },
+    ],
+    [
+      'of too many markets',
       { markets: Array.from({ length: 101 }, () => B) },
       { code: 'invalid_parameter', message: 'markets has more than 100 entries' },
     ],
-    ['of no venue', { markets: [{}] }, { code: 'invalid_parameter', fields: { param: 'venue' } }],
+    [
+      'without a venue',
+      { markets: [{}] },
+      { code: 'invalid_parameter', fields: { param: 'venue' } },
+    ],
     [
       'of a market and a family',
       { markets: [{ ...B, series: 'KXBTC15M' }] },
       { code: 'invalid_parameter', fields: { param: 'series' } },
     ],
     [
-      'with a word of a selector that nobody knows',
+      'with an unknown member of a selector',
       { markets: [{ ...B, market: 'x' }] },
       { code: 'unknown_parameter', fields: { param: 'market' } },
     ],
-    ['with a word that nobody knows', { pace: 3 }, { code: 'unknown_parameter' }],
+    ['with an unknown member', { pace: 3 }, { code: 'unknown_parameter' }],
     [
-      'of a market that nobody knows',
+      'of an unknown market',
       { markets: [{ venue: 'venueb', market_id: B_MARKET.toLowerCase() }] },
       {
         code: 'unknown_market',
@@ -68,16 +80,16 @@ describe('a replay that cannot be', () => {
       { code: 'unknown_market', fields: { hint: expect.stringContaining(C_MARKET) as string } },
     ],
     [
-      'of a series that nobody knows',
+      'of an unknown series',
       { markets: [{ venue: 'venueb', series: 'KXNONE' }] },
       { code: 'unknown_market', fields: { param: 'series' } },
     ],
     [
-      'of an asset that nobody knows',
+      'of an unknown asset',
       { markets: [{ venue: 'venuec', asset: 'zzz' }] },
       { code: 'unknown_asset', fields: { param: 'asset' } },
     ],
-    ['of nothing', { end_time: RANGE.start_time }, { code: 'invalid_range' }],
+    ['of an empty range', { end_time: RANGE.start_time }, { code: 'invalid_range' }],
     [
       'backwards',
       { start_time: RANGE.end_time, end_time: RANGE.start_time },
@@ -88,22 +100,22 @@ describe('a replay that cannot be', () => {
       { start_time: '2027-06-01T00:00:00Z', end_time: '2027-06-02T00:00:00Z' },
       { code: 'invalid_range', fields: { param: 'start_time' } },
     ],
-    ['of no time', { start_time: 'noon' }, { code: 'invalid_parameter' }],
-    ['of seconds', { start_time: 1_786_410_915 }, { code: 'invalid_parameter' }],
+    ['with an invalid time', { start_time: 'noon' }, { code: 'invalid_parameter' }],
+    ['with a time in seconds', { start_time: 1_786_410_915 }, { code: 'invalid_parameter' }],
     ['without an end', { end_time: undefined }, { code: 'invalid_parameter' }],
-    ['at no speed', { speed: 0 }, { code: 'invalid_parameter', fields: { param: 'speed' } }],
+    ['at speed 0', { speed: 0 }, { code: 'invalid_parameter', fields: { param: 'speed' } }],
     ['at speed NaN', { speed: NaN }, { code: 'invalid_parameter', fields: { param: 'speed' } }],
     ['at a speed in text', { speed: '10' }, { code: 'invalid_parameter' }],
-    ['of no dataset', { datasets: [] }, { code: 'invalid_parameter' }],
+    ['without a dataset', { datasets: [] }, { code: 'invalid_parameter' }],
     ['of a dataset twice', { datasets: ['books', 'books'] }, { code: 'invalid_parameter' }],
     ['of samples', { datasets: ['samples'] }, { code: 'invalid_parameter' }],
     ['in an unknown mode', { mode: 'delta' }, { code: 'invalid_parameter' }],
-    ['of changes of a depth', { mode: 'changes', depth: 5 }, { code: 'invalid_parameter' }],
+    ['of changes with a depth', { mode: 'changes', depth: 5 }, { code: 'invalid_parameter' }],
     ['of depth 0', { depth: 0 }, { code: 'invalid_parameter', fields: { param: 'depth' } }],
-    ['in floats', { number_format: 'float' }, { code: 'invalid_parameter' }],
-    ['in days', { time_format: {} }, { code: 'invalid_parameter' }],
-    ['without a name', { id: '' }, { code: 'invalid_parameter', fields: { param: 'id' } }],
-    ['with a long name', { id: 'x'.repeat(65) }, { code: 'invalid_parameter' }],
+    ['in an unknown number format', { number_format: 'float' }, { code: 'invalid_parameter' }],
+    ['in an unknown time format', { time_format: {} }, { code: 'invalid_parameter' }],
+    ['without an id', { id: '' }, { code: 'invalid_parameter', fields: { param: 'id' } }],
+    ['with a long id', { id: 'x'.repeat(65) }, { code: 'invalid_parameter' }],
   ])('%s is refused', async (_, asked, expected) => {
     const context = createContext(await createCatalogueStore())
     const out = new Recorded()
@@ -116,7 +128,7 @@ describe('a replay that cannot be', () => {
     expect(out.messages).toEqual([])
   })
 
-  it('is refused where the plan has not its venue or asset', async () => {
+  it('is refused when the plan does not include the venue or asset', async () => {
     const context = createContext(await createCatalogueStore())
     const grant = grantOf('explorer')
     for (const selector of [
@@ -135,7 +147,7 @@ describe('a replay that cannot be', () => {
 })
 
 describe('a replay at the edges', () => {
-  it('is cut where the present is, and says so', async () => {
+  it('is cut at the present, with a notice', async () => {
     const context = createContext(await createCatalogueStore(), at(35))
     const out = await play(context, { markets: [B], ...RANGE })
     expect(out.messages[0]).toMatchObject({
@@ -149,7 +161,7 @@ describe('a replay at the edges', () => {
     expect(whole.messages[0]!.notices).toBeUndefined()
   })
 
-  it('takes a market once, however often it is named', async () => {
+  it('includes a market once, however often it is named', async () => {
     const context = createContext(await createCatalogueStore())
     const family = { venue: 'venueb', series: 'KXBTC15M' }
     const once = await play(context, { markets: [B, family], ...RANGE })
@@ -157,7 +169,7 @@ describe('a replay at the edges', () => {
     expect(often.messages.map(({ text }) => text)).toEqual(once.messages.map(({ text }) => text))
   })
 
-  it('refuses to seek outside its range and goes on', async () => {
+  it('refuses to seek outside its range and continues', async () => {
     const context = createContext(await createCatalogueStore())
     const out = new Recorded()
     const replay = await open(context, { markets: [B], ...RANGE }, out)
@@ -171,7 +183,7 @@ describe('a replay at the edges', () => {
 })
 
 describe('the page about replays', () => {
-  it('gives the bounds of the code', () => {
+  it('states the limits of the code', () => {
     const page = readFileSync(
       new URL('../../../../../docs/reference/socket-replay.md', import.meta.url),
       'utf8',

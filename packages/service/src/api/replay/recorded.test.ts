@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createTestFolder, type TestFolder, importRecorded } from '../../derive/import.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { joined, walk } from '../books/books.testing.ts'
-import { BOOK_ROUTES } from '../books/index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 import { createTestCaller } from '../caller.testing.ts'
 import { createContext, hashIds, play } from './replay.testing.ts'
 
@@ -35,7 +35,7 @@ function describeMarkets(fill: (folder: TestFolder) => Promise<unknown>): void {
     folder.destroy()
   })
 
-  it('is the walk over the pages of each, row by row, with the gaps of the pages', async () => {
+  it('equals the pages of each market, row by row, with their gaps', async () => {
     const api = createTestCaller(BOOK_ROUTES, { store })
     const context = createContext(store)
     const facts = await store.instruments('venueb')
@@ -59,11 +59,11 @@ function describeMarkets(fill: (folder: TestFolder) => Promise<unknown>): void {
     }
   })
 
-  it('merges all of them, twice the same', async () => {
+  it('merges all markets deterministically', async () => {
     const context = createContext(store)
     const facts = await store.instruments('venueb')
     const [first] = facts
-    // Some minutes of all: enough to meet each other.
+    // A few minutes of all markets are enough for their rows to interleave.
     const range = {
       start_time: String(first!.firstReceived),
       end_time: String(first!.firstReceived + 3600e6),

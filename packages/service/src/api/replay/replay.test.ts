@@ -3,7 +3,8 @@ import { VENUE_IDS, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import { STREAM_MESSAGE_SCHEMAS, toMarketJson, type StreamMessage } from '@priorbook/sdk/wire'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { countOf } from '../../store/embedded/temp-folder.testing.ts'
-import { createRandom, INSTRUMENTS } from '../../store/store-script.testing.ts'
+import { createRandom } from '../../lib/random.testing.ts'
+import { INSTRUMENTS } from '../../store/store-script.testing.ts'
 import type { AppendBatch, Store } from '../../store/store.ts'
 import {
   createBatches,
@@ -14,9 +15,9 @@ import {
   render,
   walk,
 } from '../books/books.testing.ts'
-import { BOOK_ROUTES } from '../books/index.ts'
+import { BOOK_ROUTES } from '../routes/index.ts'
 import { CATALOGUE_ROUTES } from '../routes/index.ts'
-import { violations } from '../catalogue/schema.testing.ts'
+import { violations } from '../pages/schema.testing.ts'
 import { createTestCaller, createTestGrant, type TestCaller } from '../caller.testing.ts'
 import {
   createContext,
@@ -36,7 +37,7 @@ const MARKETS: Readonly<Record<VenueId, string>> = {
   venuec: '0xc0ffee',
 }
 const ALL = VENUE_IDS.map((venue) => ({ venue }))
-// By name: a family leaves out markets that closed days before the range.
+// Named one by one: a family excludes markets that closed days before the range.
 const NAMED = [
   { venue: 'venuec', market_id: '0xc0ffee' },
   { venue: 'venueb', market_id: 'KXETH-26AUG05' },
@@ -44,7 +45,7 @@ const NAMED = [
   { venue: 'venuea', market_id: '5001' },
 ]
 
-// Half of it in chunks, half in the tail.
+// Half of the rows are sealed in chunks, half are in the tail.
 async function createStore(
   seed: number,
   count: number,
@@ -63,7 +64,7 @@ async function appendAll(store: Store, batches: readonly AppendBatch[]): Promise
 }
 
 describe('a replay of one market', () => {
-  it.each(['venuea', 'venueb'] as const)('of %s is the walk over its pages', async (venue) => {
+  it.each(['venuea', 'venueb'] as const)('of %s equals the pages of REST', async (venue) => {
     const { store, api } = await createStore(7, 300)
     for (const [asked, query] of [
       [{}, ''],
@@ -93,7 +94,7 @@ describe('a replay of one market', () => {
     }
   })
 
-  it('of venue C merges both tokens by time, then by token, then by number', async () => {
+  it('of venue C merges both tokens by time, then by token, then by sequence', async () => {
     const { store } = await createStore(8, 400)
     const seen = await readSeen(store, 'venuec')
     const place = KEYS.venuec.map((key) => KEYS.venuec.toSorted().indexOf(key))
@@ -115,7 +116,7 @@ describe('a replay of one market', () => {
   })
 
   it.each(VENUE_IDS)(
-    'of %s in changes is a book and what the route /changes gives',
+    'of %s in mode changes is a snapshot and the rows of /changes',
     async (venue) => {
       const { store, api } = await createStore(9, 300)
       const markets = [{ venue, market_id: MARKETS[venue] }]
@@ -156,7 +157,7 @@ describe('a replay of one market', () => {
     },
   )
 
-  it('brings the trades and the revisions of the routes', async () => {
+  it('includes the trades and revisions that REST has', async () => {
     const { store, api } = await createStore(10, 300)
     for (const venue of ['venueb', 'venuec'] as const) {
       const out = await play(createContext(store), {
@@ -166,7 +167,7 @@ describe('a replay of one market', () => {
       const trades = await walk(api, `${PATHS[venue]}/trades`, [1000])
       const texts = out.of('trade').map(rowText)
       expect(texts.length).toBeGreaterThan(20)
-      // Digits that a number of JavaScript would lose are compared as text.
+      // Compared as text: a JavaScript number would lose digits.
       const pages = joined(trades)
       expect(texts.join(',')).toHaveLength(pages.length)
       expect(texts.filter((text) => !pages.includes(text))).toEqual([])
@@ -176,7 +177,7 @@ describe('a replay of one market', () => {
     }
   })
 
-  it('begins with the record that was known then', async () => {
+  it('starts with the market record known at its start', async () => {
     const { store } = await createStore(11, 200)
     const [, second, third] = await store.revisions('venueb', MARKETS.venueb, { limit: 3 })
     const out = await play(createContext(store), {
@@ -202,7 +203,7 @@ function toBook(bids: Side, asks: Side): Map<string, number> {
 }
 
 describe('a replay of many markets', { timeout: 600_000 }, () => {
-  it('is everything by time, kind, instrument and number', async () => {
+  it('sends everything by time, kind, instrument and sequence', async () => {
     const { store } = await createStore(12, 500)
     const out = await play(createContext(store), { markets: ALL })
     const [first, ...rest] = out.messages
@@ -223,7 +224,7 @@ describe('a replay of many markets', { timeout: 600_000 }, () => {
     })
   })
 
-  it('is the same twice, and as often as wanted at once', async () => {
+  it('is deterministic, also when several run at once', async () => {
     const { store } = await createStore(13, 200)
     const context = createContext(store)
     const runs = await Promise.all(Array.from({ length: 4 }, () => play(context, { markets: ALL })))
@@ -232,7 +233,7 @@ describe('a replay of many markets', { timeout: 600_000 }, () => {
     expect(runs[0]!.last.rows).toBeGreaterThan(300)
   })
 
-  it('goes over what was known when it began', async () => {
+  it('covers the rows that were stored when it started', async () => {
     const store = createTapeFolder().open()
     const { batches } = createBatches(14, 300)
     await appendAll(store, batches.slice(0, 150))
@@ -247,7 +248,7 @@ describe('a replay of many markets', { timeout: 600_000 }, () => {
     expect(out.last.ids_sha256).toBe(before.last.ids_sha256)
   })
 
-  it('sought at random gives what a replay from there gives', async () => {
+  it('after a random seek equals a replay that starts there', async () => {
     const { store } = await createStore(15, 300)
     const context = createContext(store)
     const random = createRandom(5)
@@ -298,7 +299,7 @@ function nameOf(seen: Seen): string {
   return String(seen.row!['id'])
 }
 
-/** The names of all that is stored, put into the order that is documented by sorting. */
+/** The names of all stored items, sorted into the documented order. */
 async function expectAll(store: Store): Promise<string[]> {
   type Entry = { at: number; kind: number; index: number; sequence: number; name: string }
   const entries: Entry[] = []
@@ -345,7 +346,7 @@ async function expectAll(store: Store): Promise<string[]> {
 }
 
 describe('messages of a replay', () => {
-  it.each(['full', 'changes'] as const)('fit their schemas (%s)', async (mode) => {
+  it.each(['full', 'changes'] as const)('match their schemas (%s)', async (mode) => {
     const { store } = await createStore(21, 200)
     const out = await play(createContext(store), { markets: NAMED, mode })
     const types = new Set(out.messages.map(({ type }) => type))
@@ -359,7 +360,7 @@ describe('messages of a replay', () => {
 })
 
 describe('gaps of a replay', () => {
-  it('open without an end and close with the bounds of the store', async () => {
+  it('open without an end and close with the stored times', async () => {
     const { store } = await createStore(16, 400)
     const out = await play(createContext(store), { markets: ALL, datasets: ['trades'] })
     const gaps = out.of('gap').map(({ gap }) => gap!)
@@ -371,7 +372,7 @@ describe('gaps of a replay', () => {
     expect(out.of('snapshot', 'update', 'market')).toEqual([])
   })
 
-  it('that are open where it begins come first; those that end later do not close', async () => {
+  it('that are open at the start come first; those that end after the range do not close', async () => {
     const store = createTapeFolder().open()
     const { batches } = createBatches(17, 60)
     await appendAll(store, batches)
@@ -434,7 +435,7 @@ describe('gaps of a replay', () => {
 
 describe('a damaged chunk of a replay', () => {
   it.each(['full', 'changes'] as const)(
-    'is a gap, and a whole book comes after it (%s)',
+    'becomes a gap, followed by a snapshot (%s)',
     async (mode) => {
       const key = KEYS.venuec[0]!
       const folder = createTapeFolder()
@@ -482,7 +483,7 @@ describe('a damaged chunk of a replay', () => {
 })
 
 describe('the plan of a replay', () => {
-  it('sends no row from before its window, and says so', async () => {
+  it('excludes rows before its window and adds a notice', async () => {
     const { store } = await createStore(18, 300)
     const context = createContext(store)
     const all = await play(context, { markets: NAMED })
@@ -498,7 +499,7 @@ describe('the plan of a replay', () => {
     expect(none.last.rows).toBe(0)
   })
 
-  it('leaves out of a family what it does not have', async () => {
+  it('excludes markets of a family that it does not include', async () => {
     const { store } = await createStore(19, 100)
     const grant = createTestGrant({ allows: (_venue, asset) => asset === 'ETH' })
     const out = await play(createContext(store), { markets: [{ venue: 'venueb' }] }, grant)

@@ -8,9 +8,9 @@ import {
   C_MARKET,
   C_TOKENS,
   createCatalogueStore,
-} from '../catalogue/fixture.testing.ts'
+} from '../pages/fixture.testing.ts'
 import { CATALOGUE_ROUTES } from './index.ts'
-import { violations } from '../catalogue/schema.testing.ts'
+import { violations } from '../pages/schema.testing.ts'
 
 async function caller(): Promise<TestCaller> {
   return createTestCaller(CATALOGUE_ROUTES, {

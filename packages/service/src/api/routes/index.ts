@@ -1,21 +1,25 @@
-import { BOOK_ROUTES } from '../books/index.ts'
-import { BULK_ROUTES } from '../bulk/index.ts'
-import { GAPS_ROUTE } from '../catalogue/gaps.ts'
-import { TIMESERIES_ROUTES } from '../catalogue/timeseries.ts'
-import { TRADE_ROUTES } from '../catalogue/trades.ts'
+import { VENUE_ADDRESSES } from '../markets/addresses.ts'
 import type { Route } from '../route.ts'
+import { asOfRoute } from './as-of.ts'
 import { AUDIT_ROUTES } from './audit.ts'
+import { BULK_ROUTES } from './bulk.ts'
+import { changesRoute } from './changes.ts'
 import { COVERAGE_DAYS_ROUTE } from './coverage-days.ts'
 import { COVERAGE_ROUTE } from './coverage.ts'
 import { DOCUMENT_ROUTES } from './documents.ts'
 import { EXECUTION_ROUTES } from './execution.ts'
+import { GAPS_ROUTE } from './gaps.ts'
 import { healthRoute } from './health.ts'
+import { latestRoute } from './latest.ts'
 import { limitsRoute } from './limits.ts'
 import { MARKET_LIST_ROUTES } from './market-lists.ts'
 import { MARKET_RECORD_ROUTES } from './market-record.ts'
 import { MARKET_SEARCH_ROUTE } from './market-search.ts'
 import { REVISION_ROUTES } from './revisions.ts'
+import { snapshotsRoute } from './snapshots.ts'
 import { statusRoute } from './status.ts'
+import { TIMESERIES_ROUTES } from './timeseries.ts'
+import { TRADE_ROUTES } from './trades.ts'
 import { usageRoute } from './usage.ts'
 import { whoamiRoute } from './whoami.ts'
 
@@ -32,6 +36,14 @@ export const CATALOGUE_ROUTES: readonly Route[] = [
   ...EXECUTION_ROUTES,
   ...AUDIT_ROUTES,
 ]
+
+/** Books: pages, samples by interval, the newest, the one at an instant, and changed levels. */
+export const BOOK_ROUTES: readonly Route[] = VENUE_ADDRESSES.flatMap((address) => [
+  snapshotsRoute(address),
+  latestRoute(address),
+  asOfRoute(address),
+  changesRoute(address),
+])
 
 /** The routes of the account and of the service itself. */
 export const ACCOUNT_ROUTES: readonly Route[] = [

@@ -8,8 +8,8 @@ import {
   windowNotice,
   noticeMeta,
   type PageRange,
-} from '../catalogue/page.ts'
-import { answerRows } from '../catalogue/row-answer.ts'
+} from '../pages/page.ts'
+import { answerRows } from '../pages/row-answer.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { requireRecordedAsset } from '../markets/find.ts'
 import {

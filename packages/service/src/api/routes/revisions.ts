@@ -10,8 +10,8 @@ import {
   styleOf,
   windowNotice,
   type Page,
-} from '../catalogue/page.ts'
-import { answerRows } from '../catalogue/row-answer.ts'
+} from '../pages/page.ts'
+import { answerRows } from '../pages/row-answer.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { MARKET_COLUMNS, type AnyMarket } from '../markets/lists.ts'

@@ -4,7 +4,7 @@ import { createTestServer } from '../server.testing.ts'
 import { parseSubscribe, STREAM_OPS } from './request.ts'
 
 describe('the AsyncAPI document', () => {
-  it('is served to everybody and leads nowhere wrong', async () => {
+  it('is public, and all of its references resolve', async () => {
     const { ask } = await createTestServer()
     const answer = await ask('/v3/asyncapi.json')
     expect([answer.status, answer.json()['asyncapi']]).toEqual([200, '3.0.0'])
@@ -26,7 +26,7 @@ describe('the AsyncAPI document', () => {
     expect((await ask('/docs')).text).toContain('/v3/asyncapi.json')
   })
 
-  it('has every operation, with the members that its parser takes', () => {
+  it('has every operation, with the members that its parser accepts', () => {
     expect(Object.keys(STREAM_REQUEST_SCHEMAS).sort()).toEqual([...STREAM_OPS].sort())
     const { properties } = STREAM_REQUEST_SCHEMAS.subscribe as { properties: object }
     const values: Record<string, unknown> = {

@@ -1,4 +1,5 @@
 import {
+  SCHEMA_VERSION,
   STREAM_CLOSE_CODES,
   STREAM_KEY_PROTOCOL,
   STREAM_MESSAGE_SCHEMAS,
@@ -6,22 +7,21 @@ import {
   STREAM_PROTOCOL,
   STREAM_REQUEST_SCHEMAS,
 } from '@priorbook/sdk/wire'
-import { SCHEMA_VERSION } from '../http/envelope.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What the stream says of itself. */
-export const STREAM_ABOUT = `Live and recorded rows over one WebSocket at \`${STREAM_PATH}\`: JSON text, one message a frame, with the same rows as REST. Rows go out once they are durable.
+/** The description of the stream in its documents. */
+export const STREAM_ABOUT = `Live and recorded rows over one WebSocket at \`${STREAM_PATH}\`: JSON text, one message per frame, with the same rows as REST. Rows are sent once they are durable.
 
 The key comes as \`Authorization: Bearer\`, as the second of the subprotocols \`${STREAM_PROTOCOL}\` and \`${STREAM_KEY_PROTOCOL}<API_KEY>\`, or in a first message \`auth\` within 5 seconds. \`/v3/demo/stream\` needs none.
 
-Each row carries its own \`sequence\` and the \`previous_sequence\` that was sent: where they do not follow each other, rows were conflated or left out, and a \`resync\` says so. After a reconnect \`resume\` asks for every row after the last one. A reader that does not read is first left out rows and then closed. Close codes: ${Object.entries(
+Each row carries its own \`sequence\` and the \`previous_sequence\` that was sent: where they are not consecutive, rows were conflated, or skipped with a \`resync\` message. After a reconnect, \`resume\` asks for every row after the last one. For a client that reads too slowly the server first skips rows, then closes the connection. Close codes: ${Object.entries(
   STREAM_CLOSE_CODES,
 )
   .map(([word, code]) => `${code} \`${word}\``)
   .join(', ')}.`
 
-/** The AsyncAPI 3 document of the stream, made from the schemas of its messages. */
+/** The AsyncAPI 3 document of the stream, generated from the schemas of its messages. */
 export function toAsyncApi(): Json {
   const requests = Object.keys(STREAM_REQUEST_SCHEMAS)
   const messages = Object.keys(STREAM_MESSAGE_SCHEMAS)
@@ -39,7 +39,7 @@ export function toAsyncApi(): Json {
       here: {
         host: '{host}',
         protocol: 'wss',
-        description: 'The server that serves this document; ws where it is served by http.',
+        description: 'The server of this document; ws when the document is served over http.',
         variables: { host: { description: 'Host and port.', default: 'localhost' } },
         security: [{ $ref: '#/components/securitySchemes/key' }],
       },
@@ -58,13 +58,13 @@ export function toAsyncApi(): Json {
     operations: {
       ask: {
         action: 'receive',
-        summary: 'What a client may send.',
+        summary: 'Messages that a client may send.',
         channel: { $ref: '#/channels/stream' },
         messages: requests.map((op) => ref(requestName(op))),
       },
       tell: {
         action: 'send',
-        summary: 'What the server sends.',
+        summary: 'Messages that the server sends.',
         channel: { $ref: '#/channels/stream' },
         messages: messages.map(ref),
       },

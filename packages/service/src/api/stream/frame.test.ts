@@ -8,7 +8,7 @@ const { Receiver } = ws as unknown as {
   Receiver: new (options: { isServer: boolean }) => Writable
 }
 
-it('frames are what a WebSocket library reads, of every length', async () => {
+it('frames of every length are read by a WebSocket library', async () => {
   for (const length of [0, 1, 125, 126, 127, 65_535, 65_536, 200_000]) {
     const text = 'é'.repeat(Math.floor(length / 2)) + 'x'.repeat(length % 2)
     const receiver = new Receiver({ isServer: false })

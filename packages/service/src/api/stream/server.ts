@@ -7,7 +7,7 @@ import { WebSocketServer } from 'ws'
 import { SYSTEM_CLOCK, type Clock, type Timer } from '../../lib/clock.ts'
 import type { StreamPulse } from '../../lib/pulse.ts'
 import { Hub, type SubscriberLimits } from '../../live/index.ts'
-import type { Store } from '../../store/store.ts'
+import type { StoreReader } from '../../store/store.ts'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { redactKeys } from '../auth/key-text.ts'
@@ -23,7 +23,7 @@ import { StreamSession } from './session.ts'
 /** The path of the demo stream. */
 export const DEMO_STREAM_PATH = '/v3/demo/stream'
 
-/** What the stream serves, and to whom. */
+/** The data that the stream serves, the access rules and the timing. */
 export type StreamOptions = {
   readonly access: Access
   readonly context: ApiContext
@@ -78,7 +78,7 @@ class SocketServer implements StreamServer {
     handleProtocols: (names) => (names.has(STREAM_PROTOCOL) ? STREAM_PROTOCOL : false),
   })
   /** The demo may read the same store, and then shares its hub. */
-  private readonly hubs = new Map<Store, Hub<RowStyle, MarketInstrument>>()
+  private readonly hubs = new Map<StoreReader, Hub<RowStyle, MarketInstrument>>()
   private readonly sessions = new Set<StreamSession>()
   private readonly timer: Timer
   private readonly idPrefix = randomBytes(4).toString('hex')

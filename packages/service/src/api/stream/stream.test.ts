@@ -126,9 +126,9 @@ describe('a subscription', () => {
     const wanted = await rowsByRest(test, (first['sequence'] as number) - 1)
     expect(wanted.length).toBeGreaterThan(20)
     await client.until(() => lastOf(client) >= wanted.at(-1)!.sequence)
-    const told = booksOf(client.messages)
-    expect(told.map(({ row }) => row)).toEqual(wanted)
-    for (const row of told.slice(1)) {
+    const books = booksOf(client.messages)
+    expect(books.map(({ row }) => row)).toEqual(wanted)
+    for (const row of books.slice(1)) {
       expect(row['previous_sequence']).toBe((row['sequence'] as number) - 1)
     }
   })
@@ -204,7 +204,7 @@ describe('a subscription', () => {
       ({ afterSequence }) => afterSequence >= from,
     )
     expect(gaps.length).toBeGreaterThan(3)
-    const told = client.messages.filter(({ type }) => type === 'gap').map(({ gap }) => gap)
+    const received = client.messages.filter(({ type }) => type === 'gap')
     for (const { start, end, afterSequence } of gaps) {
       const same = client.messages.findLastIndex((message) => {
         const gap = message['gap'] as
@@ -221,7 +221,7 @@ describe('a subscription', () => {
       )
       expect(next === -1 || next > same).toBe(true)
     }
-    expect(told.length).toBeGreaterThanOrEqual(gaps.length)
+    expect(received.length).toBeGreaterThanOrEqual(gaps.length)
     const all = client.messages.filter(({ type }) => type === 'trade')
     const first = all[0]!['sequence'] as number
     expect(all.map((one) => one['sequence'])).toEqual(trades.ordinals.filter((one) => one >= first))
@@ -299,9 +299,9 @@ describe('a client that reconnects', () => {
       const gaps = (await test.store.gaps({ venue, key: KEY })).filter(
         ({ afterSequence }) => afterSequence >= seen[0]!,
       )
-      const told = keeper.gaps.map(({ gap }) => gap as { after_sequence: number })
+      const received = keeper.gaps.map(({ gap }) => gap as { after_sequence: number })
       for (const { afterSequence } of gaps) {
-        expect(told.map((gap) => gap.after_sequence)).toContain(afterSequence)
+        expect(received.map((gap) => gap.after_sequence)).toContain(afterSequence)
       }
     }
   })

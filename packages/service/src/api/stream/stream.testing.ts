@@ -1,7 +1,7 @@
 import { STREAM_MESSAGE_SCHEMAS, type StreamMessage, type StreamRequest } from '@priorbook/sdk/wire'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
-import { violations } from '../catalogue/schema.testing.ts'
+import { violations } from '../pages/schema.testing.ts'
 
 // How long to wait for a message, also on a busy machine.
 const PATIENCE_MS = 20_000

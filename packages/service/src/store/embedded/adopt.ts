@@ -8,9 +8,9 @@ import { createStream, listStreams, saveStream, type Stream } from './streams.ts
 import { View } from './view.ts'
 
 /**
- * Takes over streams of a rebuilt tape that came out different. The old rows stay: they are what was
- * known before `knownFrom`, and reads with an earlier `knownAt` still get them. Both tapes must be
- * sealed. Returns the names of what was replaced.
+ * Adopts streams of a rebuilt tape that came out different. The old rows stay as the generation known
+ * before `knownFrom`, and reads with an earlier `knownAt` still return them. Both tapes must be
+ * sealed. Returns the names of the replaced streams.
  */
 export function adoptStreams(
   view: View,
@@ -37,7 +37,7 @@ export function adoptStreams(
   }
 }
 
-// Rows are equal when their chunks start alike and have equal bytes; a damaged own chunk never is.
+// Rows are equal when their chunks have equal starts and bytes; a damaged chunk equals nothing.
 function sameRows(view: View, own: Stream, rebuilt: View, stream: Stream): boolean {
   const places = view.directory(own).places
   const again = rebuilt.directory(stream).places

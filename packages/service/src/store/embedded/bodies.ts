@@ -16,27 +16,27 @@ import type { Database } from './database.ts'
 import type { ChunkPlace } from './directory.ts'
 import type { Stream } from './streams.ts'
 
-// Decoded chunks that are kept, in bytes: about 500,000 observations. A walk reads a chunk once and pages
-// through it, and who studies a market comes back to the same few; decoding is a fifth of a page's cost.
+// Max bytes of decoded chunks in memory: about 500,000 observations. Pages of a walk share a chunk, and
+// clients return to the same few markets; decoding is a fifth of a page's cost.
 const CACHE_BYTES = 33_554_432
-// Room that is made before the decoder has proved how many changes there are.
+// Initial capacity in level changes, before the decoder has verified their number.
 const MOST_CHANGES = 65_536
 
 // Max chain hashes in memory: 200 bytes each. Computing one unpacks the whole chunk.
 const MAX_CHAIN_HASHES = 16_384
 
-/** Reads a body that is kept outside the database; absent for one that is in it, or that is gone. */
+/** Reads a body stored outside the database; absent for one stored inside, or no longer available. */
 export type ReadBody = (body: number) => Uint8Array | undefined
 
-/** Where bodies come from and how many of them are kept. */
+/** Where bodies are stored and how many are cached. */
 export type BodyOptions = {
-  /** Where chunks are whose bytes are not in the file; only for reading. */
+  /** Reads chunks whose bytes are not in the database; for read-only stores. */
   readonly readBody?: ReadBody | undefined
-  /** How much memory decoded chunks may take. */
+  /** Max bytes of decoded chunks in memory. */
   readonly cacheBytes?: number | undefined
 }
 
-/** Fetches chunks and decodes them, trusting nothing: what a chunk says must fit where it was found. */
+/** Fetches and decodes chunks. Every chunk's header must match the directory entry that led to it. */
 export class Bodies {
   private readonly database: Database
   private readonly platform: TapePlatform
@@ -84,11 +84,11 @@ export class Bodies {
     const elsewhere = this.read?.(place.body)
     if (elsewhere !== undefined) return elsewhere
     const row = this.database.get('SELECT bytes FROM body WHERE id = ?', place.body)
-    // One flipped bit makes SQLite take bytes for text.
+    // One flipped bit makes SQLite return text instead of bytes.
     return row?.['bytes'] instanceof Uint8Array ? row['bytes'] : undefined
   }
 
-  /** The observations at a place; shared, never to be written to. */
+  /** The observations at a place; shared, so callers must not modify them. */
   book(stream: Stream, place: ChunkPlace, numbers: boolean): BookColumns {
     const name = cacheName(stream, place, numbers)
     const cached = this.cached(name)
@@ -118,7 +118,7 @@ export class Bodies {
     return text
   }
 
-  /** The observations at a place if they are kept, else into columns of the caller's own. */
+  /** The cached observations at a place, else decoded into the caller's columns. */
   bookOr(into: BookColumns, stream: Stream, place: ChunkPlace): BookColumns {
     const cached = this.cached(cacheName(stream, place, true))
     if (cached !== undefined) return cached
@@ -144,7 +144,7 @@ export class Bodies {
     }
   }
 
-  /** The observations at a place, into columns of the caller's own. */
+  /** Decodes the observations at a place into the caller's columns. */
   bookInto(into: BookColumns, stream: Stream, place: ChunkPlace): void {
     this.decoder.decode(this.open(stream, place), this.platform, into, { numbers: true })
   }
@@ -170,7 +170,7 @@ function hashStored({ headerBytes, sections }: Chunk, platform: TapePlatform): s
   return Buffer.from(hash.subarray(0, 16)).toString('base64url')
 }
 
-// Bodies are never changed under one number, but a part's number can be used again.
+// A body is immutable, but the number of a removed part can be reused.
 function cacheName(stream: Stream, place: ChunkPlace, numbers: boolean): string {
   return `${place.body}/${place.first}/${place.count}/${stream.version}/${numbers}`
 }
@@ -186,7 +186,7 @@ export function isDamage(error: unknown): error is PriorbookError {
   )
 }
 
-/** How a chunk is called in messages. */
+/** The name of a chunk in error messages. */
 export function nameOf(stream: Stream, place: { first: number; count: number }): string {
   const metric = stream.metric === '' ? '' : `/${stream.metric}`
   return `${stream.venue}:${stream.key}/${stream.kind}${metric} rows ${place.first}–${place.first + place.count - 1}`

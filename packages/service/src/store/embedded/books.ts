@@ -10,13 +10,13 @@ import type { Stream } from './streams.ts'
 import { endOf, lastReceivedAtMost, toSingleRow, type Stretch } from './stretch.ts'
 import type { View } from './view.ts'
 
-// Books of recently asked instruments, kept up to date row by row for `latest`.
+// Max books kept up to date for `latest`, of the instruments queried last.
 const KEPT_BOOKS = 4096
 
 type KeptBook = {
   readonly ladder: Ladder
   ordinal: number
-  /** The row that was asked for last, where it lies in a chunk: nothing is decoded for it again. */
+  /** The row returned last, where it is in a chunk, so that it is not decoded again. */
   newest: { readonly run: BookRun; readonly version: number } | undefined
 }
 
@@ -44,7 +44,7 @@ export class BookReader {
   latest(ref: InstrumentRef): BookRun | undefined {
     const stream = this.view.stream(ref, 'book')
     if (stream === undefined) return undefined
-    // Newer rows may be lost: the newest one known is not the latest.
+    // Newer rows may be lost, so the newest known row may not be the latest.
     if (this.view.damagedLog !== undefined) throw this.view.damagedLog.error
     const last = this.view.lastOrdinal(stream)
     if (last <= stream.removed) return undefined
@@ -55,7 +55,7 @@ export class BookReader {
     const kept = this.bookAt(stream, stretch, last)
     const columns = toSingleRow(kept.ladder, stretch.columns, row)
     const run = { columns, firstSequence: last, from: 0, to: 1 }
-    // Rows of the tail are at hand, and can be derived again when the log is mended.
+    // Rows of the tail are in memory and change when the log is repaired, so they are not cached.
     kept.newest = stretch.chunk === undefined ? undefined : { run, version: stream.version }
     return run
   }
@@ -90,7 +90,7 @@ export class BookReader {
     }
   }
 
-  // Without the rows of a damaged chunk the book is unknown until the next row that can be read.
+  // Without the rows of a damaged chunk the book is unknown until the next readable row.
   private unknownFrom(stream: Stream, index: number): LostPlace {
     const { places } = this.view.directory(stream)
     const { first, count, firstReceived } = places[index]!
@@ -99,7 +99,7 @@ export class BookReader {
     return { lost: true, first, count, firstReceived, lastReceived }
   }
 
-  /** The last observation of every bucket that has one; touches one chunk a bucket. */
+  /** The last observation of every non-empty bucket; reads one chunk per bucket. */
   sample(query: SampleQuery): SamplePage {
     const stream = this.view.stream(query, 'book', '', query.knownAt)
     if (stream === undefined) return { picks: [], hasMore: false, corrupt: [] }
@@ -199,7 +199,7 @@ export class BookReader {
     if (lost !== undefined && lost.firstReceived < end) corrupt.push(corruptGap(stream, lost))
   }
 
-  // Damaged rows are passed over and named; everything else stays readable.
+  // Damaged rows are skipped and reported; all other rows stay readable.
   private readOrSkip(
     stream: Stream,
     ordinal: number,
@@ -270,7 +270,7 @@ export class BookReader {
     return this.gapsOf(stream).find(inside)
   }
 
-  // What the instrument, its market or its venue missed, kept until something is committed.
+  // Gaps of the instrument, its market and its venue, cached until the next commit.
   private gapsOf(stream: Stream): readonly Gap[] {
     const { stamp } = this.view
     const kept = this.keptGaps.get(stream.id)
@@ -285,7 +285,7 @@ export class BookReader {
 
   private bookAt(stream: Stream, stretch: Stretch, last: number): KeptBook {
     let kept = this.kept.get(stream.id)
-    // A reader's log can be cut behind it when the writer mends damage.
+    // The writer may truncate the log while repairing damage, under a reader that has read further.
     const reachable =
       kept !== undefined && kept.ordinal >= stretch.first - 1 && kept.ordinal <= last
     if (kept === undefined || !reachable || kept.ladder.decimals < stretch.columns.priceDecimals) {
@@ -309,7 +309,7 @@ export class BookReader {
   }
 }
 
-// Of a lost place only the row before it is known.
+// For a lost place only the row before it is known.
 function lastKnownOf(place: Directory['places'][number] | undefined): number {
   if (place === undefined) return 0
   return 'lost' in place ? place.firstReceived : place.lastReceived

@@ -8,12 +8,12 @@ import type { Stream } from './streams.ts'
 import { endOf, lastReceivedAtMost, toSingleRow, type Stretch } from './stretch.ts'
 import type { View } from './view.ts'
 
-// A walk through more rows than these does not drive what others read out of the cache of chunks.
+// Walks through more rows bypass the chunk cache, so that they do not evict other readers' chunks.
 const MOST_KEPT_ROWS = 262_144
 
 /**
- * Interval sampling: goes from bucket to bucket and decides each by the directory and one chunk. Chunks
- * are folded by one ladder; a pick is a row that stands on its own.
+ * Interval sampling: goes from bucket to bucket and resolves each with the directory and one chunk. One
+ * ladder folds the chunks; a pick is a self-contained row.
  */
 export class BucketWalk {
   private readonly view: View
@@ -25,7 +25,7 @@ export class BucketWalk {
   private readonly ladder = new Ladder()
   private stretch: Stretch | undefined
   private keptRows = 0
-  /** The last row of the stretch that the ladder has taken, −1 for the book before it. */
+  /** The last row of the stretch applied to the ladder, −1 for the book before it. */
   private folded = -1
 
   constructor(view: View, stream: Stream, query: SampleQuery) {
@@ -47,7 +47,7 @@ export class BucketWalk {
       const hasMore = picks.length > query.limit
       return { picks: picks.slice(0, query.limit), hasMore, corrupt: this.corrupt }
     }
-    // From the newest back, a window of buckets at a time; empty stretches are jumped over.
+    // From the newest back, one window of buckets at a time, skipping empty stretches.
     let picks: BookPick[] = []
     let until = end
     while (until > query.start && picks.length < wanted) {
@@ -76,7 +76,7 @@ export class BucketWalk {
         bucket = bucketEnd
         continue
       }
-      // Nothing in this bucket: go on with the bucket of the next row.
+      // This bucket is empty: continue with the bucket of the next row.
       const next = last === undefined ? this.receivedAt(this.stream.removed + 1) : last.next
       if (next === undefined) break
       bucket = Math.max(bucketEnd, this.bucketOf(next))
@@ -104,7 +104,7 @@ export class BucketWalk {
     }
   }
 
-  // The found row is in the stretch that was decoded last; the ladder goes on from where it is.
+  // The row is in the stretch decoded last, so the ladder continues from its current row.
   private rowOf({ ordinal }: Found): BookColumns {
     const { columns, first } = this.stretch!
     const row = ordinal - first

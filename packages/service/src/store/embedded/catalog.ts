@@ -9,8 +9,8 @@ import type { MarketPage, MarketQuery, MarketState } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
 import { checkRow, insertRow } from './row-sum.ts'
 
-// Revisions of a market differ in a few numbers: each is packed with the last whole one as its
-// dictionary (60 bytes instead of 700), and every 32nd is whole again.
+// Revisions of a market differ in a few numbers. Each is compressed with the last full one as its
+// dictionary (60 bytes instead of 700), and every 32nd is full again.
 const WHOLE_EVERY = 32
 
 const MARKET_COLUMNS = [
@@ -30,8 +30,8 @@ const REVISION_COLUMNS = ['market', 'ordinal', 'known_at', 'journal', 'body']
 const decoder = new TextDecoder()
 
 /**
- * Adds a revision of a market, unless it says nothing new; true when it was added. The caller is in a
- * write transaction.
+ * Adds a revision of a market, unless it equals the last one; true when it was added. The caller is in
+ * a write transaction.
  */
 export function appendRevision(database: Database, revision: MarketRevision): boolean {
   const { record } = revision
@@ -71,7 +71,7 @@ export function readMarket(
     knownAt,
   )
   const ordinal = (row?.['ordinal'] as number | null) ?? 0
-  // The time that was looked for is not checked by looking: the next revision must be a later one.
+  // Detects a damaged index on time: the next revision must be later.
   if (ordinal < (market['revisions'] as number)) {
     const next = revisionRow(database, id, ordinal + 1)
     if ((next['known_at'] as number) <= knownAt) {
@@ -129,7 +129,7 @@ export function listMarkets(database: Database, query: MarketQuery): MarketPage 
   const direction = down ? 'DESC' : 'ASC'
   const found: (MarketState & { sortTime: number })[] = []
   const wanted = query.limit + 1
-  // Text is looked for in the record itself: read on until the page is full.
+  // Text is matched in the record itself, so read on until the page is full.
   for (let skip = 0; found.length < wanted;) {
     const rows = database.all(
       `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market
@@ -230,7 +230,7 @@ function saveMarket(
   received: number,
   before: Row | undefined,
 ): void {
-  // The place in the catalogue: the open time, else when the market was first heard of.
+  // The sort position: the open time, else the received time of the first revision.
   const sortTime = record.openTime ?? (before?.['sort_time'] as number | undefined) ?? received
   const values: Column[] = [
     id,

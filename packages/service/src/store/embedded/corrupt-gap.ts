@@ -1,7 +1,7 @@
 import { PriorbookError, type Gap, type Micros } from '@priorbook/sdk/domain'
 import type { Stream } from './streams.ts'
 
-/** The gap that stands for rows which are damaged on disk. */
+/** The gap reported in place of rows that are damaged on disk. */
 export function corruptGap(
   stream: Stream,
   place: { first: number; count: number; firstReceived: number; lastReceived: number },
@@ -20,7 +20,7 @@ export function corruptGap(
   }
 }
 
-/** The error for rows that no chunk and no log batch holds although they were stored. */
+/** The error for stored rows that are in neither a chunk nor a log batch. */
 export function missingRows(stream: Stream, ordinal: number): PriorbookError {
   return new PriorbookError(
     'corrupt_chunk',

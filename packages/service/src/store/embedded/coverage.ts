@@ -43,7 +43,7 @@ export function readCoverage(view: View, ref: InstrumentRef): Coverage | undefin
   const stream = view.stream(ref, 'book')
   const facts = stream === undefined ? undefined : factsOf(view, stream)
   if (stream === undefined || facts === undefined) return undefined
-  // What the whole market or the whole venue missed, the instrument missed too.
+  // Gaps of the whole market or venue are also gaps of the instrument.
   const keys = [...new Set([stream.key, stream.market, ''])]
   const gaps = [
     ...keys.flatMap((key) => listGaps(view.database, { venue: stream.venue, key })),
@@ -107,7 +107,7 @@ function rowsBefore(view: View, stream: Stream, time: number): number {
   }
 }
 
-// Damage is looked for by the directory alone here; `verify` opens every chunk.
+// Only the directory is checked for damage here; `verify` opens every chunk.
 function damagedSpans(view: View, stream: Stream): Gap[] {
   const { places } = view.directory(stream)
   const lost = [...places.filter((place) => 'lost' in place), view.lostTail(stream)]

@@ -4,7 +4,8 @@ import type { TapePlatform } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import type { AppendBatch } from '../store.ts'
 import { openEmbeddedStore } from './open.ts'
-import { batchAt, createRandom, makeBatches } from './tape-batches.testing.ts'
+import { createRandom } from '../../lib/random.testing.ts'
+import { batchAt, makeBatches } from './tape-batches.testing.ts'
 
 // A child of the crash test: appends batches from where the store stands until it is killed, and says
 // on stdout what it begins and what was acknowledged. Each line is in the pipe before work goes on.

@@ -6,12 +6,13 @@ import { describe, expect, test } from 'vitest'
 import type { AppendBatch } from '../store.ts'
 import { inspectStore } from './inspect.testing.ts'
 import { openEmbeddedStore } from './open.ts'
-import { batchAt, createRandom, makeBatches } from './tape-batches.testing.ts'
+import { createRandom } from '../../lib/random.testing.ts'
+import { batchAt, makeBatches } from './tape-batches.testing.ts'
 import { Oracle } from './tape-oracle.testing.ts'
 import { countOf, createTempFolder } from './temp-folder.testing.ts'
 
 const CYCLES = countOf(100, 6)
-// Every so many cycles a new store begins: everything is compared after every kill.
+// Cycles per store. Everything is compared after every kill.
 const CYCLES_A_STORE = 12
 const WAL_LIMIT = 128 * 1024 * 1024
 const CHILD = join(import.meta.dirname, 'crash-writer.testing.ts')

@@ -7,7 +7,7 @@ import type { AppendBatch, Store } from '../store.ts'
 import { makeTapes, writeDamaged, writeTape, type Damage } from './damaged-tape.testing.ts'
 import { inspectStore, type Findings } from './inspect.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from './open.ts'
-import { createRandom } from './tape-batches.testing.ts'
+import { createRandom } from '../../lib/random.testing.ts'
 import { Oracle } from './tape-oracle.testing.ts'
 import { countOf, createTempFolder } from './temp-folder.testing.ts'
 
@@ -66,7 +66,7 @@ async function judge(file: string, damage: Damage, truth: Truth, seed: number): 
   await store.close()
   const { wrong, lost } = findings
   const outcome = outcomeOf(findings, problems.length)
-  // Whatever a reader is told or not told, the operator is told: only a harmless damage may pass.
+  // `verify` must report every damage, whether a reader notices it or not; only harmless damage may pass.
   const unseen = problems.length > 0 || outcome === 'harmless' ? [] : ['verify saw nothing']
   const silent = problems.length > 0 ? [] : findings.silent
   const { what } = damage

@@ -19,7 +19,7 @@ export type Tapes = {
 export type TapePlan = {
   readonly seed: number
   readonly batches: number
-  /** After so many batches comes an explicit seal, and venue A falls silent: its parts stay tight. */
+  /** Batches before an explicit seal; venue A is silent afterwards, so its parts stay tight. */
   readonly sealedAfter: number
   readonly limits: Partial<SealLimits>
 }

@@ -10,15 +10,15 @@ export type Column = number | string | Uint8Array | null
 /** One row by column name. */
 export type Row = Record<string, Column>
 
-/** Says that work without the database asked it; made once, because it is thrown often. */
+/** Thrown when work that should not need the database queries it; one object, because it is thrown often. */
 export const ASKED = new Error('the database was asked')
 
 // "PBTA": lets `file` and other tools tell a tape from any other SQLite database.
 const APPLICATION_ID = 0x50425441
 
 /**
- * One SQLite connection with Priorbook's settings: errors come out with listed codes, statements are
- * prepared once, and a transaction either happens or leaves nothing behind.
+ * One SQLite connection with Priorbook's settings: errors have listed codes, statements are prepared
+ * once, and transactions are atomic.
  */
 export class Database {
   readonly file: string
@@ -68,7 +68,7 @@ export class Database {
     return this.transaction('BEGIN IMMEDIATE', work)
   }
 
-  /** Runs `work` without the database; gives `ASKED` where it turns out to need it. */
+  /** Runs `work` without the database; returns `ASKED` if it needs it after all. */
   withoutAsking<T>(work: () => T): T | typeof ASKED {
     this.isShut = true
     try {
@@ -94,7 +94,7 @@ export class Database {
 
   /**
    * Throws `corrupt_database` unless a table and its indexes agree. For tables whose rows are found by
-   * name: nobody would miss a row that its index has lost. Looked at once for each connection.
+   * name: a row missing from its index would go unnoticed. Checked once per connection.
    */
   ensureWhole(table: string): void {
     if (this.whole.has(table)) return
@@ -128,7 +128,7 @@ export class Database {
     }
   }
 
-  // Nothing was written, so nothing is lost; SQLite repeats here what it found damaged while reading.
+  // Nothing was written, so nothing is lost. SQLite repeats here the damage that it found while reading.
   private endRead(): void {
     try {
       this.run('COMMIT')
@@ -139,7 +139,7 @@ export class Database {
 
   private configure(): void {
     this.connection.exec('PRAGMA busy_timeout = 5000')
-    // First of all: nothing is written to a file that is not ours, or newer than this build.
+    // Check first: never write to a foreign file, or to one newer than this build.
     const version = this.checkIdentity()
     this.checkWal()
     if (!this.readOnly) {
@@ -163,7 +163,7 @@ export class Database {
     })
   }
 
-  // A database that lost the mark of its mode would be read without the commits in its log.
+  // A database whose header lost its WAL flag would be read without the commits in its log.
   private checkWal(): void {
     const wal = `${this.file}-wal`
     const waits = (statSync(wal, { throwIfNoEntry: false })?.size ?? 0) > 0
@@ -231,14 +231,14 @@ function guard<T>(file: string, work: () => T): T {
 function toStoreError(file: string, cause: unknown): unknown {
   if (cause instanceof PriorbookError || !(cause instanceof Error)) return cause
   const { errcode: extended, code } = cause as { errcode?: unknown; code?: unknown }
-  // Priorbook writes no number that JavaScript cannot hold.
+  // Priorbook never writes numbers that JavaScript cannot represent.
   if (code === 'ERR_OUT_OF_RANGE') {
     return new PriorbookError('corrupt_row', `${file}: ${cause.message}`, { cause })
   }
   if (typeof extended !== 'number') return cause
   const say = (code: ConstructorParameters<typeof PriorbookError>[0], text: string): Error =>
     new PriorbookError(code, `${file}: ${text} (${cause.message})`, { cause })
-  // Every statement fits the schema of its version: then the schema's own text is damaged.
+  // Every statement matches the schema of its version, so the stored schema text is damaged.
   if (/no such (table|column)/.test(cause.message)) {
     return say('corrupt_database', 'the schema is damaged')
   }

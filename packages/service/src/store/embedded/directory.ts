@@ -23,7 +23,7 @@ export type ChunkPlace = {
 
 /**
  * The chunks of one stream in order. Every entry's checksum has been verified and the entries follow
- * each other without a hole; a missing entry stands as a `lost` one, so that it is found, not skipped.
+ * each other without a hole; a missing entry is represented by a `lost` one instead of being skipped.
  */
 export type Directory = {
   readonly version: number

@@ -5,7 +5,8 @@ import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
 import type { AppendBatch, Store } from '../store.ts'
 import { inspectStore, type Findings } from './inspect.testing.ts'
 import { openEmbeddedStore } from './open.ts'
-import { batchAt, createRandom, makeBatches } from './tape-batches.testing.ts'
+import { createRandom } from '../../lib/random.testing.ts'
+import { batchAt, makeBatches } from './tape-batches.testing.ts'
 import { Oracle } from './tape-oracle.testing.ts'
 
 // A child of the disk test: it runs under limits, in a private mount or without root's rights.

@@ -51,7 +51,7 @@ describe('a full disk', () => {
     },
   )
 
-  test('takes the same batches once there is space; read-only is told apart', (context) => {
+  test('accepts the same batches once there is space; a read-only disk has its own code', (context) => {
     const folder = createTempFolder()
     const mount = 'mount -t tmpfs -o "size=$0" none "$1" && shift && exec "$@"'
     const inside = (size: string): string[] => ['-rm', 'sh', '-c', mount, size, folder]

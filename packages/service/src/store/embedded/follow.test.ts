@@ -28,8 +28,8 @@ it('streams that a rebuild replaced are told, and readers have the new rows', as
   const followers = [await store.follow(), await reader.follow()]
   expect((await store.adopt(rebuiltFile, script.now)).length).toBeGreaterThan(0)
   for (const follower of followers) {
-    expect(await follower.take()).toMatchObject({ missed: 'rebuilt' })
-    expect(await follower.take()).toBeUndefined()
+    expect(await follower.poll()).toMatchObject({ missed: 'rebuilt' })
+    expect(await follower.poll()).toBeUndefined()
   }
   const after = (await rebuilt.instrument({ venue, key }))!.lastSequence
   expect(after).toBeLessThan(before)

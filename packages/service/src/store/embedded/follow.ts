@@ -6,10 +6,10 @@ import { findGaps, type GapPlace } from './gaps.ts'
 import type { LogListener } from './tail.ts'
 import type { View } from './view.ts'
 
-// Gaps and revisions that nobody asked for are not kept for ever: then everything is to be looked at.
+// Max gaps and markets that wait for a slow caller. Beyond it they are dropped and `behind` is reported.
 const MOST_WAITING = 100_000
 
-/** Follows the log of a view; what was committed waits here until it is asked for. */
+/** Follows the log of a view and collects changes until the caller polls them. */
 export class LogFollower implements LogListener, Follower {
   private readonly view: View
   private readonly database: Database
@@ -28,7 +28,7 @@ export class LogFollower implements LogListener, Follower {
     view.listeners.add(this)
   }
 
-  async take(): Promise<Changes | undefined> {
+  async poll(): Promise<Changes | undefined> {
     if (this.isEmpty && !this.view.isBehind()) return undefined
     return this.read(() => (this.isEmpty ? undefined : this.drain()))
   }

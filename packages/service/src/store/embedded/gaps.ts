@@ -53,7 +53,7 @@ export function saveGap(database: Database, gap: Gap): void {
   )
 }
 
-/** Where a gap is; one or two gaps can be at one place. */
+/** The position of a gap; several gaps can share one. */
 export type GapPlace = Pick<Gap, 'venue' | 'key' | 'start' | 'afterSequence'>
 
 /** The gaps at a place. */
@@ -69,14 +69,14 @@ export function findGaps(database: Database, place: GapPlace): Gap[] {
   return rows.map(toGap)
 }
 
-/** Removes the gaps that the journal told of an instrument; those of retention stay. */
+/** Removes the gaps of an instrument that were derived from the journal; those of retention stay. */
 export function removeGaps(database: Database, ref: { venue: VenueId; key: string }): void {
   database.run('DELETE FROM gap WHERE venue = ? AND key = ? AND journal > 0', ref.venue, ref.key)
 }
 
 /**
- * Takes the gaps of a venue back to what was known at a journal record, which may differ by
- * instrument: later gaps go, gaps that were closed later are open again.
+ * Restores the gaps of a venue as known at a journal record, which may differ by instrument: later
+ * gaps are removed, gaps closed later are reopened.
  */
 export function rollBackGaps(
   database: Database,
@@ -138,8 +138,8 @@ export function listGaps(database: Database, query: GapQuery): Gap[] {
 
 const damaged = new WeakMap<Database, readonly { venue: Column; key: Column }[]>()
 
-// A damaged end would keep a gap out of the very question that it answers. All gaps are looked at once
-// for each connection; the index vouches for the names of those that fail.
+// A damaged end could hide a gap from the query that needs it. So all gaps are checked once per
+// connection; the index still names those that fail.
 function refuseDamaged(database: Database, query: GapQuery): void {
   let names = damaged.get(database)
   if (names === undefined) {

@@ -123,7 +123,7 @@ class Inspector {
       let count = 0
       for await (const chunk of store.chunks(instrument)) {
         if (chunk.kind !== 'book') continue
-        // A chunk checks itself: whoever gets a damaged one is told by its own checksum.
+        // A chunk's own checksum reveals its damage to the reader.
         const { header } = openChunk(chunk.bytes, platform)
         if (header.first === chunk.first && header.count === chunk.count) count += chunk.count
       }

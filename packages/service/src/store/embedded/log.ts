@@ -18,7 +18,7 @@ export type Maker = {
   readonly normalizer: number
 }
 
-/** Takes the rows of log batches, as they are appended or read back. */
+/** Receives the rows of log batches, as they are appended or read back. */
 export interface RowSink {
   book(
     stream: number,
@@ -40,12 +40,12 @@ export interface RowSink {
     taker: number,
   ): void
   sample(stream: number, ordinal: number, maker: Maker, head: RowHead, value: number): void
-  /** A gap that the batch opened or closed, and a market that it brought a revision of. */
+  /** A gap that the batch opened or closed, and a market with a new revision. */
   gap(place: GapPlace): void
   market(market: MarketRef): void
 }
 
-/** What a batch says of itself. */
+/** The header of a batch. */
 export type LogHeader = {
   readonly id: number
   readonly venue: VenueId
@@ -53,7 +53,7 @@ export type LogHeader = {
   readonly maker: Maker
 }
 
-// Version 2 also names gaps and markets; what version 1 wrote can be read.
+// Version 2 also names gaps and markets; version 1 can still be read.
 const VERSION = 2
 const OLDEST = 1
 const END = 0

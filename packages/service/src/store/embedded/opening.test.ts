@@ -19,7 +19,7 @@ function attempt(folder: TapeFolder, options: Partial<EmbeddedOptions> = {}): un
   }
 }
 
-/** A database of somebody else. */
+/** A foreign database. */
 function writeForeign(folder: TapeFolder, userVersion: number): Buffer {
   const connection = new DatabaseSync(folder.file)
   connection.exec(`CREATE TABLE notes (text TEXT); PRAGMA user_version = ${userVersion}`)
@@ -50,7 +50,7 @@ describe('opening', () => {
     expect(attempt(folder)).toBe('open')
   })
 
-  test('a database of somebody else is refused and left as it is', () => {
+  test('a foreign database is refused and left unchanged', () => {
     const folder = createTapeFolder()
     const before = writeForeign(folder, 0)
     expect(attempt(folder)).toBe('store_unavailable')
@@ -65,7 +65,7 @@ describe('opening', () => {
     expect(attempt(folder, { readOnly: true })).toBe('store_unavailable')
   })
 
-  test('a file that is no database is refused and left as it is', () => {
+  test('a file that is not a database is refused and left unchanged', () => {
     const folder = createTapeFolder()
     const text = 'This is not a database, whatever its name says.\n'.repeat(40)
     writeFileSync(folder.file, text)

@@ -3,11 +3,11 @@ import type { Quarantined } from '../store.ts'
 import type { Column, Database } from './database.ts'
 import { checkRow, insertRow } from './row-sum.ts'
 
-// The journal keeps every message whole; a row shows enough of it to see what was wrong.
+// Max bytes of a message per row; the journal keeps the whole message.
 const RAW_LIMIT = 65_536
 const COLUMNS = ['venue', 'key', 'journal', 'received', 'code', 'detail', 'raw']
 
-/** Keeps a message that could not be used; the same one twice is kept once. */
+/** Stores a message that could not be used, once per message. */
 export function saveQuarantine(database: Database, message: Quarantined): void {
   const values: Column[] = [
     message.venue,
@@ -21,7 +21,7 @@ export function saveQuarantine(database: Database, message: Quarantined): void {
   insertRow(database, 'INSERT OR IGNORE INTO quarantine', COLUMNS, values)
 }
 
-/** Lists quarantined messages in the order they came. */
+/** Lists quarantined messages in order of arrival. */
 export function listQuarantine(
   database: Database,
   page: { venue?: VenueId; after?: number; limit: number },

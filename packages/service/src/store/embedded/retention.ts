@@ -9,8 +9,8 @@ import { listStreams, saveStream, type Stream } from './streams.ts'
 import type { View } from './view.ts'
 
 /**
- * Removes whole sealed chunks whose newest row is older than a time, and says so with a gap. The
- * newest chunk of a stream stays: what comes next builds on its book and may not run before its time.
+ * Removes whole sealed chunks whose newest row is older than a time and writes a gap for them. The
+ * newest chunk of a stream stays: the next rows build on its book and its received time.
  */
 export function removeOlder(view: View, platform: TapePlatform, before: number): RetentionReport {
   let chunks = 0

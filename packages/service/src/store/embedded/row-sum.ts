@@ -7,7 +7,7 @@ const SEPARATOR = '\u001f'
 /** The checksum of a row: CRC-32 over its table's name and its columns in order, each with its type. */
 export function rowSum(table: string, values: readonly Column[]): number {
   let sum = 0
-  // What is text goes into one call.
+  // Adjacent text is hashed in one call.
   let text = table
   for (const value of values) {
     text += SEPARATOR
@@ -28,7 +28,7 @@ export function holds(table: string, columns: readonly string[], row: Row): bool
   return rowSum(table, values) === row['sum']
 }
 
-/** Writes a row with its checksum; `tail` says what to do about one that is there. */
+/** Writes a row with its checksum; `tail` is SQL for conflicts with an existing row. */
 export function insertRow(
   database: Database,
   into: string,

@@ -88,14 +88,14 @@ function readRows<Columns extends HeadColumns>(
     for (let row = from; row < to; row++) ordinals.push(first + row)
   }
   if (!hasMore) return { rows, ordinals, hasMore, corrupt }
-  // One row more than wanted was read to know that there is more: the farthest one goes.
+  // One extra row was read to detect `hasMore`; drop the farthest one.
   const kept = kind.create()
   const skip = down ? 1 : 0
   kind.push(kept, rows, skip, skip + query.limit)
   return { rows: kept, ordinals: ordinals.slice(skip, skip + query.limit), hasMore, corrupt }
 }
 
-// Chunks and tail in the order of the page, without those that lie outside its range.
+// Chunks and tail in page order, without those outside its range.
 function* piecesOf<Columns extends HeadColumns>(
   view: View,
   stream: Stream,

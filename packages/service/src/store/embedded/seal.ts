@@ -21,7 +21,7 @@ import type { Maker } from './log.ts'
 import { saveStream, type Stream } from './streams.ts'
 import { pushSamples, pushTrades, sameMaker, type TailRows } from './tail.ts'
 
-/** Rows of a full chunk. A function of the data alone decides boundaries, so a rebuild repeats them. */
+/** Rows of a full chunk. Boundaries depend on the data alone, so a rebuild repeats them. */
 export const CHUNK_ROWS = 1024
 
 /** How rows are packed: sealed chunks tightly, parts by the pass's own choice. */
@@ -49,7 +49,7 @@ export class Sealer {
     this.bodies = bodies
   }
 
-  /** Returns how many chunks were sealed; the stream's row is brought up to date. */
+  /** Returns how many chunks were sealed, and updates the stream's row. */
   pack(
     stream: Stream,
     part: ChunkPlace | undefined,
@@ -140,7 +140,7 @@ export class Sealer {
   }
 
   // A chunk ends when it is full, before a gap, a reset or another maker's rows, and after the close
-  // (a full book without levels). What is left at the end is a part.
+  // (a full book without levels). The remaining rows form a part.
   private cuts(gathered: Rows): Cut[] {
     const cuts: Cut[] = []
     const { rows } = gathered
@@ -178,7 +178,7 @@ export class Sealer {
       case 'book': {
         const { rows } = gathered
         if (cut.from === 0) loadBase(this.ladder, rows)
-        // A book that starts anew carries nothing over: its keyframe is empty.
+        // A book that restarts does not depend on earlier rows: its keyframe is empty.
         if ((rows.flags[cut.from]! & FLAGS.restart) !== 0) this.ladder.clear()
         const key = this.ladder.keys()
         const base = { key, size: key.map((at) => this.ladder.size[at]!) }

@@ -19,7 +19,7 @@ export function writeState(database: Database, name: string, value: number): voi
   insertRow(database, 'INSERT OR REPLACE INTO state', ['name', 'value'], [name, value])
 }
 
-/** Looks at every number: one whose name is damaged would not be missed, it would be 0. */
+/** Checks every number: one whose name is damaged would silently read as 0. */
 export function checkStates(database: Database): void {
   database.ensureWhole('state')
   for (const row of database.all('SELECT name, value, sum FROM state')) {
@@ -39,6 +39,6 @@ export const STATE = {
   applied: (venue: string): string => `applied:${venue}`,
   fact: (name: string): string => `fact:${name}`,
   packed: (venue: string): string => `packed:${venue}`,
-  /** How far `applied` had come when a damaged log was cut off. */
+  /** The value of `applied` when a damaged log was cut off. */
   mended: (venue: string): string => `mended:${venue}`,
 } as const

@@ -17,7 +17,7 @@ export type StreamName = {
 /** One sequence of rows as the database knows it. */
 export type Stream = StreamName & {
   readonly id: number
-  /** Counts rebuilds of the stream that came out different; the newest is served unless `knownAt` asks. */
+  /** Counts rebuilds of the stream that came out different; the newest is served unless `knownAt` selects another. */
   readonly generation: number
   readonly knownFrom: number
   readonly knownTo: number | null
@@ -105,7 +105,7 @@ export function listStreamsOf(database: Database, ref: InstrumentRef): Stream[] 
   return rows.map(toStream).filter(({ venue, key }) => venue === ref.venue && key === ref.key)
 }
 
-/** The instruments of a venue whose books have no open gap; found by the indexes, few of very many. */
+/** The instruments of a venue whose books have no open gap, found through the indexes. */
 export function listUnbroken(database: Database, venue: VenueId): Instrument[] {
   const rows = database.all(
     `${SELECT} WHERE known_to IS NULL AND venue = ? AND kind = ? AND NOT EXISTS (

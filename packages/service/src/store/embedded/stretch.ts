@@ -10,7 +10,7 @@ export type Stretch = {
   readonly chunk?: string | undefined
 }
 
-/** One row that stands on its own: the book it made, and its changes, which change nothing again. */
+/** One self-contained row: the full book after it, with its changes, which are idempotent. */
 export function toSingleRow(book: Ladder, from: BookColumns, row: number): BookColumns {
   const columns = new BookColumns(from.priceDecimals, 1, 1)
   columns.pushRows(from, row, row + 1)
@@ -20,13 +20,13 @@ export function toSingleRow(book: Ladder, from: BookColumns, row: number): BookC
   return columns
 }
 
-/** The exclusive end of a query: what came after `knownAt` was not known. */
+/** The exclusive end of a query, at most just after `knownAt`. */
 export function endOf(query: { end?: number; knownAt?: number }): number {
   const end = query.end ?? Number.MAX_SAFE_INTEGER
   return query.knownAt === undefined ? end : Math.min(end, query.knownAt + 1)
 }
 
-/** The last row received at or before a time, −1 when all came later. */
+/** The last row received at or before a time, −1 when all are later. */
 export function lastReceivedAtMost(
   columns: { readonly count: number; readonly received: Float64Array },
   time: number,

@@ -35,7 +35,7 @@ export interface LogListener {
 export class Tail implements RowSink {
   readonly streams = new Map<number, TailRows>()
   readonly listeners = new Set<LogListener>()
-  /** True while batches are read that listeners were told of before. */
+  /** True while batches are read again that listeners have already received. */
   isKnown = false
   rows = 0
 
@@ -86,7 +86,7 @@ export class Tail implements RowSink {
     if (!this.isKnown) for (const listener of this.listeners) listener.market(market)
   }
 
-  /** Forgets the rows of a stream, which are in a chunk now. Columns already handed out stay as they are. */
+  /** Drops the rows of a stream, which are in a chunk now. Columns held by readers stay unchanged. */
   forget(stream: number): void {
     this.rows -= this.streams.get(stream)?.columns.count ?? 0
     this.streams.delete(stream)
@@ -104,7 +104,7 @@ export class Tail implements RowSink {
       this.streams.set(stream, tail)
     }
     const expected = tail.first + tail.columns.count
-    // Rows that are already there (a log batch read twice) are not taken again.
+    // Rows that are already present (a log batch read twice) are ignored.
     if (ordinal < expected) return undefined
     if (ordinal > expected) {
       throw new PriorbookError('corrupt_row', `log rows ${expected}–${ordinal - 1} are missing`)
@@ -121,7 +121,7 @@ export class Tail implements RowSink {
   }
 
   /**
-   * Sets the book before row 0, which the log does not say; ticks are brought to the finer of both.
+   * Sets the book before row 0, which the log does not contain; both are converted to the finer tick.
    * Done once, when the rows are first read or packed.
    */
   setBase(tail: TailRows & { kind: 'book' }, ladder: Ladder): void {
@@ -132,7 +132,7 @@ export class Tail implements RowSink {
     tail.based = true
   }
 
-  /** Drops rows that a chunk holds by now. */
+  /** Drops rows that are in a chunk by now. */
   dropBefore(stream: number, next: number): void {
     const tail = this.streams.get(stream)
     if (tail === undefined || tail.first >= next) return
@@ -156,7 +156,7 @@ export class Tail implements RowSink {
     this.streams.set(stream, rest)
   }
 
-  // Finer ticks need other keys: the rows move to new columns, because the old may be in a reader's hands.
+  // Finer ticks change all keys. The rows move to new columns, because a reader may hold the old ones.
   private refine(tail: TailRows & { kind: 'book' }, priceDecimals: number): void {
     const finer = new BookColumns(tail.columns.priceDecimals)
     finer.baseKey = [...tail.columns.baseKey]
@@ -196,7 +196,7 @@ export function pushSamples(
   }
 }
 
-/** True when two batches come from the same hand. */
+/** True when two batches have the same maker. */
 export function sameMaker(a: Maker, b: Maker): boolean {
   return a.origin === b.origin && a.recorder === b.recorder && a.normalizer === b.normalizer
 }

@@ -1,3 +1,4 @@
+import { createRandom } from '../../lib/random.testing.ts'
 import {
   toMicros,
   VENUES,
@@ -50,7 +51,7 @@ export function venueOf(batch: number): VenueId {
   return (['venueb', 'venuec', 'venuea'] as const)[batch % 3]!
 }
 
-// Books start anew here, so that a writer can be taken up anywhere without making everything again.
+// Books restart here, so that a writer can continue anywhere without generating everything again.
 const BLOCK = 240
 
 /**
@@ -68,17 +69,6 @@ export function* makeBatches(
     if ((batch - 1) % BLOCK === 0) makers = new Map()
     const made = makeBatch(createRandom(seed * 1_000_003 + batch), batch, makers, maxRows)
     if (batch >= from) yield made
-  }
-}
-
-/** Seeded numbers in [0, 1), so that a failure can be repeated (mulberry32). */
-export function createRandom(seed: number): () => number {
-  let state = Math.imul(seed, 0x9e3779b1)
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
 

@@ -17,7 +17,7 @@ import { checkStates } from './state.ts'
 import { listStreams, type Stream } from './streams.ts'
 import type { View } from './view.ts'
 
-/** Looks at everything: the file, every row's checksum, every chunk, chain, order and book. */
+/** Checks everything: the file, every row's checksum, every chunk, chain, order and book. */
 export class Verifier {
   private readonly view: View
   private readonly platform: TapePlatform
@@ -133,7 +133,7 @@ export class Verifier {
   }
 }
 
-/** Applies the six checks and the order of received times to rows as they come. */
+/** Applies the six row checks and checks the order of received times, row by row. */
 class RowJudge {
   private readonly stream: Stream
   private readonly report: (code: ErrorCode | Violation, where: string, detail: string) => void

@@ -9,19 +9,19 @@ import { checkStates, readState, STATE } from './state.ts'
 import { findStream, readStream, type Stream, type StreamName } from './streams.ts'
 import { Tail, type LogListener, type TailRows } from './tail.ts'
 
-// Streams whose row and directory stay in memory; the least recently used go first.
+// Max streams whose row and directory stay in memory; the oldest are evicted first.
 const REMEMBERED = 20_000
 
 /**
- * One process's picture of the database: streams, their chunk directories and the decoded log. It
- * follows other processes' commits; use it inside `Database.read`, so that chunks and tail belong
+ * One process's view of the database: streams, their chunk directories and the decoded log. It
+ * follows other processes' commits. Use it inside `Database.read`, so that chunks and tail belong
  * to the same moment.
  */
 export class View {
   readonly database: Database
   readonly bodies: Bodies
   readonly tail = new Tail()
-  /** The first log batch that is damaged; what came after it is not served. */
+  /** The first damaged log batch; batches after it are not served. */
   damagedLog: { readonly id: number; readonly error: PriorbookError } | undefined
   private readonly names = new Map<string, number>()
   private readonly streams = new Map<number, Stream>()
@@ -44,7 +44,7 @@ export class View {
     this.bodies = new Bodies(database, platform, options)
   }
 
-  /** Takes over what others committed since the last call. */
+  /** Reads what other processes committed since the last call. */
   refresh(): void {
     const dataVersion = this.database.dataVersion()
     if (dataVersion === this.seen) return
@@ -53,22 +53,22 @@ export class View {
     this.seen = dataVersion
   }
 
-  /** Those who want to know what is taken over. */
+  /** Called for everything that is read from the log. */
   get listeners(): Set<LogListener> {
     return this.tail.listeners
   }
 
-  /** True when others have committed since the last `refresh`. */
+  /** True when another process has committed since the last `refresh`. */
   isBehind(): boolean {
     return this.database.dataVersion() !== this.seen
   }
 
-  /** Changes with every commit of this process or another; the others' are seen by `refresh`. */
+  /** Changes with every commit; commits of other processes are seen by `refresh`. */
   get stamp(): string {
     return this.stampOf(this.seen)
   }
 
-  /** The stamp as it will be once commits of others are taken over; looks at the file once a turn. */
+  /** The stamp after the next `refresh`; checks the file once per turn of the event loop. */
   stampNow(): string {
     if (this.looked === undefined) {
       this.looked = this.database.dataVersion()
@@ -77,7 +77,7 @@ export class View {
     return this.stampOf(this.looked)
   }
 
-  /** True when this turn of the event loop has looked, and nobody had committed. */
+  /** True when this turn of the event loop has checked the file and found no new commit. */
   get isCurrent(): boolean {
     return this.looked !== undefined && this.looked === this.seen
   }
@@ -86,29 +86,29 @@ export class View {
     return `${dataVersion}/${this.lastLog}/${this.version}`
   }
 
-  /** The newest log batch taken over. */
+  /** The newest log batch that was read. */
   get logEnd(): number {
     return this.lastLog
   }
 
-  /** Notes a batch that this process wrote itself. */
+  /** Records a batch that this process wrote itself. */
   advance(log: number): void {
     this.lastLog = log
   }
 
-  /** Notes a packing step that this process did itself. */
+  /** Records a packing step of this process. */
   packed(version: number, stream: Stream): void {
     this.repacked(version, stream)
     this.tail.forget(stream.id)
   }
 
-  /** Notes that this process changed which chunks a stream has, its tail aside. */
+  /** Records that this process changed the chunks of a stream, but not its tail. */
   repacked(version: number, stream: Stream): void {
     this.version = version
     this.directories.delete(stream.id)
   }
 
-  /** Notes that this process removed log batches. */
+  /** Records that this process removed log batches. */
   truncated(through: number): void {
     this.sealedThrough = through
   }
@@ -133,7 +133,7 @@ export class View {
     return found
   }
 
-  /** A stream by its number, as new as the database has it. */
+  /** A stream by its number, in its current state. */
   streamById(id: number): Stream {
     const known = this.streams.get(id)
     if (known === undefined) {
@@ -142,7 +142,7 @@ export class View {
       return stream
     }
     if (this.database.readOnly && this.compared.get(id) !== this.version) {
-      // Another process may have packed this stream since: its row says.
+      // Another process may have packed this stream since; its row tells.
       const fresh = readStream(this.database, id)
       if (fresh.version !== known.version) this.directories.delete(id)
       Object.assign(known, fresh)
@@ -151,7 +151,7 @@ export class View {
     return known
   }
 
-  /** Puts a stream into the picture. */
+  /** Caches a stream. */
   remember(stream: Stream): void {
     if (stream.knownTo === null) this.names.set(nameText(stream), stream.id)
     this.streams.set(stream.id, stream)
@@ -163,7 +163,7 @@ export class View {
     }
   }
 
-  /** Forgets a stream, so that it is read again. */
+  /** Evicts a stream, so that it is read again. */
   forgetStream(stream: Stream): void {
     this.names.delete(nameText(stream))
     this.streams.delete(stream.id)
@@ -209,7 +209,7 @@ export class View {
     return 'lost' in place ? place.firstReceived : place.lastReceived
   }
 
-  /** What a damaged log may have held of a stream: how many rows nobody knows. */
+  /** The place of rows that a damaged log may have held; their number is unknown. */
   lostTail(stream: Stream): LostPlace | undefined {
     if (this.damagedLog === undefined) return undefined
     const first = this.lastOrdinal(stream) + 1
@@ -242,7 +242,7 @@ export class View {
     this.followAdoptions()
     if (sealedThrough !== this.sealedThrough) {
       if (sealedThrough > told) this.missed('behind')
-      // The log was cut: what is left is short, and reading it anew bounds this process's memory.
+      // The log was truncated. Reading the short rest again bounds this process's memory.
       this.tail.clear()
       this.lastLog = sealedThrough
       this.sealedThrough = sealedThrough
@@ -276,11 +276,11 @@ export class View {
     if (first || this.database.readOnly) this.checkLogEnd()
   }
 
-  /** Notes streams that were replaced, by this process or another. */
+  /** Drops cached names after streams were replaced, by this process or another. */
   followAdoptions(): void {
     const adoptions = readState(this.database, STATE.adoptions)
     if (adoptions === this.adoptions) return
-    // A number of a stream is that of a generation: the newest is found by name again.
+    // A stream number belongs to one generation; the newest generation is found by name.
     this.names.clear()
     this.adoptions = adoptions
     this.missed('rebuilt')
@@ -290,7 +290,7 @@ export class View {
     for (const listener of this.listeners) listener.missed(why)
   }
 
-  // Batches that vanished from the end of the log are missed by the positions that they brought.
+  // Batches missing from the end of the log are detected by the applied positions.
   private checkLogEnd(): void {
     for (const venue of VENUE_IDS) {
       const packed = readState(this.database, STATE.packed(venue))

@@ -5,11 +5,11 @@ const FRAME_HEADER = 24
 const MAGIC = 0x377f0682
 
 /**
- * Says what is wrong with a write-ahead log, if anything. SQLite takes a frame with a bad checksum for
- * the end of the log, which is right after a crash but hides the commits behind a damaged frame, and
- * mixes old and new pages where the log had been copied into the database already. At most one
- * commit can have been in flight when a process or machine died: two or more behind the first bad
- * frame were synced once and are damaged now. https://sqlite.org/fileformat2.html#the_write_ahead_log
+ * Describes the damage of a write-ahead log, if any. SQLite treats a frame with a bad checksum as the
+ * end of the log. That is right after a crash, but it hides commits after a damaged frame, and mixes old
+ * and new pages where the log had already been copied into the database. At most one commit can have
+ * been in flight when a process or machine died: two or more after the first bad frame had been synced,
+ * so they are damaged. https://sqlite.org/fileformat2.html#the_write_ahead_log
  */
 export function findWalDamage(file: string): string | undefined {
   const bytes = readWhole(file)
@@ -18,7 +18,7 @@ export function findWalDamage(file: string): string | undefined {
   const good = log.countGood()
   const hidden = log.countCommits(good)
   if (hidden < 2) return undefined
-  // A writer may have begun a new log while this one was read.
+  // A writer may have started a new log while this one was read.
   const again = readWhole(file, HEADER)
   if (again === undefined || Buffer.compare(again, bytes.subarray(0, HEADER)) !== 0)
     return undefined
@@ -38,7 +38,7 @@ class WalReader {
     this.little = this.view.getUint32(0) === MAGIC
     const [a, b] = this.addUp([0, 0], 0, 24)
     this.headerHolds = a === this.view.getUint32(24) && b === this.view.getUint32(28)
-    // Where the header itself is damaged, pages are taken to have their usual size.
+    // If the header itself is damaged, assume the usual page size.
     const pageSize = this.headerHolds ? this.view.getUint32(8) : 1024
     this.frameSize = FRAME_HEADER + pageSize
     this.frames = Math.floor((bytes.length - HEADER) / this.frameSize)
@@ -99,7 +99,7 @@ function readWhole(file: string, limit = Infinity): Buffer | undefined {
   try {
     fd = openSync(file, 'r')
   } catch {
-    // No log: nothing waits in one.
+    // Without a log there are no pending commits.
     return undefined
   }
   try {

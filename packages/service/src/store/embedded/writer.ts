@@ -28,7 +28,7 @@ import { readState, STATE, writeState } from './state.ts'
 import { createStream, listStreams, type Stream } from './streams.ts'
 import type { View } from './view.ts'
 
-/** When the log is packed: bounded memory for every process and a bounded time to open after a kill. */
+/** When the log is packed. Bounds every process's memory and the time to open after a kill. */
 export type SealLimits = {
   /** Rows in the log that start a pass. */
   readonly rows: number
@@ -37,7 +37,7 @@ export type SealLimits = {
 }
 
 const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192 }
-// An explicit seal has nobody to wait for it: fewer, larger transactions.
+// No append waits for an explicit seal, so it uses fewer, larger transactions.
 const SEAL_STEP = 65_536
 
 /** The one writer of a database: appends batches as log bodies and packs the log into chunks. */
@@ -49,12 +49,12 @@ export class Writer {
   private readonly packing: Packing
   private readonly limits: SealLimits
   private readonly applied = new Map<string, number>()
-  // Observations of one instrument share its object: no name is built and looked up for each row.
+  // Observations of one instrument share its object, which saves building and looking up a name per row.
   private bookStreams = new WeakMap<Instrument, Stream>()
   private pass: Pass | undefined
   // Journal records up to which a stream is packed, where that is beyond the applied position.
   private readonly floors = new Map<number, number>()
-  /** What was found damaged in the log and cut off when the store was opened. */
+  /** The damage that opening cut off the log; undefined when there was none. */
   repaired: string | undefined
 
   constructor(view: View, platform: TapePlatform, limits: Partial<SealLimits> = {}) {
@@ -76,7 +76,7 @@ export class Writer {
     return position
   }
 
-  /** Makes batches durable in one transaction, then shows their rows to this process's readers. */
+  /** Makes batches durable in one transaction, then publishes their rows to this process's readers. */
   commit(batches: readonly AppendBatch[]): void {
     const group: Group = { id: this.view.logEnd, batches: [], ends: new Map(), created: [] }
     const positions = new Map<string, number>()
@@ -102,7 +102,7 @@ export class Writer {
     try {
       this.packSome()
     } catch (error) {
-      // The batches are durable all the same; packing is tried again after the next commit.
+      // The batches are durable anyway; packing is retried after the next commit.
       if (!isOutOfSpace(error)) throw error
     }
   }
@@ -139,7 +139,7 @@ export class Writer {
     const told = { markets: [] as MarketRef[], gaps: [] as Gap[] }
     group.batches.push({ batch, maker, claims, told })
     log.begin({ id: group.id, venue: batch.venue, position: batch.position, maker })
-    // Notes stream and ordinal of a row and returns the stream, `KNOWN` for a row stored before.
+    // Assigns stream and ordinal to a row and returns the stream, or `KNOWN` for a row stored before.
     let ordinal = KNOWN
     const claim = (row: Arrival, kind: ChunkKind, metric = ''): number => {
       if (row.journal > applied) {
@@ -190,7 +190,7 @@ export class Writer {
     }
   }
 
-  // Shows committed rows to readers, in the order in which they were given their places.
+  // Publishes committed rows to readers, in the order of their places.
   private show({ batch, maker, claims, told }: Written): void {
     const { tail } = this.view
     let at = 0
@@ -218,7 +218,7 @@ export class Writer {
     }
   }
 
-  // Gives a row the next ordinal of its stream, and refuses one that would run against time.
+  // Assigns the next ordinal of the stream; rejects a row whose received time goes backwards.
   private claim(group: Group, stream: Stream, received: number): number {
     let end = group.ends.get(stream.id)
     if (end === undefined) {
@@ -259,7 +259,7 @@ export class Writer {
     return stream
   }
 
-  // One bounded step of packing after each commit: the cost is spread over the appends.
+  // One bounded packing step after each commit spreads the cost over the appends.
   private packSome(): void {
     if (this.pass === undefined && this.view.tail.rows < this.limits.rows) return
     this.pass ??= this.beginPass()
@@ -289,7 +289,7 @@ export class Writer {
     this.view.truncated(pass.through)
   }
 
-  // Packs streams off the end of a list until enough rows were packed, in one transaction.
+  // Packs streams from the end of a list until the step's row limit, in one transaction.
   private packGroup(ids: number[], enough: number, packing: Packing): SealReport {
     const version = readState(this.database, STATE.version) + 1
     const before: { stream: Stream; row: Stream }[] = []
@@ -333,8 +333,8 @@ export class Writer {
     }
   }
 
-  // The rows before the tail are damaged: changes that build on them cannot be placed on a book. They
-  // stay a hole, reported as `corrupt`, up to the next row that starts anew; a rebuild heals it.
+  // The rows before the tail are damaged, so changes that build on them cannot be applied to a book.
+  // They stay a hole, reported as `corrupt`, up to the next restart row; a rebuild heals it.
   private packAfterDamage(stream: Stream, version: number, packing: Packing): number {
     const tail = this.view.tailOf(stream)
     if (tail !== undefined) {
@@ -349,8 +349,8 @@ export class Writer {
     return this.sealer.pack(stream, undefined, rest, version, packing)
   }
 
-  // A damaged log batch ends the log. What stands before it is packed; it and what stands after it
-  // is derived again from the journal, because the applied positions go back to the last good batch.
+  // A damaged log batch ends the log. Batches before it are packed. It and the batches after it are
+  // derived again from the journal, because the applied positions go back to the last good batch.
   private repairLog(): void {
     const { damagedLog } = this.view
     if (damagedLog === undefined) return
@@ -369,15 +369,15 @@ export class Writer {
     })
     this.view.damagedLog = undefined
     this.sealAll()
-    // Numbers of lost batches are not used again: readers would take the new ones for known.
+    // Numbers of lost batches are not reused: readers would skip the new ones as known.
     this.database.write(() => writeState(this.database, STATE.sealedThrough, last))
     this.view.truncated(last)
     this.view.advance(last)
     this.repaired = damagedLog.error.message
   }
 
-  // A pass may have packed rows of batches that were cut off with the log: when the journal brings
-  // them again, they are there already.
+  // A pass may have packed rows of batches that were cut off with the log. When the journal yields
+  // them again, they are stored already and must be skipped.
   private readFloors(): void {
     for (const venue of VENUE_IDS) {
       if (readState(this.database, STATE.mended(venue)) <= this.appliedPosition(venue)) continue
@@ -391,7 +391,7 @@ export class Writer {
           if (!isDamage(error)) throw error
         }
       }
-      // Gaps of what was cut off would be taken for the present by whoever reads the journal again.
+      // Gaps of batches that were cut off must not be visible while the journal is applied again.
       this.database.write(() => rollBackGaps(this.database, venue, (gap) => this.knownUntil(gap)))
     }
   }
@@ -424,10 +424,10 @@ type Written = {
   readonly told: { readonly markets: readonly MarketRef[]; readonly gaps: readonly Gap[] }
 }
 
-// Stands for the place of a row that was stored before.
+// The place of a row that was stored before.
 const KNOWN = -1
 
-/** What one commit has done so far. */
+/** The intermediate state of one commit. */
 type Group = {
   id: number
   readonly batches: Written[]
@@ -435,7 +435,7 @@ type Group = {
   readonly created: Stream[]
 }
 
-/** True when the disk, not the batch, is why a write failed. */
+/** True when a write failed because of the disk, not the batch. */
 export function isOutOfSpace(error: unknown): boolean {
   if (!(error instanceof PriorbookError)) return false
   return error.code === 'disk_full' || error.code === 'store_unavailable'

@@ -1,6 +1,6 @@
 import { decodeChunk, encodePart, type Chunk, type TapePlatform } from '@priorbook/sdk/tape'
 
-/** Packs rows [from, to) of a chunk anew as a part, with the number of level changes before them. */
+/** Repacks rows [from, to) of a chunk as a part, with the number of level changes before them. */
 export function cutPiece(
   chunk: Chunk,
   from: number,

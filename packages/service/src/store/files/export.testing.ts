@@ -5,7 +5,7 @@ import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { toGapJson, toMarketJson } from '@priorbook/sdk/wire'
 import type { BulkScope } from '../../api/bulk/scope.ts'
 import { ContainerWriter } from '../../api/bulk/tape-container.ts'
-import { TapeStream } from '../../api/bulk/tape-stream.ts'
+import { TapeStream } from '../../api/bulk/tape.ts'
 import { INSTRUMENTS, METRICS } from '../store-script.testing.ts'
 import type { Store } from '../store.ts'
 

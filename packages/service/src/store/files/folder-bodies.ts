@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Database } from '../embedded/database.ts'
 import type { ReadBody } from '../embedded/bodies.ts'
 
-// Files that stay open; the least recently used are closed first.
+// Max files that stay open; the least recently used are closed first.
 const OPEN_FILES = 256
 
 /** Where the bodies of an index are: file, offset and length by the number of the body. */
@@ -24,7 +24,7 @@ CREATE TABLE folder_place (
 ) STRICT;
 `
 
-/** Reads chunks out of the files of a folder. What cannot be read any more is absent: it becomes a gap. */
+/** Reads chunks from the files of a folder. An unreadable chunk is absent and becomes a gap. */
 export class FolderBodies {
   private readonly folder: string
   private readonly names: readonly string[]
@@ -58,7 +58,7 @@ export class FolderBodies {
     return this.readPlace(this.file[body]!, this.start[body]!, length)
   }
 
-  /** The bytes at a place of a file, absent where it does not have them any more. */
+  /** The bytes at a position of a file; absent where the file no longer has them. */
   readPlace(id: number, start: number, length: number): Uint8Array | undefined {
     const bytes = Buffer.allocUnsafe(length)
     try {

@@ -18,7 +18,7 @@ import { readContainer, type FilePiece } from './read-container.ts'
 /** A file of a folder that is not served, and why. */
 export type RefusedFile = { readonly file: string; readonly code: string; readonly detail: string }
 
-/** What a folder offers. */
+/** The files of a folder that are served and refused. */
 export type FolderReport = {
   readonly files: number
   readonly refused: readonly RefusedFile[]
@@ -29,9 +29,9 @@ export type FolderReport = {
 const EMULATED = 'emulated'
 
 /**
- * Looks at every file of a folder once and writes an index of them: an embedded tape whose chunks stay
- * in the files. Containers that are cut or changed, and files of another kind, are refused by name; the
- * others are served. An index of the same files is used again.
+ * Reads every file of a folder once and writes an index: an embedded tape whose chunks stay in the
+ * files. Truncated or changed containers and files of other kinds are refused by name; the others are
+ * served. An index of the same files is reused.
  */
 export async function indexFolder(folder: string, indexFile: string): Promise<FolderReport> {
   const files = listFiles(folder)
@@ -52,7 +52,7 @@ export async function indexFolder(folder: string, indexFile: string): Promise<Fo
 
 type ListedFile = { readonly name: string; readonly size: number; readonly changed: number }
 
-// Manifests and what systems leave in folders say nothing that is served.
+// Manifests and files that operating systems leave in folders are ignored.
 const IGNORED = /(^|\/)\.|\.(json|md|txt|sha256)$/i
 
 function listFiles(folder: string): readonly ListedFile[] {
@@ -69,14 +69,14 @@ function listFiles(folder: string): readonly ListedFile[] {
     .filter((name) => !IGNORED.test(name))
     .sort()
     .flatMap((name) => {
-      // A link may lead to a folder, or nowhere.
+      // A link may point to a folder, or be dangling.
       const found = statSync(join(folder, name), { throwIfNoEntry: false })
       if (found?.isFile() !== true) return []
       return [{ name, size: found.size, changed: Math.floor(found.mtimeMs) }]
     })
 }
 
-/** The report of an index, if it is one of these files as they are now. */
+/** The report of an index, if it matches these files as they are now. */
 function readReport(indexFile: string, files: readonly ListedFile[]): FolderReport | undefined {
   if (!existsSync(indexFile)) return undefined
   let index: Database | undefined
@@ -100,7 +100,7 @@ function readReport(indexFile: string, files: readonly ListedFile[]): FolderRepo
     const emulated = index.get('SELECT value FROM state WHERE name = ?', STATE.fact(EMULATED))
     return { files: files.length - refused.length, refused, isEmulated: emulated !== undefined }
   } catch (error) {
-    // An index that cannot be read is made again.
+    // An unreadable index is rebuilt.
     if (error instanceof PriorbookError) return undefined
     throw error
   } finally {
@@ -167,14 +167,14 @@ async function writeIndex(
         writer.close()
       }
     })
-    // One file, without a log beside it, can be renamed.
+    // A single file without a write-ahead log can be renamed atomically.
     index.script('PRAGMA wal_checkpoint(TRUNCATE)')
   } finally {
     index.close()
   }
 }
 
-/** Why a file is not served: what it holds, or that the system does not let us read it. */
+/** Why a file is not served: its contents, or a read error of the system. */
 function toRefusal(error: unknown): PriorbookError {
   if (error instanceof PriorbookError) return error
   const { code, message } = error as NodeJS.ErrnoException
@@ -183,7 +183,7 @@ function toRefusal(error: unknown): PriorbookError {
 }
 
 function writeMarkets(index: Database, markets: readonly KnownMarket[]): void {
-  // Files hold a record as it was known last: downloads of several days make several revisions.
+  // A file contains the latest record at its download, so several downloads yield several revisions.
   const sorted = markets.toSorted((left, right) => left.knownAt - right.knownAt)
   const counts = new Map<string, number>()
   for (const { record, knownAt } of sorted) {
@@ -244,7 +244,7 @@ class StreamWriter {
     saveStream(this.index, { ...created, next, changes: changes ?? 0, head, anchor, version: 1 })
   }
 
-  /** Notes a piece as it is, or packs the rows that are wanted of it anew. */
+  /** References a whole piece, or repacks its selected rows. */
   private place(
     stream: number,
     one: JoinedPiece,

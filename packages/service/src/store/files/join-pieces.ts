@@ -8,9 +8,9 @@ export type JoinedPiece = {
 }
 
 /**
- * Chooses from the pieces of one stream so that every row is held once. Files of consecutive ranges
- * repeat the chunk at their border, and what was not sealed yet in one file is sealed in a later one:
- * sealed chunks are taken as they are, parts only where no sealed chunk and no longer part has the rows.
+ * Selects pieces of one stream so that every row is present once. Files of consecutive ranges repeat the
+ * chunk at their border, and a part in one file may be sealed in a later one. Sealed chunks are used
+ * whole, parts only where neither a sealed chunk nor a longer part has the rows.
  */
 export function joinPieces(pieces: readonly FilePiece[]): readonly JoinedPiece[] {
   const joined: JoinedPiece[] = []
@@ -20,7 +20,7 @@ export function joinPieces(pieces: readonly FilePiece[]): readonly JoinedPiece[]
     for (const piece of own) {
       const free = freeRows(piece, joined)
       const isWhole = free.length === 1 && free[0]!.to - free[0]!.from === piece.count
-      // A sealed chunk that overlaps another is of another history of the stream.
+      // A sealed chunk that overlaps another belongs to a different history of the stream.
       if (isSealed && !isWhole) continue
       joined.push(...free)
     }
@@ -49,12 +49,12 @@ function freeRows(piece: FilePiece, taken: readonly JoinedPiece[]): JoinedPiece[
   return free
 }
 
-/** Of pieces in order, those that share rows with one; the last ones are looked at first. */
+/** The pieces that share rows with one, from last to first. */
 function* overlapping(piece: FilePiece, taken: readonly JoinedPiece[]): Generator<JoinedPiece> {
   for (let index = taken.length - 1; index >= 0; index--) {
     const other = taken[index]!
     if (other.piece.first + other.to <= piece.first) {
-      // Sealed chunks come sorted: nothing before this one can reach further.
+      // Sealed chunks are sorted, so no earlier one can reach further.
       if (piece.isSealed) return
       continue
     }

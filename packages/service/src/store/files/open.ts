@@ -10,15 +10,15 @@ export { indexFolder, type FolderReport } from './index-folder.ts'
 export type FilesOptions = {
   /** The folder with `tape` containers. */
   readonly folder: string
-  /** Its index, made by `indexFolder`. */
+  /** Its index, written by `indexFolder`. */
   readonly index: string
-  /** How much memory decoded chunks may take. */
+  /** Max bytes of decoded chunks in memory. */
   readonly cacheBytes?: number | undefined
 }
 
 /**
- * Opens a folder of exported files for reading, through an index that was made of it. The rows are read
- * from the files; one that was changed since gives gaps `corrupt`, never other rows.
+ * Opens a folder of exported files for reading, through its index. Rows are read from the files; a file
+ * changed since indexing yields gaps `corrupt`, never wrong rows.
  */
 export function openFilesStore({ folder, index, cacheBytes }: FilesOptions): Store {
   const places = new Database(index, true)
@@ -36,7 +36,7 @@ export function openFilesStore({ folder, index, cacheBytes }: FilesOptions): Sto
   })
   return {
     ...store,
-    // A copy of the index would be a copy without rows.
+    // A copy of the index would not contain any rows.
     backup: async () => {
       await store.stamp()
       throw new PriorbookError('store_read_only', 'copy the folder: its files are the backup')

@@ -11,21 +11,21 @@ import {
   type KnownMarket,
 } from '@priorbook/sdk/wire'
 
-/** A chunk in a file: what it says of itself, and where it is. */
+/** A chunk in a file: its header and its position. */
 export type FilePiece = Omit<ChunkHeader, 'previousHash'> & {
   readonly isSealed: boolean
-  /** The place of the file in the list of files. */
+  /** The index of the file in the list of files. */
   readonly file: number
   readonly offset: number
   readonly length: number
 }
 
-/** What a container holds. */
+/** The contents of a container. */
 export type FileContents = {
   readonly pieces: readonly FilePiece[]
   readonly markets: readonly KnownMarket[]
   readonly gaps: readonly Gap[]
-  /** The file says that its rows are not recordings of a venue. */
+  /** The file declares that its rows are not recordings of a venue. */
   readonly isEmulated: boolean
 }
 
@@ -33,8 +33,8 @@ const BLOCK = 1 << 20
 const platform = createReplayPlatform()
 
 /**
- * Reads a `tape` container from its first byte to its last. Its hash and the checksum of every chunk
- * have been compared when it resolves; anything wrong is an error with a listed code.
+ * Reads a whole `tape` container. When it resolves, its hash and the checksum of every chunk have been
+ * verified; any mismatch is an error with a listed code.
  */
 export async function readContainer(path: string, file: number): Promise<FileContents> {
   const pieces: FilePiece[] = []
@@ -65,7 +65,7 @@ export async function readContainer(path: string, file: number): Promise<FileCon
 
 function toPiece({ kind, offset, payload }: Frame, file: number): FilePiece {
   const { header } = openChunk(payload, platform)
-  // The hash is a view of the block, which would stay in memory with it.
+  // Copy the hash: a view would keep the whole block in memory.
   const { previousHash: _previousHash, ...facts } = header
   return { ...facts, isSealed: kind === 'C', file, offset, length: payload.length }
 }

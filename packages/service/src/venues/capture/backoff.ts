@@ -1,8 +1,8 @@
-/** How long to wait before the next attempt: at most 1 s in the first minute of an outage, then up to 30 s. */
+/** Creates a backoff with waits of at most 0.7 s in the first minute of an outage, and up to 30 s later. */
 export function createBackoff(random: () => number = Math.random): {
-  /** The wait before the next attempt, counted from the first failure. */
+  /** How long to wait before the next attempt; the outage starts with the first call. */
   next(nowMs: number): number
-  /** The upstream is back. */
+  /** The upstream is back: ends the outage. */
   reset(): void
 } {
   let since: number | undefined
@@ -16,7 +16,7 @@ export function createBackoff(random: () => number = Math.random): {
         outage < FIRST_MINUTE_MS
           ? Math.min(FIRST_MINUTE_MAX_MS, FIRST_WAIT_MS * 2 ** Math.min(attempts - 1, 10))
           : Math.min(MAX_MS, FIRST_MINUTE_MAX_MS * 2 ** Math.floor(outage / FIRST_MINUTE_MS))
-      // Half of it is jitter, so that many recorders do not come back in step.
+      // Half of it is jitter, so that many recorders do not reconnect at the same time.
       return ceiling * (0.5 + random() / 2)
     },
     reset() {
@@ -28,6 +28,6 @@ export function createBackoff(random: () => number = Math.random): {
 
 const FIRST_MINUTE_MS = 60_000
 const FIRST_WAIT_MS = 50
-// Below 1 s, so that wait and connect together stay within the promised second.
+// Wait and connect together must stay below one second.
 const FIRST_MINUTE_MAX_MS = 700
 const MAX_MS = 30_000

@@ -5,9 +5,9 @@ import type { BookRelation } from './contract.ts'
 const MAX_STATES = 1024
 
 /**
- * The states that a book went through lately, each kept as one hash. A full book that was asked for is
- * a little older or newer than the socket, so it must be looked for among several states. The book
- * itself is not kept: changes are folded into the hash of the state before.
+ * The recent states of a book, each kept as one hash. A requested full book is a little older or newer
+ * than the socket, so it is searched for among several states. The book itself is not kept: changes are
+ * folded into the hash of the state before.
  */
 export class BookStates {
   readonly #hash = new BookHash()
@@ -65,7 +65,7 @@ export class BookStates {
   }
 }
 
-/** An order-independent hash of a book's levels: folding a level in twice takes it out again. */
+/** An order-independent hash of a book's levels: folding a level in twice removes it. */
 class BookHash {
   #low = 0
   #high = 0

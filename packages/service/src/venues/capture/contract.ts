@@ -10,53 +10,53 @@ import {
 } from '@priorbook/sdk/domain'
 import type { Clock } from '../../lib/clock.ts'
 
-/** When a message was received and which journal record holds it. */
+/** When a message was received, and the journal record that contains it. */
 export type Arrival = { readonly received: Micros; readonly journal: number }
 
-/** One part of a message that could not be used; the rest of the message stands. */
+/** One part of a message that could not be used; the other parts count. */
 export type MessageProblem = {
   /** The place in the message, such as `markets[3]`, or the instrument where it was understood. */
   readonly where: string
   readonly error: PriorbookError
 }
 
-/** What a message says, and what of it was malformed. */
+/** The events in a message, and the parts of it that were malformed. */
 export type Normalized = {
   readonly events: readonly TapeEvent[]
   readonly problems: readonly MessageProblem[]
 }
 
-/** The pure, versioned part of a venue: from its own JSON to the words of Priorbook. */
+/** The stateless, versioned part of a venue: turns its JSON into events. */
 export interface Normalizer {
-  /** Counts changes of what the normalizer says of the same bytes; stored with every chunk. */
+  /** Increases whenever the same bytes give other events; stored with every chunk. */
   readonly version: number
-  /** One frame of a socket, parsed from JSON. A frame that is malformed as a whole throws PriorbookError. */
+  /** Normalizes one frame of a socket; throws PriorbookError where all of it is malformed. */
   frame(value: unknown, at: Arrival): Normalized
-  /** The answer to a request that the venue's connector made. */
+  /** Normalizes the answer to a request that the venue's connector made. */
   answer(request: CaptureRequest, value: unknown, at: Arrival): Normalized
   /**
-   * Which books a frame that could not be read may have concerned: keys of instruments, or all that
-   * its socket feeds, which is also meant where this is absent. `value` is undefined for what is no JSON.
+   * The books that an unreadable frame may have concerned: keys of instruments, or all that its socket
+   * feeds, which is the default. `value` is undefined where the frame is not JSON.
    */
   suspects?(value: unknown): 'all' | 'none' | readonly string[]
 }
 
 /**
- * What was asked, kept in the journal in front of the answer: `kind` is a word of the venue's
- * connector, the rest what its normalizer needs to read the answer. Never a secret.
+ * A request, kept in the journal in front of its answer: a kind that the venue's connector defines, and
+ * the fields that its normalizer needs to read the answer. Never contains a secret.
  */
 export type CaptureRequest = { readonly kind: string; readonly [field: string]: Json }
 
 /**
- * What a connector knows and the venue did not say. It stands in the journal among the messages, so
- * that everything that decides about rows and gaps can be derived again.
+ * What a connector knows beside the messages. Notes are kept in the journal among the messages, so that
+ * all rows and gaps can be derived again.
  */
 export type CaptureNote =
-  /** A socket is open; `slot` now stands for it. */
+  /** A socket is open; later frames with this `slot` came over it. */
   | { readonly note: 'connected'; readonly slot: number; readonly url: string }
   /**
-   * Something was or may have been lost from here on: books of the named instruments, and of all that
-   * the socket (`slot`, and of it the subscription `sid`) fed, are closed until the next full one.
+   * Messages were or may have been lost from here on. Closes the books of the named instruments, and of
+   * all that the socket (`slot`, or only its subscription `sid`) fed, until the next full book.
    */
   | {
       readonly note: 'loss'
@@ -66,14 +66,14 @@ export type CaptureNote =
       readonly sid?: number
       readonly keys?: readonly string[]
     }
-  /** A request that brought no answer to keep. */
+  /** A request without a usable answer. */
   | {
       readonly note: 'failed'
       readonly request: CaptureRequest
       readonly status?: number
       readonly why: string
     }
-  /** The venue's clock minus ours, by one exchange; good to about half the round trip plus `step_us`. */
+  /** The venue's clock minus ours, accurate to about half the round trip plus `step_us`. */
   | {
       readonly note: 'clock'
       readonly offset_us: number
@@ -81,7 +81,7 @@ export type CaptureNote =
       readonly step_us: number
     }
 
-/** Sockets are numbered 1 … 253: one byte of a journal record says which one brought it. */
+/** The highest number of a socket: one byte of a journal record names the socket that brought it. */
 export const MAX_SLOT = 253
 
 /**
@@ -103,7 +103,7 @@ export function toReading(normalize: () => Normalized): Reading {
   }
 }
 
-/** How a full book that was asked for relates to the states that the recorder's book went through. */
+/** How a requested full book relates to the past states of the recorder's book. */
 export type BookRelation =
   /** The recorder's book had no state to compare with. */
   | 'first'
@@ -149,11 +149,11 @@ export interface CaptureLog {
   error(fields: object, message: string): void
 }
 
-/** How a connector is doing, for the status line and the metrics. */
+/** The state of a connector, for the status line and the metrics. */
 export type ConnectorStatus = {
   readonly venue: VenueId
   readonly state: 'starting' | 'recording' | 'degraded' | 'no_credentials' | 'stopped'
-  /** One sentence for people, such as why it is degraded. */
+  /** A human-readable reason, such as why it is degraded. */
   readonly detail: string
   readonly markets: number
   readonly sockets: readonly {
@@ -162,7 +162,7 @@ export type ConnectorStatus = {
     readonly subscriptions: number
     readonly lastFrame?: Micros
   }[]
-  /** Upstream quota: what it allows per window, what was used of the current one, and refusals (429). */
+  /** The upstream quota: its limit per window, the use of the current window, and refusals (429). */
   readonly quota?: {
     readonly limit: number
     readonly windowMs: number
@@ -174,14 +174,14 @@ export type ConnectorStatus = {
 /** The live part of a venue: discovers markets and keeps their books coming. */
 export interface Connector {
   readonly venue: VenueId
-  /** Runs until the signal aborts. Upstream failures are noted and retried, never thrown. */
+  /** Runs until the signal aborts. Never throws for an upstream failure: it is noted and retried. */
   run(signal: AbortSignal): Promise<void>
-  /** The books of these instruments were closed: get full ones soon. Called synchronously, often. */
+  /** The books of these instruments were closed: requests full ones. Called synchronously and often. */
   recover(instruments: readonly Instrument[], reason: GapReason): void
   status(): ConnectorStatus
 }
 
-/** Calls to a venue that were over by a time, and how many. */
+/** How many calls to a venue ended by a time. */
 export type AskedCalls = { readonly until: Micros; readonly count: number }
 
 /** What every connector gets beside its own options. */
@@ -190,8 +190,8 @@ export type ConnectorContext = {
   readonly log: CaptureLog
   /** For waits and timeouts; the system clock by default. */
   readonly clock?: Clock
-  /** Markets that earlier runs recorded and that have not resolved; they are followed to their end. */
+  /** Markets of earlier runs that have not resolved; they are followed to their end. */
   readonly unresolved: readonly { readonly marketId: string; readonly native: Json }[]
-  /** How many calls earlier runs made that were over by a time, where the venue's quota is of a minute. */
+  /** Recent calls of earlier runs, where the venue's quota outlives a restart. */
   readonly asked?: readonly AskedCalls[]
 }

@@ -11,7 +11,7 @@ afterEach(() => {
 })
 
 describe('the limit of a window', () => {
-  /** Makes calls as fast as they may go, each delayed on its way there and back; when each arrived. */
+  /** Makes calls as fast as allowed, each delayed on its way there and back; returns their arrivals. */
   async function arrivals(limit: number, delays: (call: number) => number): Promise<number[]> {
     const quota = createQuota({ limit, windowMs: 1000, slackMs: 0 })
     const times: number[] = []
@@ -32,7 +32,7 @@ describe('the limit of a window', () => {
     return Math.max(...times.map((at) => times.filter((t) => t > at - 1000 && t <= at).length))
   }
 
-  it('holds where the venue counts, however late some calls reach it', async () => {
+  it('holds at the venue, however late some calls reach it', async () => {
     expect(most(await arrivals(20, (call) => (call < 20 ? 800 : 1)))).toBe(20)
     expect(most(await arrivals(20, (call) => (call * 7919) % 997))).toBeLessThanOrEqual(20)
     expect(most(await arrivals(3, (call) => (call % 5) * 60))).toBe(3)
@@ -43,7 +43,7 @@ describe('the limit of a window', () => {
     expect(times.at(-1)! - times[0]!).toBe(11_000)
   })
 
-  it('counts what somebody else has spent, for as long as it is in the window', async () => {
+  it('includes what another process spent within the window', async () => {
     const quota = createQuota({ limit: 10, windowMs: 1000, slackMs: 0 })
     quota.resume(4, 200)
     quota.resume(5, 700)
@@ -57,7 +57,7 @@ describe('the limit of a window', () => {
     expect(await Promise.all(waits)).toStrictEqual([0, 300, 300])
   })
 
-  it('lets the next call wait for an end while all are under way', async () => {
+  it('makes the next call wait for an answer while all are in flight', async () => {
     const quota = createQuota({ limit: 1, windowMs: 1000, slackMs: 0 })
     const end = await quota.acquire(1, false, signal)
     let startedAt: number | undefined
@@ -74,7 +74,7 @@ describe('the limit of a window', () => {
 })
 
 describe('a refusal by the venue', () => {
-  /** How long a call that is wanted now has to wait. */
+  /** How long a call that is due now has to wait. */
   async function waitOf(quota: ReturnType<typeof createQuota>): Promise<number> {
     const start = performance.now()
     const taken = quota.acquire(1, false, signal).then((end) => {
@@ -85,14 +85,14 @@ describe('a refusal by the venue', () => {
     return taken
   }
 
-  it('of many calls under way is one pause, and counts them all', async () => {
+  it('of many calls in flight is one pause and counts all of them', async () => {
     const quota = createQuota({ limit: 100, windowMs: 1000, slackMs: 0 })
     for (let call = 0; call < 8; call++) quota.refused()
     expect(quota.refusals).toBe(8)
     expect(await waitOf(quota)).toBe(500)
   })
 
-  it('that comes again after the pause makes it longer, until an answer', async () => {
+  it('that repeats after the pause makes it longer, until an answer', async () => {
     const quota = createQuota({ limit: 100, windowMs: 1000, slackMs: 0 })
     const waits: number[] = []
     for (let round = 0; round < 3; round++) {

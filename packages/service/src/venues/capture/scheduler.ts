@@ -17,7 +17,7 @@ export type ScheduledCall<Call, Kind extends string> = {
 }
 
 /** The next call, or when to look again; Infinity where there is nothing to do. */
-export type NextCall<Call, Kind extends string> =
+type NextCall<Call, Kind extends string> =
   | { readonly type: 'call'; readonly next: ScheduledCall<Call, Kind> }
   | { readonly type: 'wait'; readonly untilMs: number }
 

@@ -8,7 +8,7 @@ import type {
 } from '../capture/past-rounds.ts'
 import { backfillVenueA } from './backfill.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
-import { findOffset } from './seek.ts'
+import { findOffset } from './pages.ts'
 import {
   createTestSink,
   KEY,
@@ -28,7 +28,7 @@ let upstream: TestUpstream
 let sink: ReturnType<typeof createTestSink>
 let warnings: string[]
 let stopping: AbortController
-/** What the list shows; by default only what has not ended. */
+/** Returns true for the rounds that the list shows; by default only those that have not ended. */
 let listed: (endMs: number) => boolean
 let timeline: { before: number; after: number }
 
@@ -145,7 +145,7 @@ const upTo = (count: number, from = 0): number[] =>
 const inside = (window: Window): number[] => asked(window).filter((index) => index >= 0)
 
 describe('a backfill', () => {
-  it('walks both windows back from the open rounds, asking for each round once', async () => {
+  it('walks both windows back from the open rounds and requests each round once', async () => {
     const { counts, calls, progress } = await all()
     expect(counts).toEqual({ expected: 80, complete: 80, unresolved: 0, missing: 0 })
     expect(inside('5m')).toEqual(upTo(60))
@@ -164,7 +164,7 @@ describe('a backfill', () => {
     expect(kinds).toHaveLength(calls)
   })
 
-  it('brings both windows back side by side', async () => {
+  it('walks both windows back side by side', async () => {
     const { progress } = await all()
     const last = new Map<string, number>()
     for (const { window, reached } of progress) {
@@ -175,7 +175,7 @@ describe('a backfill', () => {
     }
   })
 
-  it('names the next round with every step, so that a later walk asks for nothing twice', async () => {
+  it('names the next round with every step, so that a later backfill requests nothing twice', async () => {
     const known: KnownRound[] = []
     for (const steps of [1, 7, 30]) {
       const going = walk({ known })
@@ -206,7 +206,7 @@ describe('a backfill', () => {
     expect(inside('15m').toSorted((a, b) => a - b)).toEqual(upTo(20))
   })
 
-  it('goes into a range that lies back, and keeps to it', async () => {
+  it('reaches a range in the past and stays inside it', async () => {
     const start = fromMillis(END - 45 * LENGTHS['5m'])
     const { counts } = await all({ start, end: fromMillis(END - 30 * LENGTHS['5m']) })
     expect(counts).toEqual({ expected: 20, complete: 20, unresolved: 0, missing: 0 })
@@ -214,7 +214,7 @@ describe('a backfill', () => {
     expect(asked('15m').filter((index) => index >= 10)).toEqual(upTo(15, 10))
   })
 
-  it('finds past rounds in the list where it shows them and the details name nobody', async () => {
+  it('finds past rounds in the list when the details name no neighbours', async () => {
     listed = () => true
     timeline = { before: 0, after: 0 }
     const { counts } = await all()
@@ -223,14 +223,14 @@ describe('a backfill', () => {
     expect(pagesRead()).toBeGreaterThan(5)
   })
 
-  it('tells how much nobody names', async () => {
+  it('counts rounds that no answer names', async () => {
     timeline = { before: 0, after: 0 }
     const { counts } = await all()
     expect(counts).toEqual({ expected: 80, complete: 0, unresolved: 0, missing: 80 })
     expect(pagesRead()).toBe(1)
   })
 
-  it('tries again what failed in passing', async () => {
+  it('retries calls that failed temporarily', async () => {
     let left = 12
     upstream.script.refuse = () =>
       left-- > 0 ? { status: [429, 503, 500, 408, 418][left % 5]!, body: {} } : undefined
@@ -239,7 +239,7 @@ describe('a backfill', () => {
     expect(warnings).toHaveLength(12)
   })
 
-  it('does not take a late signature for a refusal', async () => {
+  it('does not count a late signature as a refusal', async () => {
     let left = 5
     upstream.script.refuse = ({ path }) =>
       path === '/market/detail' && left-- > 0
@@ -248,7 +248,7 @@ describe('a backfill', () => {
     expect((await all()).counts).toMatchObject({ complete: 80, missing: 0 })
   })
 
-  it('goes on without a round that the venue does not have or that cannot be read', async () => {
+  it('continues without a round that is missing or malformed', async () => {
     const gone = String(BASE['5m'] - 5)
     const other = String(BASE['5m'] - 9)
     const strange = String(BASE['15m'] - 4)
@@ -263,10 +263,10 @@ describe('a backfill', () => {
     const { counts } = await all()
     expect(counts).toEqual({ expected: 80, complete: 77, unresolved: 0, missing: 3 })
     expect(inside('5m').filter((index) => index === 5)).toHaveLength(3)
-    expect(warnings.filter((text) => text.includes('could not be had'))).toHaveLength(3)
+    expect(warnings.filter((text) => text.includes('are not available'))).toHaveLength(3)
   })
 
-  it('counts rounds without a result and goes on', async () => {
+  it('counts rounds without a result and continues', async () => {
     upstream.script.detail = (topicId) => {
       const topic = find(topicId)!
       if (Number(topicId) !== BASE['5m'] - 2) return topic
@@ -280,13 +280,13 @@ describe('a backfill', () => {
     expect((await all()).counts).toMatchObject({ complete: 79, unresolved: 1, missing: 0 })
   })
 
-  it('fails where the credentials are refused, at once', async () => {
+  it('fails at once when the credentials are refused', async () => {
     upstream.script.refuse = () => ({ status: 401, body: { code: -2014, msg: 'no' } })
     await expect(all()).rejects.toMatchObject({ code: 'upstream_failed' })
     expect(upstream.seen).toHaveLength(1)
   })
 
-  it('fails where the venue is away for long, and where it gives no list', async () => {
+  it('fails when the venue does not answer for long, and when it gives no list', async () => {
     upstream.script.refuse = () => ({ status: 500, body: {} })
     await expect(all({ attempts: 4 })).rejects.toMatchObject({ code: 'upstream_failed' })
     expect(upstream.seen).toHaveLength(4)
@@ -294,7 +294,7 @@ describe('a backfill', () => {
     await expect(all()).rejects.toThrow('restricted location')
   })
 
-  it('ends in order when it is told to', async () => {
+  it('returns its counts when the signal aborts', async () => {
     const going = walk({})
     await going.next()
     stopping.abort()
@@ -346,7 +346,7 @@ describe('the place in the list', () => {
     },
   )
 
-  it('is the beginning where the order is not kept', async () => {
+  it('is the beginning when the list is not sorted', async () => {
     const shuffled = ends.map((_, index) => 100_000 + ((index * 7919) % 5000))
     expect(await findOffset(100_500, pageOf(shuffled))).toBe(0)
     expect(await findOffset(5, () => Promise.resolve(undefined))).toBeUndefined()

@@ -1,153 +1,282 @@
 import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
+import { sleep } from '../../lib/wait.ts'
+import type { CaptureLog } from '../capture/contract.ts'
 import { readObject, wrong } from '../capture/fields.ts'
+import { recordsOf } from '../capture/followed-markets.ts'
 import type {
   BackfillEnd,
   BackfillOptions,
   BackfillProgress,
   RoundCounts,
 } from '../capture/past-rounds.ts'
-import { toQuota } from './api.ts'
-import { createAsker } from './backfill-asker.ts'
-import {
-  createFamilyWalk,
-  type FamilyStep,
-  type FamilyWalk,
-  type NamedRound,
-  type RoundAnswer,
-} from './backfill-family.ts'
+import { createQuota, type Quota } from '../capture/quota.ts'
+import type { RestAnswer, RestCall } from '../capture/rest.ts'
 import { normalizeTopic, normalizeTopics } from './catalog.ts'
-import { recordsOf } from './discovery.ts'
+import { FamilyWalk, type FamilyStep, type NamedRound, type RoundAnswer } from './family-walk.ts'
 import { optionalVenueId } from './fields.ts'
-import { createPageWalk, readPage, type Page } from './pages.ts'
-import { isComplete, pastDetailCall, pastListCall, readNeighbours } from './past.ts'
-import { findOffset } from './seek.ts'
+import { createPageWalk, findOffset, readPage, type Page } from './pages.ts'
+import { isComplete, pastDetailCall, pastListCall, readNeighbours, type PastScope } from './past.ts'
+import { isCredentialRefusal, toQuota, VenueARest } from './rest.ts'
 
-/** The windows whose rounds are filled in. */
+/** The windows whose rounds are backfilled. */
 export const BACKFILL_WINDOWS = ['5m', '15m'] as const
 
 /**
- * Walks the rounds of a coin backwards, all windows side by side, and puts every answer through the
- * sink. Each round's details name its neighbours; the list, which may not show what has ended, is
- * looked at only where no known round names the next. A round that is complete is not asked for, so
- * that a walk goes on where another stopped. Throws `upstream_failed` where the venue refuses the
- * credentials or is away for long; returns early when the signal aborts.
+ * Walks the rounds of a coin backwards, all windows side by side, and puts every answer through the sink.
+ * Each round's details name its neighbours; the list, which may not show ended rounds, is read only where
+ * no known round names the next one. A complete round is not requested again, so a backfill continues
+ * where an earlier one stopped. Throws `upstream_failed` when the venue refuses the credentials or does not
+ * answer for long; returns early when the signal aborts.
  */
 export async function* backfillVenueA(
   options: BackfillOptions,
   signal: AbortSignal,
 ): AsyncGenerator<BackfillProgress, BackfillEnd, void> {
-  const { asset, start, end } = options
-  const scope = { asset, start, end }
-  const asker = createAsker({ ...options, quota: toQuota(options.quota, 1) })
-  const range = { startMs: start / 1000, endMs: end / 1000 }
-  const walks = BACKFILL_WINDOWS.map((window) => createFamilyWalk(window, range))
-  let firstPage: Page | undefined
-  for (const round of options.known) {
-    const walk = walks.find(({ window }) => window === round.window)
-    walk?.learn([toNamed(round.topicId, round.open, round.close)], round.isComplete)
-  }
-
-  function learnRecord(record: MarketRecord): void {
-    const { topicId, openTime, closeTime, window } = record
-    if (record.asset !== scope.asset || topicId === undefined) return
-    if (openTime === undefined || closeTime === undefined) return
-    const walk = walks.find((one) => one.window === window)
-    walk?.learn([toNamed(topicId, openTime, closeTime)], isComplete(record))
-  }
-
-  async function readList(offset: number): Promise<Page> {
-    // Every search in the list begins with its first page; it is asked for once.
-    if (offset === 0 && firstPage !== undefined) return firstPage
-    const page = await asker.ask(
-      pastListCall(scope, offset),
-      (value) => {
-        recordsOf(normalizeTopics(value, NOWHERE)).forEach(learnRecord)
-        return readPage(value)
-      },
-      signal,
-    )
-    if (page === undefined) {
-      throw new PriorbookError('upstream_failed', `venue A gives no list of markets: ${asker.why}`)
-    }
-    if (offset === 0) firstPage = page
-    return page
-  }
-
-  /** Reads the list where it shows what ends at a time, if it goes back that far. */
-  async function lookUp({ lengthMs }: FamilyWalk, beforeMs: number): Promise<void> {
-    const first = (await findOffset(beforeMs + 1, readList)) ?? 0
-    const pageWalk = createPageWalk(beforeMs - lengthMs, first)
-    for (;;) {
-      const page = await readList(pageWalk.offset)
-      const isBelow = page.endsMs.some((endMs) => endMs <= beforeMs - lengthMs)
-      if (pageWalk.take(page) || isBelow) return
-    }
-  }
-
-  async function askRound(walk: FamilyWalk, topicId: string): Promise<void> {
-    const answer = await asker.ask(
-      pastDetailCall(scope, topicId),
-      (value): RoundAnswer => {
-        const records = recordsOf(normalizeTopic(value, NOWHERE))
-        const said = optionalVenueId(readObject(value, 'the topic')['marketTopicId'], 'topic')
-        if (said !== topicId) throw wrong('marketTopicId', said, `the topic asked for, ${topicId}`)
-        walk.learn(readNeighbours(value))
-        return records.length > 0 && records.every(isComplete) ? 'complete' : 'unresolved'
-      },
-      signal,
-    )
-    if (answer === undefined) {
-      options.log.warn({ venue: 'venuea', topicId }, 'the details of a round could not be had')
-    }
-    walk.answered(topicId, answer ?? 'gone')
-  }
-
-  function progressOf(walk: FamilyWalk, step: FamilyStep): BackfillProgress {
-    const isNamed = step.kind === 'ask' && step.isNext
-    return {
-      window: walk.window,
-      reached: toMicros(Math.round(walk.cursorMs * 1000)),
-      ...(isNamed ? { next: step.topicId } : {}),
-      ...found(),
-    }
-  }
-
-  function found(): BackfillEnd {
-    return { counts: sumOf(walks), calls: asker.calls }
-  }
-
-  const steps = new Map(walks.map((walk) => [walk, walk.next()]))
+  const run = new Backfill(options, signal)
   try {
     for (;;) {
-      // Whichever family is behind goes on, so that all of them reach back equally far.
-      const open = walks.filter((walk) => steps.get(walk)!.kind !== 'over')
-      const walk = open.toSorted((a, b) => b.cursorMs - a.cursorMs)[0]
-      if (walk === undefined) return found()
-      const step = steps.get(walk)!
-      if (step.kind === 'list') {
-        await lookUp(walk, step.beforeMs)
-        walk.listed(step.beforeMs)
-      } else if (step.kind === 'ask') await askRound(walk, step.topicId)
-      for (const one of walks) steps.set(one, one.next())
-      if (step.kind === 'ask') yield progressOf(walk, steps.get(walk)!)
+      const progress = await run.advance()
+      if (progress === undefined) return run.end()
+      if (progress !== 'listed') yield progress
     }
   } catch (error) {
-    if (signal.aborted) return found()
+    if (signal.aborted) return run.end()
     throw error
   }
 }
 
-/** The walk only looks at what an answer says; the recorder reads the same answer from the journal. */
+class Backfill {
+  readonly #options: BackfillOptions
+  readonly #signal: AbortSignal
+  readonly #scope: PastScope
+  readonly #requests: BackfillRequests
+  readonly #walks: readonly FamilyWalk[]
+  #steps: ReadonlyMap<FamilyWalk, FamilyStep>
+  #firstPage: Page | undefined
+
+  constructor(options: BackfillOptions, signal: AbortSignal) {
+    const { asset, start, end, known, quota } = options
+    this.#options = options
+    this.#signal = signal
+    this.#scope = { asset, start, end }
+    this.#requests = new BackfillRequests({ ...options, quota: toQuota(quota, 1) })
+    const range = { startMs: start / 1000, endMs: end / 1000 }
+    this.#walks = BACKFILL_WINDOWS.map((window) => new FamilyWalk(window, range))
+    for (const round of known) {
+      const named = toNamed(round.topicId, round.open, round.close)
+      this.#walkOf(round.window)?.learn([named], round.isComplete)
+    }
+    this.#steps = this.#nextSteps()
+  }
+
+  /** Makes the next step: a requested round gives progress, a read list `listed`; undefined at the end. */
+  async advance(): Promise<BackfillProgress | 'listed' | undefined> {
+    // The family that is furthest behind goes on, so that all of them reach back equally far.
+    const open = this.#walks.filter((walk) => this.#steps.get(walk)!.kind !== 'over')
+    const walk = open.toSorted((a, b) => b.cursorMs - a.cursorMs)[0]
+    if (walk === undefined) return undefined
+    const step = this.#steps.get(walk)!
+    if (step.kind === 'list') {
+      await this.#searchList(walk, step.beforeMs)
+      walk.listed(step.beforeMs)
+    } else if (step.kind === 'request') await this.#requestRound(walk, step.topicId)
+    this.#steps = this.#nextSteps()
+    return step.kind === 'request' ? this.#progressOf(walk) : 'listed'
+  }
+
+  end(): BackfillEnd {
+    const counts = { expected: 0, complete: 0, unresolved: 0, missing: 0 }
+    for (const walk of this.#walks) {
+      for (const name of Object.keys(counts) as (keyof RoundCounts)[]) {
+        counts[name] += walk.counts[name]
+      }
+    }
+    return { counts, calls: this.#requests.calls }
+  }
+
+  #nextSteps(): ReadonlyMap<FamilyWalk, FamilyStep> {
+    return new Map(this.#walks.map((walk) => [walk, walk.next()]))
+  }
+
+  #walkOf(window: string | undefined): FamilyWalk | undefined {
+    return this.#walks.find((walk) => walk.window === window)
+  }
+
+  #progressOf(walk: FamilyWalk): BackfillProgress {
+    const step = this.#steps.get(walk)!
+    return {
+      window: walk.window,
+      reached: toMicros(Math.round(walk.cursorMs * 1000)),
+      ...(step.kind === 'request' && step.isNext ? { next: step.topicId } : {}),
+      ...this.end(),
+    }
+  }
+
+  /** Reads the list where it shows rounds that end at a time, if it goes back that far. */
+  async #searchList({ lengthMs }: FamilyWalk, beforeMs: number): Promise<void> {
+    const first = (await findOffset(beforeMs + 1, (offset) => this.#readList(offset))) ?? 0
+    const pages = createPageWalk(beforeMs - lengthMs, first)
+    for (;;) {
+      const page = await this.#readList(pages.offset)
+      const isBelow = page.endsMs.some((endMs) => endMs <= beforeMs - lengthMs)
+      if (pages.add(page) || isBelow) return
+    }
+  }
+
+  async #readList(offset: number): Promise<Page> {
+    // Every search begins with the first page, which is requested only once.
+    if (offset === 0 && this.#firstPage !== undefined) return this.#firstPage
+    const page = await this.#requests.send(
+      pastListCall(this.#scope, offset),
+      (value) => {
+        for (const record of recordsOf(normalizeTopics(value, NOWHERE))) this.#learn(record)
+        return readPage(value)
+      },
+      this.#signal,
+    )
+    if (page === undefined) {
+      const why = `venue A gives no list of markets: ${this.#requests.why}`
+      throw new PriorbookError('upstream_failed', why)
+    }
+    if (offset === 0) this.#firstPage = page
+    return page
+  }
+
+  #learn(record: MarketRecord): void {
+    const { topicId, openTime, closeTime, window, asset } = record
+    if (asset !== this.#scope.asset || topicId === undefined) return
+    if (openTime === undefined || closeTime === undefined) return
+    this.#walkOf(window)?.learn([toNamed(topicId, openTime, closeTime)], isComplete(record))
+  }
+
+  async #requestRound(walk: FamilyWalk, topicId: string): Promise<void> {
+    const answer = await this.#requests.send(
+      pastDetailCall(this.#scope, topicId),
+      (value): RoundAnswer => {
+        const records = recordsOf(normalizeTopic(value, NOWHERE))
+        const named = optionalVenueId(readObject(value, 'the topic')['marketTopicId'], 'topic')
+        if (named !== topicId)
+          throw wrong('marketTopicId', named, `the requested topic, ${topicId}`)
+        walk.learn(readNeighbours(value))
+        return records.length > 0 && records.every(isComplete) ? 'complete' : 'unresolved'
+      },
+      this.#signal,
+    )
+    if (answer === undefined) {
+      const fields = { venue: 'venuea', topicId }
+      this.#options.log.warn(fields, 'the details of a round are not available')
+    }
+    walk.answered(topicId, answer ?? 'gone')
+  }
+}
+
+// The walk needs all rounds of an answer; the recorder's reading leaves out those outside the range.
 const NOWHERE = { received: toMicros(0), journal: 0 }
 
 function toNamed(topicId: string, open: Micros, close: Micros): NamedRound {
   return { topicId, startMs: open / 1000, endMs: close / 1000 }
 }
 
-function sumOf(walks: readonly FamilyWalk[]): RoundCounts {
-  const sum = { expected: 0, complete: 0, unresolved: 0, missing: 0 }
-  for (const { counts } of walks) {
-    for (const name of Object.keys(sum) as (keyof RoundCounts)[]) sum[name] += counts[name]
+const MAX_ATTEMPTS = 40
+/** Max attempts for calls that are refused or answered unreadably: another answer may be better. */
+const MAX_REFUSALS = 3
+/** The longest wait between attempts, in calls that the quota allows in this time. */
+const MAX_WAITED_CALLS = 60
+/** Calls start this much further apart than the quota requires, as they may come closer on the way. */
+const PACE_SLACK = 0.05
+
+/**
+ * Calls venue A at an even pace until there is an answer. Calls are spread over the quota's window: a
+ * process that was killed and started again does not know what the one before it spent, and together they
+ * must not exceed the quota.
+ */
+class BackfillRequests {
+  readonly #rest: VenueARest
+  readonly #pace: Quota
+  readonly #paceMs: number
+  readonly #log: CaptureLog
+  readonly #attempts: number
+  #calls = 0
+  #why = ''
+
+  constructor(options: Omit<BackfillOptions, 'quota'> & { readonly quota: Quota }) {
+    const { apiKey, apiSecret, quota, log, attempts = MAX_ATTEMPTS } = options
+    this.#rest = new VenueARest({ ...options, credentials: { apiKey, apiSecret } })
+    this.#paceMs = quota.windowMs / quota.limit
+    const slackMs = this.#paceMs * PACE_SLACK
+    this.#pace = createQuota({ limit: 1, windowMs: this.#paceMs, slackMs })
+    this.#log = log
+    this.#attempts = attempts
   }
-  return sum
+
+  get calls(): number {
+    return this.#calls
+  }
+
+  /** Why the last failed call failed. */
+  get why(): string {
+    return this.#why
+  }
+
+  /**
+   * Returns what `read` makes of the answer, or undefined where the venue refuses the call itself: it does
+   * not have the requested data. Throws `upstream_failed` where it refuses the credentials or does not
+   * answer for long.
+   */
+  async send<T>(
+    call: RestCall,
+    read: (value: unknown) => T,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
+    let refusals = 0
+    for (let attempt = 0; attempt < this.#attempts; attempt++) {
+      const release = await this.#pace.acquire(1, false, signal)
+      // Released at once, because only the starts are spread; the quota itself waits for answers.
+      release()
+      this.#calls++
+      const answer = await this.#rest.send(call, signal)
+      if (isCredentialRefusal(answer)) throw credentialFailure(answer)
+      const result = this.#readAnswer(answer, read)
+      if (result.ok) return result.value
+      if (result.isRefusal) refusals++
+      const fields = { venue: 'venuea', request: call.request, why: this.#why }
+      this.#log.warn(fields, 'a call of the backfill failed')
+      if (refusals >= MAX_REFUSALS) return undefined
+      await sleep(this.#paceMs * Math.min(MAX_WAITED_CALLS, 2 ** attempt), signal)
+      signal.throwIfAborted()
+    }
+    const why = `venue A did not answer ${call.path}: ${this.#why}`
+    throw new PriorbookError('upstream_failed', why)
+  }
+
+  #readAnswer<T>(
+    answer: RestAnswer,
+    read: (value: unknown) => T,
+  ):
+    | { readonly ok: true; readonly value: T }
+    | { readonly ok: false; readonly isRefusal: boolean } {
+    if (!answer.ok) {
+      this.#why = `${answer.status ?? 'no answer'}: ${answer.why}`
+      return { ok: false, isRefusal: isRefused(answer) }
+    }
+    try {
+      return { ok: true, value: read(answer.value) }
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      this.#why = error.message
+      return { ok: false, isRefusal: true }
+    }
+  }
+}
+
+// 4xx, except those that pass by themselves: too many calls (429, 418) and a late signature (-1021).
+function isRefused({ status = 0, why }: RestAnswer & { readonly ok: false }): boolean {
+  if (status < 400 || status >= 500) return false
+  if (status === 429 || status === 418 || status === 408) return false
+  return !/"code"\s*:\s*-1021\b/.test(why)
+}
+
+function credentialFailure(answer: RestAnswer): PriorbookError {
+  const what = 'venue A refuses the credentials'
+  return new PriorbookError('upstream_failed', answer.ok ? what : `${what}: ${answer.why}`)
 }

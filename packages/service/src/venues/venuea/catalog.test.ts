@@ -51,7 +51,7 @@ const ended = (up: unknown, down: unknown, own: Draft = {}) =>
   )
 
 describe('a topic', () => {
-  it('becomes a complete record, with everything the venue said under native', () => {
+  it('becomes a complete record, with all fields of the venue under native', () => {
     const topic = topicObject()
     const { markets: _markets, ...own } = topic
     expect(recordOf()).toStrictEqual({
@@ -87,7 +87,7 @@ describe('a topic', () => {
     })
   })
 
-  it('brings two samples an outcome, of two series', () => {
+  it('gives two samples per outcome, of two series', () => {
     const answer = normalizeTopic(topicObject(), AT)
     expect(samplesOf(answer)).toStrictEqual([
       [UP_TOKEN, 'chance', '0.52'],
@@ -167,7 +167,7 @@ describe('a topic', () => {
     expect(record.exchangeContract).toBe(contract)
   })
 
-  it('of several markets does not lend them its title and volume', () => {
+  it('does not give its title and volume to several markets', () => {
     const others = [marketObject({ tradeVolume: null }), marketObject({ marketId: 2, title: '' })]
     const [first, second] = recordsOf(normalizeTopic(topicObject({ markets: others }), AT))
     expect(first).not.toHaveProperty('volume')
@@ -257,7 +257,7 @@ describe('an answer', () => {
     expect(normalizeTopics(pageObject([]), AT)).toStrictEqual({ events: [], problems: [] })
   })
 
-  it('with malformed parts keeps the others and says which and why', () => {
+  it('keeps its valid parts and reports the malformed ones', () => {
     const outcomes = [
       outcomeObject('Up', 0, { chance: 'high' }),
       outcomeObject('Down', 1, { tokenId: null }),

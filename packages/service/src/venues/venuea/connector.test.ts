@@ -1,21 +1,22 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { toMicros } from '@priorbook/sdk/domain'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.testing.ts'
 import type { Connector, ConnectorContext } from '../capture/contract.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
+import { turnUntil } from '../capture/turn.testing.ts'
 import { createVenueAConnector, type VenueAOptions } from './connector.ts'
 import {
   createTestLog,
   createTestSink,
   KEY,
   openTestUpstream,
-  roundObject,
-  until,
+  roundObject as createRound,
   type TestUpstream,
 } from './upstream.testing.ts'
 
 const HOUR = 3_600_000
 
+let clock: ManualClock
 let upstream: TestUpstream
 let sink: ReturnType<typeof createTestSink>
 let log: ReturnType<typeof createTestLog>
@@ -23,8 +24,9 @@ let stopping: AbortController
 let running: Promise<void>
 
 beforeEach(async () => {
-  upstream = await openTestUpstream()
-  sink = createTestSink()
+  clock = new ManualClock()
+  upstream = await openTestUpstream({}, clock)
+  sink = createTestSink(clock)
   log = createTestLog()
   stopping = new AbortController()
   running = Promise.resolve()
@@ -52,10 +54,22 @@ function start(
       speed: 20,
       ...options,
     },
-    { sink, log, unresolved, asked },
+    { sink, log, clock, unresolved, asked },
   )
   running = connector.run(stopping.signal)
   return connector
+}
+
+const until = (holds: () => boolean) => turnUntil(clock, String(holds), holds)
+const nowMs = (): number => clock.now() / 1000
+
+function roundObject(
+  id: number,
+  startMs: number,
+  endMs: number,
+  changes: Parameters<typeof createRound>[3] = {},
+): ReturnType<typeof createRound> {
+  return createRound(id, startMs, endMs, changes, nowMs())
 }
 
 function listRounds(...rounds: object[]): void {
@@ -80,14 +94,14 @@ const frame = (marketId: number) => ({
   data: JSON.stringify({
     msgType: 'orderbook',
     marketId,
-    updateTimestampMs: Date.now(),
+    updateTimestampMs: nowMs(),
     bids: [['0.4', '1']],
     asks: [],
   }),
 })
 
 describe('books', () => {
-  it('come by a signed socket for every open market of the assets', async () => {
+  it('come by a signed socket for every open market of the configured assets', async () => {
     listRounds(
       roundObject(1, -1000, HOUR),
       roundObject(2, HOUR, 2 * HOUR, { topic: { symbol: 'ETHUSDT' } }),
@@ -116,17 +130,17 @@ describe('books', () => {
     expect(upstream.faults).toStrictEqual([])
   })
 
-  it('are asked for at once, again where the socket is quiet, and not while it talks', async () => {
+  it('are requested at once, again when the socket is quiet, and not while it sends', async () => {
     listRounds(roundObject(1, -1000, HOUR), roundObject(2, -1000, HOUR))
     start()
     await until(() => upstream.sockets > 0)
-    const talking = setInterval(() => upstream.push(frame(1001)), 50)
+    const talking = clock.setInterval(() => upstream.push(frame(1001)), 50)
     await until(() => booksOf('1002') >= 1 && booksOf('1001') >= 1)
     const before = booksOf('1001')
     await until(() => booksOf('1002') >= 4)
-    clearInterval(talking)
+    talking.cancel()
     expect(booksOf('1001')).toBe(before)
-    // What stays quiet in its window is subscribed again.
+    // A market that stays quiet in its window is subscribed again.
     await until(() => upstream.commands.length > 0)
     expect(upstream.commands[0]).toStrictEqual({
       command: 'SUBSCRIBE',
@@ -143,13 +157,13 @@ describe('books', () => {
     expect(losses()).toStrictEqual([])
   })
 
-  it('are subscribed for new markets and given up for closed ones on the same socket', async () => {
+  it('of new markets are subscribed and of closed ones unsubscribed on the same socket', async () => {
     const first = roundObject(1, -1000, HOUR)
     const short = roundObject(2, -1000, 700)
     listRounds(first, short)
     start()
     await until(() => upstream.sockets > 0)
-    const talking = setInterval(() => upstream.push(frame(1001)), 50)
+    const talking = clock.setInterval(() => upstream.push(frame(1001)), 50)
     listRounds(first, short, roundObject(5, HOUR, 2 * HOUR))
     const sent = (command: string, market: string): boolean =>
       upstream.commands.some(
@@ -158,7 +172,7 @@ describe('books', () => {
           String(one['value']).split('|').includes(`web3_prediction_orderbook_${market}`),
       )
     await until(() => sent('SUBSCRIBE', '1005') && sent('UNSUBSCRIBE', '1002'))
-    clearInterval(talking)
+    talking.cancel()
     expect(upstream.opened).toHaveLength(1)
   })
 
@@ -174,7 +188,7 @@ describe('books', () => {
     expect(upstream.faults).toStrictEqual([])
   })
 
-  it('that were closed are asked for before they are due', async () => {
+  it('that the recorder closed are requested before they are due', async () => {
     listRounds(roundObject(1, -1000, HOUR), roundObject(2, -1000, HOUR))
     const connector = start({ speed: 2 })
     await until(() => booksOf('1001') === 1 && booksOf('1002') === 1)
@@ -185,7 +199,7 @@ describe('books', () => {
     expect(booksOf('1002')).toBe(1)
   })
 
-  it('that come by neither way are a silence, noted once', async () => {
+  it('that come neither by socket nor by request are a silence, noted once', async () => {
     listRounds(roundObject(1, -1000, HOUR))
     upstream.script.refuse = ({ path }) =>
       path === '/order-book' ? { status: 500, body: {} } : undefined
@@ -262,7 +276,7 @@ describe('markets', () => {
     upstream.script.list = () => ({ marketTopics: [open], hasMore: false })
     let polls = 0
     upstream.script.detail = () => {
-      const isOver = Date.now() > (open['endDate'] as number)
+      const isOver = nowMs() > (open['endDate'] as number)
       if (isOver) polls++
       const outcomes = ['Up', 'Down'].map((name, index) => ({
         name,
@@ -276,7 +290,7 @@ describe('markets', () => {
     }
     start({ speed: 100, quota: { limit: 6000, windowMs: 60_000 } })
     await until(() => polls === 3)
-    // The list no longer has it: nothing is left to ask.
+    // The list no longer has it, so nothing is left to request.
     upstream.script.list = () => ({ marketTopics: [], hasMore: false })
     const lists = upstream.seen.filter(({ path }) => path === '/market/list').length
     await until(
@@ -307,7 +321,7 @@ it('last trades are sampled for open markets in turn', async () => {
   expect(request).toMatchObject({ token_id: expect.stringMatching(/^[12]01$/) as string })
 })
 
-it('goes on with the quota that an earlier run has left', async () => {
+it('counts the calls of an earlier run against the quota', async () => {
   listRounds(...Array.from({ length: 40 }, (_, index) => roundObject(index + 1, -1000, HOUR)))
   const asked = [
     { until: toMicros(sink.now() - 61_000_000), count: 50 },
@@ -315,16 +329,16 @@ it('goes on with the quota that an earlier run has left', async () => {
   ]
   const connector = start({ speed: 1, quota: { limit: 60, windowMs: 60_000 } }, [], asked)
   await until(() => upstream.seen.length === 7)
-  await wait(300)
+  await clock.advance(300)
   expect(upstream.seen).toHaveLength(7)
   expect(connector.status().quota).toMatchObject({ limit: 60, used: 60, refused: 0 })
 })
 
-it('every call goes through the quota, also where everything is wanted', async () => {
+it('every call goes through the quota, also under full load', async () => {
   listRounds(...Array.from({ length: 40 }, (_, index) => roundObject(index + 1, -1000, HOUR)))
   const windowMs = 400
-  const own = createQuota({ limit: 20, windowMs })
-  // Departures: on a busy machine calls arrive closer together than they left.
+  const own = createQuota({ limit: 20, windowMs }, clock)
+  // Measured when calls leave: on a busy machine they arrive closer together.
   const left: number[] = []
   const quota: Quota = {
     limit: own.limit,
@@ -336,7 +350,7 @@ it('every call goes through the quota, also where everything is wanted', async (
     resume: (cost, agoMs) => own.resume(cost, agoMs),
     async acquire(cost, urgent, signal) {
       const end = await own.acquire(cost, urgent, signal)
-      left.push(performance.now())
+      left.push(clock.monotonicMs())
       return end
     },
   }
@@ -368,7 +382,7 @@ it('a refusal for too many calls pauses all of them', async () => {
 })
 
 describe('credentials', () => {
-  it('that are missing are one error and no request', async () => {
+  it('that are missing are logged once, and nothing is requested', async () => {
     const connector = start({ apiSecret: '' })
     await until(() => connector.status().state === 'no_credentials')
     expect(log.errors).toHaveLength(1)
@@ -383,7 +397,7 @@ describe('credentials', () => {
     [400, -2008],
     [400, -1022],
   ])(
-    'refused with %s and %s are one error, slow retries, and then good again',
+    'refused with %s and %s are logged once, retried slowly, and used again when accepted',
     async (status, code) => {
       listRounds(roundObject(1, -1000, HOUR))
       upstream.script.refuse = () => ({ status, body: { code, msg: 'refused' } })
@@ -401,7 +415,7 @@ describe('credentials', () => {
     },
   )
 
-  it('refused by the socket leave the books to requests', async () => {
+  it('refused by the socket leave the books to REST', async () => {
     listRounds(roundObject(1, -1000, HOUR))
     let refusals = 0
     upstream.script.refuseSocket = () => {
@@ -424,7 +438,7 @@ it.each([-90_000, 90_000])(
     listRounds(roundObject(1, -1000, HOUR))
     upstream.script.skewMs = skewMs
     upstream.script.refuse = ({ query }) => {
-      const ahead = Number(query.get('timestamp')) - (Date.now() + skewMs)
+      const ahead = Number(query.get('timestamp')) - (nowMs() + skewMs)
       const isGood = ahead < 1000 && ahead > -Number(query.get('recvWindow'))
       return isGood ? undefined : { status: 400, body: { code: -1021, msg: 'outside' } }
     }
@@ -435,7 +449,7 @@ it.each([-90_000, 90_000])(
   },
 )
 
-it('answers that are no JSON or of another shape stop nothing', async () => {
+it('answers that are not JSON or have another shape do not stop the connector', async () => {
   listRounds(roundObject(1, -1000, HOUR))
   const list = upstream.script.list.bind(upstream.script)
   let answers = 0

@@ -1,19 +1,23 @@
 import type { GapReason, Instrument } from '@priorbook/sdk/domain'
-import type { Connector, ConnectorContext, ConnectorStatus } from '../capture/contract.ts'
+import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import { sleep, untilAborted } from '../../lib/wait.ts'
+import type {
+  CaptureLog,
+  Connector,
+  ConnectorContext,
+  ConnectorStatus,
+} from '../capture/contract.ts'
 import type { Quota, QuotaOptions } from '../capture/quota.ts'
-import { createVenueAApi, toQuota, toVenueWindow } from './api.ts'
-import { createPace, planNext, type Job } from './budget.ts'
-import { createCaller } from './caller.ts'
-import { createDiscovery } from './discovery.ts'
-import { createFeeds } from './feeds.ts'
-import { createJobs, type Call } from './jobs.ts'
-import { createPeriods } from './periods.ts'
-import { createRounds } from './rounds.ts'
-import { noteSilence } from './silence.ts'
-import { createStanding } from './standing.ts'
+import type { RestAnswer, RestCall } from '../capture/rest.ts'
+import { CallPace, CallsInFlight, chooseNext } from '../capture/scheduler.ts'
+import { noteSilence } from './books.ts'
+import { Discovery, VenueAMarkets } from './markets.ts'
+import { createPeriods, type Periods } from './periods.ts'
+import { Polling, SHARES, type CallKind, type VenueAScheduledCall } from './polling.ts'
+import { isCredentialRefusal, toQuota, toVenueWindow, VenueARest } from './rest.ts'
+import { VenueASockets } from './socket.ts'
 
-/** How venue A is reached; every host and limit can be another one. */
+/** How venue A is reached. */
 export type VenueAOptions = {
   /** `https://api.binance.com/sapi/v1/w3w/wallet/prediction` */
   readonly restBase: string
@@ -23,137 +27,289 @@ export type VenueAOptions = {
   readonly apiSecret?: string
   /** The coins whose markets are followed: BTC, ETH, BNB. */
   readonly assets: readonly string[]
-  /** Calls per window: 60 a minute. A quota instead of its limits is shared, with a backfill for one. */
+  /** Calls per window: 60 a minute. Pass a quota itself to share it, for example with a backfill. */
   readonly quota: QuotaOptions | Quota
   /** Divides every internal period; 1 in production. */
   readonly speed?: number
 }
-
-/** Calls under way at once; urgent ones go up to twice as many. */
-const MAX_UNDER_WAY = 8
-const LONGEST_NAP_MS = 200
-const SHORTEST_NAP_MS = 5
 
 /** Creates the connector of venue A; `run` starts it. */
 export function createVenueAConnector(
   options: VenueAOptions,
   context: ConnectorContext,
 ): Connector {
-  const { sink, log } = context
-  const { apiKey = '', apiSecret = '', speed = 1 } = options
-  const hasCredentials = apiKey !== '' && apiSecret !== ''
-  const credentials = { apiKey, apiSecret }
-  const nowMs = (): number => sink.now() / 1000
-  const periods = createPeriods(speed)
-  const quota = toQuota(options.quota, speed)
-  for (const { until, count } of context.asked ?? []) {
-    quota.resume(count, Math.max(0, (sink.now() - until) / 1000))
-  }
-  const rounds = createRounds({ assets: options.assets, speed })
-  const discovery = createDiscovery(rounds, speed)
-  const standing = createStanding(log, periods)
-  const api = createVenueAApi({ restBase: options.restBase, credentials, quota, sink, log })
-  const feeds = createFeeds({
-    wsUrl: options.wsUrl,
-    credentials,
-    sink,
-    log,
-    venueNowMs: () => api.nowMs(),
-    onBook: (marketId) => rounds.heard(marketId, nowMs()),
-    isLive(marketId) {
-      const market = rounds.markets.get(marketId)
-      return market !== undefined && rounds.isLive(market, nowMs())
-    },
-    onRefused: (status) => standing.socketRefused(`socket refused with ${status}`, nowMs()),
-    onOpen: () => standing.socketAccepted(),
-  })
-  const listJobs = createJobs(rounds, speed)
-  const caller = createCaller({ api, rounds, discovery, feeds, standing, nowMs })
-  const pace = createPace(toVenueWindow(options.quota, speed))
+  return new VenueAConnector(options, context)
+}
 
-  for (const { native } of context.unresolved) discovery.resume(native, nowMs())
+/** Max calls in flight; urgent ones may be twice as many. */
+const MAX_IN_FLIGHT = 8
+const MAX_NAP_MS = 200
+const MIN_NAP_MS = 5
 
-  /** Keeps subscriptions and silences up to date. */
-  function look(signal: AbortSignal): void {
-    const now = nowMs()
-    const carried = new Set<string>()
-    for (const market of rounds.markets.values()) {
-      // One that is about to open will send soon, one that has just closed may still do so.
-      const nearby = [now, now + periods.aheadMs, now - periods.lingerMs]
-      if (nearby.some((ms) => rounds.isOpen(market, ms))) carried.add(market.marketId)
-    }
-    if (standing.maySocket(now)) feeds.carry(carried, signal)
-    noteSilence(rounds, sink, now)
-    rounds.prune(now)
-  }
+class VenueAConnector implements Connector {
+  readonly venue = 'venuea'
+  readonly #context: ConnectorContext
+  readonly #clock: Clock
+  readonly #speed: number
+  readonly #hasCredentials: boolean
+  readonly #periods: Periods
+  readonly #quota: Quota
+  readonly #pace: CallPace<CallKind>
+  readonly #calls: CallsInFlight
+  readonly #markets: VenueAMarkets
+  readonly #discovery: Discovery
+  readonly #status: UpstreamStatus
+  readonly #rest: VenueARest
+  readonly #sockets: VenueASockets
+  readonly #polling: Polling
 
-  /** Starts the next call if one may go; says how long to wait otherwise. */
-  function step(underWay: Set<Promise<void>>, signal: AbortSignal): number {
-    const now = nowMs()
-    const page = discovery.job()
-    const isProbe = standing.isRefused
-    if (isProbe && (!standing.mayProbe(now) || underWay.size > 0)) return LONGEST_NAP_MS
-    // With refused credentials one page of the catalogue tells whether they are good again.
-    const jobs: Job<Call>[] = isProbe ? [] : listJobs(now)
-    if (page !== undefined) jobs.push(isProbe ? { ...page, dueMs: now } : page)
-    const plan = planNext(jobs, pace.spent(now), now)
-    if (plan.kind === 'wait') return plan.untilMs - now
-    const { job } = plan
-    const readyMs = job.urgent ? now : pace.readyMs(now)
-    const room = job.urgent ? 2 * MAX_UNDER_WAY : MAX_UNDER_WAY
-    if (underWay.size >= room) return LONGEST_NAP_MS
-    if (readyMs > now) return readyMs - now
-    pace.spend(job.class, job.urgent, now)
-    const call = caller.make(job, signal).catch((error: unknown) => {
-      if (!signal.aborted) log.error({ error: String(error) }, 'a call of venue A failed')
+  constructor(options: VenueAOptions, context: ConnectorContext) {
+    const { apiKey = '', apiSecret = '', speed = 1, assets, restBase, wsUrl } = options
+    const { sink, log, clock = SYSTEM_CLOCK } = context
+    const credentials = { apiKey, apiSecret }
+    this.#context = context
+    this.#clock = clock
+    this.#speed = speed
+    this.#hasCredentials = apiKey !== '' && apiSecret !== ''
+    this.#periods = createPeriods(speed)
+    this.#quota = toQuota(options.quota, speed, clock)
+    this.#pace = new CallPace(toVenueWindow(options.quota, speed), SHARES)
+    this.#calls = new CallsInFlight(log, 'venue A')
+    this.#markets = new VenueAMarkets({ assets, speed })
+    this.#discovery = new Discovery(this.#markets, speed)
+    this.#status = new UpstreamStatus(log, this.#periods)
+    this.#rest = new VenueARest({ restBase, credentials, quota: this.#quota, sink, log })
+    this.#sockets = new VenueASockets({
+      wsUrl,
+      credentials,
+      sink,
+      log,
+      clock,
+      venueNowMs: () => this.#rest.nowMs(),
+      onBook: (marketId) => this.#markets.bookArrived(marketId, this.#nowMs()),
+      isLive: (marketId) => {
+        const market = this.#markets.get(marketId)
+        return market !== undefined && this.#markets.isLive(market, this.#nowMs())
+      },
+      onRefused: (status) =>
+        this.#status.socketRefused(`socket refused with ${status}`, this.#nowMs()),
+      onOpen: () => this.#status.socketAccepted(),
     })
-    underWay.add(call)
-    void call.then(() => underWay.delete(call))
+    this.#polling = new Polling({
+      markets: this.#markets,
+      discovery: this.#discovery,
+      speed,
+      nowMs: () => this.#nowMs(),
+      send: (call, signal) => this.#send(call, signal),
+      onUnreadable: (why) => this.#status.failed(why),
+      onMissedBook: (marketId) => this.#sockets.renew(marketId),
+    })
+    this.#resume()
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    if (!this.#hasCredentials) {
+      this.#status.missing()
+      await untilAborted(signal)
+      this.#status.stop()
+      return
+    }
+    const maxNapMs = MAX_NAP_MS / Math.min(10, Math.max(1, this.#speed))
+    let checkMs = -Infinity
+    while (!signal.aborted) {
+      if (this.#nowMs() >= checkMs) {
+        this.#check(signal)
+        checkMs = this.#nowMs() + this.#periods.checkMs
+      }
+      const waitMs = this.#startNext(signal)
+      const napMs = Math.max(MIN_NAP_MS, Math.min(waitMs, maxNapMs))
+      if (waitMs > 0) await sleep(napMs, signal, this.#clock)
+    }
+    await this.#sockets.stop()
+    await this.#calls.settled()
+    this.#status.stop()
+  }
+
+  recover(instruments: readonly Instrument[], _reason: GapReason): void {
+    for (const { market } of instruments) this.#markets.recover(market, this.#nowMs())
+  }
+
+  status(): ConnectorStatus {
+    const nowMs = this.#nowMs()
+    const open = [...this.#markets].filter((market) => this.#markets.isOpen(market, nowMs))
+    const sockets = this.#sockets.status()
+    const { limit, windowMs, used, refusals } = this.#quota
+    return {
+      venue: 'venuea',
+      ...this.#status.state(this.#discovery.sweeps > 0, sockets),
+      markets: open.length,
+      sockets,
+      quota: { limit, windowMs, used, refused: refusals },
+    }
+  }
+
+  /** Continues with the calls and markets of earlier runs. */
+  #resume(): void {
+    const { sink, unresolved, asked = [] } = this.#context
+    for (const { until, count } of asked) {
+      this.#quota.resume(count, Math.max(0, (sink.now() - until) / 1000))
+    }
+    for (const { native } of unresolved) this.#discovery.resume(native, this.#nowMs())
+  }
+
+  /** Updates subscriptions and notes silences. */
+  #check(signal: AbortSignal): void {
+    const nowMs = this.#nowMs()
+    const { aheadMs, lingerMs } = this.#periods
+    const carried = new Set<string>()
+    for (const market of this.#markets) {
+      // A market that is about to open will send soon; one that has just closed may still send.
+      const times = [nowMs, nowMs + aheadMs, nowMs - lingerMs]
+      if (times.some((ms) => this.#markets.isOpen(market, ms))) carried.add(market.marketId)
+    }
+    if (this.#status.maySocket(nowMs)) this.#sockets.carry(carried, signal)
+    noteSilence(this.#markets, this.#context.sink, nowMs)
+    this.#markets.prune(nowMs)
+  }
+
+  /** Starts the next call if one may go; returns how long to wait otherwise. */
+  #startNext(signal: AbortSignal): number {
+    const nowMs = this.#nowMs()
+    const isProbe = this.#status.isRefused
+    if (isProbe && (!this.#status.mayProbe(nowMs) || this.#calls.size > 0)) return MAX_NAP_MS
+    const next = chooseNext(this.#listCalls(isProbe, nowMs), SHARES, this.#pace.spent(nowMs), nowMs)
+    if (next.type === 'wait') return next.untilMs - nowMs
+    const { kind, urgent } = next.next
+    const readyMs = urgent ? nowMs : this.#pace.readyMs(nowMs)
+    if (this.#calls.size >= (urgent ? 2 * MAX_IN_FLIGHT : MAX_IN_FLIGHT)) return MAX_NAP_MS
+    if (readyMs > nowMs) return readyMs - nowMs
+    this.#pace.spend(kind, urgent, nowMs)
+    this.#calls.start(() => this.#polling.make(next.next, signal), signal)
     return 0
   }
 
-  return {
-    venue: 'venuea',
-    async run(signal) {
-      if (!hasCredentials) {
-        standing.missing()
-        await untilAborted(signal)
-        standing.stop()
-        return
-      }
-      const underWay = new Set<Promise<void>>()
-      const longestNapMs = LONGEST_NAP_MS / Math.min(10, Math.max(1, speed))
-      let lookMs = -Infinity
-      while (!signal.aborted) {
-        if (nowMs() >= lookMs) {
-          look(signal)
-          lookMs = nowMs() + periods.lookMs
-        }
-        const waitMs = step(underWay, signal)
-        const nap = Math.min(waitMs, longestNapMs)
-        if (waitMs > 0) await sleep(Math.max(SHORTEST_NAP_MS, nap), signal)
-      }
-      await feeds.stop()
-      await Promise.all(underWay)
-      standing.stop()
-    },
-    recover(instruments: readonly Instrument[], _reason: GapReason) {
-      for (const { market: marketId } of instruments) {
-        rounds.want(marketId, nowMs())
-      }
-    },
-    status(): ConnectorStatus {
-      const now = nowMs()
-      const open = rounds.markets.values().filter((market) => rounds.isOpen(market, now))
-      const sockets = feeds.status()
-      const { limit, windowMs, used, refusals } = quota
-      return {
-        venue: 'venuea',
-        ...standing.state(discovery.sweeps > 0, sockets),
-        markets: open.toArray().length,
-        sockets,
-        quota: { limit, windowMs, used, refused: refusals },
-      }
-    },
+  /** With refused credentials, one page of the catalogue shows whether they are valid again. */
+  #listCalls(isProbe: boolean, nowMs: number): VenueAScheduledCall[] {
+    const page = this.#polling.page()
+    const calls = isProbe ? [] : this.#polling.list(nowMs)
+    if (page !== undefined) calls.push(isProbe ? { ...page, dueMs: nowMs } : page)
+    return calls
+  }
+
+  async #send(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {
+    const answer = await this.#rest.send(call, signal)
+    if (isCredentialRefusal(answer)) this.#status.refused(whyOf(answer), this.#nowMs())
+    else if (answer.ok) this.#status.answered()
+    else this.#status.failed(answer.why)
+    return answer
+  }
+
+  #nowMs(): number {
+    return this.#context.sink.now() / 1000
+  }
+}
+
+function whyOf(answer: RestAnswer): string {
+  return answer.ok ? 'refused by the answer' : `${answer.status ?? ''} ${answer.why}`.trim()
+}
+
+/** Failures in a row that count as an outage. */
+const MAX_FAILURES = 3
+
+/** Whether the venue accepts the credentials and answers. */
+class UpstreamStatus {
+  readonly #log: CaptureLog
+  readonly #periods: Periods
+  #refusedWhy: string | undefined
+  #socketWhy: string | undefined
+  #failedWhy = ''
+  #failures = 0
+  #probeMs = -Infinity
+  #socketMs = -Infinity
+  #hasAnswered = false
+  #hasStopped = false
+
+  constructor(log: CaptureLog, periods: Periods) {
+    this.#log = log
+    this.#periods = periods
+  }
+
+  /** True while the credentials are refused; then only a probe is sent now and then. */
+  get isRefused(): boolean {
+    return this.#refusedWhy !== undefined
+  }
+
+  /** No key or no secret is configured. */
+  missing(): void {
+    this.#refusedWhy = 'no API key or no secret is configured'
+    this.#log.error({ venue: 'venuea' }, `venue A is not recorded: ${this.#refusedWhy}`)
+  }
+
+  refused(why: string, nowMs: number): void {
+    this.#probeMs = nowMs + this.#periods.credentialsMs
+    if (this.#refusedWhy === undefined) {
+      const message = 'venue A refuses the credentials; trying again slowly'
+      this.#log.error({ venue: 'venuea', why }, message)
+    }
+    this.#refusedWhy = why
+  }
+
+  answered(): void {
+    if (this.#refusedWhy !== undefined) {
+      this.#log.info({ venue: 'venuea' }, 'venue A accepts the credentials')
+    }
+    this.#refusedWhy = undefined
+    this.#failures = 0
+    this.#hasAnswered = true
+  }
+
+  failed(why: string): void {
+    this.#failures++
+    this.#failedWhy = why
+  }
+
+  socketRefused(why: string, nowMs: number): void {
+    this.#socketMs = nowMs + this.#periods.credentialsMs
+    if (this.#socketWhy === undefined) {
+      const message = 'venue A refuses the socket; trying again slowly'
+      this.#log.error({ venue: 'venuea', why }, message)
+    }
+    this.#socketWhy = why
+  }
+
+  socketAccepted(): void {
+    this.#socketWhy = undefined
+  }
+
+  mayProbe(nowMs: number): boolean {
+    return nowMs >= this.#probeMs
+  }
+
+  maySocket(nowMs: number): boolean {
+    return this.#refusedWhy === undefined && nowMs >= this.#socketMs
+  }
+
+  stop(): void {
+    this.#hasStopped = true
+  }
+
+  state(
+    isListed: boolean,
+    sockets: ConnectorStatus['sockets'],
+  ): Pick<ConnectorStatus, 'state' | 'detail'> {
+    if (this.#hasStopped) return { state: 'stopped', detail: 'stopped' }
+    const why = this.#refusedWhy ?? this.#socketWhy
+    if (why !== undefined) return { state: 'no_credentials', detail: why }
+    if (this.#failures >= MAX_FAILURES) {
+      return { state: 'degraded', detail: `no answers: ${this.#failedWhy}` }
+    }
+    if (!this.#hasAnswered || !isListed) {
+      return { state: 'starting', detail: 'reading the catalogue' }
+    }
+    const lost = sockets.filter(({ connected }) => !connected).length
+    if (lost > 0) {
+      return { state: 'degraded', detail: `${lost} of ${sockets.length} sockets not connected` }
+    }
+    return { state: 'recording', detail: 'books by socket and request' }
   }
 }

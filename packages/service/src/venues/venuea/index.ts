@@ -3,12 +3,11 @@ import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
 import { defineVenue } from '../capture/definition.ts'
 import { BACKFILL_WINDOWS, backfillVenueA } from './backfill.ts'
 import { createVenueAConnector } from './connector.ts'
-import { catalogueFloor, VENUEA_COINS } from './floors.ts'
 import { createVenueANormalizer } from './normalize.ts'
-import { isComplete } from './past.ts'
+import { catalogueFloor, isComplete, VENUEA_COINS } from './past.ts'
 
-export * from './normalize.ts'
 export * from './connector.ts'
+export * from './normalize.ts'
 
 const SETTINGS = {
   enabled: setting(flag(), true, 'Whether venue A is recorded.'),

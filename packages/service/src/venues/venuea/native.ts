@@ -1,6 +1,15 @@
-import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
 import {
+  parsePrice,
+  parseSize,
+  PriorbookError,
+  VENUES,
+  type Level,
+  type Micros,
+} from '@priorbook/sdk/domain'
+import {
+  decimalOf,
   isNoTime,
+  readArray,
   readObject,
   readUnixTime,
   show,
@@ -8,22 +17,24 @@ import {
   type NativeObject,
 } from '../capture/fields.ts'
 import { optionalVenueId, readVenueId } from './fields.ts'
-import { parseLadder, type NativeLadder } from './levels.ts'
 
-/** The whole book of one market, with the venue's clock. */
+/** The ladder of outcome 0, in the order sent (best first). */
+export type NativeLadder = { readonly bids: readonly Level[]; readonly asks: readonly Level[] }
+
+/** The full book of one market, with the venue's time. */
 export type NativeBook = NativeLadder & {
   readonly type: 'book'
   readonly marketId: string
   readonly time: Micros | undefined
 }
 
-/** A frame that is known and says nothing of a book. */
+/** A known frame without a book. */
 export type NativeControl = { readonly type: 'control'; readonly name: string }
 
 /** Every frame of venue A's sockets. */
 export type NativeFrame = NativeBook | NativeControl
 
-/** What stands in front of the market id in a topic of the Binance socket. */
+/** The prefix of the market id in a topic of the Binance socket. */
 export const BOOK_TOPIC = 'web3_prediction_orderbook_'
 
 // The topic that carries the books of all active markets.
@@ -33,7 +44,7 @@ const PREDICT_BOOK_TOPIC = 'predictOrderbook/'
 // Answers to commands and heartbeats of the Binance gateway; `R` answers a Predict.fun request.
 const CONTROL_TYPES: ReadonlySet<string> = new Set(['COMMAND', 'PING', 'PONG', 'HEARTBEAT', 'R'])
 
-// Topics of Predict.fun that are documented and carry no book.
+// Documented topics of Predict.fun without books.
 const PREDICT_CONTROL = [
   'heartbeat',
   'predictTradingStatus/',
@@ -42,7 +53,7 @@ const PREDICT_CONTROL = [
   'kalshiChance/',
 ]
 
-/** Reads one frame, already parsed from JSON; throws PriorbookError alone. */
+/** Parses one frame, already decoded from JSON; throws nothing but PriorbookError. */
 export function parseFrame(value: unknown): NativeFrame {
   const frame = readObject(value, 'the frame')
   const { type, topic } = frame
@@ -65,11 +76,11 @@ export function parseFrame(value: unknown): NativeFrame {
   throw new PriorbookError('unknown_event', `venue A has no topic ${show(topic)}`)
 }
 
-/** Reads a book of Predict.fun, of its socket or of its REST interface. */
+/** Parses a book of Predict.fun, from its socket or its REST interface. */
 export function parsePredictBook(book: NativeObject, marketId: string): NativeBook {
-  const asked = readVenueId(marketId, 'the market asked for')
-  const said = optionalVenueId(book['marketId'], 'marketId') ?? asked
-  if (said !== asked) throw wrong('marketId', said, `the market asked for, ${asked}`)
+  const requested = readVenueId(marketId, 'the requested market')
+  const said = optionalVenueId(book['marketId'], 'marketId') ?? requested
+  if (said !== requested) throw wrong('marketId', said, `the requested market, ${requested}`)
   return {
     type: 'book',
     marketId: said,
@@ -78,12 +89,12 @@ export function parsePredictBook(book: NativeObject, marketId: string): NativeBo
   }
 }
 
-/** Reads the clock of a book in milliseconds; absent where the venue left it out. */
+/** Reads the time of a book in milliseconds; undefined where the venue left it out. */
 export function readBookTime(value: unknown, name: string): Micros | undefined {
   return isNoTime(value) ? undefined : readUnixTime(value, name, 1000)
 }
 
-// `data` is a JSON text inside the JSON of the frame.
+// `data` is JSON text inside the JSON of the frame.
 function parseBinanceBook(data: unknown, topic: string): NativeFrame {
   const book = readObject(typeof data === 'string' ? parseInner(data) : data, 'data')
   const kind = book['msgType'] ?? 'orderbook'
@@ -106,6 +117,51 @@ function parseInner(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new PriorbookError('invalid_message', 'data is text that is no JSON', { cause: error })
+    throw new PriorbookError('invalid_message', 'data is text that is not JSON', { cause: error })
   }
+}
+
+const { priceDecimals, sizeDecimals } = VENUES.venuea
+
+/**
+ * Parses both sides of a book. Levels are `{price, size}` (Binance REST) or `[price, size]` (sockets,
+ * Predict.fun), of strings or numbers. A side may be [] or null, but it must be present: an error answer
+ * has neither side and is not an empty book.
+ */
+export function parseLadder(book: NativeObject): NativeLadder {
+  return { bids: parseSide(book, 'bids'), asks: parseSide(book, 'asks') }
+}
+
+const EMPTY: readonly Level[] = []
+
+function parseSide(book: NativeObject, name: 'bids' | 'asks'): readonly Level[] {
+  const side = book[name]
+  if (side === null) return EMPTY
+  const levels: Level[] = []
+  for (const level of readArray(side, name)) levels.push(parseLevel(level, name))
+  return levels
+}
+
+function parseLevel(value: unknown, name: string): Level {
+  let price: unknown
+  let size: unknown
+  if (Array.isArray(value)) {
+    if (value.length !== 2) throw wrong(`a level of ${name}`, value, '[price, size]')
+    price = value[0]
+    size = value[1]
+  } else if (typeof value === 'object' && value !== null) {
+    price = (value as NativeObject)['price']
+    size = (value as NativeObject)['size']
+  } else {
+    throw wrong(`a level of ${name}`, value, 'a price and a size')
+  }
+  const level = {
+    price: parsePrice(decimalOf(price, `a price of ${name}`), priceDecimals),
+    size: parseSize(decimalOf(size, `a size of ${name}`), sizeDecimals),
+  }
+  if (level.size > 0) return level
+  throw new PriorbookError(
+    'invalid_message',
+    `${name} holds size ${show(size)} at ${show(price)}; a resting size is above zero`,
+  )
 }

@@ -137,7 +137,7 @@ describe('an answer with a book', () => {
     })
   })
 
-  it('is refused where it is another outcome, an error or no book', () => {
+  it('is refused for another outcome, an error or anything that is not a book', () => {
     expect(bookCode(bookObject(), { outcome_index: 1 })).toBe('invalid_message')
     expect(bookCode(bookObject({ tokenId: '5' }))).toBe('invalid_message')
     expect(bookCode({ code: -1121, msg: 'Invalid symbol.' })).toBe('invalid_message')
@@ -163,7 +163,7 @@ describe('an answer with the last trade', () => {
     expect(read({ marketId: MARKET_ID, lastTradePrice: 0.5 }).events).toStrictEqual([sample])
   })
 
-  it('is none before the first trade', () => {
+  it('gives nothing before the first trade', () => {
     expect(read({ marketId: MARKET_ID, lastTradePrice: null }).events).toStrictEqual([])
   })
 

@@ -8,18 +8,24 @@ import {
   normalizeTopics,
 } from './catalog.ts'
 import { bookInstrument, optionalMetric, optionalVenueId, readVenueId } from './fields.ts'
-import { parseLadder, type NativeLadder } from './levels.ts'
-import { BOOK_TOPIC, parseFrame, parsePredictBook, readBookTime } from './native.ts'
+import {
+  BOOK_TOPIC,
+  parseFrame,
+  parseLadder,
+  parsePredictBook,
+  readBookTime,
+  type NativeLadder,
+} from './native.ts'
 import { normalizePastTopic, normalizePastTopics } from './past.ts'
 
-/** Counts changes of what venue A's normalizer says of the same bytes; stored with every chunk. */
+/** Incremented when venue A's normalizer derives other events from the same bytes; stored with every chunk. */
 export const VENUEA_NORMALIZER_VERSION = 1
 
 const NOTHING: Normalized = { events: [], problems: [] }
 
 /**
  * Creates the normalizer of venue A. Books are the ladder of outcome 0 (Up, Yes), as the socket and
- * Predict.fun send it; the other outcome is its complement and is not asked for.
+ * Predict.fun send it; the other outcome is its complement and is not requested.
  */
 export function createVenueANormalizer(): Normalizer {
   return {
@@ -27,7 +33,7 @@ export function createVenueANormalizer(): Normalizer {
     frame(value, at) {
       const frame = parseFrame(value)
       if (frame.type === 'control') return NOTHING
-      return one(toSnapshot(frame.marketId, frame, frame.time, at))
+      return only(toSnapshot(frame.marketId, frame, frame.time, at))
     },
     answer(request, value, at) {
       switch (request.kind) {
@@ -45,13 +51,13 @@ export function createVenueANormalizer(): Normalizer {
           readArray(readObject(value, 'the answer')['categories'], 'categories')
           return NOTHING
         case 'book':
-          return one(toBook(request, value, at))
+          return only(toBook(request, value, at))
         case 'last_trade':
           return toLastTrade(request, value, at)
         case 'predict_market':
           return normalizePredictCatalog(value, at)
         case 'predict_book':
-          return one(toPredictBook(request, value, at))
+          return only(toPredictBook(request, value, at))
         default:
           throw new PriorbookError(
             'unknown_event',
@@ -63,14 +69,14 @@ export function createVenueANormalizer(): Normalizer {
   }
 }
 
-// Every message is a whole book: one that cannot be read concerns its own market and spoils no other.
+// Every message is a full book, so a malformed one concerns only its own market.
 function suspects(value: unknown): 'none' | readonly string[] {
   const topic = (value as { topic?: unknown } | null | undefined)?.topic
   if (typeof topic !== 'string' || !topic.startsWith(BOOK_TOPIC)) return 'none'
   return [topic.slice(BOOK_TOPIC.length)]
 }
 
-function one(event: BookSnapshot | Sample): Normalized {
+function only(event: BookSnapshot | Sample): Normalized {
   return { events: [event], problems: [] }
 }
 
@@ -81,7 +87,7 @@ function toSnapshot(
   { received, journal }: Arrival,
 ): BookSnapshot {
   const instrument = bookInstrument(marketId)
-  // Two literals, not one and an assignment: this is the hot path, and each is one allocation.
+  // Hot path: two literals, so that each event is one allocation without a later assignment.
   return source === undefined
     ? { kind: 'snapshot', instrument, bids, asks, received, journal }
     : { kind: 'snapshot', instrument, bids, asks, received, source, journal }
@@ -91,12 +97,13 @@ function toSnapshot(
 function toBook(request: CaptureRequest, value: unknown, at: Arrival): BookSnapshot {
   const marketId = readVenueId(request['market_id'], 'market_id')
   const outcome = request['outcome_index']
-  if (outcome !== 0) throw wrong('outcome_index', outcome, '0, the outcome that books are kept of')
+  if (outcome !== 0)
+    throw wrong('outcome_index', outcome, '0, the only outcome whose books are kept')
   const book = readObject(value, 'the order book')
-  const asked = optionalVenueId(request['token_id'], 'token_id')
+  const requested = optionalVenueId(request['token_id'], 'token_id')
   const said = optionalVenueId(book['tokenId'], 'tokenId')
-  if (asked !== undefined && said !== undefined && said !== asked) {
-    throw wrong('tokenId', said, `the token asked for, ${asked}`)
+  if (requested !== undefined && said !== undefined && said !== requested) {
+    throw wrong('tokenId', said, `the requested token, ${requested}`)
   }
   const source = readBookTime(book['timestamp'], 'timestamp')
   return toSnapshot(marketId, parseLadder(book), source, at)
@@ -109,16 +116,16 @@ function toPredictBook(request: CaptureRequest, value: unknown, at: Arrival): Bo
   return toSnapshot(book.marketId, book, book.time, at)
 }
 
-// {marketId, lastTradePrice}, of outcome 0 and without a time; no price before the first trade.
+// {marketId, lastTradePrice}: outcome 0, without a time, and without a price before the first trade.
 function toLastTrade(request: CaptureRequest, value: unknown, at: Arrival): Normalized {
   const market = readVenueId(request['market_id'], 'market_id')
   const key = readVenueId(request['token_id'], 'token_id')
   const answer = readObject(value, 'the last trade')
   const said = readVenueId(answer['marketId'], 'marketId')
-  if (said !== market) throw wrong('marketId', said, `the market asked for, ${market}`)
+  if (said !== market) throw wrong('marketId', said, `the requested market, ${market}`)
   const price = optionalMetric(answer['lastTradePrice'], 'lastTradePrice')
   if (price === undefined) return NOTHING
   const { received, journal } = at
   const instrument = { venue: 'venuea' as const, market, key }
-  return one({ kind: 'sample', instrument, metric: 'last_trade', value: price, received, journal })
+  return only({ kind: 'sample', instrument, metric: 'last_trade', value: price, received, journal })
 }

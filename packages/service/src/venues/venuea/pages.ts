@@ -2,8 +2,8 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import { readArray, readObject, type NativeObject } from '../capture/fields.ts'
 import { optionalVenueId } from './fields.ts'
 
-/** The most topics that one call of market/list gives. */
-export const PAGE_LIMIT = 100
+/** Max topics per call of market/list. */
+const PAGE_LIMIT = 100
 
 /** The query of one page of the up/down markets, the latest end first. */
 export function pageQuery(offset: number): Readonly<Record<string, string>> {
@@ -17,18 +17,18 @@ export function pageQuery(offset: number): Readonly<Record<string, string>> {
   }
 }
 
-/** What a walk through the pages needs to know of one. */
+/** The parts of a page that reading the list needs. */
 export type Page = {
   readonly topicIds: readonly string[]
   /** Ends of the topics in milliseconds, in the order sent; a topic without one is left out. */
   readonly endsMs: readonly number[]
-  /** How many topics it held, readable or not. */
+  /** How many topics it holds, readable or not. */
   readonly count: number
   readonly hasMore: boolean
   readonly total: number | undefined
 }
 
-/** Reads a page; throws PriorbookError where it is none. What is malformed in it the normalizer reports. */
+/** Reads a page; throws PriorbookError for anything else. The normalizer reports malformed topics. */
 export function readPage(value: unknown): Page {
   const object = readObject(value, 'the list of topics')
   const topics = readArray(object['marketTopics'], 'marketTopics')
@@ -46,28 +46,28 @@ export function readPage(value: unknown): Page {
   }
 }
 
-/** A walk through the pages of the list, which ends whatever the venue answers. */
+/** Reads the pages of the list one after another; it ends whatever the venue answers. */
 export interface PageWalk {
   readonly offset: number
   readonly pages: number
   /** True while the ends have come latest first. */
   readonly isOrdered: boolean
-  /** Takes the page at `offset`; true when the walk is over. */
-  take(page: Page): boolean
+  /** Adds the page at `offset`; returns true when the walk is over. */
+  add(page: Page): boolean
 }
 
-// Three assets with 5- and 15-minute rounds listed a day ahead are 12 pages.
+/** Max pages per walk: three assets with 5- and 15-minute rounds listed a day ahead are 12 pages. */
 const MAX_PAGES = 60
 
 /**
- * Starts a walk at an offset. It ends with the last page, with one that brings nothing new, at a
- * bound of pages, and, while the ends really come latest first, once all of a page lie before `untilMs`.
+ * Starts a walk at an offset. It ends with the last page, with a page that brings nothing new, after
+ * `maxPages`, and, while the ends really come latest first, once all of a page lie before `untilMs`.
  */
 export function createPageWalk(untilMs: number, offset = 0, maxPages = MAX_PAGES): PageWalk {
   const seen = new Set<string>()
   let pages = 0
   let isOrdered = true
-  let lowest = Infinity
+  let lowestMs = Infinity
   return {
     get offset() {
       return offset
@@ -78,14 +78,14 @@ export function createPageWalk(untilMs: number, offset = 0, maxPages = MAX_PAGES
     get isOrdered() {
       return isOrdered
     },
-    take(page) {
+    add(page) {
       pages++
       offset += page.count
       const known = seen.size
       for (const topicId of page.topicIds) seen.add(topicId)
-      for (const end of page.endsMs) {
-        if (end > lowest) isOrdered = false
-        lowest = Math.min(lowest, end)
+      for (const endMs of page.endsMs) {
+        if (endMs > lowestMs) isOrdered = false
+        lowestMs = Math.min(lowestMs, endMs)
       }
       const isPast = isOrdered && page.endsMs.length > 0 && page.endsMs[0]! < untilMs
       return !page.hasMore || seen.size === known || pages >= maxPages || isPast
@@ -93,7 +93,7 @@ export function createPageWalk(untilMs: number, offset = 0, maxPages = MAX_PAGES
   }
 }
 
-/** The rounds next to a topic, which its details name in `timeline`. */
+/** Reads the neighbouring rounds that the details of a topic name in `timeline`. */
 export function readTimeline(
   value: unknown,
 ): readonly { readonly topicId: string; readonly endMs: number }[] {
@@ -104,6 +104,46 @@ export function readTimeline(
     if (typeof endMs !== 'number') return []
     return idOf(fieldOf(round, 'marketTopicId')).map((topicId) => ({ topicId, endMs }))
   })
+}
+
+/**
+ * Finds by bisection where in the list, which is sorted by end from latest to earliest, the topics that
+ * end before `beforeMs` begin: some twenty calls instead of two thousand pages. Returns 0, so that the
+ * whole list is read, where the venue does not keep to its order; undefined where a page is not available.
+ */
+export async function findOffset(
+  beforeMs: number,
+  readAt: (offset: number) => Promise<Page | undefined>,
+): Promise<number | undefined> {
+  const first = await readAt(0)
+  if (first === undefined) return undefined
+  const total = first.total ?? 0
+  if (first.count === 0 || !first.hasMore || (first.endsMs.at(-1) ?? 0) < beforeMs) return 0
+  // Everything before `low` ends at `beforeMs` or later; the topic at `high`, if any, does not.
+  let low = first.count
+  let high = Math.max(low, total)
+  let latest = first.endsMs.at(-1) ?? Infinity
+  let earliest = -Infinity
+  while (high - low > first.count) {
+    const middle = Math.floor((low + high) / 2)
+    const page = await readAt(middle)
+    if (page === undefined) return undefined
+    const end = page.endsMs[0]
+    if (end === undefined) {
+      high = middle
+      continue
+    }
+    if (end > latest || end < earliest) return 0
+    if (end >= beforeMs) {
+      low = middle
+      latest = end
+    } else {
+      high = middle
+      earliest = end
+    }
+  }
+  // One page back, because topics that are listed or delisted meanwhile shift all others.
+  return Math.max(0, low - first.count)
 }
 
 function fieldOf(value: unknown, name: string): unknown {

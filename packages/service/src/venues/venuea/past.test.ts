@@ -6,9 +6,8 @@ import {
   type MarketRevision,
 } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
-import { catalogueFloor } from './floors.ts'
 import { createVenueANormalizer } from './normalize.ts'
-import { isComplete, pastDetailCall, pastListCall, readNeighbours } from './past.ts'
+import { catalogueFloor, isComplete, pastDetailCall, pastListCall, readNeighbours } from './past.ts'
 import { roundObject } from './upstream.testing.ts'
 
 const MINUTE = 60_000
@@ -50,7 +49,7 @@ const list = (...marketTopics: Draft[]) =>
   normalizer.answer(pastListCall(scope, 0).request, { marketTopics }, at).events as MarketRevision[]
 
 describe('the details of a past round', () => {
-  it('are a revision of its market and no samples', () => {
+  it('give a revision of its market and no samples', () => {
     const [revision, ...more] = detail(past(5))
     expect(more).toEqual([])
     expect(revision).toMatchObject({ kind: 'market', ...at })
@@ -69,7 +68,7 @@ describe('the details of a past round', () => {
     })
   })
 
-  it('say the same after other rounds were listed', () => {
+  it('give the same record after other rounds were listed', () => {
     const later = past(5, { topic: { timeline: [] } })
     expect(JSON.stringify(detail(later))).toBe(JSON.stringify(detail(past(5))))
     expect(detail(past(5))[0]!.record.native).toMatchObject({
@@ -87,7 +86,7 @@ describe('the details of a past round', () => {
     expect(detail(past(5, { topic }))).toEqual([])
   })
 
-  it('report what is malformed in them', () => {
+  it('report their malformed parts', () => {
     const value = past(5, { market: { marketId: { deep: [] } } })
     const { events, problems } = normalizer.answer(pastDetailCall(scope, '5').request, value, at)
     expect(events).toEqual([])
@@ -97,7 +96,7 @@ describe('the details of a past round', () => {
 })
 
 describe('a page of the list', () => {
-  it('gives past rounds of the coin, without words that would replace those of the details', () => {
+  it('gives past rounds of the coin, without fields that would replace those of the details', () => {
     const revisions = list(
       past(5),
       past(6, { topic: { symbol: 'BNBUSDT' } }),
@@ -110,7 +109,7 @@ describe('a page of the list', () => {
 
 describe('a round is complete', () => {
   const record = (changes: Parameters<typeof past>[1]) => detail(past(5, changes))[0]!.record
-  it('with its result and what the details say of reference prices', () => {
+  it('with its result and the details about reference prices', () => {
     expect(isComplete(record({}))).toBe(true)
     const unsaid = { variantData: { startPrice: '1', endPrice: null } }
     expect(isComplete(record({ topic: unsaid }))).toBe(true)
@@ -143,7 +142,7 @@ describe('neighbours', () => {
     ])
   })
 
-  it('are none where there is no timeline', () => {
+  it('are empty without a timeline', () => {
     expect(readNeighbours(own)).toEqual([])
     expect(readNeighbours({ timeline: [{ marketTopicId: 1, endDate: 5 }] })).toEqual([])
   })

@@ -1,23 +1,36 @@
-import { PriorbookError, type MarketRecord, type MarketRevision } from '@priorbook/sdk/domain'
+import {
+  floorOf,
+  PriorbookError,
+  type MarketRecord,
+  type MarketRevision,
+  type Micros,
+} from '@priorbook/sdk/domain'
 import type { Arrival, CaptureRequest, Normalized } from '../capture/contract.ts'
 import { readObject } from '../capture/fields.ts'
 import type { RestCall } from '../capture/rest.ts'
-import type { NamedRound } from './backfill-family.ts'
 import { normalizeTopic, normalizeTopics, type CatalogAnswer } from './catalog.ts'
+import type { NamedRound } from './family-walk.ts'
 import { optionalVenueId } from './fields.ts'
 import { pageQuery } from './pages.ts'
 
 /**
- * The calls of a backfill and what their answers say. Their request kinds are their own because an
- * answer about a round that is over is read differently: its chance and price are no samples (they
- * were observed now, of a market that ended long ago), and rounds of other coins or outside the range,
- * which lead there, are none of its business.
+ * The calls of a backfill and how their answers are normalized. They have request kinds of their own,
+ * because an answer about an ended round is read differently: its chance and price are not samples (they
+ * are observed now, long after the end), and rounds of other coins or outside the range are left out.
  */
 
-/** What a backfill asks for: rounds of one coin that lie in [start, end] as a whole, in microseconds. */
+/** The coins of venue A's up/down rounds. */
+export const VENUEA_COINS = ['BTC', 'ETH', 'BNB'] as const
+
+/** Since when catalogue, resolution, volume and liquidity of a coin are kept; undefined for other coins. */
+export function catalogueFloor(asset: string): Micros | undefined {
+  return floorOf('venuea', 'catalogue', { asset })
+}
+
+/** The rounds of a backfill: of one coin, and in [start, end] as a whole, in microseconds. */
 export type PastScope = { readonly asset: string; readonly start: number; readonly end: number }
 
-/** One page of the list, which may show past rounds or not. */
+/** One page of the list, which may show past rounds. */
 export function pastListCall(scope: PastScope, offset: number): RestCall {
   const request = { kind: 'past_topics', ...scope, offset }
   return { request, path: '/market/list', query: pageQuery(offset) }
@@ -30,8 +43,8 @@ export function pastDetailCall(scope: PastScope, topicId: string): RestCall {
 }
 
 /**
- * Reads a page of the list. The revisions carry nothing under `native`: the list says less of a round
- * than its details, whose words it would replace, and every walk would then revise what has not changed.
+ * Converts a page of the list. The revisions have an empty `native`: the list has fewer fields than the
+ * details and would replace them, so that every backfill would revise markets that have not changed.
  */
 export function normalizePastTopics(
   request: CaptureRequest,
@@ -42,8 +55,8 @@ export function normalizePastTopics(
 }
 
 /**
- * Reads the details of a round. `timeline` is left out of `native`: it tells of other rounds and grows
- * with them, so that it would revise a market that has not changed; the journal has it.
+ * Converts the details of a round. `timeline` is left out of `native`: it lists other rounds and grows
+ * with them, so that it would revise a market that has not changed. The journal has it.
  */
 export function normalizePastTopic(
   request: CaptureRequest,
@@ -56,18 +69,18 @@ export function normalizePastTopic(
   })
 }
 
-/** True for the record of a round whose end is known with its reference prices: nothing is left to ask. */
+/** Returns true for a round whose result and reference prices are known: nothing is left to request. */
 export function isComplete({ status, resolution, native }: MarketRecord): boolean {
   if (status === 'voided') return true
   if (status !== 'resolved' || resolution?.state !== 'final') return false
-  // The list has no reference prices; details that have none will not get any.
+  // The list has no reference prices; details without them will not get any later.
   const { topic } = native as { readonly topic?: { readonly variantData?: object | null } }
   return resolution.reference?.endPrice !== undefined || Boolean(topic?.variantData)
 }
 
 /**
- * The rounds that the details of a round name in `timeline`. Those of another length are of another
- * family; what cannot be read is passed over, for the round itself is what counts.
+ * Reads the rounds that the details of a round name in `timeline`. Rounds of another length belong to
+ * another family; malformed ones are skipped, because only the round itself matters.
  */
 export function readNeighbours(value: unknown): NamedRound[] {
   const { timeline, startDate, endDate } = readObject(value, 'the topic')
@@ -88,7 +101,7 @@ export function readNeighbours(value: unknown): NamedRound[] {
   })
 }
 
-// Rounds of one family differ by rounding at most, those of another by a factor of three.
+// Lengths within one family differ by rounding at most, those of two families by a factor of three.
 const LENGTH_SHARE = 0.1
 
 function pastOf(

@@ -1,40 +1,40 @@
-/** How often and how long things are done at venue A, in milliseconds at the speed asked for. */
+/** How often and how long things are done at venue A, in milliseconds at the given speed. */
 export type Periods = {
-  /** A book of a market inside its window; a hole of 20 s matters in 5 minutes. */
+  /** Expected interval of books inside a market's window, where a hole of 20 s matters. */
   readonly liveBookMs: number
-  /** A book of a market that is listed for later: at least one a minute. */
+  /** Expected interval of books of a market that is listed for later. */
   readonly listedBookMs: number
   readonly liveTradeMs: number
   readonly listedTradeMs: number
-  /** The least time from one walk through the catalogue to the next, and what a page adds to it. */
+  /** Min time between two sweeps of the catalogue, and what each page adds to it. */
   readonly sweepMs: number
   readonly pageMs: number
-  /** After a failed call. */
+  /** The wait after a failed call. */
   readonly retryMs: number
-  /** The wait after so many calls in a row for a book that is wanted before others. */
-  hasteMs(calls: number): number
-  /** From the start of a round until its start price is asked for. */
+  /** The wait after this many calls in a row for a book that was closed. */
+  recoveryMs(calls: number): number
+  /** From the start of a round until its start price is requested. */
   readonly startPriceMs: number
-  /** From the end of a round until its resolution is asked for; a winner shows within seconds. */
+  /** From the end of a round until its resolution is requested; a winner shows within seconds. */
   readonly resolutionMs: number
-  /** The wait after so many polls without a resolution. */
+  /** The wait after this many polls without a resolution. */
   resolutionPollMs(polls: number): number
-  /** Resolutions are not asked for any longer than this. */
+  /** Max time for which a resolution is polled. */
   readonly giveUpMs: number
-  /** A market is subscribed so long before it opens, for its first frame. */
+  /** How long before its opening a market is subscribed, for its first frame. */
   readonly aheadMs: number
-  /** Frames of a closed market may still come. */
+  /** How long frames of a closed market may still come. */
   readonly lingerMs: number
-  /** Between attempts with credentials that were refused. */
+  /** Between attempts with refused credentials. */
   readonly credentialsMs: number
-  /** Between looks at subscriptions and silence. */
-  readonly lookMs: number
+  /** Between checks of subscriptions and silence. */
+  readonly checkMs: number
 }
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 
-/** The periods at a speed; 1 in production. */
+/** Creates the periods at a speed; 1 in production. */
 export function createPeriods(speed: number): Periods {
   const at = (ms: number): number => ms / speed
   return {
@@ -45,7 +45,7 @@ export function createPeriods(speed: number): Periods {
     sweepMs: at(30 * SECOND),
     pageMs: at(5 * SECOND),
     retryMs: at(5 * SECOND),
-    hasteMs: (calls) => (calls === 0 ? 0 : at(SECOND * 2 ** Math.min(calls - 1, 10))),
+    recoveryMs: (calls) => (calls === 0 ? 0 : at(SECOND * 2 ** Math.min(calls - 1, 10))),
     startPriceMs: at(3 * SECOND),
     resolutionMs: at(2 * SECOND),
     resolutionPollMs: (polls) => at(Math.min(10 * MINUTE, 3 * SECOND * 2 ** Math.min(polls, 10))),
@@ -53,12 +53,12 @@ export function createPeriods(speed: number): Periods {
     aheadMs: at(30 * SECOND),
     lingerMs: at(10 * SECOND),
     credentialsMs: at(MINUTE),
-    lookMs: at(SECOND),
+    checkMs: at(SECOND),
   }
 }
 
-/** A book is asked for once the socket has been quiet for this part of the expected interval. */
+/** A book is requested once the socket has been quiet for this part of the expected interval. */
 export const QUIET_SHARE = 0.65
 
-/** A market that was not heard for this many expected intervals is silent. */
+/** A market without a book for this many expected intervals is silent. */
 export const SILENT_INTERVALS = 3

@@ -4,17 +4,17 @@ import type { RestCall } from '../capture/rest.ts'
 /** A key of the venue and its secret. */
 export type VenueACredentials = { readonly apiKey: string; readonly apiSecret: string }
 
-/** How old a signed request may be when the venue reads it; REST and the socket both take 60 s at most. */
-export const RECEIVE_WINDOW_MS = 30_000
+/** Max age of a signed request when the venue reads it; REST and the socket both accept up to 60 s. */
+const RECEIVE_WINDOW_MS = 30_000
 
-/** HMAC-SHA256 of a query string in lower-case hex, the one signature that the venue takes of HMAC keys. */
+/** HMAC-SHA256 of a query string in lower-case hex, as the venue requires of HMAC keys. */
 export function signText(text: string, secret: string): string {
   return createHmac('sha256', secret).update(text).digest('hex')
 }
 
 /**
- * What a REST call needs beside its own query: the venue checks the query string as it was sent, up
- * to the signature, which therefore comes last.
+ * Signs a REST call: returns the headers and query parameters to add. The venue checks the query string
+ * as it was sent, up to the signature, which therefore comes last.
  */
 export function signCall(
   call: Pick<RestCall, 'query'>,
@@ -34,8 +34,8 @@ export function signCall(
 }
 
 /**
- * Where a socket connects: parameters in the order of their names, the topics joined by `|`. The
- * bar is written as it is, so that the text is the same before and after decoding.
+ * Signs the url of a socket: parameters in the order of their names, the topics joined by `|`. The bar is
+ * not percent-encoded, so that the text is the same before and after decoding.
  */
 export function signSocket(
   base: string,

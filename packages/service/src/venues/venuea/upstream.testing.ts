@@ -3,14 +3,15 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer, type WebSocket } from 'ws'
 import type { Json } from '@priorbook/sdk/domain'
+import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import type { CaptureLog } from '../capture/contract.ts'
 import { createTestSink as createSink, type TestSink } from '../capture/sink.testing.ts'
 import type { Draft } from './fixtures.testing.ts'
 import { createVenueANormalizer } from './normalize.ts'
 
-/** A small upstream of venue A on a port of its own, and a sink that keeps what a connector heard. */
+/** A small upstream of venue A on loopback, and a sink that keeps what a connector gives it. */
 
-/** The credentials that the upstream takes. */
+/** The credentials that the upstream accepts. */
 export const KEY = { apiKey: 'test-key', apiSecret: 'test-secret' } as const
 
 /** One request as the upstream saw it. */
@@ -33,7 +34,7 @@ export type Script = {
   skewMs: number
 }
 
-/** The upstream with everything that was asked of it. */
+/** The upstream with everything that was requested of it. */
 export type TestUpstream = {
   readonly restBase: string
   readonly wsUrl: string
@@ -52,11 +53,15 @@ export type TestUpstream = {
 }
 
 /** Starts an upstream that knows no market yet. */
-export async function openTestUpstream(script: Partial<Script> = {}): Promise<TestUpstream> {
+export async function openTestUpstream(
+  script: Partial<Script> = {},
+  clock: Clock = SYSTEM_CLOCK,
+): Promise<TestUpstream> {
+  const nowMs = (): number => Math.floor(clock.now() / 1000)
   const complete: Script = {
     list: () => ({ marketTopics: [], total: 0, offset: 0, limit: 100, hasMore: false }),
     detail: () => ({ code: -1130, msg: 'no such topic' }),
-    book: (_marketId, tokenId) => ({ tokenId, timestamp: Date.now(), bids: [], asks: [] }),
+    book: (_marketId, tokenId) => ({ tokenId, timestamp: nowMs(), bids: [], asks: [] }),
     lastTrade: (marketId) => ({ marketId: Number(marketId), lastTradePrice: '0.5' }),
     refuse: () => undefined,
     refuseSocket: () => undefined,
@@ -69,15 +74,15 @@ export async function openTestUpstream(script: Partial<Script> = {}): Promise<Te
   const commands: Draft[] = []
   const server = createServer((request, response) => {
     const { path, text, query } = parts(request)
-    const one = { path, query, atMs: performance.now() }
+    const one = { path, query, atMs: clock.monotonicMs() }
     seen.push(one)
     const refusal = complete.refuse(one)
     if (refusal === undefined) {
-      faults.push(...faultsOf(request, text, 'as sent', complete.skewMs))
+      faults.push(...faultsOf(request, text, 'as sent', nowMs() + complete.skewMs))
     }
     response.writeHead(refusal?.status ?? 200, {
       'content-type': 'application/json',
-      date: new Date(Date.now() + complete.skewMs).toUTCString(),
+      date: new Date(nowMs() + complete.skewMs).toUTCString(),
     })
     response.end(JSON.stringify(refusal === undefined ? answer(complete, one) : refusal.body))
   })
@@ -89,7 +94,7 @@ export async function openTestUpstream(script: Partial<Script> = {}): Promise<Te
       socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\n\r\n`)
       return
     }
-    faults.push(...faultsOf(request, text, 'sorted', complete.skewMs))
+    faults.push(...faultsOf(request, text, 'sorted', nowMs() + complete.skewMs))
     sockets.handleUpgrade(request, socket, head, (client: WebSocket) => {
       opened.push((query.get('topic') ?? '').split('|'))
       client.on('message', (data: Buffer) => {
@@ -138,12 +143,12 @@ function parts(request: IncomingMessage): { path: string; text: string; query: U
   }
 }
 
-// Written for itself, so that it does not repeat a mistake of the code under test.
+// An implementation of its own, so that it does not repeat a mistake of the code under test.
 function faultsOf(
   request: IncomingMessage,
   text: string,
   order: 'as sent' | 'sorted',
-  skewMs: number,
+  venueMs: number,
 ): string[] {
   const faults: string[] = []
   if (request.headers['x-mbx-apikey'] !== KEY.apiKey) faults.push('key')
@@ -153,7 +158,7 @@ function faultsOf(
   const names = signed.split('&').map((pair) => pair.split('=', 1)[0]!)
   if (order === 'sorted' && names.join() !== [...names].sort().join()) faults.push('order')
   const timestamp = Number(new URLSearchParams(text).get('timestamp'))
-  if (Math.abs(timestamp - Date.now() - skewMs) > 10_000) faults.push(`timestamp ${timestamp}`)
+  if (Math.abs(timestamp - venueMs) > 10_000) faults.push(`timestamp ${timestamp}`)
   return faults
 }
 
@@ -173,9 +178,9 @@ function answer(script: Script, { path, query }: Seen): unknown {
   }
 }
 
-/** Creates a sink on our wall clock. */
-export function createTestSink(): TestSink {
-  return createSink(createVenueANormalizer())
+/** Creates a sink on the wall clock, or on the clock of a test. */
+export function createTestSink(clock?: Clock): TestSink {
+  return createSink(createVenueANormalizer(), clock && (() => clock.now()))
 }
 
 /** A log that keeps its errors. */
@@ -189,14 +194,14 @@ export function createTestLog(): CaptureLog & { readonly errors: string[] } {
   }
 }
 
-/** A round of our making: topic `id`, market `id` + 1,000, from now plus `startMs` to `endMs`. */
+/** A round with topic `id` and market `id` + 1,000, from `startMs` to `endMs` after now. */
 export function roundObject(
   id: number,
   startMs: number,
   endMs: number,
   changes: { readonly topic?: Draft; readonly market?: Draft } = {},
+  now = Date.now(),
 ): { [key: string]: Json } {
-  const now = Date.now()
   return JSON.parse(
     JSON.stringify({
       marketTopicId: id,
@@ -225,9 +230,4 @@ export function roundObject(
       ...changes.topic,
     }),
   ) as { [key: string]: Json }
-}
-
-/** Waits until it holds; the test's own time limit is the only one. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
 }

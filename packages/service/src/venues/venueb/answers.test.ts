@@ -14,8 +14,7 @@ import {
   tradeObject,
   type Draft,
 } from './fixtures.testing.ts'
-import { createVenueBNormalizer } from './normalize.ts'
-import { normalizeVenueB } from './normalize.ts'
+import { createVenueBNormalizer, normalizeVenueB } from './normalize.ts'
 
 const normalizer = createVenueBNormalizer()
 const frame = (value: unknown) => normalizer.frame(value, AT)
@@ -27,7 +26,7 @@ const outcomes = [
 ]
 
 describe('a frame', () => {
-  it('of a book says what it always said', () => {
+  it('of a book gives its events', () => {
     expect(frame(deltaMessage())).toStrictEqual({
       events: normalizeVenueB(deltaMessage(), AT),
       problems: [],
@@ -35,14 +34,14 @@ describe('a frame', () => {
   })
 
   it.each(['ticker', 'subscribed', 'ok', 'event_lifecycle', 'event_fee_update'])(
-    'of type %s says nothing of a book',
+    'of type %s gives no event',
     (type) => {
       const said = frame({ type, sid: 2, msg: { market_ticker: TICKER } })
       expect(said).toStrictEqual({ events: [], problems: [] })
     },
   )
 
-  it('malformed as a whole is refused', () => {
+  it('that is malformed as a whole is refused', () => {
     expect(codeOf(() => frame('[]'))).toBe('invalid_message')
     expect(codeOf(() => frame({ type: 'never_heard_of' }))).toBe('unknown_event')
   })
@@ -72,7 +71,7 @@ describe('market_lifecycle_v2', () => {
     return event.record
   }
 
-  it('is a revision with what it says and nothing else', () => {
+  it('is a revision with the fields of the message and nothing else', () => {
     const message = lifecycleMessage()
     expect(frame(message)).toStrictEqual({
       problems: [],
@@ -171,7 +170,7 @@ describe('market_lifecycle_v2', () => {
 })
 
 describe('an answer', () => {
-  it('of the catalogue takes the series from the request', () => {
+  it('of the catalogue gets its series from the request', () => {
     const request = { kind: 'markets', series: 'KXTEST15M' }
     const { events, problems } = answer(request, { markets: [marketObject(), 5], cursor: 'x' })
     expect(events).toMatchObject([{ kind: 'market', record: { seriesTicker: 'KXTEST15M' } }])
@@ -183,7 +182,7 @@ describe('an answer', () => {
     expect(answer({ kind: 'market' }, { market: marketObject() }).events).toHaveLength(1)
   })
 
-  it('of the catalogue keeps what the series charges, as the request repeats it', () => {
+  it('of the catalogue keeps the fees of the series, as the request repeats them', () => {
     const fees = { fee_type: 'quadratic_with_maker_fees', fee_multiplier: 0.5 }
     const request = { kind: 'markets', series: 'KXTEST15M', fees: { ...fees, more: 1 } }
     const [event] = answer(request, { markets: [marketObject()] }).events
@@ -193,13 +192,13 @@ describe('an answer', () => {
     expect(without).not.toHaveProperty('record.native.series')
   })
 
-  it('of a series says nothing of a market', () => {
+  it('of a series gives no event', () => {
     const nothing = { events: [], problems: [] }
     expect(answer({ kind: 'series' }, { series: { ticker: 'KXTEST15M' } })).toStrictEqual(nothing)
     expect(codeOf(() => answer({ kind: 'series' }, { error: 'x' }))).toBe('invalid_message')
   })
 
-  it('of one order book is flagged where the venue cut it', () => {
+  it('of one order book is flagged where the venue truncated it', () => {
     const value = { orderbook_fp: { yes_dollars: [['0.41', '2.00']] } }
     const { events } = answer({ kind: 'orderbook', ticker: TICKER, depth: 1 }, value)
     expect(events).toStrictEqual([
@@ -215,7 +214,7 @@ describe('an answer', () => {
     expect(codeOf(() => answer({ kind: 'orderbook' }, value))).toBe('invalid_id')
   })
 
-  it('of many order books keeps those that are well formed', () => {
+  it('of many order books keeps the well-formed ones', () => {
     const book = currentSides()
     const orderbooks = [
       { ticker: 'A', orderbook_fp: book },
@@ -229,7 +228,7 @@ describe('an answer', () => {
     expect(problems.map(({ where }) => where)).toStrictEqual(['orderbooks[1]', 'orderbooks[2]'])
   })
 
-  it('of trades gives them oldest first, without what is malformed', () => {
+  it('of trades gives them oldest first, without the malformed ones', () => {
     const trades = [
       tradeObject(),
       tradeObject({ trade_id: 'T2', created_time: '2026-09-21T14:13:19Z', taker_side: 'no' }),
@@ -256,7 +255,7 @@ describe('an answer', () => {
     expect(codeOf(() => answer({ kind: 'trades' }, {}))).toBe('invalid_message')
   })
 
-  it('to a request that venue B has not is refused', () => {
+  it('to an unknown request is refused', () => {
     expect(codeOf(() => answer({ kind: 'weather' }, {}))).toBe('unknown_event')
   })
 })

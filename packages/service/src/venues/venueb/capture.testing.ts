@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import { toMicros, type BookChange, type BookSnapshot } from '@priorbook/sdk/domain'
+import type { BookChange, BookSnapshot } from '@priorbook/sdk/domain'
+import type { Clock } from '../../lib/clock.ts'
 import {
   toReading,
   type CapturedBook,
@@ -27,20 +27,25 @@ type Folded = {
   changedLevels: number
 }
 
-/** A sink that keeps what comes and folds books from it as a recorder does: closed by a loss, opened by a full book. */
+/** A sink that builds books as a recorder does: a loss closes them and a full book opens them. */
 export class TestSink implements CaptureSink {
   readonly captured: Captured[] = []
   readonly trades = new Set<string>()
-  /** Changes that a book could not take: proof that something was lost or applied twice. */
+  /** Changes that did not fit the book: something was lost or applied twice. */
   readonly faults: string[] = []
   readonly books = new Map<string, Folded>()
-  /** Told of books that were closed because a frame could not be read, as a connector is. */
+  /** Called with the books that a malformed frame closed, as a recorder calls a connector. */
   onRejected: ((keys: readonly string[]) => void) | undefined
   readonly #seqs = new Map<number, number>()
   readonly #normalizer = createVenueBNormalizer()
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   now(): ReturnType<CaptureSink['now']> {
-    return toMicros(Math.round((performance.timeOrigin + performance.now()) * 1000))
+    return this.#clock.now()
   }
 
   frame(
@@ -80,7 +85,7 @@ export class TestSink implements CaptureSink {
 
   note(note: CaptureNote): void {
     this.captured.push({ kind: 'note', note })
-    // A new connection numbers its subscriptions anew.
+    // A new connection numbers its subscriptions from 1.
     if (note.note === 'connected') this.#seqs.clear()
     if (note.note === 'loss') {
       for (const [ticker, book] of this.books) {
@@ -113,7 +118,7 @@ export class TestSink implements CaptureSink {
     return isEqual(book.bids, yes) && isEqual(book.asks, asks)
   }
 
-  // A number that is not above the last one was there before.
+  // A seq that is not above the last one is a duplicate.
   #isOld(parsed: unknown): boolean {
     const { sid, seq } = (parsed ?? {}) as { sid?: unknown; seq?: unknown }
     if (typeof sid !== 'number' || typeof seq !== 'number') return false
@@ -196,14 +201,5 @@ export class TestLog implements CaptureLog {
 
   #add(level: string, fields: object, message: string): void {
     this.lines.push({ level, fields, message })
-  }
-}
-
-/** Waits until something is so; the name tells what did not come. */
-export async function until(name: string, isSo: () => boolean): Promise<void> {
-  const end = performance.now() + 20_000
-  while (!isSo()) {
-    if (performance.now() > end) throw new Error(`never: ${name}`)
-    await wait(5)
   }
 }

@@ -21,7 +21,7 @@ const recordOf = (changes: Draft) => {
 const codesOf = (answer: unknown) => read(answer).problems.map(({ error }) => error.code)
 
 describe('a market', () => {
-  it('becomes a complete record, with everything the venue said under native', () => {
+  it('becomes a complete record, with all fields of the venue under native', () => {
     const market = marketObject()
     const event = eventObject()
     expect(read({ event, markets: [market] })).toStrictEqual({
@@ -124,12 +124,12 @@ describe('a market', () => {
     },
   )
 
-  it('without a title of its own takes that of its event', () => {
+  it('without a title of its own has that of its event', () => {
     const markets = [marketObject({ title: '' })]
     expect(read({ event: eventObject(), markets }).events[0]!.record.title).toBe('Test 15 min')
   })
 
-  it('of the demo exchange of 2024 is read by its underscores, cents and all', () => {
+  it('of the demo exchange of 2024 is read, with its underscores and cents', () => {
     const market = legacyMarketObject({ _result: 'no', _status: 'finalized', _settlement_value: 0 })
     const event = { _event_ticker: 'OLDTEST-30', _series_ticker: 'OLDTEST', _title: 'Old test?' }
     expect(read({ event, markets: [market] }).events[0]!.record).toStrictEqual({
@@ -188,20 +188,20 @@ describe('an answer', () => {
     })
   })
 
-  it('takes the series from the caller where no event says it', () => {
+  it('gets its series from the request where no event names it', () => {
     const answer = { markets: [marketObject()] }
     const { events } = normalizeCatalogAnswer(answer, AT, { seriesTicker: 'KXTEST15M' })
     expect(events[0]!.record.seriesTicker).toBe('KXTEST15M')
   })
 
-  it('does not lend its series to a market of another event', () => {
+  it('does not give its series to a market of another event', () => {
     const markets = [marketObject({ event_ticker: 'OTHER-1' })]
     const { record } = read({ event: eventObject(), markets }).events[0]!
     expect(record.eventTicker).toBe('OTHER-1')
     expect(record).not.toHaveProperty('seriesTicker')
   })
 
-  it('with malformed markets keeps the others and says which and why', () => {
+  it('keeps its valid markets and reports the malformed ones', () => {
     const markets = [
       marketObject({ ticker: 'A' }),
       'nonsense',

@@ -9,6 +9,7 @@ import {
   type Resolution,
 } from '@priorbook/sdk/domain'
 import {
+  isObject,
   compact,
   isNoTime,
   readArray,
@@ -20,7 +21,7 @@ import {
   type NativeObject,
 } from '../capture/fields.ts'
 import type { Arrival, MessageProblem } from '../capture/contract.ts'
-import { decimal, field, isObject, OUTCOMES, payouts } from './fields.ts'
+import { decimal, field, OUTCOMES, payouts } from './fields.ts'
 import { MARKET_STATES } from './lifecycle.ts'
 
 /** The market revisions of a catalogue answer, its malformed parts, and the cursor of the next page. */

@@ -1,7 +1,8 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.testing.ts'
 import type { Connector } from '../capture/contract.ts'
-import { TestLog, TestSink, until } from './capture.testing.ts'
+import { turnUntil } from '../capture/turn.testing.ts'
+import { TestLog, TestSink } from './capture.testing.ts'
 import { createVenueBConnector, type VenueBOptions } from './connector.ts'
 import { KEYS, SERIES_FEES, TestVenue } from './upstream.testing.ts'
 
@@ -9,6 +10,7 @@ const A = 'KXTEST15M-26SEP211200-00'
 const B = 'KXTEST15M-26SEP211200-15'
 const SIGNED = { keyId: 'key-1', privateKey: KEYS.privateKey }
 
+let clock: ManualClock
 let venue: TestVenue
 let sink: TestSink
 let log: TestLog
@@ -16,8 +18,9 @@ let connector: Connector
 let stop: () => Promise<void>
 
 beforeEach(async () => {
-  venue = new TestVenue()
-  sink = new TestSink()
+  clock = new ManualClock()
+  venue = new TestVenue(clock)
+  sink = new TestSink(clock)
   log = new TestLog()
   stop = () => Promise.resolve()
   await venue.open()
@@ -42,7 +45,7 @@ function start(
       speed: 20,
       ...options,
     },
-    { sink, log, unresolved: unresolved as never },
+    { sink, log, clock, unresolved: unresolved as never },
   )
   const controller = new AbortController()
   const running = connector.run(controller.signal)
@@ -53,10 +56,11 @@ function start(
   }
 }
 
+const until = (name: string, isSo: () => boolean) => turnUntil(clock, name, isSo)
 const same = (ticker: string): boolean => sink.equals(venue.markets.get(ticker)!)
 
 describe('with credentials', () => {
-  it('brings books, trades and lives of the markets of its series by socket', async () => {
+  it('records books, trades and lifecycles of the markets of its series by socket', async () => {
     venue.list(A)
     venue.list('OTHER-1-1')
     start(SIGNED)
@@ -109,7 +113,7 @@ describe('with credentials', () => {
     expect(sink.notes.filter(({ note }) => note === 'connected')).toHaveLength(1)
   })
 
-  it('asks again for a book that was refused while it was given on', async () => {
+  it('requests a book again that the recorder refused', async () => {
     venue.list(A)
     start(SIGNED)
     sink.onRejected = (keys) => {
@@ -125,7 +129,7 @@ describe('with credentials', () => {
     expect(sink.notes.filter(({ note }) => note === 'connected')).toHaveLength(1)
   })
 
-  it('makes a new connection when no snapshot comes after a loss', async () => {
+  it('reconnects when no snapshot comes after a loss', async () => {
     venue.list(A)
     start(SIGNED)
     await until('a book', () => same(A))
@@ -143,7 +147,7 @@ describe('with credentials', () => {
     expect(asked.length).toBeGreaterThan(1)
   })
 
-  it('notes lost trades for their own subscription and asks for them by REST', async () => {
+  it('notes lost trades for their own subscription and requests them by REST', async () => {
     venue.list(A)
     start(SIGNED)
     await until('subscriptions', () => same(A) && venue.subscribed('trade').includes(A))
@@ -159,7 +163,7 @@ describe('with credentials', () => {
     expect(venue.commands.some(({ params }) => params['action'] === 'get_snapshot')).toBe(false)
   })
 
-  it.each([10, 25])('subscribes anew after error %i', async (code) => {
+  it.each([10, 25])('subscribes again after error %i', async (code) => {
     venue.list(A)
     start(SIGNED)
     await until('subscriptions', () => same(A) && venue.subscribed('trade').includes(A))
@@ -177,7 +181,7 @@ describe('with credentials', () => {
     await until('changes', () => same(A))
   })
 
-  it('connects again with a new signature, and asks for the trades between', async () => {
+  it('reconnects with a new signature and requests the trades between', async () => {
     venue.list(A)
     start(SIGNED)
     await until('subscriptions', () => same(A) && venue.subscribed('trade').includes(A))
@@ -193,7 +197,7 @@ describe('with credentials', () => {
     await until('changes', () => same(A))
   })
 
-  it('learns how many markets a subscription takes', async () => {
+  it('learns how many markets a subscription may have', async () => {
     venue.marketLimit = 3
     const tickers = Array.from({ length: 10 }, (_, index) => `KXTEST15M-26SEP211200-${index}`)
     for (const ticker of tickers) venue.list(ticker)
@@ -213,32 +217,32 @@ describe('with credentials', () => {
     await until('a book', () => same(A))
     venue.list(B, {
       status: 'initialized',
-      open_time: new Date(Date.now() + 2000).toISOString(),
+      open_time: venue.time(2000),
     })
     venue.life({ market_ticker: B, event_type: 'created' })
     await until('two books', () => same(A) && same(B))
     const a = venue.markets.get(A)!
-    a.fields = { ...a.fields, status: 'closed', close_time: new Date().toISOString() }
+    a.fields = { ...a.fields, status: 'closed', close_time: venue.time() }
     await until('one subscription', () => venue.subscribed('orderbook_delta').join() === B)
     await until('one trade subscription', () => venue.subscribed('trade').join() === B)
     expect(venue.subscriptions('orderbook_delta')).toBe(1)
     a.fields = {
       ...a.fields,
       status: 'active',
-      close_time: new Date(Date.now() + 60_000).toISOString(),
+      close_time: venue.time(60_000),
     }
     await until('a reopened market', () => venue.subscribed('orderbook_delta').length === 2)
     a.fields = {
       ...a.fields,
       status: 'finalized',
       result: 'yes',
-      close_time: new Date().toISOString(),
+      close_time: venue.time(),
     }
     venue.life({ market_ticker: A, event_type: 'settled', settled_ts: 1_790_000_000 })
     await until('an end', () => connector.status().markets === 1)
   })
 
-  it('gets full books when the recorder closed them, ever more slowly while that repeats', async () => {
+  it('requests books that the recorder closed, ever more slowly while that repeats', async () => {
     venue.list(A)
     start(SIGNED)
     await until('a book', () => same(A))
@@ -247,19 +251,19 @@ describe('with credentials', () => {
     const before = snapshots()
     for (let count = 0; count < 50; count++) connector.recover([instrument], 'rejected')
     await until('a snapshot', () => snapshots() === before + 1)
-    const started = performance.now()
+    const started = clock.monotonicMs()
     for (let count = 0; count < 20; count++) {
       connector.recover([instrument], 'rejected')
-      await wait(20)
+      await clock.advance(20)
     }
     // The first pause is 500 ms; twenty calls do not make twenty snapshots.
-    const pauses = Math.floor((performance.now() - started) / 500)
+    const pauses = Math.floor((clock.monotonicMs() - started) / 500)
     expect(snapshots()).toBeLessThanOrEqual(before + 2 + pauses)
     expect(sink.losses).toStrictEqual([])
   })
 
-  it('polls what is beyond the socket, and never a market that is on it', async () => {
-    venue.list(A, { close_time: new Date(Date.now() + 100_000).toISOString() })
+  it('polls markets beyond the limit of the socket, and never a market that is on it', async () => {
+    venue.list(A, { close_time: venue.time(100_000) })
     venue.list(B)
     start({ ...SIGNED, socketMarkets: 1 })
     await until('both books', () => same(A) && same(B))
@@ -274,16 +278,16 @@ describe('with credentials', () => {
   it.each(['a jump', 'an end', 'a silence'])(
     'names a market that was polled and whose first book was lost, at %s',
     async (how) => {
-      venue.list(A, { close_time: new Date(Date.now() + 100_000).toISOString() })
+      venue.list(A, { close_time: venue.time(100_000) })
       venue.list(B)
       start({ ...SIGNED, socketMarkets: 1 })
       await until('both books', () => same(A) && same(B))
       venue.drops.orderbook_snapshot = how === 'a silence' ? 5 : 1
       const a = venue.markets.get(A)!
-      a.fields = { ...a.fields, status: 'closed', close_time: new Date().toISOString() }
+      a.fields = { ...a.fields, status: 'closed', close_time: venue.time() }
       await until('B on the socket', () => venue.subscribed('orderbook_delta').includes(B))
       if (how === 'a jump') venue.change(B, 'yes', 4100, 250)
-      await wait(50)
+      await clock.advance(50)
       if (how === 'an end') venue.closeSockets()
       await until('a loss', () => sink.losses.length > 0)
       const reason = { 'a jump': 'sequence_break', 'an end': 'disconnected' }[how] ?? 'venue_silent'
@@ -305,7 +309,7 @@ describe('with credentials', () => {
 })
 
 describe('without valid credentials', () => {
-  it('polls books and trades and says so', async () => {
+  it('polls books and trades and reports no credentials', async () => {
     venue.list(A)
     start()
     await until('a book', () => same(A))
@@ -321,12 +325,12 @@ describe('without valid credentials', () => {
   it.each([
     ['a wrong key', { keyId: 'key-2', privateKey: KEYS.privateKey }],
     ['no PEM', { keyId: 'key-1', privateKey: 'nonsense' }],
-  ])('goes on by polling with %s, in one clear line', async (_name, wrong) => {
+  ])('polls with %s and logs one line', async (_name, wrong) => {
     venue.list(A)
     start(wrong)
     await until('a book', () => same(A))
     await until('a state', () => connector.status().state === 'no_credentials')
-    await wait(300)
+    await clock.advance(300)
     expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
     expect(connector.status().detail).toContain('refused')
     venue.change(A, 'yes', 4100, 250)
@@ -341,13 +345,13 @@ describe('without valid credentials', () => {
     expect(connector.status().quota).toMatchObject({ limit: 200, refused: 0 })
   })
 
-  it('polls urgently what the recorder closed', async () => {
+  it('polls a book that the recorder closed before others', async () => {
     const tickers = Array.from({ length: 60 }, (_, index) => `KXTEST15M-26SEP211200-${index}`)
     for (const ticker of tickers) venue.list(ticker)
     start({ speed: 1, quota: { tokensPerSecond: 400, costPerRequest: 10 } })
     const polls = (): string[] => venue.asked(/orderbook$/).map(({ path }) => path.split('/')[2]!)
     await until('all books', () => polls().length >= 70)
-    // Polled thirty polls ago, so that its turn is far, and recent enough not to be due.
+    // Polled thirty polls ago: its next poll is far away, and it is not due yet.
     const count = polls().length
     const key = polls()[count - 30]!
     connector.recover([{ venue: 'venueb', market: key, key }], 'rejected')
@@ -365,17 +369,17 @@ describe('without valid credentials', () => {
     await until('books', () => venue.asked(/orderbook$/).length > 5 && same(A))
     venue.fault = fault
     await until('an outage', () => sink.losses.length === 1)
-    await wait(200)
+    await clock.advance(200)
     expect(sink.losses).toMatchObject([{ reason, keys: [A] }])
     venue.fault = undefined
-    // What hangs is under way until it times out; that is no business of this test.
+    // A hanging request stays in flight until it times out, which this test does not cover.
     if (fault === 'hang') return
     venue.change(A, 'yes', 4100, 250)
     await until('a book again', () => same(A))
     expect(sink.losses).toHaveLength(1)
   })
 
-  it.each(['repeatsCursor', 'neverEnds'] as const)('stops walking pages: %s', async (fault) => {
+  it.each(['repeatsCursor', 'neverEnds'] as const)('stops reading pages: %s', async (fault) => {
     venue.list(A)
     venue[fault] = true
     start()
@@ -391,7 +395,7 @@ describe('without valid credentials', () => {
     start()
     await until('a book', () => same(A))
     const statuses = ['closed', 'determined', 'disputed', 'amended']
-    market.fields = { ...market.fields, close_time: new Date().toISOString() }
+    market.fields = { ...market.fields, close_time: venue.time() }
     for (const status of statuses) {
       market.fields = { ...market.fields, status }
       const asked = (): number => venue.requests.filter(({ query }) => query.has('tickers')).length
@@ -403,7 +407,7 @@ describe('without valid credentials', () => {
     await until('an end', () => connector.status().markets === 0)
   })
 
-  it('takes up markets of an earlier run', async () => {
+  it('follows markets of an earlier run', async () => {
     const gone = 'KXOLD-1-1'
     venue.list(gone, { status: 'determined' })
     start({}, [{ marketId: gone, native: { event: { series_ticker: 'KXOLD' } } }])
@@ -414,7 +418,7 @@ describe('without valid credentials', () => {
     expect(answers).toContainEqual({ kind: 'markets', tickers: [gone], series: 'KXOLD' })
   })
 
-  it('repeats what a series charges in its requests for markets and events', async () => {
+  it('repeats the fees of a series in its requests for markets and events', async () => {
     venue.list(A)
     start({ speed: 60 })
     const asked = (kind: string): object[] =>
@@ -429,7 +433,7 @@ describe('without valid credentials', () => {
     expect(asked('series')[0]).toStrictEqual({ kind: 'series', series: 'KXTEST15M' })
   })
 
-  it('says that it is degraded when nothing can be listed', async () => {
+  it('reports that it is degraded when nothing can be listed', async () => {
     venue.fault = 500
     start()
     await until('a state', () => connector.status().state === 'degraded')

@@ -7,11 +7,11 @@ import {
 } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import type { Connector, ConnectorContext, ConnectorStatus } from '../capture/contract.ts'
-import type { NativeObject } from '../capture/fields.ts'
+import { isObject, type NativeObject } from '../capture/fields.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
 import { createRest, type Rest } from '../capture/rest.ts'
 import { supervise } from '../capture/scheduler.ts'
-import { isObject } from './fields.ts'
+
 import { Discovery, VenueBMarkets } from './markets.ts'
 import { Poller, toBudget, type TradedMarket } from './polling.ts'
 import { ResolutionChecks } from './resolution.ts'

@@ -36,7 +36,7 @@ it.each([
   expect(codeOf(() => readTime(text, 'ts'))).toBe('invalid_time')
 })
 
-it('shares one instrument per ticker and survives any number of them', () => {
+it('shares one instrument per ticker, with a bounded cache', () => {
   const first = readInstrument('KXONE')
   expect(readInstrument('KXONE')).toBe(first)
   for (let index = 0; index < 10_000; index++) readInstrument(`KX${index}`)

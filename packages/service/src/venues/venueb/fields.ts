@@ -66,11 +66,6 @@ export const OUTCOMES = [
   { label: 'No', index: 1 },
 ] as const
 
-/** Returns true for a JSON object. */
-export function isObject(value: unknown): value is NativeObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** Returns true for a valid sid or seq. */
 export function isCounter(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0

@@ -8,6 +8,7 @@ import {
   type Resolution,
 } from '@priorbook/sdk/domain'
 import {
+  isObject,
   compact,
   isNoTime,
   readId,
@@ -18,7 +19,7 @@ import {
   type NativeObject,
 } from '../capture/fields.ts'
 import type { Arrival } from '../capture/contract.ts'
-import { decimal, isCounter, isObject, OUTCOMES, payouts } from './fields.ts'
+import { decimal, isCounter, OUTCOMES, payouts } from './fields.ts'
 
 /** Returns true for a socket message about the status of a market. */
 export function isLifecycle(value: unknown): value is NativeObject {

@@ -101,7 +101,7 @@ describe('orderbook_snapshot', () => {
     expect(codeFor(snapshotMessage({ yes }))).toBe('invalid_decimal')
   })
 
-  it('names the level and the market that are wrong', () => {
+  it('names the malformed level and its market', () => {
     const sides = { no_dollars_fp: [['0.4100', '-1.00']] }
     expect(() => normalize(snapshotMessage(sides))).toThrow(
       `orderbook_snapshot of "${TICKER}": no_dollars_fp holds size "-1.00" at "0.4100"`,
@@ -180,13 +180,13 @@ describe('orderbook_delta', () => {
     expect(codeFor(deltaMessage(changes))).toBe(code)
   })
 
-  it.each(['sid', 'seq'])('refuses a %s that is missing or no whole number', (name) => {
+  it.each(['sid', 'seq'])('refuses a %s that is missing or not a whole number', (name) => {
     for (const value of [undefined, null, '3', -1, 1.5, 2 ** 53]) {
       expect(codeFor({ ...deltaMessage(), [name]: value })).toBe('invalid_message')
     }
   })
 
-  it('takes a market called constructor like any other', () => {
+  it('accepts a market called constructor', () => {
     const [change] = normalize(deltaMessage({ market_ticker: 'constructor' }))
     expect(change).toMatchObject({ instrument: { market: 'constructor', key: 'constructor' } })
   })
@@ -247,7 +247,7 @@ describe('trade', () => {
     ])
   })
 
-  it('keeps the word of a block trade in the native message', () => {
+  it('keeps the block trade flag in the native message', () => {
     expect(parseMessage(tradeMessage({ is_block_trade: true }))).toHaveProperty(
       'isBlockTrade',
       true,
@@ -296,7 +296,7 @@ describe('other messages', () => {
     expect(normalize(message)).toStrictEqual([])
   })
 
-  it('still tells the number of a control message, which counts in its subscription', () => {
+  it('keeps the seq of a control message, which counts in its subscription', () => {
     expect(parseMessage({ type: 'ok', sid: 3, seq: 44 })).toStrictEqual({
       type: 'control',
       name: 'ok',
@@ -306,7 +306,7 @@ describe('other messages', () => {
   })
 
   it.each(['orderbook_delta_v3', '', '__proto__', 'constructor', 'toString'])(
-    'does not know the type %j',
+    'refuses the unknown type %j',
     (type) => {
       expect(codeFor({ type, sid: 1, seq: 1, msg: {} })).toBe('unknown_event')
     },

@@ -14,6 +14,7 @@ import type {
   Normalizer,
 } from '../capture/contract.ts'
 import {
+  isObject,
   isNoTime,
   readArray,
   readId,
@@ -24,7 +25,7 @@ import {
   type NativeObject,
 } from '../capture/fields.ts'
 import { normalizeCatalogAnswer, readFees } from './catalog.ts'
-import { isObject, readInstrument } from './fields.ts'
+import { readInstrument } from './fields.ts'
 import { isLifecycle, normalizeLifecycle } from './lifecycle.ts'
 import {
   complement,

@@ -55,7 +55,7 @@ describe('an order book answer', () => {
     expect(normalizeOrderbookAnswer(TICKER, answer, AT)).toStrictEqual(empty)
   })
 
-  it('is flagged truncated_upstream where a side reaches the limit asked for', () => {
+  it('is flagged truncated_upstream where a side reaches the requested depth', () => {
     const side = (levels: number) =>
       Array.from({ length: levels }, (_, index) => [`0.${String(index + 1).padStart(4, '0')}`, '1'])
     const flagsOf = (yes: number, no: number, depth?: number) =>

@@ -16,7 +16,7 @@ export type PollPlanOptions = {
 }
 
 /** How much more often a market is polled that is about to close. */
-export const CLOSING_BOOST = 4
+const CLOSING_BOOST = 4
 const SMOOTHING = 0.3
 /** The weight of a market without activity, relative to one of the busiest tenth. */
 const QUIET_WEIGHT = 0.02

@@ -3,9 +3,10 @@ import type { Clock } from '../../lib/clock.ts'
 import { sleep } from '../../lib/wait.ts'
 import { createBackoff } from '../capture/backoff.ts'
 import type { CaptureSink } from '../capture/contract.ts'
+import { isObject } from '../capture/fields.ts'
 import type { RestAnswer } from '../capture/rest.ts'
 import { CallsInFlight } from '../capture/scheduler.ts'
-import { isObject } from './fields.ts'
+
 import { readCursorPages, type RequestContext } from './pages.ts'
 import { PollPlan, type PolledMarket, type PollPlanOptions } from './poll-plan.ts'
 

@@ -28,7 +28,7 @@ it('signs time, method and path with RSA-PSS over SHA-256', () => {
   expect(isRight('1790000000123GET/trade-api/v2/markets?x=1', 32)).toBe(false)
 })
 
-it('refuses what is no RSA key, without showing it', () => {
+it('refuses anything that is not an RSA key, without showing it', () => {
   expect(codeOf(() => createSigner('key-1', 'secret'))).toBe('invalid_argument')
   expect(() => createSigner('key-1', 'secret')).not.toThrow('secret')
   const { privateKey } = generateKeyPairSync('ed25519', {

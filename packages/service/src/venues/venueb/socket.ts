@@ -2,11 +2,11 @@ import type { MarketRecord, Micros } from '@priorbook/sdk/domain'
 import type { Clock } from '../../lib/clock.ts'
 import { sleep } from '../../lib/wait.ts'
 import type { CaptureLog, CaptureSink } from '../capture/contract.ts'
-import type { NativeObject } from '../capture/fields.ts'
+import { isObject, type NativeObject } from '../capture/fields.ts'
 import { createLink, type Link } from '../capture/link.ts'
 import { parseJson } from '../capture/rest.ts'
 import { AwaitedBooks, LATE_BOOK_MS, Sequences, SubscriptionProbe, type SeqStep } from './books.ts'
-import { isCounter, isObject, textsOf } from './fields.ts'
+import { isCounter, textsOf } from './fields.ts'
 import type { Signer } from './signing.ts'
 import {
   Subscriptions,
@@ -166,12 +166,13 @@ export class VenueBSocket {
   }
 
   #createLink(): Link {
-    const { url, slot, signer, sink, log } = this.#options
+    const { url, slot, signer, sink, log, clock } = this.#options
     const path = new URL(url).pathname
     return createLink({
       slot,
       name: url,
       log,
+      clock,
       sink: {
         now: () => sink.now(),
         note: (note) =>

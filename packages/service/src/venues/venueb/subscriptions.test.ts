@@ -4,7 +4,7 @@ import { Subscriptions, type Command } from './subscriptions.ts'
 const paramsOf = ({ text }: Command) =>
   (JSON.parse(text) as { params: Record<string, unknown> }).params
 
-/** Takes all commands, as a venue that agrees with everything; subscriptions count from 1. */
+/** Accepts all commands up to a limit of markets, as a venue would; sids are the ids of commands. */
 function agree(subscriptions: Subscriptions, limit = Infinity): string[] {
   const log: string[] = []
   for (let count = 0; count < 100; count++) {
@@ -23,7 +23,7 @@ function agree(subscriptions: Subscriptions, limit = Infinity): string[] {
 }
 
 describe('subscriptions', () => {
-  it('come into step with what is wanted, and leave with the last market', () => {
+  it('follow the wanted markets, and end with the last one', () => {
     const subscriptions = new Subscriptions()
     subscriptions.want(new Set(['A']))
     expect(agree(subscriptions)).toStrictEqual([
@@ -49,7 +49,7 @@ describe('subscriptions', () => {
     expect(subscriptions.bookOf('B')).toBeUndefined()
   })
 
-  it('say that prices of no are wanted as such, for books alone', () => {
+  it('request no prices as prices of no, for books alone', () => {
     const subscriptions = new Subscriptions()
     subscriptions.want(new Set(['A']))
     const book = subscriptions.next(0)!
@@ -77,7 +77,7 @@ describe('subscriptions', () => {
     expect(books.flatMap(({ tickers: held }) => [...held]).sort()).toStrictEqual(tickers.sort())
   })
 
-  it('are not added to where the venue does not take that', () => {
+  it('are not extended where the venue does not support that', () => {
     const subscriptions = new Subscriptions()
     subscriptions.setFixed('trade')
     subscriptions.want(new Set(['A']))
@@ -89,7 +89,7 @@ describe('subscriptions', () => {
     ])
   })
 
-  it('are left alone on a channel that the venue does not give, until the next connection', () => {
+  it('skip a channel that the venue does not offer, until the next connection', () => {
     const subscriptions = new Subscriptions()
     subscriptions.setUnavailable('trade')
     subscriptions.setUnavailable('market_lifecycle_v2')
@@ -100,7 +100,7 @@ describe('subscriptions', () => {
     expect(agree(subscriptions)).toStrictEqual(['subscribe market_lifecycle_v2 '])
   })
 
-  it('believe the venue’s own list', () => {
+  it('follow the venue’s own list of markets', () => {
     const subscriptions = new Subscriptions()
     subscriptions.want(new Set(['A']))
     agree(subscriptions)
@@ -112,7 +112,7 @@ describe('subscriptions', () => {
     expect(subscriptions.commandOf(add.id, undefined)).toBeUndefined()
   })
 
-  it('that failed or ended are made again', () => {
+  it('that failed or ended are requested again', () => {
     const subscriptions = new Subscriptions()
     subscriptions.want(new Set(['A']))
     subscriptions.failed(subscriptions.next(0)!)

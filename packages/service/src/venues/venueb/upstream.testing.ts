@@ -2,6 +2,7 @@ import { constants, createPublicKey, generateKeyPairSync, verify } from 'node:cr
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer, type WebSocket } from 'ws'
+import type { Clock } from '../../lib/clock.ts'
 
 /** A key pair for tests, made once. */
 export const KEYS = generateKeyPairSync('rsa', {
@@ -19,7 +20,7 @@ export type TestMarket = {
   readonly trades: Record<string, unknown>[]
 }
 
-/** What every series of the test venue charges. */
+/** The fees of every series of the test venue. */
 export const SERIES_FEES = { fee_type: 'quadratic', fee_multiplier: 0.5 }
 
 type Session = {
@@ -27,16 +28,16 @@ type Session = {
   readonly subs: Map<number, { channel: string; tickers: Set<string>; seq: number }>
 }
 
-/** A request or command as the venue saw it, on the clock of this process. */
+/** A request as the venue saw it, on the clock of the test. */
 export type Seen = { readonly atMs: number; readonly path: string; readonly query: URLSearchParams }
 
-/** A small venue B on loopback: it checks signatures, counts requests, and misbehaves when told to. */
+/** A small venue B on loopback: it checks signatures, counts requests, and can misbehave. */
 export class TestVenue {
   readonly markets = new Map<string, TestMarket>()
   readonly requests: Seen[] = []
   readonly commands: { readonly cmd: string; readonly params: Record<string, unknown> }[] = []
   badSignatures = 0
-  /** Answers of REST instead of the right ones: a status, or silence. */
+  /** What REST answers instead of the right value: a status, or nothing. */
   fault: number | 'hang' | undefined
   /** Every page of /markets names the same next one. */
   repeatsCursor = false
@@ -44,15 +45,25 @@ export class TestVenue {
   neverEnds = false
   marketLimit = Infinity
   answersSnapshots = true
-  /** So many of the next snapshots cannot be read. */
+  /** How many of the next snapshots are malformed. */
   spoils = 0
-  /** Frames are numbered and not sent. */
+  /** How many frames are numbered but not sent. */
   drops = { orderbook_delta: 0, orderbook_snapshot: 0, trade: 0 }
   readonly #sessions = new Set<Session>()
   readonly #server = createServer((request, response) => this.#answer(request, response))
   readonly #sockets = new WebSocketServer({ noServer: true })
+  readonly #clock: Clock
   #sids = 0
   #trades = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Wall-clock time, this many milliseconds from now. */
+  time(fromNowMs = 0): string {
+    return new Date(this.#wallMs() + fromNowMs).toISOString()
+  }
 
   async open(): Promise<void> {
     this.#server.on('upgrade', (request, socket, head) => {
@@ -92,8 +103,8 @@ export class TestVenue {
         ticker,
         event_ticker: ticker.split('-').slice(0, 2).join('-'),
         status: 'active',
-        open_time: new Date(Date.now() - 60_000).toISOString(),
-        close_time: new Date(Date.now() + 3_600_000).toISOString(),
+        open_time: this.time(-60_000),
+        close_time: this.time(3_600_000),
         result: '',
         ...fields,
       },
@@ -105,7 +116,7 @@ export class TestVenue {
     return market
   }
 
-  /** Changes one level and tells the subscribers. */
+  /** Changes one level and sends it to the subscribers. */
   change(ticker: string, side: 'yes' | 'no', price: number, delta: number): void {
     const market = this.markets.get(ticker)!
     const size = (market[side].get(price) ?? 0) + delta
@@ -117,7 +128,7 @@ export class TestVenue {
       price_dollars: dollars(price),
       delta_fp: contracts(delta),
       side,
-      ts_ms: Date.now(),
+      ts_ms: this.#wallMs(),
     }
     this.#publish('orderbook_delta', 'orderbook_delta', ticker, msg)
   }
@@ -126,9 +137,9 @@ export class TestVenue {
     const trade_id = `T${++this.#trades}`
     const prices = { yes_price_dollars: '0.4000', no_price_dollars: '0.6000', count_fp: '1.00' }
     const trade = { trade_id, ...prices, taker_side: 'yes' }
-    const created_time = new Date().toISOString()
+    const created_time = this.time()
     this.markets.get(ticker)!.trades.push({ ...trade, ticker, created_time })
-    const msg = { ...trade, market_ticker: ticker, ts_ms: Date.now() }
+    const msg = { ...trade, market_ticker: ticker, ts_ms: this.#wallMs() }
     this.#publish('trade', 'trade', ticker, msg)
     return trade_id
   }
@@ -143,7 +154,7 @@ export class TestVenue {
       for (const [sid, sub] of subs) {
         if (sub.channel !== channel) continue
         subs.delete(sid)
-        const msg = { code, msg: 'as told' }
+        const msg = { code, msg: 'on request' }
         socket.send(JSON.stringify({ type: 'error', sid, seq: ++sub.seq, msg }))
       }
     }
@@ -182,17 +193,21 @@ export class TestVenue {
     return most
   }
 
+  #wallMs(): number {
+    return Math.floor(this.#clock.now() / 1000)
+  }
+
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const url = new URL(request.url!, 'http://venue')
     const path = url.pathname.replace('/trade-api/v2', '')
-    this.requests.push({ atMs: performance.now(), path, query: url.searchParams })
+    this.requests.push({ atMs: this.#clock.monotonicMs(), path, query: url.searchParams })
     if (request.headers['kalshi-access-key'] !== undefined && !this.#isSigned(request)) {
       reply(response, 401, { error: 'signature' })
       return
     }
     if (this.fault === 'hang') return
     if (this.fault !== undefined) {
-      reply(response, this.fault, { error: 'as told' })
+      reply(response, this.fault, { error: 'on request' })
       return
     }
     const value = this.#resource(path, url.searchParams)

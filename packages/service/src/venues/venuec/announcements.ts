@@ -6,9 +6,9 @@ import type { NativeAnnouncement } from './native.ts'
 import { parseRoundSlug, roundStart } from './rounds.ts'
 
 /**
- * What an announcement of the socket says of a market, and only that; whoever keeps markets puts it
- * over what was known. New markets are announced to everybody, so all but crypto rounds are passed
- * over (the journal keeps them); a resolution without a slug may be of any market.
+ * The partial market record in an announcement of the socket. Every new market of the venue is announced
+ * to all clients, so everything but crypto rounds is skipped; the journal keeps it. A resolution without
+ * a slug may concern any market.
  */
 export function announcedMarket(message: NativeAnnouncement): MarketRecord | undefined {
   const { object } = message
@@ -40,7 +40,7 @@ export function announcedMarket(message: NativeAnnouncement): MarketRecord | und
 type Shared = Omit<{ [Key in keyof MarketRecord]: MarketRecord[Key] | undefined }, 'native'> &
   Pick<MarketRecord, 'venue' | 'marketId' | 'outcomes' | 'units'>
 
-// Announced inactive, some minutes before trading; an active one may or may not take orders yet.
+// A market is announced inactive, minutes before trading; an active one may or may not accept orders yet.
 function newMarket(object: NativeObject, shared: Shared): MarketRecord {
   const active = readFlag(object['active'], 'active')
   return compact<MarketRecord>({
@@ -51,7 +51,7 @@ function newMarket(object: NativeObject, shared: Shared): MarketRecord {
   })
 }
 
-// Tokens come in the order of the outcomes, so payouts are known also where labels are not said.
+// Tokens come in the order of the outcomes, so payouts are known even without labels.
 function resolvedMarket(
   object: NativeObject,
   shared: Shared,

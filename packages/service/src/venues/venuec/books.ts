@@ -221,7 +221,7 @@ export class BookKeeper {
     return sockets.resubscribe(token.key, token.failures > 1 && sockets.isAlive(token.key))
   }
 
-  // A round that trades is asked for every second; one that CLOB may not know yet ever more rarely.
+  // The book of a trading round is requested every second; one that CLOB may not know yet more rarely.
   #missPause(token: WatchedToken): number {
     if (this.#isLive(token)) return MISS_MS[0]!
     return MISS_MS[Math.min(token.misses, MISS_MS.length - 1)]! / this.#options.speed

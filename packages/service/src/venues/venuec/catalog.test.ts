@@ -11,7 +11,7 @@ import {
   SLUG,
   UP,
   type Draft,
-} from './fixtures.ts'
+} from './fixtures.testing.ts'
 import { createVenueCNormalizer } from './normalize.ts'
 
 const normalizer = createVenueCNormalizer()
@@ -113,7 +113,7 @@ describe('a market of Gamma', () => {
     expect(record.winningOutcome).toBeUndefined()
   })
 
-  it('takes prices for no payouts while it trades, whatever they say', () => {
+  it('does not read prices as payouts while it trades', () => {
     const record = gamma({ outcomePrices: '["1", "0"]', umaResolutionStatus: 'resolved' })
     expect(record.status).toBe('open')
     expect(record.resolution?.payouts).toBeUndefined()
@@ -130,7 +130,7 @@ describe('a market of Gamma', () => {
     expect(gamma(changes).openTime).toBe(at(time) + (time.endsWith('402Z') ? 402 : 0))
   })
 
-  it('leaves out what it cannot hold, and keeps it in native', () => {
+  it('omits values that a record cannot hold, and keeps them in native', () => {
     const record = gamma({ endDate: '9999-01-01T00:00:00Z', volume: 1e-7, liquidity: undefined })
     expect(record).not.toHaveProperty('closeTime')
     expect(record).not.toHaveProperty('volume')
@@ -138,7 +138,7 @@ describe('a market of Gamma', () => {
     expect(record.native).toMatchObject({ gamma: { endDate: '9999-01-01T00:00:00Z' } })
   })
 
-  it('takes lists that are no strings, tokens that are not known yet and labels that are none', () => {
+  it('accepts lists that are not strings, unknown tokens and missing labels', () => {
     expect(gamma({ outcomes: ['Up', 'Down'], clobTokenIds: [UP, DOWN] }).outcomes).toStrictEqual(
       outcomes,
     )
@@ -192,7 +192,7 @@ describe('answers of several markets', () => {
     ])
   })
 
-  it('are refused where they are none', () => {
+  it('are refused where they are not markets', () => {
     expect(codeOf(() => ask('gamma_markets', 'none'))).toBe('invalid_message')
     expect(codeOf(() => ask('gamma_events', { events: 5 }))).toBe('invalid_message')
     expect(codeOf(() => ask('clob_markets', []))).toBe('invalid_message')
@@ -207,7 +207,7 @@ describe('answers of several markets', () => {
 })
 
 describe('a market of CLOB', () => {
-  it('says nothing of its close and, without a winner, of its resolution', () => {
+  it('has no close time and, without a winner, no resolution', () => {
     const record = clob()
     expect(record).toMatchObject({
       marketId: MARKET,
@@ -224,7 +224,7 @@ describe('a market of CLOB', () => {
     expect(clob({ closed: true })).not.toHaveProperty('resolution')
   })
 
-  it('is resolved when it is closed and names one winner, also where it takes orders', () => {
+  it('is resolved when it is closed and names one winner, even if it accepts orders', () => {
     const tokens = [
       { token_id: UP, outcome: 'Up', price: 1, winner: true },
       { token_id: DOWN, outcome: 'Down', price: 0, winner: false },

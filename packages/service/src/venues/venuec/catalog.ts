@@ -4,7 +4,7 @@ import { readArray, readObject, type NativeObject } from '../capture/fields.ts'
 import { parseClobMarket } from './clob.ts'
 import { parseGammaEvent, parseGammaMarket, type GammaEvent } from './gamma.ts'
 
-/** What a catalogue answer says, and what of it was malformed. */
+/** The market records in a catalogue answer, and the parts of it that were malformed. */
 export type CatalogAnswer = {
   readonly events: readonly MarketRevision[]
   readonly problems: readonly MessageProblem[]
@@ -58,7 +58,7 @@ class CatalogReader {
   }
 
   finish(): CatalogAnswer {
-    // An answer that is one malformed object is malformed as a whole.
+    // An answer that consists of one malformed object is malformed as a whole.
     const [problem] = this.#problems
     if (problem !== undefined && problem.where === '' && this.#events.length === 0) {
       throw problem.error

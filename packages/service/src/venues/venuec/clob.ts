@@ -9,13 +9,13 @@ import {
 } from '../capture/fields.ts'
 import { optionalId, readFlag, readInstant } from './fields.ts'
 import { toOutcomes, winnerOf } from './gamma.ts'
-import { lifeOf } from './status.ts'
+import { readStatus } from './status.ts'
 import { parseRoundSlug, roundStart } from './rounds.ts'
 
 /**
- * Reads a market as CLOB gives it, in the long form (`condition_id`, `tokens`) or the compact one of
- * `/clob-markets` (`c`, `t`). `end_date_iso` is the day alone, so there is no close time in it; and
- * where no winner is named, nothing is said of the resolution.
+ * Parses a market of CLOB, in the long form (`condition_id`, `tokens`) or the compact one of
+ * `/clob-markets` (`c`, `t`). The record has no close time, because `end_date_iso` is only a day, and no
+ * resolution unless a winner is named.
  */
 export function parseClobMarket(market: NativeObject, received: Micros): MarketRecord {
   if (market['condition_id'] === undefined && market['c'] !== undefined) {
@@ -28,7 +28,7 @@ export function parseClobMarket(market: NativeObject, received: Micros): MarketR
   const winners = tokens.map((token) => readFlag(token['winner'], 'winner') === true)
   const closed = readFlag(market['closed'], 'closed')
   const isFinal = closed === true && winners.filter(Boolean).length === 1
-  const life = lifeOf(
+  const flagged = readStatus(
     {
       active: readFlag(market['active'], 'active'),
       closed,
@@ -52,8 +52,8 @@ export function parseClobMarket(market: NativeObject, received: Micros): MarketR
     venue: 'venuec',
     marketId,
     title: question,
-    status: life.status,
-    statusNative: life.statusNative,
+    status: flagged.status,
+    statusNative: flagged.statusNative,
     openTime: round === undefined ? undefined : roundStart(round),
     resolution: payouts === undefined ? undefined : { state: 'final', payouts },
     winningOutcome: winnerOf(outcomes, payouts),

@@ -1,27 +1,44 @@
 import { describe, expect, it } from 'vitest'
 import type { Connector } from '../capture/contract.ts'
+import { ManualClock } from '../../lib/clock.testing.ts'
 import { createTestSink } from '../capture/sink.testing.ts'
 import { createVenueCConnector, type VenueCOptions } from './connector.ts'
-import { openFakeVenue, until, type FakeRound, type FakeVenue } from './fake-venue.testing.ts'
-import { changeMessage, entry, newMarketMessage, resolvedFields, type Draft } from './fixtures.ts'
+import { openFakeVenue, type FakeRound, type FakeVenue } from './upstream.testing.ts'
+import {
+  changeMessage,
+  entry,
+  newMarketMessage,
+  resolvedFields,
+  type Draft,
+} from './fixtures.testing.ts'
 import { createVenueCNormalizer } from './normalize.ts'
 import { printRoundSlug } from './rounds.ts'
 
 const MINUTE = 60_000
+const START_MICROS = 1_790_000_000_000_000
 
 type Unresolved = Parameters<typeof createVenueCConnector>[1]['unresolved']
 
-/** A venue, a sink and a connector between them. The tests wait more than they work: all at once. */
+/** A venue, a sink and a connector between them, on a clock that stands still until it is advanced. */
 class Rig {
-  readonly venue: FakeVenue
-  readonly sink = createTestSink(createVenueCNormalizer())
+  readonly clock = new ManualClock(START_MICROS)
+  readonly sink = createTestSink(createVenueCNormalizer(), () => this.clock.now())
+  venue!: FakeVenue
   readonly stop = new AbortController()
   readonly faults: object[] = []
   connector!: Connector
   running: Promise<void> = Promise.resolve()
 
-  constructor(venue: FakeVenue) {
-    this.venue = venue
+  nowMs(): number {
+    return this.clock.now() / 1000
+  }
+
+  /** Advances the clock until something holds, slowly enough for real sockets to keep up. */
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) {
+      await this.clock.advance(20)
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
   }
 
   run(options: Partial<VenueCOptions> = {}, unresolved: Unresolved = []): void {
@@ -40,7 +57,7 @@ class Rig {
         tokensPerSocket: 200,
         ...options,
       },
-      { sink: this.sink, log, unresolved },
+      { sink: this.sink, log, unresolved, clock: this.clock },
     )
     this.running = this.connector.run(this.stop.signal)
   }
@@ -50,7 +67,7 @@ class Rig {
     return this.connector.status().state === 'recording' && this.sink.frames.length > 0
   }
 
-  /** What a connection was told beside PING. */
+  /** The commands that a connection received, without PING. */
   commands(index: number): Draft[] {
     return (this.venue.heard[index] ?? []).filter((said): said is Draft => typeof said !== 'string')
   }
@@ -91,30 +108,30 @@ const test = it.extend<{ rig: Rig }>({
   // The empty pattern is how vitest sees that the fixture needs no other.
   // oxlint-disable-next-line no-empty-pattern
   rig: async ({}, use) => {
-    const venue = await openFakeVenue()
-    const rig = new Rig(venue)
+    const rig = new Rig()
+    rig.venue = await openFakeVenue(() => rig.nowMs())
     await use(rig)
     rig.stop.abort()
     await rig.running
-    await venue.close()
+    await rig.venue.close()
     expect(rig.faults).toStrictEqual([])
   },
 })
 
 describe('subscriptions', () => {
-  test.concurrent('are spread over sockets, so many on each, and journaled frames know their socket', async ({
+  test.concurrent('are spread over sockets up to a maximum per socket, and journaled frames name their socket', async ({
     rig,
   }) => {
     const rounds = [1, 2, 3].map((index) => rig.venue.addRound(index * MINUTE, 5 * MINUTE))
     rig.run({ tokensPerSocket: 4 })
-    await until(() => rig.venue.heard.flatMap(subscribed).length === 6)
+    await rig.until(() => rig.venue.heard.flatMap(subscribed).length === 6)
     const tokens = rig.venue.heard.map(subscribed)
     expect(tokens.map(({ length }) => length).sort((a, b) => a - b)).toStrictEqual([2, 4])
     expect(tokens.flat().sort()).toStrictEqual(rounds.flatMap((round) => round.tokens).sort())
     const [first] = rig.commands(0)
     expect(first).toMatchObject({ type: 'market', custom_feature_enabled: true })
     // The first books of a socket come as one list, journaled as it came.
-    await until(() => rig.sink.frames.length === 2)
+    await rig.until(() => rig.sink.frames.length === 2)
     expect(rig.sink.frames.map(({ slot }) => slot).sort((a, b) => a - b)).toStrictEqual([1, 2])
     expect(rig.sink.frames.every(({ parsed }) => Array.isArray(parsed))).toBe(true)
     const { sockets, markets } = rig.connector.status()
@@ -127,14 +144,14 @@ describe('subscriptions', () => {
   test.concurrent('grow by an operation when a round is announced', async ({ rig }) => {
     rig.venue.addRound(MINUTE, 5 * MINUTE)
     rig.run()
-    await until(() => rig.hasBooks())
-    const startSeconds = Math.floor(Date.now() / 1000) + 600
+    await rig.until(() => rig.hasBooks())
+    const startSeconds = Math.floor(rig.nowMs() / 1000) + 600
     const slug = printRoundSlug('BTC', '5m', startSeconds)
     const assets_ids = ['777', '888']
     const said = { market: '0x7', slug, assets_ids, clob_token_ids: assets_ids }
     rig.venue.send(newMarketMessage(said))
     rig.venue.send(newMarketMessage({ ...said, market: '0x8', slug: slug.replace('btc', 'eth') }))
-    await until(() => rig.commands(0).length === 2)
+    await rig.until(() => rig.commands(0).length === 2)
     expect(rig.commands(0)[1]).toStrictEqual({ assets_ids, operation: 'subscribe' })
     expect(rig.connector.status().markets).toBe(2)
   })
@@ -148,7 +165,7 @@ describe('subscriptions', () => {
     rig.venue.addRound(MINUTE, 5 * MINUTE).gamma['slug'] = 'will-it-rain'
     rig.venue.addRound(61 * MINUTE, 3 * MINUTE)
     rig.run()
-    await until(() => rig.hasBooks())
+    await rig.until(() => rig.hasBooks())
     expect(subscribed(rig.venue.heard[0])).toStrictEqual([...round.tokens].sort())
     // What concerns others is not journaled.
     expect(rig.sink.answers.some(({ parsed }) => JSON.stringify(parsed).includes('rain'))).toBe(
@@ -160,9 +177,9 @@ describe('subscriptions', () => {
     const round = rig.venue.addRound(-1000, 3000)
     rig.venue.addRound(0, 5 * MINUTE)
     rig.run({ speed: 50 })
-    await until(() => subscribed(rig.venue.heard[0]).length === 4)
-    await until(() => subscribed(rig.venue.heard[0]).length === 2)
-    expect(Date.now()).toBeGreaterThan(Date.parse(String(round.gamma['endDate'])))
+    await rig.until(() => subscribed(rig.venue.heard[0]).length === 4)
+    await rig.until(() => subscribed(rig.venue.heard[0]).length === 2)
+    expect(rig.nowMs()).toBeGreaterThan(Date.parse(String(round.gamma['endDate'])))
     expect(rig.commands(0).at(-1)).toStrictEqual({
       assets_ids: round.tokens,
       operation: 'unsubscribe',
@@ -171,85 +188,85 @@ describe('subscriptions', () => {
 
   test.concurrent('find a round by its slug before any list names it', async ({ rig }) => {
     rig.run({ speed: 1 })
-    await until(() => rig.venue.requests.some(({ searchParams }) => searchParams.has('slug')))
+    await rig.until(() => rig.venue.requests.some(({ searchParams }) => searchParams.has('slug')))
     const asked = rig.venue.requests.flatMap(({ searchParams }) => searchParams.get('slug') ?? [])
     const starts = asked.map((slug) => Number(slug.split('-').at(-1)))
     expect(asked[0]).toMatch(/^btc-updown-5m-\d{10}$/)
     expect(starts.every((start) => start % 300 === 0)).toBe(true)
-    expect(starts[0]! * 1000).toBeLessThanOrEqual(Date.now())
+    expect(starts[0]! * 1000).toBeLessThanOrEqual(rig.nowMs())
   })
 })
 
 describe('a connection', () => {
-  test.concurrent('says PING, and words that are no data are not journaled', async ({ rig }) => {
+  test.concurrent('sends PING, and words that are not data are not journaled', async ({ rig }) => {
     rig.venue.addRound(MINUTE, 5 * MINUTE)
     rig.run({ speed: 100 })
-    await until(() => (rig.venue.heard[0]?.filter((said) => said === 'PING').length ?? 0) > 2)
+    await rig.until(() => (rig.venue.heard[0]?.filter((said) => said === 'PING').length ?? 0) > 2)
     rig.venue.sendText('NO NEW ASSETS')
     rig.venue.send({ event_type: 'best_bid_ask', marker: 1 })
-    await until(() => rig.framesWith('marker') === 1)
+    await rig.until(() => rig.framesWith('marker') === 1)
     expect(rig.framesWith('PONG') + rig.framesWith('NO NEW ASSETS')).toBe(0)
   })
 
-  test.concurrent('that is lost is noted and made anew with all tokens', async ({ rig }) => {
+  test.concurrent('that is lost is noted and replaced by one with all tokens', async ({ rig }) => {
     const round = rig.venue.addRound(MINUTE, 5 * MINUTE)
     rig.run()
-    await until(() => rig.hasBooks())
+    await rig.until(() => rig.hasBooks())
     rig.venue.cut()
-    await until(() => rig.commands(1).length > 0)
+    await rig.until(() => rig.commands(1).length > 0)
     expect(rig.commands(1)[0]).toMatchObject({ type: 'market', assets_ids: round.tokens })
     const losses = rig.sink.notes.filter(({ note }) => note === 'loss')
     expect(losses).toMatchObject([{ reason: 'disconnected', slot: 1 }])
-    await until(() => rig.sink.frames.length === 2)
+    await rig.until(() => rig.sink.frames.length === 2)
     // The recorder asks for the books; the connection brought them, so REST is left alone.
     const asked = rig.bookRequests(round.tokens[0])
     rig.connector.recover([instrumentOf(round, 0)], 'disconnected')
-    await until(() => rig.hasBooks())
+    await rig.until(() => rig.hasBooks())
     expect(rig.bookRequests(round.tokens[0])).toBe(asked)
   })
 
-  test.concurrent('takes frames beyond 1 MiB and what is no JSON', async ({ rig }) => {
+  test.concurrent('accepts frames beyond 1 MiB and frames that are not JSON', async ({ rig }) => {
     rig.venue.addRound(MINUTE, 5 * MINUTE)
     rig.run()
-    await until(() => rig.hasBooks())
+    await rig.until(() => rig.hasBooks())
     rig.venue.send({ event_type: 'best_bid_ask', padding: 'x'.repeat(1_300_000) })
     rig.venue.sendText('{"half":')
-    await until(() => rig.framesWith('half') === 1)
+    await rig.until(() => rig.framesWith('half') === 1)
     expect(rig.framesWith('padding')).toBe(1)
     expect(rig.sink.frames.find(({ text }) => text.includes('half'))?.parsed).toBeUndefined()
   })
 })
 
 describe('books', () => {
-  test.concurrent('that a subscription does not bring are asked for by REST', async ({ rig }) => {
+  test.concurrent('that a subscription does not bring are requested by REST', async ({ rig }) => {
     const round = rig.venue.addRound(0, 5 * MINUTE)
     rig.venue.mute.add(round.tokens[1])
     rig.run()
-    const since = performance.now()
-    await until(() => rig.sink.answers.some(({ request }) => request.kind === 'clob_book'))
-    expect(performance.now() - since).toBeGreaterThan(3000)
+    const since = rig.clock.monotonicMs()
+    await rig.until(() => rig.sink.answers.some(({ request }) => request.kind === 'clob_book'))
+    expect(rig.clock.monotonicMs() - since).toBeGreaterThan(3000)
     expect(rig.bookRequests(round.tokens[0])).toBe(0)
     const { request } = rig.sink.answers.find((answer) => answer.request.kind === 'clob_book')!
     const { id: condition_id } = round
     expect(request).toStrictEqual({ kind: 'clob_book', token_id: round.tokens[1], condition_id })
-    // Nothing was heard of the token, so that the subscription itself is made anew.
-    await until(() => rig.commands(0).length === 3)
+    // Nothing was heard of the token, so it is subscribed again.
+    await rig.until(() => rig.commands(0).length === 3)
     expect(rig.commands(0).slice(1)).toStrictEqual([
       { assets_ids: [round.tokens[1]], operation: 'unsubscribe' },
       { assets_ids: [round.tokens[1]], operation: 'subscribe' },
     ])
   })
 
-  test.concurrent('of a market that CLOB does not know yet are asked for until it does', async ({
+  test.concurrent('of a market that CLOB does not know yet are requested until it does', async ({
     rig,
   }) => {
     const round = rig.venue.addRound(2000, 5 * MINUTE)
     for (const token of round.tokens) rig.venue.books.delete(token)
     rig.run({ speed: 20 })
-    await until(() => rig.bookRequests(round.tokens[0]) > 1)
+    await rig.until(() => rig.bookRequests(round.tokens[0]) > 1)
     expect(rig.sink.notes.some((note) => note.note === 'failed' && note.status === 404)).toBe(true)
     for (const token of round.tokens) rig.venue.books.set(token, bookOf(round, token))
-    await until(() => rig.framesWith(round.tokens[0]) > 0 && rig.hasBooks())
+    await rig.until(() => rig.framesWith(round.tokens[0]) > 0 && rig.hasBooks())
   })
 
   test.concurrent('are recovered at once, again after failures, and once for many calls', async ({
@@ -257,42 +274,45 @@ describe('books', () => {
   }) => {
     const round = rig.venue.addRound(0, 5 * MINUTE)
     rig.run()
-    await until(() => rig.hasBooks())
+    await rig.until(() => rig.hasBooks())
     rig.venue.bookFailures = 2
     const instruments = [instrumentOf(round, 0)]
     rig.connector.recover(instruments, 'sequence_break')
     rig.connector.recover(instruments, 'sequence_break')
-    await until(() => rig.sink.answers.some(({ request }) => request.kind === 'clob_book'))
+    await rig.until(() => rig.sink.answers.some(({ request }) => request.kind === 'clob_book'))
     expect(rig.bookRequests(round.tokens[0])).toBe(3)
     rig.connector.recover([{ venue: 'venuec', market: '0x1', key: 'unknown' }], 'rejected')
     expect(rig.bookRequests('unknown')).toBe(0)
   })
 
-  test.concurrent('are compared again and again, and subscribed anew when they differ twice', async ({
+  test.concurrent('are compared periodically, and subscribed again when they differ twice', async ({
     rig,
   }) => {
     const round = rig.venue.addRound(-1000, 5 * MINUTE)
     const [up, down] = round.tokens
     rig.run({ speed: 50 })
-    await until(() => rig.bookRequests(up) > 2)
+    await rig.until(() => rig.bookRequests(up) > 2)
     expect(rig.commands(0)).toHaveLength(1)
     // The other token lives: it is not the socket that is silent.
-    const other = setInterval(() => rig.venue.send(change(round, down, { price: '0.01' })), 50)
+    const other = rig.clock.setInterval(
+      () => rig.venue.send(change(rig, round, down, { price: '0.01' })),
+      50,
+    )
     // The venue's book moves on and the socket says nothing of it.
     for (const price of ['0.4', '0.41', '0.42', '0.43']) {
       const asked = rig.bookRequests(up)
-      const timestamp = String(Date.now())
+      const timestamp = String(rig.nowMs())
       rig.venue.books.set(up, bookOf(round, up, { bids: [{ price, size: '1' }], timestamp }))
-      await until(() => rig.bookRequests(up) > asked || rig.commands(0).length > 1)
+      await rig.until(() => rig.bookRequests(up) > asked || rig.commands(0).length > 1)
     }
-    await until(() => rig.commands(0).length > 2)
-    clearInterval(other)
-    const told = rig
+    await rig.until(() => rig.commands(0).length > 2)
+    other.cancel()
+    const commands = rig
       .commands(0)
       .slice(1)
       .map(({ assets_ids, operation }) => [operation, assets_ids])
-    expect(told).toContainEqual(['unsubscribe', [up]])
-    expect(told).toContainEqual(['subscribe', [up]])
+    expect(commands).toContainEqual(['unsubscribe', [up]])
+    expect(commands).toContainEqual(['subscribe', [up]])
   })
 
   test.concurrent('agree where the socket is ahead of REST or behind it by a moment', async ({
@@ -301,33 +321,33 @@ describe('books', () => {
     const round = rig.venue.addRound(-1000, 5 * MINUTE)
     const [up] = round.tokens
     rig.run({ speed: 50 })
-    await until(() => rig.hasBooks())
+    await rig.until(() => rig.hasBooks())
     // REST shows the book of before, then the one of now; the socket said both.
-    rig.venue.send(change(round, up, { price: '0.47', size: '7' }))
+    rig.venue.send(change(rig, round, up, { price: '0.47', size: '7' }))
     const asked = rig.bookRequests(up)
-    await until(() => rig.bookRequests(up) > asked + 2)
+    await rig.until(() => rig.bookRequests(up) > asked + 2)
     const before = rig.venue.books.get(up)!
     const bids = [...(before['bids'] as Draft[]), { price: '0.47', size: '7' }]
-    rig.venue.books.set(up, { ...before, bids, timestamp: String(Date.now()) })
-    await until(() => rig.bookRequests(up) > asked + 6)
+    rig.venue.books.set(up, { ...before, bids, timestamp: String(rig.nowMs()) })
+    await rig.until(() => rig.bookRequests(up) > asked + 6)
     expect(rig.commands(0)).toHaveLength(1)
   })
 
-  test.concurrent('of a token that falls silent are looked into, subscribed anew and given up', async ({
+  test.concurrent('of a token that falls silent are compared, subscribed again and given up', async ({
     rig,
   }) => {
     const round = rig.venue.addRound(-1000, 5 * MINUTE)
     const [up, down] = round.tokens
     rig.run()
-    await until(() => rig.hasBooks())
+    await rig.until(() => rig.hasBooks())
     rig.venue.mute.add(up)
     // REST knows of something that the socket never said.
-    const timestamp = String(Date.now() + 1)
+    const timestamp = String(rig.nowMs() + 1)
     rig.venue.books.set(up, bookOf(round, up, { asks: [], timestamp }))
-    const pair = setInterval(() => rig.venue.send(change(round, down)), 50)
+    const pair = rig.clock.setInterval(() => rig.venue.send(change(rig, round, down)), 50)
     const losses = () => rig.sink.notes.filter((note) => note.note === 'loss')
-    await until(() => losses().length > 0)
-    clearInterval(pair)
+    await rig.until(() => losses().length > 0)
+    pair.cancel()
     expect(losses()).toMatchObject([{ reason: 'venue_silent', keys: [up] }])
     expect(rig.commands(0).slice(1, 3)).toStrictEqual([
       { assets_ids: [up], operation: 'unsubscribe' },
@@ -337,29 +357,27 @@ describe('books', () => {
 })
 
 describe('resolution', () => {
-  test.concurrent('is polled after the close until Gamma says it, with the winner of CLOB', async ({
+  test.concurrent('is polled after the close until Gamma publishes it, with the winner from CLOB', async ({
     rig,
   }) => {
     const round = rig.venue.addRound(-1000, 1500)
     rig.run({ speed: 50 })
-    await until(() => rig.asksForClosed() > 0)
-    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(String(round.gamma['endDate'])))
+    await rig.until(() => rig.asksForClosed() > 0)
+    expect(rig.nowMs()).toBeGreaterThanOrEqual(Date.parse(String(round.gamma['endDate'])))
     round.gamma = { ...round.gamma, closed: true, acceptingOrders: false }
-    await until(() => rig.sink.answers.some(({ request }) => request.kind === 'clob_market'))
+    await rig.until(() => rig.sink.answers.some(({ request }) => request.kind === 'clob_market'))
     expect(rig.lastGamma(round)['closed']).toBe(true)
     round.gamma = { ...round.gamma, ...resolvedFields(), endDate: round.gamma['endDate'] }
-    await until(() => rig.lastGamma(round)['umaResolutionStatus'] === 'resolved')
-    await until(() => rig.connector.status().markets === 0)
-    // It is over: nobody asks for it any more.
+    await rig.until(() => rig.lastGamma(round)['umaResolutionStatus'] === 'resolved')
+    await rig.until(() => rig.connector.status().markets === 0)
+    // It is over and not requested any more.
     const asked = rig.asksFor(round)
     const other = rig.venue.addRound(-1000, 1500)
-    await until(() => rig.asksFor(other) > 3)
+    await rig.until(() => rig.asksFor(other) > 3)
     expect(rig.asksFor(round)).toBe(asked)
   })
 
-  test.concurrent('is polled for markets of earlier runs, whatever they are about', async ({
-    rig,
-  }) => {
+  test.concurrent('is polled for all markets of earlier runs', async ({ rig }) => {
     const round = rig.venue.addRound(-10 * MINUTE, 5 * MINUTE, 'ETH')
     const unknown = rig.venue.addRound(-10 * MINUTE, 5 * MINUTE, 'ETH')
     for (const one of [round, unknown]) one.gamma = { ...one.gamma, ...resolvedFields() }
@@ -368,16 +386,16 @@ describe('resolution', () => {
       { marketId: unknown.id, native: {} },
     ])
     const isSaid = (one: FakeRound): boolean => rig.lastGamma(one)['closed'] === true
-    await until(() => isSaid(round) && isSaid(unknown))
-    // Resolved, so that it is not asked for again, and never subscribed.
+    await rig.until(() => isSaid(round) && isSaid(unknown))
+    // It is resolved, so it is not requested again, and never subscribed.
     expect([rig.asksFor(round), rig.venue.heard]).toStrictEqual([1, []])
   })
 })
 
-test.concurrent('stops in order and says how it is', async ({ rig }) => {
+test.concurrent('stops in order and reports its state', async ({ rig }) => {
   rig.run()
   expect(rig.connector.status()).toMatchObject({ venue: 'venuec', state: 'starting', sockets: [] })
-  await until(() => rig.connector.status().detail === 'no round was found')
+  await rig.until(() => rig.connector.status().detail === 'no round was found')
   rig.stop.abort()
   await rig.running
   expect(rig.connector.status().state).toBe('stopped')
@@ -410,7 +428,7 @@ function subscribed(words: (string | Draft)[] | undefined): string[] {
   return [...tokens].sort()
 }
 
-function change(round: FakeRound, token: string, changes: Draft = {}): Draft {
+function change(rig: Rig, round: FakeRound, token: string, changes: Draft = {}): Draft {
   const entries = [entry({ asset_id: token, ...changes })]
-  return { ...changeMessage(entries), market: round.id, timestamp: String(Date.now()) }
+  return { ...changeMessage(entries), market: round.id, timestamp: String(rig.nowMs()) }
 }

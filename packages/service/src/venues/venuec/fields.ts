@@ -10,16 +10,16 @@ import {
   type PriceTicks,
   type SizeUnits,
 } from '@priorbook/sdk/domain'
+import { BoundedMap } from '../../lib/bounded-map.ts'
 import { decimalOf, isNoTime, readArray, readId, readTime, show, wrong } from '../capture/fields.ts'
 
-/** Readers of fields whose form is venue C's own; the general ones are in `../capture/fields.ts`. */
+/** Readers of fields whose form is specific to venue C; `../capture/fields.ts` has the general ones. */
 
 const { priceDecimals, sizeDecimals } = VENUES.venuec
 
-// A busy round names the same two tokens over and over: each is checked once and shares one value.
-// Bounded, because a venue that invents tokens must not fill the memory.
-const INSTRUMENTS_KEPT = 8192
-const instruments = new Map<string, Instrument>()
+// A busy round names the same two tokens in every message, so each is checked once and shares one value.
+const MAX_INSTRUMENTS = 8192
+const instruments = new BoundedMap<string, Instrument>(MAX_INSTRUMENTS)
 
 /** The instrument of an outcome token: `market` is the condition id, `asset` the token id. */
 export function readInstrument(market: unknown, asset: unknown): Instrument {
@@ -30,7 +30,6 @@ export function readInstrument(market: unknown, asset: unknown): Instrument {
     market: readId(market, 'market'),
     key: readId(asset, 'asset_id'),
   }
-  if (instruments.size >= INSTRUMENTS_KEPT) instruments.clear()
   instruments.set(instrument.key, instrument)
   return instrument
 }
@@ -49,7 +48,7 @@ export function readShares(value: unknown, name: string): SizeUnits {
 
 const MILLIS = /^\d{1,13}$/
 
-/** Reads the venue's clock, milliseconds as text (`"1778480069765"`); absent where it says nothing. */
+/** Reads a time in milliseconds as text (`"1778480069765"`); undefined where it is absent. */
 export function readMillis(value: unknown, name: string): Micros | undefined {
   if (value === undefined || value === null || value === '') return undefined
   const millis =
@@ -58,7 +57,7 @@ export function readMillis(value: unknown, name: string): Micros | undefined {
       : typeof value === 'number' && Number.isInteger(value)
         ? value
         : NaN
-  // Thirteen digits of milliseconds end in 2286 and Micros in 2255.
+  // Thirteen digits of milliseconds reach the year 2286, Micros only 2255.
   if (!(millis >= 0 && millis * 1000 <= Number.MAX_SAFE_INTEGER)) {
     throw new PriorbookError('invalid_time', `${name} is ${show(value)}, not milliseconds as text`)
   }
@@ -66,8 +65,8 @@ export function readMillis(value: unknown, name: string): Micros | undefined {
 }
 
 /**
- * Reads a time of the catalogue: RFC 3339, `2026-07-24 00:00:16+00` (an offset without minutes), or
- * nothing. A time that Micros cannot hold, such as the year 0001 or 9999, is absent; native keeps it.
+ * Reads a time of the catalogue: RFC 3339, or `2026-07-24 00:00:16+00` (an offset without minutes).
+ * Undefined where it is absent or beyond Micros, such as the years 0001 and 9999; `native` keeps it.
  */
 export function readInstant(value: unknown, name: string): Micros | undefined {
   if (isNoTime(value)) return undefined
@@ -77,10 +76,10 @@ export function readInstant(value: unknown, name: string): Micros | undefined {
   return readTime(/[+-]\d\d$/.test(value.slice(10)) ? `${value}:00` : value, name)
 }
 
-// Longer than any list seen (two labels or two token ids), far below what would hurt.
+/** Max characters of a list, much longer than any seen (two labels or two token ids). */
 const LIST_CHARS = 65_536
 
-/** Reads a list that the venue writes as JSON inside a string (`"[\"Up\", \"Down\"]"`) or as a list. */
+/** Reads a list, which the venue also writes as JSON inside a string (`"[\"Up\", \"Down\"]"`). */
 export function readList(value: unknown, name: string): readonly unknown[] | undefined {
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value !== 'string') return readArray(value, name)
@@ -98,14 +97,14 @@ export function readList(value: unknown, name: string): readonly unknown[] | und
   return list === null ? undefined : readArray(list, name)
 }
 
-/** Reads a yes-or-no word that may be missing. */
+/** Reads a boolean that may be absent. */
 export function readFlag(value: unknown, name: string): boolean | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value !== 'boolean') throw wrong(name, value, 'true or false')
   return value
 }
 
-/** Reads an identifier that may be missing. */
+/** Reads an identifier that may be absent. */
 export function optionalId(value: unknown, name: string): string | undefined {
   return value === undefined || value === null || value === '' ? undefined : readId(value, name)
 }
@@ -113,8 +112,8 @@ export function optionalId(value: unknown, name: string): string | undefined {
 const DECIMAL_CHARS = 64
 
 /**
- * Reads an amount such as a volume as canonical decimal text. A JSON number that prints with an
- * exponent is absent: it is the noise of somebody's floating point sum, and native keeps it.
+ * Reads an amount such as a volume as canonical decimal text. Undefined for a JSON number that prints
+ * with an exponent: it is the noise of a floating-point sum, and `native` keeps it.
  */
 export function readAmount(value: unknown, name: string): string | undefined {
   if (value === undefined || value === null || value === '') return undefined

@@ -8,15 +8,15 @@ import {
 } from '@priorbook/sdk/domain'
 import { compact, readArray, readId, readText, type NativeObject } from '../capture/fields.ts'
 import { optionalId, readAmount, readFlag, readInstant, readList } from './fields.ts'
-import { lifeOf } from './status.ts'
+import { readStatus } from './status.ts'
 import { parseRoundSlug, roundStart, type Round } from './rounds.ts'
 
-/** The event of an answer, as its markets need it. */
+/** The event that a market belongs to. */
 export type GammaEvent = { readonly id: string | undefined; readonly own: NativeObject }
 
 /**
- * Reads a market as Gamma gives it. Its lists are JSON inside strings; `outcomePrices` are payouts
- * only where the market is closed and resolved, before that they are prices.
+ * Parses a market of Gamma. Its lists are JSON inside strings. `outcomePrices` are payouts once the
+ * market is closed and resolved, and prices before that.
  */
 export function parseGammaMarket(
   market: NativeObject,
@@ -28,7 +28,7 @@ export function parseGammaMarket(
   const round = slug === undefined ? undefined : parseRoundSlug(slug)
   const closeTime = readInstant(market['endDate'], 'endDate')
   const closed = readFlag(market['closed'], 'closed')
-  const life = lifeOf(
+  const flagged = readStatus(
     {
       active: readFlag(market['active'], 'active'),
       closed,
@@ -41,7 +41,7 @@ export function parseGammaMarket(
     received,
   )
   const outcomes = outcomesOf(market)
-  const isFinal = closed === true && life.state === 'final'
+  const isFinal = closed === true && flagged.state === 'final'
   const payouts = isFinal ? payoutsOf(market, outcomes.length) : undefined
   const settled = isFinal ? readInstant(market['closedTime'], 'closedTime') : undefined
   const question = readText(market['question'], 'question')
@@ -50,18 +50,18 @@ export function parseGammaMarket(
     venue: 'venuec',
     marketId,
     title: question,
-    status: life.status,
-    statusNative: life.statusNative,
+    status: flagged.status,
+    statusNative: flagged.statusNative,
     openTime: openTimeOf(market, event, round),
     closeTime,
     resolvedTime: settled,
     createdTime: readInstant(market['createdAt'], 'createdAt'),
-    // A market that says neither open nor closed says nothing of its resolution either.
+    // Without `closed` the resolution is not known either.
     resolution:
       closed === undefined
         ? undefined
         : compact<Resolution>({
-            state: life.state,
+            state: flagged.state,
             source: readText(market['resolutionSource'], 'resolutionSource'),
             payouts,
             times: settled === undefined ? undefined : { settled },
@@ -83,13 +83,13 @@ export function parseGammaMarket(
   })
 }
 
-/** Reads the event itself; its markets are read one by one. */
+/** Parses an event without its markets. */
 export function parseGammaEvent(event: NativeObject): GammaEvent {
   const { markets: _markets, ...own } = event
   return { id: optionalId(event['id'], 'id'), own }
 }
 
-/** The outcomes with their labels; those of a market that the venue has not labelled yet are none. */
+/** The outcomes of a market; empty while the venue has not labelled them. */
 export function toOutcomes(
   labels: readonly unknown[],
   tokens: readonly unknown[],
@@ -116,8 +116,8 @@ function outcomesOf(market: NativeObject): readonly Outcome[] {
   return toOutcomes(labels, readList(market['clobTokenIds'], 'clobTokenIds') ?? [])
 }
 
-// One outcome pays 1 and the others nothing, or all pay the same half. Old markets say ["0","0"] or
-// their last prices: that is unknown, not a payout.
+// One outcome pays 1 and the others 0, or both pay one half. Old markets have ["0","0"] or their last
+// prices, which are not payouts.
 function payoutsOf(market: NativeObject, outcomes: number): readonly string[] | undefined {
   const prices = readList(market['outcomePrices'], 'outcomePrices')?.map(
     (price) => readAmount(price, 'an outcome price') ?? '',
@@ -129,7 +129,7 @@ function payoutsOf(market: NativeObject, outcomes: number): readonly string[] | 
   return outcomes === 2 && prices.every((price) => price === '0.5') ? prices : undefined
 }
 
-// `startDate` is the listing, a day before a round starts; it stands only where nothing better does.
+// `startDate` is the time of the listing, a day before a round starts, so it is the last choice.
 function openTimeOf(
   market: NativeObject,
   event: GammaEvent | undefined,
@@ -143,7 +143,7 @@ function openTimeOf(
   )
 }
 
-// A market asked for by itself brings its event along, without the event's other markets.
+// A market that was requested alone contains its event, without the event's other markets.
 function eventIn(market: NativeObject): GammaEvent | undefined {
   const { events } = market
   if (events === undefined || events === null) return undefined
@@ -152,7 +152,7 @@ function eventIn(market: NativeObject): GammaEvent | undefined {
   return parseGammaEvent(first as NativeObject)
 }
 
-// Everything the venue said, in its own names; the values come from JSON.parse, so they are JSON.
+// The venue's own object, unchanged; its values come from JSON.parse, so they are JSON.
 function nativeOf(market: NativeObject, answered: GammaEvent | undefined): MarketRecord['native'] {
   return answered === undefined
     ? { gamma: market as Json }

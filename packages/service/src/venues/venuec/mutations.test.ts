@@ -16,7 +16,7 @@ import {
   tickMessage,
   tradeMessage,
   UP,
-} from './fixtures.ts'
+} from './fixtures.testing.ts'
 import { createVenueCNormalizer } from './normalize.ts'
 
 /** Whatever an upstream sends: an answer or a PriorbookError, never another error. */

@@ -32,20 +32,20 @@ export type NativePriceChange = {
   readonly entries: readonly (NativeEntry | BrokenEntry)[]
 }
 
-/** One changed level, with the best prices that the venue says the token has after it. */
+/** One changed level, with the best prices that the venue says the token has afterwards. */
 export type NativeEntry = {
   readonly instrument: Instrument
   readonly level: SidedLevel
   readonly claims: BookChange['claims'] | undefined
 }
 
-/** An entry that could not be read; the book of its token is wrong from here on, if it has a name. */
+/** An entry that could not be read; the book of its token, if it is named, is wrong from here on. */
 export type BrokenEntry = {
   readonly instrument: Instrument | undefined
   readonly error: PriorbookError
 }
 
-/** The tick of a token changed: a new epoch of its book. */
+/** The tick size of a token changed, which starts a new book. */
 export type NativeTickSize = {
   readonly type: 'tick_size_change'
   readonly instrument: Instrument
@@ -70,7 +70,7 @@ export type NativeAnnouncement = {
   readonly time: Micros | undefined
 }
 
-/** Best prices alone: they say nothing that the book does not. */
+/** Best prices alone, which the book contains already. */
 export type NativeQuote = { readonly type: 'best_bid_ask' }
 
 /** Every message of venue C's market channel. */
@@ -82,7 +82,7 @@ export type NativeMessage =
   | NativeAnnouncement
   | NativeQuote
 
-/** Reads one object of a frame, already parsed from JSON; throws PriorbookError alone. */
+/** Parses one object of a frame; throws only PriorbookError. */
 export function parseMessage(value: unknown): NativeMessage {
   const object = readObject(value, 'the message')
   const type = object['event_type']
@@ -108,8 +108,8 @@ export function parseMessage(value: unknown): NativeMessage {
 }
 
 /**
- * The tokens whose books a malformed message spoils, as far as they can be read: those that a `book`,
- * a `price_change` or a `tick_size_change` names.
+ * The tokens whose books a malformed message invalidates: those that a `book`, a `price_change` or a
+ * `tick_size_change` names, as far as they can be read.
  */
 export function spoiledBooks(value: unknown): readonly Instrument[] {
   if (typeof value !== 'object' || value === null) return []
@@ -122,8 +122,8 @@ export function spoiledBooks(value: unknown): readonly Instrument[] {
   return [...new Map(found.map((instrument) => [instrument.key, instrument])).values()]
 }
 
-// Since 15 September 2025 `price_changes` names a token in every entry. Before, the message was about
-// one token: `changes`, or in 2024 one level in the message itself; neither says the best prices.
+// Since 15 September 2025 every entry of `price_changes` names its token. Before that, a message was about
+// one token: it had `changes` or, in 2024, a single level in the message itself, without best prices.
 function parseEntries(object: NativeObject): readonly (NativeEntry | BrokenEntry)[] {
   const { market } = object
   if (object['price_changes'] !== undefined) {
@@ -170,7 +170,7 @@ function parseEntry(
 
 const ONE = readPrice('1', 'one')
 
-// An empty side is said with a price that no level can have: bid "0", ask "1", and "0" for both.
+// An empty side has a price that no level can have: bid "0", ask "1", and "0" for both if both are empty.
 function parseClaims(entry: NativeObject): BookChange['claims'] | undefined {
   const { best_bid: bid, best_ask: ask } = entry
   if (bid === undefined || bid === null || bid === '') return undefined
@@ -214,13 +214,13 @@ function instrumentIn(market: unknown, value: unknown): Instrument | undefined {
   }
 }
 
-/** The two ladders of a token, in the order sent (the venue sends the worst first). */
+/** The two ladders of a token, in the order in which they were sent (worst price first). */
 export type NativeLadders = { readonly bids: readonly Level[]; readonly asks: readonly Level[] }
 
 /** One level with the side it stands on. */
 export type SidedLevel = Level & { readonly side: Side }
 
-/** Reads both ladders; a side that is null is empty, but a book that names neither side is none. */
+/** Parses both ladders; a side that is null is empty, but a book without either side is malformed. */
 export function parseLadders(book: NativeObject): NativeLadders {
   // `buys` and `sells` are the names of the channel's first documentation.
   const bids = book['bids'] ?? book['buys']
@@ -230,8 +230,8 @@ export function parseLadders(book: NativeObject): NativeLadders {
 }
 
 /**
- * Applies changes with absolute sizes to a full book, in order. A price that a side holds twice is
- * left for the row checks to find.
+ * Applies changes with absolute sizes to a full book, in order. The row checks find a price that a side
+ * contains twice.
  */
 export function foldChanges(book: NativeLadders, changes: readonly SidedLevel[]): NativeLadders {
   const bids = [...book.bids]

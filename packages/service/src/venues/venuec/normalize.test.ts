@@ -17,7 +17,7 @@ import {
   tickMessage,
   tradeMessage,
   UP,
-} from './fixtures.ts'
+} from './fixtures.testing.ts'
 import { createVenueCNormalizer } from './normalize.ts'
 
 const normalizer = createVenueCNormalizer()
@@ -56,7 +56,7 @@ describe('book', () => {
     expect(eventsOf(bookMessage())).toStrictEqual([snapshot])
   })
 
-  it('takes a list of books', () => {
+  it('accepts a list of books', () => {
     const other = bookMessage({ asset_id: DOWN, bids: [], asks: null })
     expect(eventsOf([bookMessage(), other])).toStrictEqual([
       snapshot,
@@ -69,7 +69,7 @@ describe('book', () => {
     expect(eventsOf(bookMessage({ timestamp: '' }))).toStrictEqual([untimed])
   })
 
-  it('takes 999 levels', () => {
+  it('accepts 999 levels', () => {
     const levels = Array.from({ length: 999 }, (_, index) => ({
       price: `0.${String(index + 1).padStart(3, '0')}`,
       size: '1',
@@ -110,7 +110,7 @@ describe('book', () => {
 })
 
 describe('price_change', () => {
-  it('gives one change per token with what the venue says is best after it', () => {
+  it('gives one change per token with the best prices that the venue claims after it', () => {
     expect(eventsOf(changeMessage())).toStrictEqual([
       { ...change, changes: [upChange], claims },
       {
@@ -188,7 +188,7 @@ describe('price_change', () => {
     ])
   })
 
-  it('says nothing where nothing changed', () => {
+  it('gives no event where nothing changed', () => {
     expect(eventsOf(changeMessage([]))).toStrictEqual([])
   })
 
@@ -208,7 +208,7 @@ describe('price_change', () => {
     ])
   })
 
-  it('reports an entry of no token and keeps the others', () => {
+  it('reports an entry without a token and keeps the others', () => {
     const { events, problems } = frame(changeMessage([entry({ asset_id: null }), 5, mirrorEntry()]))
     expect(problems.map(({ error }) => error.code)).toStrictEqual(['invalid_id', 'invalid_message'])
     expect(events).toMatchObject([{ kind: 'change', instrument: down }])
@@ -251,12 +251,12 @@ describe('several messages of one token in a frame', () => {
     ])
   })
 
-  it('takes a book for all that was said before it', () => {
+  it('lets a book supersede everything before it', () => {
     const first = [changeMessage([entry()]), tickMessage(), changeMessage([entry()])]
     expect(eventsOf([...first, bookMessage()])).toStrictEqual([snapshot])
   })
 
-  it('resets after a change, and keeps what comes after the reset apart', () => {
+  it('resets after a change, and separates changes after the reset', () => {
     const frames = [changeMessage([entry()]), tickMessage(), changeMessage([entry({ size: '1' })])]
     expect(eventsOf(frames)).toStrictEqual([
       { ...change, changes: [upChange], claims },
@@ -285,7 +285,7 @@ describe('several messages of one token in a frame', () => {
     ])
   })
 
-  it('says nothing of an empty list', () => {
+  it('gives no event for an empty list', () => {
     expect(eventsOf([])).toStrictEqual([])
   })
 })
@@ -308,7 +308,7 @@ describe('last_trade_price', () => {
     ])
   })
 
-  it('has the same id when it is delivered again and another for every other print', () => {
+  it('has the same id when it is delivered again, and different ids for different trades', () => {
     const prints: object[] = [
       {},
       { size: '101' },
@@ -325,7 +325,7 @@ describe('last_trade_price', () => {
     expect(idOf({ price: '.600', size: '100.0' })).toBe(ids[0])
   })
 
-  it('knows no taker where no side is said', () => {
+  it('has no taker where the side is absent', () => {
     const [print] = eventsOf(tradeMessage({ side: '', timestamp: undefined }))
     expect(print).toStrictEqual({
       kind: 'trade',
@@ -424,7 +424,7 @@ describe('announcements', () => {
     ])
   })
 
-  it('gives the outcomes of a resolution that says them', () => {
+  it('gives the outcomes of a resolution that names them', () => {
     const said = resolvedMessage({ slug: SLUG, outcomes: ['Up', 'Down'] })
     expect(eventsOf(said)).toMatchObject([{ record: { outcomes: [{ label: 'Up' }, {}] } }])
     expect(eventsOf(resolvedMessage({ slug: 'will-it-rain' }))).toStrictEqual([])
@@ -441,7 +441,7 @@ describe('announcements', () => {
 })
 
 describe('other frames', () => {
-  it('says nothing of best prices alone', () => {
+  it('gives no event for best prices alone', () => {
     expect(eventsOf({ event_type: 'best_bid_ask', best_bid: '0', best_ask: '0' })).toStrictEqual([])
   })
 
@@ -457,7 +457,7 @@ describe('other frames', () => {
   })
 })
 
-describe('suspects of a frame that could not be read', () => {
+describe('suspects of an unreadable frame', () => {
   it.each([
     ['all', undefined],
     ['all', 5],
@@ -482,7 +482,7 @@ describe('clob_book', () => {
     expect(answer(book)).toStrictEqual({ events: [snapshot], problems: [] })
   })
 
-  it('takes market and token from the request where the answer names none', () => {
+  it('uses market and token of the request where the answer names none', () => {
     const { bids: said, asks: offered } = bookMessage()
     expect(answer({ bids: said, asks: offered }).events).toMatchObject([{ instrument: up, bids }])
   })
@@ -496,14 +496,14 @@ describe('clob_book', () => {
     expect(codeOf(() => answer(value))).toBe(code)
   })
 
-  it('takes a list of books, without those that are malformed', () => {
+  it('accepts a list of books, without the malformed ones', () => {
     const list = [bookMessage(), bookMessage({ bids: 5 }), 5]
     const { events, problems } = normalizer.answer({ kind: 'clob_books' }, list, AT)
     expect(events).toStrictEqual([snapshot])
     expect(problems.map(({ where }) => where)).toStrictEqual(['[1]', '[2]'])
   })
 
-  it('refuses an answer to a request that it does not know', () => {
+  it('refuses an answer to an unknown request', () => {
     expect(codeOf(() => normalizer.answer({ kind: 'poem' }, {}, AT))).toBe('unknown_event')
   })
 })

@@ -33,12 +33,12 @@ import {
 } from './native.ts'
 
 /**
- * Counts changes of what venue C's normalizer says of the same bytes; stored with every chunk.
- * 2: of a change with a broken entry no half becomes a row.
+ * The version of venue C's normalizer, stored with every chunk.
+ * 2: a change with a malformed entry becomes no row, instead of a part of it.
  */
 export const VENUEC_NORMALIZER_VERSION = 2
 
-/** Creates venue C's normalizer; it has no memory, so one serves everybody. */
+/** Creates venue C's normalizer, which is stateless. */
 export function createVenueCNormalizer(): Normalizer {
   return {
     version: VENUEC_NORMALIZER_VERSION,
@@ -68,8 +68,9 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
   }
 }
 
-// What names a token closes its book by itself; here is only what names none. A type that is not
-// known concerns no book, but what has the fields of a book and cannot be placed concerns any.
+// Malformed messages that name tokens close their books by resets, so only those without a token arrive
+// here. An unknown type concerns no book, but a message without a type and with the fields of a book may
+// concern any.
 function suspectsOf(value: unknown): 'all' | 'none' {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'all'
   const { event_type: type } = value as NativeObject
@@ -80,9 +81,9 @@ function suspectsOf(value: unknown): 'all' | 'none' {
 const BOOK_TYPES: ReadonlySet<string> = new Set(['book', 'price_change', 'tick_size_change'])
 
 /**
- * Turns one frame of the market channel, an object or a list of them, into what it says. A token gets
- * at most one observation: all that the frame says of its book is merged in order. A malformed
- * object is a problem and the others stand, but a book that it spoiled is closed by a reset.
+ * Normalizes one frame of the market channel, an object or a list of objects. Everything that a frame
+ * says of a token's book is merged in order, so that a token gets at most one observation. A malformed
+ * object is a problem and a reset of the books that it concerns; the other objects count.
  */
 function normalizeFrame(value: unknown, at: Arrival): Normalized {
   const reader = new FrameReader(at)
@@ -92,21 +93,21 @@ function normalizeFrame(value: unknown, at: Arrival): Normalized {
   }
   reader.read(value, '')
   const said = reader.finish()
-  // Alone in its frame and of no use: malformed as a whole.
+  // A frame with a single, malformed object is malformed as a whole.
   if (said.events.length === 0 && said.problems.length === 1) throw said.problems[0]!.error
   return said
 }
 
-/** What a frame said of one token's book so far. */
-type TokenBook = {
+/** What the objects of a frame so far said of one token's book. */
+type MergedBook = {
   readonly instrument: Instrument
   full: NativeLadders | undefined
   changes: SidedLevel[]
   claims: BookChange['claims'] | undefined
   time: Micros | undefined
-  /** The book starts anew here: what follows has no book to stand on until a full one. */
+  /** The book is closed here, until the next full one. */
   reset: { readonly reason: BookReset['reason']; readonly time: Micros | undefined } | undefined
-  /** Changes after the reset, kept so that whoever counts unapplied ones sees them. */
+  /** Changes after the reset, which the recorder counts as unapplied. */
   later: SidedLevel[]
 }
 
@@ -114,7 +115,7 @@ class FrameReader {
   readonly #at: Arrival
   readonly #events: TapeEvent[] = []
   readonly #problems: MessageProblem[] = []
-  readonly #books = new Map<string, TokenBook>()
+  readonly #books = new Map<string, MergedBook>()
 
   constructor(at: Arrival) {
     this.#at = at
@@ -140,7 +141,7 @@ class FrameReader {
   #take(message: NativeMessage, where: string): void {
     switch (message.type) {
       case 'price_change':
-        // First what is broken: the rest of what it says of the same book would be a half of a change.
+        // Malformed entries first: the other entries of the same book would be half a change.
         for (const entry of message.entries) {
           if ('level' in entry) continue
           const { instrument, error } = entry
@@ -154,7 +155,7 @@ class FrameReader {
         return
       case 'book': {
         const { instrument, bids, asks, time } = message
-        // A full book says all: what the frame said of this token before is superseded.
+        // A full book supersedes what the frame said of this token before.
         this.#books.set(instrument.key, { ...emptyBook(instrument), full: { bids, asks }, time })
         return
       }
@@ -177,7 +178,7 @@ class FrameReader {
     }
   }
 
-  #bookOf(instrument: Instrument): TokenBook {
+  #bookOf(instrument: Instrument): MergedBook {
     const known = this.#books.get(instrument.key)
     if (known !== undefined) return known
     const book = emptyBook(instrument)
@@ -205,7 +206,7 @@ class FrameReader {
     this.#bookOf(instrument).reset ??= { reason, time }
   }
 
-  #finishBook({ instrument, full, changes, claims, time, reset, later }: TokenBook): void {
+  #finishBook({ instrument, full, changes, claims, time, reset, later }: MergedBook): void {
     const provenance = this.#provenance(time)
     if (full !== undefined) {
       const ladders = changes.length === 0 ? full : foldChanges(full, changes)
@@ -229,7 +230,7 @@ class FrameReader {
   }
 }
 
-function emptyBook(instrument: Instrument): TokenBook {
+function emptyBook(instrument: Instrument): MergedBook {
   return {
     instrument,
     full: undefined,
@@ -243,8 +244,8 @@ function emptyBook(instrument: Instrument): TokenBook {
 
 const { priceDecimals, sizeDecimals } = VENUES.venuec
 
-// The venue numbers no print. One transaction can hold several, and old prints name none: the text is
-// all that tells one from another, the same for a print that is delivered twice.
+// Trades have no id. One transaction can contain several, and old trades name none, so that all fields
+// together are the id; it is the same for a trade that is delivered twice.
 function toTrade(message: NativeTrade, at: Arrival): Trade {
   const { instrument, price, size, side, transaction, time } = message
   const words = [
@@ -270,8 +271,8 @@ function toTrade(message: NativeTrade, at: Arrival): Trade {
 }
 
 /**
- * Turns an answer of GET /book into a full book. The answer names its market and token; where it does
- * not, they are those that were asked for, and where it names others it is refused.
+ * Normalizes an answer of GET /book. Market and token are those of the request where the answer does not
+ * name them; an answer that names others is malformed.
  */
 function normalizeBookAnswer(request: CaptureRequest, answer: unknown, at: Arrival): BookSnapshot {
   const object = readObject(answer, 'the order book')
@@ -291,7 +292,7 @@ function normalizeBookAnswer(request: CaptureRequest, answer: unknown, at: Arriv
   return source === undefined ? book : { ...book, source }
 }
 
-/** Turns an answer of POST /books, a list of books, into full ones; a malformed one is a problem. */
+/** Normalizes an answer of POST /books, a list of books; a malformed one is a problem. */
 function normalizeBooksAnswer(answer: unknown, at: Arrival): Normalized {
   const events: BookSnapshot[] = []
   const problems: MessageProblem[] = []

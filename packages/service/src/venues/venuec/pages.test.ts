@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { toReading } from '../capture/contract.ts'
 import type { Rest, RestAnswer, RestCall } from '../capture/rest.ts'
 import { CatalogClient } from './pages.ts'
-import { AT, clobMarket, gammaMarket, MARKET } from './fixtures.ts'
+import { AT, clobMarket, gammaMarket, MARKET } from './fixtures.testing.ts'
 import { createVenueCNormalizer } from './normalize.ts'
 
 const signal = new AbortController().signal
 const normalizer = createVenueCNormalizer()
 const FROM = Date.parse('2026-09-21T14:00:00Z')
 
-describe('the list of what ends soon', () => {
+describe('the list of markets that end soon', () => {
   it('is read page by page', async () => {
     const { client, calls } = clientOf(350)
     const listed = await client.endingBetween(FROM, FROM + 350, signal)
@@ -26,14 +26,14 @@ describe('the list of what ends soon', () => {
     expect(calls.every(({ query }) => Number(query?.['offset']) <= 10_000)).toBe(true)
   })
 
-  it('is none where Gamma fails', async () => {
+  it('is absent where Gamma fails', async () => {
     const { client } = clientOf(350, 2)
     expect(await client.endingBetween(FROM, FROM + 350, signal)).toBeUndefined()
   })
 })
 
 describe('markets', () => {
-  it('are asked for by at most a hundred conditions at once', async () => {
+  it('are requested with at most a hundred conditions per request', async () => {
     const { client, calls } = clientOf(0)
     await client.byCondition(
       Array.from({ length: 250 }, (_, index) => `0x${index}`),
@@ -48,7 +48,7 @@ describe('markets', () => {
     })
   })
 
-  it('are handed on, and a malformed answer is not', async () => {
+  it('are handed on, and a malformed answer is skipped', async () => {
     const records: string[] = []
     const answers: RestAnswer[] = [
       answerOf('gamma_markets', [gammaMarket(), 5]),

@@ -9,7 +9,7 @@ import {
   type TapeEvent,
 } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
-import { AT } from './fixtures.ts'
+import { AT } from './fixtures.testing.ts'
 import { createVenueCNormalizer } from './normalize.ts'
 
 /** Real payloads, found through PRIORBOOK_RECORDINGS and never committed. */
@@ -153,7 +153,7 @@ describe.skipIf(root === undefined)('recordings of venue C', () => {
     ])
   })
 
-  it('pass over a new market that is no crypto round', () => {
+  it('skip a new market that is not a crypto round', () => {
     const [line] = linesOf('ws/ws_new_market_frame.jsonl')
     const { raw_frame } = JSON.parse(line!) as Frame
     expect(whatComesOf('frame', JSON.parse(raw_frame))).toBe('')

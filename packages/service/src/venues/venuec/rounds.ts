@@ -10,7 +10,7 @@ export type Round = {
   readonly startSeconds?: number
 }
 
-// Every asset that the venue may add has the same form of slug: `btc-updown-5m-1773307200`.
+// Slugs of all assets have the same form: `btc-updown-5m-1773307200`.
 const ROUND = /^([a-z0-9]{2,12})-updown-(\d{1,3}[mhd])-(\d{9,10})$/
 // The hourly and daily series have older names: `bitcoin-up-or-down-june-7-8pm-et` (also with a
 // year) and `bitcoin-up-or-down-on-june-7`.
@@ -42,7 +42,7 @@ export function parseRoundSlug(slug: string): Round | undefined {
   return undefined
 }
 
-/** When a round starts, by its slug; undefined where the slug does not say or Micros cannot hold it. */
+/** When a round starts; undefined where the slug does not contain it or it is beyond Micros. */
 export function roundStart({ startSeconds = NaN }: Round): Micros | undefined {
   const micros = startSeconds * 1_000_000
   return Number.isSafeInteger(micros) ? (micros as Micros) : undefined
@@ -55,7 +55,7 @@ export function printRoundSlug(asset: string, window: string, startSeconds: numb
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 }
 
-/** The length of a window such as `5m` in seconds; undefined for what is no window. */
+/** The length of a window such as `5m` in seconds; undefined for anything else. */
 export function windowSeconds(window: string): number | undefined {
   const [, count, unit] = /^(\d{1,3})([mhd])$/.exec(window) ?? []
   return count === undefined ? undefined : Number(count) * UNIT_SECONDS[unit!]!

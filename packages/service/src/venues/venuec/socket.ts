@@ -54,7 +54,7 @@ export class TokenSockets {
     for (const token of tokens) this.#homeless.delete(token)
   }
 
-  /** Subscribes a token again, on another socket where told so; false where there is no connection. */
+  /** Subscribes a token again, on another socket if `elsewhere`; false where there is no connection. */
   resubscribe(token: string, elsewhere: boolean): boolean {
     const socket = this.#pool.socketOf(token)
     if (socket === undefined || !socket.link.connected) return false

@@ -1,7 +1,7 @@
 import type { MarketStatus, Micros, Resolution } from '@priorbook/sdk/domain'
 
-/** The flags of a market, in one set of words for Gamma and CLOB; absent where it says nothing. */
-export type LifeFlags = {
+/** The flags of a market, with the same names for Gamma and CLOB; undefined where absent. */
+export type MarketFlags = {
   readonly active: boolean | undefined
   readonly closed: boolean | undefined
   readonly archived: boolean | undefined
@@ -9,23 +9,23 @@ export type LifeFlags = {
   /** When orders were first accepted. */
   readonly acceptingSince: Micros | undefined
   readonly closeTime: Micros | undefined
-  /** Gamma's `umaResolutionStatus`; CLOB says `resolved` by naming a winner. */
+  /** Gamma's `umaResolutionStatus`; `resolved` where CLOB names a winner. */
   readonly resolution: string | undefined
 }
 
-/** What the flags of a market mean at the time they were received. */
-export type Life = {
+/** The meaning of a market's flags at the time when they were received. */
+export type FlaggedStatus = {
   readonly status: MarketStatus | undefined
   readonly statusNative: string | undefined
   readonly state: Resolution['state']
 }
 
 /**
- * Maps the venue's flags to our words. `closed` wins over `accepting_orders`, which stays true on
- * some closed markets, and `active` stays true on all of them. Not accepting orders means not
- * yet before the first order, over after the end, and paused between.
+ * Maps the venue's flags to our status. `closed` takes precedence over `accepting_orders`, which stays
+ * true on some closed markets; `active` stays true on all of them. A market that does not accept orders
+ * is scheduled before its first order, closed after its end, and paused in between.
  */
-export function lifeOf(flags: LifeFlags, received: Micros): Life {
+export function readStatus(flags: MarketFlags, received: Micros): FlaggedStatus {
   const state = STATES.get(flags.resolution ?? '') ?? 'none'
   return { status: statusOf(flags, state, received), statusNative: wordsOf(flags), state }
 }
@@ -45,7 +45,7 @@ const CLOSED: Readonly<Record<Resolution['state'], MarketStatus>> = {
 }
 
 function statusOf(
-  flags: LifeFlags,
+  flags: MarketFlags,
   state: Resolution['state'],
   received: Micros,
 ): MarketStatus | undefined {
@@ -60,8 +60,8 @@ function statusOf(
   return acceptingSince !== undefined && acceptingSince <= received ? 'paused' : 'scheduled'
 }
 
-// The flags that are set, in the venue's words: `active accepting_orders`, `active closed resolved`.
-function wordsOf(flags: LifeFlags): string | undefined {
+// The names of the flags that are set: `active accepting_orders`, `active closed resolved`.
+function wordsOf(flags: MarketFlags): string | undefined {
   const { active, closed, archived, acceptingOrders, resolution } = flags
   if (active === undefined && closed === undefined && acceptingOrders === undefined) {
     return resolution

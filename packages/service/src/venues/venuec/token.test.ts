@@ -8,7 +8,7 @@ import {
   newMarketMessage,
   resolvedFields,
   UP,
-} from './fixtures.ts'
+} from './fixtures.testing.ts'
 import { createVenueCNormalizer } from './normalize.ts'
 import { WatchedToken, type Need } from './token.ts'
 

@@ -1,28 +1,28 @@
 import type { Gap, Micros } from '@priorbook/sdk/domain'
 
 /**
- * A span in which one recorder did not see an instrument: known good at `start`, known good again at
- * `end`. One without a gap lies before its first observation or after the end of its journal.
+ * A span in which one recorder did not see an instrument: last good at `start`, good again at `end`.
+ * A span without a gap lies before its first observation or after the end of its journal.
  */
 export type Blind = {
   readonly start: number
   readonly end: number
-  /** The last observation before it; touching spans with different ones have a good one between. */
+  /** The last observation before it; adjacent spans with different values have a good row in between. */
   readonly afterSequence: number
   readonly gap?: Gap
-  /** The gaps that give the two bounds. */
+  /** The gaps that determine the two bounds. */
   readonly opens?: Gap
   readonly closes?: Gap
 }
 
-/** When a recorder knew an instrument at all: from its first observation to its last journal record. */
+/** When a recorder knew an instrument: from its first observation to its last journal record. */
 export type Known = { readonly from: number; readonly to: number }
 
-/** What one recorder could see of one instrument, by time. */
+/** When one recorder saw one instrument. */
 export class Sight {
-  /** Everything that it did not see, by start; what has no gap overlaps nothing. */
+  /** All blind spans by start; those without a gap do not overlap others. */
   readonly blind: readonly Blind[]
-  /** The same without overlaps. */
+  /** The blind spans joined, without overlaps. */
   readonly united: readonly Blind[]
 
   constructor(gaps: readonly Gap[], known: Known | undefined) {
@@ -36,13 +36,13 @@ export class Sight {
     this.united = unite(this.blind)
   }
 
-  /** True inside a span; at its start something was seen, and at its end again. */
+  /** True strictly inside a blind span; at its bounds the instrument was seen. */
   isBlindAt(time: number): boolean {
     const span = this.united[this.lastFrom(time)]
     return span !== undefined && span.start < time && time < span.end
   }
 
-  /** True when nothing was seen from this time on. */
+  /** True when a blind span starts at this time or covers it. */
   isBlindAfter(time: number): boolean {
     const span = this.united[this.lastFrom(time)]
     return span !== undefined && time < span.end
@@ -54,15 +54,15 @@ export class Sight {
 }
 
 /**
- * The gaps that are left when every recorder helps out: where all were blind. Reason and detail are
- * those of the first recorder that gave any; one recorder's gaps stand as they are.
+ * The gaps that remain after merging: where all recorders were blind. Reason and detail come from the
+ * first recorder that has any; with one recorder its gaps are unchanged.
  */
 export function findCommonGaps(sights: readonly Sight[]): Gap[] {
   const [first, ...others] = sights
   let pieces: readonly Blind[] = first?.blind ?? []
   for (const { blind, united } of others) {
     pieces = pieces.flatMap((piece) =>
-      // Of a piece that nobody has named, the other's gaps must keep their own reasons.
+      // A piece without a gap takes the gaps of the other recorder with their own reasons.
       piece.gap === undefined ? intersect(piece, blind, 0) : intersectUnited(piece, united),
     )
   }
@@ -70,7 +70,7 @@ export function findCommonGaps(sights: readonly Sight[]): Gap[] {
   for (const piece of pieces) {
     if (piece.gap === undefined) continue
     const gap = toGap(piece, piece.gap)
-    // Overlapping gaps that were cut to the same start are one.
+    // Overlapping gaps that were cut to the same start become one.
     const name = `${gap.start} ${gap.reason}`
     const other = gaps.get(name)
     if (other === undefined || endOf(other) < endOf(gap)) gaps.set(name, gap)

@@ -15,7 +15,7 @@ import type { MergeSink } from './target.ts'
 import { endOf, findCommonGaps, type Sight } from './blind-spans.ts'
 import type { InstrumentRef, StoreReader } from '../../store.ts'
 
-/** What one recorder has of an instrument's books. */
+/** One recorder's books of an instrument. */
 export type BookSide = {
   readonly walk: BookWalk
   readonly sight: Sight
@@ -24,36 +24,36 @@ export type BookSide = {
   readonly makerAt: (sequence: number) => Maker
 }
 
-/** How the books of an instrument came together. */
+/** How the books of an instrument were merged. */
 export type BookCounts = {
   observations: number
-  /** Observations of another than the first recorder. */
+  /** Observations of recorders other than the first. */
   filled: number
-  /** Left out at a change of recorder: the other one had delivered the same message or a newer one. */
+  /** Dropped at a change of recorder: the previous one had delivered the same or a newer message. */
   repeated: number
   gaps: number
 }
 
-// The same message reaches two recorders at different times; beyond this it is another message.
+// Max difference in received time between two recorders' copies of the same message.
 const SKEW_MICROS = 2_000_000
 
-/** An instrument as several recorders know it, by recorder id: the first one's rows come first. */
+/** An instrument's recorders in order of recorder id; the first one's rows take precedence. */
 export type BookParts = {
   readonly instrument: Instrument
   readonly sides: readonly BookSide[]
-  /** What all could see that knew of the instrument, also those without a row. */
+  /** The sights of all recorders that know the instrument, including those without a row. */
   readonly sights: readonly Sight[]
-  /** In whose name gaps are written. */
+  /** The maker of merged gaps. */
   readonly maker: Maker
 }
 
-/** Weaves the books of one instrument into the sink. */
-export async function weaveBooks(
+/** Merges the books of one instrument into the sink. */
+export async function mergeBooks(
   parts: BookParts,
   sink: MergeSink,
   counts: BookCounts,
 ): Promise<void> {
-  await new BookWeave(parts, sink, counts).run()
+  await new BookMerge(parts, sink, counts).run()
 }
 
 type Last = {
@@ -63,21 +63,21 @@ type Last = {
   readonly source: number
 }
 
-class BookWeave {
+class BookMerge {
   private readonly instrument: Instrument
   private readonly sides: readonly BookSide[]
   private readonly maker: Maker
   private readonly gaps: readonly Gap[]
   private readonly sink: MergeSink
   private readonly counts: BookCounts
-  // Where a recorder goes blind: another one takes over with the book that it has then.
+  // The times when a recorder goes blind and another one takes over with its current book.
   private readonly starts: readonly number[]
   private nextStart = 0
   private nextGap = 0
   private openGaps: Gap[] = []
   private sequence = 0
   private last: Last | undefined
-  // The book of the last row, where its recorder's own walk has gone on since.
+  // The book of the last row, once its recorder's walk has moved on.
   private lastBook: Ladder | undefined
   private readonly given: number[]
 
@@ -121,7 +121,7 @@ class BookWeave {
     const { nextReceived: received, nextSequence } = walk
     const isBlind = own.has(nextSequence, received)
     const isBlindAt = ({ sight }: BookSide): boolean => sight.isBlindAt(received)
-    // Where nobody saw well, the first recorder's rows stay as they are, inside the gap.
+    // Where all recorders were blind, the first one's rows stay unchanged, inside the gap.
     const isWanted = isBlind
       ? side === 0 && this.sides.slice(1).every(isBlindAt)
       : this.sides.slice(0, side).every(isBlindAt)
@@ -129,13 +129,13 @@ class BookWeave {
     if (last?.side === side && walk.sequence === last.sequence && !isWanted) {
       this.lastBook = walk.ladder.clone()
     }
-    walk.take()
+    walk.advance()
     if (!isWanted) return
     if (!isBlind && this.isRepeated(side, received)) this.counts.repeated++
     else this.give(side, isBlind)
   }
 
-  // At a change of recorder the next message may be one that the other had delivered.
+  // At a change of recorder the next message may repeat one that the previous recorder delivered.
   private isRepeated(side: number, received: number): boolean {
     const { last } = this
     if (last === undefined || last.side === side) return false
@@ -162,8 +162,8 @@ class BookWeave {
     }
   }
 
-  // From this time on another recorder is needed. It may be ahead of the one that went blind: then its
-  // book counts at once, not only from its next message on.
+  // From this time on another recorder is needed. If it is ahead of the one that went blind, its book
+  // applies at once, not only from its next message on.
   private enter(time: number): void {
     const side = this.sides.findIndex(({ sight }) => !sight.isBlindAfter(time))
     const { last } = this
@@ -208,8 +208,8 @@ class BookWeave {
     this.given[side] = walk.sequence
   }
 
-  // Gaps are written when the last good row before them has its number: before the first row that is
-  // received later, or at the same instant and in the gap, or behind it where it had no length.
+  // A gap is written once the last good row before it has its number: before the first row that is
+  // received later, or at the same instant inside the gap, or after a gap without length.
   private writeGaps(received: number, isBlind: boolean, startsAnew = false): void {
     for (let gap = this.gaps[this.nextGap]; gap !== undefined; gap = this.gaps[this.nextGap]) {
       const isTied = gap.start === received
@@ -299,7 +299,7 @@ export class BookWalk {
   }
 
   /** Takes the row ahead: the ladder is its book then. */
-  take(): void {
+  advance(): void {
     const { columns, firstSequence, to } = this.runs[this.run]!
     const { row } = this
     if (this.ready?.columns !== columns || this.ready.row !== row) {
@@ -356,7 +356,7 @@ export class BookWalk {
   }
 }
 
-/** Tells which of a recorder's own observations lie in its gaps; asked in the order of the rows. */
+/** Decides which of a recorder's observations lie in its gaps; must be called in row order. */
 export class OwnGaps {
   private readonly gaps: readonly Gap[]
   private open: Gap[] = []
@@ -367,7 +367,7 @@ export class OwnGaps {
     this.gaps = gaps
   }
 
-  /** True for a row that came after the last good one and before the first good one. */
+  /** True for a row after the last good one before a gap and before the first good one after it. */
   has(sequence: number, received: number): boolean {
     while (this.next < this.gaps.length && this.gaps[this.next]!.start <= received) {
       this.open.push(this.gaps[this.next++]!)
@@ -375,7 +375,7 @@ export class OwnGaps {
     if (this.open.length === 0) return false
     this.open = this.open.filter((gap) => endOf(gap) > received)
     return this.open.some(({ scope, start, afterSequence }) =>
-      // Only a gap of the instrument itself knows its sequences.
+      // Only gaps of the instrument itself have sequences.
       scope === 'instrument' ? sequence > afterSequence : received > start,
     )
   }

@@ -280,7 +280,7 @@ describe('gaps of a merged tape', () => {
     ])
   })
 
-  it('keep doubtful rows where nobody saw better, and replace them where somebody did', async () => {
+  it('keep doubtful rows where all recorders were blind, and replace them where one was not', async () => {
     const [a, b, target] = folders()
     const level = (price: string, size = '1') => ({ price, size })
     const venueC = (script: Script) => {
@@ -379,7 +379,7 @@ describe('a recorder that ended without a word', () => {
     const [a, b, target] = folders()
     await hear(a, 'a', said, [])
     await hear(b, 'b', said, [])
-    // As a kill leaves it: the journal is ahead of the tape, and nobody wrote that it stopped.
+    // As after a kill: the journal is ahead of the tape and has no `stopped` note.
     const killed = createDataFolder()
     cpSync(a.journal, killed.journal, { recursive: true })
     const store = openEmbeddedStore({ file: killed.tape })

@@ -4,7 +4,7 @@ import type { MarketQuery, MarketState, StoreReader } from '../../store.ts'
 import { toRevisionNumber, type Numbers } from './numbers.ts'
 import type { MergeSink } from './target.ts'
 
-/** What one recorder knows of a venue beside rows. */
+/** One recorder's store of a venue's markets and quarantine. */
 export type CatalogSide = {
   readonly store: StoreReader
   readonly numbers: Numbers
@@ -13,15 +13,15 @@ export type CatalogSide = {
 
 const PAGE_MARKETS = 256
 const PAGE_REVISIONS = 64
-// A message may have 64 KiB.
+// Max messages per page: each may have 64 KiB.
 const PAGE_MESSAGES = 64
 
 /**
- * Writes the history of every market, all recorders' revisions by received time, and gives each market
- * once. Where several know a market its revisions are numbered apart, because their journals have no
- * common order: such a number names no raw message.
+ * Writes the revisions of every market from all recorders by received time, and yields each market once.
+ * Where several recorders know a market, its revisions get numbers of their own, because their journals
+ * have no common order; such a number does not identify a raw message.
  */
-export async function* weaveMarkets(
+export async function* mergeMarkets(
   venue: VenueId,
   sides: readonly CatalogSide[],
   sink: MergeSink,
@@ -31,13 +31,13 @@ export async function* weaveMarkets(
       const { marketId } = market.record
       const first = await firstKnown(sides, venue, marketId)
       if (first !== index) continue
-      await weaveMarket(venue, marketId, sides, sink)
+      await mergeMarket(venue, marketId, sides, sink)
       yield market
     }
   }
 }
 
-/** Writes what the recorders could not use. */
+/** Copies a recorder's quarantined messages. */
 export async function copyQuarantine(
   venue: VenueId,
   { store, numbers, maker }: CatalogSide,
@@ -59,7 +59,7 @@ export async function copyQuarantine(
   }
 }
 
-async function weaveMarket(
+async function mergeMarket(
   venue: VenueId,
   marketId: string,
   sides: readonly CatalogSide[],

@@ -92,7 +92,7 @@ describe('the folder of a merge', () => {
     expect(readdirSync(notes.path)).toEqual(['notes.txt'])
   })
 
-  it('keeps the earlier merge when a new one fails or somebody writes to it', async () => {
+  it('keeps the earlier merge when a new one fails or another process writes to it', async () => {
     const [a, b] = await createPair()
     const target = createDataFolder()
     await merge(target, a, b)

@@ -6,11 +6,11 @@ import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { describe, expect, it } from 'vitest'
 import { readJournal, readRecord } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../../../lib/data-folder.ts'
+import { createRandom } from '../../../lib/random.testing.ts'
 import {
   bookAt,
   blindSpans,
   createCuts,
-  createRandom,
   createVenue,
   hear,
   rowTimes,

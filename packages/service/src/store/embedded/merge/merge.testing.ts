@@ -20,17 +20,6 @@ export type Cut = {
   readonly kind: 'noticed' | 'missing' | 'down'
 }
 
-/** Numbers between 0 and 1 that are the same for the same seed. */
-export function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 /** A venue that sends a full book first and then changes, now and then the full book again. */
 export function createVenue(random: () => number, count: number): Said[] {
   const sizes = new Map<number, number>()

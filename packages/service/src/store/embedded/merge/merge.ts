@@ -2,16 +2,16 @@ import { VENUE_IDS, type Instrument, type VenueId } from '@priorbook/sdk/domain'
 import { openEmbeddedStore } from '../open.ts'
 import type { Stream } from '../streams.ts'
 import { MERGED_FACT, type Progress } from '../../store.ts'
-import { weaveBooks, type BookCounts, type BookSide, BookWalk, OwnGaps } from './books.ts'
-import { copyQuarantine, weaveMarkets, type CatalogSide } from './catalog.ts'
+import { mergeBooks, type BookCounts, type BookSide, BookWalk, OwnGaps } from './books.ts'
+import { copyQuarantine, mergeMarkets, type CatalogSide } from './catalog.ts'
 import { replaceFolder, MergeSink } from './target.ts'
 import { planNumbers } from './numbers.ts'
 import { isDown, openPart, readPartSight, toStreamName, type Part, type PartSight } from './part.ts'
-import { weaveSamples, weaveTrades, type RowCounts, type RowSide } from './rows.ts'
+import { mergeSamples, mergeTrades, type RowCounts, type RowSide } from './rows.ts'
 import { closeSources, openSources, type Source } from './source.ts'
 import type { Sight } from './blind-spans.ts'
 
-/** What to merge, and where to. */
+/** The source folders and the target of a merge. */
 export type MergeOptions = {
   /** The data folder to write: new, empty, or an earlier merge, which is replaced. */
   readonly target: string
@@ -20,7 +20,7 @@ export type MergeOptions = {
   readonly onProgress?: Progress
 }
 
-/** What a merge read and wrote. */
+/** The result of a merge. */
 export type MergeReport = {
   /** The folders in the order of their recorder ids: the first one's rows come first. */
   readonly recorders: readonly { readonly folder: string; readonly ids: readonly string[] }[]
@@ -151,14 +151,14 @@ class Merge {
           sights.slice(0, index).every(({ sight }) => sight.isBlindAt(time)),
         ),
       )
-      await weaveTrades(instrument, sides, this.sink, this.trades)
+      await mergeTrades(instrument, sides, this.sink, this.trades)
     } else {
       const sides = owners.map((part, index) =>
         toRowSide(part, name, (time) =>
           owners.slice(0, index).every(({ heard }) => isDown(heard, time)),
         ),
       )
-      await weaveSamples(instrument, metric, sides, this.sink, this.samples)
+      await mergeSamples(instrument, metric, sides, this.sink, this.samples)
     }
     for (const { streams } of owners) this.move(rowsOf(streams.get(name)!), `${venue}:${key}`)
   }
@@ -178,10 +178,10 @@ class Merge {
     }
     if (sides.length > 0) this.instruments++
     const { maker } = parts[0]!
-    await weaveBooks({ instrument, sides, sights, maker }, this.sink, this.books)
+    await mergeBooks({ instrument, sides, sights, maker }, this.sink, this.books)
   }
 
-  // Books and trades of an instrument come one after the other and need the same.
+  // Books and trades of an instrument are merged in succession and share this value.
   private async sightOf(part: Part, instrument: Instrument): Promise<PartSight> {
     const kept = this.sights.get(part)
     if (kept?.key === instrument.key) return kept
@@ -201,10 +201,10 @@ class Merge {
         [...streams.values()].filter(({ kind }) => kind === 'book').map(({ key }) => key),
       ),
     )
-    for await (const { record } of weaveMarkets(venue, sides, this.sink)) {
+    for await (const { record } of mergeMarkets(venue, sides, this.sink)) {
       this.markets++
       const tokens = record.outcomes.flatMap(({ tokenId }) => tokenId ?? [])
-      // Instruments of which no book was ever seen have gaps and nothing else.
+      // Instruments without any book have only gaps.
       for (const key of new Set([record.marketId, ...tokens])) {
         if (hasBooks.has(key)) continue
         const instrument = { venue, market: record.marketId, key }
@@ -224,7 +224,7 @@ function rowsOf({ next, removed }: Stream): number {
   return next - 1 - removed
 }
 
-// Every stream that any recorder has, by name, so that the order of rows is the same every time.
+// Every stream of any recorder, sorted by name, so that the output is deterministic.
 function unionOf(parts: readonly Part[]): [string, Stream][] {
   const union = new Map<string, Stream>()
   for (const { streams } of parts.toReversed()) {

@@ -2,18 +2,18 @@ import { PriorbookError, type Gap } from '@priorbook/sdk/domain'
 import type { RowHead } from '@priorbook/sdk/tape'
 import { toChannel, toEpoch, toSubscription } from '../../../recorder/channel.ts'
 
-// A store takes a row when its journal number is above the applied position, and every batch moves
-// that position on. A merge goes instrument by instrument: its own steps count from 1, records of the
-// merged journals above all steps.
+// A store accepts a row when its journal number is above the applied position, and every batch raises
+// that position. A merge goes instrument by instrument: its own steps count from 1, and the records of
+// the merged journals are numbered above all steps.
 const STEPS = 500_000_000
 const FIRST = 1_000_000_000
 // A channel holds the number of the record that noted its connection, times 65,536, below 2^52.
 const MOST = 2 ** 36
 
-/** How many journal records one recorder applied of a venue, and the first that it still has. */
+/** The last journal record of a venue that one recorder applied, and the first that it still has. */
 export type Applied = { readonly bound: number; readonly first: number | undefined }
 
-/** Turns one recorder's journal numbers of a venue into those of the merged journal. */
+/** Maps one recorder's journal numbers of a venue to those of the merged journal. */
 export type Numbers = {
   /** Records after it were not in the tape when the merge began, and are left to the next merge. */
   readonly bound: number
@@ -24,8 +24,8 @@ export type Numbers = {
 }
 
 /**
- * Numbers the journals of several recorders one behind the other. What retention removed is numbered
- * before all that is left, so that the merged journal has no hole and its numbers are all taken.
+ * Numbers the journals of several recorders one after the other. Records that retention removed are
+ * numbered before all others, so that the merged journal has no hole.
  */
 export function planNumbers(applied: readonly Applied[]): { all: Numbers[]; last: number } {
   let next = FIRST
@@ -40,7 +40,7 @@ export function planNumbers(applied: readonly Applied[]): { all: Numbers[]; last
     const kept = next - count
     next += bound - count
     return toNumbers(bound, (journal) => {
-      // A gap of retention or damage comes from no record.
+      // Gaps of retention or damage do not come from a record.
       if (journal === 0) return FIRST
       return (journal <= count ? before : kept) + journal
     })

@@ -25,7 +25,7 @@ export type Part = {
   readonly maker: Maker
 }
 
-/** What a recorder could see of an instrument, its gaps under their new numbers, and who made its rows. */
+/** When a recorder saw an instrument, its renumbered gaps, and the makers of its rows. */
 export type PartSight = {
   readonly key: string
   readonly sight: Sight
@@ -33,7 +33,7 @@ export type PartSight = {
   readonly makers: StreamMakers | undefined
 }
 
-/** Copies a recorder's journal of a venue and learns from it when the recorder listened. */
+/** Copies a recorder's journal of a venue and determines when the recorder listened. */
 export async function openPart(
   venue: VenueId,
   source: Source,
@@ -56,7 +56,7 @@ export async function openPart(
   return { source, numbers, heard, streams, maker }
 }
 
-/** What a recorder could see of an instrument; without a row of it, nothing at all. */
+/** Reads when a recorder saw an instrument; without a row, never. */
 export async function readPartSight(part: Part, instrument: Instrument): Promise<PartSight> {
   const { source, numbers, heard, streams } = part
   const { venue, market, key } = instrument
@@ -64,7 +64,7 @@ export async function readPartSight(part: Part, instrument: Instrument): Promise
   const makers = stream === undefined ? undefined : source.list.makersOf(stream)
   const facts = await source.store.instrument(instrument)
   const found: Gap[] = [...(makers?.damaged ?? [])]
-  // What the whole market or the whole venue missed, an instrument that was seen missed too.
+  // Gaps of the whole market or venue are also gaps of an instrument that was seen.
   for (const name of new Set(stream === undefined ? [key] : [key, market, ''])) {
     found.push(...(await source.store.gaps({ venue, key: name })))
   }
@@ -94,7 +94,7 @@ export function isDown({ from, to, downs }: Heard, time: number): boolean {
   return downs.some(({ start, end }) => start < time && time < end)
 }
 
-// Without a journal the rows themselves say how long a recorder listened.
+// Without a journal, the rows themselves show how long a recorder listened.
 async function hearFromTape(venue: VenueId, { store }: Source): Promise<Heard> {
   let from = Infinity
   let to = 0
@@ -114,12 +114,12 @@ export type Heard = {
   readonly downs: readonly Blind[]
 }
 
-// Records held in memory before they are written.
+// Max bytes of records in memory before a commit.
 const COMMIT_BYTES = 4 * 1024 * 1024
 
 /**
- * Copies one recorder's journal of a venue behind what is in the merged one, under its new numbers and
- * its own name. Records that are missing there are missing here.
+ * Appends one recorder's journal of a venue to the merged one, with new numbers and its own recorder
+ * name. Records missing in the source are missing in the copy.
  */
 export function copyJournal(options: {
   readonly from: string
@@ -136,7 +136,7 @@ export function copyJournal(options: {
   try {
     for (const block of readJournal({ dir: options.from, venue, to: numbers.bound })) {
       if (block.kind === 'damage') continue
-      copy.take(block, numbers.at(block.first))
+      copy.append(block, numbers.at(block.first))
       for (let index = 0; index < block.count; index++) {
         const received = block.received[index]!
         if (to !== undefined && block.kinds[index] === 'note' && isBack(block.bytes[index]!)) {
@@ -164,7 +164,7 @@ class JournalCopy {
     this.venue = venue
   }
 
-  take(block: JournalBlock, first: number): void {
+  append(block: JournalBlock, first: number): void {
     const writer = this.writerFor(block, first)
     for (let index = 0; index < block.count; index++) {
       const { received, kinds, bytes, slots } = block
@@ -178,7 +178,7 @@ class JournalCopy {
     this.writer = undefined
   }
 
-  // A writer writes in one name and without holes: another name or a missing record needs a new one.
+  // A writer has one recorder name and no holes: another name or a missing record needs a new writer.
   private writerFor({ origin, recorder }: JournalBlock, first: number): JournalWriter {
     const isSame = this.maker?.origin === origin && this.maker.recorder === recorder
     if (this.writer !== undefined && isSame && this.writer.nextNumber === first) return this.writer
@@ -190,7 +190,7 @@ class JournalCopy {
   }
 }
 
-// The recorder came back: it was started, or it can write again.
+// True when the recorder was started, or could write again.
 function isBack(bytes: Uint8Array): boolean {
   try {
     const { note } = parseNote(bytes)

@@ -25,22 +25,22 @@ export type RowSide = {
   readonly store: StoreReader
   readonly numbers: Numbers
   readonly makerAt: (ordinal: number) => Maker
-  /** True where every recorder before it saw nothing. */
+  /** True where every recorder before it was blind. */
   readonly isNeeded: (received: number) => boolean
 }
 
-/** How the rows came together. */
+/** How the rows were merged. */
 export type RowCounts = { rows: number; filled: number; repeated: number }
 
 const PAGE_ROWS = 4096
-// Trades that are looked for at once among those of the recorders before.
+// Max trades per lookup among those of the recorders before.
 const SEARCHED = 65_536
 
 /**
- * Weaves the trades of one instrument: all of the first recorder, and of each other one those that the
- * recorders before it could not see and do not have. A trade is known by its id, whenever it came.
+ * Merges the trades of one instrument: all of the first recorder, and from each other one those received
+ * while the recorders before it were blind and missing there. Trades are identified by id, not by time.
  */
-export async function weaveTrades(
+export async function mergeTrades(
   instrument: Instrument,
   sides: readonly RowSide[],
   sink: MergeSink,
@@ -67,8 +67,8 @@ export async function weaveTrades(
   }
 }
 
-/** Weaves one series of samples: the first recorder's, and others' where those before it did not run. */
-export async function weaveSamples(
+/** Merges one series of samples: the first recorder's, and others' while those before it did not run. */
+export async function mergeSamples(
   instrument: Instrument,
   metric: string,
   sides: readonly RowSide[],
@@ -153,7 +153,7 @@ async function* pagesOf<Columns extends HeadColumns>(
   }
 }
 
-// The trades of a recorder that none before it has, in batches that fit in memory.
+// The trades of a recorder that none before it has, in batches of bounded size.
 async function* missingTrades(
   instrument: Instrument,
   side: RowSide,

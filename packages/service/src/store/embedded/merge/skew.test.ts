@@ -1,7 +1,8 @@
 import { FLAGS, flagNames } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import type { DataFolder } from '../../../lib/data-folder.ts'
-import { merge, createRandom } from './merge.testing.ts'
+import { createRandom } from '../../../lib/random.testing.ts'
+import { merge } from './merge.testing.ts'
 import {
   booksOf,
   createDataFolder,

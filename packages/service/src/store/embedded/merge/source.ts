@@ -37,7 +37,7 @@ export type Source = {
 
 /**
  * Opens the data folders of a merge in the order of their recorder ids, whatever the order they are
- * named in; refuses what cannot be merged.
+ * named in; rejects folders that cannot be merged.
  */
 export async function openSources(target: string, folders: readonly string[]): Promise<Source[]> {
   if (folders.length < 2) {
@@ -55,7 +55,7 @@ export async function openSources(target: string, folders: readonly string[]): P
   return sources.sort((a, b) => (a.recorders[0]! < b.recorders[0]! ? -1 : 1))
 }
 
-/** Lets go of the data folders. */
+/** Closes the data folders. */
 export async function closeSources(sources: readonly Source[]): Promise<void> {
   for (const source of sources) await source.close()
 }
@@ -94,7 +94,7 @@ async function openSource(data: DataFolder): Promise<Source> {
 
 type NamedMaker = { readonly origin: Origin; readonly recorder: string }
 
-// A file of the journal is of one recorder: its first readable record says which.
+// A journal file belongs to one recorder; its first readable record names it.
 function readMakers(data: DataFolder, venue: VenueId, { segments }: JournalStats): NamedMaker[] {
   return segments.flatMap(({ first }) => {
     try {
@@ -129,7 +129,7 @@ function refuseMixed(sources: readonly Source[]): void {
   }
 }
 
-// The target is replaced as a whole: it may not be, hold or lie in a folder that is read.
+// The target is replaced as a whole, so it must not be, contain or lie in a source folder.
 function refuseOverlaps(paths: readonly string[]): void {
   const real = paths.map(toRealPath)
   for (const [index, path] of real.entries()) {
@@ -144,7 +144,7 @@ function refuseOverlaps(paths: readonly string[]): void {
   }
 }
 
-// What does not exist yet is a name in a folder that does.
+// A path that does not exist yet is resolved through its existing parent.
 function toRealPath(path: string): string {
   try {
     return realpathSync(path)
@@ -154,21 +154,21 @@ function toRealPath(path: string): string {
   }
 }
 
-/** Who made the rows of a stream, and which of them are damaged on disk. */
+/** The makers of a stream's rows, and the gaps of rows that are damaged on disk. */
 export type StreamMakers = {
   /** The maker of a row. */
   readonly at: (ordinal: number) => Maker
   readonly damaged: readonly Gap[]
 }
 
-/** What only the engine knows of a tape: every stream, also of instruments without a book, and its makers. */
+/** Every stream of a tape, including instruments without a book, and its makers. */
 interface StreamList {
   readonly streams: readonly Stream[]
   makersOf(stream: Stream): StreamMakers
   close(): void
 }
 
-/** Opens the streams of a tape for reading, beside the store; a log that must be mended first is refused. */
+/** Opens the streams of a tape for reading, next to the store; rejects a log that needs repair. */
 function openStreamList(file: string): StreamList {
   const database = new Database(file, true)
   try {
@@ -221,7 +221,7 @@ function readStreamMakers(view: View, stream: Stream): StreamMakers {
   }
 }
 
-// Nothing is known until the next row that can be read.
+// Extends a gap of damage to the next readable row.
 function until(next: number | undefined, gap: Gap): Gap {
   const { end: _end, ...open } = gap
   return next === undefined ? open : { ...open, end: next as Micros }

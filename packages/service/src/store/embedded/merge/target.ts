@@ -13,9 +13,9 @@ import { noRows, type BatchRows } from '../../../recorder/batch.ts'
 const OWN_NAMES = /^(tape\.db(-wal|-shm|\.lock(-journal)?)?|journal)$/
 
 /**
- * Lets `work` fill a folder beside the target and puts it in the target's place when it is whole. A
- * kill leaves the old target or, between the two renamings, the old one beside it, which the next
- * merge takes back.
+ * Lets `work` fill a folder next to the target and renames it to the target when it is complete. A
+ * kill leaves the old target in place or, between the two renames, next to it; the next merge then
+ * restores it.
  */
 export async function replaceFolder<T>(
   target: string,
@@ -41,7 +41,7 @@ export async function replaceFolder<T>(
   }
 }
 
-// What a recorder wrote, or anybody else, is never replaced.
+// Only an earlier merge is ever replaced.
 async function refuseForeign(data: DataFolder): Promise<void> {
   if (!existsSync(data.path)) return
   const names = readdirSync(data.path)
@@ -56,22 +56,22 @@ async function refuseForeign(data: DataFolder): Promise<void> {
   }
   throw new PriorbookError(
     'invalid_argument',
-    `${data.path} is not empty and no merged tape: name a new folder`,
+    `${data.path} is neither empty nor a merged tape: name a new folder`,
   )
 }
 
-// A merge that was killed left it; one that still runs holds its lock.
+// Left by a merge that was killed; a merge that still runs holds its lock.
 function removeUnfinished(data: DataFolder): void {
   if (existsSync(join(data.path, 'tape.db.lock'))) openWriterLock(`${data.tape}.lock`).close()
   rmSync(data.path, { recursive: true, force: true })
 }
 
-// Rows that are made durable together: one sync for all of them.
+// Max rows per flush, which share one sync.
 const FULL_ROWS = 8192
 
 type Draft = { readonly venue: VenueId; readonly maker: Maker; readonly rows: BatchRows }
 
-/** Gathers merged rows into batches, a new one wherever another recorder's rows begin. */
+/** Collects merged rows into batches, a new one at every change of recorder. */
 export class MergeSink {
   private readonly store: StoreWriter
   private drafts: Draft[] = []
@@ -87,7 +87,7 @@ export class MergeSink {
     return this.waiting >= FULL_ROWS
   }
 
-  /** Where rows of a maker go; each call stands for one row. */
+  /** The batch for a maker's next row; call it once per row. */
   rowsOf(venue: VenueId, maker: Maker): BatchRows {
     this.waiting++
     const last = this.drafts.at(-1)
@@ -97,7 +97,7 @@ export class MergeSink {
     return rows
   }
 
-  /** Makes everything gathered durable. */
+  /** Makes all collected rows durable. */
   async flush(): Promise<void> {
     const batches = this.drafts.map(({ venue, maker, rows }): AppendBatch => ({
       ...rows,

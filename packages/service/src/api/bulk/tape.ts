@@ -1,0 +1,279 @@
+import { type Gap, PriorbookError } from '@priorbook/sdk/domain'
+import {
+  type BookRun,
+  type ChunkHeader,
+  type ChunkKind,
+  decodeChunk,
+  encodePart,
+  type Maker,
+  openChunk,
+  rowsBetween,
+  SampleColumns,
+  type StreamRows,
+  type TapePlatform,
+  TradeColumns,
+} from '@priorbook/sdk/tape'
+import { createNodePlatform } from '@priorbook/sdk/tape/node'
+import { toGapJson, toMarketJson } from '@priorbook/sdk/wire'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
+import type { MarketState, StoreReader } from '../../store/store.ts'
+import type { ApiContext } from '../route.ts'
+import { describeScope } from './describe.ts'
+import { type BulkScope, keysOf } from './scope.ts'
+import { type FileObserver, Pieces } from './stream.ts'
+import { KINDS, type StreamFacts, Tally } from './tally.ts'
+import { ContainerWriter } from './tape-container.ts'
+import { gapsOf, venueGapsOf, walkMarkets } from './walk.ts'
+
+/**
+ * A download as stored chunks in a container (docs/formats/export.md). Chunks that overlap the range are
+ * sent whole, so that their chained hashes hold; a reader drops the rows outside the range.
+ */
+export async function* streamTape(
+  context: ApiContext,
+  scope: BulkScope,
+  signal: AbortSignal,
+  observer: FileObserver = {},
+): AsyncGenerator<Uint8Array> {
+  const container = new ContainerWriter()
+  const pieces = new Pieces()
+  const tally = new Tally(scope)
+  function* send(frames: readonly Uint8Array[]): Generator<Uint8Array> {
+    for (const frame of frames) yield* pieces.add(frame)
+  }
+  // Unsealed rows do not carry their origin, so the header of the file does.
+  const { notice } = context
+  const named =
+    notice === undefined ? {} : { notice: { code: notice.code, message: notice.message } }
+  yield* send(container.begin({ ...describeScope(scope), ...named }))
+  if (scope.start < scope.end) {
+    const venueGaps = await venueGapsOf(context, scope)
+    for await (const market of walkMarkets(context, scope)) {
+      let isNamed = false
+      for await (const piece of exportMarket(context, scope, market, venueGaps, tally)) {
+        if (!isNamed) {
+          tally.add({ kind: 'market', market })
+          yield* send(container.json('market', toMarketJson(market)))
+          isNamed = true
+        }
+        if (piece.kind === 'gap') {
+          tally.add(piece)
+          observer.onGap?.(piece.gap)
+          yield* send(container.json('gap', toGapJson(piece.gap)))
+        } else yield* send(container.frame(piece.kind, piece.bytes))
+        await yieldToEventLoop()
+        if (signal.aborted) return
+      }
+    }
+  }
+  const receipt = tally.finish(tally.rows === 0 ? await observer.explain?.() : [])
+  yield* send(container.end(receipt))
+  yield* pieces.rest()
+  observer.onReceipt?.(receipt)
+}
+
+async function* exportMarket(
+  context: ApiContext,
+  scope: BulkScope,
+  market: MarketState,
+  venueGaps: readonly Gap[],
+  tally: Tally,
+): AsyncGenerator<TapePiece> {
+  const { record } = market
+  for (const gap of await gapsOf(context, scope, market, venueGaps)) yield { kind: 'gap', gap }
+  for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
+    const place = { market: record.marketId, key }
+    const stream = new TapeStream(context.store, scope, platform, place)
+    yield* stream.pieces()
+    if (stream.facts !== undefined) tally.addStream(key, stream.facts)
+  }
+}
+
+const platform = createNodePlatform()
+
+/** A chunk or a damaged span of one stream of a download. */
+export type TapePiece =
+  | { readonly kind: 'chunk' | 'part'; readonly bytes: Uint8Array }
+  | { readonly kind: 'gap'; readonly gap: Gap }
+
+const TAIL_ROWS = 1024
+// The maker of parts whose rows are not sealed and follow no chunk.
+const UNSEALED: Maker = { origin: 'live', recorder: 'unsealed', normalizer: 0 }
+
+/** Reads one stream chunk by chunk. */
+export class TapeStream {
+  /** The rows of the stream in the range; absent until they are read, or where there are none. */
+  facts: StreamFacts | undefined
+  private readonly store: StoreReader
+  private readonly scope: BulkScope
+  private readonly platform: TapePlatform
+  private readonly kind: ChunkKind
+  private readonly name: { readonly market: string; readonly key: string }
+  private next = 1
+  private changes = 0
+  private maker: Maker | undefined
+
+  constructor(
+    store: StoreReader,
+    scope: BulkScope,
+    platform: TapePlatform,
+    name: { readonly market: string; readonly key: string },
+  ) {
+    this.store = store
+    this.scope = scope
+    this.platform = platform
+    this.name = name
+    this.kind = KINDS[scope.dataset]
+  }
+
+  /** Every stored chunk that overlaps the range, then the unsealed rows. */
+  async *pieces(fallback: Maker = UNSEALED): AsyncGenerator<TapePiece> {
+    const { store, scope, kind } = this
+    const { venue, end } = scope
+    for await (const stored of store.chunks({ venue, key: this.name.key })) {
+      if (stored.kind !== kind || stored.metric !== (scope.metric ?? '')) continue
+      const opened = this.open(stored.bytes)
+      if (opened === undefined) continue
+      const { header } = opened
+      if (header.firstReceived >= end) return
+      if (header.first > this.next && this.next > 1) yield* this.damage()
+      this.next = header.first + header.count
+      this.changes = header.changesBefore + header.changes
+      this.maker = header
+      if (header.lastReceived < scope.start) continue
+      yield this.toPiece(stored.bytes, opened, stored.sealed)
+    }
+    yield* this.tail(fallback)
+  }
+
+  private open(bytes: Uint8Array): ReturnType<typeof openChunk> | undefined {
+    try {
+      return openChunk(bytes, this.platform)
+    } catch (error) {
+      // The next chunk, or the tail, reports the missing rows as damage.
+      if (error instanceof PriorbookError) return undefined
+      throw error
+    }
+  }
+
+  private toPiece(
+    bytes: Uint8Array,
+    chunk: ReturnType<typeof openChunk>,
+    isSealed: boolean,
+  ): TapePiece {
+    const { header } = chunk
+    const { start, end, windowStart, venue } = this.scope
+    const isWhole = header.firstReceived >= start && header.lastReceived < end
+    if (isWhole) {
+      this.count(header.first, header.count, header.firstReceived, header.lastReceived)
+      return { kind: isSealed ? 'chunk' : 'part', bytes }
+    }
+    const rows = decodeChunk(chunk, this.platform)
+    const { received } = rows.columns
+    const { from, to } = rowsBetween(rows.columns, start, end)
+    if (to > from) this.count(header.first + from, to - from, received[from]!, received[to - 1]!)
+    if (header.firstReceived >= windowStart) return { kind: isSealed ? 'chunk' : 'part', bytes }
+    // Rows before the plan's window are cut off.
+    const cut = rowsBetween(rows.columns, windowStart, Infinity).from
+    const name = { ...this.name, ...makerOf(header), venue, first: header.first + cut }
+    const part = encodePart(rows, cut, header.count, name, header.changesBefore, this.platform)
+    return { kind: 'part', bytes: part }
+  }
+
+  private count(first: number, rows: number, firstReceived: number, lastReceived: number): void {
+    const last = first + rows - 1
+    this.facts =
+      this.facts === undefined
+        ? { first, last, rows, firstReceived, lastReceived }
+        : { ...this.facts, last, rows: this.facts.rows + rows, lastReceived }
+  }
+
+  private async *damage(): AsyncGenerator<TapePiece> {
+    const page = await this.read(1)
+    for (const gap of page.corrupt) yield { kind: 'gap', gap }
+  }
+
+  private async *tail(fallback: Maker): AsyncGenerator<TapePiece> {
+    const { venue } = this.scope
+    for (let hasMore = true; hasMore;) {
+      const page = await this.read(TAIL_ROWS)
+      for (const gap of page.corrupt) yield { kind: 'gap', gap }
+      for (const { rows, first, from, to } of page.stretches) {
+        const { received } = rows.columns
+        const name = { ...this.name, ...(this.maker ?? fallback), venue, first: first + from }
+        const { origin, recorder, normalizer } = name
+        const bytes = encodePart(
+          rows,
+          from,
+          to,
+          { ...this.name, venue, first: first + from, origin, recorder, normalizer },
+          this.next > 1 ? this.changes : 0,
+          this.platform,
+        )
+        this.count(first + from, to - from, received[from]!, received[to - 1]!)
+        this.next = first + to
+        yield { kind: 'part', bytes }
+      }
+      hasMore = page.hasMore
+    }
+  }
+
+  /** Reads the rows after those that were sent. */
+  private async read(limit: number): Promise<TailPage> {
+    const { store, scope } = this
+    const { venue, start, end } = scope
+    const { key } = this.name
+    const after = this.next > 1 ? { after: this.next - 1 } : {}
+    const query = { venue, key, order: 'asc', start, end, limit, ...after } as const
+    if (this.kind === 'book') {
+      const { runs, corrupt, hasMore } = await store.books({ ...query, numbers: true })
+      return { stretches: runs.map(toStretch), corrupt, hasMore }
+    }
+    if (this.kind === 'trade') {
+      const { rows: columns, ordinals, corrupt, hasMore } = await store.trades(query)
+      return { stretches: cutRuns(ordinals, { kind: 'trade', columns }), corrupt, hasMore }
+    }
+    const metric = scope.metric!
+    const page = await store.samples({ ...query, metric })
+    const rows = { kind: 'sample', columns: page.rows, metric } as const
+    const { ordinals, corrupt, hasMore } = page
+    return { stretches: cutRuns(ordinals, rows), corrupt, hasMore }
+  }
+}
+
+type Stretch = {
+  readonly rows: StreamRows
+  /** The number of row 0. */
+  readonly first: number
+  readonly from: number
+  readonly to: number
+}
+
+type TailPage = {
+  readonly stretches: readonly Stretch[]
+  readonly corrupt: readonly Gap[]
+  readonly hasMore: boolean
+}
+
+function toStretch({ columns, firstSequence, from, to }: BookRun): Stretch {
+  return { rows: { kind: 'book', columns }, first: firstSequence, from, to }
+}
+
+/** Splits rows where their numbers have a hole: a chunk has none. */
+function cutRuns(
+  ordinals: readonly number[],
+  rows: StreamRows & { readonly columns: TradeColumns | SampleColumns },
+): Stretch[] {
+  const cuts: Stretch[] = []
+  let from = 0
+  for (let row = 1; row <= ordinals.length; row++) {
+    if (row < ordinals.length && ordinals[row] === ordinals[row - 1]! + 1) continue
+    cuts.push({ rows, first: ordinals[from]! - from, from, to: row })
+    from = row
+  }
+  return cuts
+}
+
+function makerOf({ origin, recorder, normalizer }: ChunkHeader): Maker {
+  return { origin, recorder, normalizer }
+}

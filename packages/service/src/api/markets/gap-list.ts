@@ -1,0 +1,62 @@
+import type { Gap, GapIdentity, VenueId } from '@priorbook/sdk/domain'
+import type { GapQuery, StoreReader } from '../../store/store.ts'
+import type { CursorState, ApiContext, Grant } from '../route.ts'
+import { planAsset } from './plan-asset.ts'
+import { sees } from './find.ts'
+
+/** The members of a cursor that name the last gap of a page. */
+export function gapState(gap: Gap): CursorState {
+  const { start, afterSequence: sequence, venue, key, reason, scope } = gap
+  return { start, sequence, venue, key, reason, scope }
+}
+
+/** Reads them back; undefined on the first page. */
+export function gapInState(state: CursorState): GapIdentity | undefined {
+  const { start, sequence: afterSequence, venue, key, reason, scope } = state
+  if (start === undefined) return undefined
+  return { start, afterSequence, venue, key, reason, scope } as GapIdentity
+}
+
+/** The wanted gaps after a gap of the list, at most `limit + 1`, read page by page. */
+export async function gapsAfter(
+  store: StoreReader,
+  query: GapQuery,
+  last: GapIdentity | undefined,
+  limit: number,
+  isWanted: (gap: Gap) => Promise<boolean>,
+): Promise<Gap[]> {
+  const found: Gap[] = []
+  let after = last
+  for (;;) {
+    const page = { ...query, ...(after === undefined ? {} : { after }), limit: limit + 1 }
+    const gaps = await store.gaps(page)
+    for (const gap of gaps) {
+      if (await isWanted(gap)) found.push(gap)
+      if (found.length > limit) return found
+    }
+    if (gaps.length <= limit) return found
+    after = gaps.at(-1)!
+  }
+}
+
+/** A filter of the gaps that a plan includes: by venue, and by asset where the plan has not all. */
+export function gapFilter({ store }: ApiContext, grant: Grant): (gap: Gap) => Promise<boolean> {
+  const known = new Map<string, boolean>()
+  const isShown = async (venue: VenueId, key: string): Promise<boolean> => {
+    if (grant.allows(venue, undefined)) return true
+    if (!sees(grant, venue)) return false
+    if (key === '') return true
+    const instrument = await store.instrument({ venue, key })
+    const state = await store.market(venue, instrument?.instrument.market ?? key)
+    const record = state?.record ?? { venue, marketId: key }
+    return grant.allows(venue, planAsset(record))
+  }
+  return async ({ venue, key }) => {
+    const name = `${venue} ${key}`
+    const before = known.get(name)
+    if (before !== undefined) return before
+    const answer = await isShown(venue, key)
+    known.set(name, answer)
+    return answer
+  }
+}

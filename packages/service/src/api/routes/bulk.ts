@@ -1,0 +1,99 @@
+import { Problem, contractOf } from '@priorbook/sdk/wire'
+import { defineRoute, type Route, type RouteRequest } from '../route.ts'
+import { CONTENT_TYPES, fileNameOf } from '../bulk/describe.ts'
+import { makeFile } from '../bulk/file.ts'
+import { describeFiles, estimateFiles } from '../bulk/manifest.ts'
+import type { FileFormat } from '@priorbook/sdk/wire'
+import { resolveScope, type ScopeQuery } from '../bulk/scope.ts'
+import { walk } from '../bulk/walk.ts'
+import type { WalkItem } from '../bulk/walk.ts'
+import { noticeMeta } from '../pages/page.ts'
+
+const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
+  const format = formatOf(request)
+  refuseUnfit(request.query, format)
+  const scope = await resolveScope(request.query, request.grant, context)
+  const { signal } = request
+  // The first item is read here, so that an error in it is still answered with a problem document.
+  const items = format === 'tape' ? undefined : await begin(walk(context, scope))
+  return {
+    kind: 'stream',
+    contentType: CONTENT_TYPES[format],
+    headers: { 'Content-Disposition': `attachment; filename="${fileNameOf(scope, format)}"` },
+    body: skipBytes(makeFile(context, scope, format, signal, {}, items), request.query.offset ?? 0),
+  }
+})
+
+const MANIFEST = defineRoute(contractOf('bulkManifest'), async (request, context) => {
+  const { query, grant, signal } = request
+  const formats = query.formats ?? (['ndjson'] as const)
+  for (const format of formats) refuseUnfit(query, format)
+  const scope = await resolveScope(query, grant, context)
+  const describe = query.estimate === true ? estimateFiles : describeFiles
+  const { data, gaps, notices } = await describe(context, scope, formats, signal)
+  return {
+    kind: 'data',
+    data,
+    count: 1,
+    meta: {
+      range: data['range'] as { start_time: string; end_time: string },
+      gaps,
+      // The server adds the notice of the installation to every answer.
+      ...noticeMeta(...notices.filter((notice) => notice !== context.notice)),
+    },
+  }
+})
+
+/** Downloads and their manifests. */
+export const BULK_ROUTES: readonly Route[] = [BULK, MANIFEST]
+
+function formatOf(request: {
+  readonly query: { readonly format: FileFormat | undefined }
+  readonly format: RouteRequest<never, never>['format']
+}): FileFormat {
+  if (request.query.format !== undefined) return request.query.format
+  // JSON, the default, means JSON line by line here.
+  return request.format === 'json' ? 'ndjson' : request.format
+}
+
+/** Refuses parameters that a format cannot apply: stored chunks, for example, are sent unchanged. */
+function refuseUnfit(query: ScopeQuery, format: FileFormat): void {
+  const styles = ['number_format', 'time_format'] as const
+  const cuts = ['include_orderbook', 'depth', 'known_at'] as const
+  const unfit =
+    format === 'tape'
+      ? [...cuts, ...styles]
+      : format === 'arrow' || format === 'parquet'
+        ? styles
+        : []
+  const param = unfit.find((name) => query[name] !== undefined)
+  if (param === undefined) return
+  throw new Problem('invalid_parameter', `${param} has no meaning for format=${format}`, { param })
+}
+
+/** A file from an offset on. The bytes before it are rendered too, but not sent. */
+async function* skipBytes(
+  file: AsyncIterable<Uint8Array>,
+  offset: number,
+): AsyncGenerator<Uint8Array> {
+  let left = offset
+  for await (const piece of file) {
+    const skipped = Math.min(left, piece.length)
+    left -= skipped
+    if (skipped < piece.length) yield skipped === 0 ? piece : piece.subarray(skipped)
+  }
+}
+
+async function begin(items: AsyncGenerator<WalkItem>): Promise<AsyncGenerator<WalkItem>> {
+  const first = await items.next()
+  async function* all(): AsyncGenerator<WalkItem> {
+    if (first.done === true) return
+    try {
+      yield first.value
+      yield* items
+    } finally {
+      await items.return(undefined)
+    }
+  }
+  return all()
+}

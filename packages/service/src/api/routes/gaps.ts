@@ -1,0 +1,85 @@
+import { compareGaps, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import { GAP_COLUMNS, toGapJson, contractOf } from '@priorbook/sdk/wire'
+import { gapKeysOf, VENUE_KEY } from '../../rows/index.ts'
+import type { GapQuery } from '../../store/store.ts'
+import { instrumentsOf } from '../markets/instruments.ts'
+import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
+import { gapFilter, gapInState, gapsAfter, gapState } from '../markets/gap-list.ts'
+import { findAnywhere } from '../markets/find.ts'
+import { openPage, rangeMeta, styleOf, windowNotice, noticeMeta, type Page } from '../pages/page.ts'
+import { answerRows } from '../pages/row-answer.ts'
+
+/** Spans that were not observed. */
+export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request, context) => {
+  const { query, grant } = request
+  const { venue, market, key, reason } = query
+  if (venue !== undefined) grant.requireVenue(venue)
+  const style = styleOf(query)
+  const page = openPage(request, context, { venue, market, key, reason })
+  const filters: GapQuery = {
+    ...(reason === undefined ? {} : { reason }),
+    ...(page.from === 0 ? {} : { start: page.from }),
+    end: page.end,
+  }
+  const found =
+    market === undefined
+      ? await gapsAfter(
+          context.store,
+          { ...filters, ...(venue && { venue }), ...(key === undefined ? {} : { key }) },
+          gapInState(page.state),
+          page.limit,
+          gapFilter(context, grant),
+        )
+      : await gapsOfMarket(context, grant, { market, venue, key }, filters, page)
+  const gaps = found.slice(0, page.limit)
+  const last = gaps.at(-1)
+  const hasMore = found.length > gaps.length
+  const none = { code: 'no_gaps', message: 'No gap touches the range.' }
+  return answerRows(request, {
+    type: 'gap',
+    rows: gaps.map((gap) => toGapJson(gap, style)),
+    columns: GAP_COLUMNS,
+    meta: {
+      range: rangeMeta(page.range, style),
+      ...noticeMeta(windowNotice(page.range), gaps.length === 0 ? none : undefined),
+    },
+    nextCursor: hasMore ? page.next(gapState(last!)) : undefined,
+  })
+})
+
+// A market has few gaps: all of them are read, with the damage that the store knows of.
+async function gapsOfMarket(
+  context: ApiContext,
+  grant: Grant,
+  named: {
+    readonly market: string
+    readonly venue: VenueId | undefined
+    readonly key: string | undefined
+  },
+  filters: GapQuery,
+  page: Page,
+): Promise<Gap[]> {
+  const { store } = context
+  const { record } = await findAnywhere(context, grant, named.market, named.venue)
+  const { venue, marketId } = record
+  const instruments = await instrumentsOf(context, record)
+  const keys = new Set([...gapKeysOf(instruments), marketId])
+  const gaps: Gap[] = []
+  for (const key of keys) {
+    if (named.key !== undefined && named.key !== key) continue
+    gaps.push(...(await store.gaps({ ...filters, venue, key })))
+    const coverage = key === VENUE_KEY ? undefined : await store.coverage({ venue, key })
+    const damaged = (coverage?.gaps ?? []).filter(({ reason }) => reason === 'corrupt')
+    gaps.push(...damaged.filter((gap) => isAsked(gap, filters)))
+  }
+  const after = gapInState(page.state)
+  return gaps
+    .filter((gap) => after === undefined || compareGaps(gap, after) > 0)
+    .sort(compareGaps)
+    .slice(0, page.limit + 1)
+}
+
+function isAsked(gap: Gap, { reason, start = 0, end = Infinity }: GapQuery): boolean {
+  const isInRange = gap.start < end && (gap.end ?? Infinity) > start
+  return isInRange && (reason === undefined || reason === gap.reason)
+}

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest'
+import { LagMeter } from './lag.ts'
+
+it('summarizes lags by percentiles in milliseconds', () => {
+  const meter = new LagMeter()
+  expect(meter.summary()).toEqual({ count: 0, p50Ms: 0, p99Ms: 0, maxMs: 0 })
+  for (let lag = 1; lag <= 1000; lag++) meter.note(lag * 1000)
+  meter.note(0)
+  meter.note(1e12)
+  const { count, p50Ms, p99Ms, maxMs } = meter.summary()
+  expect(count).toBe(1002)
+  expect(p50Ms / 500).toBeCloseTo(1, 1)
+  expect(p99Ms / 990).toBeCloseTo(1, 1)
+  expect(maxMs / 600_000).toBeCloseTo(1, 1)
+})
