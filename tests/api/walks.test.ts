@@ -111,13 +111,13 @@ describe.skipIf(recordings === undefined)('walks over recorded markets', () => {
             const isWhole = limit === 1000 || FULL
             const range = isWhole ? '' : `&end_time=${end}`
             const walked = await walk(ticker, `limit=${limit}&order=${order}${range}`)
+            if (isAppending) during++
             const ids = isWhole ? whole : short
             const expected = order === 'asc' ? ids : ids.toReversed()
             expect(differenceOf(walked.ids, expected)).toBe('')
             const instruments = await expectedInstruments(store, 'venueb', ids)
             expect(walked.receipt).toMatchObject({ rows: ids.length, instruments })
             expect(walked.receipt?.gaps).toBe(walked.gaps.length)
-            if (isAppending) during++
             if (limit === 1000) wholes.set(`${ticker} ${order}`, walked)
           }
         }

@@ -29,7 +29,6 @@ export type AppOptions = {
   readonly access: Access
   /** A notice for every answer, such as that the data are emulated. */
   readonly notice?: Notice
-  readonly journalDir?: string
   readonly auditor?: ApiContext['auditor']
   /** What `/v3/demo` serves; absent where there is nothing to show. */
   readonly demo?: { readonly store: StoreReader; readonly notice?: Notice }
@@ -133,13 +132,12 @@ export function createApp(options: AppOptions, parts: AppParts): App {
 }
 
 function createContext(options: AppOptions, server: ServerInfo, now: () => Micros): ApiContext {
-  const { store, access, journalDir, auditor, notice } = options
+  const { store, access, auditor, notice } = options
   return {
     store,
     cursors: createCursorCodec(access.cursorSecrets),
     server,
     now,
-    ...(journalDir === undefined ? {} : { journalDir }),
     ...(auditor === undefined ? {} : { auditor }),
     ...(notice === undefined ? {} : { notice }),
   }

@@ -12,7 +12,7 @@ describe('a cursor', () => {
     expect(bytes.subarray(16).toString()).toBe('{"p":7}')
   })
 
-  it('is read with old secrets too, and not with others', () => {
+  it('is verified with current and old secrets, and with no other', () => {
     const [old, current] = [Buffer.from('old'), Buffer.from('current')]
     const cursor = createCursorCodec([old]).sign({ route: 'x' }, { p: 7 })
     expect(createCursorCodec([current, old]).read({ route: 'x' }, cursor)).toEqual({ p: 7 })
@@ -20,7 +20,7 @@ describe('a cursor', () => {
     expect(() => createCursorCodec([old]).read({ route: 'y' }, cursor)).toThrow('cursor')
   })
 
-  it('holds any text, however long its scope', () => {
+  it('carries any text, however long its scope', () => {
     const codec = createCursorCodec([Buffer.from('secret')])
     const state = { p: 'ä€😀'.repeat(40), c: 0 }
     const scope = { route: 'x', books: 'é'.repeat(9000) }

@@ -83,7 +83,7 @@ export const FAKE_ROUTES: readonly Route[] = [
       address: '/v3/failure',
       tag: 'Fake',
       summary: 'Failures',
-      description: 'Throws what it is told to.',
+      description: 'Throws the named failure.',
       path: {},
       query: { kind: required(textParam(200)) },
       data: { type: 'null' },

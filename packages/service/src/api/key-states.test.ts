@@ -65,7 +65,7 @@ describe('routes and key states', () => {
   const create = async (): Promise<TestServer> =>
     createTestServer({ routes: all, now: () => NOW as never })
 
-  it('knows a number of routes', () => {
+  it('are checked over all routes', () => {
     expect(addresses.length).toBeGreaterThan(20)
     expect(all.filter((route) => route.isKeyless === true).map(({ address }) => address)).toEqual(
       expect.arrayContaining(KEYLESS),
@@ -73,7 +73,7 @@ describe('routes and key states', () => {
     expect(all.filter((route) => route.isKeyless === true).length).toBe(KEYLESS.length)
   })
 
-  it('refuses every address for every wrong key, whatever the method', async () => {
+  it('refuse a wrong key on every address with every method', async () => {
     test = await create()
     const states = await keyStates(test)
     const urls = addresses
@@ -98,7 +98,7 @@ describe('routes and key states', () => {
     expect(asked).toBe(urls.length * 8 * 4)
   })
 
-  it('answers keyless addresses without a key, and with any', async () => {
+  it('answer keyless addresses without a key and with any key', async () => {
     test = await create()
     for (const url of KEYLESS) {
       expect([url, (await test.ask(url)).status]).toEqual([url, 200])
@@ -110,7 +110,7 @@ describe('routes and key states', () => {
     }
   })
 
-  it('gives good keys an answer that is no refusal of the key and never 5xx', async () => {
+  it('never answer a valid key with 401, 403 or 5xx', async () => {
     test = await create()
     const key = test.keyOf('unlimited')
     for (const { route, address } of addresses) {
@@ -123,7 +123,7 @@ describe('routes and key states', () => {
     expect(unknown.json()).toMatchObject({ code: 'unknown_route', status: 404 })
   })
 
-  it('asks for the plan named quant wherever venue A is concerned', async () => {
+  it('name the plan quant in refusals of venue A', async () => {
     test = await create()
     for (const { route, address } of addresses) {
       if (!address.startsWith('/v3/venuea-')) continue
@@ -169,7 +169,7 @@ describe('the demo', () => {
       }
     }
   })
-  it('counts the requests of an address; documents are counted for nobody', async () => {
+  it('limits requests per client address; documents are not limited', async () => {
     let now = NOW
     test = await createTestServer({ routes: ROUTES })
     const demo = await createTestServer({

@@ -84,8 +84,6 @@ export interface ServerInfo {
 /** What a handler gets beside its parameters. */
 export type ApiContext = {
   readonly store: StoreReader
-  /** Absent where the journal is not on this machine: audit then says so. */
-  readonly journalDir?: string
   /** Reads the journal and derives a row again; absent where the journal is not on this machine. */
   readonly auditor?: Auditor
   readonly cursors: CursorCodec

@@ -28,7 +28,7 @@ async function create(): Promise<TestServer & { key: string }> {
 }
 
 describe('an answer', () => {
-  it('is an envelope around bytes that are copied as they are', async () => {
+  it('wraps rendered rows in an envelope byte for byte', async () => {
     const { ask, key } = await create()
     const answer = await ask(`${ROWS}?limit=2`, { key })
     expect(answer.text).toBe(
@@ -44,7 +44,7 @@ describe('an answer', () => {
     expect(answer.text).not.toContain(answer.headers['x-request-id'])
   })
 
-  it('is the same on the alias, and different answers in flight do not mix', async () => {
+  it('is the same on the alias, and concurrent answers do not mix', async () => {
     const { ask, key } = await create()
     const sizes = Array.from({ length: 40 }, (_, index) => 1 + index * 25)
     const answers = await Promise.all(sizes.map((n) => ask(`${ROWS}?limit=${n}`, { key })))
@@ -55,7 +55,7 @@ describe('an answer', () => {
     expect(alias.text).toBe((await ask(`${ROWS}?limit=2`, { key })).text)
   })
 
-  it('says what holds for all answers beside what it says itself', async () => {
+  it('carries the common notice beside its own', async () => {
     const notice = { code: 'emulated_data', message: 'Emulated.' }
     const { ask, keyOf } = await createTestServer({ routes: ROUTES, notice })
     const key = keyOf('unlimited')
@@ -68,7 +68,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('comes packed as the client likes it', async () => {
+  it('is compressed as Accept-Encoding prefers', async () => {
     const { ask, key } = await create()
     const url = `${ROWS}?limit=500`
     const plain = await ask(url, { key })
@@ -86,7 +86,7 @@ describe('an answer', () => {
     expect(small.headers['vary']).toContain('Accept-Encoding')
   })
 
-  it('is kept for ever by the client when it cannot change', async () => {
+  it('has an entity tag and may be cached for ever when it cannot change', async () => {
     const { ask, key } = await create()
     const url = `${ROWS}?limit=200&order=asc`
     const as = (headers: Record<string, string>) => ask(url, { key, headers })
@@ -105,7 +105,7 @@ describe('an answer', () => {
     expect((await ask(`${ROWS}?order=desc`, { key })).headers['etag']).toBeUndefined()
   })
 
-  it('comes in the format that is asked for, or not at all', async () => {
+  it('has the requested format, or is refused with 406', async () => {
     const { ask, key } = await create()
     const line = await ask(`${ROWS}?limit=1&cursor=a%26b&format=ndjson`, { key })
     expect(line.headers['link']).toBeUndefined()
@@ -167,7 +167,7 @@ describe('a leased page', () => {
 })
 
 describe('parameters', () => {
-  it('are refused with their name, what they may be, and a hint', async () => {
+  it('are refused with their name, the allowed values and a hint', async () => {
     const { ask, key } = await create()
     const body = async (url: string, code: keyof typeof PROBLEMS) =>
       expectProblem(await ask(url, { key }), code)
@@ -206,7 +206,7 @@ describe('parameters', () => {
     await body('/v3/venueb/%E0%A4%A/rows', 'invalid_parameter')
   })
 
-  it('may be written with plus signs and percent signs', async () => {
+  it('may be written with plus signs and percent-encoding', async () => {
     const { ask, key } = await create()
     const answer = await ask(`${ROWS}?start_time=2026-01-01T00:00:00+02:00&&order=as%63`, { key })
     expect(answer.status).toBe(200)
@@ -214,7 +214,7 @@ describe('parameters', () => {
 })
 
 describe('failures', () => {
-  it('are told apart, and say nothing of the inside', async () => {
+  it('have different codes, and reveal nothing internal', async () => {
     const { ask, key, logs } = await create()
     const of = (kind: string) => ask(`/v3/failure?kind=${kind}`, { key })
     expectProblem(await of('time'), 'invalid_parameter')
@@ -230,7 +230,7 @@ describe('failures', () => {
     expect(logs.join()).not.toContain(key.slice(8))
   })
 
-  it('never give a key back, wherever it was written', async () => {
+  it('never echo a key, wherever it was sent', async () => {
     const { ask, key, logs } = await create()
     const places = [
       `${ROWS}?limit=${key}`,
@@ -273,7 +273,7 @@ describe('methods', () => {
     expectProblem(await ask(`${ROWS}?cursor=${'x'.repeat(8200)}`, { key }), 'uri_too_long')
   })
 
-  it('let pages of one origin in when the operator says so', async () => {
+  it('admit pages of the configured origin (CORS)', async () => {
     const corsOrigin = 'https://lab.example'
     const { ask } = await createTestServer({ routes: ROUTES, corsOrigin })
     const preflight = await ask(ROWS, {

@@ -56,7 +56,7 @@ function partsOf(answer: string): readonly unknown[] {
   return [status, said.code, fits]
 }
 
-describe('requests that are none', () => {
+describe('unparsable requests', () => {
   it('get a status, a listed code and a closed connection', async () => {
     const { port } = await start()
     const end = 'Connection: close\r\n\r\n'
@@ -92,7 +92,7 @@ describe('requests that are none', () => {
     ])
   })
 
-  it('a million bytes of header are not read to their end', async () => {
+  it('are refused before a million bytes of header are read', async () => {
     const { port } = await start()
     const header = `X-${'y'.repeat(50)}: ${'z'.repeat(1000)}\r\n`.repeat(1000)
     expect(partsOf(await say(port, `GET / HTTP/1.1\r\n${header}\r\n`))).toEqual([
@@ -102,7 +102,7 @@ describe('requests that are none', () => {
     ])
   })
 
-  it('slow ones are told so and closed', async () => {
+  it('time out with 408 when they are slow', async () => {
     const { port } = await start({ timeouts: { headersMs: 300, requestMs: 400, checkMs: 50 } })
     const { socket, all } = open(port)
     socket.write('GET /v3/health HTTP/1.1\r\nHost')
@@ -111,7 +111,7 @@ describe('requests that are none', () => {
 })
 
 describe('floods', () => {
-  it('thousands of pipelined requests are answered in order while others are served', async () => {
+  it('of pipelined requests are answered in order while other clients are served', async () => {
     const { port, url, key } = await start()
     const flood = 5000
     const { socket, all } = open(port)
@@ -126,7 +126,7 @@ describe('floods', () => {
     expect(answers).toEqual(Array.from({ length: flood }, (_, n) => `"market_id":"F${n}"`))
   })
 
-  it('eight connections with ten times the quota get exactly the quota, also after a restart', async () => {
+  it('over the quota admit exactly the quota, over processes and restarts', async () => {
     const first = await start()
     const second = await start({ path: first.path, store: first.store })
     const key = first.keyOf('desk')
@@ -166,7 +166,7 @@ describe('floods', () => {
 })
 
 describe('streams', () => {
-  it('arrive whole from a buffer that is written over, packed or not', async () => {
+  it('arrive whole from a reused buffer, compressed or not', async () => {
     const { url, key } = await start()
     const { text } = await askHttp(`${url}/v3/stream-of-rows?pieces=60`, { key })
     expect(text.length).toBe(60 * 65_536)
@@ -184,7 +184,7 @@ describe('streams', () => {
     }
   })
 
-  it('wait for readers who stop, and end with readers who leave', async () => {
+  it('wait for clients that stop reading, and end when the client disconnects', async () => {
     const { port, key, logs } = await start()
     const { socket } = open(port)
     const before = process.memoryUsage().rss
@@ -200,7 +200,7 @@ describe('streams', () => {
     }
   })
 
-  it('are cut off when their source fails, so that nobody takes a part for the whole', async () => {
+  it('are cut off when their source fails, so that no client takes a part for the whole', async () => {
     const { url, key, logs } = await start()
     const asked = askHttp(`${url}/v3/stream-of-rows?pieces=9&fail_at=4`, { key })
     await expect(asked).rejects.toThrow(/aborted|hang up/)
@@ -209,7 +209,7 @@ describe('streams', () => {
 })
 
 describe('closing', () => {
-  it('finishes what runs, and closes idle connections', async () => {
+  it('finishes running requests and closes idle connections', async () => {
     const { url, key, server } = await start()
     const agent = new Agent({ keepAlive: true })
     onTestFinished(() => agent.destroy())

@@ -83,7 +83,6 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     store,
     access,
     log,
-    journalDir: options.journal,
     auditor: createAuditor(store, options.journal),
     recorder: () => pulse,
     web: readWebFiles(),

@@ -66,7 +66,7 @@ function run(venue: PastVenue, data: DataFolder, ...more: string[]): Run {
 }
 
 describe('a backfill that is killed', () => {
-  it('goes on where it was, to the same store with hardly a call more', async () => {
+  it('resumes to the same store with few extra calls', async () => {
     const venue = await startPast('killed', 60)
     const whole = createDataFolder()
     const straight = await run(venue, whole).ended
@@ -102,7 +102,7 @@ describe('a backfill that is killed', () => {
     expect(await contentsIn(data)).toEqual(await contentsIn(whole))
   })
 
-  it('ends in order on SIGTERM and says how to go on', async () => {
+  it('stops in order on SIGTERM and tells how to resume', async () => {
     const venue = await startPast('stopped')
     const data = createDataFolder()
     const { child, ended } = run(venue, data)
@@ -146,7 +146,7 @@ describe('a wrong call', () => {
   describe('of the folder or the configuration', () => {
     afterEach(() => vi.unstubAllEnvs())
 
-    it('says which credentials are missing', async () => {
+    it('names the missing credentials', async () => {
       vi.stubEnv('PRIORBOOK_VENUEA_API_KEY', '')
       vi.stubEnv('PRIORBOOK_VENUEA_API_SECRET', '')
       await expect(backfillCommand.run([...coin, ...folder])).rejects.toMatchObject({
@@ -155,7 +155,7 @@ describe('a wrong call', () => {
       })
     })
 
-    it('says that something else writes there', async () => {
+    it('names the other writer', async () => {
       vi.stubEnv('PRIORBOOK_VENUEA_API_KEY', 'key')
       vi.stubEnv('PRIORBOOK_VENUEA_API_SECRET', 'secret')
       const data = createDataFolder()
@@ -172,7 +172,7 @@ describe('a wrong call', () => {
     })
   })
 
-  it('takes what listens on this machine for the emulator', () => {
+  it('takes an address on this machine for the emulator', () => {
     expect(toOrigin(undefined, 'http://127.0.0.1:9500/sapi')).toBe('emulator')
     expect(toOrigin(undefined, 'http://[::1]:9500/sapi')).toBe('emulator')
     expect(toOrigin(undefined, 'https://api.binance.com/sapi')).toBe('live')

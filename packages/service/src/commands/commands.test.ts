@@ -72,7 +72,7 @@ describe('calls', () => {
     expect((await call('verify', '--help')).out).toContain('usage: priorbook-server verify')
   })
 
-  it('says what is wrong with a wrong call and ends with 2', async () => {
+  it('explains a wrong call and exits with 2', async () => {
     for (const args of [
       ['nonsense'],
       ['import', 'venueb'],
@@ -88,7 +88,7 @@ describe('calls', () => {
     }
   })
 
-  it('ends with 1 and a listed code where there is nothing to read', async () => {
+  it('exits with 1 and a listed code where there is nothing to read', async () => {
     const { code, err } = await run('verify', '--data', join(scratch, 'empty'))
     expect(code).toBe(1)
     expect(err).toContain('store_unavailable')
@@ -107,7 +107,7 @@ describe('calls', () => {
 })
 
 describe('a data folder', () => {
-  it('is proved sound, journal included', async () => {
+  it('is verified, with its journal', async () => {
     type Report = { problems: unknown[]; observations: number; records: number }
     const report = await json<Report>('verify', '--data', data, '--journal')
     expect(report.problems).toEqual([])
@@ -144,7 +144,7 @@ describe('a data folder', () => {
     ).toEqual([])
   })
 
-  it('is found healthy by the doctor, and ill when it is', async () => {
+  it('is diagnosed by the doctor, healthy or damaged', async () => {
     const healthy = await call('doctor', '--data', data)
     expect(healthy.out).toContain('are sound')
     expect(healthy.code).toBe(0)
@@ -183,7 +183,7 @@ describe('a data folder', () => {
     }
   })
 
-  it('reports problems of an import line by line and ends with 1', async () => {
+  it('reports problems of an import line by line and exits with 1', async () => {
     const lines = createLines()
     lines.snapshot(START_MS, 1, [['0.4000', '5.00']], [])
     lines.raw('{"recv_ms":')
@@ -197,7 +197,7 @@ describe('a data folder', () => {
     expect(existsSync(join(folder, 'tape.db'))).toBe(true)
   })
 
-  it('is kept to one writer', async () => {
+  it('allows one writer', async () => {
     const store = openEmbeddedStore({ file: join(data, 'tape.db') })
     try {
       const { code, err } = await run('seal', '--data', data)

@@ -59,7 +59,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
 describe('keys', () => {
-  it('are made, listed, rolled and revoked', async () => {
+  it('are created, listed, rolled and revoked', async () => {
     const made = await keys<Key>('create', '--plan', 'desk', '--name', 'lab')
     expect(made.key).toMatch(/^pb_live_[0-9A-Za-z]{36}$/)
     const rolled = await keys<Key>('roll', made.id, '--overlap', '0s')
@@ -75,7 +75,7 @@ describe('keys', () => {
     expect(JSON.stringify(all)).not.toContain(made.key.slice(14))
   })
 
-  it('say what is wrong with a call', async () => {
+  it('explain a wrong call', async () => {
     const wrong = [[], ['make'], ['create', '--plan', 'gold'], ['roll'], ['revoke', 'key_x']]
     wrong.push(['create', '--expires', 'soon'])
     for (const args of wrong) {
@@ -85,7 +85,7 @@ describe('keys', () => {
 })
 
 describe('serve --upstream none', () => {
-  it('serves an imported folder, follows keys, replaces processes that die, and stops in order', async () => {
+  it('serves an imported folder, follows changes of keys, replaces dead workers, and stops in order', async () => {
     const { key, id } = await keys<Key>('create', '--plan', 'unlimited')
     const { child, ended, url, printed } = await serve(
       '--upstream',

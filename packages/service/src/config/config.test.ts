@@ -24,7 +24,7 @@ function refusal(run: () => unknown): string {
 }
 
 describe('the configuration', () => {
-  it('has a default, a sentence and a variable of its own for every value', () => {
+  it('has a default, a description and a variable for every value', () => {
     const keys = configKeys()
     expect(keys.length).toBeGreaterThan(20)
     for (const key of keys) {
@@ -34,7 +34,7 @@ describe('the configuration', () => {
     expect(new Set(keys.map(({ variable }) => variable)).size).toBe(keys.length)
   })
 
-  it('takes the file over defaults, the environment over the file, the command line over both', () => {
+  it('is overridden by the file, then the environment, then the command line', () => {
     const file = fileOf('{"ops": {"port": 1}, "venueb": {"series": ["A"]}, "recorder": "file"}')
     const env = {
       PRIORBOOK_RECORDER: 'env',
@@ -48,7 +48,7 @@ describe('the configuration', () => {
     expect(loadConfig({ file, env: {} }).venueb.series).toEqual(['A'])
   })
 
-  it('names what is wrong and where', () => {
+  it('names the wrong value and its place', () => {
     const load = (text: string) => refusal(() => loadConfig({ file: fileOf(text), env: {} }))
     expect(load('{"ops": {"prot": 1}}')).toContain('there is no ops.prot; known: host, port')
     expect(load('{"ops": 5}')).toContain('ops is not an object')

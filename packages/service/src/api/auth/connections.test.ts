@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openConnections } from './connections.ts'
 
-it('counts over processes, and forgets those that ended', () => {
+it('counts connections over processes, and forgets ended processes', () => {
   const folder = mkdtempSync(join(tmpdir(), 'priorbook-connections-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'limits.db')

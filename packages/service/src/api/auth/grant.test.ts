@@ -21,8 +21,8 @@ function refusal(work: () => void): Problem | undefined {
   }
 }
 
-describe('what plans allow', () => {
-  it('explorer: B and C, btc, the last seven days', () => {
+describe('the default plans', () => {
+  it('explorer includes B and C, btc, and the last seven days', () => {
     const grant = grantOf('explorer')
     const no = refusal(() => grant.requireVenue('venuea'))
     expect(no).toMatchObject({ code: 'plan_required', fields: { plan: 'quant' } })
@@ -35,7 +35,7 @@ describe('what plans allow', () => {
     expect(grant.windowStart(toMicros(week + 5))).toBe(5)
   })
 
-  it('quant: everything but what desks have', () => {
+  it('quant includes everything but the features of desk', () => {
     const grant = grantOf('quant')
     expect(refusal(() => grant.requireAsset('venuea', undefined))).toBeUndefined()
     expect(grant.windowStart(toMicros(1e15))).toBe(0)

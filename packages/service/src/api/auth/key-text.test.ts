@@ -12,7 +12,7 @@ describe('the text of a key', () => {
     expect(createKeyText()).not.toBe(key)
   })
 
-  it('shows every single wrong character', () => {
+  it('fails its checksum for every single wrong character', () => {
     const key = createKeyText()
     let tried = 0
     for (let at = 8; at < key.length; at++) {
@@ -27,7 +27,7 @@ describe('the text of a key', () => {
     expect(tried).toBe(36 * 61)
   })
 
-  it('shows swapped, missing and added characters', () => {
+  it('fails its checksum for swapped, missing and added characters', () => {
     const key = 'pb_live_' + 'Ab3'.repeat(10)
     const whole = createKeyText(() => 7)
     expect(isKeyText(key)).toBe(false)
@@ -36,7 +36,7 @@ describe('the text of a key', () => {
     expect(isKeyText(whole.replace('pb_live_', 'pb_test_'))).toBe(false)
   })
 
-  it('leaves only what cannot be used', () => {
+  it('is redacted to parts that cannot be used', () => {
     const key = createKeyText()
     const { prefix, lastFour } = shownParts(key)
     expect(prefix.length + lastFour.length).toBe(16)
@@ -46,7 +46,7 @@ describe('the text of a key', () => {
     expect(text).toBe('limit is "pb_live_…", or pb_live_…… or pb_live_…')
   })
 
-  it('can be derived from a secret, always the same', () => {
+  it('is derived from a secret deterministically', () => {
     const secret = new Uint8Array(32).fill(3)
     expect(deriveKeyText(secret)).toBe(deriveKeyText(secret))
     expect(isKeyText(deriveKeyText(secret))).toBe(true)

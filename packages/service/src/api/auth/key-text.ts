@@ -1,8 +1,7 @@
 import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-/** The prefix of every key. */
-export const KEY_PREFIX = 'pb_live_'
+const KEY_PREFIX = 'pb_live_'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_LENGTH = 30

@@ -30,7 +30,7 @@ function codeOf(access: Access, header: string | undefined, at: number = NOW): s
 }
 
 describe('keys', () => {
-  it('are taken from the header alone, in its one form', () => {
+  it('are accepted in the Authorization header alone', () => {
     const access = open(createFolder(), () => toMicros(NOW))
     const { key } = access.keys.create({ plan: 'quant' })
     expect(codeOf(access, `Bearer ${key}`)).toBe('quant')
@@ -61,7 +61,7 @@ describe('keys', () => {
     expect(() => access.keys.revoke('key_nobody')).toThrow('there is no such key')
   })
 
-  it('are seen by other processes within a second', () => {
+  it('change for other processes within a second', () => {
     const path = createFolder()
     const one = open(path)
     const other = open(path)
@@ -71,7 +71,7 @@ describe('keys', () => {
     expect(codeOf(other, `Bearer ${key}`, revoked + 1_000_000)).toBe('revoked_key')
   })
 
-  it('follow changes of plans.json, and ignore a broken one', () => {
+  it('follow changes of plans.json, and ignore an invalid one', () => {
     const path = createFolder()
     const access = open(path)
     const { key } = access.keys.create({ plan: 'explorer' })
@@ -94,7 +94,7 @@ describe('keys', () => {
     expect(() => openAccess(path)).toThrow('plans.json: plans.explorer')
   })
 
-  it('are nowhere on disk, in whole or in part', () => {
+  it('are never on disk, in whole or in part', () => {
     const path = createFolder()
     const access = open(path)
     const keys = [

@@ -56,7 +56,7 @@ describe('rate limits', () => {
     expect(countAdmitted([open(file)], planOf('quant'), 100, NOW + 100)).toBe(5)
   })
 
-  it('name the limit that refuses and when to come back', () => {
+  it('name the refusing limit and when to retry', () => {
     const limiter = open(createFile())
     const plan = planOf('quant')
     let admitted = 0
@@ -86,9 +86,9 @@ describe('rate limits', () => {
     expect(troubles.length).toBeGreaterThan(0)
   })
 
-  it('start anew from a damaged file', () => {
+  it('replace a damaged file', () => {
     const file = createFile()
-    writeFileSync(file, 'this is no database '.repeat(100))
+    writeFileSync(file, 'this is not a database '.repeat(100))
     expect(countAdmitted([open(file)], planOf('quant'), 100, NOW)).toBe(25)
   })
 })

@@ -25,7 +25,7 @@ function open(said: unknown): PlanBook {
 const withTeam = (more: object): object => ({ plans: { team: { ...TEAM, ...more } } })
 
 describe('plans of an operator', () => {
-  it('are added to the usual ones, with the usual terms of the stream', () => {
+  it('are added to the default ones, with the default limits of the stream', () => {
     const book = open(withTeam({}))
     expect(book.find('team')).toMatchObject({ ...TEAM, stream: { connections: 10, replays: 4 } })
     for (const { name } of DEFAULT_PLANS) expect(book.find(name)).toBeDefined()

@@ -9,7 +9,7 @@ function create(): DataView {
 describe.each(['second', 'minute'] as const)('the window of a %s', (name) => {
   const windowMs = windowSeconds(name) * 1000
 
-  it('never lets more than the quota into any span of its length', () => {
+  it('never admits more than the quota in any span of its length', () => {
     const step = fc.integer({ min: 0, max: windowMs / 4 })
     fc.assert(
       fc.property(
@@ -42,7 +42,7 @@ describe.each(['second', 'minute'] as const)('the window of a %s', (name) => {
     )
   })
 
-  it('lets the next one in when it said so, and not before', () => {
+  it('admits the next request at the announced time, and not before', () => {
     const counters = create()
     const limit: WindowLimit = { name, quota: 3 }
     const start = 1_790_000_000_000
@@ -53,7 +53,7 @@ describe.each(['second', 'minute'] as const)('the window of a %s', (name) => {
     expect(lookAt(counters, limit, nextMs).remaining).toBeGreaterThan(0)
   })
 
-  it('does not forget when the clock goes back a little', () => {
+  it('keeps its counts when the clock is set back a little', () => {
     const counters = create()
     const limit: WindowLimit = { name, quota: 1 }
     hit(counters, name, 1_790_000_000_000)

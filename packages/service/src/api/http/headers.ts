@@ -1,11 +1,8 @@
 import type { Admission } from '../auth/limiter.ts'
 import type { LimitState } from '../route.ts'
 
-/** The origin whose pages may read answers; undefined for none. */
-export type CorsOrigin = string | undefined
-
-/** Headers of every answer, as a flat list of names and values. */
-export function commonHeaders(corsOrigin: CorsOrigin): readonly string[] {
+/** Headers of every answer, as a flat list; pages of `corsOrigin`, if any, may read answers. */
+export function commonHeaders(corsOrigin: string | undefined): readonly string[] {
   const headers = [
     'X-Content-Type-Options',
     'nosniff',

@@ -8,14 +8,9 @@ const MAX_PAGE_BYTES = 4_194_304
 const MAX_POOL_BYTES = 16_777_216
 
 /** Reuses page buffers: allocating 116 KB for every page costs a fifth of the requests per second. */
-export class PagePool {
+class PagePool {
   readonly #free: PageBuffer[] = []
   #bytes = 0
-
-  /** The number of pages that wait in the pool. */
-  get size(): number {
-    return this.#free.length
-  }
 
   /** A page that is empty but for `before` bytes of room at its start. */
   acquire(before = 0): PageBuffer {

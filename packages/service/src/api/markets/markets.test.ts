@@ -218,7 +218,7 @@ describe('the search across venues', () => {
     expect((body.data as Row[])[0]).toMatchObject({ last_price: 0.741, best_bid: 0.48 })
   })
 
-  it('sorts by volume with what has none last', async () => {
+  it('sorts by volume, with markets without one last', async () => {
     const call = await caller()
     expect(await ids(call, '/v3/markets?venue=venueb&sort=volume&order=desc')).toEqual([
       'KXBTC15M-26AUG051230-30',
@@ -229,7 +229,7 @@ describe('the search across venues', () => {
 })
 
 describe('plans', () => {
-  it('keep venue A from the free one, and other assets, on every route', async () => {
+  it('refuse venue A and other assets to the cheapest plan on every route', async () => {
     const call = await caller()
     const routes = [
       '/v3/venuea-prediction/markets',
@@ -256,7 +256,7 @@ describe('plans', () => {
     expect(audit).toMatchObject({ code: 'plan_required', fields: { plan: 'desk' } })
   })
 
-  it('show the free one btc of B and C, without a hint at venue A', async () => {
+  it('show btc of B and C to the cheapest plan, without a hint at venue A', async () => {
     const call = await caller()
     expect(await ids(call, '/v3/venueb/markets', EXPLORER)).toEqual([
       B_MARKET,
@@ -345,7 +345,7 @@ describe('a market record', () => {
     })
   })
 
-  it('is what was known at a time, and null before anything was', async () => {
+  it('is the version known at a time, and null before the first one', async () => {
     const call = await caller()
     const url = `/v3/venuea-prediction/${A_MARKET}?known_at=`
     const early = await call.get(`${url}2026-08-05T11:59:10Z`)

@@ -85,7 +85,7 @@ describe('the calendar of a venue', () => {
     expect(rows[2]).toMatchObject({ markets: 1, gap_ms: 0, reasons: [] })
   })
 
-  it('counts the days of what is over once', async () => {
+  it('reads the days of an ended instrument once', async () => {
     const { store, reads } = storeOf([quiet, other])
     const first = await ask(store)
     expect(await ask(store)).toEqual(first)
@@ -97,7 +97,7 @@ describe('the calendar of a venue', () => {
     expect(rows.map(({ day }) => day)).toHaveLength(3)
   })
 
-  it('refuses empty ranges and more days than it has', async () => {
+  it('refuses empty ranges and too many days', async () => {
     const { store } = storeOf([])
     await expect(ask(store, { start_time: NOW })).rejects.toBeInstanceOf(Problem)
     await expect(ask(store, { start_time: NOW - 93 * DAY })).rejects.toBeInstanceOf(Problem)

@@ -59,7 +59,7 @@ describe('an execution', () => {
     expect(text).toContain('"vwap":0.452')
   })
 
-  it('says when the digits of a price never end', async () => {
+  it('marks a price whose digits never end as rounded', async () => {
     const call = await caller()
     const { body, text } = await call.get(`${B}?side=buy&size=6&at=2026-08-05T12:00:50Z`)
     // (0.44 + 0.90 + 3 × 0.46) / 6 = 2.72 / 6 = 0.4533…
@@ -85,7 +85,7 @@ describe('an execution', () => {
     })
   })
 
-  it('tells how much was there when it was not enough', async () => {
+  it('reports the filled size when the book is too thin', async () => {
     const call = await caller()
     const { body } = await call.get(`${B}?side=buy&size=100&at=2026-08-05T12:00:50Z`)
     expect(body.data).toMatchObject({ is_complete: false, filled_size: 6.33 })
@@ -118,7 +118,7 @@ describe('an execution', () => {
     })
   })
 
-  it('charges by the schedule of the record', async () => {
+  it('computes the fee by the schedule of the record', async () => {
     const call = await caller()
     const c = await call.get(`${C}?side=buy&size=10&outcome=up&at=2026-08-05T12:00:30Z`)
     // 10 × 0.07 × 0.6 × 0.4
@@ -130,7 +130,7 @@ describe('an execution', () => {
 })
 
 describe('exact fractions', () => {
-  it('print what was read', () => {
+  it('print the parsed number', () => {
     for (const text of ['0', '1', '0.07', '123456789012345678901.000000000000000001', '-2.5']) {
       expect(printExact(parseExact(text)!)).toBe(text)
     }

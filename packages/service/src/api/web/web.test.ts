@@ -45,7 +45,7 @@ describe('the files of the explorer', () => {
     },
   )
 
-  it('are kept for ever where their name tells their content', async () => {
+  it('may be cached for ever where their name contains a hash', async () => {
     const ask = await serve()
     const url = '/assets/index-1a2b.js'
     const plain = await ask(url)
@@ -63,7 +63,7 @@ describe('the files of the explorer', () => {
     expect(again.text).toBe('')
   })
 
-  it('are not there where nothing is', async () => {
+  it('are 404 where there is no file', async () => {
     const ask = await serve()
     expect((await ask('/assets/other.js')).status).toBe(404)
     expect((await ask('/assets/index-1a2b.js.br')).status).toBe(404)
@@ -71,7 +71,7 @@ describe('the files of the explorer', () => {
     expect(readWebFiles(join(folder, 'nothing'))).toBeUndefined()
   })
 
-  it('are read and nothing else', async () => {
+  it('answer GET, HEAD and OPTIONS only', async () => {
     const ask = await serve()
     const head = await ask('/', { method: 'HEAD' })
     expect(head.status).toBe(200)

@@ -2,7 +2,7 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import * as fc from 'fast-check'
 import { deepValue } from './refusals.testing.ts'
 
-/** What is mutated, how often, and with what beside the values that break any parser. */
+/** What is mutated, how often, and with which values beside those that break any parser. */
 export type MutationPlan = {
   readonly originals: readonly (() => unknown)[]
   readonly numRuns: number
@@ -10,7 +10,7 @@ export type MutationPlan = {
   readonly hostile: readonly unknown[]
   /** Names that an added field may have. */
   readonly keys: readonly [string, ...string[]]
-  /** Reads a mutated value; may give the codes of parts that were refused while the rest stood. */
+  /** Reads a mutated value; may return the codes of parts that were refused while others were kept. */
   read: (value: unknown, original: unknown) => Iterable<string> | void
 }
 
@@ -45,8 +45,8 @@ const HOSTILE: readonly unknown[] = [
 ]
 
 /**
- * Whatever an upstream sends: an answer or a PriorbookError, never another error. Gives the codes that
- * were met, `none` for a value that was taken.
+ * Checks that `read` answers any mutated value normally or with a PriorbookError, never with another error.
+ * Returns the error codes that occurred, and `none` where a value was accepted.
  */
 export function codesOfMutated(plan: MutationPlan): Set<string> {
   const { originals, numRuns, hostile, keys, read } = plan
@@ -74,7 +74,7 @@ export function codesOfMutated(plan: MutationPlan): Set<string> {
         for (const code of read(holder.value, original()) ?? []) codes.add(code)
         codes.add('none')
       } catch (error) {
-        // Not expect(): it would print values that are too deep to print.
+        // Not expect(): it would print values that are nested too deeply to print.
         if (!(error instanceof PriorbookError)) throw error
         codes.add(error.code)
       }
@@ -98,7 +98,7 @@ function mutate(holder: object, { place, action, value, key }: Mutation): void {
   const target = places[place % places.length]
   if (target === undefined) return
   if (action === 'delete') {
-    // JSON has no list with holes.
+    // JSON arrays have no holes.
     if (Array.isArray(target.parent)) target.parent.splice(Number(target.key), 1)
     else Reflect.deleteProperty(target.parent, target.key)
     return

@@ -11,7 +11,7 @@ afterEach(() => {
 })
 
 describe('the limit of a window', () => {
-  /** Makes calls as fast as they may go, each delayed on its way there and back; when each arrived. */
+  /** Makes calls as fast as allowed, each delayed on its way there and back; returns their arrivals. */
   async function arrivals(limit: number, delays: (call: number) => number): Promise<number[]> {
     const quota = createQuota({ limit, windowMs: 1000, slackMs: 0 })
     const times: number[] = []
@@ -74,7 +74,7 @@ describe('the limit of a window', () => {
 })
 
 describe('a refusal by the venue', () => {
-  /** How long a call that is wanted now has to wait. */
+  /** How long a call that is due now has to wait. */
   async function waitOf(quota: ReturnType<typeof createQuota>): Promise<number> {
     const start = performance.now()
     const taken = quota.acquire(1, false, signal).then((end) => {

@@ -1,11 +1,11 @@
 import { PriorbookError, type ErrorCode } from '@priorbook/sdk/domain'
 
-/** A value nested deeper than any recursion reaches. */
+/** Returns a value nested deeper than any recursion can go. */
 export function deepValue(): unknown {
   return JSON.parse('['.repeat(50_000) + ']'.repeat(50_000))
 }
 
-/** The code that a call fails with, or `none`; an error without a code passes through. */
+/** Returns the code that a call fails with, or `none`; rethrows an error without a code. */
 export function codeOf(call: () => unknown): ErrorCode | 'none' {
   try {
     call()

@@ -28,7 +28,7 @@ let upstream: TestUpstream
 let sink: ReturnType<typeof createTestSink>
 let warnings: string[]
 let stopping: AbortController
-/** What the list shows; by default only what has not ended. */
+/** Returns true for the rounds that the list shows; by default only those that have not ended. */
 let listed: (endMs: number) => boolean
 let timeline: { before: number; after: number }
 

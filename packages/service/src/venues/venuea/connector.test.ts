@@ -140,7 +140,7 @@ describe('books', () => {
     await until(() => booksOf('1002') >= 4)
     talking.cancel()
     expect(booksOf('1001')).toBe(before)
-    // What stays quiet in its window is subscribed again.
+    // A market that stays quiet in its window is subscribed again.
     await until(() => upstream.commands.length > 0)
     expect(upstream.commands[0]).toStrictEqual({
       command: 'SUBSCRIBE',
@@ -290,7 +290,7 @@ describe('markets', () => {
     }
     start({ speed: 100, quota: { limit: 6000, windowMs: 60_000 } })
     await until(() => polls === 3)
-    // The list no longer has it: nothing is left to ask.
+    // The list no longer has it, so nothing is left to request.
     upstream.script.list = () => ({ marketTopics: [], hasMore: false })
     const lists = upstream.seen.filter(({ path }) => path === '/market/list').length
     await until(
@@ -338,7 +338,7 @@ it('every call goes through the quota, also under full load', async () => {
   listRounds(...Array.from({ length: 40 }, (_, index) => roundObject(index + 1, -1000, HOUR)))
   const windowMs = 400
   const own = createQuota({ limit: 20, windowMs }, clock)
-  // Departures: on a busy machine calls arrive closer together than they left.
+  // Measured when calls leave: on a busy machine they arrive closer together.
   const left: number[] = []
   const quota: Quota = {
     limit: own.limit,

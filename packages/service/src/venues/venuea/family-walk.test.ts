@@ -13,18 +13,18 @@ const round = (index: number): NamedRound => ({
 const indexOf = (topicId: string): number => 1000 - Number(topicId)
 
 type Venue = {
-  /** Which rounds there are. */
+  /** Returns true for the rounds that exist. */
   has(index: number): boolean
   /** How many rounds its timeline names on either side. */
   readonly before: number
   readonly after: number
-  /** What the list shows when it is looked at for what ends at round `index`. */
+  /** The rounds that the list shows when it is read for those that end at round `index`. */
   list(index: number): readonly number[]
 }
 
 const VENUE: Venue = { has: () => true, before: 3, after: 6, list: () => [-2] }
 
-/** Does what a walk asks for, and gives the rounds asked for in order. */
+/** Makes the steps of a walk; returns the rounds that it requested, in order. */
 function play(walk: FamilyWalk, venue: Venue, steps = Infinity): number[] {
   const asked: number[] = []
   for (let step = walk.next(); step.kind !== 'over' && asked.length < steps; step = walk.next()) {
@@ -112,7 +112,7 @@ describe('a walk along a family', () => {
     )
     const asked = play(walk, VENUE)
     expect(asked).toEqual(expect.arrayContaining([...holes]))
-    // Beside them the rounds that name them.
+    // Plus the rounds that name them.
     expect(asked.length).toBeLessThanOrEqual(holes.size + 4)
     expect(walk.counts).toMatchObject({ complete: 30, missing: 0 })
   })

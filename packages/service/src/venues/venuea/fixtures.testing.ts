@@ -2,8 +2,8 @@ import { toMicros } from '@priorbook/sdk/domain'
 import type { Arrival } from '../capture/contract.ts'
 
 /**
- * Frames and answers of our own making in the shapes that venue A documents; for tests.
- * Every function gives a fresh value, so that a test may change it.
+ * Frames and answers in the shapes that venue A documents; for tests. Every function returns a new value,
+ * so that a test may change it.
  */
 
 /** A JSON object that a test may change. */
@@ -22,7 +22,7 @@ export const TOPIC_ID = 5_000_042
 export const UP_TOKEN =
   '11112222333344445555666677778888999900001111222233334444555566667777888899990001'
 
-/** The token of the outcome that no book is kept of. */
+/** The token of the outcome whose book is not kept. */
 export const DOWN_TOKEN =
   '11112222333344445555666677778888999900001111222233334444555566667777888899990002'
 

@@ -15,7 +15,7 @@ import {
 } from './fixtures.testing.ts'
 import { createVenueANormalizer } from './normalize.ts'
 
-/** Whatever an upstream sends: an answer or a PriorbookError, never another error. */
+/** A normalizer answers any input with events or a PriorbookError, never with another error. */
 
 const COUNT = process.env['PRIORBOOK_FULL'] === '1' ? 20_000 : 4000
 const normalizer = createVenueANormalizer()

@@ -77,7 +77,7 @@ const FILES: Readonly<Record<string, () => void>> = {
     ])
   },
   'binance/recorded/address_positions_btc5m_2026-08-26.jsonl': () => {
-    // Positions of an address: no data of a market, refused whatever they are taken for.
+    // Positions of an address, which are not market data and are refused for every request.
     const positions = lines('binance/recorded/address_positions_btc5m_2026-08-26.jsonl')
     expect(positions).toHaveLength(4)
     for (const position of positions) {
@@ -146,7 +146,7 @@ const FILES: Readonly<Record<string, () => void>> = {
     books.forEach(expectBestFirst)
   },
   'predict-fun/sanitized/btc_liquidity_samples.jsonl': () => {
-    // Derived by a client of the venue, in no shape of the venue itself.
+    // Derived by a client of the venue, not in a shape of the venue itself.
     for (const line of lines('predict-fun/sanitized/btc_liquidity_samples.jsonl')) {
       expect(codeOf(() => normalizer.frame(line, AT))).toBe('invalid_message')
     }

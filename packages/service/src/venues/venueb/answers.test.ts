@@ -14,8 +14,7 @@ import {
   tradeObject,
   type Draft,
 } from './fixtures.testing.ts'
-import { createVenueBNormalizer } from './normalize.ts'
-import { normalizeVenueB } from './normalize.ts'
+import { createVenueBNormalizer, normalizeVenueB } from './normalize.ts'
 
 const normalizer = createVenueBNormalizer()
 const frame = (value: unknown) => normalizer.frame(value, AT)

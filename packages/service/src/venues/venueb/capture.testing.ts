@@ -27,7 +27,7 @@ type Folded = {
   changedLevels: number
 }
 
-/** A sink that keeps what comes and folds books from it as a recorder does: closed by a loss, opened by a full book. */
+/** A sink that builds books as a recorder does: a loss closes them and a full book opens them. */
 export class TestSink implements CaptureSink {
   readonly captured: Captured[] = []
   readonly trades = new Set<string>()
@@ -118,7 +118,7 @@ export class TestSink implements CaptureSink {
     return isEqual(book.bids, yes) && isEqual(book.asks, asks)
   }
 
-  // A number that is not above the last one was there before.
+  // A seq that is not above the last one is a duplicate.
   #isOld(parsed: unknown): boolean {
     const { sid, seq } = (parsed ?? {}) as { sid?: unknown; seq?: unknown }
     if (typeof sid !== 'number' || typeof seq !== 'number') return false

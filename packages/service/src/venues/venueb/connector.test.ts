@@ -351,7 +351,7 @@ describe('without valid credentials', () => {
     start({ speed: 1, quota: { tokensPerSecond: 400, costPerRequest: 10 } })
     const polls = (): string[] => venue.asked(/orderbook$/).map(({ path }) => path.split('/')[2]!)
     await until('all books', () => polls().length >= 70)
-    // Polled thirty polls ago, so that its turn is far, and recent enough not to be due.
+    // Polled thirty polls ago: its next poll is far away, and it is not due yet.
     const count = polls().length
     const key = polls()[count - 30]!
     connector.recover([{ venue: 'venueb', market: key, key }], 'rejected')
@@ -372,7 +372,7 @@ describe('without valid credentials', () => {
     await clock.advance(200)
     expect(sink.losses).toMatchObject([{ reason, keys: [A] }])
     venue.fault = undefined
-    // What hangs is under way until it times out; that is no business of this test.
+    // A hanging request stays in flight until it times out, which this test does not cover.
     if (fault === 'hang') return
     venue.change(A, 'yes', 4100, 250)
     await until('a book again', () => same(A))

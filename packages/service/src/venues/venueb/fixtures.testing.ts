@@ -2,8 +2,8 @@ import { toMicros } from '@priorbook/sdk/domain'
 import type { Arrival } from '../capture/contract.ts'
 
 /**
- * Messages and answers of our own making in the shapes that venue B documents; for tests.
- * Every function gives a fresh value, so that a test may change it.
+ * Messages and answers in the shapes that venue B documents; for tests. Every function returns a new
+ * value, so that a test may change it.
  */
 
 /** A JSON object that a test may change. */

@@ -14,13 +14,11 @@ import {
   tradeMessage,
   tradeObject,
 } from './fixtures.testing.ts'
-import { normalizeVenueB } from './normalize.ts'
-import { createVenueBNormalizer } from './normalize.ts'
-import { normalizeOrderbookAnswer } from './normalize.ts'
+import { createVenueBNormalizer, normalizeOrderbookAnswer, normalizeVenueB } from './normalize.ts'
 
 const FULL = process.env['PRIORBOOK_FULL'] === '1'
 
-/** Whatever an upstream sends: an answer or a PriorbookError, never another error. */
+/** A normalizer answers any input with events or a PriorbookError, never with another error. */
 
 const messages = [
   () => snapshotMessage(),
@@ -99,7 +97,7 @@ const answers = [
 
 it('holds for mutated answers to every request', () => {
   const read = (value: unknown) => {
-    // The word of the request is mutated with the answer; its other fields are ours.
+    // The kind of the request is mutated with the answer; its other fields are our own.
     const [kind, said] = Array.isArray(value) ? (value as unknown[]) : []
     if (typeof kind !== 'string') return undefined
     const { problems } = normalizer.answer({ kind, ticker: TICKER, depth: 100 }, said, AT)

@@ -5,8 +5,7 @@ import { fromMillis, type MarketRecord } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import { normalizeCatalogAnswer } from './catalog.ts'
 import { AT } from './fixtures.testing.ts'
-import { normalizeVenueB } from './normalize.ts'
-import { normalizeOrderbookAnswer } from './normalize.ts'
+import { normalizeOrderbookAnswer, normalizeVenueB } from './normalize.ts'
 
 /** Real payloads, found through PRIORBOOK_RECORDINGS and never committed. */
 const root = process.env['PRIORBOOK_RECORDINGS']
@@ -108,7 +107,7 @@ describe.skipIf(root === undefined)('recordings of venue B', () => {
       }
       refused.push(...answer.problems.map(({ error }) => error.message))
     }
-    // One ticker of 2024 holds a slash, which the domain does not take as an identifier.
+    // One ticker of 2024 contains a slash, which our identifiers do not allow.
     expect(accepted).toBe(291)
     expect(refused).toStrictEqual([])
   })

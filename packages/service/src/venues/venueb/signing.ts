@@ -1,7 +1,7 @@
 import { constants, createPrivateKey, sign, type KeyObject } from 'node:crypto'
 import { PriorbookError } from '@priorbook/sdk/domain'
 
-/** Proves to venue B who asks. */
+/** Signs requests to venue B. */
 export interface Signer {
   /** Headers for one attempt; `path` is the whole path of the url, without its query. */
   headers(method: string, path: string, nowMs: number): Readonly<Record<string, string>>
@@ -9,8 +9,8 @@ export interface Signer {
 
 /**
  * Creates a signer: RSA-PSS with SHA-256, salt as long as the digest, over
- * `timestamp + METHOD + path` (docs.kalshi.com, API keys). A key that is none throws `invalid_argument`;
- * the message never shows it.
+ * `timestamp + METHOD + path` (docs.kalshi.com, API keys). A malformed key throws
+ * `invalid_argument` with a message that never shows it.
  */
 export function createSigner(keyId: string, privateKey: string): Signer {
   const key = readKey(privateKey)

@@ -4,7 +4,7 @@ import { Subscriptions, type Command } from './subscriptions.ts'
 const paramsOf = ({ text }: Command) =>
   (JSON.parse(text) as { params: Record<string, unknown> }).params
 
-/** Takes all commands, as a venue that agrees with everything; subscriptions count from 1. */
+/** Accepts all commands up to a limit of markets, as a venue would; sids are the ids of commands. */
 function agree(subscriptions: Subscriptions, limit = Infinity): string[] {
   const log: string[] = []
   for (let count = 0; count < 100; count++) {

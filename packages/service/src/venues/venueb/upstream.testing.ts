@@ -20,7 +20,7 @@ export type TestMarket = {
   readonly trades: Record<string, unknown>[]
 }
 
-/** What every series of the test venue charges. */
+/** The fees of every series of the test venue. */
 export const SERIES_FEES = { fee_type: 'quadratic', fee_multiplier: 0.5 }
 
 type Session = {
@@ -37,7 +37,7 @@ export class TestVenue {
   readonly requests: Seen[] = []
   readonly commands: { readonly cmd: string; readonly params: Record<string, unknown> }[] = []
   badSignatures = 0
-  /** Answers of REST instead of the right ones: a status, or silence. */
+  /** What REST answers instead of the right value: a status, or nothing. */
   fault: number | 'hang' | undefined
   /** Every page of /markets names the same next one. */
   repeatsCursor = false
@@ -47,7 +47,7 @@ export class TestVenue {
   answersSnapshots = true
   /** How many of the next snapshots are malformed. */
   spoils = 0
-  /** Frames are numbered and not sent. */
+  /** How many frames are numbered but not sent. */
   drops = { orderbook_delta: 0, orderbook_snapshot: 0, trade: 0 }
   readonly #sessions = new Set<Session>()
   readonly #server = createServer((request, response) => this.#answer(request, response))
@@ -116,7 +116,7 @@ export class TestVenue {
     return market
   }
 
-  /** Changes one level and tells the subscribers. */
+  /** Changes one level and sends it to the subscribers. */
   change(ticker: string, side: 'yes' | 'no', price: number, delta: number): void {
     const market = this.markets.get(ticker)!
     const size = (market[side].get(price) ?? 0) + delta
