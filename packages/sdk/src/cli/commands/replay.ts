@@ -14,7 +14,7 @@ export const REPLAY: Command = {
   about: 'Replay recorded events to standard output as JSON lines, merged by received time.',
   more:
     'Files are downloads of the formats tape and ndjson, of any markets; they need no server. Markets ' +
-    'come from the service over its socket, and the hash of all rows is checked at the end.',
+    'come from the service over its socket, and the number of rows is checked at the end.',
   options: {
     ...FAMILY_OPTIONS,
     ...RANGE_OPTIONS,
