@@ -135,8 +135,3 @@ export function ladder(middle: number, depth: number, tick = 100): Change[] {
   }
   return changes.filter(({ price }) => price > 0 && price < 10_000)
 }
-
-/** Levels as a map of prices, for comparing folded books. */
-export function toMap(levels: readonly Level[]): Map<number, number> {
-  return new Map(levels.map(({ price, size }) => [price, size]))
-}

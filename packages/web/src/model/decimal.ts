@@ -28,11 +28,6 @@ export function placesIn(units: number, decimals: number): number {
   return places
 }
 
-/** The price of the other outcome, one minus this, in ticks. */
-export function complementTicks(ticks: number, decimals: number): number {
-  return POW10[decimals]! - ticks
-}
-
 /** `1,234,567.25`: whole digits in groups of three. */
 export function groupDigits(text: string): string {
   const [whole = '', fraction] = text.split('.')

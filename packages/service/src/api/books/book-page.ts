@@ -42,7 +42,7 @@ import {
 import { openWalk, resumeWalk, toCursorState, type OpenedWalk, type Walk } from './walk.ts'
 
 /** The values that all paged book routes read. */
-export type PageQuery = {
+type PageQuery = {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
   readonly order?: 'asc' | 'desc' | undefined
