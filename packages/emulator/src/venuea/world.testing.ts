@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import type { VenueId } from '@priorbook/sdk/domain'
 import type {
   Fill,
-  Level,
   Outcome,
   Payload,
   Phase,

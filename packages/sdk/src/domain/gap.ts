@@ -7,16 +7,16 @@ export const GAP_REASONS = {
   market_not_open: 'The market had not opened.',
   market_closed: 'The market had closed.',
   venue_silent: 'The venue kept the connection open but sent nothing.',
-  disconnected: 'The connection was lost and a new one was made.',
-  sequence_break: 'A message is missing: numbers, best prices or a full book tell of it.',
+  disconnected: 'The connection was lost.',
+  sequence_break: 'A message is missing: sequence numbers, best prices or a full book show it.',
   book_reset: 'Changes arrived, but no full book to apply them to.',
   recorder_down: 'The recorder was not running.',
   late_discovery: 'The market was open before the recorder found it.',
   quota: 'The upstream quota did not allow a poll.',
   rejected: 'A message failed the row checks; the book is closed until the next full one.',
   disk_full: 'There was no space to record.',
-  corrupt: 'What was recorded is damaged on disk and is not served.',
-  retention: 'What was recorded has been removed by age.',
+  corrupt: 'The recorded data are damaged on disk and not served.',
+  retention: 'The recorded data were removed by age.',
 } as const
 
 /** The name of one reason. */

@@ -1,4 +1,4 @@
-import { POW10, printScaled } from '@priorbook/sdk/domain'
+import { printScaled } from '@priorbook/sdk/domain'
 import type { DecimalJson, RawJson } from '@priorbook/sdk/wire'
 
 /** The digits of a decimal; `–` where there is none. */
