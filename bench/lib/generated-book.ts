@@ -1,7 +1,7 @@
 import type { Random } from './random.ts'
 
 /** The side of a resting order; both sides are bids, as on the venue. */
-export type GeneratedSide = 'yes' | 'no'
+type GeneratedSide = 'yes' | 'no'
 
 /** One line that an action of the invented market causes; sizes are 1e-2 contracts. */
 export type BookChange =

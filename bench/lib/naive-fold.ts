@@ -74,7 +74,7 @@ export function parseFixed(text: string, places: number): number {
 }
 
 /** Reads an RFC 3339 time in UTC as microseconds since 1970, without rounding. */
-export function parseRfc3339(text: string): number {
+function parseRfc3339(text: string): number {
   const match = /^(.{19})(?:\.(\d{1,6}))?Z$/.exec(text)
   const ms = match === null ? Number.NaN : Date.parse(`${match[1]}Z`)
   if (match === null || Number.isNaN(ms)) throw new Error(`"${text}" is no time in UTC`)

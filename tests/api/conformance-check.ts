@@ -93,7 +93,7 @@ export type Body = {
 }
 
 /** A test of a value. */
-export type Holds = (value: never, row: never, words: Words) => boolean
+type Holds = (value: never, row: never, words: Words) => boolean
 
 /** What was recorded, by the names in braces. */
 export type Words = Readonly<Record<string, string>>

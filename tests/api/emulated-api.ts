@@ -18,7 +18,7 @@ import { calmSpeed } from '../capture/emulated-speed.ts'
 import { pause, start } from '../capture/harness.ts'
 
 /** The sentence on every answer from emulated data. */
-export const EMULATED = {
+const EMULATED = {
   code: 'emulated_data',
   message: 'The data come from an emulator, not from a venue.',
 }
@@ -58,7 +58,7 @@ export type EmulatedApi = {
 }
 
 /** More of a request; the key is one without limits unless said otherwise. */
-export type GetOptions = {
+type GetOptions = {
   readonly key?: string | null
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>

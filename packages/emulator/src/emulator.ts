@@ -75,7 +75,7 @@ export interface Emulator {
 }
 
 /** Per market and second at speed 1. */
-export const DEFAULT_RATES: MarketRates = {
+const DEFAULT_RATES: MarketRates = {
   changes: 5,
   trades: 0.3,
   pauses: 0.03,

@@ -16,7 +16,7 @@ export type CheckAuth = (
 ) => UpstreamAnswer | undefined
 
 /** The credentials of the venue. */
-export const CREDENTIAL_NAMES = ['apiKey', 'apiSecret'] as const
+const CREDENTIAL_NAMES = ['apiKey', 'apiSecret'] as const
 
 const DEFAULT_WINDOW_MS = 5_000
 const MAX_WINDOW_MS = 60_000

@@ -11,15 +11,15 @@ export interface Channel {
 }
 
 /** The topic that carries every market that trades. */
-export const AGGREGATED_TOPIC = 'web3_prediction_orderbook_data'
+const AGGREGATED_TOPIC = 'web3_prediction_orderbook_data'
 
 /** The topic of one market; the venue accepts a topic with an unknown id and never pushes to it. */
-export function topicOf(marketId: number): string {
+function topicOf(marketId: number): string {
   return `web3_prediction_orderbook_${marketId}`
 }
 
 /** Max books pushed per second and market at speed 1: the highest rate measured. */
-export const PUSHES_PER_SECOND = 8
+const PUSHES_PER_SECOND = 8
 
 type Client = { readonly wire: Wire; readonly topics: Set<string> }
 

@@ -7,7 +7,7 @@ export function priceText(price: number): string {
 }
 
 /** A size as the venue writes it; it allows 8 decimals, the world has 6. */
-export function sizeText(size: number): string {
+function sizeText(size: number): string {
   return printScaled(size, 6)
 }
 

@@ -35,7 +35,7 @@ export function shapeDifferences(
 }
 
 /** The kinds of the values at every path; members of a list share one path. */
-export function shapeOf(values: readonly unknown[], anyText = false): Map<string, Set<string>> {
+function shapeOf(values: readonly unknown[], anyText = false): Map<string, Set<string>> {
   const shape = new Map<string, Set<string>>()
   const visit = (path: string, value: unknown): void => {
     const kinds = shape.get(path) ?? new Set()

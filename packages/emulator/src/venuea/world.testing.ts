@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import type { VenueId } from '@priorbook/sdk/domain'
 import type {
   Fill,
-  Level,
   Outcome,
   Payload,
   Phase,
@@ -134,9 +133,4 @@ export function ladder(middle: number, depth: number, tick = 100): Change[] {
     changes.push({ side: 'ask', price: middle + step * tick, size: size + 1_000_000 })
   }
   return changes.filter(({ price }) => price > 0 && price < 10_000)
-}
-
-/** Levels as a map of prices, for comparing folded books. */
-export function toMap(levels: readonly Level[]): Map<number, number> {
-  return new Map(levels.map(({ price, size }) => [price, size]))
 }

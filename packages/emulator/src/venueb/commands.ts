@@ -1,5 +1,5 @@
 /** The channels that the emulated venue serves. */
-export const CHANNELS = ['orderbook_delta', 'trade', 'ticker', 'market_lifecycle_v2'] as const
+const CHANNELS = ['orderbook_delta', 'trade', 'ticker', 'market_lifecycle_v2'] as const
 
 /** One channel. */
 export type Channel = (typeof CHANNELS)[number]

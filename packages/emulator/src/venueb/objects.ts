@@ -7,7 +7,7 @@ import type { Trade } from './trades.ts'
 export type NativeObject = Readonly<Record<string, unknown>>
 
 /** The venue's name for a phase. */
-export const STATUS: Readonly<Record<Phase, string>> = {
+const STATUS: Readonly<Record<Phase, string>> = {
   listed: 'initialized',
   open: 'active',
   paused: 'inactive',

@@ -24,7 +24,7 @@ export type TestVenue = {
 }
 
 /** An answer, read. */
-export type TestAnswer = {
+type TestAnswer = {
   readonly status: number
   readonly value: unknown
   readonly payloads: readonly Payload[]
@@ -32,7 +32,7 @@ export type TestAnswer = {
 }
 
 /** A connected client of the market channel. */
-export type TestClient = {
+type TestClient = {
   readonly wire: ReturnType<typeof createTestWire>
   readonly session: Session
   readonly say: (message: object) => void

@@ -7,7 +7,7 @@ import type { TestTape } from './tape.testing.ts'
 export type Script = readonly (readonly [at: number, act: (context: StrategyContext) => unknown])[]
 
 /** A strategy that runs the actions of a script at their times. */
-export function scripted(script: Script): Strategy {
+function scripted(script: Script): Strategy {
   return {
     name: 'script',
     onStart({ timerAt }) {

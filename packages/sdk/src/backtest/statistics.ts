@@ -4,7 +4,7 @@ import { EVIDENCE_CLASSES, type RejectReason } from './order.ts'
 export const MARKOUTS = [1_000_000, 10_000_000, 60_000_000] as const
 
 /** How the mid moved after fills, weighted by shares; positive is good for the account. */
-export type Markout = { fills: number; missing: number; shares: number; gain: number }
+type Markout = { fills: number; missing: number; shares: number; gain: number }
 
 /** Counters of a run. Floats are statistics, never money. */
 export type Tally = {

@@ -74,7 +74,7 @@ export const RUN_OPTIONS: Readonly<Record<string, Option>> = {
 }
 
 /** Reads `size=10,edge=100|200` as every combination. */
-export function parseParams(text: string | undefined): Params[] {
+function parseParams(text: string | undefined): Params[] {
   if (text === undefined || text === '') return [{}]
   const values: Record<string, Params[string][]> = {}
   for (const part of text.split(',')) {
@@ -103,7 +103,7 @@ function parseValue(text: string): Params[string] {
 }
 
 /** Reads `venueb-maker=none,venueb-tick=0.01,venuec-fees=none`. */
-export function parseAssume(text: string | undefined): Assumptions {
+function parseAssume(text: string | undefined): Assumptions {
   const fees: Record<string, unknown> = {}
   const rules: Partial<Record<VenueId, { tick: string }>> = {}
   for (const part of text === undefined || text === '' ? [] : text.split(',')) {

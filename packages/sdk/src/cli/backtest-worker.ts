@@ -12,7 +12,7 @@ import {
   type StrategyFactory,
 } from '../backtest/index.ts'
 import { createClient } from '../client/index.ts'
-import { PriorbookError, printMicros, type Micros } from '../domain/index.ts'
+import { PriorbookError, printMicros, VENUES, type Micros } from '../domain/index.ts'
 import { downloadSource, replay, type Replay } from '../replay/index.ts'
 import { createReplayPlatform, replayFiles } from '../replay/replay-node.ts'
 import { fromMarketJson } from '../wire/index.ts'
@@ -68,8 +68,9 @@ async function run(job: BacktestJob): Promise<void> {
       ...(to === undefined ? {} : { end_time: printMicros(to as Micros) }),
     }
     const sources = markets.flatMap(({ venue, market_id }) =>
-      (venue === 'venuea' ? (['books'] as const) : (['books', 'trades'] as const)).map((dataset) =>
-        downloadSource(caller, { venue, market_id, dataset, format: 'tape' as const, ...times }),
+      (VENUES[venue].hasTrades ? (['books', 'trades'] as const) : (['books'] as const)).map(
+        (dataset) =>
+          downloadSource(caller, { venue, market_id, dataset, format: 'tape' as const, ...times }),
       ),
     )
     return replay({ sources, platform: createReplayPlatform(), ...range })

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 
 /** A style of the terminal. */
-export type Style = Parameters<typeof styleText>[0]
+type Style = Parameters<typeof styleText>[0]
 
 /** The terminal and environment of a command; tests pass their own. */
 export interface CliIo {

@@ -14,7 +14,7 @@ import { fileIn, hashFile, type SavedManifest } from './file-proof.ts'
 import { RowChecks, type FileRow } from './row-checks.ts'
 
 /** The result of one check. */
-export type Finding = { readonly check: string; readonly isGood: boolean; readonly detail: string }
+type Finding = { readonly check: string; readonly isGood: boolean; readonly detail: string }
 
 /** The results of all checks of a file. */
 export type Verdict = {
@@ -202,7 +202,7 @@ function laddersOf(cells: Readonly<Record<string, string>>): Record<string, Ladd
 }
 
 /** The cells of a line of CSV; quotes are doubled inside quotes. */
-export function splitCsv(line: string): string[] {
+function splitCsv(line: string): string[] {
   const cells: string[] = []
   let at = 0
   while (at <= line.length) {

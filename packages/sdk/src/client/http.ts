@@ -2,7 +2,7 @@ import { DEFAULT_RETRY, delayOf, parseRetryAfter, sleep, type RetryPolicy } from
 import { PriorbookApiError, PriorbookClientError } from './errors.ts'
 
 /** A value of a parameter; a list is joined by commas, an absent one is left out. */
-export type QueryValue = string | number | boolean | Date | readonly string[] | undefined | null
+type QueryValue = string | number | boolean | Date | readonly string[] | undefined | null
 
 /** Parameters by their names on the wire. */
 export type Query = Readonly<Record<string, QueryValue>>

@@ -11,7 +11,7 @@ import {
 // The byte format of docs/formats/journal.md: file header and block header. Little endian.
 
 /** The version that this build writes and the only one that it reads. */
-export const FORMAT_VERSION = 1
+const FORMAT_VERSION = 1
 
 /** Length of the header of a file; its first block follows at once. */
 export const FILE_HEADER_BYTES = 128

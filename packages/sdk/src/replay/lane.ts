@@ -48,7 +48,7 @@ export interface Lane {
 }
 
 /** The rows of one stream, read piece by piece. Subclasses decode them and build events. */
-export abstract class RowLane<Columns extends HeadColumns> implements Lane {
+abstract class RowLane<Columns extends HeadColumns> implements Lane {
   at: number
   isReady = false
   protected columns: Columns | undefined

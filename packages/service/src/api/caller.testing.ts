@@ -7,14 +7,14 @@ import { createCursorCodec } from './cursor.ts'
 import type { Answer, ApiContext, Grant, Route } from './route.ts'
 
 /** An answer as a client sees it; `body` is parsed where it is JSON. */
-export type TestAnswer = {
+type TestAnswer = {
   readonly answer: Answer
   readonly text: string
   readonly body: TestBody
 }
 
 /** The envelope. */
-export type TestBody = {
+type TestBody = {
   readonly data: unknown
   readonly meta: Readonly<Record<string, unknown>>
   readonly pagination: { readonly next_cursor: string | null; readonly has_more: boolean }

@@ -12,7 +12,7 @@ import {
 } from './stream/index.ts'
 
 /** How long the server waits, in milliseconds. */
-export type Timeouts = {
+type Timeouts = {
   /** For the whole header. */
   readonly headersMs: number
   /** For the whole request. */
@@ -45,7 +45,7 @@ export type ApiServer = {
 }
 
 /** Where to listen. */
-export type ListenOptions = {
+type ListenOptions = {
   readonly host: string
   readonly port: number
   /** True where several processes share the port. */

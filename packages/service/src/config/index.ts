@@ -1,3 +1,3 @@
 /** The configuration file, its variables and their check. */
 export { loadConfig } from './load.ts'
-export { configKeys, type Config, type ConfigKey } from './settings.ts'
+export { configKeys, type Config } from './settings.ts'

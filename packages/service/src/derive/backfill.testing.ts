@@ -8,7 +8,7 @@ import { read } from '../recorder/scripted.testing.ts'
 /** Rounds of every family that were resolved before the emulator began. */
 export const HISTORY = 40
 /** Speed of the emulator, and factor of the venue's quota; a short round takes 2 s. */
-export const SPEED = 150
+const SPEED = 150
 
 /** An emulated venue A with a past, and the range in which rounds of both windows lie. */
 export type PastVenue = {

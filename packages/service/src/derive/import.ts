@@ -34,7 +34,7 @@ export type ImportReport = ApplyCounts & {
 }
 
 /** One item that could not be imported. */
-export type ImportProblem = {
+type ImportProblem = {
   readonly where: string
   readonly code: string
   readonly detail: string

@@ -16,7 +16,7 @@ export type SealedBlock = Omit<BlockHeader, 'crc' | 'storedBytes' | 'segment' | 
 }
 
 /** Max payload of a block of several records, before compression. */
-export const BLOCK_BYTES = 1024 * 1024
+const BLOCK_BYTES = 1024 * 1024
 
 /** A block without records: everything before it was committed and the file was closed in order. */
 export function toClosingMark(nextNumber: number): SealedBlock {

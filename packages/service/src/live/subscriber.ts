@@ -26,7 +26,7 @@ export type SubscriberLimits = {
 }
 
 /** The limits of the service; a subscriber never holds more than 4 MB. */
-export const SUBSCRIBER_LIMITS: SubscriberLimits = {
+const SUBSCRIBER_LIMITS: SubscriberLimits = {
   lagBytes: 1_048_576,
   lowBytes: 131_072,
   mostBytes: 4_194_304,

@@ -44,7 +44,7 @@ export class MarketMemory {
  * Merges a partial record into the one before: fields that it omits keep their values. The venue's own
  * fields stay under the name of the source that they came from.
  */
-export function mergeRecords(before: MarketRecord | undefined, said: MarketRecord): MarketRecord {
+function mergeRecords(before: MarketRecord | undefined, said: MarketRecord): MarketRecord {
   if (before === undefined) return said
   const outcomes = said.outcomes.map((outcome, at) => ({ ...before.outcomes[at], ...outcome }))
   const resolution =

@@ -137,7 +137,7 @@ export type PageSpan = {
 }
 
 /** Which sequences of an instrument a page passes. */
-export type SequenceSpan = {
+type SequenceSpan = {
   /** The last sequence before the page and the last one on it. */
   readonly passed?: number | undefined
   readonly reached?: number | undefined

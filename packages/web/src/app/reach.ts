@@ -4,7 +4,7 @@ import { signal } from '@preact/signals'
 export const isReachable = signal(true)
 
 /** Counts how often the server came back: data from before may be stale. */
-export const returns = signal(0)
+const returns = signal(0)
 
 /** The server answered, with any status. */
 export function noteAnswer(): void {

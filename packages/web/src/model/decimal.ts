@@ -1,4 +1,4 @@
-import { POW10, printScaled } from '@priorbook/sdk/domain'
+import { printScaled } from '@priorbook/sdk/domain'
 import type { DecimalJson, RawJson } from '@priorbook/sdk/wire'
 
 /** The digits of a decimal; `–` where there is none. */
@@ -26,11 +26,6 @@ export function placesIn(units: number, decimals: number): number {
   let places = decimals
   for (let rest = units; places > 0 && rest % 10 === 0; rest /= 10) places--
   return places
-}
-
-/** The price of the other outcome, one minus this, in ticks. */
-export function complementTicks(ticks: number, decimals: number): number {
-  return POW10[decimals]! - ticks
 }
 
 /** `1,234,567.25`: whole digits in groups of three. */

@@ -412,6 +412,6 @@ type InstrumentView = {
 }
 
 /** The instrument key in a row id, `venue:key:sequence`. */
-export function keyOf(id: string): string {
+function keyOf(id: string): string {
   return id.slice(id.indexOf(':') + 1, id.lastIndexOf(':'))
 }

@@ -19,7 +19,7 @@ import { TRADING_A } from './venuea.ts'
 import { TRADING_B } from './venueb.ts'
 import { TRADING_C } from './venuec.ts'
 
-export type { OrderRules, RuleAssumption, TickRange } from './profile.ts'
+export type { OrderRules, RuleAssumption } from './profile.ts'
 
 /** The registry of trading profiles; the compiler forces it to be complete. */
 export const TRADING: TradingProfiles = {

@@ -15,7 +15,7 @@ const STREAM_SCHEMA = v.strictObject({
 })
 
 /** What a plan allows on the stream. */
-export type StreamTerms = v.InferOutput<typeof STREAM_SCHEMA>
+type StreamTerms = v.InferOutput<typeof STREAM_SCHEMA>
 
 // For plans in files that do not name the limits of the stream.
 const STREAM_DEFAULT: StreamTerms = {

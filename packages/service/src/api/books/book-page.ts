@@ -42,7 +42,7 @@ import {
 import { openWalk, resumeWalk, toCursorState, type OpenedWalk, type Walk } from './walk.ts'
 
 /** The values that all paged book routes read. */
-export type PageQuery = {
+type PageQuery = {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
   readonly order?: 'asc' | 'desc' | undefined
@@ -87,7 +87,7 @@ export async function answerPage(
   request: PageRequest,
   kind: PageKind,
 ): Promise<Answer> {
-  const { query, grant, route, format } = request
+  const { query, grant, route } = request
   const { order = 'asc', cursor } = query
   const target = await findTarget(context, address, request)
   const { record, instruments } = target
@@ -121,12 +121,39 @@ export async function answerPage(
     ? context.cursors.sign(scope, toCursorState({ ...walk, ...pick(rows) }))
     : undefined
 
-  // No await from here on: the renderer's bytes are shared.
-  const next = { nextCursor, isFinal }
-  if (format === 'ndjson') {
-    const keys = instruments.map(({ key }) => key)
+  return renderPage(request, kind, {
+    target,
+    opened,
+    rows,
+    gaps,
+    market,
+    notices,
+    receipt,
+    style,
+    next: { nextCursor, isFinal },
+  })
+}
+
+/** Everything that stands on a page, read and ready to be rendered. */
+type ReadPage = {
+  readonly target: BookTarget
+  readonly opened: OpenedWalk
+  readonly rows: PageRows | SourceRows
+  readonly gaps: readonly Gap[]
+  readonly market: Awaited<ReturnType<BookTarget['known']['marketAt']>>
+  readonly notices: readonly Notice[]
+  readonly receipt: ReceiptJson | undefined
+  readonly style: ValueStyle
+  readonly next: { readonly nextCursor: string | undefined; readonly isFinal: boolean }
+}
+
+// Nothing here may await: the renderer's bytes are shared between requests.
+function renderPage(request: PageRequest, kind: PageKind, page: ReadPage): Answer {
+  const { target, rows, gaps, market, notices, receipt, style, next } = page
+  if (request.format === 'ndjson') {
+    const keys = target.instruments.map(({ key }) => key)
     const body = toLines(rows.parts, keys, gaps, {
-      isDown: order === 'desc',
+      isDown: request.query.order === 'desc',
       render: (parts) => kind.render('ndjson', parts, target),
       toGapLine: (gap) => toGapJson(gap, style),
       notices,
@@ -134,31 +161,38 @@ export async function answerPage(
     })
     return { kind: 'text', contentType: 'application/x-ndjson', body, ...next }
   }
-  if (format === 'csv') {
+  if (request.format === 'csv') {
     const body = request.leasePage()
     kind.render('csv', rows.parts, target, body)
     return { kind: 'text', contentType: 'text/csv; charset=utf-8', body, ...next }
   }
   const meta: Meta = {
-    range: {
-      start_time: walk.shownStart < 0 ? null : timeJson(shownStart(opened), style),
-      end_time: timeJson(shownEnd(opened), style),
-    },
+    range: rangeOf(page.opened, style),
     gaps: gaps.map((gap) => toGapJson(gap, style)),
     market: market === undefined ? null : target.memory.marketText(market, style),
     ...(notices.length > 0 && { notice: notices.length === 1 ? notices[0]! : notices }),
     ...('excluded' in rows && { rows_without_source_time: rows.excluded }),
     ...(receipt !== undefined && { receipt }),
   }
-  const page = request.leasePage(ROWS_AT)
-  kind.render('json', rows.parts, target, page)
+  const buffer = request.leasePage(ROWS_AT)
+  kind.render('json', rows.parts, target, buffer)
   return {
     kind: 'data',
-    rows: page,
-    madeOf: isFinal ? madeOf(rows.parts, target) : undefined,
+    rows: buffer,
+    madeOf: next.isFinal ? madeOf(rows.parts, target) : undefined,
     count: rows.count,
     meta,
     ...next,
+  }
+}
+
+function rangeOf(
+  opened: OpenedWalk,
+  style: Parameters<typeof timeJson>[1],
+): NonNullable<Meta['range']> {
+  return {
+    start_time: opened.walk.shownStart < 0 ? null : timeJson(shownStart(opened), style),
+    end_time: timeJson(shownEnd(opened), style),
   }
 }
 

@@ -8,7 +8,7 @@ import { createTestGrant, leasePage } from '../caller.testing.ts'
 import { BULK_ROUTES } from '../routes/bulk.ts'
 
 /** A download as its client gets it. */
-export type Download = {
+type Download = {
   readonly contentType: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: AsyncIterable<Uint8Array>

@@ -5,7 +5,7 @@ import type { ApiContext, Notice } from '../route.ts'
 import { keysOf, type BulkScope } from './scope.ts'
 
 /** The order of rows in every file. */
-export const SORT_ORDER = ['open_time', 'market_id', 'received_time', 'sequence'] as const
+const SORT_ORDER = ['open_time', 'market_id', 'received_time', 'sequence'] as const
 
 /** The scope of a file as JSON, for the manifest, containers and metadata. */
 export function describeScope(scope: BulkScope): Readonly<Record<string, unknown>> {

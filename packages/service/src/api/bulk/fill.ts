@@ -96,7 +96,7 @@ export function createColumnWriter(
 }
 
 /** Fills columns with observations; each instrument of a market has its own running ladder. */
-export class BookFiller {
+class BookFiller {
   private readonly scope: BulkScope
   private readonly batch: ColumnBatch
   private readonly limit: number
@@ -332,7 +332,7 @@ function pushOrNull(column: NumberColumn, value: number): void {
 type RowsItem = Extract<WalkItem, { readonly kind: 'trade' | 'sample' }>
 
 /** Fills columns with rows [from, to) of trades or samples, from their JSON values. */
-export function fillRows(batch: ColumnBatch, item: RowsItem, from: number, to: number): void {
+function fillRows(batch: ColumnBatch, item: RowsItem, from: number, to: number): void {
   for (let index = from; index < to; index++) push(batch, valuesOf(item, index))
   batch.rows += to - from
 }

@@ -119,7 +119,7 @@ const SAMPLE_ROWS = 512
  * Counts rows without reading them: sequences have no holes, so the first and the last one in the range give
  * the number. Only chunks at the edges of the range are opened; damaged rows are counted too.
  */
-export async function estimateRows(
+async function estimateRows(
   context: ApiContext,
   scope: BulkScope,
   signal: AbortSignal,
@@ -141,7 +141,7 @@ export async function estimateRows(
 }
 
 /** Estimates the length of a file from its number of rows. */
-export async function estimateFile(
+async function estimateFile(
   context: ApiContext,
   scope: BulkScope,
   format: FileFormat,

@@ -21,7 +21,7 @@ export const ZSTD_CODEC = 6
  * A value of Thrift's compact protocol: numbers are 32-bit integers, bigints 64-bit ones. The members of
  * a struct are its field numbers; absent fields are left out.
  */
-export type Thrift = number | bigint | string | boolean | readonly Thrift[] | ThriftStruct
+type Thrift = number | bigint | string | boolean | readonly Thrift[] | ThriftStruct
 
 /** A struct by field numbers. */
 export type ThriftStruct = { readonly [field: number]: Thrift | undefined }

@@ -113,7 +113,7 @@ const COLUMNS_A_STEP = 4
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
 
 /** One column of a Parquet file; holds its compressed pages until the row group is written. */
-export class ParquetColumn {
+class ParquetColumn {
   readonly elements: readonly ThriftStruct[]
   private readonly spec: ColumnSpec
   private pages: Uint8Array[] = []
@@ -282,7 +282,7 @@ const DICTIONARY_PAGE = 2
 const DATA_PAGE_V2 = 3
 
 /** Pages and levels that columns of one batch share. */
-export class SharedPages {
+class SharedPages {
   readonly levels = new Map<RowShape, Levels & { readonly values: number }>()
   readonly pages = new Map<Words, Page & { readonly shape: RowShape }>()
 }

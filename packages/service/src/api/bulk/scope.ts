@@ -29,7 +29,7 @@ const DAY = 86_400_000_000
 const SETTLED = 60_000_000
 
 /** A family of markets: those of one venue that share asset or series, and window. */
-export type Family = {
+type Family = {
   readonly asset?: string
   readonly series?: string
   readonly window?: string
@@ -203,7 +203,7 @@ export async function keysOf(
 }
 
 /** The received times [first, last) between which a dataset of a market has rows. */
-export async function spanOf(
+async function spanOf(
   context: ApiContext,
   record: MarketRecord,
   dataset: FileDataset,

@@ -36,7 +36,7 @@ export type ScriptedStore = {
 }
 
 /** The token under which samples of venue A are stored. */
-export const SAMPLE_TOKEN = '71321045679252212594626385532706912750'
+const SAMPLE_TOKEN = '71321045679252212594626385532706912750'
 
 /** Fills a store; the last batches stay unsealed. */
 export async function openScriptedStore(seed: number, batches: number): Promise<ScriptedStore> {

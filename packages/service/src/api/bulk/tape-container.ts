@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import { PriorbookError } from '@priorbook/sdk/domain'
 
 /** The kinds of frames of a tape export; the byte of a kind is its letter. */
-export const FRAMES = {
+const FRAMES = {
   /** The scope of the download, as JSON; the first frame. */
   header: 'H',
   /** The newest record of a market, as JSON; its chunks follow. */

@@ -36,7 +36,7 @@ export type Target = {
 }
 
 /** How a request ended, for the log and the usage. */
-export type Outcome = {
+type Outcome = {
   readonly pending: PendingRequest
   readonly status: number
   readonly bytes: number

@@ -76,7 +76,7 @@ export const FULL_A: MarketRecord = {
 }
 
 /** A record of venue B. */
-export const FULL_B: MarketRecord = {
+const FULL_B: MarketRecord = {
   venue: 'venueb',
   marketId: B_MARKET,
   title: 'BTC above 114,000?',
@@ -98,7 +98,7 @@ export const FULL_B: MarketRecord = {
 }
 
 /** A record of venue C. */
-export const FULL_C: MarketRecord = {
+const FULL_C: MarketRecord = {
   venue: 'venuec',
   marketId: C_MARKET,
   title: 'Bitcoin Up or Down',
@@ -298,7 +298,7 @@ function trade(instrument: Instrument, seconds: number, id: string, taker?: 'buy
 const B_INSTRUMENT: Instrument = { venue: 'venueb', market: B_MARKET, key: B_MARKET }
 
 /** Trades of B and of both tokens of C, interleaved and with ties. */
-export const TRADES: readonly Trade[] = [
+const TRADES: readonly Trade[] = [
   ...[11, 21, 41, 51, 52].map((seconds, index) =>
     trade(B_INSTRUMENT, seconds, `b${index + 1}`, index % 2 === 0 ? 'buy' : 'sell'),
   ),

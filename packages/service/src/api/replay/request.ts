@@ -91,7 +91,7 @@ function readSelectors(value: unknown): readonly MarketSelector[] {
   if (!Array.isArray(value) || value.length === 0) {
     throw new Problem('invalid_parameter', 'markets is not a list of markets', {
       param: 'markets',
-      hint: 'Such as [{"venue":"venueb","market_id":"KXBTC15M-26AUG051215-15"}].',
+      hint: 'Each entry has venue and market_id; /v3/markets lists both.',
     })
   }
   if (value.length > MAX_SELECTORS) {

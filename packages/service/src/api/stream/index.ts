@@ -6,4 +6,3 @@ export {
   type StreamOptions,
   type StreamServer,
 } from './server.ts'
-export { STREAM_TIMING, type StreamTiming } from './services.ts'

@@ -21,7 +21,7 @@ import { StreamProblem } from './stream-problem.ts'
 /** Max bytes of a message from a client. */
 export const MAX_MESSAGE = 65_536
 /** Max milliseconds between two rows of an instrument that a client may ask for. */
-export const MAX_CONFLATE_MS = 60_000
+const MAX_CONFLATE_MS = 60_000
 /** The operations of a client; the replay module validates `replay` itself. */
 export const STREAM_OPS = [
   'auth',
@@ -36,7 +36,7 @@ export const STREAM_OPS = [
 ] as const
 
 /** An operation of a client. */
-export type StreamOp = (typeof STREAM_OPS)[number]
+type StreamOp = (typeof STREAM_OPS)[number]
 
 /** A message of a client with a known operation; its other members are not validated yet. */
 export type RawRequest = Readonly<Record<string, unknown>> & { readonly op: StreamOp }

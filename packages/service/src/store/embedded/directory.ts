@@ -4,10 +4,10 @@ import { checkRow, insertRow } from './row-sum.ts'
 import type { Stream } from './streams.ts'
 
 /** A loose part is written fast and packed again soon; a tight one is small; a sealed chunk is final. */
-export const CHUNK_FORMS = ['loose', 'tight', 'sealed'] as const
+const CHUNK_FORMS = ['loose', 'tight', 'sealed'] as const
 
 /** How final a chunk is. */
-export type ChunkForm = (typeof CHUNK_FORMS)[number]
+type ChunkForm = (typeof CHUNK_FORMS)[number]
 
 /** Where one chunk is and which rows it holds. */
 export type ChunkPlace = {

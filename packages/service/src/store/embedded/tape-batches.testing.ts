@@ -31,7 +31,7 @@ export const INSTRUMENTS: Readonly<Record<VenueId, readonly Instrument[]>> = {
 }
 
 /** The metrics of the generated samples. */
-export const METRICS = ['chance', 'price'] as const
+const METRICS = ['chance', 'price'] as const
 
 /** The received time before the first generated row; batch `n` lies in the n-th second after it. */
 export const START = 1_786_410_000_000_000

@@ -16,7 +16,7 @@ import { firstOf, joinPieces, type JoinedPiece } from './join-pieces.ts'
 import { readContainer, type FilePiece } from './read-container.ts'
 
 /** A file of a folder that is not served, and why. */
-export type RefusedFile = { readonly file: string; readonly code: string; readonly detail: string }
+type RefusedFile = { readonly file: string; readonly code: string; readonly detail: string }
 
 /** The files of a folder that are served and refused. */
 export type FolderReport = {

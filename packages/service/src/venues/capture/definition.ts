@@ -10,7 +10,7 @@ export type VenueSettings = {
 }
 
 /** Where a connector goes and what it records. */
-export type Upstream<Settings> = {
+type Upstream<Settings> = {
   readonly config: SettingValues<Settings>
   /** Addresses and credentials of the emulator, which replace settings of the same names. */
   readonly emulated?: Readonly<Record<string, string>>

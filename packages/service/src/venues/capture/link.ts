@@ -34,7 +34,7 @@ export type LinkOptions = {
 }
 
 /** Why a connection is given up. */
-export type LinkLoss = 'venue_silent' | 'disconnected' | 'sequence_break'
+type LinkLoss = 'venue_silent' | 'disconnected' | 'sequence_break'
 
 /** One supervised socket: reconnects with backoff, detects silence, notes every loss. */
 export interface Link {

@@ -29,7 +29,7 @@ export type NativeBook = NativeLadder & {
 }
 
 /** A known frame without a book. */
-export type NativeControl = { readonly type: 'control'; readonly name: string }
+type NativeControl = { readonly type: 'control'; readonly name: string }
 
 /** Every frame of venue A's sockets. */
 export type NativeFrame = NativeBook | NativeControl

@@ -19,7 +19,7 @@ import {
 import { normalizePastTopic, normalizePastTopics } from './past.ts'
 
 /** Incremented when venue A's normalizer derives other events from the same bytes; stored with every chunk. */
-export const VENUEA_NORMALIZER_VERSION = 1
+const VENUEA_NORMALIZER_VERSION = 1
 
 const NOTHING: Normalized = { events: [], problems: [] }
 

@@ -18,7 +18,7 @@ export type CallKind = 'catalogue' | 'detail' | 'book' | 'trade'
 export const SHARES: Shares<CallKind> = { book: 0.5, catalogue: 0.2, detail: 0.2, trade: 0.1 }
 
 /** One call that the connector can make. */
-export type VenueACall =
+type VenueACall =
   | { readonly kind: 'page' }
   | { readonly kind: 'detail'; readonly topic: FollowedTopic }
   | { readonly kind: 'book'; readonly market: VenueAMarket; readonly tokenId: string }

@@ -15,7 +15,7 @@ import { createVenueANormalizer } from './normalize.ts'
 export const KEY = { apiKey: 'test-key', apiSecret: 'test-secret' } as const
 
 /** One request as the upstream saw it. */
-export type Seen = {
+type Seen = {
   readonly path: string
   readonly query: URLSearchParams
   readonly atMs: number

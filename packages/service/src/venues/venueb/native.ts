@@ -61,7 +61,7 @@ export type NativeTrade = {
  * A known message without book data. `ok`, `unsubscribed` and errors of a subscription also increment
  * its `seq`, so loss detection must count them too.
  */
-export type NativeControl = {
+type NativeControl = {
   readonly type: 'control'
   readonly name: string
   readonly sid: number | undefined

@@ -13,7 +13,7 @@ export type Draft = Record<string, unknown>
 export const AT: Arrival = { received: toMicros(1_790_000_000_250_000), journal: 7 }
 
 /** The venue's time of the fixtures, as it writes it. */
-export const TIMESTAMP = '1790000000123'
+const TIMESTAMP = '1790000000123'
 
 /** The market of the fixtures. */
 export const MARKET = `0x${'ab'.repeat(32)}`

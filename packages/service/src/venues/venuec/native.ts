@@ -19,34 +19,34 @@ import {
 import { readInstrument, readMillis, readPrice, readShares } from './fields.ts'
 
 /** The whole book of one token. */
-export type NativeBook = NativeLadders & {
+type NativeBook = NativeLadders & {
   readonly type: 'book'
   readonly instrument: Instrument
   readonly time: Micros | undefined
 }
 
 /** New absolute sizes of single levels, mostly of both tokens of one market. */
-export type NativePriceChange = {
+type NativePriceChange = {
   readonly type: 'price_change'
   readonly time: Micros | undefined
   readonly entries: readonly (NativeEntry | BrokenEntry)[]
 }
 
 /** One changed level, with the best prices that the venue says the token has afterwards. */
-export type NativeEntry = {
+type NativeEntry = {
   readonly instrument: Instrument
   readonly level: SidedLevel
   readonly claims: BookChange['claims'] | undefined
 }
 
 /** An entry that could not be read; the book of its token, if it is named, is wrong from here on. */
-export type BrokenEntry = {
+type BrokenEntry = {
   readonly instrument: Instrument | undefined
   readonly error: PriorbookError
 }
 
 /** The tick size of a token changed, which starts a new book. */
-export type NativeTickSize = {
+type NativeTickSize = {
   readonly type: 'tick_size_change'
   readonly instrument: Instrument
   readonly time: Micros | undefined
@@ -71,7 +71,7 @@ export type NativeAnnouncement = {
 }
 
 /** Best prices alone, which the book contains already. */
-export type NativeQuote = { readonly type: 'best_bid_ask' }
+type NativeQuote = { readonly type: 'best_bid_ask' }
 
 /** Every message of venue C's market channel. */
 export type NativeMessage =

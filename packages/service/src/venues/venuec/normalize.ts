@@ -36,7 +36,7 @@ import {
  * The version of venue C's normalizer, stored with every chunk.
  * 2: a change with a malformed entry becomes no row, instead of a part of it.
  */
-export const VENUEC_NORMALIZER_VERSION = 2
+const VENUEC_NORMALIZER_VERSION = 2
 
 /** Creates venue C's normalizer, which is stateless. */
 export function createVenueCNormalizer(): Normalizer {

@@ -382,7 +382,7 @@ export class OwnGaps {
 }
 
 /** True when two books have the same levels, whatever their ticks. */
-export function isSameBook(a: Ladder, b: Ladder): boolean {
+function isSameBook(a: Ladder, b: Ladder): boolean {
   if (a.bidLevels !== b.bidLevels || a.askLevels !== b.askLevels) return false
   const [coarse, fine] = a.decimals <= b.decimals ? [a, b] : [b, a]
   const factor = POW10[fine.decimals - coarse.decimals]!

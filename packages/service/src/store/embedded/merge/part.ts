@@ -121,7 +121,7 @@ const COMMIT_BYTES = 4 * 1024 * 1024
  * Appends one recorder's journal of a venue to the merged one, with new numbers and its own recorder
  * name. Records missing in the source are missing in the copy.
  */
-export function copyJournal(options: {
+function copyJournal(options: {
   readonly from: string
   readonly to: string
   readonly venue: VenueId
