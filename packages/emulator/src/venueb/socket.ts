@@ -42,7 +42,7 @@ const PING_MS = 10_000
 const MAX_MARKETS = 2_000
 const EMPTY: Book = { bids: [], asks: [] }
 
-/** Creates the socket; `againMs` after a close the empty book is sent a second time. */
+/** Creates the socket. When a market closes, its empty book is sent at once and again `againMs` later. */
 export function createSocket(markets: Markets, againMs: number): Socket {
   return new VenueSocket(markets, againMs)
 }

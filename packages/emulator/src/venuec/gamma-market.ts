@@ -179,7 +179,7 @@ function quotes({ proposition: { book, lastTrade } }: Condition): object {
   }
 }
 
-// Gamma prints a blank after the comma.
+// Gamma sends lists as JSON text with a space after each comma, which JSON.stringify omits.
 function listText(items: readonly string[]): string {
   return `[${items.map((item) => JSON.stringify(item)).join(', ')}]`
 }

@@ -2,10 +2,10 @@ import { gapId, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import type { RunPart } from './lane.ts'
 
 /** The received times that a question about gaps covers. */
-export type GapSpan = { readonly start?: number; readonly end?: number }
+export type TimeSpan = { readonly start?: number; readonly end?: number }
 
 /** Lists the gaps of one key that may touch a span, such as a store or what is remembered of it. */
-export type GapReader = (key: string, span: GapSpan) => Promise<readonly Gap[]>
+export type GapReader = (key: string, span: TimeSpan) => Promise<readonly Gap[]>
 
 /** The key of gaps that concern a whole venue. */
 export const VENUE_KEY = ''
@@ -23,7 +23,7 @@ export function gapKeysOf(
 export async function gapsOfKeys(
   read: GapReader,
   keys: Iterable<string>,
-  span: GapSpan,
+  span: TimeSpan,
 ): Promise<Gap[]> {
   const found: Gap[] = []
   for (const key of new Set(keys)) for (const gap of await read(key, span)) found.push(gap)
@@ -32,7 +32,7 @@ export async function gapsOfKeys(
 
 /** A reader of gaps of one venue straight from the store. */
 export function storeGaps(
-  store: { gaps(query: GapSpan & { venue: VenueId; key: string }): Promise<readonly Gap[]> },
+  store: { gaps(query: TimeSpan & { venue: VenueId; key: string }): Promise<readonly Gap[]> },
   venue: VenueId,
 ): GapReader {
   return (key, span) => store.gaps({ venue, key, ...span })
@@ -171,7 +171,7 @@ function isPassed(
 /** Whether a gap touches [start, end); one of no length does where it begins. */
 export function touchesSpan(
   gap: { readonly start: number; readonly end?: number | undefined },
-  { start = 0, end = Infinity }: GapSpan,
+  { start = 0, end = Infinity }: TimeSpan,
 ): boolean {
   const gapEnd = gap.end ?? Infinity
   return gap.start < end && (gapEnd > start || (gap.start === gapEnd && gap.start === start))

@@ -2,7 +2,7 @@
 const LATE_MS = 150
 // How long a late replay must be silent before the market counts as quiet.
 const QUIET_MS = 500
-// A replay that reaches this share of its speed has caught up.
+// A late replay is on time again once its rows advance at this share of the requested speed.
 const NEARLY = 0.9
 
 /**

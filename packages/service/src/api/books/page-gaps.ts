@@ -7,7 +7,7 @@ import {
   gapsOfKeys,
   isOnPage,
   touchesSpan,
-  type GapSpan,
+  type TimeSpan,
   type PageSpan,
 } from '../../rows/index.ts'
 import type { Order } from '../../store/store.ts'
@@ -57,7 +57,7 @@ export async function gapsOfPage(
 
 // The times to ask the store for, as wide as the walk where lanes are at different times. A gap of no
 // length at the edge counts, hence the microsecond.
-function spanOf(walk: Walk, rows: PageRows, isDown: boolean): GapSpan {
+function spanOf(walk: Walk, rows: PageRows, isDown: boolean): TimeSpan {
   const [lane] = walk.lanes
   const isAlone = walk.lanes.length === 1 && lane!.position !== undefined
   const passed = isAlone ? walk.received : undefined

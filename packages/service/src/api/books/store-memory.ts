@@ -4,9 +4,10 @@ import { toMarketJson, type ValueStyle } from '@priorbook/sdk/wire'
 import { JsonText } from '../route.ts'
 import type { InstrumentFacts, MarketState, StoreReader } from '../../store/store.ts'
 
-// Max markets and gaps per list in memory; longer lists are read by range instead.
-const MOST_MARKETS = 4096
-const MOST_GAPS = 200
+// Max entries per map; the oldest one is evicted.
+const MAX_ENTRIES = 4096
+// Max gaps per remembered list; longer lists are read by range instead.
+const MAX_GAPS = 200
 // Max age: retention and rebuilds change a store without moving its position.
 const TRUSTED_MS = 1000
 
@@ -147,8 +148,8 @@ export class VenueMemory {
     const { store, venue, gapLists } = this
     let list = gapLists.get(key)
     if (list === undefined) {
-      const gaps = await store.gaps({ venue, key, limit: MOST_GAPS + 1 })
-      list = gaps.length > MOST_GAPS ? 'long' : gaps
+      const gaps = await store.gaps({ venue, key, limit: MAX_GAPS + 1 })
+      list = gaps.length > MAX_GAPS ? 'long' : gaps
       bound(gapLists)
       gapLists.set(key, list)
     }
@@ -164,5 +165,5 @@ function keep<T>(map: Map<string, T>, key: string, value: T | undefined): T | un
 }
 
 function bound(map: Map<string, unknown>): void {
-  if (map.size >= MOST_MARKETS) map.delete(map.keys().next().value!)
+  if (map.size >= MAX_ENTRIES) map.delete(map.keys().next().value!)
 }
