@@ -184,10 +184,8 @@ describe('a replay at the edges', () => {
 
 describe('the page about replays', () => {
   it('states the limits of the code', () => {
-    const page = readFileSync(
-      new URL('../../../../../docs/reference/socket-replay.md', import.meta.url),
-      'utf8',
-    )
+    const file = new URL('../../../../../docs/reference/socket-replay.md', import.meta.url)
+    const page = readFileSync(file, 'utf8').replaceAll(/\s+/g, ' ')
     const show = (value: number): string => value.toLocaleString('en')
     expect(page).toContain(`1 to ${MAX_SELECTORS} entries`)
     expect(page).toContain(`up to ${show(MAX_SPEED)};`)
