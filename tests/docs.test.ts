@@ -198,13 +198,12 @@ describe('the docs say what the code says', () => {
   })
 
   it('describes every kind of request', () => {
-    const venues = { A: 'venuea/normalize.ts', B: 'venueb/normalize.ts', C: 'venuec/normalize.ts' }
-    for (const [venue, file] of Object.entries(venues)) {
-      const [, cases] = read(`packages/service/src/venues/${file}`).split('switch (request.kind)')
+    for (const id of VENUE_IDS) {
+      const file = `packages/service/src/venues/${id}/normalize.ts`
+      const [, cases] = read(file).split('switch (request.kind)')
       const kinds = [...cases!.split('default:')[0]!.matchAll(/case '(\w+)':/g)].map(([, k]) => k!)
-      expect(cells('docs/venues/capture.md', `Requests of venue ${venue}`).sort()).toEqual(
-        kinds.sort(),
-      )
+      const heading = `Requests of ${VENUES[id].label.replace('Venue', 'venue')}`
+      expect(cells('docs/venues/capture.md', heading).sort()).toEqual(kinds.sort())
     }
   })
 

@@ -29,7 +29,7 @@ describe('a row id', () => {
     'venueb:KX:',
     'venueb::1',
     ':KX:1',
-    'venued:KX:1',
+    'venuex:KX:1',
     'VENUEB:KX:1',
     'venueb:KX:0',
     'venueb:KX:-1',
@@ -91,7 +91,7 @@ describe('a native identifier', () => {
 describe('venues', () => {
   it('are recognized by their ids only', () => {
     expect(VENUE_IDS.every(isVenueId)).toBe(true)
-    for (const value of ['venued', 'Venuea', '', 'constructor', 0, null, undefined]) {
+    for (const value of ['venuex', 'Venuea', '', 'constructor', 0, null, undefined]) {
       expect(isVenueId(value)).toBe(false)
     }
   })
