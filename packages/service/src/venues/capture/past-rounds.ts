@@ -1,4 +1,5 @@
 import type { MarketRecord, Micros } from '@priorbook/sdk/domain'
+import type { Clock } from '../../lib/clock.ts'
 import type { SettingValues } from '../../lib/setting.ts'
 import type { CaptureLog, CaptureSink } from './contract.ts'
 import type { Quota, QuotaOptions } from './quota.ts'
@@ -58,6 +59,8 @@ export type BackfillOptions = BackfillUpstream & {
   readonly known: readonly KnownRound[]
   readonly sink: CaptureSink
   readonly log: CaptureLog
+  /** The clock that spaces the calls; the system's by default. */
+  readonly clock?: Clock
 }
 
 /** How a venue fills in the catalogue of its past rounds. */

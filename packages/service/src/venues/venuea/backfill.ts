@@ -1,4 +1,5 @@
 import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
+import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import { sleep } from '../../lib/wait.ts'
 import type { CaptureLog } from '../capture/contract.ts'
 import { readObject, wrong } from '../capture/fields.ts'
@@ -55,11 +56,11 @@ class Backfill {
   #firstPage: Page | undefined
 
   constructor(options: BackfillOptions, signal: AbortSignal) {
-    const { asset, start, end, known, quota } = options
+    const { asset, start, end, known, quota, clock } = options
     this.#options = options
     this.#signal = signal
     this.#scope = { asset, start, end }
-    this.#requests = new BackfillRequests({ ...options, quota: toQuota(quota, 1) })
+    this.#requests = new BackfillRequests({ ...options, quota: toQuota(quota, 1, clock) })
     const range = { startMs: start / 1000, endMs: end / 1000 }
     this.#walks = BACKFILL_WINDOWS.map((window) => new FamilyWalk(window, range))
     for (const round of known) {
@@ -194,17 +195,19 @@ class BackfillRequests {
   readonly #rest: VenueARest
   readonly #pace: Quota
   readonly #paceMs: number
+  readonly #clock: Clock
   readonly #log: CaptureLog
   readonly #attempts: number
   #calls = 0
   #why = ''
 
   constructor(options: Omit<BackfillOptions, 'quota'> & { readonly quota: Quota }) {
-    const { apiKey, apiSecret, quota, log, attempts = MAX_ATTEMPTS } = options
+    const { apiKey, apiSecret, quota, log, attempts = MAX_ATTEMPTS, clock = SYSTEM_CLOCK } = options
     this.#rest = new VenueARest({ ...options, credentials: { apiKey, apiSecret } })
     this.#paceMs = quota.windowMs / quota.limit
     const slackMs = this.#paceMs * PACE_SLACK
-    this.#pace = createQuota({ limit: 1, windowMs: this.#paceMs, slackMs })
+    this.#clock = clock
+    this.#pace = createQuota({ limit: 1, windowMs: this.#paceMs, slackMs }, clock)
     this.#log = log
     this.#attempts = attempts
   }
@@ -242,7 +245,8 @@ class BackfillRequests {
       const fields = { venue: 'venuea', request: call.request, why: this.#why }
       this.#log.warn(fields, 'a call of the backfill failed')
       if (refusals >= MAX_REFUSALS) return undefined
-      await sleep(this.#paceMs * Math.min(MAX_WAITED_CALLS, 2 ** attempt), signal)
+      const waitMs = this.#paceMs * Math.min(MAX_WAITED_CALLS, 2 ** attempt)
+      await sleep(waitMs, signal, this.#clock)
       signal.throwIfAborted()
     }
     const why = `venue A did not answer ${call.path}: ${this.#why}`
