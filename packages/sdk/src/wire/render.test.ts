@@ -4,7 +4,7 @@ import { findRecordings, readObservations } from '../../../../bench/lib/recordin
 import { FLAGS, POW10, VENUE_IDS, VENUES, type VenueId } from '../domain/index.ts'
 import { ABSENT, BookColumns, levelKey, type BookRun } from '../tape/index.ts'
 import { CSV_COLUMNS } from './dialect.ts'
-import { interleaveRuns } from './interleave.ts'
+import { interleaveRuns } from './interleave.testing.ts'
 import type { BookContext, BookPageOptions, BookPart } from './page.ts'
 import { referenceCells, referenceJson, referenceRows } from './render-reference.testing.ts'
 import { createBookRenderer } from './render.ts'

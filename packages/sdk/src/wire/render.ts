@@ -16,9 +16,6 @@ import type { BookContext, BookPageOptions, BookPart } from './page.ts'
 import { PriceTokens } from './price-tokens.ts'
 import { TimeText } from './time-text.ts'
 
-/** Max levels per side that are served of a venue with native ladders; the tape keeps them all. */
-export const NATIVE_LEVELS_MAX = 100
-
 // A splice costs about as much as writing four levels: 0.28 µs, measured with 1 to 12 changes per row in
 // books of 24 and 90 levels. With more changes than that the changed sides are written again.
 const LEVELS_PER_SPLICE = 4
@@ -135,8 +132,8 @@ class Lane {
   start(page: PageBuffer, dialect: Dialect, context: BookContext, options: BookPageOptions): void {
     this.page = page
     const depth = options.depth ?? Infinity
-    const hasNative = VENUES[context.venue].hasYesNoLadders
-    const limit = hasNative ? Math.min(depth, NATIVE_LEVELS_MAX) : depth
+    const { hasYesNoLadders: hasNative, levelsMax = Infinity } = VENUES[context.venue]
+    const limit = Math.min(depth, levelsMax)
     this.dialect = dialect
     this.hasLadders = options.ladders
     this.isQuoted = options.numberFormat === 'string'

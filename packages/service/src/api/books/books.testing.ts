@@ -1,6 +1,7 @@
 import type { VenueId } from '@priorbook/sdk/domain'
 import { ABSENT, type BookRun } from '@priorbook/sdk/tape'
-import { createBookRenderer, interleaveRuns, type BookPageOptions } from '@priorbook/sdk/wire'
+import { createBookRenderer, type BookPageOptions } from '@priorbook/sdk/wire'
+import { interleaveRuns } from '../../../../sdk/src/wire/interleave.testing.ts'
 import type { AppendBatch, Store } from '../../store/store.ts'
 import { BEGIN, createRecord, INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
 import type { TestCaller } from '../caller.testing.ts'
