@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { VENUE_IDS } from '../domain/index.ts'
+import { isFullRun } from '../domain/run-counts.testing.ts'
 import type { ReplayBatch } from '../replay/index.ts'
 import { MONEY_ONE, payoutOf } from './money.ts'
 import { QUEUE_MODELS } from './queue.ts'
@@ -8,7 +9,7 @@ import { backtest } from './run.ts'
 import { StrategyRun } from './strategy-run.ts'
 import { World } from './world.ts'
 
-const rounds = process.env['PRIORBOOK_FULL'] === '1' ? 2000 : 120
+const rounds = isFullRun ? 2000 : 60
 
 function runOf(world: World, seed: number): StrategyRun {
   return new StrategyRun(world, {
