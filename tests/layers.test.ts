@@ -169,7 +169,7 @@ const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
   books: ['route.ts', 'markets', 'http', 'pages'],
   bulk: ['route.ts', 'markets', 'pages'],
   execution: ['route.ts', 'markets', 'pages'],
-  replay: ['route.ts', 'members.ts', 'markets', 'books'],
+  replay: ['route.ts', 'members.ts', 'markets', 'pages', 'books'],
   stream: ['route.ts', 'members.ts', 'auth', 'http', 'markets', 'replay'],
   docs: ['route.ts', 'auth', 'stream'],
   web: ['http'],

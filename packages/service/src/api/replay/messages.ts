@@ -8,7 +8,7 @@ import {
   type BookContext,
   type BookPart,
 } from '@priorbook/sdk/wire'
-import { RENDERER } from '../books/renderer.ts'
+import { RENDERER } from '../books/book-page.ts'
 import type { ReplayRequest } from './request.ts'
 import type { ReplayStream } from './scope.ts'
 import type { TimelineItem } from './timeline.ts'

@@ -1,14 +1,7 @@
 import { floorOf, type VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toMarketJson, listContract, LIST_FILTERS } from '@priorbook/sdk/wire'
-import {
-  NO_END,
-  openPage,
-  rangeMeta,
-  styleOf,
-  windowNotice,
-  noticeMeta,
-  type PageRange,
-} from '../pages/page.ts'
+import { windowNotice, noticeMeta } from '../pages/notices.ts'
+import { NO_END, openPage, rangeMeta, styleOf, type PageRange } from '../pages/page.ts'
 import { answerRows } from '../pages/row-answer.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { requireRecordedAsset } from '../markets/find.ts'
