@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import type { Addresses } from '../../packages/emulator/src/emulator.ts'
+import type { Addresses } from '../../packages/emulator/src/venues/registry.ts'
 import type { ServiceStatus } from '../../packages/service/src/ops/status.ts'
 
 const BIN = join(import.meta.dirname, '../../packages/service/bin/priorbook-server.mjs')
