@@ -41,7 +41,14 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   // Rows of several streams with their gaps, for pages, downloads, replays and live resume.
   'service/rows': ['sdk/domain', 'sdk/tape', 'service/lib', 'service/store'],
-  'service/live': ['sdk/domain', 'sdk/tape', 'service/lib', 'service/store', 'service/rows'],
+  'service/live': [
+    'sdk/domain',
+    'sdk/tape',
+    'sdk/wire',
+    'service/lib',
+    'service/store',
+    'service/rows',
+  ],
   'service/recorder': [
     'sdk/domain',
     'sdk/tape',
@@ -168,7 +175,7 @@ const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
 // Of these a folder may know the types, which are gone at run time, and nothing else.
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
   'service/ops': ['service/recorder'],
-  'service/live': ['service/store'],
+  'service/live': ['service/store', 'sdk/wire'],
   'emulator/world': ['emulator/core'],
   'emulator/core': ['emulator/world'],
 }

@@ -1,11 +1,10 @@
 import type { StreamRequest } from '@priorbook/sdk/wire'
 import type { PlanGrant } from '../auth/grant.ts'
-import { openReplay, type Replay, type ReplayOutput } from '../replay/index.ts'
+import { openReplay, type Replay, type ReplayOutput } from '../replay/player.ts'
 import type { ClientOutput } from './client-output.ts'
 import { toFrame } from './frame.ts'
-import { readId, type RawRequest } from './request.ts'
+import { readId, type RawRequest, StreamProblem } from './request.ts'
 import type { SessionServices } from './services.ts'
-import { StreamProblem } from './stream-problem.ts'
 
 /** The replays of one connection. */
 export class Replays {

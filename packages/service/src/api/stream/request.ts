@@ -1,8 +1,10 @@
 import {
   DEPTH_PARAM,
   Problem,
+  STREAM_ERRORS,
   type MarketSelector,
   type StreamDataset,
+  type StreamErrorCode,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import {
@@ -16,7 +18,6 @@ import {
   SELECTOR_MEMBERS,
   showMember,
 } from '../members.ts'
-import { StreamProblem } from './stream-problem.ts'
 
 /** Max bytes of a message from a client. */
 export const MAX_MESSAGE = 65_536
@@ -152,4 +153,17 @@ function readResume(value: unknown): SubscribeRequest['resume'] {
     else books.set(name, sequence)
   }
   return { books, trades }
+}
+
+/** An error that only the stream has, such as an unknown operation. */
+export class StreamProblem extends Error {
+  readonly code: StreamErrorCode
+  readonly fields: Problem['fields']
+
+  constructor(code: StreamErrorCode, detail: string = STREAM_ERRORS[code], hint?: string) {
+    super(detail)
+    this.name = 'StreamProblem'
+    this.code = code
+    this.fields = hint === undefined ? {} : { hint }
+  }
 }

@@ -1,4 +1,5 @@
 import {
+  SchemaComponents,
   SCHEMA_VERSION,
   STREAM_CLOSE_CODES,
   STREAM_KEY_PROTOCOL,
@@ -6,9 +7,9 @@ import {
   STREAM_PATH,
   STREAM_PROTOCOL,
   STREAM_REQUEST_SCHEMAS,
+  type DocumentPart,
+  type JsonSchema,
 } from '@priorbook/sdk/wire'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** The description of the stream in its documents. */
 export const STREAM_ABOUT = `Live and recorded rows over one WebSocket at \`${STREAM_PATH}\`: JSON text, one message per frame, with the same rows as REST. Rows are sent once they are durable.
@@ -22,10 +23,11 @@ Each row carries its own \`sequence\` and the \`previous_sequence\` that was sen
   .join(', ')}.`
 
 /** The AsyncAPI 3 document of the stream, generated from the schemas of its messages. */
-export function toAsyncApi(): Json {
+export function toAsyncApi(): DocumentPart {
   const requests = Object.keys(STREAM_REQUEST_SCHEMAS)
   const messages = Object.keys(STREAM_MESSAGE_SCHEMAS)
-  const ref = (name: string): Json => ({ $ref: `#/channels/stream/messages/${name}` })
+  const schemas = new SchemaComponents()
+  const ref = (name: string): DocumentPart => ({ $ref: `#/channels/stream/messages/${name}` })
   return {
     asyncapi: '3.0.0',
     info: {
@@ -49,8 +51,11 @@ export function toAsyncApi(): Json {
         address: STREAM_PATH,
         description: 'Everything goes over one connection.',
         messages: Object.fromEntries([
-          ...requests.map((op) => [requestName(op), toMessage(op, STREAM_REQUEST_SCHEMAS)]),
-          ...messages.map((type) => [type, toMessage(type, STREAM_MESSAGE_SCHEMAS)]),
+          ...requests.map((op) => [
+            requestName(op),
+            toMessage(op, STREAM_REQUEST_SCHEMAS, schemas),
+          ]),
+          ...messages.map((type) => [type, toMessage(type, STREAM_MESSAGE_SCHEMAS, schemas)]),
         ]),
         bindings: { ws: { method: 'GET', bindingVersion: '0.1.0' } },
       },
@@ -70,6 +75,7 @@ export function toAsyncApi(): Json {
       },
     },
     components: {
+      schemas: schemas.all(),
       securitySchemes: {
         key: {
           type: 'http',
@@ -86,7 +92,11 @@ function requestName(op: string): string {
   return `${op}_request`
 }
 
-function toMessage(name: string, schemas: Readonly<Record<string, Json>>): Json {
-  const payload = schemas[name]!
-  return { name, title: name, summary: payload['description'], payload }
+function toMessage(
+  name: string,
+  messages: Readonly<Record<string, JsonSchema>>,
+  schemas: SchemaComponents,
+): DocumentPart {
+  const schema = messages[name]!
+  return { name, title: name, summary: schema['description'], payload: schemas.refer(schema) }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { PendingGaps, PublishedGaps } from './gap-publisher.ts'
 import { createGap } from './hub.testing.ts'
-import { PendingGaps } from './pending-gaps.ts'
-import { PublishedGaps } from './published-gaps.ts'
 
 describe('published gaps', () => {
   it('accept a gap once, and again when it closes', () => {

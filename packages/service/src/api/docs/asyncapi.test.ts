@@ -1,7 +1,7 @@
 import { STREAM_ERRORS, STREAM_MESSAGE_SCHEMAS, STREAM_REQUEST_SCHEMAS } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
 import { createTestServer } from '../server.testing.ts'
-import { parseSubscribe, STREAM_OPS } from './request.ts'
+import { parseSubscribe, STREAM_OPS } from '../stream/request.ts'
 
 describe('the AsyncAPI document', () => {
   it('is public, and all of its references resolve', async () => {
