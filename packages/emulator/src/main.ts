@@ -10,10 +10,11 @@ import {
   UsageError,
   type OptionValues,
 } from '@priorbook/sdk/command-line'
-import { isVenueId, PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { isVenueId, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { startEmulator, type Emulator, type EmulatorOptions } from './emulator.ts'
 import { randomSchedule } from './faults/schedule.ts'
-import { playRecording } from './playback/index.ts'
+import { playRecording } from './playback/play.ts'
+import { EMULATED_VENUES } from './venues/registry.ts'
 
 const OPTIONS = {
   seed: textOption('TEXT', 'The same seed gives the same markets and orders; 1 by default.'),
@@ -21,7 +22,7 @@ const OPTIONS = {
     'Windows N times shorter, everything N times as often, 1 to 300; 1 by default.',
   ),
   venues: parsedOption(
-    'Such as venueb,venuec; all three by default.',
+    'Such as venueb,venuec; all by default.',
     { value: 'LIST' },
     parseVenues,
   ),
@@ -37,7 +38,7 @@ const OPTIONS = {
     parseFlood,
   ),
   'port-base': amountOption(
-    'Venue A on N, B on N+1, C on N+2, control on N+3; free ports by default.',
+    'The venues from N on in the order of their ids, then control; free ports by default.',
   ),
   log: textOption('FILE', 'Log of the truth: what was sent and what was withheld.'),
   'log-without-books': flagOption('Leave the books out of the log, for benchmarks.'),
@@ -57,7 +58,7 @@ const OPTIONS = {
 }
 
 /** What `--help` prints; the README names every flag of it. */
-export const HELP = `priorbook-emulator: the three upstream venues on loopback, in their own wire formats
+export const HELP = `priorbook-emulator: the upstream venues on loopback, in their own wire formats
 
 Usage: priorbook-emulator [OPTIONS]
        priorbook-emulator --play FILE… | --play-journal DIR --venues venueb   play a recording
@@ -147,7 +148,7 @@ function untilEnd(untilStdinEnds: boolean): Promise<void> {
 type Flags = OptionValues<typeof OPTIONS>
 
 function optionsOf(flags: Flags): EmulatorOptions {
-  const { venues = VENUE_IDS, markets, 'port-base': base } = flags
+  const { venues = EMULATED_VENUES, markets, 'port-base': base } = flags
   return {
     venues,
     ...optional('seed', flags.seed),
@@ -156,9 +157,7 @@ function optionsOf(flags: Flags): EmulatorOptions {
     ...optional('history', flags.history),
     rates: { ...optional('changes', flags.changes), ...optional('trades', flags.trades) },
     ...optional('flood', flags.flood),
-    ...(base === undefined
-      ? {}
-      : { ports: { venuea: base, venueb: base + 1, venuec: base + 2, control: base + 3 } }),
+    ...optional('ports', portsOf(base)),
     ...optional('logFile', flags.log),
     log: { books: !flags['log-without-books'] },
     faults:
@@ -166,6 +165,12 @@ function optionsOf(flags: Flags): EmulatorOptions {
         ? []
         : randomSchedule(flags.faults, { durationMs: DAY_MS, venues }),
   }
+}
+
+function portsOf(base: number | undefined): EmulatorOptions['ports'] {
+  if (base === undefined) return undefined
+  const ports = EMULATED_VENUES.map((venue, index) => [venue, base + index])
+  return Object.fromEntries([...ports, ['control', base + ports.length]])
 }
 
 function parseVenues(text: string): readonly VenueId[] {
