@@ -21,11 +21,7 @@ const OPTIONS = {
   speed: amountOption(
     'Windows N times shorter, everything N times as often, 1 to 300; 1 by default.',
   ),
-  venues: parsedOption(
-    'Such as venueb,venuec; all by default.',
-    { value: 'LIST' },
-    parseVenues,
-  ),
+  venues: parsedOption('Such as venueb,venuec; all by default.', { value: 'LIST' }, parseVenues),
   markets: amountOption('Open markets of venue B at a time; 12 by default.'),
   history: amountOption(
     'Rounds of every family that were resolved before the start; 0 by default.',
