@@ -31,7 +31,7 @@ import type { BulkScope } from './scope.ts'
 import { type BulkWriter, NOTHING } from './stream.ts'
 import type { FileReceipt } from './tally.ts'
 import { cutPieces } from './text.ts'
-import type { WalkItem } from './walk.ts'
+import type { WalkItem } from './bulk-walk.ts'
 
 /** Writes batches of rows as the bytes of one column format. */
 export interface ColumnSink {

@@ -3,7 +3,7 @@ import { ReceiptCounts, withHeads, type InstrumentCount } from '../../rows/index
 import type { StoreReader } from '../../store/store.ts'
 import type { Notice } from '../route.ts'
 import type { BulkScope } from './scope.ts'
-import type { WalkItem } from './walk.ts'
+import type { WalkItem } from './bulk-walk.ts'
 
 /** What a file holds, so that its reader can check that nothing was lost on the way. */
 export type FileReceipt = {

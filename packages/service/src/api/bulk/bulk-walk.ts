@@ -3,19 +3,20 @@ import type { HeadColumns, SampleColumns, TradeColumns } from '@priorbook/sdk/ta
 import type { BookContext, SampleContext } from '@priorbook/sdk/wire'
 import {
   BookLane,
-  gapKeysOf,
   GapQueue,
-  gapsOfKeys,
   Merge,
   RowLane,
-  storeGaps,
   VENUE_KEY,
+  gapKeysOf,
+  gapsOfKeys,
+  storeGaps,
   type LaneQuery,
   type ReadRows,
   type RowPart,
   type RunPart,
 } from '../../rows/index.ts'
 import type { MarketState, StoreReader } from '../../store/store.ts'
+import { marketsOf } from '../markets/family.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
 import type { BulkScope } from './scope.ts'
@@ -43,7 +44,6 @@ export type WalkItem =
     }
   | { readonly kind: 'gap'; readonly gap: Gap }
 
-const MARKETS_PAGE = 100
 // Two full chunks: a page costs one read of the store and is written in slices.
 const PAGE_ROWS = 2048
 // Books are recorded from the listing of a round, which can be a day before it opens, to its resolution.
@@ -51,29 +51,14 @@ const RECORDED_OUTSIDE = 2 * 86_400_000_000
 
 /** The markets of a download by (open time, id); rows of a day may be those of a market of the next. */
 export async function* walkMarkets(
-  { store }: ApiContext,
+  context: ApiContext,
   scope: BulkScope,
 ): AsyncGenerator<MarketState> {
-  if (scope.market !== undefined) {
-    yield scope.market
-    return
-  }
-  let after: { openTime: number; venue: string; marketId: string } | undefined
-  for (;;) {
-    const page = await store.markets({
-      venue: scope.venue,
-      ...scope.family,
-      start: scope.start - RECORDED_OUTSIDE,
-      end: scope.end + RECORDED_OUTSIDE,
-      limit: MARKETS_PAGE,
-      ...(after === undefined ? {} : { after }),
-    })
-    for (const market of page.markets) if (scope.allows(market.record)) yield market
-    const last = page.markets.at(-1)
-    if (!page.hasMore || last === undefined) return
-    const { venue, marketId } = last.record
-    after = { openTime: last.sortTime, venue, marketId }
-  }
+  const { market, family, grant } = scope
+  const start = scope.start - RECORDED_OUTSIDE
+  const end = scope.end + RECORDED_OUTSIDE
+  if (market !== undefined) yield market
+  else yield* marketsOf(context, grant, family, { start, end })
 }
 
 /** Everything of a download in the order of its file; a market without rows and gaps is left out. */
