@@ -23,7 +23,7 @@ import type { BulkScope } from './scope.ts'
 
 /**
  * An item of a download, in the order of the file: a market, then its rows by received time, with every
- * gap before the first row after it. `source` of a row is an index into the contexts.
+ * gap before the first row after it. `lane` of a row is an index into the contexts.
  */
 export type WalkItem =
   | { readonly kind: 'market'; readonly market: MarketState }
@@ -111,9 +111,7 @@ async function* walkBooks(
 ): AsyncGenerator<WalkItem> {
   const onDamage = (damage: readonly Gap[]): void => gaps.add(damage)
   const merge = new Merge(
-    contexts.map(
-      ({ key }, source) => new BookLane(store, laneOf(scope, key), { source, onDamage }),
-    ),
+    contexts.map(({ key }, lane) => new BookLane(store, laneOf(scope, key), { lane, onDamage })),
   )
   let pieces: RunPart[] = []
   let rows = 0
@@ -123,7 +121,7 @@ async function* walkBooks(
     const part = lane.shiftBefore(merge.second, PAGE_ROWS)
     merge.settle()
     const last = part.to - 1
-    const { key } = contexts[part.source]!
+    const { key } = contexts[part.lane]!
     if (gaps.isBefore(part.columns.received[last]!, key, part.firstSequence + last)) {
       for (const item of gaps.cut(part, key)) {
         if (!('scope' in item)) pieces.push(item)
@@ -152,7 +150,7 @@ async function* walkRows<Columns extends HeadColumns>(
 ): AsyncGenerator<RowPart<Columns>[] | Gap> {
   const onDamage = (damage: readonly Gap[]): void => gaps.add(damage)
   const merge = new Merge(
-    contexts.map(({ key }, source) => new RowLane(read, laneOf(scope, key), { source, onDamage })),
+    contexts.map(({ key }, lane) => new RowLane(read, laneOf(scope, key), { lane, onDamage })),
   )
   let rows: RowPart<Columns>[] = []
   for (;;) {

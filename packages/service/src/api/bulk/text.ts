@@ -133,15 +133,15 @@ function* rowValues(item: RowsItem, scope: BulkScope): Generator<Record<string, 
       const { contexts } = item
       yield item.rows
         .slice(from, from + ROWS_STEP)
-        .map(({ columns, row, ordinal, source }) =>
-          toTradeJson(columns, row, ordinal, contexts[source]!, scope.style),
+        .map(({ columns, row, ordinal, lane }) =>
+          toTradeJson(columns, row, ordinal, contexts[lane]!, scope.style),
         )
     } else {
       const { contexts } = item
       yield item.rows
         .slice(from, from + ROWS_STEP)
-        .map(({ columns, row, ordinal, source }) =>
-          toSampleJson(columns, row, ordinal, contexts[source]!, scope.style),
+        .map(({ columns, row, ordinal, lane }) =>
+          toSampleJson(columns, row, ordinal, contexts[lane]!, scope.style),
         )
     }
   }
