@@ -231,7 +231,7 @@ describe('exit status', () => {
     ['help', ['help', 'book'], 0, /^$/],
     ['an unknown command', ['markts'], 2, /Did you mean markets/],
     ['an unknown option', ['book', '--deep'], 2, /--deep/],
-    ['a wrong word', ['markets', '--venue', 'venued'], 2, /one of venuea, venueb, venuec/],
+    ['a wrong word', ['markets', '--venue', 'venuex'], 2, /one of venuea, venueb, venuec/],
     ['no market', ['book'], 2, /a market is missing/],
     ['a wrong time', ['book', 'venueb:X', '--at', 'noon'], 2, /not a time: noon/],
     [

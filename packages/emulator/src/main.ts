@@ -1,24 +1,25 @@
 import { parseArgs } from 'node:util'
-import { isVenueId, PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { isVenueId, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { startEmulator, type Emulator, type EmulatorOptions } from './emulator.ts'
 import { randomSchedule } from './faults/schedule.ts'
-import { playRecording } from './playback/index.ts'
+import { playRecording } from './playback/play.ts'
+import { EMULATED_VENUES } from './venues/registry.ts'
 
 /** What `--help` prints; the README names every flag of it. */
-export const HELP = `priorbook-emulator: the three upstream venues on loopback, in their own wire formats
+export const HELP = `priorbook-emulator: the upstream venues on loopback, in their own wire formats
 
 usage: priorbook-emulator [options]
        priorbook-emulator --play FILE… | --play-journal DIR --venues venueb   play a recording
 
   --seed TEXT          the same seed gives the same markets and orders (default 1)
   --speed N            windows N times shorter, everything N times as often, 1 to 300 (default 1)
-  --venues LIST        such as venueb,venuec (default: all three)
+  --venues LIST        such as venueb,venuec (default: all)
   --markets N          open markets of venue B at a time (default 12)
   --history N          rounds of every family that were resolved before the start (default 0)
   --changes N          order changes per market and second at speed 1 (default 5)
   --trades N           trades per market and second at speed 1 (default 0.3)
   --flood VENUE:N      N changes per second on one venue, instead of its order flow
-  --port-base N        venue A on N, B on N+1, C on N+2, control on N+3 (default: free ports)
+  --port-base N        the venues from N on in the order of their ids, then control (default: free ports)
   --log FILE           log of the truth: what was put on the wire and what was not
   --log-without-books  leave the books out of the log, for benchmarks
   --faults SCHEDULE    none (default), or random:SEED for a day of faults
@@ -174,7 +175,7 @@ function parseFlags(args: readonly string[]): Flags {
 }
 
 function venuesOf(text: string | undefined): readonly VenueId[] {
-  if (text === undefined) return VENUE_IDS
+  if (text === undefined) return EMULATED_VENUES
   return text.split(',').map((name) => {
     if (!isVenueId(name)) throw wrong(`unknown venue ${JSON.stringify(name)}`)
     return name
@@ -191,7 +192,8 @@ function floodOf(text: string | undefined): EmulatorOptions['flood'] {
 function portsOf(text: string | undefined): EmulatorOptions['ports'] {
   const base = numberOf('port-base', text)
   if (base === undefined) return undefined
-  return { venuea: base, venueb: base + 1, venuec: base + 2, control: base + 3 }
+  const ports = EMULATED_VENUES.map((venue, index) => [venue, base + index])
+  return Object.fromEntries([...ports, ['control', base + ports.length]])
 }
 
 function faultsOf(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { VENUE_IDS } from '../domain/index.ts'
+import { VENUE_IDS, type VenueId } from '../domain/index.ts'
 import type { ReplayBatch } from '../replay/index.ts'
 import { MONEY_ONE, payoutOf } from './money.ts'
 import { QUEUE_MODELS } from './queue.ts'
@@ -8,6 +8,7 @@ import { backtest } from './run.ts'
 import { StrategyRun } from './strategy-run.ts'
 import { World } from './world.ts'
 
+const NO_CASH = Object.fromEntries(VENUE_IDS.map((id) => [id, 0])) as Record<VenueId, number>
 const rounds = process.env['PRIORBOOK_FULL'] === '1' ? 2000 : 120
 
 function runOf(world: World, seed: number): StrategyRun {
@@ -19,7 +20,7 @@ function runOf(world: World, seed: number): StrategyRun {
     isBracketed: true,
     latency: { entry: { kind: 'jitter', base: 0, spread: 300_000 }, cancel: 50_000 },
     gapPolicy: seed % 2 === 0 ? 'cancel' : 'freeze',
-    cash: { venuea: 0, venueb: 200 * MONEY_ONE, venuec: 200 * MONEY_ONE },
+    cash: { ...NO_CASH, venueb: 200 * MONEY_ONE, venuec: 200 * MONEY_ONE },
     printLag: 800_000,
     nearGap: 10_000_000,
     keep: 10_000,

@@ -18,7 +18,7 @@ describe('arguments', () => {
   it('that are wrong say so, and what would be right', () => {
     expect(() => parseCommandArgs(BOOK, ['--nothing'])).toThrow(/--nothing/)
     expect(() => parseCommandArgs(BOOK, ['--depth'])).toThrow(/--depth/)
-    expect(failure(() => parseCommandArgs(MARKETS, ['--venue', 'venued']))).toMatchObject({
+    expect(failure(() => parseCommandArgs(MARKETS, ['--venue', 'venuex']))).toMatchObject({
       exit: 'usage',
       hint: 'It is one of venuea, venueb, venuec.',
     })
@@ -30,7 +30,7 @@ describe('arguments', () => {
   it('name markets', () => {
     expect(parseMarket('venueb:KX-1/2:3')).toEqual({ venue: 'venueb', market_id: 'KX-1/2:3' })
     expect(parseMarket('venuec/0x5f')).toEqual({ venue: 'venuec', market_id: '0x5f' })
-    for (const text of [undefined, '', 'KX-1', 'venued:1', 'venueb:', ':1']) {
+    for (const text of [undefined, '', 'KX-1', 'venuex:1', 'venueb:', ':1']) {
       expect(failure(() => parseMarket(text))).toMatchObject({ exit: 'usage' })
     }
   })

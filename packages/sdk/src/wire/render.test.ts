@@ -29,7 +29,7 @@ const ALL_OPTIONS: BookPageOptions[] = [true, false].flatMap((ladders) =>
   ),
 )
 
-const CONTEXTS: Readonly<Record<VenueId, BookContext>> = {
+const CONTEXTS = {
   venuea: { venue: 'venuea', key: '8812', marketId: '8812', conditionId: '0xab' },
   venueb: {
     venue: 'venueb',
@@ -47,6 +47,11 @@ const CONTEXTS: Readonly<Record<VenueId, BookContext>> = {
     outcome: 'Up, "more"\nor 50 %',
     tokenId: '7131',
   },
+} as const satisfies Readonly<Partial<Record<VenueId, BookContext>>>
+
+function contextOf(venue: VenueId): BookContext {
+  const own: Readonly<Partial<Record<VenueId, BookContext>>> = CONTEXTS
+  return own[venue] ?? { venue, key: 'M-1', marketId: 'M-1' }
 }
 
 describe('a page', () => {
@@ -265,7 +270,7 @@ function aCase(rowsMax: number): fc.Arbitrary<Case> {
       .tuple(aMarket(venue, rowsMax), fc.boolean(), fc.array(fc.nat(9), { maxLength: 20 }))
       .map(([runs, isSampled, steps]) => ({
         parts: isSampled ? toPicks(runs, steps) : runs,
-        contexts: [CONTEXTS[venue]],
+        contexts: [contextOf(venue)],
       })),
   )
 }
@@ -384,7 +389,7 @@ function aDeepCase(): fc.Arbitrary<Case> {
         )
       }
       const parts = [{ columns, firstSequence: 1, from: 0, to: rows.length }]
-      return { parts, contexts: [CONTEXTS[venue]] }
+      return { parts, contexts: [contextOf(venue)] }
     })
 }
 

@@ -19,7 +19,7 @@ import { PendingRequest, type MountedRoute } from './http/request.ts'
 import { Throttle } from './http/throttle.ts'
 import type { ApiContext, Notice, Route, ServerInfo } from './route.ts'
 import { isInDemo, ROUTES, toDemoAddress } from './routes/index.ts'
-import { DEMO_STREAM_PATH } from './stream/index.ts'
+import { DEMO_STREAM_PATH } from './stream/server.ts'
 import { EXPLORER_PLACES, sendWebFile } from './web/send-web-file.ts'
 import type { WebFile, WebFiles } from './web/web-files.ts'
 

@@ -1,24 +1,21 @@
 import { instrumentName, type Gap, type Instrument } from '@priorbook/sdk/domain'
 import type { BookColumns, BookRun } from '@priorbook/sdk/tape'
+import type { BookContext } from '@priorbook/sdk/wire'
 import type { Clock } from '../lib/clock.ts'
 import { Yielder } from '../lib/yielder.ts'
 import { BookLane } from '../rows/index.ts'
 import type { StoreReader } from '../store/store.ts'
-import { BookChannel } from './book-channel.ts'
 import { BookCursor } from './book-cursor.ts'
-import type { LiveStyle, MessageEncoder, ResyncReason } from './encoder.ts'
-import type { GapPublisher } from './gap-publisher.ts'
-import { PendingGaps } from './pending-gaps.ts'
-import type { Subscriber } from './subscriber.ts'
-import type { Subscription } from './subscription.ts'
-import { TradeChannel } from './trade-channel.ts'
+import { BookChannel, TradeChannel } from './channels.ts'
+import { PendingGaps, type GapPublisher } from './gap-publisher.ts'
+import type { ResyncReason, Subscriber } from './subscriber.ts'
+import type { LiveStyle, Subscription } from './subscription.ts'
 
 /** What all feeds of a hub share. */
-export type FeedServices<Style extends LiveStyle, Context> = {
+export type FeedServices = {
   readonly source: StoreReader
-  readonly encoder: MessageEncoder<Style, Context>
   readonly clock: Clock
-  readonly gaps: GapPublisher<Style>
+  readonly gaps: GapPublisher
   /** Gaps that ended before this time are not published; microseconds. */
   readonly recentStart: () => number
   /** Sends queued rows and yields to the event loop, if that is due. */
@@ -34,24 +31,24 @@ const PAGE = 256
  * Publishes the rows of one instrument to its subscriptions, with gaps in place between the books. All
  * methods that read or publish rows must run in the hub's queue.
  */
-export class InstrumentFeed<Style extends LiveStyle, Context> {
+export class InstrumentFeed {
   readonly instrument: Instrument
   readonly name: string
-  private readonly services: FeedServices<Style, Context>
+  private readonly services: FeedServices
   private readonly position: {
     readonly cursor: BookCursor
     lastTrade: number
-    context: Context
+    context: BookContext
     nowMs: () => number
   }
-  private readonly bookChannels = new Map<string, BookChannel<Style, Context>>()
-  private readonly tradeChannels = new Map<string, TradeChannel<Style, Context>>()
-  private readonly members = new Set<Subscription<Style>>()
+  private readonly bookChannels = new Map<string, BookChannel>()
+  private readonly tradeChannels = new Map<string, TradeChannel>()
+  private readonly members = new Set<Subscription>()
   /** Joins in progress; a pinned feed is kept even without subscriptions. */
   private pins = 0
   private isRebuilt = false
 
-  constructor(instrument: Instrument, context: Context, services: FeedServices<Style, Context>) {
+  constructor(instrument: Instrument, context: BookContext, services: FeedServices) {
     this.instrument = instrument
     this.name = instrumentName(instrument)
     this.services = services
@@ -69,11 +66,11 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
     return this.position.lastTrade
   }
 
-  get context(): Context {
+  get context(): BookContext {
     return this.position.context
   }
 
-  get subscriptions(): ReadonlySet<Subscription<Style>> {
+  get subscriptions(): ReadonlySet<Subscription> {
     return this.members
   }
 
@@ -83,7 +80,7 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
   }
 
   /** Replaces the facts of the instrument that every row carries. */
-  setContext(context: Context): void {
+  setContext(context: BookContext): void {
     this.position.context = context
   }
 
@@ -107,31 +104,25 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
     }
   }
 
-  /** Adds a subscription; `lastBook` and `lastTrade` are the last rows that its client has. */
+  /**
+   * Adds a subscription; `lastBook` and `lastTrade` are the last rows that its client has. A client that
+   * cannot continue after its last book starts over, for the given reason.
+   */
   attach(
-    subscription: Subscription<Style>,
+    subscription: Subscription,
     lastBook: number | null,
     lastTrade: number | null,
+    resync?: ResyncReason,
   ): void {
-    this.add(subscription, lastTrade)
-    if (!subscription.datasets.has('books')) return
-    this.bookChannel(subscription.style).join(subscription, lastBook)
-  }
-
-  /** Adds a subscription whose client cannot continue after its last book and starts over. */
-  attachWithResync(
-    subscription: Subscription<Style>,
-    lastBook: number,
-    lastTrade: number | null,
-    reason: ResyncReason,
-  ): void {
-    this.add(subscription, lastTrade)
-    if (!subscription.datasets.has('books')) return
-    this.bookChannel(subscription.style).joinWithResync(subscription, lastBook, reason)
+    const { datasets, style } = subscription
+    this.members.add(subscription)
+    subscription.attached.add(this.name)
+    if (datasets.has('trades')) this.tradeChannel(style).join(subscription, lastTrade)
+    if (datasets.has('books')) this.bookChannel(style).join(subscription, lastBook, resync)
   }
 
   /** Removes a subscription, and channels that have no members left. */
-  detach(subscription: Subscription<Style>): void {
+  detach(subscription: Subscription): void {
     this.members.delete(subscription)
     subscription.attached.delete(this.name)
     const { missed } = subscription.subscriber
@@ -245,26 +236,19 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
     }
   }
 
-  private add(subscription: Subscription<Style>, lastTrade: number | null): void {
-    this.members.add(subscription)
-    subscription.attached.add(this.name)
-    if (!subscription.datasets.has('trades')) return
-    this.tradeChannel(subscription.style).join(subscription, lastTrade)
-  }
-
-  private bookChannel(style: Style): BookChannel<Style, Context> {
+  private bookChannel(style: LiveStyle): BookChannel {
     let channel = this.bookChannels.get(style.name)
     if (channel === undefined) {
-      channel = new BookChannel(this.position, style, this.services.encoder)
+      channel = new BookChannel(this.position, style)
       this.bookChannels.set(style.name, channel)
     }
     return channel
   }
 
-  private tradeChannel(style: Style): TradeChannel<Style, Context> {
+  private tradeChannel(style: LiveStyle): TradeChannel {
     let channel = this.tradeChannels.get(style.name)
     if (channel === undefined) {
-      channel = new TradeChannel(this.position, style, this.services.encoder)
+      channel = new TradeChannel(this.position, style)
       this.tradeChannels.set(style.name, channel)
     }
     return channel

@@ -147,13 +147,11 @@ export class Readiness {
   }
 
   // A market that was never named gets a first, bare record with what the message says of it.
-  private async loadMarket(
-    market: string,
-    { received, number: journal, value }: NamingMessage,
-  ): Promise<void> {
+  private async loadMarket(market: string, message: NamingMessage): Promise<void> {
+    const { received, number: journal } = message
     if (!this.markets.knows(market)) await this.markets.load(market)
     if (this.markets.get(market) !== undefined) return
-    const record = this.markets.merge(this.options.toBareMarket(market, value()))
+    const record = this.markets.merge(this.options.toBareMarket(market, message.value()))
     this.options.onRevision({ kind: 'market', received, journal, record })
   }
 

@@ -3,7 +3,13 @@ import { ABSENT, type BookRun } from '@priorbook/sdk/tape'
 import { createBookRenderer, type BookPageOptions } from '@priorbook/sdk/wire'
 import { interleaveRuns } from '../../../../sdk/src/wire/interleave.testing.ts'
 import type { AppendBatch, Store } from '../../store/store.ts'
-import { BEGIN, createRecord, INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
+import {
+  BEGIN,
+  createRecord,
+  INSTRUMENTS,
+  Script,
+  type ScriptedVenue,
+} from '../../store/store-script.testing.ts'
 import type { TestCaller } from '../caller.testing.ts'
 
 /** The path of each market of the script. */
@@ -11,10 +17,10 @@ export const PATHS = {
   venuea: '/v3/venuea-prediction/5001',
   venueb: '/v3/venueb/KXBTC-26AUG05-T1.5',
   venuec: '/v3/btc/markets/0xc0ffee',
-} as const satisfies Record<VenueId, string>
+} as const satisfies Record<ScriptedVenue, string>
 
 /** The instruments of each of these markets. */
-export const KEYS: Readonly<Record<VenueId, readonly string[]>> = {
+export const KEYS: Readonly<Record<ScriptedVenue, readonly string[]>> = {
   venuea: ['5001'],
   venueb: ['KXBTC-26AUG05-T1.5'],
   venuec: ['71321045679252212594626385532706912750', '52114319501245915516055106046884209969'],

@@ -3,7 +3,7 @@ import { ABSENT, type BookPick } from '@priorbook/sdk/tape'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { BookLane, Merge, shiftRuns, type RunPart } from '../../rows/index.ts'
 import type { Order, StoreReader } from '../../store/store.ts'
-import type { SourceRange, Walk, WalkLane } from './walk.ts'
+import type { SourceRange, Walk, WalkLane } from './book-walk.ts'
 
 /** The observation chosen for a bucket, with the number of its lane. */
 export type PickPart = BookPick & { readonly source: number }

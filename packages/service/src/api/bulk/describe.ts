@@ -1,6 +1,6 @@
 import { printMicros, toMicros, VENUES } from '@priorbook/sdk/domain'
 import { SCHEMA_VERSION, type FileFormat } from '@priorbook/sdk/wire'
-import { explainEmpty, TRADES_NOT_RECONSTRUCTED } from '../pages/empty.ts'
+import { explainEmpty, TRADES_NOT_RECONSTRUCTED } from '../pages/notices.ts'
 import type { ApiContext, Notice } from '../route.ts'
 import { keysOf, type BulkScope } from './scope.ts'
 

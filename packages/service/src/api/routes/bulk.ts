@@ -7,7 +7,7 @@ import type { FileFormat } from '@priorbook/sdk/wire'
 import { resolveScope, type ScopeQuery } from '../bulk/scope.ts'
 import { walk } from '../bulk/walk.ts'
 import type { WalkItem } from '../bulk/walk.ts'
-import { noticeMeta } from '../pages/page.ts'
+import { noticeMeta } from '../pages/notices.ts'
 
 const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
   const format = formatOf(request)

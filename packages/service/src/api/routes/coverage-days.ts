@@ -1,6 +1,7 @@
 import { contractOf, DOCUMENTED_DAYS, Problem, timeJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
-import { noticeMeta, styleOf, windowNotice } from '../pages/page.ts'
+import { noticeMeta, windowNotice } from '../pages/notices.ts'
+import { styleOf } from '../pages/page.ts'
 import { DayTally, piecesOf } from '../markets/calendar.ts'
 import { DAY } from '../markets/covered-days.ts'
 import { defineRoute, type Route } from '../route.ts'

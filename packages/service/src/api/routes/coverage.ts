@@ -8,7 +8,8 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import { noticeMeta, styleOf, windowNotice } from '../pages/page.ts'
+import { noticeMeta, windowNotice } from '../pages/notices.ts'
+import { styleOf } from '../pages/page.ts'
 import { coverageDays, millis, printDay, toDayJson } from '../markets/covered-days.ts'
 import { toDataset } from '../markets/dataset-start.ts'
 import { findAnywhere, sees } from '../markets/find.ts'

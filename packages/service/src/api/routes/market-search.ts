@@ -1,6 +1,7 @@
 import { contractOf, QUOTE_NAMES, toMarketJson, type QuoteJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
-import { NO_END, noticeMeta, openPage, rangeMeta, styleOf, windowNotice } from '../pages/page.ts'
+import { noticeMeta, windowNotice } from '../pages/notices.ts'
+import { NO_END, openPage, rangeMeta, styleOf } from '../pages/page.ts'
 import { answerRows } from '../pages/row-answer.ts'
 import {
   MARKET_COLUMNS,

@@ -3,7 +3,7 @@ import { Problem } from '@priorbook/sdk/wire'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import type { ApiContext } from '../route.ts'
-import { StreamProblem } from './stream-problem.ts'
+import { StreamProblem } from './request.ts'
 
 /** Checks the key of a new connection, which counts as a request; throws `Problem`. */
 export function admitKey(

@@ -350,7 +350,7 @@ class Inspector {
       })
     }
     await check('gaps', () => store.gaps({}), oracle.gaps)
-    for (const instrument of VENUE_IDS.flatMap((venue) => INSTRUMENTS[venue])) {
+    for (const instrument of Object.values(INSTRUMENTS).flat()) {
       const { venue, key } = instrument
       const own = oracle.gaps.filter((gap) => isOf(gap, instrument))
       await check(`gaps of ${key}`, () => store.gaps({ venue, key }), own)
