@@ -7,11 +7,21 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/domain': [],
   'sdk/tape': ['sdk/domain'],
   'sdk/journal': ['sdk/domain'],
+  // Commands, options, help and progress of every program (Node only).
+  'sdk/command-line': ['sdk/domain'],
   'sdk/wire': ['sdk/tape', 'sdk/domain'],
   'sdk/client': ['sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/replay': ['sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/backtest': ['sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
-  'sdk/cli': ['sdk/backtest', 'sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
+  'sdk/cli': [
+    'sdk/command-line',
+    'sdk/backtest',
+    'sdk/replay',
+    'sdk/client',
+    'sdk/wire',
+    'sdk/tape',
+    'sdk/domain',
+  ],
   'sdk/index.ts': ['sdk/client', 'sdk/wire', 'sdk/domain'],
   'service/lib': ['sdk/domain'],
   'service/config': ['sdk/domain', 'service/lib', 'service/venues'],
@@ -81,6 +91,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   'service/ops': ['sdk/domain', 'service/lib', 'service/recorder'],
   'service/commands': [
+    'sdk/command-line',
     'sdk/domain',
     'sdk/tape',
     'sdk/journal',
@@ -96,7 +107,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/ops',
     'service/api',
   ],
-  'service/main.ts': ['sdk/domain', 'service/commands'],
+  'service/main.ts': ['sdk/command-line', 'sdk/domain', 'service/lib', 'service/commands'],
   'emulator/world': ['sdk/domain', 'emulator/core'],
   'emulator/faults': ['sdk/domain', 'emulator/world'],
   'emulator/core': ['sdk/domain', 'emulator/world', 'emulator/faults'],
@@ -125,6 +136,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'emulator/emulator.ts',
   ],
   'emulator/main.ts': [
+    'sdk/command-line',
     'sdk/domain',
     'emulator/faults',
     'emulator/venues',
@@ -244,7 +256,7 @@ function pathOf(file: string, specifier: string): string {
 
 function targetOf(file: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return layerOf(pathOf(file, specifier))
-  const match = /^@priorbook\/sdk\/(\w+)/.exec(specifier)
+  const match = /^@priorbook\/sdk\/([\w-]+)/.exec(specifier)
   return match === null ? undefined : `sdk/${match[1]}`
 }
 

@@ -1,25 +1,24 @@
 import {
-  type MarketRecord,
-  type Micros,
   printMicros,
   toMicros,
-  type VenueId,
   VENUES,
+  type MarketRecord,
+  type Micros,
+  type VenueId,
 } from '@priorbook/sdk/domain'
 import {
-  type FileDataset,
   DOCUMENTED_DAYS,
-  type ParamValues,
   Problem,
+  type FileDataset,
+  type ParamValues,
   type SampleMetric,
   type SCOPE_PARAMS,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
 import { findFamily } from '../markets/family.ts'
-import { findNamedMarket } from '../markets/find.ts'
+import { findNamedMarket, planAsset } from '../markets/find.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
-import { planAsset } from '../markets/plan-asset.ts'
 import type { ApiContext, Grant, Notice } from '../route.ts'
 
 const { download: MAX_DAYS } = DOCUMENTED_DAYS

@@ -8,12 +8,14 @@ import {
   marketFilters,
   marketState,
   walkMarkets,
+  matchesText,
+  sortValue,
+  walkSorted,
   type AnyMarket,
   type ListedMarket,
 } from '../markets/lists.ts'
-import { planAsset } from '../markets/plan-asset.ts'
+import { planAsset } from '../markets/find.ts'
 import { readQuote } from '../markets/quote.ts'
-import { matchesText, sortValue, walkSorted } from '../markets/search.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 
 /** Markets of all venues. */
