@@ -42,7 +42,7 @@ async function record(): Promise<void> {
 }
 
 async function readOnly(): Promise<void> {
-  const { rest = '', ws: url = '', keyId = '', privateKey = '' } = addresses.venueb
+  const { rest = '', ws: url = '', keyId = '', privateKey = '' } = addresses.venueb ?? {}
   const answer = await fetch(`${rest}/markets?status=open&limit=1000`)
   const { markets } = (await answer.json()) as { markets: { ticker: string }[] }
   const timestamp = String(Date.now())

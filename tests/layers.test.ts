@@ -7,11 +7,21 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/domain': [],
   'sdk/tape': ['sdk/domain'],
   'sdk/journal': ['sdk/domain'],
+  // Commands, options, help and progress of every program (Node only).
+  'sdk/command-line': ['sdk/domain'],
   'sdk/wire': ['sdk/tape', 'sdk/domain'],
   'sdk/client': ['sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/replay': ['sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/backtest': ['sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
-  'sdk/cli': ['sdk/backtest', 'sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
+  'sdk/cli': [
+    'sdk/command-line',
+    'sdk/backtest',
+    'sdk/replay',
+    'sdk/client',
+    'sdk/wire',
+    'sdk/tape',
+    'sdk/domain',
+  ],
   'sdk/index.ts': ['sdk/client', 'sdk/wire', 'sdk/domain'],
   'service/lib': ['sdk/domain'],
   'service/config': ['sdk/domain', 'service/lib', 'service/venues'],
@@ -41,7 +51,14 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   // Rows of several streams with their gaps, for pages, downloads, replays and live resume.
   'service/rows': ['sdk/domain', 'sdk/tape', 'service/lib', 'service/store'],
-  'service/live': ['sdk/domain', 'sdk/tape', 'service/lib', 'service/store', 'service/rows'],
+  'service/live': [
+    'sdk/domain',
+    'sdk/tape',
+    'sdk/wire',
+    'service/lib',
+    'service/store',
+    'service/rows',
+  ],
   'service/recorder': [
     'sdk/domain',
     'sdk/tape',
@@ -74,6 +91,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   'service/ops': ['sdk/domain', 'service/lib', 'service/recorder'],
   'service/commands': [
+    'sdk/command-line',
     'sdk/domain',
     'sdk/tape',
     'sdk/journal',
@@ -89,44 +107,39 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/ops',
     'service/api',
   ],
-  'service/main.ts': ['sdk/domain', 'service/commands'],
+  'service/main.ts': ['sdk/command-line', 'sdk/domain', 'service/lib', 'service/commands'],
   'emulator/world': ['sdk/domain', 'emulator/core'],
   'emulator/faults': ['sdk/domain', 'emulator/world'],
   'emulator/core': ['sdk/domain', 'emulator/world', 'emulator/faults'],
-  'emulator/venuea': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
-  'emulator/venueb': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
-  'emulator/venuec': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
+  'emulator/venues': ['sdk/domain', 'emulator/core', 'emulator/world', 'emulator/faults'],
   'emulator/playback': [
     'sdk/domain',
     'sdk/journal',
     'emulator/core',
     'emulator/world',
     'emulator/faults',
-  ],
-  'emulator/venues.ts': [
-    'sdk/domain',
-    'emulator/core',
-    'emulator/venuea',
-    'emulator/venueb',
-    'emulator/venuec',
+    'emulator/venues',
   ],
   'emulator/emulator.ts': [
     'sdk/domain',
     'emulator/core',
     'emulator/world',
     'emulator/faults',
-    'emulator/venues.ts',
+    'emulator/venues',
   ],
   'emulator/index.ts': [
     'emulator/core',
     'emulator/world',
     'emulator/faults',
+    'emulator/venues',
     'emulator/playback',
     'emulator/emulator.ts',
   ],
   'emulator/main.ts': [
+    'sdk/command-line',
     'sdk/domain',
     'emulator/faults',
+    'emulator/venues',
     'emulator/playback',
     'emulator/emulator.ts',
   ],
@@ -162,7 +175,7 @@ const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
   books: ['route.ts', 'markets', 'http', 'pages'],
   bulk: ['route.ts', 'markets', 'pages'],
   execution: ['route.ts', 'markets', 'pages'],
-  replay: ['route.ts', 'members.ts', 'markets', 'books'],
+  replay: ['route.ts', 'members.ts', 'markets', 'pages', 'books'],
   stream: ['route.ts', 'members.ts', 'auth', 'http', 'markets', 'replay'],
   docs: ['route.ts', 'auth', 'stream'],
   web: ['http'],
@@ -174,7 +187,7 @@ const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
 // Of these a folder may know the types, which are gone at run time, and nothing else.
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
   'service/ops': ['service/recorder'],
-  'service/live': ['service/store'],
+  'service/live': ['service/store', 'sdk/wire'],
   'emulator/world': ['emulator/core'],
   'emulator/core': ['emulator/world'],
 }
@@ -183,6 +196,7 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/lib': ['valibot'],
   'service/config': ['valibot'],
+  'service/recorder': ['valibot'],
   'service/venues': ['ws'],
   'service/api': ['apache-arrow', 'find-my-way', 'hyparquet', 'negotiator', 'valibot', 'ws'],
   'service/ops': ['prom-client'],
@@ -242,7 +256,7 @@ function pathOf(file: string, specifier: string): string {
 
 function targetOf(file: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return layerOf(pathOf(file, specifier))
-  const match = /^@priorbook\/sdk\/(\w+)/.exec(specifier)
+  const match = /^@priorbook\/sdk\/([\w-]+)/.exec(specifier)
   return match === null ? undefined : `sdk/${match[1]}`
 }
 

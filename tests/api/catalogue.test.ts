@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { type VenueId } from '@priorbook/sdk/domain'
 import { marketPath } from '../../packages/service/src/api/markets/addresses.ts'
 import { createTestCaller, type TestCaller } from '../../packages/service/src/api/caller.testing.ts'
 import { CATALOGUE_ROUTES } from '../../packages/service/src/api/routes/index.ts'
 import { violations } from '../../packages/service/src/api/pages/schema.testing.ts'
 import { createAuditor } from '../../packages/service/src/derive/audit.ts'
 import { pause, start, type Running } from '../capture/harness.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -98,7 +99,7 @@ describe('the catalogue of emulated venues', () => {
   })
 
   it('proves rows by their raw messages, and executions by rows', async () => {
-    for (const venue of VENUE_IDS) {
+    for (const venue of EMULATED_VENUES) {
       const { path, key, last } = await busiest(venue)
       const steps = Math.min(last, 40)
       for (let step = 1; step <= steps; step++) {

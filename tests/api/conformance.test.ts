@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { printMicros, VENUE_IDS, type Micros } from '@priorbook/sdk/domain'
+import { printMicros, type Micros } from '@priorbook/sdk/domain'
 import { WINDOW_MS } from '../../packages/emulator/src/world/families.ts'
 import { speedToEndIn } from '../capture/emulated-speed.ts'
 import { check, spoil, type Body, type Statement, type Words } from './conformance-check.ts'
 import { INTERFACE } from './conformance-interface.ts'
 import { RESOURCES } from './conformance-resources.ts'
 import { openEmulatedApi, type EmulatedApi, type Reply } from './emulated-api.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 const BASES = ['venuea-prediction', 'venuea-alias']
 const STATEMENTS = [...INTERFACE, ...RESOURCES]
@@ -84,7 +85,7 @@ beforeAll(async () => {
     speed: speedToEndIn(160, WINDOW_MS['15m'], 1500),
     // Every venue must have shown the end of a market.
     async until(store) {
-      for (const venue of VENUE_IDS) {
+      for (const venue of EMULATED_VENUES) {
         const { markets } = await store.markets({ venue, status: 'resolved', limit: 1000 })
         if (!markets.some(({ record }) => record.winningOutcome !== undefined)) return false
       }
@@ -205,7 +206,7 @@ function put(text: string): string {
 
 async function findWords({ store, busiest }: EmulatedApi): Promise<Words> {
   const { venuea: a, venueb: b, venuec: c } = busiest
-  const ended = async (venue: (typeof VENUE_IDS)[number]) => {
+  const ended = async (venue: (typeof EMULATED_VENUES)[number]) => {
     const { markets } = await store.markets({ venue, status: 'resolved', limit: 1000 })
     return markets
       .map(({ record }) => record)

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
+import { type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
 import { WINDOW_MS } from '../../packages/emulator/src/world/families.ts'
 import { createAsker } from '../../packages/service/src/api/ask.testing.ts'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
@@ -16,6 +16,10 @@ import {
 } from '../../packages/service/src/store/embedded/open.ts'
 import { calmSpeed } from '../capture/emulated-speed.ts'
 import { pause, start } from '../capture/harness.ts'
+import {
+  EMULATED_VENUES,
+  type EmulatedVenueId,
+} from '../../packages/emulator/src/venues/registry.ts'
 
 /** The sentence on every answer from emulated data. */
 const EMULATED = {
@@ -50,7 +54,7 @@ export type EmulatedApi = {
   readonly errors: readonly string[]
   /** Of every request, in the order of their ends. */
   readonly statuses: readonly number[]
-  readonly busiest: Readonly<Record<VenueId, BusyMarket>>
+  readonly busiest: Readonly<Record<EmulatedVenueId, BusyMarket>>
   /** A new key of a plan; one without limits where none is named. */
   keyOf(plan?: string): string
   get(url: string, options?: GetOptions): Promise<Reply>
@@ -156,8 +160,10 @@ async function serve({ store, data, destroy }: Kept): Promise<EmulatedApi> {
     errors,
     statuses,
     busiest: Object.fromEntries(
-      await Promise.all(VENUE_IDS.map(async (venue) => [venue, await findBusiest(store, venue)])),
-    ) as Record<VenueId, BusyMarket>,
+      await Promise.all(
+        EMULATED_VENUES.map(async (venue) => [venue, await findBusiest(store, venue)]),
+      ),
+    ) as Record<EmulatedVenueId, BusyMarket>,
     keyOf,
     async get(url, { key = own, method = 'GET', headers = {} } = {}) {
       const {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { VENUE_IDS } from '@priorbook/sdk/domain'
 import { readArrow, readParquet } from '../../packages/service/src/api/bulk/read-back.testing.ts'
 import { openSharedApi, type EmulatedApi } from './emulated-api.ts'
 import { DATASETS, differenceOf, download, rangeOf, walk } from './file-rows.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 type Manifest = {
   readonly data: {
@@ -40,7 +40,7 @@ describe('files of columns', () => {
   }
 
   it('are those that the manifest describes', async () => {
-    for (const venue of VENUE_IDS) {
+    for (const venue of EMULATED_VENUES) {
       const market = api.busiest[venue]
       const query = `venue=${venue}&market_id=${market.record.marketId}&${rangeOf(market)}`
       const formats = ['ndjson', 'csv', 'arrow', 'parquet', 'tape']

@@ -1,5 +1,9 @@
 import * as fc from 'fast-check'
-import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { VENUE_IDS } from '@priorbook/sdk/domain'
+import {
+  EMULATED_VENUES,
+  type EmulatedVenueId,
+} from '../../packages/emulator/src/venues/registry.ts'
 import type { BusyMarket, EmulatedApi } from './emulated-api.ts'
 
 /** The part of an OpenAPI document that requests are made from. */
@@ -80,13 +84,13 @@ export function createRequests(
   return fc.oneof(...choices)
 }
 
-function venuesOf({ address, get }: Operation): readonly VenueId[] {
+function venuesOf({ address, get }: Operation): readonly EmulatedVenueId[] {
   const own = VENUE_IDS.find((venue) => get.operationId.startsWith(`${venue}_`))
-  if (own !== undefined) return [own]
-  return address.includes('{asset}') ? ['venuec'] : VENUE_IDS
+  if (own !== undefined) return EMULATED_VENUES.filter((venue) => venue === own)
+  return address.includes('{asset}') ? ['venuec'] : EMULATED_VENUES
 }
 
-type Busiest = Readonly<Record<VenueId, BusyMarket>>
+type Busiest = Readonly<Record<EmulatedVenueId, BusyMarket>>
 
 function valid(
   operation: Operation,

@@ -1,9 +1,15 @@
 import { writeFileSync } from 'node:fs'
-import { printMicros, VENUE_IDS, type Micros } from '../../packages/sdk/src/domain/index.ts'
+import {
+  printMicros,
+  VENUE_IDS,
+  type Micros,
+  type VenueId,
+} from '../../packages/sdk/src/domain/index.ts'
 import type { RouteExample } from '../../packages/sdk/src/wire/index.ts'
 import { ROUTES } from '../../packages/service/src/api/routes/index.ts'
 import type { Route } from '../../packages/service/src/api/route.ts'
-import { openEmulatedApi, type EmulatedApi } from './emulated-api.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
+import { openEmulatedApi, type BusyMarket } from './emulated-api.ts'
 
 // Writes the examples of the OpenAPI document: for each route a request to a server over emulated venues
 // and the body of its answer, one row where possible. Run it when rows change; `openapi.test.ts` fails then.
@@ -23,12 +29,17 @@ const api = await openEmulatedApi({
   speed: 60,
   until: async (store) => (await store.gaps({ limit: 1 })).length > 0,
 })
+const busiest = new Map<VenueId, BusyMarket>(EMULATED_VENUES.map((id) => [id, api.busiest[id]]))
 const examples: Record<string, RouteExample> = {}
 try {
   for (const route of ROUTES) {
     // Raw messages of an audit are long and say little.
     if (route.data === undefined || route.id.endsWith('_audit')) continue
-    const params = paramsOf(route, api)
+    const venue = VENUE_IDS.find((id) => route.id.startsWith(id)) ?? 'venueb'
+    const market = busiest.get(venue)
+    // Without an emulation there are no rows to show.
+    if (market === undefined) continue
+    const params = paramsOf(route, market)
     const { status, body } = await api.get(toUrl(route, params))
     if (status !== 200) throw new Error(`${route.id}: ${status} ${JSON.stringify(body)}`)
     examples[route.id] = { params, body }
@@ -41,9 +52,8 @@ const lines = Object.entries(examples).map(
 )
 writeFileSync(TARGET, `{\n${lines.join(',\n')}\n}\n`)
 
-function paramsOf({ id, path, query }: Route, { busiest }: EmulatedApi): RouteExample['params'] {
-  const venue = VENUE_IDS.find((one) => id.startsWith(one)) ?? 'venueb'
-  const { record, key, first, last } = busiest[venue]
+function paramsOf({ id, path, query }: Route, market: BusyMarket): RouteExample['params'] {
+  const { record, key, first, last } = market
   const values: Readonly<Record<string, string | undefined>> = {
     market_id: record.marketId,
     market_ticker: record.marketId,
@@ -59,7 +69,7 @@ function paramsOf({ id, path, query }: Route, { busiest }: EmulatedApi): RouteEx
     Object.hasOwn(path, name) ||
     query[name]!.isRequired === true ||
     Object.hasOwn(SHORT, name) ||
-    (WANTED[id.replace(`${venue}_`, '')] ?? []).includes(name)
+    (WANTED[id.replace(`${record.venue}_`, '')] ?? []).includes(name)
   const names = [...Object.keys(path), ...Object.keys(query)].filter(isWanted)
   return Object.fromEntries(
     names.map((name) => [name, values[name] ?? query[name]?.example ?? record.marketId]),

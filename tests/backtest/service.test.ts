@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { paper, type Report, type Strategy } from '../../packages/sdk/src/backtest/index.ts'
 import { main } from '../../packages/sdk/src/cli/main.ts'
 import { createClient } from '../../packages/sdk/src/client/index.ts'
-import { VENUE_IDS } from '../../packages/sdk/src/domain/index.ts'
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
 import { hasEnough } from '../sdk/enough.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'priorbook-backtest-service-'))
 let api: EmulatedApi
@@ -39,7 +39,7 @@ describe('a backtest over the service', () => {
   it('runs three venues on one clock, with records at the time they became known', async () => {
     const file = join(folder, 'quotes.ts')
     writeFileSync(file, `export const strategy = ${QUOTES}\n`)
-    const markets = VENUE_IDS.map((venue) => `${venue}:${api.busiest[venue].record.marketId}`)
+    const markets = EMULATED_VENUES.map((venue) => `${venue}:${api.busiest[venue].record.marketId}`)
     let out = ''
     let err = ''
     const status = await main(
@@ -50,7 +50,6 @@ describe('a backtest over the service', () => {
         draw: () => {},
         isTty: false,
         isErrorTty: false,
-        hasColor: false,
         env: { PRIORBOOK_URL: url, PRIORBOOK_KEY: key },
         paint: (_style, text) => text,
         size: () => ({ columns: 80, rows: 24 }),

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { VenueId } from '@priorbook/sdk/domain'
+import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { describe, expect, test, type TestContext } from 'vitest'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
 import { createEmulatedHome, type EmulatedHome } from './emulated-home.ts'
@@ -42,7 +42,7 @@ async function rowsAfter(
   expect(recorder.noise).toEqual([])
   const store = openEmbeddedStore({ file: data.tape, readOnly: true })
   context.onTestFinished(() => store.close())
-  const rows = { venuea: 0, venueb: 0, venuec: 0 }
+  const rows = Object.fromEntries(VENUE_IDS.map((id) => [id, 0])) as Record<VenueId, number>
   for (const { instrument, lastSequence } of await store.instruments()) {
     rows[instrument.venue] += lastSequence
   }

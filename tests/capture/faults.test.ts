@@ -1,4 +1,3 @@
-import type { VenueId } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import {
   FAULT_KINDS,
@@ -6,10 +5,11 @@ import {
   type FaultKind,
 } from '../../packages/emulator/src/faults/fault.ts'
 import { randomSchedule } from '../../packages/emulator/src/faults/schedule.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 import { recordApart } from './fault-run.ts'
 
 const FULL = process.env['PRIORBOOK_FULL'] === '1'
-const VENUES: readonly VenueId[] = ['venuea', 'venueb', 'venuec']
+const VENUES = EMULATED_VENUES
 // A third of the messages in short runs: what faults do to them is the same.
 const SPEED = FULL ? 10 : 3.3
 

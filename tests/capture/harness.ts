@@ -7,8 +7,8 @@ import {
   type Emulator,
   type EmulatorOptions,
 } from '../../packages/emulator/src/emulator.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 import { toConnectors } from '../../packages/service/src/commands/connectors.ts'
-import type { EmulatedAddresses } from '../../packages/service/src/commands/emulated.ts'
 import { loadConfig } from '../../packages/service/src/config/index.ts'
 import { toDataFolder, type DataFolder } from '../../packages/service/src/lib/data-folder.ts'
 import { openRecorder, type Recorder } from '../../packages/service/src/recorder/recorder.ts'
@@ -49,7 +49,7 @@ export async function start(
     logs.push(`${level} ${message} ${JSON.stringify(fields)}`)
   }
   const env: Record<string, string> = { PRIORBOOK_EMULATOR_SPEED: String(speed), ...options.env }
-  for (const venue of ['venuea', 'venueb', 'venuec'] as const) {
+  for (const venue of EMULATED_VENUES) {
     if (options.record?.includes(venue) === false)
       env[`PRIORBOOK_${venue.toUpperCase()}_ENABLED`] = 'false'
   }
@@ -59,7 +59,7 @@ export async function start(
     origin: 'emulator',
     recorder: 'r1',
     log: { info: log('info'), warn: log('warn'), error: log('error') },
-    connectors: toConnectors(loadConfig({ env }), emulator.addresses as EmulatedAddresses),
+    connectors: toConnectors(loadConfig({ env }), emulator.addresses),
   })
   const abort = new AbortController()
   const running = recorder.run(abort.signal)

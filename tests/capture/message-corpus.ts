@@ -1,8 +1,9 @@
-import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { type VenueId } from '@priorbook/sdk/domain'
 import { readJournal } from '@priorbook/sdk/journal'
 import { parseNote } from '../../packages/service/src/recorder/notes.ts'
 import type { CaptureRequest } from '../../packages/service/src/venues/capture/contract.ts'
 import { pause, start } from './harness.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 /** One message as a recorder heard it: a frame of a socket, or an answer with what was asked. */
 export type HeardMessage =
@@ -18,7 +19,9 @@ export async function gatherCorpus(ms: number): Promise<ReadonlyMap<VenueId, Hea
   try {
     await pause(ms)
     await running.stop()
-    return new Map(VENUE_IDS.map((venue) => [venue, thin(readHeard(running.data.journal, venue))]))
+    return new Map(
+      EMULATED_VENUES.map((venue) => [venue, thin(readHeard(running.data.journal, venue))]),
+    )
   } finally {
     await running.destroy()
   }

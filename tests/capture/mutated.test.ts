@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { type VenueId } from '@priorbook/sdk/domain'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
 import { countOf } from './emulated-home.ts'
 import { feedMutated } from './feed-mutated.ts'
 import { gatherCorpus, type HeardMessage } from './message-corpus.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 const COUNT = countOf(300_000, 4_000)
 const CORPUS_MS = 3_000
@@ -22,7 +23,7 @@ beforeAll(async () => {
 })
 
 describe('mutated messages', () => {
-  test.each(VENUE_IDS)(`of %s, ${COUNT} of them, neither crash nor poison`, async (venue) => {
+  test.each(EMULATED_VENUES)(`of %s, ${COUNT} of them, neither crash nor poison`, async (venue) => {
     const folder = mkdtempSync(join(tmpdir(), 'priorbook-mutated-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const store = openEmbeddedStore({ file: join(folder, 'tape.db') })

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startEmulator, type Emulator } from '../../packages/emulator/src/emulator.ts'
 import { toConnectors } from '../../packages/service/src/commands/connectors.ts'
-import type { EmulatedAddresses } from '../../packages/service/src/commands/emulated.ts'
 import { loadConfig } from '../../packages/service/src/config/index.ts'
 import { openRecorder, type Recorder } from '../../packages/service/src/recorder/recorder.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
@@ -52,7 +51,7 @@ async function startPolling(emulator: Emulator): Promise<Recorder> {
     origin: 'emulator',
     recorder: 'r1',
     log: { info: silent, warn: silent, error: silent },
-    connectors: toConnectors(loadConfig({ env }), addresses as unknown as EmulatedAddresses),
+    connectors: toConnectors(loadConfig({ env }), addresses),
   })
   const abort = new AbortController()
   const running = recorder.run(abort.signal)

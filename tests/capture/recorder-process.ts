@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { PriorbookError } from '@priorbook/sdk/domain'
-import type { Addresses } from '../../packages/emulator/src/emulator.ts'
+import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
+import type { Addresses } from '../../packages/emulator/src/venues/registry.ts'
 import type { ServiceStatus } from '../../packages/service/src/ops/status.ts'
 
 const BIN = join(import.meta.dirname, '../../packages/service/bin/priorbook-server.mjs')
@@ -103,9 +103,10 @@ export async function startRecorderProcess(
 /** The variables that make a recorder of real venues record an emulator, with its credentials. */
 export function toLiveEnvironment(addresses: Addresses, home: string): Record<string, string> {
   const { venuea, venueb, venuec } = addresses
-  const env: Record<string, string> = {}
+  const env = Object.fromEntries(
+    VENUE_IDS.map((id) => [`PRIORBOOK_${id.toUpperCase()}_ENABLED`, String(id in addresses)]),
+  )
   const put = (venue: string, values: Readonly<Record<string, string>> | undefined): void => {
-    if (values === undefined) env[`PRIORBOOK_${venue}_ENABLED`] = 'false'
     for (const [name, value] of Object.entries(values ?? {})) {
       env[`PRIORBOOK_${venue}_${name}`] = value
     }

@@ -1,4 +1,4 @@
-import { printScaled, VENUE_IDS, VENUES, type VenueId } from '@priorbook/sdk/domain'
+import { printScaled, VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
 import { expect, it, onTestFinished } from 'vitest'
 import { createClient, OrderBook } from '../../packages/sdk/src/client/index.ts'
@@ -9,16 +9,17 @@ import { countOf } from '../capture/emulated-home.ts'
 import { pause, start } from '../capture/harness.ts'
 import { startCutProxy } from './cut-proxy.ts'
 import { LiveApi } from './live-api.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
-const MODES = { venuea: 'full', venueb: 'changes', venuec: 'changes' } as const
+// Whole books where the venue sends only those.
+const modeOf = (venue: VenueId): 'full' | 'changes' =>
+  VENUES[venue].bookRules.order === 'none' ? 'full' : 'changes'
 
 /** One reader of everything, with a book-keeper for each venue that outlives its connections. */
 class Reader {
-  readonly keepers: Readonly<Record<VenueId, BookKeeper>> = {
-    venuea: new BookKeeper(),
-    venueb: new BookKeeper(),
-    venuec: new BookKeeper(),
-  }
+  readonly keepers = Object.fromEntries(
+    EMULATED_VENUES.map((venue) => [venue, new BookKeeper()]),
+  ) as Readonly<Record<VenueId, BookKeeper>>
   private client: StreamClient | undefined
   private isFirst = true
 
@@ -26,14 +27,14 @@ class Reader {
     const client = new StreamClient(`${url.replace('http', 'ws')}/v3/stream`, { key })
     await client.open()
     this.client = client
-    for (const venue of VENUE_IDS) {
+    for (const venue of EMULATED_VENUES) {
       const { sequences, trades } = this.keepers[venue]
       const resume = Object.fromEntries([
         ...sequences,
         ...[...trades].map(([name, last]) => [`${name}/trade`, last] as const),
       ])
       const more = this.isFirst ? {} : { resume }
-      client.send({ op: 'subscribe', id: venue, venue, mode: MODES[venue], ...more })
+      client.send({ op: 'subscribe', id: venue, venue, mode: modeOf(venue), ...more })
     }
     this.isFirst = false
   }
@@ -71,7 +72,7 @@ class SdkReader {
   async follow(url: string, key: string): Promise<void> {
     const client = createClient({ url, key })
     const { signal } = this.controller
-    const subscriptions = VENUE_IDS.map((venue) => ({ venue, mode: MODES[venue] }))
+    const subscriptions = EMULATED_VENUES.map((venue) => ({ venue, mode: modeOf(venue) }))
     const retry = { baseDelayMs: 5, maxDelayMs: 50 }
     for await (const message of client.live(subscriptions, { retry, signal })) {
       if (message.type === 'disconnected') this.disconnects++
@@ -186,7 +187,7 @@ it('books of a reader equal those of the store through lost connections and a re
   expect(sdk.told).toEqual([])
   expect(sdk.disconnects).toBeGreaterThan(losses / 2)
   expect(sdk.books.size).toBeGreaterThan(10)
-  for (const venue of VENUE_IDS) {
+  for (const venue of EMULATED_VENUES) {
     const keeper = reader.keepers[venue]
     expect(keeper.holes).toEqual([])
     expect(keeper.resyncs).toEqual([])

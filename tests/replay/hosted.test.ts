@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { createClient } from '@priorbook/sdk/client'
 import { replayMessages, type Replay } from '@priorbook/sdk/replay'
 import { replayFiles } from '@priorbook/sdk/replay/node'
@@ -18,15 +18,17 @@ import { lineOf } from '../../packages/sdk/src/replay/container.testing.ts'
 import { expectLines } from '../../packages/service/src/store/store-answers.testing.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 const BIN = fileURLToPath(
   new URL('../../packages/service/bin/priorbook-server.mjs', import.meta.url),
 )
-const DATASETS: Readonly<Record<VenueId, readonly string[]>> = {
-  venuea: ['dataset=books', 'dataset=samples&metric=chance', 'dataset=samples&metric=price'],
-  venueb: ['dataset=books', 'dataset=trades'],
-  venuec: ['dataset=books', 'dataset=trades'],
-}
+const datasetsOf = (venue: VenueId): readonly string[] => [
+  'dataset=books',
+  ...(VENUES[venue].hasTrades ? ['dataset=trades'] : []),
+  // Two are enough, and a market without a trade has no last one.
+  ...VENUES[venue].metrics.slice(0, 2).map((metric) => `dataset=samples&metric=${metric}`),
+]
 
 let original: EmulatedApi
 let scratch: string
@@ -43,12 +45,12 @@ beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), 'priorbook-hosted-'))
   folder = join(scratch, 'downloads')
   mkdirSync(folder)
-  for (const venue of VENUE_IDS) {
+  for (const venue of EMULATED_VENUES) {
     const { record } = original.busiest[venue]
     const facts = await original.store.instruments(venue)
     const own = facts.filter(({ instrument }) => instrument.market === record.marketId)
     ends.set(venue, Math.max(...own.map(({ lastReceived }) => lastReceived)) + 1)
-    for (const dataset of DATASETS[venue]) {
+    for (const dataset of datasetsOf(venue)) {
       const { status, bytes } = await original.get(downloadOf(venue, dataset))
       expect(status).toBe(200)
       writeFileSync(join(folder, `${venue}_${dataset.replaceAll(/\W/g, '-')}.pbx`), bytes)
@@ -80,7 +82,7 @@ afterAll(async () => {
 
 // A busy machine records less per second, so wait for some pages of every venue.
 async function hasRows(store: Store): Promise<boolean> {
-  for (const venue of VENUE_IDS) {
+  for (const venue of EMULATED_VENUES) {
     const gaps = await store.gaps({ venue })
     const late = new Set(
       gaps
@@ -129,7 +131,7 @@ async function expectSame(url: string): Promise<Body> {
   return found
 }
 
-describe.each(VENUE_IDS)('%s, hosted from files', (venue) => {
+describe.each(EMULATED_VENUES)('%s, hosted from files', (venue) => {
   test('pages of books are the same forwards and backwards, with and without ladders', async () => {
     const { path, first, last, rows } = original.busiest[venue]
     expect(rows).toBeGreaterThan(20)
@@ -211,7 +213,7 @@ describe.each(VENUE_IDS)('%s, hosted from files', (venue) => {
 test('the stream of hosted files replays what the files hold and serves their books', async () => {
   const { url } = await hosted.listen({ host: '127.0.0.1', port: 0 })
   const client = createClient({ url, key })
-  const markets = VENUE_IDS.map((venue) => ({
+  const markets = EMULATED_VENUES.map((venue) => ({
     venue,
     market_id: original.busiest[venue].record.marketId,
   }))
@@ -226,7 +228,7 @@ test('the stream of hosted files replays what the files hold and serves their bo
   const files = readdirSync(folder)
     .filter((name) => !name.includes('samples'))
     .map((name) => join(folder, name))
-  const busy = VENUE_IDS.map((venue) => original.busiest[venue])
+  const busy = EMULATED_VENUES.map((venue) => original.busiest[venue])
   const start = Math.min(...busy.map(({ first }) => first)) - 86_400_000_000
   const end = Math.max(...busy.map(({ last }) => last)) + 1
   const wanted = await linesOf(replayFiles(files, { start, end }))
@@ -237,9 +239,9 @@ test('the stream of hosted files replays what the files hold and serves their bo
   const first = new Set<string>()
   for await (const message of client.live(markets)) {
     if (message.type === 'snapshot') first.add(message.row.venue)
-    if (first.size === VENUE_IDS.length) break
+    if (first.size === EMULATED_VENUES.length) break
   }
-  expect([...first].sort()).toEqual([...VENUE_IDS])
+  expect([...first].sort()).toEqual([...EMULATED_VENUES])
 })
 
 test('serve --store files:DIR answers offline, names what it rejects, and stops cleanly', async () => {

@@ -56,7 +56,6 @@ async function run(args: readonly string[], { env }: RunOptions = {}): Promise<R
     draw: (text) => void (err += text),
     isTty: false,
     isErrorTty: false,
-    hasColor: false,
     env: { PRIORBOOK_URL: proxy.url, PRIORBOOK_KEY: key, ...env },
     paint: (_style, text) => text,
     size: () => ({ columns: 80, rows: 24 }),
@@ -231,7 +230,7 @@ describe('exit status', () => {
     ['help', ['help', 'book'], 0, /^$/],
     ['an unknown command', ['markts'], 2, /Did you mean markets/],
     ['an unknown option', ['book', '--deep'], 2, /--deep/],
-    ['a wrong word', ['markets', '--venue', 'venued'], 2, /one of venuea, venueb, venuec/],
+    ['a wrong word', ['markets', '--venue', 'venuex'], 2, /one of venuea, venueb, venuec/],
     ['no market', ['book'], 2, /a market is missing/],
     ['a wrong time', ['book', 'venueb:X', '--at', 'noon'], 2, /not a time: noon/],
     [

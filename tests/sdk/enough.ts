@@ -1,14 +1,15 @@
-import { VENUE_IDS } from '../../packages/sdk/src/domain/index.ts'
+import { VENUES } from '../../packages/sdk/src/domain/index.ts'
 import type { EmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 const ROWS = 40
 
 /**
- * True once the busiest market of every venue among those that were there before the recorder has rows
- * to walk over, and those of B and C have trades: on a busy machine that may take a while.
+ * True once the busiest market of every emulated venue among those that were there before the recorder has rows
+ * to walk over, and trades where the venue has them: on a busy machine that may take a while.
  */
 export async function hasEnough(store: EmbeddedStore): Promise<boolean> {
-  for (const venue of VENUE_IDS) {
+  for (const venue of EMULATED_VENUES) {
     const gaps = [
       ...(await store.gaps({ venue, reason: 'before_capture' })),
       ...(await store.gaps({ venue, reason: 'late_discovery' })),
@@ -19,7 +20,7 @@ export async function hasEnough(store: EmbeddedStore): Promise<boolean> {
       .toSorted((a, b) => b.lastSequence - a.lastSequence)
     const [busiest] = facts
     if (busiest === undefined || busiest.lastSequence < ROWS) return false
-    if (venue === 'venuea') continue
+    if (!VENUES[venue].hasTrades) continue
     const { key } = busiest.instrument
     const { ordinals } = await store.trades({ venue, key, order: 'asc', limit: 1 })
     if (ordinals.length === 0) return false

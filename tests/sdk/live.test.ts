@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { VENUE_IDS, type VenueId } from '../../packages/sdk/src/domain/index.ts'
+import { type VenueId } from '../../packages/sdk/src/domain/index.ts'
 import {
   createClient,
   OrderBook,
@@ -12,6 +12,7 @@ import { openAccess, type Access } from '../../packages/service/src/api/auth/acc
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
 import { pause, start, type Running } from '../capture/harness.ts'
 import { openFaultProxy, type FaultProxy } from './fault-proxy.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 // Longer than it takes to find out that a connection is dead.
 const PATIENCE_MS = 60_000
@@ -106,7 +107,7 @@ describe('a live stream through cuts and a restart', () => {
   it('holds the books of the store and misses nothing', async () => {
     const stop = new AbortController()
     reader = new Reader()
-    const subscriptions = VENUE_IDS.map((venue) => ({
+    const subscriptions = EMULATED_VENUES.map((venue) => ({
       venue,
       mode: 'changes' as const,
       number_format: 'string' as const,
@@ -182,7 +183,7 @@ describe('a live stream through cuts and a restart', () => {
 async function newest(): Promise<Map<string, number>> {
   const found = new Map<string, number>()
   const now = Date.now() * 1000
-  for (const venue of VENUE_IDS) {
+  for (const venue of EMULATED_VENUES) {
     for (const { instrument, lastSequence } of await run.store.instruments(venue)) {
       const state = await run.store.market(venue, instrument.market)
       if ((state?.record.closeTime ?? Infinity) < now) continue

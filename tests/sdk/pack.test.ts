@@ -137,7 +137,7 @@ describe('the packed SDK', () => {
         row.nothing
       }
       // @ts-expect-error the venue is one of three
-      client.market({ venue: 'venued', market_id: 'M' })
+      client.market({ venue: 'venuex', market_id: 'M' })
       // @ts-expect-error trades know no depth
       client.market({ venue: 'venueb', market_id: 'M' }).trades({ depth: 3 })
       export function fold(book: OrderBook, message: LiveMessage): string | undefined {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { VENUE_IDS } from '../../packages/sdk/src/domain/index.ts'
 import {
   createClient,
   OrderBook,
@@ -9,6 +8,7 @@ import {
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
 import { hasEnough } from './enough.ts'
 import { openFaultProxy, type Fault, type FaultProxy } from './fault-proxy.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 let api: EmulatedApi
 let proxy: FaultProxy
@@ -42,13 +42,13 @@ afterAll(async () => {
   await api.close()
 })
 
-const nameOf = (venue: (typeof VENUE_IDS)[number]) => ({
+const nameOf = (venue: (typeof EMULATED_VENUES)[number]) => ({
   venue,
   market_id: api.busiest[venue].record.marketId,
 })
 
 describe('walks through a bad line', () => {
-  it.each(VENUE_IDS)('have every row of %s once, in order', async (venue) => {
+  it.each(EMULATED_VENUES)('have every row of %s once, in order', async (venue) => {
     const wanted = await direct.market(nameOf(venue)).snapshots({ limit: 1000 }).toArray()
     expect(wanted.length).toBeGreaterThan(20)
     const limit = Math.max(5, Math.ceil(wanted.length / 12))
@@ -64,7 +64,7 @@ describe('walks through a bad line', () => {
 
   it('give books from changes that are those of the pages', async () => {
     isFaulty = false
-    for (const venue of VENUE_IDS) {
+    for (const venue of EMULATED_VENUES) {
       const market = client.market(nameOf(venue))
       const style = { number_format: 'string', limit: 200 } as const
       const full = market.snapshots({ ...style, include_orderbook: true })[Symbol.asyncIterator]()
@@ -87,7 +87,7 @@ describe('walks through a bad line', () => {
   })
 
   it('answer every other route', async () => {
-    for (const venue of VENUE_IDS) {
+    for (const venue of EMULATED_VENUES) {
       const market = client.market(nameOf(venue))
       const record = (await market.record()).data
       expect(record?.market_id).toBe(api.busiest[venue].record.marketId)

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { startEmulator, type Emulator, type EmulatorOptions } from './emulator.ts'
 import { randomSchedule } from './faults/schedule.ts'
-import { connect, get, type Client } from './venueb/client.testing.ts'
+import { connect, get, type Client } from './venues/venueb/client.testing.ts'
 
 const running: Emulator[] = []
 const clients: Client[] = []

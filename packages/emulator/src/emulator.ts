@@ -1,6 +1,7 @@
-import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { createClock } from './core/clock.ts'
 import { startControl, type Control } from './core/control.ts'
+import type { EmulatedVenue } from './core/emulated-venue.ts'
 import type { QuotaUse } from './core/quota-meter.ts'
 import { startServer, type VenueServer } from './core/server.ts'
 import { openTruth, type Truth, type TruthOptions } from './core/truth.ts'
@@ -8,18 +9,13 @@ import type { Upstream, UpstreamCredentials, WorldEvent } from './core/upstream.
 import { createFaultBox, type ActiveFault, type FaultBox } from './faults/fault-box.ts'
 import type { Injection } from './faults/fault.ts'
 import type { ScheduledFault } from './faults/schedule.ts'
-import { EMULATED, type KeyPair } from './venues.ts'
-import {
-  createRandom,
-  createWorld,
-  DEFAULT_MARKETS,
-  STEP_MS,
-  type MarketRates,
-  type Random,
-  type SteppedWorld,
-} from './world/index.ts'
+import { EMULATED_VENUES, emulatedVenue, type Addresses } from './venues/registry.ts'
+import { venueMarkets } from './world/families.ts'
+import type { MarketRates } from './world/market.ts'
+import { createRandom, type Random } from './world/random.ts'
+import { createWorld, STEP_MS, type SteppedWorld } from './world/world.ts'
 
-/** How the three upstreams are emulated; everything has a default. */
+/** How the upstreams are emulated; everything has a default. */
 export type EmulatorOptions = {
   /** The same seed and start give the same markets, orders and payload bytes. */
   readonly seed?: number | string
@@ -46,13 +42,6 @@ export type EmulatorOptions = {
   readonly faults?: readonly ScheduledFault[]
   /** A fixed number of changes per second over all markets of one venue, instead of its order flow. */
   readonly flood?: { readonly venue: VenueId; readonly perSecond: number }
-}
-
-/** Addresses and client credentials of every running venue. */
-export type Addresses = {
-  readonly venuea?: { rest: string; ws: string; apiKey: string; apiSecret: string }
-  readonly venueb?: { rest: string; ws: string; keyId: string; privateKey: string }
-  readonly venuec?: { gamma: string; clob: string; ws: string }
 }
 
 /** Upstreams that run until they are closed. */
@@ -104,7 +93,11 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   return emulator
 }
 
-type VenueSetup = { readonly keys: KeyPair; readonly upstream: Upstream }
+type VenueSetup = {
+  readonly emulated: EmulatedVenue
+  readonly client: UpstreamCredentials
+  readonly upstream: Upstream
+}
 
 class RunningEmulator implements Emulator {
   readonly truth: Truth
@@ -125,7 +118,7 @@ class RunningEmulator implements Emulator {
   private scheduled: readonly NodeJS.Timeout[] = []
 
   constructor(options: EmulatorOptions) {
-    const { speed = 1, venues = VENUE_IDS, log, logFile } = options
+    const { speed = 1, venues = EMULATED_VENUES, log, logFile } = options
     const seed = String(options.seed ?? 1)
     const start = Math.floor(options.start ?? Date.now())
     this.options = options
@@ -138,8 +131,8 @@ class RunningEmulator implements Emulator {
       speed,
       rounds: options.rounds ?? 2,
       history: options.history ?? 0,
-      markets: Object.fromEntries(
-        venues.map((venue) => [venue, options.markets?.[venue] ?? DEFAULT_MARKETS[venue]]),
+      venues: EMULATED_VENUES.filter((venue) => venues.includes(venue)).map((venue) =>
+        venueMarkets(venue, emulatedVenue(venue).style, options.markets?.[venue]),
       ),
       rates: ratesOf(options),
       clock: this.clock,
@@ -152,9 +145,10 @@ class RunningEmulator implements Emulator {
     })
     this.setups = new Map(
       venues.map((venue) => {
-        const keys = EMULATED[venue].keys(seed, options.credentials?.[venue])
-        const upstream = EMULATED[venue].create(this.world, { speed, credentials: keys.upstream })
-        return [venue, { keys, upstream }]
+        const emulated = emulatedVenue(venue)
+        const keys = emulated.keys(seed, options.credentials?.[venue])
+        const upstream = emulated.create(this.world, { speed, credentials: keys.upstream })
+        return [venue, { emulated, client: keys.client, upstream }]
       }),
     )
   }
@@ -210,12 +204,13 @@ class RunningEmulator implements Emulator {
   private async openAll(): Promise<void> {
     const { world, speed, faultBox: faults, truth, random, addresses } = this
     const { ports } = this.options
-    for (const [venue, { keys, upstream }] of this.setups) {
+    for (const [venue, { emulated, client, upstream }] of this.setups) {
+      const { refusal } = emulated
       const port = ports?.[venue] ?? 0
-      const server = await startServer({ upstream, world, speed, port, faults, truth, random })
+      const parts = { upstream, refusal, world, speed, port, faults, truth, random }
+      const server = await startServer(parts)
       this.servers.set(venue, server)
-      const places = upstream.addresses?.(server.origin) ?? EMULATED[venue].addresses(server.origin)
-      addresses[venue] = { ...places, ...keys.client }
+      addresses[venue] = { ...emulated.addresses(server.origin), ...client }
     }
     const quotaPeaks = (): ReturnType<Emulator['quotaPeaks']> => this.quotaPeaks()
     const port = ports?.control ?? 0
@@ -238,7 +233,7 @@ class RunningEmulator implements Emulator {
     this.servers.get(venue)?.onEvent(event)
     if ((event.kind !== 'listed' && event.kind !== 'phase') || !this.truth.wanted) return
     const { index, phase, outcome } = event.proposition
-    const keys = this.setups.get(venue)?.upstream.keys?.(event.proposition) ?? []
+    const keys = this.setups.get(venue)?.upstream.keys(event.proposition) ?? []
     const winner = outcome === undefined ? {} : { winner: outcome.winner }
     this.truth.note({ type: 'market', venue, index, keys, phase, ...winner })
   }
@@ -265,9 +260,8 @@ class RunningEmulator implements Emulator {
   }
 }
 
-function ratesOf({ rates, flood }: EmulatorOptions): Readonly<Record<VenueId, MarketRates>> {
+function ratesOf({ rates, flood }: EmulatorOptions): (venue: VenueId) => MarketRates {
   const all = { ...DEFAULT_RATES, ...rates }
   const flooded = { ...all, changes: 0, trades: 0 }
-  const of = (venue: VenueId): MarketRates => (flood?.venue === venue ? flooded : all)
-  return { venuea: of('venuea'), venueb: of('venueb'), venuec: of('venuec') }
+  return (venue) => (flood?.venue === venue ? flooded : all)
 }

@@ -61,7 +61,7 @@ describe('priorbook-emulator', () => {
     for (const args of [
       ['--speed', 'x'],
       ['--speed', '1000'],
-      ['--venues', 'venued'],
+      ['--venues', 'venuex'],
       ['--history', '1.5'],
       ['--faults', 'often'],
       ['--flood', 'venueb'],

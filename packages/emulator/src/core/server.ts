@@ -8,7 +8,6 @@ import type { Random } from '../world/random.ts'
 import { wallMicros } from './clock.ts'
 import { createConnection, type Connection } from './connection.ts'
 import { createQuotaMeter, type QuotaMeter, type QuotaUse } from './quota-meter.ts'
-import { refusalOf } from './refusals.ts'
 import type { Truth } from './truth.ts'
 import type {
   Refusal,
@@ -39,6 +38,7 @@ export interface VenueServer {
 /** The parts of a venue server. */
 export type ServerParts = {
   readonly upstream: Upstream
+  readonly refusal: (why: Refusal) => UpstreamAnswer
   readonly world: World
   readonly speed: number
   readonly port: number
@@ -181,7 +181,7 @@ class LoopbackServer implements VenueServer {
   }
 
   private refuse(why: Refusal): UpstreamAnswer {
-    return this.upstream.refusal?.(why) ?? refusalOf(this.venue, why)
+    return this.parts.refusal(why)
   }
 
   private answerOf(request: UpstreamRequest): UpstreamAnswer & { readonly fault?: FaultKind } {

@@ -151,12 +151,8 @@ export interface Upstream {
   accept(request: UpstreamRequest, wire: Wire): Session | UpstreamAnswer
   /** Called for every event of the venue's markets; pushes to its sessions. */
   onEvent(event: WorldEvent): void
-  /** Where clients connect, by name, given `http://127.0.0.1:PORT`; absent: `rest` and `ws` at the root. */
-  addresses?(origin: string): Readonly<Record<string, string>>
   /** The instrument keys of a market, for the truth log and for faults of one market. */
-  keys?(proposition: Proposition): readonly string[]
-  /** The venue's own refusal; absent: the default of `refusals.ts`. */
-  refusal?(why: Refusal): UpstreamAnswer
+  keys(proposition: Proposition): readonly string[]
 }
 
 /** Why an emulated venue refuses a request: quota spent, outage, credentials rejected. */

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { startEmulator, type Emulator } from '../emulator.ts'
-import { connect, get, type Client, type ClientAddress } from '../venueb/client.testing.ts'
+import { connect, get, type Client, type ClientAddress } from '../venues/venueb/client.testing.ts'
 import type { TruthEntry } from '../core/truth.ts'
 import type { Fault, Injection } from './fault.ts'
 
@@ -258,7 +258,7 @@ describe('faults of answers', () => {
       '{"fault":{"kind":"drop","delayMs":1},"target":{"venue":"venueb"}}',
       '{"fault":{"kind":"drop","share":"x"},"target":{"venue":"venueb"}}',
       '{"fault":{"kind":"malformed","variant":"x"},"target":{"venue":"venueb"}}',
-      '{"fault":{"kind":"drop"},"target":{"venue":"venued"}}',
+      '{"fault":{"kind":"drop"},"target":{"venue":"venuex"}}',
       '{"fault":{"kind":"drop"},"target":{"venue":"venueb"},"forMs":-1}',
     ]) {
       const response = await post(bad)

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
+import type { SocketProtocol } from '../core/emulated-venue.ts'
 import { startServer } from '../core/server.ts'
 import { openTruth, type Truth, type TruthOptions } from '../core/truth.ts'
 import type { Session, Upstream, Wire } from '../core/upstream.ts'
 import { createFaultBox } from '../faults/fault-box.ts'
 import type { Injection } from '../faults/fault.ts'
-import { createRandom } from '../world/index.ts'
+import { emulatedVenue } from '../venues/registry.ts'
+import { createRandom } from '../world/random.ts'
 import { readFrames } from './journal.ts'
 import { readLines } from './lines.ts'
-import { PROTOCOLS, type Protocol } from './protocols.ts'
 import type { PlaybackProblem, Played, Source } from './source.ts'
 
 /** The recording to play, and how. */
@@ -57,6 +58,7 @@ export async function playRecording(options: PlaybackOptions): Promise<Playback>
   })
   const server = await startServer({
     upstream: player.upstream,
+    refusal: emulatedVenue(options.venue).refusal,
     world: { now: () => Date.now(), propositions: () => [], hex: () => '' },
     speed: 1,
     port: options.port ?? 0,
@@ -89,7 +91,7 @@ class Player {
   readonly problems: PlaybackProblem[] = []
   sent = 0
   private readonly options: PlaybackOptions
-  private readonly protocol: Protocol
+  private readonly protocol: SocketProtocol
   private readonly clients = new Set<Client>()
   private readonly ending = new AbortController()
   private unslept = 0
@@ -97,7 +99,7 @@ class Player {
 
   constructor(options: PlaybackOptions) {
     this.options = options
-    this.protocol = PROTOCOLS[options.venue]
+    this.protocol = emulatedVenue(options.venue).socket
   }
 
   get path(): string {
@@ -112,6 +114,7 @@ class Player {
       accept: ({ path }, wire) =>
         path === this.path ? this.admit(wire) : { status: 404, body: '{}' },
       onEvent: () => {},
+      keys: () => [],
     }
   }
 
@@ -150,13 +153,18 @@ class Player {
 
   private admit(wire: Wire): Session {
     const { protocol, clients } = this
-    const client: Client = { wire, ready: protocol.beginsAtOnce, gone: false, slot: undefined }
+    const client: Client = {
+      wire,
+      ready: protocol.begins === undefined,
+      gone: false,
+      slot: undefined,
+    }
     clients.add(client)
     this.wake()
     return {
       onText: (text) => {
         for (const reply of protocol.replies(text)) wire.send(reply)
-        if (!protocol.begins(text)) return
+        if (protocol.begins?.(text) !== true) return
         client.ready = true
         this.wake()
       },

@@ -4,11 +4,43 @@ import type { Asset } from './underlying.ts'
 
 /** A line of rounds that follow each other without a pause, each with one or more markets. */
 export type Family = {
-  readonly venue: VenueId
   readonly asset: Asset
   readonly window: Proposition['window']
   /** Markets of a round: 0 stands for one that compares with the start price, n for n fixed strikes. */
   readonly strikes: number
+}
+
+/** How the markets of a venue differ from those of others. */
+export type MarketStyle = {
+  /** How many markets are open at a time by default. */
+  readonly openMarkets: number
+  /** The families such that this many markets are open at a time. */
+  families(markets: number): readonly Family[]
+  /** The step of sizes, in millionths of a share. */
+  readonly lot: number
+  /** Who wins a round that ends exactly where it began. */
+  readonly tieWinner: 'first' | 'tie'
+  /** True where the tick becomes finer near prices of 0 and 1. */
+  readonly refinesTick: boolean
+}
+
+/** The markets that a world makes for one venue. */
+export type VenueMarkets = {
+  readonly venue: VenueId
+  readonly style: MarketStyle
+  readonly families: readonly Family[]
+}
+
+/** The markets of a venue such that `count` are open at a time. */
+export function venueMarkets(
+  venue: VenueId,
+  style: MarketStyle,
+  count = style.openMarkets,
+): VenueMarkets {
+  if (!Number.isInteger(count) || count < 1) {
+    throw new PriorbookError('invalid_argument', `${count} is not a number of markets`)
+  }
+  return { venue, style, families: style.families(count) }
 }
 
 /** The nominal length of a window. */
@@ -18,44 +50,14 @@ export const WINDOW_MS: Readonly<Record<Proposition['window'], number>> = {
   '1h': 3_600_000,
 }
 
-/** How many markets of a venue are open at a time by default. */
-export const DEFAULT_MARKETS: Readonly<Record<VenueId, number>> = {
-  venuea: 6,
-  venueb: 12,
-  venuec: 6,
-}
-
-const MAX_STRIKES = 500
-
-/** The rounds of a venue such that this many markets are open at a time. */
-export function familiesOf(venue: VenueId, markets: number): readonly Family[] {
-  if (!Number.isInteger(markets) || markets < 1) {
-    throw new PriorbookError('invalid_argument', `${markets} is not a number of markets`)
-  }
-  if (venue === 'venueb') return seriesOf(markets)
+/** Rounds of 5 and 15 minutes of three assets, at most six at a time. */
+export function upDownFamilies(markets: number): readonly Family[] {
   const families = (['BTC', 'ETH', 'BNB'] as const).flatMap((asset) =>
-    (['5m', '15m'] as const).map((window): Family => ({ venue, asset, window, strikes: 0 })),
+    (['5m', '15m'] as const).map((window): Family => ({ asset, window, strikes: 0 })),
   )
   if (markets > families.length) {
-    throw new PriorbookError(
-      'invalid_argument',
-      `${venue} has at most ${families.length} markets at a time, not ${markets}`,
-    )
+    const most = `at most ${families.length} markets at a time`
+    throw new PriorbookError('invalid_argument', `the venue has ${most}, not ${markets}`)
   }
   return families.slice(0, markets)
-}
-
-// Two up-or-down series, and hourly events with as many strikes as the rest asks for.
-function seriesOf(markets: number): readonly Family[] {
-  const venue = 'venueb'
-  const families: Family[] = [{ venue, asset: 'BTC', window: '15m', strikes: 0 }]
-  if (markets > 1) families.push({ venue, asset: 'ETH', window: '15m', strikes: 0 })
-  const rest = markets - families.length
-  const first = Math.ceil(rest / 2)
-  if (first > MAX_STRIKES) {
-    throw new PriorbookError('invalid_argument', `${markets} markets are too many`)
-  }
-  if (first > 0) families.push({ venue, asset: 'BTC', window: '1h', strikes: first })
-  if (rest > first) families.push({ venue, asset: 'ETH', window: '1h', strikes: rest - first })
-  return families
 }

@@ -1,6 +1,6 @@
 import type { VenueId } from '@priorbook/sdk/domain'
 import type { Book, Fill, Outcome, Phase, Proposition } from '../core/upstream.ts'
-import type { Family } from './families.ts'
+import type { Family, MarketStyle } from './families.ts'
 import { changeBook, openBook, trade, type FlowStep, type Place } from './flow.ts'
 import { createLadder, type Ladder, type LevelChange } from './ladder.ts'
 import { createRandom, type Random } from './random.ts'
@@ -21,6 +21,8 @@ export type MarketRates = {
 
 /** The identity and times of a market. */
 export type MarketPlan = {
+  readonly venue: VenueId
+  readonly style: MarketStyle
   readonly family: Family
   readonly index: number
   readonly round: number
@@ -33,8 +35,6 @@ export type MarketPlan = {
   /** Milliseconds of the wall clock per nominal second. */
   readonly secondMs: number
 }
-
-const LOTS: Readonly<Record<VenueId, number>> = { venuea: 1, venueb: 10_000, venuec: 10_000 }
 
 /** Max volume of a market of the past, in millionths of a share. */
 const MOST_TRADED = 50_000_000_000
@@ -68,12 +68,14 @@ export class Market implements Proposition {
   /** Phases still to come, by time. */
   readonly schedule: readonly { readonly at: number; readonly phase: Phase }[]
   scheduled = 0
+  readonly #style: MarketStyle
   readonly #ties: boolean
   readonly #secondMs: number
 
   constructor(plan: MarketPlan, seed: string, rates: MarketRates) {
-    const { family } = plan
-    this.venue = family.venue
+    const { family, venue } = plan
+    this.venue = venue
+    this.#style = plan.style
     this.index = plan.index
     this.asset = family.asset
     this.window = family.window
@@ -82,7 +84,7 @@ export class Market implements Proposition {
     this.closeTime = plan.closeTime
     if (plan.strike !== undefined) this.strike = plan.strike
     const round = `${seed}/round/${family.asset}/${family.window}/${plan.round}`
-    this.random = createRandom(`${round}/${family.venue}/${plan.strikeNumber}`)
+    this.random = createRandom(`${round}/${venue}/${plan.strikeNumber}`)
     this.activity = Math.exp(0.4 * this.random.normal())
     // Venues agree on where a round ended, so the round decides, not the market.
     this.#ties = plan.strike === undefined && createRandom(`${round}/tie`).chance(rates.ties)
@@ -136,14 +138,13 @@ export class Market implements Proposition {
     return change === undefined ? [] : this.#apply({ levels: [change] })
   }
 
-  /** Decides the outcome: on a tie A splits, B pays Yes (`at least`), C pays Up. */
+  /** Decides the outcome. */
   determine(underlying: Pick<Underlying, 'text'>): void {
     const strike = this.strike ?? this.startPrice
     const endPrice = this.#ties ? this.startPrice : underlying.text(this.asset)
     const difference = Number(endPrice) - Number(strike)
-    const equal = this.venue === 'venuea' ? 'tie' : 'first'
     this.outcome = {
-      winner: difference > 0 ? 'first' : difference < 0 ? 'second' : equal,
+      winner: difference > 0 ? 'first' : difference < 0 ? 'second' : this.#style.tieWinner,
       endPrice,
     }
   }
@@ -151,7 +152,7 @@ export class Market implements Proposition {
   /** Resolves it before the world begins, from the prices at its start and end. */
   conclude(start: Pick<Underlying, 'text'>, end: Pick<Underlying, 'text'>): void {
     const { random } = this
-    const lot = LOTS[this.venue]
+    const { lot } = this.#style
     this.start(start)
     this.determine(end)
     this.volume = (1 + random.int(MOST_TRADED / lot)) * lot
@@ -162,18 +163,21 @@ export class Market implements Proposition {
     this.scheduled = this.schedule.length
   }
 
-  /** Whether the price is where venue C makes the tick finer. */
-  get nearEnd(): boolean {
+  /** Makes the tick finer near prices of 0 and 1 where the venue does; true where it became finer. */
+  refineTick(): boolean {
+    if (!this.#style.refinesTick || this.tick !== 100) return false
     const price = this.lastTrade ?? this.ladder.best('bid')?.price ?? 5_000
-    return price > 9_600 || price < 400
+    const isNearEnd = price > 9_600 || price < 400
+    if (isNearEnd) this.tick = 10
+    return isNearEnd
   }
 
   #place(underlying: Underlying, at: number): Place {
     const strike = Number(this.strike ?? this.startPrice)
     const secondsLeft = (this.closeTime - at) / this.#secondMs
     const fair = fairPrice(underlying.price(this.asset), strike, secondsLeft)
-    const { ladder, random, tick, venue } = this
-    return { ladder, random, tick, lot: LOTS[venue], fair }
+    const { ladder, random, tick } = this
+    return { ladder, random, tick, lot: this.#style.lot, fair }
   }
 
   #apply(step: FlowStep): readonly LevelChange[] {

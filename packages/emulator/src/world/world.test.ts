@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import type { Proposition, WorldEvent } from '../core/upstream.ts'
+import { EMULATED_VENUES, emulatedVenue } from '../venues/registry.ts'
+import { venueMarkets } from './families.ts'
 import type { MarketRates } from './market.ts'
 import { createWorld, type SteppedWorld } from './world.ts'
 
@@ -17,10 +19,10 @@ function worldOf(
     seed,
     start: START,
     speed: more.speed ?? 60,
-    markets: { venuea: 6, venueb: 12, venuec: 6 },
+    venues: EMULATED_VENUES.map((venue) => venueMarkets(venue, emulatedVenue(venue).style)),
     rounds: 2,
     history: more.history ?? 0,
-    rates: { venuea: rates, venueb: rates, venuec: rates },
+    rates: () => rates,
     clock: () => START,
   })
 }
@@ -144,9 +146,9 @@ describe('the emulated world', () => {
       seed: 'many',
       start: START,
       speed: 1,
-      markets: { venueb: 300 },
+      venues: [venueMarkets('venueb', emulatedVenue('venueb').style, 300)],
       rounds: 1,
-      rates: { venuea: calm, venueb: calm, venuec: calm },
+      rates: () => calm,
       clock: () => START,
     })
     world.advance(START + 1_000, () => {})

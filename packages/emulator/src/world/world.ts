@@ -1,6 +1,6 @@
 import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import type { Proposition, World, WorldEvent } from '../core/upstream.ts'
-import { WINDOW_MS, familiesOf, type Family } from './families.ts'
+import { WINDOW_MS, type Family, type VenueMarkets } from './families.ts'
 import { Market, type MarketPlan, type MarketRates } from './market.ts'
 import { createPast } from './past.ts'
 import { toHex } from './random.ts'
@@ -15,13 +15,12 @@ export type WorldOptions = {
   /** The venues' clock at step 0, in whole milliseconds. */
   readonly start: number
   readonly speed: number
-  /** Markets open at a time, by venue; a venue without an entry has none. */
-  readonly markets: Readonly<Partial<Record<VenueId, number>>>
+  readonly venues: readonly VenueMarkets[]
   /** Rounds listed ahead of the open one. */
   readonly rounds: number
   /** Rounds of every family that were resolved before the start. */
   readonly history?: number
-  readonly rates: Readonly<Record<VenueId, MarketRates>>
+  rates(venue: VenueId): MarketRates
   /** The clock that `now` reads. */
   clock(): number
 }
@@ -37,7 +36,7 @@ export interface SteppedWorld extends World {
   readonly step: number
 }
 
-type Line = {
+type Line = Omit<VenueMarkets, 'families'> & {
   readonly family: Family
   readonly windowMs: number
   /** The next round to list. */
@@ -57,7 +56,6 @@ class SeededWorld implements SteppedWorld {
   private readonly start: number
   private readonly speed: number
   private readonly rounds: number
-  private readonly rates: WorldOptions['rates']
   private readonly underlying: Underlying
   private readonly listed = new Map<VenueId, Market[]>(VENUE_IDS.map((venue) => [venue, []]))
   private readonly skews = new Map<VenueId, number>()
@@ -69,13 +67,12 @@ class SeededWorld implements SteppedWorld {
   private flipped = 0
 
   constructor(options: WorldOptions) {
-    const { seed, start, speed, rounds, rates } = options
+    const { seed, start, speed, rounds } = options
     this.options = options
     this.seed = seed
     this.start = start
     this.speed = speed
     this.rounds = rounds
-    this.rates = rates
     this.secondMs = 1000 / speed
     this.underlying = createUnderlying(seed, STEP_MS / 1000)
     this.lines = linesOf(options)
@@ -118,9 +115,11 @@ class SeededWorld implements SteppedWorld {
 
   /** The markets of one round, with strikes around the given prices. */
   private plansOf(line: Line, round: number, prices: Prices): Omit<MarketPlan, 'index'>[] {
-    const { family, windowMs } = line
+    const { venue, style, family, windowMs } = line
     const openTime = round * windowMs
     return Array.from({ length: Math.max(1, family.strikes) }, (_, strikeNumber) => ({
+      venue,
+      style,
       family,
       round,
       strikeNumber,
@@ -133,9 +132,10 @@ class SeededWorld implements SteppedWorld {
   }
 
   private create(plan: Omit<MarketPlan, 'index'>): Market {
-    const { venue } = plan.family
+    const { venue } = plan
     const markets = this.listed.get(venue)!
-    const market = new Market({ ...plan, index: markets.length }, this.seed, this.rates[venue])
+    const rates = this.options.rates(venue)
+    const market = new Market({ ...plan, index: markets.length }, this.seed, rates)
     markets.push(market)
     return market
   }
@@ -199,14 +199,14 @@ class SeededWorld implements SteppedWorld {
   }
 
   private schedule(market: Market): void {
-    const { changes, trades } = this.rates[market.venue]
+    const { changes, trades } = this.options.rates(market.venue)
     const per = (STEP_MS / 1000) * market.activity
     market.nextChange = this.steps + gap(market, changes * per)
     market.nextTrade = this.steps + gap(market, trades * per)
   }
 
   private flow(market: Market, at: number, emit: (event: WorldEvent) => void): void {
-    const { changes, trades } = this.rates[market.venue]
+    const { changes, trades } = this.options.rates(market.venue)
     const per = (STEP_MS / 1000) * market.activity
     while (market.nextChange <= this.steps || market.nextTrade <= this.steps) {
       const first = market.nextChange <= market.nextTrade
@@ -217,10 +217,7 @@ class SeededWorld implements SteppedWorld {
       else market.nextTrade += gap(market, trades * per)
       if (levels.length === 0) continue
       emit({ kind: 'book', at, proposition: market, levels, fill })
-      if (market.venue === 'venuec' && market.tick === 100 && market.nearEnd) {
-        market.tick = 10
-        emit({ kind: 'tick', at, proposition: market, before: 100 })
-      }
+      if (market.refineTick()) emit({ kind: 'tick', at, proposition: market, before: 100 })
     }
   }
 
@@ -253,16 +250,14 @@ class SeededWorld implements SteppedWorld {
 type Prices = Pick<Underlying, 'price'>
 type Level = Extract<WorldEvent, { kind: 'book' }>['levels'][number]
 
-function linesOf({ markets, start, speed }: WorldOptions): readonly Line[] {
-  const families = VENUE_IDS.flatMap((venue) => {
-    const count = markets[venue]
-    return count === undefined ? [] : familiesOf(venue, count)
-  })
-  return families.map((family): Line => {
-    const windowMs = Math.max(1, Math.round(WINDOW_MS[family.window] / speed))
-    const strikeStep = family.asset === 'BTC' ? 100 : family.asset === 'ETH' ? 5 : 1
-    return { family, windowMs, round: Math.floor(start / windowMs), strikeStep }
-  })
+function linesOf({ venues, start, speed }: WorldOptions): readonly Line[] {
+  return venues.flatMap(({ venue, style, families }) =>
+    families.map((family): Line => {
+      const windowMs = Math.max(1, Math.round(WINDOW_MS[family.window] / speed))
+      const strikeStep = family.asset === 'BTC' ? 100 : family.asset === 'ETH' ? 5 : 1
+      return { venue, style, family, windowMs, round: Math.floor(start / windowMs), strikeStep }
+    }),
+  )
 }
 
 // Around the rounded price at listing, so that most strikes stay near the price for the hour.

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { POW10, VENUES, type VenueId } from '../domain/index.ts'
+import { POW10, VENUE_IDS, VENUES, type VenueId } from '../domain/index.ts'
 import type { FeeCharge } from './fees.ts'
 import { EquityCurve, Ledger, type Position } from './ledger.ts'
 import { MONEY_ONE, printMoney } from './money.ts'
 
 const NO_FEE: FeeCharge = { cash: 0, shares: 0, value: 0, rebate: 0 }
-const CASH = { venuea: 100 * MONEY_ONE, venueb: 100 * MONEY_ONE, venuec: 100 * MONEY_ONE }
+const HUNDRED = 100 * MONEY_ONE
+const CASH = Object.fromEntries(VENUE_IDS.map((id) => [id, HUNDRED])) as Record<VenueId, number>
 
 // A position in a market whose outcomes are worth 0.60 and 0.40.
 function open(venue: VenueId): { ledger: Ledger; position: Position; unit: number } {

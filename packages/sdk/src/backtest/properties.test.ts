@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { VENUE_IDS } from '../domain/index.ts'
+import { VENUE_IDS, type VenueId } from '../domain/index.ts'
 import { isFullRun } from '../domain/run-counts.testing.ts'
 import type { ReplayBatch } from '../replay/index.ts'
 import { MONEY_ONE, payoutOf } from './money.ts'
@@ -9,6 +9,7 @@ import { backtest } from './run.ts'
 import { StrategyRun } from './strategy-run.ts'
 import { World } from './world.ts'
 
+const NO_CASH = Object.fromEntries(VENUE_IDS.map((id) => [id, 0])) as Record<VenueId, number>
 const rounds = isFullRun ? 2000 : 60
 
 function runOf(world: World, seed: number): StrategyRun {
@@ -20,7 +21,7 @@ function runOf(world: World, seed: number): StrategyRun {
     isBracketed: true,
     latency: { entry: { kind: 'jitter', base: 0, spread: 300_000 }, cancel: 50_000 },
     gapPolicy: seed % 2 === 0 ? 'cancel' : 'freeze',
-    cash: { venuea: 0, venueb: 200 * MONEY_ONE, venuec: 200 * MONEY_ONE },
+    cash: { ...NO_CASH, venueb: 200 * MONEY_ONE, venuec: 200 * MONEY_ONE },
     printLag: 800_000,
     nearGap: 10_000_000,
     keep: 10_000,

@@ -26,8 +26,7 @@ export * from './stream.ts'
 export type { TimeFormat } from './time-text.ts'
 export * from './trade.ts'
 export {
-  LIST_FILTERS,
-  MARKET_SCHEMAS,
+  VENUE_WIRE,
   type VenueAMarketJson,
   type VenueBMarketJson,
   type VenueCMarketJson,

@@ -3,7 +3,7 @@ import { VENUE_IDS, VENUES, type Gap, type MarketRecord, type Micros } from '../
 import { GAP_SCHEMA, toGapJson } from './gap.ts'
 import { cellText, decimalJson, timeJson } from './json-values.ts'
 import { toMarketJson } from './market.ts'
-import { MARKET_SCHEMAS } from './venues/index.ts'
+import { VENUE_WIRE } from './venues/index.ts'
 
 const KNOWN_AT = 1_786_000_000_000_001
 
@@ -15,7 +15,7 @@ describe('a market record of which nothing is known', () => {
   it('has every name of its schema, null where there is no value', () => {
     for (const venue of VENUE_IDS) {
       const json = toMarketJson({ record: bare(venue), knownAt: KNOWN_AT })
-      const { properties } = MARKET_SCHEMAS[venue] as { properties: object }
+      const { properties } = VENUE_WIRE[venue].schema as { properties: object }
       const names = Object.keys(properties).filter(
         (name) => name !== 'chain' && name !== 'exchange_contract',
       )

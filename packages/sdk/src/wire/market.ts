@@ -16,25 +16,26 @@ import {
 } from './json-schema.ts'
 import type { ValueStyle } from './json-values.ts'
 import { MARKET_STATUS_SCHEMA, toCommonMarket, type KnownMarket } from './market-common.ts'
-import { MARKET_SCHEMAS, TO_MARKET_MEMBERS } from './venues/index.ts'
+import { VENUE_WIRE } from './venues/index.ts'
 
 export type { CommonMarketJson, KnownMarket, OutcomeJson, ResolutionJson } from './market-common.ts'
 
 /** A market record of a venue, or of any. */
 export type MarketJson<Venue extends VenueId = VenueId> = {
-  [Id in VenueId]: TypeOf<(typeof MARKET_SCHEMAS)[Id]>
+  [Id in VenueId]: TypeOf<(typeof VENUE_WIRE)[Id]['schema']>
 }[Venue]
 
-/** The schema of a market record of any venue. */
-export const MARKET_SCHEMA: JsonSchema<MarketJson> = named(
-  'Market',
-  anyOf(...Object.values(MARKET_SCHEMAS)),
+const MARKET_SCHEMAS: readonly JsonSchema<MarketJson>[] = Object.values(VENUE_WIRE).map(
+  ({ schema }) => schema,
 )
+
+/** The schema of a market record of any venue. */
+export const MARKET_SCHEMA: JsonSchema<MarketJson> = named('Market', anyOf(...MARKET_SCHEMAS))
 
 /** Renders a market record with the names of the wire; what is not known is null. */
 export function toMarketJson({ record, knownAt }: KnownMarket, style: ValueStyle = {}): MarketJson {
   const common = toCommonMarket(record, knownAt, style)
-  return { ...common, ...TO_MARKET_MEMBERS[record.venue](record, style) }
+  return { ...common, ...VENUE_WIRE[record.venue].toMembers(record, style) }
 }
 
 const QUOTE_MEMBERS = {
@@ -71,7 +72,7 @@ export type ListedMarketJson = MarketJson & QuoteJson
 export const LISTED_MARKET_SCHEMA: JsonSchema<ListedMarketJson> = named(
   'ListedMarket',
   anyOf(
-    ...(Object.values(MARKET_SCHEMAS) as readonly JsonSchema<MarketJson>[]).map((schema) =>
+    ...MARKET_SCHEMAS.map((schema) =>
       named(`Listed${schema[NAME]}`, withMembers(schema, QUOTE_MEMBERS)),
     ),
   ),
@@ -100,7 +101,7 @@ export type RevisionJson = MarketJson & {
 
 /** The schema of a version of a market record of a venue. */
 export function revisionSchema(venue: VenueId): JsonSchema<RevisionJson> {
-  const schema: JsonSchema<MarketJson> = MARKET_SCHEMAS[venue]
+  const schema: JsonSchema<MarketJson> = VENUE_WIRE[venue].schema
   return named(
     `${schema[NAME]}Revision`,
     withMembers(schema, { revision: ORDINAL }, { anomaly: ANOMALY_SCHEMA }),

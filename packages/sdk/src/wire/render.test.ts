@@ -30,7 +30,7 @@ const ALL_OPTIONS: BookPageOptions[] = [true, false].flatMap((ladders) =>
   ),
 )
 
-const CONTEXTS: Readonly<Record<VenueId, BookContext>> = {
+const CONTEXTS = {
   venuea: { venue: 'venuea', key: '8812', marketId: '8812', conditionId: '0xab' },
   venueb: {
     venue: 'venueb',
@@ -48,6 +48,11 @@ const CONTEXTS: Readonly<Record<VenueId, BookContext>> = {
     outcome: 'Up, "more"\nor 50 %',
     tokenId: '7131',
   },
+} as const satisfies Readonly<Partial<Record<VenueId, BookContext>>>
+
+function contextOf(venue: VenueId): BookContext {
+  const own: Readonly<Partial<Record<VenueId, BookContext>>> = CONTEXTS
+  return own[venue] ?? { venue, key: 'M-1', marketId: 'M-1' }
 }
 
 describe('a page', () => {
@@ -85,11 +90,11 @@ describe('a page', () => {
         const parts = [...interleaveRuns(lists)]
         const contexts = [CONTEXTS.venuec, { ...CONTEXTS.venuec, key: '99', tokenId: '99' }]
         expect(difference(parts, contexts, options)).toBe('')
-        const places = parts.flatMap(({ columns, firstSequence, from, to, source }) =>
+        const places = parts.flatMap(({ columns, firstSequence, from, to, lane }) =>
           Array.from({ length: to - from }, (_, index) => [
             columns.received[from + index]!,
             firstSequence + from + index,
-            source,
+            lane,
           ]),
         )
         const sorted = places.toSorted((a, b) => a[0]! - b[0]! || a[1]! - b[1]! || a[2]! - b[2]!)
@@ -266,7 +271,7 @@ function aCase(rowsMax: number): fc.Arbitrary<Case> {
       .tuple(aMarket(venue, rowsMax), fc.boolean(), fc.array(fc.nat(9), { maxLength: 20 }))
       .map(([runs, isSampled, steps]) => ({
         parts: isSampled ? toPicks(runs, steps) : runs,
-        contexts: [CONTEXTS[venue]],
+        contexts: [contextOf(venue)],
       })),
   )
 }
@@ -385,7 +390,7 @@ function aDeepCase(): fc.Arbitrary<Case> {
         )
       }
       const parts = [{ columns, firstSequence: 1, from: 0, to: rows.length }]
-      return { parts, contexts: [CONTEXTS[venue]] }
+      return { parts, contexts: [contextOf(venue)] }
     })
 }
 

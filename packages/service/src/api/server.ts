@@ -9,7 +9,7 @@ import {
   isStreamUpgrade,
   type StreamOptions,
   type StreamServer,
-} from './stream/index.ts'
+} from './stream/server.ts'
 
 /** How long the server waits, in milliseconds. */
 type Timeouts = {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 
 /** The addresses and credentials of the emulated venues, named like a venue's settings. */
-export type EmulatedAddresses = Readonly<Record<VenueId, Readonly<Record<string, string>>>>
+export type EmulatedAddresses = Readonly<Partial<Record<VenueId, Readonly<Record<string, string>>>>>
 
 /** A running emulator, in a process of its own: it must not share a core with the recorder. */
 export type Emulated = {

@@ -8,41 +8,36 @@ import {
 import { Yielder } from '../lib/yielder.ts'
 import { VENUE_KEY } from '../rows/index.ts'
 import type { Changes } from '../store/store.ts'
-import type { LiveStyle } from './encoder.ts'
-import { ErrorCollector } from './error-collector.ts'
 import type { FeedRegistry } from './feed-registry.ts'
 import type { FeedServices, InstrumentFeed } from './instrument-feed.ts'
 import type { MarketRecords } from './market-records.ts'
 import type { Subscription } from './subscription.ts'
 
 /** The parts of a hub that committed changes reach. */
-export type ApplierOptions<Style extends LiveStyle, Context> = {
-  readonly services: FeedServices<Style, Context>
-  readonly feeds: FeedRegistry<Style, Context>
+export type ApplierOptions = {
+  readonly services: FeedServices
+  readonly feeds: FeedRegistry
   readonly records: MarketRecords
-  readonly subscriptions: ReadonlySet<Subscription<Style>>
+  readonly subscriptions: ReadonlySet<Subscription>
   /** The feed of an instrument, before its first row if that is not older than `newSince`. */
-  readonly loadFeed: (
-    instrument: Instrument,
-    newSince: number,
-  ) => Promise<InstrumentFeed<Style, Context>>
-  readonly removeIfUnused: (feed: InstrumentFeed<Style, Context>) => void
-  readonly updateContext: (feed: InstrumentFeed<Style, Context>, record: MarketRecord) => void
+  readonly loadFeed: (instrument: Instrument, newSince: number) => Promise<InstrumentFeed>
+  readonly removeIfUnused: (feed: InstrumentFeed) => void
+  readonly updateContext: (feed: InstrumentFeed, record: MarketRecord) => void
 }
 
 /**
  * Publishes committed changes: market records first, then instruments that subscriptions want, then rows
  * and gaps. A failed read delays only what depends on it, and the next call scans everything again.
  */
-export class ChangeApplier<Style extends LiveStyle, Context> {
-  private readonly options: ApplierOptions<Style, Context>
+export class ChangeApplier {
+  private readonly options: ApplierOptions
   /** Instruments that were offered to all present subscriptions. */
   private readonly offered = new Set<string>()
   /** Instruments whose offer failed. */
   private readonly postponed = new Map<string, Instrument>()
   private mustScanAll = false
 
-  constructor(options: ApplierOptions<Style, Context>) {
+  constructor(options: ApplierOptions) {
     this.options = options
   }
 
@@ -159,7 +154,7 @@ export class ChangeApplier<Style extends LiveStyle, Context> {
     const start = services.recentStart()
     for (const query of gapKeys.values()) {
       await errors.run(async () => {
-        const gaps = await services.source.gaps({ ...query, start })
+        const gaps = await services.store.gaps({ ...query, start })
         for (const gap of gaps) services.gaps.publishGap(gap)
       })
       await flushAndYield(yielder)
@@ -194,7 +189,7 @@ export class ChangeApplier<Style extends LiveStyle, Context> {
   }
 
   private async publishMarket(venue: VenueId, marketId: string): Promise<void> {
-    const { records, subscriptions, feeds, services, updateContext } = this.options
+    const { records, subscriptions, feeds, updateContext } = this.options
     const news = await records.shiftNews(venue, marketId)
     const newest = news.at(-1)
     if (newest === undefined) return
@@ -204,11 +199,34 @@ export class ChangeApplier<Style extends LiveStyle, Context> {
       if (!datasets.has('markets') || !subscription.wants(newest.record)) continue
       let bytes = encoded.get(style.name)
       if (bytes === undefined) {
-        bytes = Buffer.concat(news.map((market) => services.encoder.market(style, market)))
+        bytes = Buffer.concat(news.map((market) => style.market(market)))
         encoded.set(style.name, bytes)
       }
       subscriber.send(bytes, news.length)
     }
     for (const feed of feeds.ofMarket(venue, marketId)) updateContext(feed, newest.record)
+  }
+}
+
+/** Runs independent tasks to the end even if some fail, and keeps the first error. */
+class ErrorCollector {
+  private readonly errors: unknown[] = []
+
+  get hasErrors(): boolean {
+    return this.errors.length > 0
+  }
+
+  /** Runs a task and collects the error it throws. */
+  async run(task: () => Promise<void>): Promise<void> {
+    try {
+      await task()
+    } catch (error) {
+      this.errors.push(error)
+    }
+  }
+
+  /** Throws the first collected error, if there is one. */
+  throwFirst(): void {
+    if (this.hasErrors) throw this.errors[0]
   }
 }

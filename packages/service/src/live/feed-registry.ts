@@ -1,16 +1,15 @@
 import type { Gap, VenueId } from '@priorbook/sdk/domain'
-import type { LiveStyle } from './encoder.ts'
 import type { GapAudience } from './gap-publisher.ts'
 import type { InstrumentFeed } from './instrument-feed.ts'
 import type { Subscription } from './subscription.ts'
 
 /** The open feeds of a hub, by instrument and by market. */
-export class FeedRegistry<Style extends LiveStyle, Context> implements GapAudience<Style> {
-  private readonly feeds = new Map<string, InstrumentFeed<Style, Context>>()
-  private readonly byMarket = new Map<string, Set<InstrumentFeed<Style, Context>>>()
-  private readonly subscriptions: ReadonlySet<Subscription<Style>>
+export class FeedRegistry implements GapAudience {
+  private readonly feeds = new Map<string, InstrumentFeed>()
+  private readonly byMarket = new Map<string, Set<InstrumentFeed>>()
+  private readonly subscriptions: ReadonlySet<Subscription>
 
-  constructor(subscriptions: ReadonlySet<Subscription<Style>>) {
+  constructor(subscriptions: ReadonlySet<Subscription>) {
     this.subscriptions = subscriptions
   }
 
@@ -18,20 +17,20 @@ export class FeedRegistry<Style extends LiveStyle, Context> implements GapAudien
     return this.feeds.size
   }
 
-  values(): Iterable<InstrumentFeed<Style, Context>> {
+  values(): Iterable<InstrumentFeed> {
     return this.feeds.values()
   }
 
-  get(instrument: string): InstrumentFeed<Style, Context> | undefined {
+  get(instrument: string): InstrumentFeed | undefined {
     return this.feeds.get(instrument)
   }
 
   /** The feeds of a market; empty when none is open. */
-  ofMarket(venue: VenueId, marketId: string): ReadonlySet<InstrumentFeed<Style, Context>> {
+  ofMarket(venue: VenueId, marketId: string): ReadonlySet<InstrumentFeed> {
     return this.byMarket.get(`${venue}/${marketId}`) ?? NO_FEEDS
   }
 
-  add(feed: InstrumentFeed<Style, Context>): void {
+  add(feed: InstrumentFeed): void {
     this.feeds.set(feed.name, feed)
     const market = `${feed.instrument.venue}/${feed.instrument.market}`
     const beside = this.byMarket.get(market)
@@ -39,7 +38,7 @@ export class FeedRegistry<Style extends LiveStyle, Context> implements GapAudien
     else beside.add(feed)
   }
 
-  remove(feed: InstrumentFeed<Style, Context>): void {
+  remove(feed: InstrumentFeed): void {
     this.feeds.delete(feed.name)
     const market = `${feed.instrument.venue}/${feed.instrument.market}`
     const beside = this.byMarket.get(market)
@@ -59,7 +58,7 @@ export class FeedRegistry<Style extends LiveStyle, Context> implements GapAudien
     }
   }
 
-  *readersOf({ venue, scope, key }: Gap): Iterable<Subscription<Style>> {
+  *readersOf({ venue, scope, key }: Gap): Iterable<Subscription> {
     switch (scope) {
       case 'instrument':
         yield* this.feeds.get(`${venue}:${key}`)?.subscriptions ?? []

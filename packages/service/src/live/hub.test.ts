@@ -1,9 +1,7 @@
 import type { Instrument } from '@priorbook/sdk/domain'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../lib/clock.testing.ts'
-import { BookChannel } from './book-channel.ts'
-import type { LiveStyle } from './encoder.ts'
-import type { FeedPosition } from './feed-position.ts'
+import { BookChannel, type FeedPosition } from './channels.ts'
 import { Hub } from './hub.ts'
 import {
   createGap,
@@ -11,7 +9,7 @@ import {
   createSubscription,
   GrowingSource,
   INSTRUMENT,
-  WordEncoder,
+  WordStyle,
 } from './hub.testing.ts'
 import type { Subscriber } from './subscriber.ts'
 
@@ -22,37 +20,39 @@ const TICK_MS = 5
 const PAUSE_MS = 500
 
 type Setup = {
-  readonly hub: Hub<LiveStyle, string>
+  readonly hub: Hub
   readonly clock: ManualClock
-  readonly lastBooks: ReadonlyMap<string, number>
   readonly errors: string[]
 }
 
 function createHub(store: GrowingSource): Setup {
   const errors: string[] = []
   const clock = new ManualClock()
-  const encoder = new WordEncoder()
-  const hub = new Hub<LiveStyle, string>({
-    source: store.toSource(),
-    encoder: encoder.toEncoder(),
+  const hub = new Hub({
+    store: store.toSource(),
     clock,
-    contextOf: ({ key }) => key,
+    contextOf: ({ venue, market, key }) => ({ venue, key, marketId: market }),
     now: () => 1,
     onError: (error) => void errors.push((error as Error).message),
   })
-  return { hub, clock, lastBooks: encoder.lastBooks, errors }
+  return { hub, clock, errors }
 }
 
 function noPoints() {
   return { books: new Map<string, number>(), trades: new Map(), budget: { rows: 1e6 } }
 }
 
-async function follow(store: GrowingSource): Promise<Setup & { readonly words: string[] }> {
+type Following = Setup & {
+  readonly words: string[]
+  readonly lastBooks: ReadonlyMap<string, number>
+}
+
+async function follow(store: GrowingSource): Promise<Following> {
   const setup = createHub(store)
   const { hub } = setup
   const { subscriber, words } = createReader()
   hub.addSubscriber(subscriber)
-  const style: LiveStyle = { name: 'x', mode: 'changes', conflateMs: 0 }
+  const style = new WordStyle('x', 'changes', 0)
   const subscription = createSubscription(subscriber, style)
   onTestFinished(() => {
     hub.unsubscribe(subscription)
@@ -61,7 +61,7 @@ async function follow(store: GrowingSource): Promise<Setup & { readonly words: s
   await hub.subscribe(subscription)
   await hub.start(subscription, store.instruments, noPoints())
   await setup.clock.advance(0)
-  return { ...setup, words }
+  return { ...setup, words, lastBooks: style.lastBooks }
 }
 
 describe('a hub', () => {
@@ -72,8 +72,8 @@ describe('a hub', () => {
     const [old, fresh] = [createReader(), createReader()]
     hub.addSubscriber(old.subscriber)
     hub.addSubscriber(fresh.subscriber)
-    const first = createSubscription(old.subscriber, { name: 'x', mode: 'changes', conflateMs: 0 })
-    const second = createSubscription(fresh.subscriber, { name: 'y', mode: 'full', conflateMs: 10 })
+    const first = createSubscription(old.subscriber, new WordStyle('x', 'changes', 0))
+    const second = createSubscription(fresh.subscriber, new WordStyle('y', 'full', 10))
     await hub.subscribe(first)
     await hub.start(first, [INSTRUMENT], noPoints())
     store.grow(1)
@@ -106,7 +106,7 @@ describe('a hub', () => {
     const { hub, clock } = createHub(store)
     const { subscriber, words } = createReader()
     hub.addSubscriber(subscriber)
-    const style: LiveStyle = { name: 'x', mode: 'full', conflateMs: 100 }
+    const style = new WordStyle('x', 'full', 100)
     const subscription = createSubscription(subscriber, style)
     await hub.subscribe(subscription)
     await hub.start(subscription, [INSTRUMENT], noPoints())
@@ -128,7 +128,7 @@ describe('a hub', () => {
     const { hub, clock, words } = await follow(store)
     const { subscriber, words: others } = createReader()
     hub.addSubscriber(subscriber)
-    const second = createSubscription(subscriber, { name: 'y', mode: 'full', conflateMs: 0 })
+    const second = createSubscription(subscriber, new WordStyle('y', 'full', 0))
     await hub.subscribe(second)
     second.pending.add(NAME)
     store.gaps.push(createGap({ afterSequence: 5 }))
@@ -167,9 +167,9 @@ describe('a hub', () => {
     const { subscriber, words } = createReader()
     const { hub } = createHub(new GrowingSource())
     const cursor = { sequence: 5, whole: () => ({}) }
-    const position = { context: 'M', cursor, nowMs: () => 0 } as unknown as FeedPosition<string>
-    const style: LiveStyle = { name: 'x', mode: 'full', conflateMs: 1000 }
-    const channel = new BookChannel(position, style, new WordEncoder().toEncoder())
+    const position = { context: { key: 'M' }, cursor, nowMs: () => 0 } as unknown as FeedPosition
+    const style = new WordStyle('x', 'full', 1000)
+    const channel = new BookChannel(position, style)
     channel.members.add(createSubscription(subscriber, style))
     subscriber.missed.set(channel, { last: 5, reason: 'slow_reader' })
     for (const sequence of [8, 9]) {

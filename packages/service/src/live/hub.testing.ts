@@ -1,9 +1,9 @@
 import type { Gap, Instrument, Micros } from '@priorbook/sdk/domain'
 import { BookColumns, type BookRun } from '@priorbook/sdk/tape'
-import type { StoreReader } from '../store/store.ts'
-import type { LiveStyle, MessageEncoder } from './encoder.ts'
+import type { BookContext } from '@priorbook/sdk/wire'
+import type { MarketState, StoreReader } from '../store/store.ts'
 import { Subscriber, type Sink } from './subscriber.ts'
-import type { Subscription } from './subscription.ts'
+import type { LiveStyle, Subscription } from './subscription.ts'
 
 /** The instrument that a growing source starts with. */
 export const INSTRUMENT: Instrument = { venue: 'venueb', market: 'M', key: 'M' }
@@ -110,22 +110,45 @@ export class GrowingSource {
 const word = (text: string): Uint8Array => Buffer.from(`${text} `)
 
 /** Encodes messages as words, and notes the last encoded book of every instrument. */
-export class WordEncoder {
+export class WordStyle implements LiveStyle {
+  readonly name: string
+  readonly mode: 'full' | 'changes'
+  readonly conflateMs: number
   readonly lastBooks = new Map<string, number>()
 
-  toEncoder(): MessageEncoder<LiveStyle, string> {
-    const note = (type: string) => (key: string, _s: unknown, _w: unknown, sequence: number) => {
-      this.lastBooks.set(key, sequence)
-      return word(`${type}-${sequence}`)
-    }
-    return {
-      snapshot: note('snapshot'),
-      update: note('update'),
-      trade: (_key, _style, _rows, _row, ordinal) => word(`trade-${ordinal}`),
-      resync: (_key, last) => word(`resync-${last}`),
-      market: (_style, { revision }) => word(`market-${revision}`),
-      gap: (_style, { key, reason }) => word(`${key}-${reason}`),
-    }
+  constructor(name: string, mode: 'full' | 'changes', conflateMs: number) {
+    this.name = name
+    this.mode = mode
+    this.conflateMs = conflateMs
+  }
+
+  snapshot({ key }: BookContext, _whole: unknown, sequence: number): Uint8Array {
+    return this.book('snapshot', key, sequence)
+  }
+
+  update({ key }: BookContext, _row: unknown, sequence: number): Uint8Array {
+    return this.book('update', key, sequence)
+  }
+
+  trade(_context: unknown, _rows: unknown, _row: unknown, ordinal: number): Uint8Array {
+    return word(`trade-${ordinal}`)
+  }
+
+  resync(_context: unknown, last: number): Uint8Array {
+    return word(`resync-${last}`)
+  }
+
+  market({ revision }: MarketState): Uint8Array {
+    return word(`market-${revision}`)
+  }
+
+  gap({ key, reason }: Gap): Uint8Array {
+    return word(`${key}-${reason}`)
+  }
+
+  private book(type: string, key: string, sequence: number): Uint8Array {
+    this.lastBooks.set(key, sequence)
+    return word(`${type}-${sequence}`)
   }
 }
 
@@ -143,10 +166,7 @@ export function createReader(): { readonly subscriber: Subscriber; readonly word
 }
 
 /** A subscription to everything of one venue. */
-export function createSubscription(
-  subscriber: Subscriber,
-  style: LiveStyle,
-): Subscription<LiveStyle> {
+export function createSubscription(subscriber: Subscriber, style: LiveStyle): Subscription {
   return {
     subscriber,
     venue: 'venueb',

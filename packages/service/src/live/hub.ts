@@ -5,6 +5,7 @@ import {
   type MarketRecord,
   type VenueId,
 } from '@priorbook/sdk/domain'
+import type { BookContext } from '@priorbook/sdk/wire'
 import { SYSTEM_CLOCK, type Clock, type Timer } from '../lib/clock.ts'
 import { SerialQueue } from '../lib/serial-queue.ts'
 import { Yielder } from '../lib/yielder.ts'
@@ -12,7 +13,6 @@ import { VENUE_KEY } from '../rows/index.ts'
 import type { Changes, MarketState, StoreReader } from '../store/store.ts'
 import { ChangeApplier } from './change-applier.ts'
 import { ChangeFollower } from './change-follower.ts'
-import type { LiveStyle, MessageEncoder } from './encoder.ts'
 import { FeedRegistry } from './feed-registry.ts'
 import { GapPublisher } from './gap-publisher.ts'
 import { InstrumentFeed } from './instrument-feed.ts'
@@ -23,11 +23,10 @@ import type { Subscriber } from './subscriber.ts'
 import type { ResumePoints, Subscription } from './subscription.ts'
 
 /** What a hub is made of. */
-export type HubOptions<Style extends LiveStyle, Context> = {
-  readonly source: StoreReader
-  readonly encoder: MessageEncoder<Style, Context>
+export type HubOptions = {
+  readonly store: StoreReader
   /** The facts of an instrument that every row carries. */
-  contextOf(instrument: Instrument, record: MarketRecord | undefined): Context
+  contextOf(instrument: Instrument, record: MarketRecord | undefined): BookContext
   /** The present on the time axis of the rows, in microseconds. */
   now(): number
   /** Called with errors of the store; the hub retries. */
@@ -53,32 +52,31 @@ const RECENT_MICROS = 3_600_000_000
  * Publishes new rows of the store to subscribers; each row is encoded once per style. Everything that
  * changes feeds runs in one serial queue, so that rows keep their order.
  */
-export class Hub<Style extends LiveStyle, Context> {
-  private readonly options: HubOptions<Style, Context>
+export class Hub {
+  private readonly options: HubOptions
   private readonly clock: Clock
   private readonly queue = new SerialQueue()
   private readonly subscribers = new Set<Subscriber>()
-  private readonly subscriptions = new Set<Subscription<Style>>()
-  private readonly feeds = new FeedRegistry<Style, Context>(this.subscriptions)
+  private readonly subscriptions = new Set<Subscription>()
+  private readonly feeds = new FeedRegistry(this.subscriptions)
   private readonly records: MarketRecords
   private readonly follower: ChangeFollower
-  private readonly services: JoinServices<Style, Context>
-  private readonly applier: ChangeApplier<Style, Context>
+  private readonly services: JoinServices
+  private readonly applier: ChangeApplier
   private isTicking = false
   private checkTimer: Timer | undefined
   private isClosed = false
 
-  constructor(options: HubOptions<Style, Context>) {
-    const { source, encoder, clock = SYSTEM_CLOCK } = options
+  constructor(options: HubOptions) {
+    const { store, clock = SYSTEM_CLOCK } = options
     this.options = options
     this.clock = clock
-    this.records = new MarketRecords(source)
-    this.follower = new ChangeFollower(source)
+    this.records = new MarketRecords(store)
+    this.follower = new ChangeFollower(store)
     this.services = {
-      source,
-      encoder,
+      store,
       clock,
-      gaps: new GapPublisher(encoder, this.feeds),
+      gaps: new GapPublisher(this.feeds),
       recentStart: () => options.now() - RECENT_MICROS,
       flushAndYield: (yielder) => this.flushAndYield(yielder),
       recover: (subscriber) => this.recoverLater(subscriber),
@@ -126,7 +124,7 @@ export class Hub<Style extends LiveStyle, Context> {
   }
 
   /** Opens a subscription: from now on instruments that it wants join when they have new rows. */
-  async subscribe(subscription: Subscription<Style>): Promise<void> {
+  async subscribe(subscription: Subscription): Promise<void> {
     await this.queue.run(async () => {
       await this.follower.open()
       // Nothing was followed without subscriptions, so cached records may be stale.
@@ -143,7 +141,7 @@ export class Hub<Style extends LiveStyle, Context> {
    * client's last row where it names one, otherwise with a snapshot. Gaps that are open follow.
    */
   async start(
-    subscription: Subscription<Style>,
+    subscription: Subscription,
     instruments: readonly Instrument[],
     points: ResumePoints,
   ): Promise<void> {
@@ -166,7 +164,7 @@ export class Hub<Style extends LiveStyle, Context> {
       for (const instrument of slice) {
         if (!join.isOpen) return
         if (points.books.has(instrument.key)) {
-          await new Resume<Style, Context>(join, instrument, (work) =>
+          await new Resume(join, instrument, (work) =>
             this.queue.run(() => this.withFeed(instrument, work)),
           ).run()
         }
@@ -176,7 +174,7 @@ export class Hub<Style extends LiveStyle, Context> {
   }
 
   /** Ends a subscription. */
-  unsubscribe(subscription: Subscription<Style>): void {
+  unsubscribe(subscription: Subscription): void {
     this.subscriptions.delete(subscription)
     for (const name of subscription.attached) this.detach(name, subscription)
     if (this.subscriptions.size > 0) return
@@ -187,12 +185,12 @@ export class Hub<Style extends LiveStyle, Context> {
   }
 
   /** True while a subscription is open. */
-  has(subscription: Subscription<Style>): boolean {
+  has(subscription: Subscription): boolean {
     return this.subscriptions.has(subscription)
   }
 
   /** Detaches instruments whose market has ended; they join again if they get new rows. */
-  detachEnded(subscription: Subscription<Style>): void {
+  detachEnded(subscription: Subscription): void {
     for (const name of subscription.attached) {
       const { venue, market } = this.feeds.get(name)!.instrument
       const status = this.records.cached(venue, market)?.record.status
@@ -234,28 +232,25 @@ export class Hub<Style extends LiveStyle, Context> {
 
   // Records the venue's past gaps as published; a reader who joins gets the open ones.
   private async followVenue(venue: VenueId): Promise<void> {
-    const { source, gaps, recentStart } = this.services
+    const { store, gaps, recentStart } = this.services
     if (gaps.published.follows(venue, VENUE_KEY)) return
-    const found = await source.gaps({ venue, key: VENUE_KEY, start: recentStart() })
+    const found = await store.gaps({ venue, key: VENUE_KEY, start: recentStart() })
     gaps.published.follow(venue, VENUE_KEY)
     for (const gap of found) gaps.published.add(gap)
   }
 
-  private async contextOf(instrument: Instrument): Promise<Context> {
+  private async contextOf(instrument: Instrument): Promise<BookContext> {
     const market = await this.records.find(instrument.venue, instrument.market)
     return this.options.contextOf(instrument, market?.record)
   }
 
-  private async loadFeed(
-    instrument: Instrument,
-    newSince = Infinity,
-  ): Promise<InstrumentFeed<Style, Context>> {
+  private async loadFeed(instrument: Instrument, newSince = Infinity): Promise<InstrumentFeed> {
     const known = this.feeds.get(instrumentName(instrument))
     if (known !== undefined) return known
     const { venue, key } = instrument
     const context = await this.contextOf(instrument)
-    const feed = new InstrumentFeed<Style, Context>(instrument, context, this.services)
-    const facts = await this.services.source.instrument({ venue, key })
+    const feed = new InstrumentFeed(instrument, context, this.services)
+    const facts = await this.services.store.instrument({ venue, key })
     // A new instrument is published from its first row.
     if (facts !== undefined && facts.firstReceived < newSince) await feed.startAtPresent()
     this.feeds.add(feed)
@@ -264,7 +259,7 @@ export class Hub<Style extends LiveStyle, Context> {
 
   private async withFeed<T>(
     instrument: Instrument,
-    work: (feed: InstrumentFeed<Style, Context>) => Promise<T>,
+    work: (feed: InstrumentFeed) => Promise<T>,
   ): Promise<T> {
     const feed = await this.loadFeed(instrument)
     try {
@@ -274,13 +269,13 @@ export class Hub<Style extends LiveStyle, Context> {
     }
   }
 
-  private detach(name: string, subscription: Subscription<Style>): void {
+  private detach(name: string, subscription: Subscription): void {
     const feed = this.feeds.get(name)!
     feed.detach(subscription)
     this.removeIfUnused(feed)
   }
 
-  private removeIfUnused(feed: InstrumentFeed<Style, Context>): void {
+  private removeIfUnused(feed: InstrumentFeed): void {
     if (!feed.isUnused) return
     this.feeds.remove(feed)
     const { venue, market, key } = feed.instrument

@@ -1,24 +1,21 @@
 import { instrumentName, type Gap, type Instrument } from '@priorbook/sdk/domain'
 import type { BookColumns, BookRun } from '@priorbook/sdk/tape'
+import type { BookContext } from '@priorbook/sdk/wire'
 import type { Clock } from '../lib/clock.ts'
 import { Yielder } from '../lib/yielder.ts'
 import { BookLane } from '../rows/index.ts'
 import type { StoreReader } from '../store/store.ts'
-import { BookChannel } from './book-channel.ts'
 import { BookCursor } from './book-cursor.ts'
-import type { LiveStyle, MessageEncoder, ResyncReason } from './encoder.ts'
-import type { GapPublisher } from './gap-publisher.ts'
-import { PendingGaps } from './pending-gaps.ts'
-import type { Subscriber } from './subscriber.ts'
-import type { Subscription } from './subscription.ts'
-import { TradeChannel } from './trade-channel.ts'
+import { BookChannel, TradeChannel } from './channels.ts'
+import { PendingGaps, type GapPublisher } from './gap-publisher.ts'
+import type { ResyncReason, Subscriber } from './subscriber.ts'
+import type { LiveStyle, Subscription } from './subscription.ts'
 
 /** What all feeds of a hub share. */
-export type FeedServices<Style extends LiveStyle, Context> = {
-  readonly source: StoreReader
-  readonly encoder: MessageEncoder<Style, Context>
+export type FeedServices = {
+  readonly store: StoreReader
   readonly clock: Clock
-  readonly gaps: GapPublisher<Style>
+  readonly gaps: GapPublisher
   /** Gaps that ended before this time are not published; microseconds. */
   readonly recentStart: () => number
   /** Sends queued rows and yields to the event loop, if that is due. */
@@ -34,24 +31,24 @@ const PAGE = 256
  * Publishes the rows of one instrument to its subscriptions, with gaps in place between the books. All
  * methods that read or publish rows must run in the hub's queue.
  */
-export class InstrumentFeed<Style extends LiveStyle, Context> {
+export class InstrumentFeed {
   readonly instrument: Instrument
   readonly name: string
-  private readonly services: FeedServices<Style, Context>
+  private readonly services: FeedServices
   private readonly position: {
     readonly cursor: BookCursor
     lastTrade: number
-    context: Context
+    context: BookContext
     nowMs: () => number
   }
-  private readonly bookChannels = new Map<string, BookChannel<Style, Context>>()
-  private readonly tradeChannels = new Map<string, TradeChannel<Style, Context>>()
-  private readonly members = new Set<Subscription<Style>>()
+  private readonly bookChannels = new Map<string, BookChannel>()
+  private readonly tradeChannels = new Map<string, TradeChannel>()
+  private readonly members = new Set<Subscription>()
   /** Joins in progress; a pinned feed is kept even without subscriptions. */
   private pins = 0
   private isRebuilt = false
 
-  constructor(instrument: Instrument, context: Context, services: FeedServices<Style, Context>) {
+  constructor(instrument: Instrument, context: BookContext, services: FeedServices) {
     this.instrument = instrument
     this.name = instrumentName(instrument)
     this.services = services
@@ -69,11 +66,11 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
     return this.position.lastTrade
   }
 
-  get context(): Context {
+  get context(): BookContext {
     return this.position.context
   }
 
-  get subscriptions(): ReadonlySet<Subscription<Style>> {
+  get subscriptions(): ReadonlySet<Subscription> {
     return this.members
   }
 
@@ -83,17 +80,17 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
   }
 
   /** Replaces the facts of the instrument that every row carries. */
-  setContext(context: Context): void {
+  setContext(context: BookContext): void {
     this.position.context = context
   }
 
   /** Starts at the newest row. */
   async startAtPresent(): Promise<void> {
     const { venue, key } = this.instrument
-    const { source } = this.services
-    const run = await source.latest({ venue, key })
+    const { store } = this.services
+    const run = await store.latest({ venue, key })
     if (run !== undefined) this.position.cursor.jump(run, run.from)
-    const { ordinals } = await source.trades({ venue, key, order: 'desc', limit: 1 })
+    const { ordinals } = await store.trades({ venue, key, order: 'desc', limit: 1 })
     this.position.lastTrade = ordinals.at(-1) ?? 0
   }
 
@@ -107,31 +104,25 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
     }
   }
 
-  /** Adds a subscription; `lastBook` and `lastTrade` are the last rows that its client has. */
+  /**
+   * Adds a subscription; `lastBook` and `lastTrade` are the last rows that its client has. A client that
+   * cannot continue after its last book starts over, for the given reason.
+   */
   attach(
-    subscription: Subscription<Style>,
+    subscription: Subscription,
     lastBook: number | null,
     lastTrade: number | null,
+    resync?: ResyncReason,
   ): void {
-    this.add(subscription, lastTrade)
-    if (!subscription.datasets.has('books')) return
-    this.bookChannel(subscription.style).join(subscription, lastBook)
-  }
-
-  /** Adds a subscription whose client cannot continue after its last book and starts over. */
-  attachWithResync(
-    subscription: Subscription<Style>,
-    lastBook: number,
-    lastTrade: number | null,
-    reason: ResyncReason,
-  ): void {
-    this.add(subscription, lastTrade)
-    if (!subscription.datasets.has('books')) return
-    this.bookChannel(subscription.style).joinWithResync(subscription, lastBook, reason)
+    const { datasets, style } = subscription
+    this.members.add(subscription)
+    subscription.attached.add(this.name)
+    if (datasets.has('trades')) this.tradeChannel(style).join(subscription, lastTrade)
+    if (datasets.has('books')) this.bookChannel(style).join(subscription, lastBook, resync)
   }
 
   /** Removes a subscription, and channels that have no members left. */
-  detach(subscription: Subscription<Style>): void {
+  detach(subscription: Subscription): void {
     this.members.delete(subscription)
     subscription.attached.delete(this.name)
     const { missed } = subscription.subscriber
@@ -153,11 +144,11 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
   /** Publishes everything up to the newest rows, with gaps between the books that they separate. */
   async catchUp(): Promise<void> {
     const { venue, key } = this.instrument
-    const { source, gaps } = this.services
+    const { store, gaps } = this.services
     const { published } = gaps
     const start = this.services.recentStart()
     // A feed without readers need not read past gaps.
-    const all = this.members.size > 0 ? await source.gaps({ venue, key, start }) : []
+    const all = this.members.size > 0 ? await store.gaps({ venue, key, start }) : []
     // A gap before the present row was sent with the rows, or before its readers joined.
     const isDue = (gap: Gap): boolean => gap.afterSequence >= this.sequence || published.has(gap)
     await this.publishBooks(all.filter((gap) => published.isNew(gap) && isDue(gap)))
@@ -167,14 +158,14 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
   /** Publishes new books, and the given gaps between them. */
   async publishBooks(gaps: readonly Gap[]): Promise<void> {
     const { venue, key } = this.instrument
-    const { source, gaps: publisher, flushAndYield } = this.services
+    const { store, gaps: publisher, flushAndYield } = this.services
     const yielder = new Yielder()
     const pending = new PendingGaps(gaps)
     const onDamage = (damage: readonly Gap[]): void => {
       for (const gap of damage) publisher.publishGap(gap)
     }
     const query = { venue, key, order: 'asc', after: this.sequence, pageRows: PAGE } as const
-    const lane = new BookLane(source, query, { onDamage })
+    const lane = new BookLane(store, query, { onDamage })
     for (;;) {
       await lane.load()
       while (lane.isReady) this.publishRun(lane.shiftBefore(undefined, PAGE), pending)
@@ -191,7 +182,7 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
     const { venue, key } = this.instrument
     const query = { venue, key, order: 'asc', limit: PAGE } as const
     for (;;) {
-      const page = await this.services.source.trades({ ...query, after: this.lastTrade })
+      const page = await this.services.store.trades({ ...query, after: this.lastTrade })
       const last = page.ordinals.at(-1)
       if (last === undefined) return
       for (const channel of this.tradeChannels.values()) channel.deliver(page.rows, page.ordinals)
@@ -209,7 +200,7 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
   async reloadIfRebuilt(): Promise<void> {
     if (!this.isRebuilt) return
     const { venue, key } = this.instrument
-    const run = await this.services.source.latest({ venue, key })
+    const run = await this.services.store.latest({ venue, key })
     if (run !== undefined) {
       this.position.cursor.jump(run, run.from)
       this.resyncReaders()
@@ -245,26 +236,19 @@ export class InstrumentFeed<Style extends LiveStyle, Context> {
     }
   }
 
-  private add(subscription: Subscription<Style>, lastTrade: number | null): void {
-    this.members.add(subscription)
-    subscription.attached.add(this.name)
-    if (!subscription.datasets.has('trades')) return
-    this.tradeChannel(subscription.style).join(subscription, lastTrade)
-  }
-
-  private bookChannel(style: Style): BookChannel<Style, Context> {
+  private bookChannel(style: LiveStyle): BookChannel {
     let channel = this.bookChannels.get(style.name)
     if (channel === undefined) {
-      channel = new BookChannel(this.position, style, this.services.encoder)
+      channel = new BookChannel(this.position, style)
       this.bookChannels.set(style.name, channel)
     }
     return channel
   }
 
-  private tradeChannel(style: Style): TradeChannel<Style, Context> {
+  private tradeChannel(style: LiveStyle): TradeChannel {
     let channel = this.tradeChannels.get(style.name)
     if (channel === undefined) {
-      channel = new TradeChannel(this.position, style, this.services.encoder)
+      channel = new TradeChannel(this.position, style)
       this.tradeChannels.set(style.name, channel)
     }
     return channel

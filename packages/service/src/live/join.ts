@@ -1,14 +1,14 @@
 import type { Gap, Instrument } from '@priorbook/sdk/domain'
+import type { BookContext } from '@priorbook/sdk/wire'
 import { gapKeysOf, VENUE_KEY } from '../rows/index.ts'
-import type { LiveStyle } from './encoder.ts'
 import type { FeedServices, InstrumentFeed } from './instrument-feed.ts'
-import { PublishedGaps } from './published-gaps.ts'
+import { PublishedGaps } from './gap-publisher.ts'
 import type { ResumePoints, Subscription } from './subscription.ts'
 
 /** What joining needs beside what feeds need. */
-export type JoinServices<Style extends LiveStyle, Context> = FeedServices<Style, Context> & {
-  readonly isOpen: (subscription: Subscription<Style>) => boolean
-  readonly contextOf: (instrument: Instrument) => Promise<Context>
+export type JoinServices = FeedServices & {
+  readonly isOpen: (subscription: Subscription) => boolean
+  readonly contextOf: (instrument: Instrument) => Promise<BookContext>
   /** Called when a feed could not be caught up for a new reader; the hub retries. */
   readonly onCatchUpFailed: (error: unknown) => void
 }
@@ -17,18 +17,14 @@ export type JoinServices<Style extends LiveStyle, Context> = FeedServices<Style,
 const PAGE = 256
 
 /** The start of one subscription: attaches it to feeds, each gap sent once over all of them. */
-export class Join<Style extends LiveStyle, Context> {
-  readonly subscription: Subscription<Style>
+export class Join {
+  readonly subscription: Subscription
   readonly points: ResumePoints
-  readonly services: JoinServices<Style, Context>
+  readonly services: JoinServices
   /** The gaps that this reader has got while joining. */
   readonly sentGaps = new PublishedGaps()
 
-  constructor(
-    subscription: Subscription<Style>,
-    points: ResumePoints,
-    services: JoinServices<Style, Context>,
-  ) {
+  constructor(subscription: Subscription, points: ResumePoints, services: JoinServices) {
     this.subscription = subscription
     this.points = points
     this.services = services
@@ -40,15 +36,15 @@ export class Join<Style extends LiveStyle, Context> {
 
   /** Sends the open gaps of a venue to a subscription that has no instruments yet. */
   async sendVenueGaps(): Promise<void> {
-    const { source, gaps, encoder } = this.services
+    const { store, gaps } = this.services
     const { subscriber, style, venue } = this.subscription
-    for (const gap of await source.gaps({ venue, key: VENUE_KEY, open: true })) {
-      if (!gaps.publishGap(gap)) subscriber.send(encoder.gap(style, gap))
+    for (const gap of await store.gaps({ venue, key: VENUE_KEY, open: true })) {
+      if (!gaps.publishGap(gap)) subscriber.send(style.gap(gap))
     }
   }
 
   /** Attaches the subscription to a feed at its present row. */
-  async joinAtPresent(feed: InstrumentFeed<Style, Context>): Promise<void> {
+  async joinAtPresent(feed: InstrumentFeed): Promise<void> {
     if (!this.admit(feed)) return
     if (feed.subscriptions.size > 0) {
       try {
@@ -65,20 +61,20 @@ export class Join<Style extends LiveStyle, Context> {
   }
 
   /** Ends the waiting for an instrument; false when it must not be attached any more. */
-  admit({ name }: InstrumentFeed<Style, Context>): boolean {
+  admit({ name }: InstrumentFeed): boolean {
     this.subscription.pending.delete(name)
     return this.isOpen && !this.subscription.attached.has(name)
   }
 
   /** The gaps of an instrument, its market and its venue; those that are new go to its other readers. */
-  async readCurrentGaps(feed: InstrumentFeed<Style, Context>): Promise<readonly Gap[]> {
-    const { source, gaps } = this.services
+  async readCurrentGaps(feed: InstrumentFeed): Promise<readonly Gap[]> {
+    const { store, gaps } = this.services
     const { venue, market, key } = feed.instrument
     const start = this.services.recentStart()
     const current: Gap[] = []
     for (const name of gapKeysOf([{ key, marketId: market }])) {
       const isFollowed = gaps.published.follows(venue, name)
-      const found = await source.gaps({ venue, key: name, start })
+      const found = await store.gaps({ venue, key: name, start })
       gaps.published.follow(venue, name)
       for (const gap of found) {
         if (isAhead(gap, feed.sequence)) continue
@@ -91,18 +87,18 @@ export class Join<Style extends LiveStyle, Context> {
   }
 
   /** Sends the gaps that are open, and those that ended after the newest row. */
-  sendCurrentGaps({ sequence }: InstrumentFeed<Style, Context>, gaps: readonly Gap[]): void {
+  sendCurrentGaps({ sequence }: InstrumentFeed, gaps: readonly Gap[]): void {
     const { subscriber, style } = this.subscription
     for (const gap of gaps) {
       const isAfterRows = gap.scope === 'instrument' && gap.afterSequence >= sequence
       if (gap.end !== undefined && !isAfterRows) continue
-      if (this.sentGaps.add(gap)) subscriber.send(this.services.encoder.gap(style, gap))
+      if (this.sentGaps.add(gap)) subscriber.send(style.gap(gap))
     }
   }
 
   /** Sends the trades after the client's last one and returns the new last one; null for none. */
-  async sendTrades(feed: InstrumentFeed<Style, Context>): Promise<number | null> {
-    const { source, encoder } = this.services
+  async sendTrades(feed: InstrumentFeed): Promise<number | null> {
+    const { store } = this.services
     const { subscriber, style, datasets } = this.subscription
     const { instrument, context, lastTrade } = feed
     const { venue, key } = instrument
@@ -112,10 +108,10 @@ export class Join<Style extends LiveStyle, Context> {
     // Unknown or too many trades are skipped: the next one names the client's last trade.
     if (after > lastTrade || lastTrade - after > budget.rows) return toPrevious(after)
     while (after < lastTrade) {
-      const page = await source.trades({ venue, key, order: 'asc', after, limit: PAGE })
+      const page = await store.trades({ venue, key, order: 'asc', after, limit: PAGE })
       for (const [row, ordinal] of page.ordinals.entries()) {
         if (ordinal > lastTrade) break
-        subscriber.send(encoder.trade(context, style, page.rows, row, ordinal, toPrevious(after)))
+        subscriber.send(style.trade(context, page.rows, row, ordinal, toPrevious(after)))
         subscriber.rows++
         after = ordinal
         budget.rows--

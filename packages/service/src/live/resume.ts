@@ -2,15 +2,13 @@ import type { Instrument } from '@priorbook/sdk/domain'
 import { Yielder } from '../lib/yielder.ts'
 import { BookLane, gapKeysOf } from '../rows/index.ts'
 import { BookCursor } from './book-cursor.ts'
-import type { LiveStyle, ResyncReason } from './encoder.ts'
+import type { ResyncReason } from './subscriber.ts'
+import { PendingGaps } from './gap-publisher.ts'
 import type { InstrumentFeed } from './instrument-feed.ts'
 import { isAhead, type Join } from './join.ts'
-import { PendingGaps } from './pending-gaps.ts'
 
 /** Runs work in the hub's queue, with the pinned feed of an instrument. */
-export type WithFeed<Style extends LiveStyle, Context> = <T>(
-  work: (feed: InstrumentFeed<Style, Context>) => Promise<T>,
-) => Promise<T>
+export type WithFeed = <T>(work: (feed: InstrumentFeed) => Promise<T>) => Promise<T>
 
 // Max rows read from the store at once.
 const PAGE = 256
@@ -21,21 +19,17 @@ const MAX_IDLE_READS = 5
  * Brings one client from its last row of an instrument to the present and attaches it there. Rows are
  * sent outside the hub's queue, as fast as the client reads them.
  */
-export class Resume<Style extends LiveStyle, Context> {
-  private readonly join: Join<Style, Context>
+export class Resume {
+  private readonly join: Join
   private readonly instrument: Instrument
-  private readonly withFeed: WithFeed<Style, Context>
+  private readonly withFeed: WithFeed
   private readonly cursor = new BookCursor()
   private readonly gaps = new PendingGaps()
   /** The last row of the client before, and now. */
   private readonly from: number
   private last: number
 
-  constructor(
-    join: Join<Style, Context>,
-    instrument: Instrument,
-    withFeed: WithFeed<Style, Context>,
-  ) {
+  constructor(join: Join, instrument: Instrument, withFeed: WithFeed) {
     this.join = join
     this.instrument = instrument
     this.withFeed = withFeed
@@ -62,7 +56,7 @@ export class Resume<Style extends LiveStyle, Context> {
 
   private async findRefusal(): Promise<ResyncReason | undefined> {
     const { venue, key } = this.instrument
-    const facts = await this.join.services.source.instrument({ venue, key })
+    const facts = await this.join.services.store.instrument({ venue, key })
     const behind = (facts?.lastSequence ?? 0) - this.last
     if (behind < 0) return 'rebuilt'
     const isGone = this.last + 1 < (facts?.firstSequence ?? 1)
@@ -95,7 +89,7 @@ export class Resume<Style extends LiveStyle, Context> {
     const context = await services.contextOf(this.instrument)
     let isDamaged = false
     const query = { venue, key, order: 'asc', after: this.last, pageRows: PAGE } as const
-    const lane = new BookLane(services.source, query, { onDamage: () => (isDamaged = true) })
+    const lane = new BookLane(services.store, query, { onDamage: () => (isDamaged = true) })
     await lane.load()
     if (isDamaged) return false
     const frames: Uint8Array[] = []
@@ -110,8 +104,8 @@ export class Resume<Style extends LiveStyle, Context> {
         const body = style.mode === 'full' || this.last === 0 ? cursor.whole() : single
         frames.push(
           this.last === 0
-            ? services.encoder.snapshot(context, style, body, sequence, null)
-            : services.encoder.update(context, style, body, sequence, this.last),
+            ? style.snapshot(context, body, sequence, null)
+            : style.update(context, body, sequence, this.last),
         )
         this.last = sequence
         points.budget.rows--
@@ -132,21 +126,17 @@ export class Resume<Style extends LiveStyle, Context> {
   }
 
   // Gaps that appeared while rows were sent are sent in the turn in which the client is attached.
-  private async attach(
-    feed: InstrumentFeed<Style, Context>,
-    refusal: ResyncReason | undefined,
-  ): Promise<void> {
+  private async attach(feed: InstrumentFeed, refusal: ResyncReason | undefined): Promise<void> {
     const { join, last } = this
-    const { subscription, services } = join
+    const { subscription } = join
     const { subscriber, style } = subscription
     const current = await join.readCurrentGaps(feed)
     await this.readGaps()
     const trade = await join.sendTrades(feed)
     if (!join.isOpen) return
-    if (refusal === undefined) feed.attach(subscription, last, trade)
-    else feed.attachWithResync(subscription, last, trade, refusal)
+    feed.attach(subscription, last, trade, refusal)
     for (const gap of this.gaps.shiftAll()) {
-      if (!isAhead(gap, feed.sequence)) subscriber.send(services.encoder.gap(style, gap))
+      if (!isAhead(gap, feed.sequence)) subscriber.send(style.gap(gap))
     }
     join.sendCurrentGaps(feed, current)
     subscriber.flush()
@@ -155,10 +145,10 @@ export class Resume<Style extends LiveStyle, Context> {
   // The client may not know gaps after its last row, nor how those ended that were open then.
   private async readGaps(): Promise<void> {
     const { venue, market, key } = this.instrument
-    const { source, recentStart } = this.join.services
+    const { store, recentStart } = this.join.services
     for (const name of gapKeysOf([{ key, marketId: market }])) {
       const start = name === key ? {} : { start: recentStart() }
-      const found = await source.gaps({ venue, key: name, ...start })
+      const found = await store.gaps({ venue, key: name, ...start })
       this.gaps.add(
         found.filter((gap) => {
           const isLate = gap.scope !== 'instrument' || gap.afterSequence >= this.from
@@ -169,9 +159,9 @@ export class Resume<Style extends LiveStyle, Context> {
   }
 
   private encodeGapsBefore(sequence: number, frames: Uint8Array[]): void {
-    const { subscription, services } = this.join
+    const { subscription } = this.join
     for (let gap = this.gaps.shiftBefore(sequence); gap; gap = this.gaps.shiftBefore(sequence)) {
-      frames.push(services.encoder.gap(subscription.style, gap))
+      frames.push(subscription.style.gap(gap))
     }
   }
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../lib/clock.testing.ts'
-import type { LiveStyle } from './encoder.ts'
 import { Hub } from './hub.ts'
 import { Subscriber, type Sink } from './subscriber.ts'
 
@@ -41,7 +40,7 @@ describe('a hub', () => {
   it('recovers a reader whose queue emptied without a drain event', async () => {
     const { pipe, subscriber, stalls } = create()
     const clock = new ManualClock()
-    const hub = new Hub<LiveStyle, unknown>({ clock } as never)
+    const hub = new Hub({ clock } as never)
     hub.addSubscriber(subscriber)
     let recovered = 0
     subscriber.send(bytes(1))
@@ -59,7 +58,7 @@ describe('a hub', () => {
   it('disconnects a lagging reader who accepts no bytes for the stall time', async () => {
     const { subscriber, stalls } = create()
     const clock = new ManualClock()
-    const hub = new Hub<LiveStyle, unknown>({ clock } as never)
+    const hub = new Hub({ clock } as never)
     hub.addSubscriber(subscriber)
     subscriber.send(bytes(90))
     subscriber.flush()

@@ -1,5 +1,3 @@
-import type { ResyncReason } from './encoder.ts'
-
 /** Where the bytes of a subscriber go: a socket, or a test double. */
 export interface Sink {
   /** Hands bytes over; they are never changed afterwards. */
@@ -32,6 +30,9 @@ const SUBSCRIBER_LIMITS: SubscriberLimits = {
   mostBytes: 4_194_304,
   stallMs: 3500,
 }
+
+/** Why a reader got a fresh snapshot instead of every row. */
+export type ResyncReason = 'slow_reader' | 'resume_too_old' | 'rebuilt'
 
 /** The last row a subscriber has before rows were skipped, and why they were. */
 export type MissedRows = { readonly last: number; readonly reason: ResyncReason }

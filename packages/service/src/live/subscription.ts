@@ -1,12 +1,14 @@
-import type { MarketRecord, VenueId } from '@priorbook/sdk/domain'
-import type { LiveStyle } from './encoder.ts'
-import type { Subscriber } from './subscriber.ts'
+import type { Gap, MarketRecord, VenueId } from '@priorbook/sdk/domain'
+import type { BookColumns, TradeColumns } from '@priorbook/sdk/tape'
+import type { BookContext } from '@priorbook/sdk/wire'
+import type { MarketState } from '../store/store.ts'
+import type { ResyncReason, Subscriber } from './subscriber.ts'
 
 /** What a subscriber asked for in one request. */
-export type Subscription<Style extends LiveStyle> = {
+export type Subscription = {
   readonly subscriber: Subscriber
   readonly venue: VenueId
-  readonly style: Style
+  readonly style: LiveStyle
   readonly datasets: ReadonlySet<'books' | 'trades' | 'markets'>
   /** Instruments whose first row is not older than this are sent from their first row; microseconds. */
   readonly since: number
@@ -18,6 +20,35 @@ export type Subscription<Style extends LiveStyle> = {
   readonly pending: Set<string>
   /** Names of the attached instruments; maintained by the hub. */
   readonly attached: Set<string>
+}
+
+/**
+ * Encodes the messages of a subscription; styles with equal names encode to equal bytes. Rows come as
+ * columns of one row; the base of a whole book is the book after that row.
+ */
+export interface LiveStyle {
+  readonly name: string
+  readonly mode: 'full' | 'changes'
+  /** Minimum milliseconds between two rows of an instrument; 0 sends every row. */
+  readonly conflateMs: number
+  snapshot(
+    context: BookContext,
+    whole: BookColumns,
+    sequence: number,
+    previous: number | null,
+  ): Uint8Array
+  /** In mode `changes` the row contains the changed levels, otherwise the whole book. */
+  update(context: BookContext, row: BookColumns, sequence: number, previous: number): Uint8Array
+  trade(
+    context: BookContext,
+    rows: TradeColumns,
+    row: number,
+    ordinal: number,
+    previous: number | null,
+  ): Uint8Array
+  gap(gap: Gap): Uint8Array
+  market(market: MarketState): Uint8Array
+  resync(context: BookContext, after: number, reason: ResyncReason): Uint8Array
 }
 
 /** The last rows that a client has from an earlier connection, by instrument key. */

@@ -24,8 +24,14 @@ import type { AppendBatch, Quarantined } from './store.ts'
 /** A book as plain as can be: size by `price × 2 + side`, the price in the venue's ticks. */
 export type PlainBook = ReadonlyMap<number, number>
 
+/** The venues of the script, one for each way to keep books; a new venue need not be among them. */
+export const SCRIPTED_VENUES = ['venuea', 'venueb', 'venuec'] as const
+
+/** The name of one of them. */
+export type ScriptedVenue = (typeof SCRIPTED_VENUES)[number]
+
 /** One market of A, two of B, and both tokens of one of C. */
-export const INSTRUMENTS: readonly Instrument[] = [
+export const INSTRUMENTS: readonly (Instrument & { readonly venue: ScriptedVenue })[] = [
   { venue: 'venuea', market: '5001', key: '5001' },
   { venue: 'venueb', market: 'KXBTC-26AUG05-T1.5', key: 'KXBTC-26AUG05-T1.5' },
   { venue: 'venueb', market: 'KXETH-26AUG05', key: 'KXETH-26AUG05' },

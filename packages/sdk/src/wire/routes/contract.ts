@@ -15,7 +15,7 @@ import { MANIFEST_SCHEMA } from '../manifest.ts'
 import { LISTED_MARKET_SCHEMA, revisionSchema } from '../market.ts'
 import { SAMPLE_SCHEMA } from '../sample.ts'
 import { TRADE_SCHEMA } from '../trade.ts'
-import { MARKET_SCHEMAS } from '../venues/index.ts'
+import { VENUE_WIRE } from '../venues/index.ts'
 import { listRouteDocs, marketRouteDocs, PARAM_TEXTS, ROUTE_DOCS, type RouteDocs } from './docs.ts'
 import { required, textParam, type Param, type ParamTable } from './param.ts'
 import { OUTCOME_PARAMS } from './params.ts'
@@ -100,7 +100,7 @@ export function listContract(venue: VenueId): RouteContract<TextPath, AnyListQue
     ...(alias !== undefined && { aliases: [alias.markets] }),
     path: hasAsset ? { asset: ASSET } : {},
     ...withTexts(listRouteDocs(venue)),
-    data: listOf<unknown>(MARKET_SCHEMAS[venue]),
+    data: listOf<unknown>(VENUE_WIRE[venue].schema),
   }
 }
 
@@ -128,7 +128,7 @@ const DATA: Partial<Readonly<Record<RouteId, JsonSchema>>> = {
 }
 
 const MARKET_DATA: Readonly<Record<MarketRouteName, (venue: VenueId) => JsonSchema>> = {
-  market: (venue) => orNull<unknown>(MARKET_SCHEMAS[venue]),
+  market: (venue) => orNull<unknown>(VENUE_WIRE[venue].schema),
   revisions: (venue) => listOf(revisionSchema(venue)),
   trades: () => listOf(TRADE_SCHEMA),
   timeseries: () => listOf(SAMPLE_SCHEMA),

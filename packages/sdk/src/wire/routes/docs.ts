@@ -1,6 +1,6 @@
 import { VENUES, type VenueId } from '../../domain/index.ts'
 import { DISCLAIMER } from '../execution.ts'
-import { VENUE_TEXTS } from '../venues/index.ts'
+import { VENUE_WIRE } from '../venues/index.ts'
 import { DEFAULT_LIMIT, DOCUMENTED_DAYS } from './params.ts'
 import type { MarketRouteName, RouteId } from './routes.ts'
 
@@ -173,7 +173,7 @@ export function marketRouteDocs(name: MarketRouteName, venue: VenueId): RouteDoc
 
 /** What the docs say of a venue's list of markets. */
 export function listRouteDocs(venue: VenueId): RouteDocs {
-  const { params, ...texts } = VENUE_TEXTS[venue].markets
+  const { params, ...texts } = VENUE_WIRE[venue].texts.markets
   return { tag: VENUES[venue].label, ...texts, params: { ...MARKET_RANGE, ...params } }
 }
 
@@ -210,7 +210,7 @@ const MARKET_DOCS: Readonly<Record<MarketRouteName, (venue: VenueId) => Texts>> 
   }),
   execution: (venue) => ({
     summary: 'What an order would have met',
-    description: `Walks the book as of \`at\` and gives the exact volume-weighted price with its evidence: row id, levels used, age of the book, distance to the next gap, fee. ${VENUE_TEXTS[venue].outcomeRule} ${DISCLAIMER}`,
+    description: `Walks the book as of \`at\` and gives the exact volume-weighted price with its evidence: row id, levels used, age of the book, distance to the next gap, fee. ${VENUE_WIRE[venue].texts.outcomeRule} ${DISCLAIMER}`,
     params: { at: `The time of the order; now by default. ${FORMS_OF_TIME}` },
   }),
   audit: () => ({

@@ -1,4 +1,5 @@
 /** The contract of every route: address, parameters, formats, rows and docs, as values. */
+export { SchemaComponents, type DocumentPart } from './components.ts'
 export * from './contract.ts'
 export * from './openapi.ts'
 export * from './param.ts'

@@ -1,6 +1,6 @@
 import { GAP_REASONS, VENUES, type GapReason, type VenueId } from '../../domain/index.ts'
 import { SAMPLE_METRICS } from '../sample.ts'
-import { LIST_FILTERS } from '../venues/index.ts'
+import { VENUE_WIRE } from '../venues/index.ts'
 import {
   flagParam,
   integerParam,
@@ -140,7 +140,7 @@ export const BOOK_ROUTE_NAMES: readonly MarketRouteName[] = [
 
 /** The parameters of each venue's list of markets. */
 export type ListQueries = {
-  readonly [Venue in VenueId]: (typeof LIST_FILTERS)[Venue] & typeof LIST_PARAMS
+  readonly [Venue in VenueId]: (typeof VENUE_WIRE)[Venue]['filters'] & typeof LIST_PARAMS
 }
 
 /** The parameters that any list of markets may have. */
@@ -154,7 +154,7 @@ type UnionToIntersection<Union> = (Union extends unknown ? (one: Union) => void 
 
 /** The list of markets of a venue (`venuea_markets`). */
 export function listRoute(venue: VenueId): RouteShape<AnyListQuery> {
-  const query: ParamTable = { ...LIST_FILTERS[venue], ...LIST_PARAMS }
+  const query: ParamTable = { ...VENUE_WIRE[venue].filters, ...LIST_PARAMS }
   return { address: VENUES[venue].paths.markets, query: query as AnyListQuery, ...ROWS }
 }
 

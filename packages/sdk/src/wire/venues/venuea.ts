@@ -15,8 +15,7 @@ import { STATUS_PARAM } from '../routes/params.ts'
 
 const COUNT_OR_NULL: JsonSchema<number | null> = { type: ['integer', 'null'], minimum: 0 }
 
-/** The schema of a market record of venue A. */
-export const VENUE_A_MARKET_SCHEMA = named(
+const SCHEMA = named(
   'VenueAMarket',
   objectOf(
     {
@@ -38,10 +37,10 @@ export const VENUE_A_MARKET_SCHEMA = named(
 )
 
 /** A market record of venue A. */
-export type VenueAMarketJson = TypeOf<typeof VENUE_A_MARKET_SCHEMA>
+export type VenueAMarketJson = TypeOf<typeof SCHEMA>
 
 /** Renders what venue A adds; `chain` and `exchange_contract` are left out when the venue gave none. */
-export function toVenueAMembers(
+function toMembers(
   record: MarketRecord,
 ): Omit<VenueAMarketJson, Exclude<keyof CommonMarketJson, 'venue'>> {
   const { chain, exchangeContract } = record
@@ -61,23 +60,25 @@ export function toVenueAMembers(
   }
 }
 
-/** The filters of the list of markets of venue A. */
-export const VENUE_A_LIST_FILTERS = {
-  coin: anyCaseParam(['BTC', 'ETH', 'BNB'], 'VenueACoin'),
-  window: wordParam(['5m', '15m'], 'VenueAWindow'),
-  status: STATUS_PARAM,
-}
-
-/** What the docs say of venue A alone. */
-export const VENUE_A_TEXTS = {
-  markets: {
-    summary: 'Markets of venue A',
-    description:
-      'Market records by (open_time, market_id), with the filters coin, window and status. A market matches a range when [open_time, close_time) meets it.',
-    params: {
-      coin: 'The underlying asset, in upper or lower case.',
-      window: 'The window of the market.',
-    },
+/** What the wire knows of venue A alone. */
+export const VENUE_A_WIRE = {
+  schema: SCHEMA,
+  toMembers,
+  filters: {
+    coin: anyCaseParam(['BTC', 'ETH', 'BNB'], 'VenueACoin'),
+    window: wordParam(['5m', '15m'], 'VenueAWindow'),
+    status: STATUS_PARAM,
   },
-  outcomeRule: 'The first outcome by default; the other one is its complement.',
+  texts: {
+    markets: {
+      summary: 'Markets of venue A',
+      description:
+        'Market records by (open_time, market_id), with the filters coin, window and status. A market matches a range when [open_time, close_time) meets it.',
+      params: {
+        coin: 'The underlying asset, in upper or lower case.',
+        window: 'The window of the market.',
+      },
+    },
+    outcomeRule: 'The first outcome by default; the other one is its complement.',
+  },
 }

@@ -14,8 +14,7 @@ import { MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
 import { textParam } from '../routes/param.ts'
 import { STATUS_PARAM } from '../routes/params.ts'
 
-/** The schema of a market record of venue B. */
-export const VENUE_B_MARKET_SCHEMA = named(
+const SCHEMA = named(
   'VenueBMarket',
   objectOf({
     venue: onlyWord('venueb'),
@@ -37,10 +36,10 @@ export const VENUE_B_MARKET_SCHEMA = named(
 )
 
 /** A market record of venue B. */
-export type VenueBMarketJson = TypeOf<typeof VENUE_B_MARKET_SCHEMA>
+export type VenueBMarketJson = TypeOf<typeof SCHEMA>
 
 /** Renders what venue B adds. */
-export function toVenueBMembers(
+function toMembers(
   record: MarketRecord,
   style: ValueStyle,
 ): Omit<VenueBMarketJson, Exclude<keyof CommonMarketJson, 'venue'>> {
@@ -60,23 +59,25 @@ export function toVenueBMembers(
   }
 }
 
-/** The filters of the list of markets of venue B. */
-export const VENUE_B_LIST_FILTERS = {
-  series: textParam(200, 'KXBTC15M'),
-  event: textParam(200, 'KXBTC15M-26AUG110115'),
-  status: STATUS_PARAM,
-}
-
-/** What the docs say of venue B alone. */
-export const VENUE_B_TEXTS = {
-  markets: {
-    summary: 'Markets of venue B',
-    description:
-      'Markets with their native series, event and market tickers, by (open_time, market_ticker). A market matches a range when [open_time, close_time) meets it.',
-    params: {
-      series: 'Only markets of this series ticker.',
-      event: 'Only markets of this event ticker.',
-    },
+/** What the wire knows of venue B alone. */
+export const VENUE_B_WIRE = {
+  schema: SCHEMA,
+  toMembers,
+  filters: {
+    series: textParam(200, 'KXBTC15M'),
+    event: textParam(200, 'KXBTC15M-26AUG110115'),
+    status: STATUS_PARAM,
   },
-  outcomeRule: 'outcome is yes (the default) or no; no is the complement of yes.',
+  texts: {
+    markets: {
+      summary: 'Markets of venue B',
+      description:
+        'Markets with their native series, event and market tickers, by (open_time, market_ticker). A market matches a range when [open_time, close_time) meets it.',
+      params: {
+        series: 'Only markets of this series ticker.',
+        event: 'Only markets of this event ticker.',
+      },
+    },
+    outcomeRule: 'outcome is yes (the default) or no; no is the complement of yes.',
+  },
 }

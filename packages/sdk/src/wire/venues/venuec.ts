@@ -4,8 +4,7 @@ import { MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
 import { textParam, wordParam } from '../routes/param.ts'
 import { STATUS_PARAM } from '../routes/params.ts'
 
-/** The schema of a market record of venue C. */
-export const VENUE_C_MARKET_SCHEMA = named(
+const SCHEMA = named(
   'VenueCMarket',
   objectOf({
     venue: onlyWord('venuec'),
@@ -20,10 +19,10 @@ export const VENUE_C_MARKET_SCHEMA = named(
 )
 
 /** A market record of venue C. */
-export type VenueCMarketJson = TypeOf<typeof VENUE_C_MARKET_SCHEMA>
+export type VenueCMarketJson = TypeOf<typeof SCHEMA>
 
 /** Renders what venue C adds. */
-export function toVenueCMembers(
+function toMembers(
   record: MarketRecord,
 ): Omit<VenueCMarketJson, Exclude<keyof CommonMarketJson, 'venue'>> {
   return {
@@ -37,20 +36,22 @@ export function toVenueCMembers(
   }
 }
 
-/** The filters of the list of markets of venue C. */
-export const VENUE_C_LIST_FILTERS = {
-  window: wordParam(['5m', '15m', '1h', '4h', '1d'], 'VenueCWindow'),
-  status: STATUS_PARAM,
-  event: textParam(200, '520694'),
-}
-
-/** What the docs say of venue C alone. */
-export const VENUE_C_TEXTS = {
-  markets: {
-    summary: 'Markets of venue C of one asset',
-    description:
-      'Market records by (open_time, condition id). The path names the underlying asset. A market matches a range when [open_time, close_time) meets it.',
-    params: { window: 'Only rounds of this length.', event: 'Only markets of this event id.' },
+/** What the wire knows of venue C alone. */
+export const VENUE_C_WIRE = {
+  schema: SCHEMA,
+  toMembers,
+  filters: {
+    window: wordParam(['5m', '15m', '1h', '4h', '1d'], 'VenueCWindow'),
+    status: STATUS_PARAM,
+    event: textParam(200, '520694'),
   },
-  outcomeRule: 'Every token has a book of its own: outcome or token_id is required.',
+  texts: {
+    markets: {
+      summary: 'Markets of venue C of one asset',
+      description:
+        'Market records by (open_time, condition id). The path names the underlying asset. A market matches a range when [open_time, close_time) meets it.',
+      params: { window: 'Only rounds of this length.', event: 'Only markets of this event id.' },
+    },
+    outcomeRule: 'Every token has a book of its own: outcome or token_id is required.',
+  },
 }

@@ -41,7 +41,7 @@ describe('plans of an operator', () => {
     ['a rank that is text', withTeam({ rank: 'x' }), /plans\.team\.rank/],
     ['a part of a request', withTeam({ per_second: 0.5 }), /plans\.team\.per_second/],
     ['no requests at all', withTeam({ per_minute: 0 }), /plans\.team\.per_minute/],
-    ['an unknown venue', withTeam({ venues: ['venued'] }), /plans\.team\.venues\.0/],
+    ['an unknown venue', withTeam({ venues: ['venuex'] }), /plans\.team\.venues\.0/],
     ['an unknown feature', withTeam({ features: ['gold'] }), /plans\.team\.features\.0/],
     ['an unknown member', withTeam({ price: 3 }), /plans\.team\.price/],
     ['half the terms of the stream', withTeam({ stream: { replays: 1 } }), /plans\.team\.stream\./],

@@ -3,7 +3,13 @@ import { ABSENT, type BookRun } from '@priorbook/sdk/tape'
 import { createBookRenderer, type BookPageOptions } from '@priorbook/sdk/wire'
 import { interleaveRuns } from '../../../../sdk/src/wire/interleave.testing.ts'
 import type { AppendBatch, Store } from '../../store/store.ts'
-import { BEGIN, createRecord, INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
+import {
+  BEGIN,
+  createRecord,
+  INSTRUMENTS,
+  Script,
+  type ScriptedVenue,
+} from '../../store/store-script.testing.ts'
 import type { TestCaller } from '../caller.testing.ts'
 
 /** The path of each market of the script. */
@@ -11,10 +17,10 @@ export const PATHS = {
   venuea: '/v3/venuea-prediction/5001',
   venueb: '/v3/venueb/KXBTC-26AUG05-T1.5',
   venuec: '/v3/btc/markets/0xc0ffee',
-} as const satisfies Record<VenueId, string>
+} as const satisfies Record<ScriptedVenue, string>
 
 /** The instruments of each of these markets. */
-export const KEYS: Readonly<Record<VenueId, readonly string[]>> = {
+export const KEYS: Readonly<Record<ScriptedVenue, readonly string[]>> = {
   venuea: ['5001'],
   venueb: ['KXBTC-26AUG05-T1.5'],
   venuec: ['71321045679252212594626385532706912750', '52114319501245915516055106046884209969'],
@@ -114,7 +120,7 @@ export type SeenRow = {
   readonly received: number
   readonly source: number | undefined
   readonly changes: number
-  readonly part: BookRun & { readonly source: number }
+  readonly part: BookRun & { readonly lane: number }
 }
 
 /** Every row of a market's instruments, by (received time, sequence, instrument). */
@@ -137,7 +143,7 @@ export async function readSeen(store: Store, venue: VenueId): Promise<SeenRow[]>
           received: columns.received[row]!,
           source: source === ABSENT ? undefined : source,
           changes: columns.changeEnd[row]! - columns.changeStart(row),
-          part: { columns, firstSequence, from: row, to: row + 1, source: lane },
+          part: { columns, firstSequence, from: row, to: row + 1, lane },
         })
       }
     }
@@ -149,7 +155,7 @@ const renderer = createBookRenderer()
 
 /** Parts of a market's instruments as the JSON text of rows. */
 export function render(
-  parts: readonly (BookRun & { readonly source: number })[],
+  parts: readonly (BookRun & { readonly lane: number })[],
   venue: VenueId,
   options: BookPageOptions,
 ): string {

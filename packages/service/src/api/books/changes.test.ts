@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { VENUE_IDS, VENUES } from '@priorbook/sdk/domain'
+import { VENUES } from '@priorbook/sdk/domain'
 import { CHANGES_CSV_COLUMNS } from '@priorbook/sdk/wire'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { createTestCaller, type TestCaller } from '../caller.testing.ts'
 import { createBatches, joined, PATHS, walk } from './books.testing.ts'
 import { BOOK_ROUTES } from '../routes/index.ts'
+import { SCRIPTED_VENUES } from '../../store/store-script.testing.ts'
 
 type Ladder = { readonly price: readonly string[]; readonly size: readonly string[] }
 type Row = {
@@ -28,7 +29,7 @@ const rowsOf = async (api: TestCaller, url: string): Promise<Row[]> =>
   JSON.parse(`[${joined(await walk(api, url, [40, 7]))}]`) as Row[]
 
 describe('changed levels', () => {
-  it.each(VENUE_IDS)('make the books of %s', async (venue) => {
+  it.each(SCRIPTED_VENUES)('make the books of %s', async (venue) => {
     const api = await createApi(61)
     const style = 'number_format=string&depth=10000&include_orderbook=true'
     const books = await rowsOf(api, `${PATHS[venue]}/snapshots?${style}`)

@@ -1,10 +1,11 @@
 import { INTERVALS, type Interval } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
-import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { type VenueId } from '@priorbook/sdk/domain'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { createTestCaller } from '../caller.testing.ts'
 import { createBatches, joined, PATHS, readSeen, walk, type SeenRow } from './books.testing.ts'
 import { BOOK_ROUTES } from '../routes/index.ts'
+import { SCRIPTED_VENUES } from '../../store/store-script.testing.ts'
 
 type Bucketed = {
   readonly sequence: number
@@ -65,7 +66,7 @@ function toPlain(venue: VenueId, rows: readonly Bucketed[], tokens: readonly str
 }
 
 describe('an interval', () => {
-  it.each(VENUE_IDS)('gives the last observation of every bucket of %s', async (venue) => {
+  it.each(SCRIPTED_VENUES)('gives the last observation of every bucket of %s', async (venue) => {
     const store = createTapeFolder().open()
     const { batches } = createBatches(21, 260)
     await Promise.all(batches.slice(0, 150).map((batch) => store.append(batch)))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { GAP_REASONS, VENUE_IDS, type Gap, type Micros } from '@priorbook/sdk/domain'
+import { GAP_REASONS, type Gap, type Micros } from '@priorbook/sdk/domain'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
-import { BEGIN } from '../../store/store-script.testing.ts'
+import { BEGIN, SCRIPTED_VENUES } from '../../store/store-script.testing.ts'
 import type { Store } from '../../store/store.ts'
 import { createTestCaller, createTestGrant, type TestCaller } from '../caller.testing.ts'
 import { createBatches, KEYS, PATHS, readSeen, render } from './books.testing.ts'
@@ -27,7 +27,7 @@ const noticesOf = (meta: Readonly<Record<string, unknown>>): readonly Said[] => 
 }
 
 describe('the book at an instant', () => {
-  it.each(VENUE_IDS)(
+  it.each(SCRIPTED_VENUES)(
     'of %s is the last row received by then, or none with a reason',
     async (venue) => {
       const { store, api } = await createStore(31)
@@ -99,7 +99,7 @@ describe('the book at an instant', () => {
 })
 
 describe('the newest book', () => {
-  it.each(VENUE_IDS)(
+  it.each(SCRIPTED_VENUES)(
     'of %s is the last row, and says when something is missing since',
     async (venue) => {
       const { store, api } = await createStore(34)

@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { VENUE_IDS } from '@priorbook/sdk/domain'
 import { createTestServer, type TestServer } from '../server.testing.ts'
 import { createBatches, PATHS, readDirectly, readSeen, render, rowsOf } from './books.testing.ts'
+import { SCRIPTED_VENUES } from '../../store/store-script.testing.ts'
 
 async function createServer(): Promise<TestServer & { readonly key: string }> {
   const server = await createTestServer()
@@ -17,7 +17,7 @@ describe('books over HTTP', () => {
   it('stay apart when many are asked for at once', async () => {
     const { store, ask, key } = await createServer()
     const asked: { readonly url: string; readonly rows: string }[] = []
-    for (const venue of VENUE_IDS) {
+    for (const venue of SCRIPTED_VENUES) {
       const seen = await readSeen(store, venue)
       for (let first = 0; first + 30 < seen.length; first += 11) {
         const order = first % 2 === 0 ? 'asc' : 'desc'
@@ -39,7 +39,7 @@ describe('books over HTTP', () => {
   it('stay apart when clients go away, read late or take them packed', async () => {
     const { server, ask, key } = await createServer()
     const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
-    const pages = VENUE_IDS.flatMap((venue) =>
+    const pages = SCRIPTED_VENUES.flatMap((venue) =>
       ['asc', 'desc'].flatMap((order) =>
         [900, 950, 1000].map(
           (limit) =>

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { VENUE_IDS } from '@priorbook/sdk/domain'
 import type { ReceiptJson } from '@priorbook/sdk/wire'
 import { expectedInstruments } from '../../rows/receipt.testing.ts'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
@@ -17,6 +16,7 @@ import {
   type WalkedPage,
 } from './books.testing.ts'
 import { BOOK_ROUTES } from '../routes/index.ts'
+import { SCRIPTED_VENUES } from '../../store/store-script.testing.ts'
 
 const ORDERS = ['asc', 'desc'] as const
 const FULL = { ladders: true } as const
@@ -44,28 +44,31 @@ const times = <T>(pages: readonly WalkedPage[], pick: (page: WalkedPage) => read
   pages.flatMap(pick)
 
 describe('pages', () => {
-  it.each(VENUE_IDS)('of %s in any size and both orders are one direct walk', async (venue) => {
-    const { store, api } = await createStore(7, 300)
-    const seen = await readSeen(store, venue)
-    expect(seen.length).toBeGreaterThan(200)
-    // The smallest pages over a part of the rows: they cost a request a row.
-    const few = `start_time=${seen[40]!.received}&end_time=${seen[100]!.received}`
-    const part = { start: seen[40]!.received, end: seen[100]!.received }
-    for (const order of ORDERS) {
-      const options = { ...FULL, order }
-      const whole = await readDirectly(store, venue, options)
-      const some = await readDirectly(store, venue, options, part)
-      const url = `${PATHS[venue]}/snapshots?include_orderbook=true&order=${order}`
-      for (const size of [1, 2, 3, 7]) {
-        expect(joined(await walk(api, `${url}&${few}`, [size]))).toBe(some)
+  it.each(SCRIPTED_VENUES)(
+    'of %s in any size and both orders are one direct walk',
+    async (venue) => {
+      const { store, api } = await createStore(7, 300)
+      const seen = await readSeen(store, venue)
+      expect(seen.length).toBeGreaterThan(200)
+      // The smallest pages over a part of the rows: they cost a request a row.
+      const few = `start_time=${seen[40]!.received}&end_time=${seen[100]!.received}`
+      const part = { start: seen[40]!.received, end: seen[100]!.received }
+      for (const order of ORDERS) {
+        const options = { ...FULL, order }
+        const whole = await readDirectly(store, venue, options)
+        const some = await readDirectly(store, venue, options, part)
+        const url = `${PATHS[venue]}/snapshots?include_orderbook=true&order=${order}`
+        for (const size of [1, 2, 3, 7]) {
+          expect(joined(await walk(api, `${url}&${few}`, [size]))).toBe(some)
+        }
+        for (const size of [99, 100, 101, 999, 1000]) {
+          expect(joined(await walk(api, url, [size]))).toBe(whole)
+        }
+        const random = Array.from({ length: 29 }, (_, index) => ((index * 37) % 83) + 1)
+        expect(joined(await walk(api, url, random))).toBe(whole)
       }
-      for (const size of [99, 100, 101, 999, 1000]) {
-        expect(joined(await walk(api, url, [size]))).toBe(whole)
-      }
-      const random = Array.from({ length: 29 }, (_, index) => ((index * 37) % 83) + 1)
-      expect(joined(await walk(api, url, random))).toBe(whole)
-    }
-  })
+    },
+  )
 
   it('go on from any cursor, on either base path of A', async () => {
     const { api } = await createStore(8, 120)
@@ -89,7 +92,7 @@ describe('pages', () => {
     await appendAll(writer, batches.slice(0, batches.length >> 1))
     const reader = folder.open({ readOnly: true })
     const api = createTestCaller(BOOK_ROUTES, { store: reader })
-    for (const venue of VENUE_IDS) {
+    for (const venue of SCRIPTED_VENUES) {
       const before = await readDirectly(writer, venue, { ladders: false, order })
       let turn = 0
       const between = async (): Promise<void> => {
@@ -158,7 +161,7 @@ describe('pages', () => {
 
   it('list every gap once, where it lies', async () => {
     const { store, api } = await createStore(11, 600)
-    for (const venue of VENUE_IDS) {
+    for (const venue of SCRIPTED_VENUES) {
       const lists = await Promise.all(KEYS[venue].map((key) => store.gaps({ venue, key })))
       const all = lists
         .flat()
@@ -183,7 +186,7 @@ describe('pages', () => {
 
   it('leave out rows without a source time, count them, and keep received order', async () => {
     const { store, api } = await createStore(12, 200)
-    for (const venue of VENUE_IDS) {
+    for (const venue of SCRIPTED_VENUES) {
       const seen = await readSeen(store, venue)
       const sources = seen.flatMap(({ source }) => source ?? []).sort((a, b) => a - b)
       const start = sources[Math.floor(sources.length / 4)]!

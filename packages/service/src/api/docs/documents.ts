@@ -6,7 +6,7 @@ import { toLlmsText } from './llms.ts'
 import type { PlanBook } from '../auth/plans.ts'
 import type { DocumentName, Route } from '../route.ts'
 import examples from './openapi-examples.json' with { type: 'json' }
-import { toAsyncApi } from '../stream/asyncapi.ts'
+import { toAsyncApi } from './asyncapi.ts'
 
 /** Creates the documents of a server, each when it is first requested. */
 export function createDocuments(

@@ -8,7 +8,7 @@ import {
 } from '@priorbook/sdk/wire'
 import type { Plan } from '../auth/plans.ts'
 import type { Route } from '../route.ts'
-import { STREAM_ABOUT } from '../stream/asyncapi.ts'
+import { STREAM_ABOUT } from './asyncapi.ts'
 
 /** `/llms.txt`: the whole interface in plain text. */
 export function toLlmsText(routes: readonly Route[], plans: readonly Plan[]): string {

@@ -15,6 +15,7 @@ import { BookAssembler, type Observation } from '@priorbook/sdk/tape'
 import { createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
 import { openEmbeddedStore } from '../../store/embedded/open.ts'
 import type { Store } from '../../store/store.ts'
+import { SCRIPTED_VENUES, type ScriptedVenue } from '../../store/store-script.testing.ts'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
@@ -133,7 +134,7 @@ export const GAPS: readonly Gap[] = [
 export async function createCatalogueStore(): Promise<Store> {
   const store = openEmbeddedStore({ file: join(createTempFolder(), 'tape.db') })
   onTestFinished(() => store.close())
-  for (const venue of ['venuea', 'venueb', 'venuec'] as const) {
+  for (const venue of SCRIPTED_VENUES) {
     const records = RECORDS.filter((record) => record.venue === venue)
     const first = { ...records[0]!, status: 'open' as const, volume: '1' }
     let journal = 0
@@ -225,7 +226,7 @@ function book(assembler: BookAssembler, seconds: number, bids: Side, asks: Side)
   return taken
 }
 
-const OBSERVATIONS: Readonly<Record<VenueId, () => Observation[]>> = {
+const OBSERVATIONS: Readonly<Record<ScriptedVenue, () => Observation[]>> = {
   venuea() {
     const assembler = new BookAssembler({ venue: 'venuea', market: A_MARKET, key: A_MARKET })
     return [1, 61, 121, 181, 241].map((seconds) =>

@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { VENUE_IDS, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import type { Gap } from '@priorbook/sdk/domain'
 import { STREAM_MESSAGE_SCHEMAS, toMarketJson, type StreamMessage } from '@priorbook/sdk/wire'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { countOf } from '../../store/embedded/temp-folder.testing.ts'
 import { createRandom } from '../../lib/random.testing.ts'
-import { INSTRUMENTS } from '../../store/store-script.testing.ts'
+import {
+  INSTRUMENTS,
+  SCRIPTED_VENUES,
+  type ScriptedVenue,
+} from '../../store/store-script.testing.ts'
 import type { AppendBatch, Store } from '../../store/store.ts'
 import {
   createBatches,
@@ -31,12 +35,12 @@ import {
   type Seen,
 } from './replay.testing.ts'
 
-const MARKETS: Readonly<Record<VenueId, string>> = {
+const MARKETS: Readonly<Record<ScriptedVenue, string>> = {
   venuea: '5001',
   venueb: 'KXBTC-26AUG05-T1.5',
   venuec: '0xc0ffee',
 }
-const ALL = VENUE_IDS.map((venue) => ({ venue }))
+const ALL = SCRIPTED_VENUES.map((venue) => ({ venue }))
 // Named one by one: a family excludes markets that closed days before the range.
 const NAMED = [
   { venue: 'venuec', market_id: '0xc0ffee' },
@@ -115,7 +119,7 @@ describe('a replay of one market', () => {
     expect(out.bookText === whole).toBe(true)
   })
 
-  it.each(VENUE_IDS)(
+  it.each(SCRIPTED_VENUES)(
     'of %s in mode changes is a snapshot and the rows of /changes',
     async (venue) => {
       const { store, api } = await createStore(9, 300)

@@ -45,7 +45,7 @@ describe('an execution', () => {
       worst_price: 0.46,
       price_range: 0.02,
       levels: { price: [0.44, 0.45, 0.46], size: [1, 2, 2] },
-      fee: { amount: null, reason: 'The market record of venue B holds no fee schedule.' },
+      fee: { amount: null, reason: 'The market record does not hold the rate of the fee.' },
       evidence: {
         row_id: `venueb:${B_MARKET}:5`,
         sequence: 5,

@@ -1,17 +1,10 @@
 import { floorOf, type VenueId } from '@priorbook/sdk/domain'
-import { timeJson, toMarketJson, listContract, LIST_FILTERS } from '@priorbook/sdk/wire'
-import {
-  NO_END,
-  openPage,
-  rangeMeta,
-  styleOf,
-  windowNotice,
-  noticeMeta,
-  type PageRange,
-} from '../pages/page.ts'
+import { timeJson, toMarketJson, listContract, VENUE_WIRE } from '@priorbook/sdk/wire'
+import { windowNotice, noticeMeta } from '../pages/notices.ts'
+import { NO_END, openPage, rangeMeta, styleOf, type PageRange } from '../pages/page.ts'
 import { answerRows } from '../pages/row-answer.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
-import { requireRecordedAsset } from '../markets/find.ts'
+import { requireRecordedAsset, planAsset } from '../markets/find.ts'
 import {
   MARKET_COLUMNS,
   marketFilters,
@@ -19,7 +12,6 @@ import {
   walkMarkets,
   type AnyMarket,
 } from '../markets/lists.ts'
-import { planAsset } from '../markets/plan-asset.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 
 /** The lists of markets of the interface document. */
@@ -28,7 +20,7 @@ export const MARKET_LIST_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(marketLi
 function marketListRoute(address: VenueAddress): Route {
   const { venue } = address
   // The names of the filters are bound to cursors, in this order.
-  const names = Object.keys(LIST_FILTERS[venue])
+  const names = Object.keys(VENUE_WIRE[venue].filters)
   return defineRoute(listContract(venue), async (request, context) => {
     const { query, grant, path } = request
     const filled = query as Readonly<Record<string, string | undefined>>

@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net'
 import type { StreamMessage } from '@priorbook/sdk/wire'
-import type { Sink, Subscriber } from '../../live/index.ts'
+import type { Sink, Subscriber } from '../../live/subscriber.ts'
 import { redactKeys } from '../auth/key-text.ts'
 import type { RequestLog } from '../http/log.ts'
+import { toProblem } from '../http/problem.ts'
 import { toFrame } from './frame.ts'
-import { toErrorMessage } from './stream-problem.ts'
+import { StreamProblem } from './request.ts'
 
 /** What a session sends to its client, and what it logs. */
 export class ClientOutput {
@@ -84,4 +85,15 @@ export class SocketSink implements Sink {
   get left(): number {
     return this.socket.bytesWritten - this.socket.writableLength
   }
+}
+
+/** The `error` message for an expected error, with keys redacted; undefined for an unexpected one. */
+function toErrorMessage(error: unknown, id?: string): string | undefined {
+  const problem = error instanceof StreamProblem ? error : toProblem(error)
+  if (problem === undefined) return undefined
+  const { code, message } = problem
+  const { hint, param, allowed, plan } = problem.fields
+  return redactKeys(
+    JSON.stringify({ type: 'error', code, message, id, hint, param, allowed, plan }),
+  )
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Subscriber } from '../../live/index.ts'
+import { Subscriber } from '../../live/subscriber.ts'
 import { Heartbeat } from './heartbeat.ts'
 
 const TIMING = { authMs: 5000, heartbeatMs: 10_000, pingMs: 15_000, farMs: 3500 }

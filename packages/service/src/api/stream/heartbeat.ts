@@ -1,4 +1,4 @@
-import type { Subscriber } from '../../live/index.ts'
+import type { Subscriber } from '../../live/subscriber.ts'
 import type { StreamTiming } from './services.ts'
 
 /** What a heartbeat does to its connection. */

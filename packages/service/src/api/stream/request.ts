@@ -1,22 +1,21 @@
 import {
-  DEPTH_PARAM,
   Problem,
+  STREAM_ERRORS,
   type MarketSelector,
   type StreamDataset,
+  type StreamErrorCode,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import {
   readDatasets,
-  readParam,
+  readMode,
   readSelector,
   readStyle,
   readText,
-  readWord,
   refuseUnknownMembers,
   SELECTOR_MEMBERS,
   showMember,
 } from '../members.ts'
-import { StreamProblem } from './stream-problem.ts'
 
 /** Max bytes of a message from a client. */
 export const MAX_MESSAGE = 65_536
@@ -96,14 +95,7 @@ export function parseRequest(text: string): RawRequest {
 /** Validates a `subscribe` message; throws `Problem`. */
 export function parseSubscribe(request: RawRequest): SubscribeRequest {
   refuseUnknownMembers(request, SUBSCRIBE_PARAMS)
-  const mode = readWord(request['mode'], 'mode', ['full', 'changes'] as const) ?? 'full'
-  const depth = readParam(request['depth'], 'depth', DEPTH_PARAM.depth)
-  if (depth !== undefined && mode === 'changes') {
-    throw new Problem('invalid_parameter', 'depth does not apply to mode changes', {
-      param: 'depth',
-      hint: 'Changed levels are sent at any depth.',
-    })
-  }
+  const { mode, depth } = readMode(request)
   return {
     id: readId(request),
     selector: readSelector(request),
@@ -152,4 +144,17 @@ function readResume(value: unknown): SubscribeRequest['resume'] {
     else books.set(name, sequence)
   }
   return { books, trades }
+}
+
+/** An error that only the stream has, such as an unknown operation. */
+export class StreamProblem extends Error {
+  readonly code: StreamErrorCode
+  readonly fields: Problem['fields']
+
+  constructor(code: StreamErrorCode, detail: string = STREAM_ERRORS[code], hint?: string) {
+    super(detail)
+    this.name = 'StreamProblem'
+    this.code = code
+    this.fields = hint === undefined ? {} : { hint }
+  }
 }

@@ -6,17 +6,17 @@ import { Problem, STREAM_KEY_PROTOCOL, STREAM_PATH, STREAM_PROTOCOL } from '@pri
 import { WebSocketServer } from 'ws'
 import { SYSTEM_CLOCK, type Clock, type Timer } from '../../lib/clock.ts'
 import type { StreamPulse } from '../../lib/pulse.ts'
-import { Hub, type SubscriberLimits } from '../../live/index.ts'
+import { Hub } from '../../live/hub.ts'
+import type { SubscriberLimits } from '../../live/subscriber.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { redactKeys } from '../auth/key-text.ts'
 import { toProblem, toProblemResponse } from '../http/problem.ts'
 import type { RequestLog } from '../http/log.ts'
-import { instrumentOf, type MarketInstrument } from '../markets/instruments.ts'
+import { instrumentOf } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
 import { admitKey } from './auth.ts'
-import { ROW_ENCODER, type RowStyle } from './row-encoder.ts'
 import { STREAM_TIMING, type SessionServices, type StreamTiming } from './services.ts'
 import { StreamSession } from './session.ts'
 
@@ -78,7 +78,7 @@ class SocketServer implements StreamServer {
     handleProtocols: (names) => (names.has(STREAM_PROTOCOL) ? STREAM_PROTOCOL : false),
   })
   /** The demo may read the same store, and then shares its hub. */
-  private readonly hubs = new Map<StoreReader, Hub<RowStyle, MarketInstrument>>()
+  private readonly hubs = new Map<StoreReader, Hub>()
   private readonly sessions = new Set<StreamSession>()
   private readonly timer: Timer
   private readonly idPrefix = randomBytes(4).toString('hex')
@@ -215,20 +215,13 @@ class SocketServer implements StreamServer {
   }
 }
 
-function createHub(
-  context: ApiContext,
-  log: RequestLog | undefined,
-  clock: Clock,
-): Hub<RowStyle, MarketInstrument> {
-  return new Hub<RowStyle, MarketInstrument>({
-    source: context.store,
+function createHub(context: ApiContext, log: RequestLog | undefined, clock: Clock): Hub {
+  return new Hub({
+    store: context.store,
     now: context.now,
     clock,
-    encoder: ROW_ENCODER,
     contextOf({ venue, market, key }, record) {
-      return record === undefined
-        ? { venue, key, marketId: market, index: 0 }
-        : instrumentOf(record, key)
+      return record === undefined ? { venue, key, marketId: market } : instrumentOf(record, key)
     },
     onError(error) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -1,14 +1,13 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { Hub, SubscriberLimits } from '../../live/index.ts'
+import type { Hub } from '../../live/hub.ts'
+import type { SubscriberLimits } from '../../live/subscriber.ts'
 import type { Access } from '../auth/access.ts'
 import type { RequestLog } from '../http/log.ts'
-import type { MarketInstrument } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
-import type { RowStyle } from './row-encoder.ts'
 
 /** What all sessions of one store share. */
 export type SessionServices = {
-  readonly hub: Hub<RowStyle, MarketInstrument>
+  readonly hub: Hub
   readonly context: ApiContext
   readonly access: Access
   readonly log: RequestLog | undefined

@@ -170,7 +170,7 @@ describe('an invalid message', () => {
     ['invalid_parameter', { ...SUBSCRIBE, id: undefined }],
     ['invalid_parameter', { ...SUBSCRIBE, id: '' }],
     ['invalid_parameter', { ...SUBSCRIBE, id: 'x'.repeat(65) }],
-    ['invalid_parameter', { ...SUBSCRIBE, venue: 'venued' }],
+    ['invalid_parameter', { ...SUBSCRIBE, venue: 'venuex' }],
     ['invalid_parameter', { ...SUBSCRIBE, series: 'KXBTC' }],
     ['invalid_parameter', { ...SUBSCRIBE, mode: 'some' }],
     ['invalid_parameter', { ...SUBSCRIBE, mode: 'changes', depth: 3 }],

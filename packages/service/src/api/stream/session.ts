@@ -2,18 +2,23 @@ import type { Socket } from 'node:net'
 import { STREAM_CLOSE_CODES, timeJson, RANGE_PARAMS } from '@priorbook/sdk/wire'
 import type { RawData, WebSocket } from 'ws'
 import { SerialQueue } from '../../lib/serial-queue.ts'
-import { Subscriber } from '../../live/index.ts'
+import { Subscriber } from '../../live/subscriber.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { readText, refuseUnknownMembers } from '../members.ts'
 import { admitKey, SessionAuth } from './auth.ts'
 import { ClientOutput, SocketSink } from './client-output.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Replays } from './replays.ts'
-import { MAX_MESSAGE, parseRequest, parseSubscribe, readId, type RawRequest } from './request.ts'
+import {
+  MAX_MESSAGE,
+  parseRequest,
+  parseSubscribe,
+  readId,
+  type RawRequest,
+  StreamProblem,
+} from './request.ts'
 import type { SessionServices } from './services.ts'
-import { StreamProblem } from './stream-problem.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { TokenBucket } from './token-bucket.ts'
 
 type CloseReason = keyof typeof STREAM_CLOSE_CODES
 
@@ -272,5 +277,29 @@ export class StreamSession {
       log?.info({ id: this.id, key: grant.keyId, messages, bytes }, 'stream closed')
     }
     this.onGone()
+  }
+}
+
+/** Limits a rate: `perSecond` on average, and up to `burst` at once. */
+class TokenBucket {
+  private readonly perSecond: number
+  private readonly burst: number
+  private tokens: number
+  private updatedMs = 0
+
+  constructor(perSecond: number, burst: number) {
+    this.perSecond = perSecond
+    this.burst = burst
+    this.tokens = burst
+  }
+
+  /** Acquires one token; false when there is none. */
+  acquire(nowMs: number): boolean {
+    const refill = ((nowMs - this.updatedMs) / 1000) * this.perSecond
+    this.tokens = Math.min(this.burst, this.tokens + refill)
+    this.updatedMs = nowMs
+    if (this.tokens < 1) return false
+    this.tokens--
+    return true
   }
 }

@@ -1,15 +1,17 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.testing.ts'
-import { Hub, Subscriber, type Sink, type Subscription } from '../../live/index.ts'
+import { Hub } from '../../live/hub.ts'
+import { Subscriber, type Sink } from '../../live/subscriber.ts'
+import type { Subscription } from '../../live/subscription.ts'
 import { createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { ModelStore } from '../../store/store-model.testing.ts'
 import { write } from '../../store/store-opened.testing.ts'
 import { INSTRUMENTS, Script } from '../../store/store-script.testing.ts'
-import { instrumentOf, type MarketInstrument } from '../markets/instruments.ts'
+import { instrumentOf } from '../markets/instruments.ts'
 import { BookKeeper } from './book-keeper.testing.ts'
-import { ROW_ENCODER, type RowStyle } from './row-encoder.ts'
+import { RowStyle } from './row-style.ts'
 import type { AnyMessage } from './stream.testing.ts'
 
 /** A socket that the test reads. */
@@ -49,7 +51,7 @@ class FakeSink implements Sink {
 
 type Setup = {
   readonly clock: ManualClock
-  readonly hub: Hub<RowStyle, MarketInstrument>
+  readonly hub: Hub
   readonly store: EmbeddedStore
   readonly script: Script
   readonly add: (batches: number) => Promise<void>
@@ -80,10 +82,9 @@ async function createSetup(seed: number): Promise<Setup> {
   const add = (batches: number): Promise<void> => write(store, model, script.take(batches))
   await add(60)
   const clock = new ManualClock()
-  const hub = new Hub<RowStyle, MarketInstrument>({
+  const hub = new Hub({
     clock,
-    source: store,
-    encoder: ROW_ENCODER,
+    store,
     now: () => script.now,
     contextOf: ({ venue, market, key }, record) =>
       record === undefined ? { venue, key, marketId: market, index: 0 } : instrumentOf(record, key),
@@ -119,16 +120,10 @@ async function createSetup(seed: number): Promise<Setup> {
     }
     hub.addSubscriber(made.subscriber)
     onTestFinished(() => hub.removeSubscriber(made.subscriber))
-    const subscription: Subscription<RowStyle> = {
+    const subscription: Subscription = {
       subscriber: made.subscriber,
       venue: 'venueb',
-      style: {
-        name: mode,
-        mode,
-        conflateMs: 0,
-        values: {},
-        options: { ladders: true },
-      },
+      style: new RowStyle({ mode, style: {}, conflateMs: 0 }),
       datasets: new Set(['books', 'trades']),
       since: script.now,
       wants: ({ venue }) => venue === 'venueb',

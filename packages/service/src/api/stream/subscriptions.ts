@@ -1,12 +1,22 @@
-import { instrumentName, type Instrument } from '@priorbook/sdk/domain'
-import type { Subscription } from '../../live/index.ts'
+import {
+  instrumentName,
+  type Instrument,
+  type MarketRecord,
+  type MarketStatus,
+} from '@priorbook/sdk/domain'
+import type { MarketSelector } from '@priorbook/sdk/wire'
+import { Yielder } from '../../lib/yielder.ts'
+import type { Subscription } from '../../live/subscription.ts'
+import type { MarketState } from '../../store/store.ts'
 import type { PlanGrant } from '../auth/grant.ts'
+import { findFamily, marketsOf, toFamily } from '../markets/family.ts'
+import { findNamedMarket, planAsset } from '../markets/find.ts'
+import { instrumentsOf } from '../markets/instruments.ts'
+import type { ApiContext, Grant } from '../route.ts'
 import type { ClientOutput } from './client-output.ts'
-import type { SubscribeRequest } from './request.ts'
-import { ROW_ENCODER, toRowStyle, type RowStyle } from './row-encoder.ts'
-import { selectInstruments, type Selection } from './selection.ts'
+import { StreamProblem, type SubscribeRequest } from './request.ts'
+import { RowStyle } from './row-style.ts'
 import type { SessionServices } from './services.ts'
-import { StreamProblem } from './stream-problem.ts'
 
 // Max rows that a connection may have sent again.
 const RESUME_ROWS = 100_000
@@ -15,7 +25,7 @@ const RESUME_ROWS = 100_000
 export class Subscriptions {
   private readonly services: SessionServices
   private readonly output: ClientOutput
-  private readonly open = new Map<string, Subscription<RowStyle>>()
+  private readonly open = new Map<string, Subscription>()
   private readonly resumeBudget = { rows: RESUME_ROWS }
   private isClosed = false
 
@@ -90,13 +100,13 @@ export class Subscriptions {
     grant: PlanGrant,
     { instruments, wants }: Selection,
     since: number,
-  ): Subscription<RowStyle> {
+  ): Subscription {
     const { id, selector, datasets } = request
     let hasRefused = false
     return {
       subscriber: this.output.subscriber,
       venue: selector.venue,
-      style: toRowStyle(request),
+      style: new RowStyle(request),
       datasets,
       since,
       wants,
@@ -114,7 +124,7 @@ export class Subscriptions {
 
   private async start(
     { id, datasets, resume }: SubscribeRequest,
-    subscription: Subscription<RowStyle>,
+    subscription: Subscription,
     { markets, instruments }: Selection,
   ): Promise<void> {
     const { hub } = this.services
@@ -122,7 +132,7 @@ export class Subscriptions {
     for (const { record } of datasets.has('markets') ? markets : []) {
       const market = await hub.marketRecord(record.venue, record.marketId)
       if (!hub.has(subscription) || market === undefined) continue
-      subscriber.send(ROW_ENCODER.market(subscription.style, market))
+      subscriber.send(subscription.style.market(market))
       await subscriber.room()
     }
     await hub.start(subscription, instruments, { ...resume, budget: this.resumeBudget })
@@ -130,7 +140,7 @@ export class Subscriptions {
     subscriber.flush()
   }
 
-  private end(id: string, subscription: Subscription<RowStyle>): void {
+  private end(id: string, subscription: Subscription): void {
     if (this.open.get(id) === subscription) this.open.delete(id)
     this.services.hub.unsubscribe(subscription)
   }
@@ -171,5 +181,90 @@ function tooManyInstruments({ plan, terms }: PlanGrant): StreamProblem {
     'too_many_instruments',
     `the plan ${plan} allows ${terms.stream.instruments} instruments per connection`,
     'Choose a smaller family, or open another connection.',
+  )
+}
+
+/** The markets and instruments that a subscription starts with. */
+type Selection = {
+  readonly markets: readonly MarketState[]
+  readonly instruments: readonly Instrument[]
+  /** Whether a market belongs to the subscription, also one that appears later. */
+  readonly wants: (record: MarketRecord) => boolean
+}
+
+// Markets that closed longer ago have no new rows; if one does, its instruments join then.
+const RECENT_MICROS = 86_400_000_000
+const LIVE: ReadonlySet<MarketStatus | undefined> = new Set([
+  undefined,
+  'scheduled',
+  'open',
+  'paused',
+])
+
+/**
+ * Finds what a selector names: one market in any state, or the markets of a family that trade or will
+ * trade, and the instruments that the client already knows. Throws `Problem` for unknown markets and
+ * those outside the plan. Stops soon after more than `most` instruments were found.
+ */
+async function selectInstruments(
+  context: ApiContext,
+  grant: Grant,
+  selector: MarketSelector,
+  known: Iterable<string>,
+  most: number,
+): Promise<Selection> {
+  grant.requireVenue(selector.venue)
+  const wants = (record: MarketRecord): boolean =>
+    belongs(selector, record) && grant.allows(record.venue, planAsset(record))
+  const yielder = new Yielder()
+  const markets: MarketState[] = []
+  const instruments = new Map<string, Instrument>()
+  const add = async (state: MarketState): Promise<void> => {
+    const { record } = state
+    markets.push(state)
+    for (const { venue, key } of await instrumentsOf(context, record)) {
+      instruments.set(key, { venue, market: record.marketId, key })
+    }
+  }
+  if (selector.market_id !== undefined)
+    await add(await findNamedMarket(context, grant, selector.venue, selector.market_id))
+  else {
+    const family = isWholeVenue(selector)
+      ? toFamily(grant, selector)
+      : await findFamily(context, grant, selector)
+    const range = { start: context.now() - RECENT_MICROS }
+    for await (const state of marketsOf(context, grant, family, range)) {
+      if (!LIVE.has(state.record.status)) continue
+      await add(state)
+      await yielder.yieldIfDue()
+      if (instruments.size > most) break
+    }
+  }
+  const { venue } = selector
+  for (const key of known) {
+    if (instruments.has(key) || instruments.size > most) continue
+    await yielder.yieldIfDue()
+    const facts = await context.store.instrument({ venue, key })
+    if (facts === undefined) continue
+    const state = await context.store.market(venue, facts.instrument.market)
+    if (state !== undefined && wants(state.record)) instruments.set(key, facts.instrument)
+  }
+  return { markets, instruments: [...instruments.values()], wants }
+}
+
+// Venue ids are validated by the request parser, so a whole-venue subscription is valid even while the
+// venue has no markets yet.
+function isWholeVenue({ series, asset, window }: MarketSelector): boolean {
+  return series === undefined && asset === undefined && window === undefined
+}
+
+function belongs(selector: MarketSelector, record: MarketRecord): boolean {
+  const { venue, market_id: id, series, asset, window } = selector
+  return (
+    record.venue === venue &&
+    (id === undefined || record.marketId === id) &&
+    (series === undefined || record.seriesTicker === series) &&
+    (asset === undefined || record.asset?.toUpperCase() === asset.toUpperCase()) &&
+    (window === undefined || record.window === window)
   )
 }

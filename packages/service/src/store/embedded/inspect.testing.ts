@@ -235,7 +235,7 @@ class Inspector {
     }
     await this.attempt(what, async () => {
       const query = { ...instrument, start: START, end, interval, order, limit: 5000 }
-      const page = await this.store.sampleBooks(query)
+      const page = await this.store.booksByInterval(query)
       findings.corruptGaps += page.corrupt.length
       const lostAfter = (sequence: number, last: number): boolean => {
         for (let index = sequence; index < last; index++) {
@@ -350,7 +350,7 @@ class Inspector {
       })
     }
     await check('gaps', () => store.gaps({}), oracle.gaps)
-    for (const instrument of VENUE_IDS.flatMap((venue) => INSTRUMENTS[venue])) {
+    for (const instrument of Object.values(INSTRUMENTS).flat()) {
       const { venue, key } = instrument
       const own = oracle.gaps.filter((gap) => isOf(gap, instrument))
       await check(`gaps of ${key}`, () => store.gaps({ venue, key }), own)

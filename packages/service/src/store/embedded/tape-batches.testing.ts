@@ -18,7 +18,7 @@ import { BookAssembler, type Observation } from '@priorbook/sdk/tape'
 import type { AppendBatch, Quarantined } from '../store.ts'
 
 /** The instruments that the generated batches are about, by venue. */
-export const INSTRUMENTS: Readonly<Record<VenueId, readonly Instrument[]>> = {
+export const INSTRUMENTS = {
   venuea: [{ venue: 'venuea', market: '812', key: '812' }],
   venueb: [
     { venue: 'venueb', market: 'KXALPHA-26', key: 'KXALPHA-26' },
@@ -28,7 +28,7 @@ export const INSTRUMENTS: Readonly<Record<VenueId, readonly Instrument[]>> = {
     { venue: 'venuec', market: '0xfeed', key: '7001' },
     { venue: 'venuec', market: '0xfeed', key: '7002' },
   ],
-}
+} as const satisfies Readonly<Partial<Record<VenueId, readonly Instrument[]>>>
 
 /** The metrics of the generated samples. */
 const METRICS = ['chance', 'price'] as const
@@ -47,7 +47,7 @@ export function batchAt(position: number): number {
 }
 
 /** The venue of a batch. */
-export function venueOf(batch: number): VenueId {
+export function venueOf(batch: number): keyof typeof INSTRUMENTS {
   return (['venueb', 'venuec', 'venuea'] as const)[batch % 3]!
 }
 
@@ -110,9 +110,9 @@ function makeBatch(
     observations,
     trades,
     samples,
-    revisions: pen.whole(3) === 0 ? [makeRevision(pen, INSTRUMENTS[venue][0]!)] : [],
+    revisions: pen.whole(3) === 0 ? [makeRevision(pen, INSTRUMENTS[venue][0])] : [],
     gaps,
-    quarantine: batch % 5 === 0 ? [makeQuarantined(pen, INSTRUMENTS[venue][0]!)] : [],
+    quarantine: batch % 5 === 0 ? [makeQuarantined(pen, INSTRUMENTS[venue][0])] : [],
     facts: { [`batch:${venue}`]: batch },
   }
 }

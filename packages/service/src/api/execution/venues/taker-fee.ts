@@ -1,4 +1,4 @@
-import type { Json, MarketRecord } from '@priorbook/sdk/domain'
+import type { Json, MarketRecord, VenueId } from '@priorbook/sdk/domain'
 import type { Taken } from '../walk-ladder.ts'
 import { parseExact, printExact, type Exact } from '../exact.ts'
 
@@ -13,15 +13,19 @@ export function takerFee(
   taken: readonly Taken[],
   decimals: { readonly price: number; readonly size: number },
 ): Fee {
-  switch (record.venue) {
-    case 'venuea':
-      return venueAFee(record, taken, decimals)
-    case 'venueb':
-      return { amount: null, reason: 'The market record of venue B holds no fee schedule.' }
-    case 'venuec':
-      return venueCFee(record, taken, decimals)
-  }
+  const formula = FORMULAS[record.venue]
+  if (formula === undefined) return { amount: null, reason: NO_RATE }
+  return formula(record, taken, decimals)
 }
+
+type Formula = (...of: Parameters<typeof takerFee>) => Fee
+
+// Venue B is not here: its series name the kind of the fee and a multiplier, but no rate.
+const FORMULAS: Readonly<Partial<Record<VenueId, Formula>>> = {
+  venuea: venueAFee,
+  venuec: venueCFee,
+}
+const NO_RATE = 'The market record does not hold the rate of the fee.'
 
 // `feeRateBps`, of the market or its topic: basis points of size × min(price, 1 − price).
 function venueAFee(

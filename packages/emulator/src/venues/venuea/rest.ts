@@ -1,0 +1,173 @@
+import type {
+  Payload,
+  Proposition,
+  UpstreamAnswer,
+  UpstreamRequest,
+  World,
+} from '../../core/upstream.ts'
+import type { CheckAuth } from './auth.ts'
+import { mirror, priceText, toObjects } from './ladder.ts'
+import { selectRounds } from './list.ts'
+import type { Memory } from './memory.ts'
+import { invalid, JSON_TYPE, missing } from './refusal.ts'
+import type { Round, Rounds } from './rounds.ts'
+import { OUTCOMES, type Topics } from './topic.ts'
+import { textsOf } from './texts.ts'
+
+/** The base path of the venue's routes. */
+export const BASE = '/sapi/v1/w3w/wallet/prediction'
+
+const MAX_FOUND = 50
+const DEFAULT_FOUND = 20
+
+/** The parts that the routes read from. */
+export type RestParts = {
+  readonly world: World
+  readonly auth: CheckAuth
+  readonly rounds: Rounds
+  readonly topics: Topics
+  readonly memory: Memory
+}
+
+/** Creates the request handler of the REST interface; every route requires key and signature. */
+export function createRest(parts: RestParts): (request: UpstreamRequest) => UpstreamAnswer {
+  const { world, auth } = parts
+  const rest = new Rest(parts)
+  const routes: Readonly<Record<string, (query: URLSearchParams) => UpstreamAnswer>> = {
+    'category/list': () => good(CATEGORIES),
+    'market/list': (query) => rest.list(query),
+    'market/search': (query) => rest.search(query),
+    'market/detail': (query) => rest.detail(query),
+    'order-book': (query) => rest.orderBook(query),
+    'order-book/last-trade-price': (query) => rest.lastTradePrice(query),
+  }
+  return (request) => {
+    const { method, path } = request
+    const name = path.startsWith(`${BASE}/`) ? path.slice(BASE.length + 1) : ''
+    const route = Object.hasOwn(routes, name) ? routes[name] : undefined
+    if (route === undefined) return absent(404, 'Not Found', path, world.now('venuea'))
+    if (method !== 'GET') return absent(405, 'Method Not Allowed', path, world.now('venuea'))
+    return auth(request, 'as sent') ?? route(request.query)
+  }
+}
+
+class Rest {
+  private readonly rounds: Rounds
+  private readonly topics: Topics
+  private readonly memory: Memory
+
+  constructor({ rounds, topics, memory }: RestParts) {
+    this.rounds = rounds
+    this.topics = topics
+    this.memory = memory
+  }
+
+  list(query: URLSearchParams): UpstreamAnswer {
+    const page = selectRounds(this.rounds.all(), query)
+    if (typeof page === 'string') return invalid(page)
+    const { chosen, ...rest } = page
+    return good(
+      { marketTopics: chosen.map((round) => this.topics.listed(round)), ...rest },
+      this.claims(chosen),
+    )
+  }
+
+  search(query: URLSearchParams): UpstreamAnswer {
+    const words = (query.get('query') ?? '').trim().toLowerCase()
+    if (words === '') return missing('query')
+    const count = wholeOf(query, 'topK') ?? DEFAULT_FOUND
+    if (count < 1 || count > MAX_FOUND) return invalid('topK')
+    const chosen = this.rounds
+      .all()
+      .filter(({ proposition }) => searched(proposition).includes(words))
+      .slice(-count)
+      .reverse()
+    const found = chosen.map((round) => this.topics.found(round))
+    return good(found, this.claims(chosen))
+  }
+
+  detail(query: URLSearchParams): UpstreamAnswer {
+    const topicId = wholeOf(query, 'marketTopicId')
+    if (topicId === undefined) return missing('marketTopicId')
+    const round = this.rounds.byTopic(topicId)
+    if (round === undefined) return invalid('marketTopicId')
+    return good(this.topics.detail(round), this.claims([round]))
+  }
+
+  orderBook(query: URLSearchParams): UpstreamAnswer {
+    const vendor = query.get('vendor')
+    if (vendor === null) return missing('vendor')
+    if (vendor !== 'PREDICT_FUN') return invalid('vendor')
+    const round = this.marketOf(query)
+    if (!('proposition' in round)) return round
+    const tokenId = query.get('tokenId')
+    if (tokenId === null) return missing('tokenId')
+    const index = round.tokens.indexOf(tokenId)
+    if (index < 0) return invalid('tokenId')
+    const { book } = round.proposition
+    const own = index === 0 ? book : mirror(book)
+    const answer = {
+      outcome: OUTCOMES[index],
+      tokenId,
+      timestamp: this.memory.changedAt(round.proposition),
+      bids: toObjects(own.bids),
+      asks: toObjects(own.asks),
+    }
+    // Both tokens show the market's one ladder, which is kept in terms of Up.
+    return good(answer, [{ kind: 'full', key: String(round.marketId), book }])
+  }
+
+  lastTradePrice(query: URLSearchParams): UpstreamAnswer {
+    const round = this.marketOf(query)
+    if (!('proposition' in round)) return round
+    const { lastTrade } = round.proposition
+    if (lastTrade === undefined) return good({ marketId: round.marketId, lastTradePrice: null })
+    const value = priceText(lastTrade)
+    const key = round.tokens[0]
+    return good({ marketId: round.marketId, lastTradePrice: value }, [
+      { kind: 'sample', key, metric: 'last_trade', value },
+    ])
+  }
+
+  private marketOf(query: URLSearchParams): Round | UpstreamAnswer {
+    const marketId = wholeOf(query, 'marketId')
+    if (marketId === undefined) return missing('marketId')
+    return this.rounds.byMarket(marketId) ?? invalid('marketId')
+  }
+
+  private claims(chosen: readonly Round[]): Payload[] {
+    return chosen.flatMap((round) => this.topics.claims(round))
+  }
+}
+
+const CATEGORIES = {
+  categories: [
+    {
+      id: 'crypto',
+      name: 'Crypto',
+      icon: 'crypto_icon',
+      order: 1,
+      subcategories: [{ id: 'up-down', name: 'Up/Down', icon: 'updown_icon', order: 1 }],
+    },
+  ],
+} as const
+
+function good(value: object, payloads: readonly Payload[] = []): UpstreamAnswer {
+  return { status: 200, body: JSON.stringify(value), headers: JSON_TYPE, payloads }
+}
+
+// Unknown routes are answered by the gateway in front of the venue, without code and msg.
+function absent(status: number, error: string, path: string, timestamp: number): UpstreamAnswer {
+  const body = JSON.stringify({ timestamp, status, error, path })
+  return { status, body, headers: JSON_TYPE }
+}
+
+function searched(proposition: Proposition): string {
+  const { title, slug, symbol, question } = textsOf(proposition)
+  return [title, slug, symbol, question].join('\n').toLowerCase()
+}
+
+function wholeOf(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name) ?? ''
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined
+}

@@ -1,0 +1,255 @@
+import type { Fill, Payload, Session, Wire, World, WorldEvent } from '../../core/upstream.ts'
+import type { Condition, Conditions } from './conditions.ts'
+import {
+  toBestFrame,
+  toBookFrame,
+  toNewMarketFrame,
+  toPriceChangeFrame,
+  toResolvedFrame,
+  toTickFrame,
+  toTradeFrame,
+} from './frames.ts'
+import type { Memory } from './memory.ts'
+import { claimOf, winnerOf } from './market-state.ts'
+import { complementOf, type ReadBooks, type TokenBook } from './token-book.ts'
+import { parseSubscribeRequest } from './subscribe-request.ts'
+
+/** The market channel: changes of the subscribed tokens, without sequence numbers. */
+export interface Channel {
+  open(wire: Wire): Session
+  onEvent(event: WorldEvent): void
+}
+
+/** Max tokens per connection that still get initial books (undocumented). */
+export const MAX_ASSETS = 500
+
+/** The parts that the channel reads from. */
+export type ChannelParts = {
+  readonly world: World
+  readonly conditions: Conditions
+  readonly memory: Memory
+  readonly readBooks: ReadBooks
+}
+
+type Client = { readonly wire: Wire; readonly assets: Set<string>; custom: boolean }
+type BookEvent = Extract<WorldEvent, { kind: 'book' }>
+type TickEvent = Extract<WorldEvent, { kind: 'tick' }>
+
+const BOTH = [0, 1] as const
+
+/** Data without a book for the truth log; connection faults still apply to it. */
+const NO_CLAIM: readonly Payload[] = []
+
+type Traded = { readonly index: 0 | 1; readonly fill: Fill; readonly hash: string }
+
+/** Creates the market channel. */
+export function createChannel(parts: ChannelParts): Channel {
+  return new MarketChannel(parts)
+}
+
+class MarketChannel implements Channel {
+  private readonly world: World
+  private readonly conditions: Conditions
+  private readonly memory: Memory
+  private readonly readBooks: ReadBooks
+  private readonly clients = new Set<Client>()
+  private readonly bests = new WeakMap<Condition, readonly [string, string]>()
+
+  constructor({ world, conditions, memory, readBooks }: ChannelParts) {
+    this.world = world
+    this.conditions = conditions
+    this.memory = memory
+    this.readBooks = readBooks
+  }
+
+  open(wire: Wire): Session {
+    const client: Client = { wire, assets: new Set(), custom: false }
+    this.clients.add(client)
+    return {
+      onText: (text) => this.obey(client, text),
+      onClose: () => void this.clients.delete(client),
+    }
+  }
+
+  onEvent(event: WorldEvent): void {
+    if (this.clients.size === 0) return
+    const condition = this.conditions.of(event.proposition)
+    switch (event.kind) {
+      case 'book':
+        return this.onBook(condition, event)
+      case 'tick':
+        return this.onTick(condition, event)
+      case 'listed':
+        return this.onListed(condition, event.at)
+      case 'phase':
+        if (event.proposition.phase === 'open') this.onOpen(condition, event.at)
+        else if (event.proposition.phase === 'resolved') this.onResolved(condition, event.at)
+    }
+  }
+
+  private full(condition: Condition, index: 0 | 1, time: number): Payload {
+    const { book } = this.readBooks(condition)[index]
+    return { kind: 'full', key: condition.tokens[index], book, time }
+  }
+
+  private sendBook({ wire }: Client, condition: Condition, index: 0 | 1, at: number): void {
+    const frame = toBookFrame(condition, index, this.readBooks, at)
+    wire.send(JSON.stringify(frame), [this.full(condition, index, at)])
+  }
+
+  /** Sends all initial books in one frame; tokens without a book are silently omitted. */
+  private dump({ wire }: Client, tokens: readonly string[]): void {
+    const frames: object[] = []
+    const payloads: Payload[] = []
+    for (const token of tokens) {
+      const found = this.conditions.byToken(token)
+      if (found === undefined || !this.memory.hasBook(found.condition.proposition)) continue
+      const { condition, index } = found
+      const at = this.memory.changedAt(condition.proposition)
+      frames.push(toBookFrame(condition, index, this.readBooks, at))
+      payloads.push(this.full(condition, index, at))
+    }
+    wire.send(JSON.stringify(frames), payloads.length === 0 ? undefined : payloads)
+  }
+
+  private obey(client: Client, text: string): void {
+    if (text === 'PING') {
+      client.wire.send('PONG')
+      return
+    }
+    const request = parseSubscribeRequest(text)
+    if (request === undefined) {
+      client.wire.send('INVALID OPERATION')
+      return
+    }
+    if (request.custom !== undefined) client.custom = request.custom
+    if (request.operation === 'unsubscribe') {
+      for (const token of request.assets) client.assets.delete(token)
+      return
+    }
+    const fresh = request.assets.filter((token) => !client.assets.has(token))
+    for (const token of fresh) client.assets.add(token)
+    if (fresh.length === 0 && request.assets.length > 0) client.wire.send('NO NEW ASSETS')
+    else if (fresh.length > 0 && request.dump && client.assets.size <= MAX_ASSETS)
+      this.dump(client, fresh)
+  }
+
+  private onBook(condition: Condition, event: BookEvent): void {
+    const traded = event.fill === undefined ? undefined : this.tradeOf(condition, event.fill)
+    let heard = false
+    for (const client of this.clients) {
+      const wanted = wants(client, condition)
+      if (!wanted[0] && !wanted[1]) continue
+      heard = true
+      if (traded === undefined) this.sendChanges(client, condition, event, wanted)
+      else {
+        for (const index of BOTH)
+          if (wanted[index]) this.sendBook(client, condition, index, event.at)
+        if (wanted[traded.index]) this.sendTrade(client, condition, traded, event.at)
+      }
+    }
+    if (heard) this.sendBests(condition, event.at)
+  }
+
+  private sendChanges(
+    { wire }: Client,
+    condition: Condition,
+    event: BookEvent,
+    wanted: readonly [boolean, boolean],
+  ): void {
+    if (event.levels.length === 0) return
+    const books = this.readBooks(condition)
+    const payloads = BOTH.filter((index) => wanted[index]).map((index): Payload => ({
+      kind: 'change',
+      key: condition.tokens[index],
+      book: books[index].book,
+      time: event.at,
+      levels: event.levels.map((level) => levelOf(level, index)),
+    }))
+    wire.send(JSON.stringify(toPriceChangeFrame(condition, event, books, wanted)), payloads)
+  }
+
+  /** The trade in the terms of the traded token, which is pseudo-random. */
+  private tradeOf({ proposition }: Condition, fill: Fill): Traded {
+    const { index: market, version } = proposition
+    const hex = this.world.hex(`venuec/${market}/trade/${version}`, 64)
+    const hash = `0x${hex}`
+    if (Number.parseInt(hex.slice(-1), 16) < 8) return { index: 0, fill, hash }
+    const taker = fill.taker === 'buy' ? 'sell' : 'buy'
+    return { index: 1, fill: { price: complementOf(fill.price), size: fill.size, taker }, hash }
+  }
+
+  private sendTrade({ wire }: Client, condition: Condition, traded: Traded, at: number): void {
+    const { index, fill, hash } = traded
+    const payload: Payload = { kind: 'trade', key: condition.tokens[index], id: hash, fill }
+    wire.send(JSON.stringify(toTradeFrame(condition, index, fill, at, hash)), [payload])
+  }
+
+  private sendBests(condition: Condition, at: number): void {
+    const books = this.readBooks(condition)
+    const before = this.bests.get(condition)
+    const now = [bestsOf(books[0]), bestsOf(books[1])] as const
+    this.bests.set(condition, now)
+    for (const client of this.clients) {
+      if (!client.custom) continue
+      for (const index of BOTH) {
+        if (!client.assets.has(condition.tokens[index]) || before?.[index] === now[index]) continue
+        client.wire.send(JSON.stringify(toBestFrame(condition, index, books[index], at)), NO_CLAIM)
+      }
+    }
+  }
+
+  private onTick(condition: Condition, event: TickEvent): void {
+    for (const client of this.clients) {
+      const wanted = wants(client, condition)
+      for (const index of BOTH) {
+        if (!wanted[index]) continue
+        client.wire.send(JSON.stringify(toTickFrame(condition, index, event)), NO_CLAIM)
+        this.sendBook(client, condition, index, event.at)
+      }
+    }
+  }
+
+  // Clients that subscribed before the market had a book get their initial book now.
+  private onOpen(condition: Condition, at: number): void {
+    for (const client of this.clients) {
+      const wanted = wants(client, condition)
+      for (const index of BOTH) if (wanted[index]) this.sendBook(client, condition, index, at)
+    }
+  }
+
+  private onListed(condition: Condition, at: number): void {
+    const text = JSON.stringify(toNewMarketFrame(condition, at))
+    for (const { custom, wire } of this.clients) if (custom) wire.send(text, [claimOf(condition)])
+  }
+
+  // About half of the markets are resolved without a frame, so clients must also poll.
+  private onResolved(condition: Condition, at: number): void {
+    const { proposition } = condition
+    const winner = winnerOf(proposition)
+    const told = Number.parseInt(this.world.hex(`venuec/${proposition.index}/told`, 1), 16) < 8
+    if (winner === undefined || !told) return
+    const text = JSON.stringify(toResolvedFrame(condition, winner, at))
+    for (const client of this.clients) {
+      const [up, down] = wants(client, condition)
+      if (client.custom && (up || down)) client.wire.send(text, [claimOf(condition)])
+    }
+  }
+}
+
+function wants({ assets }: Client, { tokens }: Condition): readonly [boolean, boolean] {
+  return [assets.has(tokens[0]), assets.has(tokens[1])]
+}
+
+// A bid for one token is an offer of the other.
+function levelOf(
+  { side, price, size }: BookEvent['levels'][number],
+  index: 0 | 1,
+): { readonly side: 'bid' | 'ask'; readonly price: number; readonly size: number } {
+  if (index === 0) return { side, price, size }
+  return { side: side === 'bid' ? 'ask' : 'bid', price: complementOf(price), size }
+}
+
+function bestsOf({ bestBid, bestAsk }: TokenBook): string {
+  return `${bestBid}/${bestAsk}`
+}

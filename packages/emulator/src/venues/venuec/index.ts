@@ -1,0 +1,81 @@
+import type { EmulatedVenue } from '../../core/emulated-venue.ts'
+import type {
+  CreateUpstream,
+  Refusal,
+  UpstreamAnswer,
+  UpstreamRequest,
+} from '../../core/upstream.ts'
+import { upDownFamilies } from '../../world/families.ts'
+import { failed, QUOTAS } from './answers.ts'
+import { createChannel } from './channel.ts'
+import { CLOB, createClob } from './clob.ts'
+import { createConditions } from './conditions.ts'
+import { createGamma, GAMMA } from './gamma.ts'
+import { createMemory } from './memory.ts'
+import { createBookReader } from './token-book.ts'
+
+/** The path of the market channel. */
+const SOCKET = '/ws/market'
+
+const create: CreateUpstream = (world, { speed }) => {
+  const conditions = createConditions(world)
+  const memory = createMemory(world, speed)
+  const readBooks = createBookReader()
+  const gamma = createGamma(conditions, memory)
+  const clob = createClob({ world, conditions, memory, readBooks })
+  const channel = createChannel({ world, conditions, memory, readBooks })
+
+  function answer(request: UpstreamRequest): UpstreamAnswer {
+    if (request.path.startsWith(`${GAMMA}/`)) return gamma(request)
+    if (request.path.startsWith(`${CLOB}/`)) return clob(request)
+    return failed(404, { error: 'not found' }, 'default')
+  }
+
+  return {
+    venue: 'venuec',
+    quotas: QUOTAS,
+    answer,
+    accept: (request, wire) =>
+      request.path === SOCKET ? channel.open(wire) : failed(404, { error: 'not found' }, 'default'),
+    onEvent(event) {
+      if (event.proposition.venue !== 'venuec') return
+      memory.note(event)
+      channel.onEvent(event)
+    },
+    keys: (proposition) => conditions.of(proposition).tokens,
+  }
+}
+
+/** Polymarket: Gamma, the order books and the market channel on one server, told apart by path. */
+export const EMULATED_VENUE_C = {
+  create,
+  keys: () => ({ upstream: {}, client: {} }),
+  addresses: (origin) => ({
+    gamma: `${origin}${GAMMA}`,
+    clob: `${origin}${CLOB}`,
+    ws: `${origin.replace(/^http/, 'ws')}${SOCKET}`,
+  }),
+  refusal: (why) => ({ ...REFUSALS[why], cost: 0 }),
+  socket: {
+    path: SOCKET,
+    begins: (text) => text !== 'PING',
+    replies: (text) => (text === 'PING' ? ['PONG'] : []),
+  },
+  style: {
+    openMarkets: 6,
+    families: upDownFamilies,
+    lot: 10_000,
+    tieWinner: 'first',
+    refinesTick: true,
+  },
+} satisfies EmulatedVenue
+
+const REFUSALS: Readonly<Record<Refusal, UpstreamAnswer>> = {
+  quota: refused(429, 'Too Many Requests'),
+  outage: refused(503, 'Service Temporarily Unavailable'),
+  signature: { status: 401, body: '{"error":"Unauthorized/Invalid api key"}' },
+}
+
+function refused(status: number, words: string): UpstreamAnswer {
+  return { status, body: `<html><head><title>${status} ${words}</title></head></html>` }
+}

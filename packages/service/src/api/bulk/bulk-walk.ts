@@ -1,0 +1,202 @@
+import type { Gap } from '@priorbook/sdk/domain'
+import type { HeadColumns, SampleColumns, TradeColumns } from '@priorbook/sdk/tape'
+import type { BookContext, SampleContext } from '@priorbook/sdk/wire'
+import {
+  BookLane,
+  GapQueue,
+  Merge,
+  RowLane,
+  VENUE_KEY,
+  gapKeysOf,
+  gapsOfKeys,
+  storeGaps,
+  type LaneQuery,
+  type ReadRows,
+  type RowPart,
+  type RunPart,
+} from '../../rows/index.ts'
+import type { MarketState, StoreReader } from '../../store/store.ts'
+import { marketsOf } from '../markets/family.ts'
+import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
+import type { ApiContext } from '../route.ts'
+import type { BulkScope } from './scope.ts'
+
+/**
+ * An item of a download, in the order of the file: a market, then its rows by received time, with every
+ * gap before the first row after it. `lane` of a row is an index into the contexts.
+ */
+export type WalkItem =
+  | { readonly kind: 'market'; readonly market: MarketState }
+  | {
+      readonly kind: 'book'
+      readonly contexts: readonly BookContext[]
+      readonly pieces: readonly RunPart[]
+    }
+  | {
+      readonly kind: 'trade'
+      readonly contexts: readonly BookContext[]
+      readonly rows: readonly RowPart<TradeColumns>[]
+    }
+  | {
+      readonly kind: 'sample'
+      readonly contexts: readonly SampleContext[]
+      readonly rows: readonly RowPart<SampleColumns>[]
+    }
+  | { readonly kind: 'gap'; readonly gap: Gap }
+
+// Two full chunks: a page costs one read of the store and is written in slices.
+const PAGE_ROWS = 2048
+// Books are recorded from the listing of a round, which can be a day before it opens, to its resolution.
+const RECORDED_OUTSIDE = 2 * 86_400_000_000
+
+/** The markets of a download by (open time, id); rows of a day may be those of a market of the next. */
+export async function* walkMarkets(
+  context: ApiContext,
+  scope: BulkScope,
+): AsyncGenerator<MarketState> {
+  const { market, family, grant } = scope
+  const start = scope.start - RECORDED_OUTSIDE
+  const end = scope.end + RECORDED_OUTSIDE
+  if (market !== undefined) yield market
+  else yield* marketsOf(context, grant, family, { start, end })
+}
+
+/** Everything of a download in the order of its file; a market without rows and gaps is left out. */
+export async function* walk(context: ApiContext, scope: BulkScope): AsyncGenerator<WalkItem> {
+  if (scope.start >= scope.end) return
+  const venueGaps = await venueGapsOf(context, scope)
+  for await (const market of walkMarkets(context, scope)) {
+    let isNamed = false
+    for await (const item of walkMarket(context, scope, market, venueGaps)) {
+      if (!isNamed) yield { kind: 'market', market }
+      isNamed = true
+      yield item
+    }
+  }
+}
+
+async function* walkMarket(
+  context: ApiContext,
+  scope: BulkScope,
+  market: MarketState,
+  venueGaps: readonly Gap[],
+): AsyncGenerator<WalkItem> {
+  const { store } = context
+  const gaps = new GapQueue(await gapsOf(context, scope, market, venueGaps))
+  if (scope.dataset === 'books') {
+    const contexts = await instrumentsOf(context, market.record)
+    yield* walkBooks(store, scope, contexts, gaps)
+  } else if (scope.dataset === 'trades') {
+    const contexts = await instrumentsOf(context, market.record)
+    const read: ReadRows<TradeColumns> = (query) => store.trades(query)
+    for await (const item of walkRows(read, scope, contexts, gaps)) {
+      yield 'scope' in item ? { kind: 'gap', gap: item } : { kind: 'trade', contexts, rows: item }
+    }
+  } else {
+    const metric = scope.metric!
+    const contexts = sampleSeriesOf(market.record, metric)
+    const read: ReadRows<SampleColumns> = (query) => store.samples({ ...query, metric })
+    for await (const item of walkRows(read, scope, contexts, gaps)) {
+      yield 'scope' in item ? { kind: 'gap', gap: item } : { kind: 'sample', contexts, rows: item }
+    }
+  }
+  for (let gap = gaps.shift(); gap !== undefined; gap = gaps.shift()) yield { kind: 'gap', gap }
+}
+
+async function* walkBooks(
+  store: StoreReader,
+  scope: BulkScope,
+  contexts: readonly BookContext[],
+  gaps: GapQueue,
+): AsyncGenerator<WalkItem> {
+  const onDamage = (damage: readonly Gap[]): void => gaps.add(damage)
+  const merge = new Merge(
+    contexts.map(({ key }, lane) => new BookLane(store, laneOf(scope, key), { lane, onDamage })),
+  )
+  let pieces: RunPart[] = []
+  let rows = 0
+  for (;;) {
+    const lane = merge.ready ?? (await merge.next())
+    if (lane === undefined) break
+    const part = lane.shiftBefore(merge.second, PAGE_ROWS)
+    merge.settle()
+    const last = part.to - 1
+    const { key } = contexts[part.lane]!
+    if (gaps.isBefore(part.columns.received[last]!, key, part.firstSequence + last)) {
+      for (const item of gaps.cut(part, key)) {
+        if (!('scope' in item)) pieces.push(item)
+        else {
+          if (pieces.length > 0) yield { kind: 'book', contexts, pieces }
+          pieces = []
+          yield { kind: 'gap', gap: item }
+        }
+      }
+    } else pieces.push(part)
+    rows += part.to - part.from
+    if (rows < PAGE_ROWS) continue
+    yield { kind: 'book', contexts, pieces }
+    pieces = []
+    rows = 0
+  }
+  if (pieces.length > 0) yield { kind: 'book', contexts, pieces }
+}
+
+/** Lists of rows, and gaps between them. */
+async function* walkRows<Columns extends HeadColumns>(
+  read: ReadRows<Columns>,
+  scope: BulkScope,
+  contexts: readonly { readonly key: string }[],
+  gaps: GapQueue,
+): AsyncGenerator<RowPart<Columns>[] | Gap> {
+  const onDamage = (damage: readonly Gap[]): void => gaps.add(damage)
+  const merge = new Merge(
+    contexts.map(({ key }, lane) => new RowLane(read, laneOf(scope, key), { lane, onDamage })),
+  )
+  let rows: RowPart<Columns>[] = []
+  for (;;) {
+    const lane = merge.ready ?? (await merge.next())
+    if (lane === undefined) break
+    const row = lane.shift()
+    merge.settle()
+    // The sequence of a gap is one of observations: here the time alone decides.
+    while (gaps.isBefore(row.columns.received[row.row]!, '', 0)) {
+      if (rows.length > 0) yield rows
+      rows = []
+      yield gaps.shift()!
+    }
+    rows.push(row)
+    if (rows.length < PAGE_ROWS) continue
+    yield rows
+    rows = []
+  }
+  if (rows.length > 0) yield rows
+}
+
+function laneOf({ venue, start, end, knownAt }: BulkScope, key: string): LaneQuery {
+  return { venue, key, order: 'asc', start, end, knownAt, pageRows: PAGE_ROWS }
+}
+
+/** The gaps of the whole venue in the range. */
+export function venueGapsOf({ store }: ApiContext, scope: BulkScope): Promise<readonly Gap[]> {
+  const { venue, start, end } = scope
+  return store.gaps({ venue, key: VENUE_KEY, start, end })
+}
+
+/** The gaps of a market in the range: of its instruments, of itself, of its venue. */
+export async function gapsOf(
+  context: ApiContext,
+  scope: BulkScope,
+  { record }: MarketState,
+  venueGaps: readonly Gap[],
+): Promise<Gap[]> {
+  const { venue, start, end } = scope
+  const keys = new Set(gapKeysOf(await instrumentsOf(context, record)))
+  keys.add(record.marketId).delete(VENUE_KEY)
+  const own = await gapsOfKeys(storeGaps(context.store, venue), keys, { start, end })
+  // A gap of the venue concerns a market only while the market is open.
+  const open = record.openTime ?? 0
+  const close = record.closeTime ?? Number.MAX_SAFE_INTEGER
+  const shared = venueGaps.filter((gap) => gap.start < close && (gap.end ?? Infinity) > open)
+  if (own.length === 0 && (open >= end || close <= start)) return []
+  return [...own, ...shared]
+}
