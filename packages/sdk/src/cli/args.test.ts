@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { VENUE_IDS } from '../domain/index.ts'
 import { countOf, parseCommandArgs, parseMarket, timeOf } from './args.ts'
 import { COMMON_OPTIONS } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
@@ -20,7 +21,7 @@ describe('arguments', () => {
     expect(() => parseCommandArgs(BOOK, ['--depth'])).toThrow(/--depth/)
     expect(failure(() => parseCommandArgs(MARKETS, ['--venue', 'venuex']))).toMatchObject({
       exit: 'usage',
-      hint: 'It is one of venuea, venueb, venuec.',
+      hint: `It is one of ${VENUE_IDS.join(', ')}.`,
     })
     expect(() => countOf({ depth: '0' }, 'depth', 10)).toThrow(/--depth is 0/)
     expect(() => countOf({ depth: '1e3' }, 'depth', 10)).toThrow(/1e3/)
