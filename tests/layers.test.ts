@@ -7,11 +7,21 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/domain': [],
   'sdk/tape': ['sdk/domain'],
   'sdk/journal': ['sdk/domain'],
+  // Commands, options, help and progress of every program (Node only).
+  'sdk/command-line': ['sdk/domain'],
   'sdk/wire': ['sdk/tape', 'sdk/domain'],
   'sdk/client': ['sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/replay': ['sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/backtest': ['sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
-  'sdk/cli': ['sdk/backtest', 'sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
+  'sdk/cli': [
+    'sdk/command-line',
+    'sdk/backtest',
+    'sdk/replay',
+    'sdk/client',
+    'sdk/wire',
+    'sdk/tape',
+    'sdk/domain',
+  ],
   'sdk/index.ts': ['sdk/client', 'sdk/wire', 'sdk/domain'],
   'service/lib': ['sdk/domain'],
   'service/config': ['sdk/domain', 'service/lib', 'service/venues'],
@@ -81,6 +91,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   'service/ops': ['sdk/domain', 'service/lib', 'service/recorder'],
   'service/commands': [
+    'sdk/command-line',
     'sdk/domain',
     'sdk/tape',
     'sdk/journal',
@@ -96,7 +107,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/ops',
     'service/api',
   ],
-  'service/main.ts': ['sdk/domain', 'service/commands'],
+  'service/main.ts': ['sdk/command-line', 'sdk/domain', 'service/lib', 'service/commands'],
   'emulator/world': ['sdk/domain', 'emulator/core'],
   'emulator/faults': ['sdk/domain', 'emulator/world'],
   'emulator/core': ['sdk/domain', 'emulator/world', 'emulator/faults'],
@@ -125,6 +136,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'emulator/emulator.ts',
   ],
   'emulator/main.ts': [
+    'sdk/command-line',
     'sdk/domain',
     'emulator/faults',
     'emulator/venues',
@@ -163,7 +175,7 @@ const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
   books: ['route.ts', 'markets', 'http', 'pages'],
   bulk: ['route.ts', 'markets', 'pages'],
   execution: ['route.ts', 'markets', 'pages'],
-  replay: ['route.ts', 'members.ts', 'markets', 'books'],
+  replay: ['route.ts', 'members.ts', 'markets', 'pages', 'books'],
   stream: ['route.ts', 'members.ts', 'auth', 'http', 'markets', 'replay'],
   docs: ['route.ts', 'auth', 'stream'],
   web: ['http'],
@@ -184,6 +196,7 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/lib': ['valibot'],
   'service/config': ['valibot'],
+  'service/recorder': ['valibot'],
   'service/venues': ['ws'],
   'service/api': ['apache-arrow', 'find-my-way', 'hyparquet', 'negotiator', 'valibot', 'ws'],
   'service/ops': ['prom-client'],
@@ -243,7 +256,7 @@ function pathOf(file: string, specifier: string): string {
 
 function targetOf(file: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return layerOf(pathOf(file, specifier))
-  const match = /^@priorbook\/sdk\/(\w+)/.exec(specifier)
+  const match = /^@priorbook\/sdk\/([\w-]+)/.exec(specifier)
   return match === null ? undefined : `sdk/${match[1]}`
 }
 

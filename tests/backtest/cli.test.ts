@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeBacktestFiles } from '../../bench/lib/backtest-files.ts'
 import { generateRecordings } from '../../bench/lib/generator.ts'
-import { EXIT_CODES } from '../../packages/sdk/src/cli/exit-codes.ts'
-import type { CliIo } from '../../packages/sdk/src/cli/io.ts'
+import { EXIT_CODES } from '../../packages/sdk/src/cli/errors.ts'
+import type { CommandIo } from '../../packages/sdk/src/command-line/index.ts'
 import { main } from '../../packages/sdk/src/cli/main.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'priorbook-backtest-cli-'))
@@ -26,7 +26,7 @@ function strategyFile(name: string, body: string): string {
 async function priorbook(...argv: readonly string[]) {
   let out = ''
   let err = ''
-  const io: CliIo = {
+  const io: CommandIo = {
     async write(text) {
       out += typeof text === 'string' ? text : Buffer.from(text).toString()
     },
@@ -34,7 +34,6 @@ async function priorbook(...argv: readonly string[]) {
     draw: (text) => void (err += text),
     isTty: false,
     isErrorTty: false,
-    hasColor: false,
     env: {},
     paint: (_, text) => text,
     size: () => ({ columns: 80, rows: 24 }),

@@ -50,7 +50,6 @@ describe('a backtest over the service', () => {
         draw: () => {},
         isTty: false,
         isErrorTty: false,
-        hasColor: false,
         env: { PRIORBOOK_URL: url, PRIORBOOK_KEY: key },
         paint: (_style, text) => text,
         size: () => ({ columns: 80, rows: 24 }),

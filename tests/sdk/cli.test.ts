@@ -56,7 +56,6 @@ async function run(args: readonly string[], { env }: RunOptions = {}): Promise<R
     draw: (text) => void (err += text),
     isTty: false,
     isErrorTty: false,
-    hasColor: false,
     env: { PRIORBOOK_URL: proxy.url, PRIORBOOK_KEY: key, ...env },
     paint: (_style, text) => text,
     size: () => ({ columns: 80, rows: 24 }),

@@ -1,35 +1,68 @@
-import { parseArgs } from 'node:util'
+import {
+  amountOption,
+  flagOption,
+  optionLines,
+  parseAmount,
+  parsedOption,
+  parseOptions,
+  textOption,
+  textsOption,
+  UsageError,
+  type OptionValues,
+} from '@priorbook/sdk/command-line'
 import { isVenueId, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { startEmulator, type Emulator, type EmulatorOptions } from './emulator.ts'
 import { randomSchedule } from './faults/schedule.ts'
 import { playRecording } from './playback/play.ts'
 import { EMULATED_VENUES } from './venues/registry.ts'
 
+const OPTIONS = {
+  seed: textOption('TEXT', 'The same seed gives the same markets and orders; 1 by default.'),
+  speed: amountOption(
+    'Windows N times shorter, everything N times as often, 1 to 300; 1 by default.',
+  ),
+  venues: parsedOption('Such as venueb,venuec; all by default.', { value: 'LIST' }, parseVenues),
+  markets: amountOption('Open markets of venue B at a time; 12 by default.'),
+  history: amountOption(
+    'Rounds of every family that were resolved before the start; 0 by default.',
+  ),
+  changes: amountOption('Order changes per market and second at speed 1; 5 by default.'),
+  trades: amountOption('Trades per market and second at speed 1; 0.3 by default.'),
+  flood: parsedOption(
+    'N changes per second on one venue, instead of its order flow.',
+    { value: 'VENUE:N' },
+    parseFlood,
+  ),
+  'port-base': amountOption(
+    'The venues from N on in the order of their ids, then control; free ports by default.',
+  ),
+  log: textOption('FILE', 'Log of the truth: what was sent and what was withheld.'),
+  'log-without-books': flagOption('Leave the books out of the log, for benchmarks.'),
+  faults: parsedOption(
+    'none (default), or random:SEED for a day of faults.',
+    { value: 'SCHEDULE' },
+    parseFaults,
+  ),
+  json: flagOption('Print one line of JSON with addresses and keys.'),
+  'until-stdin-ends': flagOption('End when the parent process does.'),
+  play: textsOption('FILE', 'Play a venue B recording (.ndjson or .ndjson.gz); may be repeated.'),
+  'play-journal': textOption(
+    'DIR',
+    'Play the journal of a data folder, of the venue named by --venues.',
+  ),
+  help: flagOption('Show this.', 'h'),
+}
+
 /** What `--help` prints; the README names every flag of it. */
 export const HELP = `priorbook-emulator: the upstream venues on loopback, in their own wire formats
 
-usage: priorbook-emulator [options]
+Usage: priorbook-emulator [OPTIONS]
        priorbook-emulator --play FILE… | --play-journal DIR --venues venueb   play a recording
 
-  --seed TEXT          the same seed gives the same markets and orders (default 1)
-  --speed N            windows N times shorter, everything N times as often, 1 to 300 (default 1)
-  --venues LIST        such as venueb,venuec (default: all)
-  --markets N          open markets of venue B at a time (default 12)
-  --history N          rounds of every family that were resolved before the start (default 0)
-  --changes N          order changes per market and second at speed 1 (default 5)
-  --trades N           trades per market and second at speed 1 (default 0.3)
-  --flood VENUE:N      N changes per second on one venue, instead of its order flow
-  --port-base N        the venues from N on in the order of their ids, then control (default: free ports)
-  --log FILE           log of the truth: what was put on the wire and what was not
-  --log-without-books  leave the books out of the log, for benchmarks
-  --faults SCHEDULE    none (default), or random:SEED for a day of faults
-  --json               one line of JSON with addresses and keys instead of lines for people
-  --until-stdin-ends   end when the parent process does
-  --play FILE          play a venue B recording (.ndjson or .ndjson.gz); may be repeated
-  --play-journal DIR   play the journal of a data folder, of the venue named by --venues
-  --help               this text
+Options:
+${optionLines(OPTIONS)}
 
-examples:
+Examples:
   priorbook-emulator --speed 30
   priorbook-emulator --seed 7 --venues venueb --markets 100 --faults random:7 --log truth.ndjson
 `
@@ -38,15 +71,16 @@ const DAY_MS = 86_400_000
 
 /** Runs `priorbook-emulator` until it is stopped; exit code 0, or 2 for invalid arguments. */
 export async function main(args: readonly string[]): Promise<number> {
-  let flags: Flags
   try {
-    flags = parseFlags(args)
+    const { values: flags, positionals } = parseOptions(OPTIONS, args)
+    if (positionals.length > 0) throw new UsageError(`unexpected argument: ${positionals[0]}`)
     if (flags.help) {
       process.stdout.write(HELP)
       return 0
     }
-    const running = flags.plays ? await play(flags) : await emulate(flags)
-    await untilEnd(flags.untilStdinEnds)
+    const isPlay = flags.play.length > 0 || flags['play-journal'] !== undefined
+    const running = isPlay ? await play(flags) : await emulate(flags)
+    await untilEnd(flags['until-stdin-ends'])
     await running.close()
     return 0
   } catch (error) {
@@ -57,7 +91,7 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 async function emulate(flags: Flags): Promise<{ close(): Promise<void> }> {
-  const emulator = await startEmulator(flags.options)
+  const emulator = await startEmulator(optionsOf(flags))
   show(flags, emulator)
   return emulator
 }
@@ -78,11 +112,12 @@ function show(flags: Flags, { addresses, control }: Emulator): void {
 }
 
 async function play(flags: Flags): Promise<{ close(): Promise<void> }> {
-  const { speed, ports, logFile } = flags.options
-  const venue = flags.options.venues?.length === 1 ? flags.options.venues[0]! : 'venueb'
+  const { speed, ports, logFile, venues } = optionsOf(flags)
+  const venue = venues?.length === 1 ? venues[0]! : 'venueb'
+  const journal = flags['play-journal']
   const playback = await playRecording({
     venue,
-    ...(flags.journal === undefined ? { files: flags.files } : { journal: flags.journal }),
+    ...(journal === undefined ? { files: flags.play } : { journal }),
     ...(speed === undefined ? {} : { speed }),
     ...(ports?.[venue] === undefined ? {} : { port: ports[venue] }),
     ...(logFile === undefined ? {} : { logFile }),
@@ -106,117 +141,55 @@ function untilEnd(untilStdinEnds: boolean): Promise<void> {
   })
 }
 
-type Flags = {
-  readonly help: boolean
-  readonly json: boolean
-  readonly untilStdinEnds: boolean
-  readonly options: EmulatorOptions
-  readonly files: readonly string[]
-  readonly journal: string | undefined
-  readonly plays: boolean
-}
+type Flags = OptionValues<typeof OPTIONS>
 
-function parseFlags(args: readonly string[]): Flags {
-  let values
-  try {
-    values = parseArgs({
-      args: [...args],
-      strict: true,
-      options: {
-        seed: { type: 'string' },
-        speed: { type: 'string' },
-        venues: { type: 'string' },
-        markets: { type: 'string' },
-        history: { type: 'string' },
-        changes: { type: 'string' },
-        trades: { type: 'string' },
-        flood: { type: 'string' },
-        'port-base': { type: 'string' },
-        log: { type: 'string' },
-        'log-without-books': { type: 'boolean', default: false },
-        faults: { type: 'string' },
-        json: { type: 'boolean', default: false },
-        'until-stdin-ends': { type: 'boolean', default: false },
-        play: { type: 'string', multiple: true, default: [] },
-        'play-journal': { type: 'string' },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    }).values
-  } catch (cause) {
-    throw wrong((cause as Error).message, cause)
-  }
-  const venues = venuesOf(values.venues)
-  const changes = numberOf('changes', values.changes)
-  const trades = numberOf('trades', values.trades)
-  const options: EmulatorOptions = {
-    venues,
-    ...optional('seed', values.seed),
-    ...optional('speed', numberOf('speed', values.speed)),
-    ...(values.markets === undefined
-      ? {}
-      : { markets: { venueb: numberOf('markets', values.markets)! } }),
-    ...optional('history', numberOf('history', values.history)),
-    rates: { ...optional('changes', changes), ...optional('trades', trades) },
-    ...optional('flood', floodOf(values.flood)),
-    ...optional('ports', portsOf(values['port-base'])),
-    ...optional('logFile', values.log),
-    log: { books: !values['log-without-books'] },
-    faults: faultsOf(values.faults, venues),
-  }
+function optionsOf(flags: Flags): EmulatorOptions {
+  const { venues = EMULATED_VENUES, markets, 'port-base': base } = flags
   return {
-    help: values.help,
-    json: values.json,
-    untilStdinEnds: values['until-stdin-ends'],
-    options,
-    files: values.play,
-    journal: values['play-journal'],
-    plays: values.play.length > 0 || values['play-journal'] !== undefined,
+    venues,
+    ...optional('seed', flags.seed),
+    ...optional('speed', flags.speed),
+    ...(markets === undefined ? {} : { markets: { venueb: markets } }),
+    ...optional('history', flags.history),
+    rates: { ...optional('changes', flags.changes), ...optional('trades', flags.trades) },
+    ...optional('flood', flags.flood),
+    ...optional('ports', portsOf(base)),
+    ...optional('logFile', flags.log),
+    log: { books: !flags['log-without-books'] },
+    faults:
+      flags.faults === undefined
+        ? []
+        : randomSchedule(flags.faults, { durationMs: DAY_MS, venues }),
   }
 }
 
-function venuesOf(text: string | undefined): readonly VenueId[] {
-  if (text === undefined) return EMULATED_VENUES
-  return text.split(',').map((name) => {
-    if (!isVenueId(name)) throw wrong(`unknown venue ${JSON.stringify(name)}`)
-    return name
-  })
-}
-
-function floodOf(text: string | undefined): EmulatorOptions['flood'] {
-  if (text === undefined) return undefined
-  const [venue, rate, ...more] = text.split(':')
-  if (!isVenueId(venue) || more.length > 0) throw wrong(`--flood ${text} is not VENUE:N`)
-  return { venue, perSecond: numberOf('flood', rate ?? '')! }
-}
-
-function portsOf(text: string | undefined): EmulatorOptions['ports'] {
-  const base = numberOf('port-base', text)
+function portsOf(base: number | undefined): EmulatorOptions['ports'] {
   if (base === undefined) return undefined
   const ports = EMULATED_VENUES.map((venue, index) => [venue, base + index])
   return Object.fromEntries([...ports, ['control', base + ports.length]])
 }
 
-function faultsOf(
-  text: string | undefined,
-  venues: readonly VenueId[],
-): NonNullable<EmulatorOptions['faults']> {
-  if (text === undefined || text === 'none') return []
-  const seed = /^random:(.+)$/.exec(text)?.[1]
-  if (seed === undefined) throw wrong(`--faults ${text} is neither none nor random:SEED`)
-  return randomSchedule(seed, { durationMs: DAY_MS, venues })
+function parseVenues(text: string): readonly VenueId[] {
+  return text.split(',').map((name) => {
+    if (!isVenueId(name)) throw new UsageError(`unknown venue ${JSON.stringify(name)}`)
+    return name
+  })
 }
 
-function numberOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const value = Number(text)
-  if (text.trim() === '' || !(value >= 0)) throw wrong(`--${name} ${text} is not a number`)
-  return value
+function parseFlood(text: string): NonNullable<EmulatorOptions['flood']> {
+  const [venue, rate, ...more] = text.split(':')
+  if (!isVenueId(venue) || more.length > 0) throw new UsageError(`--flood ${text} is not VENUE:N`)
+  return { venue, perSecond: parseAmount(rate ?? '', 'flood') }
+}
+
+/** Reads the seed of a random schedule; undefined for none. */
+function parseFaults(text: string): string | undefined {
+  if (text === 'none') return undefined
+  const seed = /^random:(.+)$/.exec(text)?.[1]
+  if (seed === undefined) throw new UsageError(`--faults ${text} is neither none nor random:SEED`)
+  return seed
 }
 
 function optional<K extends string, T>(name: K, value: T | undefined): { [P in K]?: T } {
   return value === undefined ? {} : ({ [name]: value } as { [P in K]?: T })
-}
-
-function wrong(detail: string, cause?: unknown): PriorbookError {
-  return new PriorbookError('invalid_argument', detail, { cause })
 }

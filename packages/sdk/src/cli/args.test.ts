@@ -1,31 +1,45 @@
 import { describe, expect, it } from 'vitest'
+import {
+  commandHelp,
+  parseOptions,
+  programHelp,
+  timeOption,
+  wholeOption,
+  type OptionTable,
+} from '../command-line/index.ts'
 import { VENUE_IDS } from '../domain/index.ts'
-import { countOf, parseCommandArgs, parseMarket, timeOf } from './args.ts'
 import { COMMON_OPTIONS } from './command.ts'
+import { BOOK } from './commands/book.ts'
+import { completionScript, SHELLS } from './commands/completion.ts'
 import { COMMANDS } from './commands/index.ts'
-import { completionScript, SHELLS } from './completion-script.ts'
-import { EXIT_CODES } from './exit-codes.ts'
-import { commandHelp, mainHelp } from './help.ts'
+import { MARKETS } from './commands/markets.ts'
+import { EXIT_CODES } from './errors.ts'
+import { createProgram } from './main.ts'
+import { parseMarket } from './options.ts'
 
-const BOOK = COMMANDS.find(({ name }) => name === 'book')!
-const MARKETS = COMMANDS.find(({ name }) => name === 'markets')!
+const PROGRAM = createProgram(new AbortController().signal)
+const parse = <Own extends OptionTable>(
+  { options }: { readonly options: Own },
+  argv: readonly string[],
+) => parseOptions({ ...COMMON_OPTIONS, ...options }, argv)
 
 describe('arguments', () => {
   it('are read, long and short', () => {
-    const { values, positionals } = parseCommandArgs(BOOK, ['venueb:M', '-d', '5', '--json'])
-    expect([values['depth'], values['json'], positionals]).toEqual(['5', true, ['venueb:M']])
+    const { values, positionals } = parse(BOOK, ['venueb:M', '-d', '5', '--json'])
+    expect([values['depth'], values['json'], positionals]).toEqual([5, true, ['venueb:M']])
   })
 
   it('that are wrong say so, and what would be right', () => {
-    expect(() => parseCommandArgs(BOOK, ['--nothing'])).toThrow(/--nothing/)
-    expect(() => parseCommandArgs(BOOK, ['--depth'])).toThrow(/--depth/)
-    expect(failure(() => parseCommandArgs(MARKETS, ['--venue', 'venuex']))).toMatchObject({
+    expect(() => parse(BOOK, ['--nothing'])).toThrow(/--nothing/)
+    expect(() => parse(BOOK, ['--depth'])).toThrow(/--depth/)
+    expect(failure(() => parse(MARKETS, ['--venue', 'venuex']))).toMatchObject({
       exit: 'usage',
       hint: `It is one of ${VENUE_IDS.join(', ')}.`,
     })
-    expect(() => countOf({ depth: '0' }, 'depth', 10)).toThrow(/--depth is 0/)
-    expect(() => countOf({ depth: '1e3' }, 'depth', 10)).toThrow(/1e3/)
-    expect(() => countOf({ depth: '11' }, 'depth', 10)).toThrow(/11/)
+    const depth = wholeOption(10, '')
+    expect(() => depth.read('0', 'depth')).toThrow(/--depth is 0/)
+    expect(() => depth.read('1e3', 'depth')).toThrow(/1e3/)
+    expect(() => depth.read('11', 'depth')).toThrow(/11/)
   })
 
   it('name markets', () => {
@@ -38,7 +52,8 @@ describe('arguments', () => {
 
   it('name times', () => {
     const now = Date.UTC(2026, 7, 11, 15)
-    const read = (text: string): string | undefined => timeOf({ at: text }, 'at', now)
+    const at = timeOption('', () => now)
+    const read = (text: string): string | undefined => at.read(text, 'at')
     expect(read('15m')).toBe('2026-08-11T14:45:00.000Z')
     expect(read('-2h')).toBe('2026-08-11T13:00:00.000Z')
     expect(read('2026-08-11')).toBe('2026-08-11T00:00:00.000000Z')
@@ -51,12 +66,12 @@ describe('arguments', () => {
 })
 
 describe('help', () => {
-  it('shows every command, option and exit status', () => {
-    const text = mainHelp(COMMANDS)
+  it('shows every command, option and exit status', async () => {
+    const text = await programHelp(PROGRAM)
     for (const { about } of COMMANDS) expect(text).toContain(about)
     for (const { about } of Object.values(EXIT_CODES)) expect(text).toContain(about)
     for (const command of COMMANDS) {
-      const help = commandHelp(command)
+      const help = commandHelp(PROGRAM, command)
       expect(command.examples.length).toBeGreaterThan(0)
       for (const option of Object.keys({ ...command.options, ...COMMON_OPTIONS })) {
         expect(help).toContain(`--${option}`)
@@ -70,7 +85,7 @@ describe('help', () => {
       for (const example of command.examples) {
         const [program, name, ...rest] = example.split(' ')
         if (program !== 'priorbook' || name !== command.name || example.includes('|')) continue
-        expect(() => parseCommandArgs(command, rest)).not.toThrow()
+        expect(() => parse(command, rest)).not.toThrow()
       }
     }
   })

@@ -9,10 +9,16 @@ import {
   type Params,
   type QueueModel,
 } from '../backtest/index.ts'
-import type { ClientOptions } from '../client/index.ts'
-import { countOf, textOf, type MarketName } from './args.ts'
-import type { Option, OptionValues } from './command.ts'
-import { CliError } from './exit-codes.ts'
+import {
+  parsedOption,
+  timeOption,
+  UsageError,
+  wholeOption,
+  wordOption,
+  type OptionValues,
+} from '../command-line/index.ts'
+import type { ServiceAddress } from './command.ts'
+import type { MarketName } from './options.ts'
 
 /** The job of a backtest worker: plain data, so that it can be sent to its thread. */
 export type BacktestJob = {
@@ -20,7 +26,7 @@ export type BacktestJob = {
   readonly strategy: string
   readonly files: readonly string[]
   readonly markets: readonly MarketName[]
-  readonly client: Pick<ClientOptions, 'url' | 'key' | 'demo'> | undefined
+  readonly client: ServiceAddress | undefined
   readonly from: number | undefined
   readonly to: number | undefined
   readonly split: number | undefined
@@ -35,53 +41,46 @@ export type BacktestJob = {
 }
 
 /** The options of a run; those for data and results are with the command. */
-export const RUN_OPTIONS: Readonly<Record<string, Option>> = {
-  params: {
-    type: 'string',
-    value: 'LIST',
-    about:
-      'Parameters, such as size=10,edge=100|200|300: every combination is run over one reading.',
-  },
-  split: {
-    type: 'string',
-    value: 'TIME',
-    about: 'Choose the best parameters before this time and show what they do after it.',
-  },
-  queue: {
-    type: 'string',
-    value: 'MODEL',
-    words: ['bracket', ...QUEUE_MODELS],
-    about: 'How resting orders queue; bracket (default) runs all three models.',
-  },
-  cash: { type: 'string', value: 'AMOUNT', about: 'Collateral at each venue; 1000 by default.' },
-  latency: {
-    type: 'string',
-    value: 'MS',
-    about: 'From a decision until it meets the book; 50 by default.',
-  },
-  'gap-policy': {
-    type: 'string',
-    value: 'POLICY',
-    words: GAP_POLICIES,
-    about: 'Resting orders where a gap begins: cancel (default) or freeze.',
-  },
-  seed: { type: 'string', value: 'N', about: 'Of everything random; 1 by default.' },
-  assume: {
-    type: 'string',
-    value: 'LIST',
-    about: 'What no record says: venueb-maker=none, venueb-tick=0.01, venuec-fees=none, …',
-  },
+export const RUN_OPTIONS = {
+  params: parsedOption(
+    'Parameters, such as size=10,edge=100|200|300: every combination is run over one reading.',
+    { value: 'LIST' },
+    parseParams,
+  ),
+  split: timeOption('Choose the best parameters before this time and show what they do after it.'),
+  queue: wordOption(
+    ['bracket', ...QUEUE_MODELS],
+    'How resting orders queue; bracket (default) runs all three models.',
+    { value: 'MODEL' },
+  ),
+  cash: parsedOption('Collateral at each venue; 1000 by default.', { value: 'AMOUNT' }, parseCash),
+  latency: parsedOption(
+    'How long a decision takes to reach the book; 50 by default.',
+    { value: 'MS' },
+    parseLatency,
+  ),
+  'gap-policy': wordOption(
+    GAP_POLICIES,
+    'Resting orders where a gap begins: cancel (default) or freeze.',
+    { value: 'POLICY' },
+  ),
+  seed: wholeOption(999_999_999, 'The seed of everything random; 1 by default.'),
+  assume: parsedOption(
+    'Facts that no record states: venueb-maker=none, venueb-tick=0.01, venuec-fees=none, …',
+    { value: 'LIST' },
+    parseAssume,
+  ),
 }
 
 /** Reads `size=10,edge=100|200` as every combination. */
-function parseParams(text: string | undefined): Params[] {
-  if (text === undefined || text === '') return [{}]
+function parseParams(text: string): Params[] {
+  if (text === '') return [{}]
   const values: Record<string, Params[string][]> = {}
   for (const part of text.split(',')) {
     const at = part.indexOf('=')
     const name = part.slice(0, at).trim()
     if (at < 1 || name === '' || name === '__proto__') {
-      throw new CliError('usage', `--params holds ${part}`, 'It is NAME=VALUE or NAME=VALUE|VALUE.')
+      throw new UsageError(`--params holds ${part}`, 'It is NAME=VALUE or NAME=VALUE|VALUE.')
     }
     values[name] = part
       .slice(at + 1)
@@ -90,7 +89,7 @@ function parseParams(text: string | undefined): Params[] {
   }
   const cells = grid(values)
   if (cells.length > MOST_CELLS) {
-    throw new CliError('usage', `--params makes ${cells.length} runs`, `At most ${MOST_CELLS}.`)
+    throw new UsageError(`--params makes ${cells.length} runs`, `At most ${MOST_CELLS}.`)
   }
   return cells
 }
@@ -103,10 +102,10 @@ function parseValue(text: string): Params[string] {
 }
 
 /** Reads `venueb-maker=none,venueb-tick=0.01,venuec-fees=none`. */
-function parseAssume(text: string | undefined): Assumptions {
+function parseAssume(text: string): Assumptions {
   const fees: Record<string, unknown> = {}
   const rules: Partial<Record<VenueId, { tick: string }>> = {}
-  for (const part of text === undefined || text === '' ? [] : text.split(',')) {
+  for (const part of text === '' ? [] : text.split(',')) {
     const [name = '', value = ''] = part.trim().split('=')
     const [venue, what] = name.split('-')
     if (!isVenueId(venue)) throw wrongAssumption(part)
@@ -119,38 +118,36 @@ function parseAssume(text: string | undefined): Assumptions {
   return { fees, rules }
 }
 
-function wrongAssumption(part: string): CliError {
-  return new CliError(
-    'usage',
+function wrongAssumption(part: string): UsageError {
+  return new UsageError(
     `--assume holds ${part}`,
     `It is venueb-maker=none or =quadratic, or VENUE-tick=0.01, VENUE-fees=none with one of ${VENUE_IDS.join(', ')}.`,
   )
 }
 
+function parseCash(text: string): string {
+  try {
+    if (parseMoney(text) >= 0) return text
+  } catch {
+    // Refused below.
+  }
+  throw new UsageError(`--cash is ${text}`, 'It is an amount, such as 1000 or 250.50.')
+}
+
+function parseLatency(text: string): number {
+  if (/^\d{1,6}(\.\d{1,3})?$/.test(text)) return Math.round(Number(text) * 1000)
+  throw new UsageError(`--latency is ${text}`, 'It is a number of milliseconds.')
+}
+
 /** Reads the options of a run. */
 export function runOptionsOf(
-  options: OptionValues,
+  options: OptionValues<typeof RUN_OPTIONS>,
 ): Pick<
   BacktestJob,
   'params' | 'queue' | 'cash' | 'seed' | 'latencyMicros' | 'gapPolicy' | 'assume'
 > {
-  const cash = textOf(options, 'cash') ?? '1000'
-  try {
-    if (parseMoney(cash) < 0) throw new Error('below zero')
-  } catch {
-    throw new CliError('usage', `--cash is ${cash}`, 'It is an amount, such as 1000 or 250.50.')
-  }
-  const latency = textOf(options, 'latency') ?? '50'
-  if (!/^\d{1,6}(\.\d{1,3})?$/.test(latency)) {
-    throw new CliError('usage', `--latency is ${latency}`, 'It is a number of milliseconds.')
-  }
-  return {
-    params: parseParams(textOf(options, 'params')),
-    queue: (textOf(options, 'queue') ?? 'bracket') as BacktestJob['queue'],
-    cash,
-    seed: countOf(options, 'seed', 999_999_999) ?? 1,
-    latencyMicros: Math.round(Number(latency) * 1000),
-    gapPolicy: (textOf(options, 'gap-policy') ?? 'cancel') as GapPolicy,
-    assume: parseAssume(textOf(options, 'assume')),
-  }
+  const { params = [{}], queue = 'bracket', cash = '1000', seed = 1 } = options
+  const { latency: latencyMicros = 50_000, 'gap-policy': gapPolicy = 'cancel' } = options
+  const { assume = parseAssume('') } = options
+  return { params, queue, cash, seed, latencyMicros, gapPolicy, assume }
 }

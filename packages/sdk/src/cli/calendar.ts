@@ -1,5 +1,5 @@
 import type { DayCoverageJson } from '../wire/index.ts'
-import type { CliIo } from './io.ts'
+import type { CommandIo } from '../command-line/index.ts'
 
 const MARKS = { available: '█', degraded: '▒', missing: '·' } as const
 const STYLES = { available: 'green', degraded: 'yellow', missing: 'red' } as const
@@ -8,7 +8,7 @@ const STYLES = { available: 'green', degraded: 'yellow', missing: 'red' } as con
 export const CALENDAR_LEGEND = '█ available   ▒ degraded: with gaps   · missing'
 
 /** Draws days as a calendar: one line per month, one column per day of the month. */
-export function layCalendar(days: readonly DayCoverageJson[], paint: CliIo['paint']): string[] {
+export function layCalendar(days: readonly DayCoverageJson[], paint: CommandIo['paint']): string[] {
   const byMonth = new Map<string, Map<number, DayCoverageJson['condition']>>()
   for (const { day, condition } of days) {
     const month = day.slice(0, 7)

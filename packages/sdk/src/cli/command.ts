@@ -1,67 +1,80 @@
-import type { PriorbookClient } from '../client/index.ts'
-import type { CliIo } from './io.ts'
+import type { NoticeJson, PriorbookClient } from '../client/index.ts'
+import {
+  flagOption,
+  textOption,
+  type Command,
+  type CommandContext,
+  type CommandIo,
+  type OptionTable,
+} from '../command-line/index.ts'
 
-/** One option of a command, or one of all of them. */
-export type Option = {
-  readonly type: 'string' | 'boolean'
-  readonly short?: string
-  /** The placeholder of the value in the help, such as `TIME`. */
-  readonly value?: string
-  /** Its allowed values, for checks and completion. */
-  readonly words?: readonly string[]
-  readonly about: string
-}
-
-/** Values of options by name. */
-export type OptionValues = Readonly<Record<string, string | boolean | undefined>>
-
-/** What a command gets. */
-export type CommandContext = {
-  readonly io: CliIo
-  readonly args: readonly string[]
-  readonly options: OptionValues
+/** What `priorbook` adds to the context of its commands. */
+export type CliExtra = {
   /** JSON lines instead of tables. */
   readonly isJson: boolean
+  /** No notices and no progress. */
+  readonly isQuiet: boolean
   /** Ends with Ctrl-C. */
   readonly signal: AbortSignal
+  readonly service: ServiceAddress
   /** Created on first use: some commands need no server. */
   client(): PriorbookClient
 }
 
-/** A command as a value: parsing, help, completion and docs read it. */
-export type Command = {
-  readonly name: string
-  /** The arguments after the name, such as `[QUERY]`. */
-  readonly args: string
-  readonly about: string
-  /** A paragraph below the usage line. */
-  readonly more?: string
-  readonly options: Readonly<Record<string, Option>>
-  readonly examples: readonly string[]
-  readonly run: (context: CommandContext) => Promise<void>
+/** The service of a call, and how to reach it. */
+export type ServiceAddress = {
+  readonly url: string
+  readonly demo: boolean
+  readonly key?: string
+}
+
+/** What a command of `priorbook` gets. */
+export type CliContext<Options extends OptionTable = OptionTable> = CommandContext<Options> &
+  CliExtra
+
+/** Defines a command of `priorbook`. */
+export function defineCommand<const Options extends OptionTable>(
+  command: Command<CliExtra, Options>,
+): Command<CliExtra, Options> {
+  return command
 }
 
 /** Options that every command takes. */
-export const COMMON_OPTIONS: Readonly<Record<string, Option>> = {
-  url: {
-    type: 'string',
-    value: 'URL',
-    about: 'The service; PRIORBOOK_URL, else http://127.0.0.1:8780.',
-  },
-  key: {
-    type: 'string',
-    value: 'KEY',
-    about: 'The API key; better in PRIORBOOK_KEY, where no list of processes shows it.',
-  },
-  demo: { type: 'boolean', about: 'Read demonstration data, without a key.' },
-  json: { type: 'boolean', about: 'One JSON object per line instead of tables.' },
-  'no-color': { type: 'boolean', about: 'No colours; NO_COLOR does the same.' },
-  quiet: { type: 'boolean', short: 'q', about: 'No notices and no progress.' },
-  help: { type: 'boolean', short: 'h', about: 'Show this.' },
+export const COMMON_OPTIONS = {
+  url: textOption('URL', 'The service; PRIORBOOK_URL, else http://127.0.0.1:8780.'),
+  key: textOption('KEY', 'The API key; set PRIORBOOK_KEY instead to keep it out of process lists.'),
+  demo: flagOption('Read demonstration data, without a key.'),
+  json: flagOption('One JSON object per line instead of tables.'),
+  'no-color': flagOption('No colours; NO_COLOR does the same.'),
+  quiet: flagOption('No notices and no progress.', 'q'),
 }
 
-/** Options of commands that take a range of time. */
-export const RANGE_OPTIONS: Readonly<Record<string, Option>> = {
-  start: { type: 'string', value: 'TIME', about: 'From this received time on.' },
-  end: { type: 'string', value: 'TIME', about: 'Up to, but without, this received time.' },
+/** Prints a row as a JSON line. */
+export async function printJson({ io }: CommandContext, value: unknown): Promise<void> {
+  await io.write(`${JSON.stringify(value)}\n`)
+}
+
+/** Prints the notices of an answer; with `seen`, each once. */
+export function printNotices(
+  { io, isQuiet }: { readonly io: CommandIo; readonly isQuiet: boolean },
+  notices: readonly NoticeJson[],
+  seen: Set<string> = new Set(),
+): void {
+  if (isQuiet) return
+  for (const { code, message } of notices) {
+    if (seen.has(code)) continue
+    seen.add(code)
+    io.note(io.paint('dim', `note: ${message} (${code})`))
+  }
+}
+
+/** A time to the second, in UTC. */
+export function shortTime(time: string | number | null | undefined): string {
+  if (time === null || time === undefined) return '–'
+  return typeof time === 'number' ? String(time) : `${time.slice(0, 10)} ${time.slice(11, 19)}`
+}
+
+/** A value that may be absent. */
+export function shown(value: string | number | null | undefined): string {
+  return value === null || value === undefined ? '–' : String(value)
 }

@@ -10,7 +10,8 @@ import {
   type PriorbookClient,
 } from '../client/index.ts'
 import { delayOf, sleep, DEFAULT_RETRY } from '../client/backoff.ts'
-import { CliError } from './exit-codes.ts'
+import { UsageError } from '../command-line/index.ts'
+import { CliError } from './errors.ts'
 import { fileIn, manifestPath, readSavedManifest, type SavedManifest } from './file-proof.ts'
 
 /** What to download and where to. */
@@ -61,8 +62,7 @@ export async function downloadFile(
   if (!order.isForced && (await sizeOf(path)) !== undefined) {
     const isSame = there !== undefined && isSameRequest(there, request, client.url)
     if (!isSame || !there.manifest.receipt?.is_final) {
-      throw new CliError(
-        'usage',
+      throw new UsageError(
         `${path} is there already${isSame ? ', and its range was not final' : ''}`,
         'Choose another name with --output, or replace it with --force.',
       )

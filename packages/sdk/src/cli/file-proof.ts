@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { GapJson } from '../wire/index.ts'
 import type { FileFormat, ManifestFileJson, ManifestJson } from '../client/index.ts'
-import { CliError } from './exit-codes.ts'
+import { CliError } from './errors.ts'
 
 /** The content of `FILE.manifest.json` beside a downloaded file. */
 export type SavedManifest = {

@@ -1,12 +1,12 @@
 import type { BookLevel, OrderBook } from '../client/index.ts'
-import type { CliIo } from './io.ts'
+import type { CommandIo } from '../command-line/index.ts'
 
 /** How a ladder is drawn. */
 export type LadderStyle = {
   /** Rows of levels. */
   readonly depth: number
   readonly width: number
-  readonly paint: CliIo['paint']
+  readonly paint: CommandIo['paint']
 }
 
 const BARS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const

@@ -1,35 +1,21 @@
 import { createClient, type PriorbookClient } from '../client/index.ts'
-import { parseCommandArgs, textOf } from './args.ts'
-import type { Command, OptionValues } from './command.ts'
+import {
+  createProcessIo,
+  runProgram,
+  type CommandIo,
+  type OptionValues,
+  type Program,
+} from '../command-line/index.ts'
+import { COMMON_OPTIONS, type CliExtra, type ServiceAddress } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
-import { CliError, EXIT_CODES } from './exit-codes.ts'
-import { explainError } from './explain-error.ts'
-import { commandHelp, mainHelp } from './help.ts'
-import { createProcessIo, type CliIo } from './io.ts'
+import { CliError, EXIT_CODES, explainError } from './errors.ts'
 
 const DEFAULT_URL = 'http://127.0.0.1:8780'
 
 /** Runs the program; gives its exit status. */
-export async function main(argv: readonly string[], io?: CliIo): Promise<number> {
+export async function main(argv: readonly string[], io?: CommandIo): Promise<number> {
   const isPlain = argv.includes('--no-color')
   const env = isPlain ? { ...process.env, NO_COLOR: '1' } : process.env
-  const out = io ?? createProcessIo(env)
-  const [name, ...rest] = argv
-  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
-    const wanted = COMMANDS.find((command) => command.name === rest[0])
-    await out.write(wanted === undefined ? mainHelp(COMMANDS) : commandHelp(wanted))
-    return EXIT_CODES[name === undefined ? 'usage' : 'ok'].status
-  }
-  const command = COMMANDS.find((one) => one.name === name)
-  if (command === undefined) {
-    out.note(`priorbook: there is no command ${name}`)
-    out.note(`${nearest(name)}priorbook --help lists them.`)
-    return EXIT_CODES.usage.status
-  }
-  return runCommand(command, rest, out)
-}
-
-async function runCommand(command: Command, argv: readonly string[], io: CliIo): Promise<number> {
   const stop = new AbortController()
   const interrupt = (): void => stop.abort(new CliError('interrupted', 'interrupted'))
   // A reader that stops early, such as `head`, is not a failure.
@@ -40,30 +26,9 @@ async function runCommand(command: Command, argv: readonly string[], io: CliIo):
   process.once('SIGINT', interrupt)
   process.once('SIGTERM', interrupt)
   process.stdout.on('error', onPipe)
-  let url = DEFAULT_URL
-  let isJson = argv.includes('--json')
   try {
-    const { values, positionals } = parseCommandArgs(command, argv)
-    if (values['help'] === true) {
-      await io.write(commandHelp(command))
-      return EXIT_CODES.ok.status
-    }
-    isJson = values['json'] === true
-    url = textOf(values, 'url') ?? io.env['PRIORBOOK_URL'] ?? DEFAULT_URL
-    let client: PriorbookClient | undefined
-    await command.run({
-      io,
-      args: positionals,
-      options: values,
-      isJson,
-      signal: stop.signal,
-      client: () => (client ??= connect(url, values, io)),
-    })
-    // Aborted streams end without an error.
-    return EXIT_CODES[stop.signal.aborted ? 'interrupted' : 'ok'].status
-  } catch (error) {
-    if (stop.signal.aborted) return EXIT_CODES.interrupted.status
-    return report(error, io, url, isJson)
+    const program = createProgram(stop.signal)
+    return await runProgram(program, argv, io ?? createProcessIo(env), stop.signal)
   } finally {
     process.off('SIGINT', interrupt)
     process.off('SIGTERM', interrupt)
@@ -71,15 +36,48 @@ async function runCommand(command: Command, argv: readonly string[], io: CliIo):
   }
 }
 
-function connect(url: string, options: OptionValues, io: CliIo): PriorbookClient {
-  const key = textOf(options, 'key') ?? io.env['PRIORBOOK_KEY']
-  const isQuiet = options['quiet'] === true
+/** The program `priorbook`; `signal` ends its commands. */
+export function createProgram(signal: AbortSignal): Program<CliExtra, typeof COMMON_OPTIONS> {
+  let url = DEFAULT_URL
+  return {
+    name: 'priorbook',
+    about: 'recorded order books of prediction markets, in the terminal',
+    common: COMMON_OPTIONS,
+    notes: NOTES,
+    commands: Object.fromEntries(COMMANDS.map((command) => [command.name, async () => command])),
+    contextOf(common, io) {
+      const service = addressOf(common, io)
+      let client: PriorbookClient | undefined
+      url = service.url
+      return {
+        isJson: common.json,
+        isQuiet: common.quiet,
+        signal,
+        service,
+        client: () => (client ??= connect(service, common.quiet, io)),
+      }
+    },
+    explain: (error) => explainError(error, url),
+  }
+}
+
+function addressOf(
+  { url, key: given, demo }: OptionValues<typeof COMMON_OPTIONS>,
+  { env }: CommandIo,
+): ServiceAddress {
+  const key = (given ?? env['PRIORBOOK_KEY'] ?? '').trim()
+  return {
+    url: url ?? env['PRIORBOOK_URL'] ?? DEFAULT_URL,
+    demo,
+    ...(key === '' ? {} : { key }),
+  }
+}
+
+function connect(service: ServiceAddress, isQuiet: boolean, io: CommandIo): PriorbookClient {
   return createClient({
-    url,
-    demo: options['demo'] === true,
+    ...service,
     // A person is waiting, so retries are short.
     retries: 3,
-    ...(key === undefined || key === '' ? {} : { key: key.trim() }),
     onRetry({ error, delayMs }) {
       if (isQuiet) return
       io.note(io.paint('dim', `${error.message}; again in ${(delayMs / 1000).toFixed(1)} s`))
@@ -87,25 +85,12 @@ function connect(url: string, options: OptionValues, io: CliIo): PriorbookClient
   })
 }
 
-function report(error: unknown, io: CliIo, url: string, isJson: boolean): number {
-  const { exit, message, hint, code, requestId } = explainError(error, url)
-  const { status } = EXIT_CODES[exit]
-  if (isJson) {
-    const facts = { error: exit, status, code, message, hint, request_id: requestId }
-    io.note(JSON.stringify(facts))
-    return status
-  }
-  const named = code === undefined ? '' : ` (${code})`
-  io.note(`${io.paint('red', 'priorbook:')} ${message}${named}`)
-  if (hint !== undefined) io.note(hint)
-  if (requestId !== undefined && exit !== 'usage') io.note(`request ${requestId}`)
-  return status
-}
+const EXITS = Object.values(EXIT_CODES).map(
+  ({ status, about }) => `  ${String(status).padStart(3)}  ${about}`,
+)
 
-/** The command with the name closest to a misspelt one. */
-function nearest(name: string): string {
-  const near = COMMANDS.find(
-    (command) => command.name.startsWith(name.slice(0, 3)) || name.startsWith(command.name),
-  )
-  return near === undefined ? '' : `Did you mean ${near.name}? `
-}
+const NOTES = `Exit status:
+${EXITS.join('\n')}
+
+MARKET is VENUE:ID, such as venueb:KXBTC15M-26AUG111515-15; priorbook markets lists them.
+TIME is 2026-08-11T15:00:00Z, a UTC day, or a span back from now, such as 15m or 2h.`

@@ -1,4 +1,4 @@
-import type { CliIo } from './io.ts'
+import type { CommandIo } from '../command-line/index.ts'
 
 /** A full-screen terminal. */
 export interface Screen {
@@ -16,7 +16,7 @@ const CLEAR_LINE = '\u001B[K'
 const CLEAR_BELOW = '\u001B[J'
 
 /** Opens the full screen; q, Esc and Ctrl-C call `onQuit`. An unchanged picture is not redrawn. */
-export function openScreen(io: CliIo, onQuit: () => void): Screen {
+export function openScreen(io: CommandIo, onQuit: () => void): Screen {
   const { stdin, stdout } = process
   let last = ''
   const onKey = (data: Buffer): void => {

@@ -9,7 +9,7 @@ import {
   type FileReceiptJson,
   type LadderJson,
 } from '../client/index.ts'
-import { CliError } from './exit-codes.ts'
+import { UsageError } from '../command-line/index.ts'
 import { fileIn, hashFile, type SavedManifest } from './file-proof.ts'
 import { RowChecks, type FileRow } from './row-checks.ts'
 
@@ -56,8 +56,7 @@ export async function verifyFile(
           : `${rows.faultCount} faults in ${rows.rows} rows`,
     })
   } else if (saved === undefined) {
-    throw new CliError(
-      'usage',
+    throw new UsageError(
       `${path} is ${format}, which proves nothing by itself, and no manifest is beside it`,
       'Name its manifest with --manifest.',
     )
@@ -115,7 +114,7 @@ async function formatOf(path: string): Promise<FileFormat> {
   } finally {
     await file.close()
   }
-  throw new CliError('usage', `${path} is not a file that Priorbook downloads`)
+  throw new UsageError(`${path} is not a file that Priorbook downloads`)
 }
 
 async function readNdjson(

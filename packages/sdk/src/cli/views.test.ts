@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { OrderBook, type LiveMessage } from '../client/index.ts'
+import { layTable, printBytes, printSpan, ProgressBar } from '../command-line/index.ts'
 import { layCalendar } from './calendar.ts'
 import { groupDigits, layLadder } from './ladder-view.ts'
-import { progressLine } from './progress.ts'
-import { layTable } from './table.ts'
+import { transferText } from './commands/download.ts'
 import { WatchState } from './watch-state.ts'
-import { printBytes, printSpan } from './words.ts'
 
 const plain = (_style: unknown, text: string): string => text
 
@@ -165,3 +164,11 @@ describe('words', () => {
     ])
   })
 })
+
+/** The line that a terminal shows. */
+function progressLine(bytes: number, total: number, from: number, ms: number): string {
+  let line = ''
+  const io = { isErrorTty: true, note: () => {}, draw: (text: string) => void (line += text) }
+  new ProgressBar(io, '').update(bytes, total, transferText(bytes, total, from, ms))
+  return line.replace('\r', '').replace('\u001B[K', '')
+}

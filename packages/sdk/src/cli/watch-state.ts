@@ -1,9 +1,8 @@
 import { decimalText, isLastStatus, type MarketStatus } from '../domain/index.ts'
 import { OrderBook, type LiveMessage } from '../client/index.ts'
-import type { CliIo } from './io.ts'
+import { cut, printSpan, type CommandIo } from '../command-line/index.ts'
 import { bookLine, groupDigits, layLadder } from './ladder-view.ts'
-import { cut } from './table.ts'
-import { printSpan, shortTime } from './words.ts'
+import { shortTime } from './command.ts'
 
 const TRADES = 5
 const RATE_MS = 5000
@@ -109,7 +108,7 @@ export class WatchState {
   draw(
     { columns, rows }: { readonly columns: number; readonly rows: number },
     depth: number,
-    paint: CliIo['paint'],
+    paint: CommandIo['paint'],
     now: number,
   ): string[] {
     const closes = this.closes === '' ? '' : `closes ${this.closes} UTC`
@@ -147,7 +146,7 @@ export class WatchState {
     return `${String(book.receivedTime)}${named}  seq ${book.sequence}  ${bookLine(book)}`
   }
 
-  private footer(columns: number, paint: CliIo['paint'], now: number): string {
+  private footer(columns: number, paint: CommandIo['paint'], now: number): string {
     while (this.recent.length > 0 && this.recent[0]! < now - RATE_MS) this.recent.shift()
     const rate = (this.recent.length / RATE_MS) * 1000
     const parts = [

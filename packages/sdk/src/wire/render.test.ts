@@ -89,11 +89,11 @@ describe('a page', () => {
         const parts = [...interleaveRuns(lists)]
         const contexts = [CONTEXTS.venuec, { ...CONTEXTS.venuec, key: '99', tokenId: '99' }]
         expect(difference(parts, contexts, options)).toBe('')
-        const places = parts.flatMap(({ columns, firstSequence, from, to, source }) =>
+        const places = parts.flatMap(({ columns, firstSequence, from, to, lane }) =>
           Array.from({ length: to - from }, (_, index) => [
             columns.received[from + index]!,
             firstSequence + from + index,
-            source,
+            lane,
           ]),
         )
         const sorted = places.toSorted((a, b) => a[0]! - b[0]! || a[1]! - b[1]! || a[2]! - b[2]!)

@@ -1,5 +1,6 @@
 import { isVenueId, VENUE_IDS } from '@priorbook/sdk/domain'
 import {
+  DEPTH_PARAM,
   Problem,
   STREAM_DATASETS,
   STYLE_PARAMS,
@@ -63,6 +64,27 @@ export function readDatasets(value: unknown): ReadonlySet<StreamDataset> {
   return new Set(known)
 }
 
+/** Parses how books are sent: whole up to a depth, or as changes. */
+export function readMode({ mode = 'full', depth: levels }: Members): {
+  readonly mode: 'full' | 'changes'
+  readonly depth: number | undefined
+} {
+  if (mode !== 'full' && mode !== 'changes') {
+    throw new Problem('invalid_parameter', `mode is ${showMember(mode)}`, {
+      param: 'mode',
+      allowed: ['full', 'changes'],
+    })
+  }
+  const depth = readParam(levels, 'depth', DEPTH_PARAM.depth)
+  if (depth !== undefined && mode === 'changes') {
+    throw new Problem('invalid_parameter', 'depth does not apply to mode changes', {
+      param: 'depth',
+      hint: 'Changed levels are sent at any depth.',
+    })
+  }
+  return { mode, depth }
+}
+
 /** Parses the style of values. */
 export function readStyle(members: Members): ValueStyle {
   const { number_format: number, time_format: time } = members
@@ -72,31 +94,11 @@ export function readStyle(members: Members): ValueStyle {
   }
 }
 
-/** Parses a member like the query parameter of the same name. */
-export function readParam<T>(
-  value: unknown,
-  name: string,
-  param: Param<T, unknown>,
-): T | undefined {
+// Parses a member like the query parameter of the same name.
+function readParam<T>(value: unknown, name: string, param: Param<T, unknown>): T | undefined {
   if (value === undefined) return undefined
   const isPlain = typeof value === 'string' || typeof value === 'number'
   return param.parse(isPlain ? String(value) : showMember(value), name)
-}
-
-/** Parses one of a list of words. */
-export function readWord<const Words extends readonly string[]>(
-  value: unknown,
-  name: string,
-  words: Words,
-): Words[number] | undefined {
-  const word = words.find((one) => one === value)
-  if (word === undefined && value !== undefined) {
-    throw new Problem('invalid_parameter', `${name} is ${showMember(value)}`, {
-      param: name,
-      allowed: words,
-    })
-  }
-  return word
 }
 
 /** Parses text of a bounded length. */

@@ -1,3 +1,4 @@
+import { toInstant, UsageError } from '@priorbook/sdk/command-line'
 import {
   parseMicros,
   printMicros,
@@ -21,7 +22,7 @@ export function toTarget(rest: readonly string[]): BackfillTarget {
   const backfill = venue === undefined ? undefined : definitionOf(venue).backfill
   if (venue === undefined || backfill === undefined || rest.length !== 1) {
     const venues = BACKFILL_VENUES.join('|')
-    throw wrong(`name a venue that can be backfilled: backfill ${venues} --coin BTC`)
+    throw new UsageError(`name a venue that can be backfilled: backfill ${venues} --coin BTC`)
   }
   return { venue, backfill }
 }
@@ -29,10 +30,10 @@ export function toTarget(rest: readonly string[]): BackfillTarget {
 /** Parses the coin of a backfill, in upper or lower case. */
 export function toCoin({ venue, backfill }: BackfillTarget, coin: string | undefined): string {
   const coins = backfill.assets.join(', ')
-  if (coin === undefined) throw wrong(`name a coin: --coin with one of ${coins}`)
+  if (coin === undefined) throw new UsageError(`name a coin: --coin with one of ${coins}`)
   const known = backfill.assets.find((one) => one === coin.toUpperCase())
   if (known === undefined) {
-    throw wrong(`--coin ${coin} is unknown; ${VENUES[venue].label} has ${coins}`)
+    throw new UsageError(`--coin ${coin} is unknown; ${VENUES[venue].label} has ${coins}`)
   }
   return known
 }
@@ -50,25 +51,24 @@ export function toRange(
   const end = to === undefined ? (now as Micros) : toTime('to', to)
   if (start < floor) {
     const hint = 'leave it out to begin there'
-    throw wrong(
+    throw new UsageError(
       `--from ${from} lies before the capture floor of ${asset}, ${printMinute(floor)}; ${hint}`,
     )
   }
   if (start >= now) {
-    throw wrong(
+    throw new UsageError(
       `--from ${from ?? printMinute(floor)} lies in the future; a backfill goes up to now`,
     )
   }
-  if (end > now) throw wrong(`--to ${to} lies in the future; leave it out to go up to now`)
+  if (end > now) throw new UsageError(`--to ${to} lies in the future; leave it out to go up to now`)
   if (start >= end) {
-    throw wrong(
+    throw new UsageError(
       `--from ${printMinute(start)} is not before --to ${printMinute(end)}; give the earlier time first`,
     )
   }
   return { start, end }
 }
 
-const DAY = /^\d{4}-\d{2}-\d{2}$/
 const MILLIS = /^\d{13}$/
 const MICROS = /^\d{16}$/
 
@@ -76,18 +76,20 @@ function toTime(option: string, value: string): Micros {
   try {
     if (MILLIS.test(value)) return (Number(value) * 1000) as Micros
     if (MICROS.test(value)) return Number(value) as Micros
-    return parseMicros(DAY.test(value) ? `${value}T00:00:00Z` : value)
+    return parseMicros(toInstant(value))
   } catch (cause) {
     if (!(cause instanceof PriorbookError)) throw cause
     const forms = '2026-08-05, 2026-08-05T12:00:00Z, or milliseconds since 1970'
-    throw wrong(`--${option} ${value} is not a time; write it like ${forms}`, cause)
+    throw new UsageError(`--${option} ${value} is not a time; write it like ${forms}`, undefined, {
+      cause,
+    })
   }
 }
 
 /** The origin of the data: by default `emulator` for a loopback address, else `live`. */
 export function toOrigin(said: string | undefined, rest: string): 'live' | 'emulator' {
   if (said === 'live' || said === 'emulator') return said
-  if (said !== undefined) throw wrong(`--origin ${said} is neither live nor emulator`)
+  if (said !== undefined) throw new UsageError(`--origin ${said} is neither live nor emulator`)
   const host = URL.canParse(rest) ? new URL(rest).hostname : ''
   return LOOPBACK.has(host) ? 'emulator' : 'live'
 }
@@ -98,7 +100,3 @@ export function printMinute(time: Micros): string {
 }
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
-
-function wrong(detail: string, cause?: unknown): PriorbookError {
-  return new PriorbookError('invalid_argument', detail, { cause })
-}

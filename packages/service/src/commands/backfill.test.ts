@@ -2,8 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createProcessIo, invoke } from '@priorbook/sdk/command-line'
 import type { PriorbookError } from '@priorbook/sdk/domain'
 import type { DataFolder } from '../lib/data-folder.ts'
+import { SERVER_PROGRAM } from '../main.ts'
 import {
   contentsIn,
   contentsOf,
@@ -17,12 +19,15 @@ import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { toOrigin } from './backfill-arguments.ts'
 import { backfillCommand } from './backfill.ts'
 
-const COMMAND = new URL('backfill.ts', import.meta.url).href
+const runBackfill = (args: readonly string[]): Promise<number> =>
+  invoke(SERVER_PROGRAM, backfillCommand, args, createProcessIo())
+
+const MAIN = new URL('../main.ts', import.meta.url).href
 // Prints the code of a failure as the program does, without its stack.
 const PROGRAM = `
-const { backfillCommand } = await import(${JSON.stringify(COMMAND)})
+const { main } = await import(${JSON.stringify(MAIN)})
 try {
-  process.exitCode = await backfillCommand.run(process.argv.slice(1))
+  process.exitCode = await main(['backfill', ...process.argv.slice(1)])
 } catch (error) {
   console.error(error.code + ': ' + error.message)
   process.exitCode = 2
@@ -135,7 +140,7 @@ describe('a wrong call', () => {
     [[...coin, '--origin', 'import'], /neither live nor emulator/],
     [[...coin, '--nonsense'], /nonsense/],
   ])('%j is refused with a hint', async (args, hint) => {
-    const failed = await backfillCommand.run([...args, ...folder]).then(
+    const failed = await runBackfill([...args, ...folder]).then(
       () => undefined,
       (error: unknown) => error as PriorbookError,
     )
@@ -149,7 +154,7 @@ describe('a wrong call', () => {
     it('names the missing credentials', async () => {
       vi.stubEnv('PRIORBOOK_VENUEA_API_KEY', '')
       vi.stubEnv('PRIORBOOK_VENUEA_API_SECRET', '')
-      await expect(backfillCommand.run([...coin, ...folder])).rejects.toMatchObject({
+      await expect(runBackfill([...coin, ...folder])).rejects.toMatchObject({
         code: 'invalid_config',
         message: expect.stringContaining('PRIORBOOK_VENUEA_API_KEY') as string,
       })
@@ -162,7 +167,7 @@ describe('a wrong call', () => {
       mkdirSync(data.path, { recursive: true })
       const store = openEmbeddedStore({ file: data.tape })
       try {
-        await expect(backfillCommand.run([...coin, '--data', data.path])).rejects.toMatchObject({
+        await expect(runBackfill([...coin, '--data', data.path])).rejects.toMatchObject({
           code: 'store_locked',
           message: expect.stringContaining('serve') as string,
         })

@@ -1,10 +1,16 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino, type Logger } from 'pino'
+import {
+  parsedOption,
+  printCount as count,
+  ProgressBar,
+  textOption,
+  type CommandIo,
+} from '@priorbook/sdk/command-line'
 import { printMicros, PriorbookError, VENUES, type Micros } from '@priorbook/sdk/domain'
-import { loadConfig, type Config } from '../config/index.ts'
-import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
-import { createProgressBar } from '../lib/progress-bar.ts'
+import type { Config } from '../config/index.ts'
+import type { DataFolder } from '../lib/data-folder.ts'
 import { backfillCatalogue, type BackfillReport } from '../derive/backfill.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import type { BackfillProgress } from '../venues/capture/past-rounds.ts'
@@ -17,46 +23,57 @@ import {
   toTarget,
   type BackfillTarget,
 } from './backfill-arguments.ts'
-import { count, parseArguments, print, type Command } from './command.ts'
+import { CONFIG_OPTION, dataFolderOf, readConfig } from './command-config.ts'
+import { defineCommand, print } from './command.ts'
 
-const CONFIG_FILE = 'priorbook.json'
 const LINE_MS = 60_000
 
 const [VENUE = ''] = BACKFILL_VENUES
 const COINS = BACKFILL_VENUES.flatMap((venue) => definitionOf(venue).backfill!.assets)
 
 /** `priorbook-server backfill VENUE --coin BTC` */
-export const backfillCommand: Command = {
+export const backfillCommand = defineCommand({
   name: 'backfill',
-  usage: `backfill ${VENUE} --coin ${COINS.join('|')} [--from TIME] [--to TIME] [--origin live|emulator] [--config FILE] [--data DIR]`,
+  args: `${VENUE} --coin COIN`,
   about:
-    'Fills in catalogue, resolution, volume and liquidity of past 5- and 15-minute rounds, from now back to the capture floor of the coin; started again, it goes on where it stopped.',
+    'Fetches catalogue records, resolutions, volume and liquidity of past 5- and 15-minute rounds, from now back to the capture floor of the coin; run again, it continues where it stopped.',
+  options: {
+    coin: parsedOption('The coin of the rounds.', { value: 'COIN', words: COINS }, (text) => text),
+    from: textOption('TIME', 'Rounds from this time on; the capture floor by default.'),
+    to: textOption('TIME', 'Rounds before this time; now by default.'),
+    origin: parsedOption(
+      'The origin of the data; emulator for a loopback address, else live.',
+      { value: 'ORIGIN', words: ['live', 'emulator'] },
+      (text) => text,
+    ),
+    ...CONFIG_OPTION,
+  },
   examples: [
     `priorbook-server backfill ${VENUE} --coin BTC --data data`,
     `priorbook-server backfill ${VENUE} --coin ETH --from 2026-08-01 --to 2026-08-02T12:00:00Z`,
   ],
-  async run(args) {
-    const { texts, json, rest, data } = parseArguments(args, {
-      texts: ['coin', 'from', 'to', 'origin', 'config'],
-    })
-    const target = toTarget(rest)
-    const asset = toCoin(target, texts.get('coin'))
-    const range = toRange(target, asset, texts.get('from'), texts.get('to'), Date.now() * 1000)
-    const file = texts.get('config') ?? (existsSync(CONFIG_FILE) ? CONFIG_FILE : undefined)
-    const config = loadConfig({ env: process.env, ...(file === undefined ? {} : { file }) })
+  async run(context) {
+    const { args, options, io } = context
+    const target = toTarget(args)
+    const asset = toCoin(target, options.coin)
+    const range = toRange(target, asset, options.from, options.to, Date.now() * 1000)
+    const config = readConfig(options.config)
     const { restBase } = target.backfill.toUpstream(config[target.venue])
-    const origin = toOrigin(texts.get('origin'), restBase)
-    const isDataGiven = args.some((arg) => arg === '--data' || arg.startsWith('--data='))
-    const folder = isDataGiven ? data : toDataFolder(dataOf(config, origin))
-    const report = await backfill(config, folder, { ...target, asset, origin, ...range })
+    const origin = toOrigin(options.origin, restBase)
+    const folder = dataFolderOf(context, config, origin === 'emulator')
+    const report = await backfill(config, folder, { ...target, asset, origin, ...range }, io)
     const { start, end } = range
-    print(json, { coin: asset, from: printMicros(start), to: printMicros(end), ...report }, [
-      `${count(report.complete)} of ${count(report.expected)} rounds of ${asset} from ${printMinute(start)} to ${printMinute(end)} are complete, after ${count(report.calls)} calls`,
-      ...linesOf(report),
-    ])
+    await print(
+      context,
+      { coin: asset, from: printMicros(start), to: printMicros(end), ...report },
+      [
+        `${count(report.complete)} of ${count(report.expected)} rounds of ${asset} from ${printMinute(start)} to ${printMinute(end)} are complete, after ${count(report.calls)} calls`,
+        ...linesOf(report),
+      ],
+    )
     return report.missing > 0 || report.quarantined > 0 || report.isStopped ? 1 : 0
   },
-}
+})
 
 type Job = BackfillTarget & {
   readonly asset: string
@@ -65,7 +82,12 @@ type Job = BackfillTarget & {
   readonly end: Micros
 }
 
-async function backfill(config: Config, data: DataFolder, job: Job): Promise<BackfillReport> {
+async function backfill(
+  config: Config,
+  data: DataFolder,
+  job: Job,
+  io: CommandIo,
+): Promise<BackfillReport> {
   const { venue, backfill: definition, ...rest } = job
   const upstream = definition.toUpstream(config[venue])
   if (upstream.apiKey === '' || upstream.apiSecret === '') {
@@ -81,7 +103,7 @@ async function backfill(config: Config, data: DataFolder, job: Job): Promise<Bac
   const onSignal = (): void => stop.abort()
   process.once('SIGTERM', onSignal)
   process.once('SIGINT', onSignal)
-  const progress = showProgress(upstream.quota.windowMs / upstream.quota.limit)
+  const progress = showProgress(io, upstream.quota.windowMs / upstream.quota.limit)
   try {
     return await backfillCatalogue(
       {
@@ -114,11 +136,6 @@ function openStore(data: DataFolder): ReturnType<typeof openEmbeddedStore> {
   }
 }
 
-// Emulated data never shares a folder with real data.
-function dataOf({ data }: Config, origin: 'live' | 'emulator'): string {
-  return origin === 'emulator' && data === 'data' ? 'data/emulator' : data
-}
-
 // The log is a file beside the data, because the terminal shows the progress.
 function createLog(config: Config, data: DataFolder): Logger {
   const dest = join(data.path, 'priorbook.log')
@@ -126,14 +143,16 @@ function createLog(config: Config, data: DataFolder): Logger {
 }
 
 /** A progress bar on a terminal; elsewhere one line per minute. */
-function showProgress(paceMs: number): {
+function showProgress(
+  io: CommandIo,
+  paceMs: number,
+): {
   update(progress: BackfillProgress): void
   end(): void
 } {
-  const bar = createProgressBar('backfill')
+  const bar = new ProgressBar(io, 'backfill', LINE_MS)
   const started = performance.now()
   let first: BackfillProgress | undefined
-  let printed = started
   return {
     update(progress) {
       first ??= progress
@@ -144,9 +163,6 @@ function showProgress(paceMs: number): {
       const left = Math.max(0, expected - complete - unresolved - missing)
       const words = `${count(complete)} of ${count(expected)} rounds, back to ${printMinute(progress.reached)}, ${duration(left * perRound)} left`
       bar.update(expected - left, expected, words)
-      if (process.stderr.isTTY || now - printed < LINE_MS) return
-      printed = now
-      console.error(`backfill: ${words}`)
     },
     end: () => bar.end(),
   }
@@ -155,10 +171,11 @@ function showProgress(paceMs: number): {
 function linesOf(report: BackfillReport): string[] {
   const { unresolved, missing, quarantined, isStopped } = report
   const lines: string[] = []
-  if (unresolved > 0) lines.push(`${count(unresolved)} have no result yet; another run asks again`)
-  if (missing > 0) lines.push(`${count(missing)} were not to be had of the venue`)
+  if (unresolved > 0)
+    lines.push(`${count(unresolved)} have no result yet; run the command again later`)
+  if (missing > 0) lines.push(`${count(missing)} were not available from the venue`)
   if (quarantined > 0) lines.push(`${count(quarantined)} parts of answers could not be read`)
-  if (isStopped) lines.push('stopped; run it again to go on')
+  if (isStopped) lines.push('stopped; run it again to continue')
   return lines
 }
 

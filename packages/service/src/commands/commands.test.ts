@@ -4,15 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { main } from '../main.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLines, START_MS } from '../derive/lines.testing.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { callServer, type Called as Result } from './call.testing.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/priorbook-server.mjs', import.meta.url))
 const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))
-
-type Result = { readonly code: number; readonly out: string; readonly err: string }
 
 /** Runs the program as a user does. */
 function run(...args: string[]): Promise<Result> {
@@ -24,19 +22,7 @@ function run(...args: string[]): Promise<Result> {
   })
 }
 
-/** The same in this process, which starts nothing: for calls whose process is like that of others. */
-async function call(...args: string[]): Promise<Result> {
-  const said = { out: '', err: '' }
-  const spies = [
-    vi.spyOn(console, 'log').mockImplementation((text) => void (said.out += `${text}\n`)),
-    vi.spyOn(console, 'error').mockImplementation((text) => void (said.err += `${text}\n`)),
-  ]
-  try {
-    return { code: await main(args), ...said }
-  } finally {
-    for (const spy of spies) spy.mockRestore()
-  }
-}
+const call = callServer
 
 const scratch = mkdtempSync(join(tmpdir(), 'priorbook-commands-'))
 const data = join(scratch, 'data')
@@ -69,7 +55,7 @@ describe('calls', () => {
     ]) {
       expect(all.out).toContain(name)
     }
-    expect((await call('verify', '--help')).out).toContain('usage: priorbook-server verify')
+    expect((await call('verify', '--help')).out).toContain('Usage: priorbook-server verify')
   })
 
   it('explains a wrong call and exits with 2', async () => {

@@ -1,31 +1,37 @@
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import {
+  printBytes as size,
+  printCount as count,
+  printLines,
+  ProgressBar,
+} from '@priorbook/sdk/command-line'
 import { printMicros, printScaled, VENUES, type Micros } from '@priorbook/sdk/domain'
 import { applyRows, Ladder, loadBase, type BookRun } from '@priorbook/sdk/tape'
 import { toDataFolder } from '../lib/data-folder.ts'
-import { createProgressBar } from '../lib/progress-bar.ts'
 import { importRecordings } from '../derive/import.ts'
 import { findRecordings } from '../derive/recording.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
 import type { InstrumentFacts } from '../store/store.ts'
-import { count, parseArguments, size, type Command } from './command.ts'
+import { defineCommand } from './command.ts'
 
 const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))
 const LEVELS = 8
 const BAR = 24
 
 /** `priorbook-server demo`: the sample that ships with Priorbook, imported and shown. */
-export const demoCommand: Command = {
+export const demoCommand = defineCommand({
   name: 'demo',
-  usage: 'demo [--data DIR]',
+  args: '',
+  mostArgs: 0,
   about:
     'Imports the invented sample market data that comes with Priorbook and shows what it holds.',
+  options: {},
   examples: ['priorbook-server demo'],
-  async run(args) {
-    const given = parseArguments(args)
-    const data = args.includes('--data') ? given.data : toDataFolder('data/demo')
+  async run({ io, isDataGiven, data: given }) {
+    const data = isDataGiven ? given : toDataFolder('data/demo')
     const store = openEmbeddedStore({ file: data.tape })
-    const bar = createProgressBar('import')
+    const bar = new ProgressBar(io, 'import')
     try {
       const { files } = findRecordings([SAMPLE])
       await importRecordings({
@@ -35,24 +41,27 @@ export const demoCommand: Command = {
         onProgress: (done, total, lines) => bar.update(done, total, `${count(lines)} lines`),
       })
       bar.end()
-      await show(store, data.tape)
-      console.log(`\nYours next:
+      await printLines(io, await describe(store, data.tape))
+      await io.write(`\nYours next:
   npx priorbook-server import venueb --data data FILES…   recorded venue B messages
   npx priorbook-server verify --data ${data.path}            prove every row
-  npx priorbook-server rebuild --data ${data.path}           derive it all again from the journal`)
-      return 0
+  npx priorbook-server rebuild --data ${data.path}           derive it all again from the journal
+`)
     } finally {
       bar.end()
       await store.close()
     }
   },
-}
+})
 
-async function show(store: EmbeddedStore, tape: string): Promise<void> {
+async function describe(store: EmbeddedStore, tape: string): Promise<string[]> {
   const all = await store.instruments()
   const rows = all.reduce((sum, { lastSequence }) => sum + lastSequence, 0)
   const bytes = statSync(tape).size
-  console.log(`Priorbook demo: invented data, ${count(rows)} full-depth books in ${size(bytes)}\n`)
+  const lines = [
+    `Priorbook demo: invented data, ${count(rows)} full-depth books in ${size(bytes)}`,
+    '',
+  ]
   for (const { instrument, lastSequence, firstReceived, lastReceived } of all) {
     const gaps = await store.gaps(instrument)
     const span = `${printMicros(firstReceived as Micros).slice(0, 19)} – ${printMicros(lastReceived as Micros).slice(11, 19)}`
@@ -61,20 +70,17 @@ async function show(store: EmbeddedStore, tape: string): Promise<void> {
         `${reason} ${(((end ?? lastReceived) - start) / 1e6).toFixed(1)} s`,
     )
     const missing = holes.length === 0 ? 'no gap' : holes.join(', ')
-    console.log(
-      `  ${instrument.key}  ${count(lastSequence).padStart(7)} books  ${span}  ${missing}`,
-    )
+    lines.push(`  ${instrument.key}  ${count(lastSequence).padStart(7)} books  ${span}  ${missing}`)
   }
   const densest = all.reduce((a, b) => (b.lastSequence > a.lastSequence ? b : a))
-  await showBook(store, densest)
+  return [...lines, ...(await describeBook(store, densest))]
 }
 
-async function showBook(store: EmbeddedStore, facts: InstrumentFacts): Promise<void> {
+async function describeBook(store: EmbeddedStore, facts: InstrumentFacts): Promise<string[]> {
   const at = Math.floor((facts.firstReceived + facts.lastReceived) / 2)
   const { run } = await store.asOf({ ...facts.instrument, at })
-  if (run === undefined) return
+  if (run === undefined) return []
   const ladder = toLadder(run)
-  console.log(`\n  ${facts.instrument.key} as of ${printMicros(at as Micros)}\n`)
   const { sizeDecimals } = VENUES[facts.instrument.venue]
   const asks = ladder.asks(LEVELS)
   const bids = ladder.bids(LEVELS)
@@ -84,12 +90,15 @@ async function showBook(store: EmbeddedStore, facts: InstrumentFacts): Promise<v
     const text = printScaled(units, sizeDecimals).padStart(10)
     return `    ${side}  ${printScaled(price, ladder.decimals).padEnd(5)} ${text}  ${bar}`
   }
-  for (let index = asks.price.length - 1; index >= 0; index--) {
-    console.log(line('ask', asks.price[index]!, asks.size[index]!))
-  }
-  console.log('    ' + '─'.repeat(BAR))
-  for (const [index, price] of bids.price.entries())
-    console.log(line('bid', price, bids.size[index]!))
+  const askLines = Array.from(asks.price, (price, at) => line('ask', price, asks.size[at]!))
+  return [
+    '',
+    `  ${facts.instrument.key} as of ${printMicros(at as Micros)}`,
+    '',
+    ...askLines.toReversed(),
+    `    ${'─'.repeat(BAR)}`,
+    ...Array.from(bids.price, (price, at) => line('bid', price, bids.size[at]!)),
+  ]
 }
 
 function toLadder(run: BookRun): Ladder {

@@ -1,9 +1,10 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { printBytes as size, printCount as count } from '@priorbook/sdk/command-line'
 import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
 import { journalStats } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore, probeWriter } from '../store/embedded/open.ts'
-import { count, parseArguments, print, size, type Command } from './command.ts'
+import { defineCommand, print } from './command.ts'
 
 type Finding = { readonly level: 'ok' | 'look' | 'bad'; readonly text: string }
 
@@ -11,23 +12,24 @@ const LOW_SPACE = 2_000_000_000
 const LARGE_WAL = 128_000_000
 
 /** `priorbook-server doctor` */
-export const doctorCommand: Command = {
+export const doctorCommand = defineCommand({
   name: 'doctor',
-  usage: 'doctor [--data DIR]',
-  about: 'Looks at a data folder and says what is wrong with it and what to do.',
+  args: '',
+  mostArgs: 0,
+  about: 'Examines a data folder and prints what is wrong with it and how to repair it.',
+  options: {},
   examples: ['priorbook-server doctor --data data'],
-  async run(args) {
-    const { data, json } = parseArguments(args)
+  async run(context) {
     const findings: Finding[] = []
-    for await (const finding of examine(data)) findings.push(finding)
-    print(
-      json,
+    for await (const finding of examine(context.data)) findings.push(finding)
+    await print(
+      context,
       findings,
       findings.map(({ level, text }) => `${level.padEnd(4)}  ${text}`),
     )
     return findings.some(({ level }) => level === 'bad') ? 1 : 0
   },
-}
+})
 
 async function* examine(data: DataFolder): AsyncGenerator<Finding> {
   yield { level: 'ok', text: `Node ${process.versions.node}, SQLite ${process.versions.sqlite}` }

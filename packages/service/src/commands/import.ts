@@ -1,34 +1,34 @@
-import { PriorbookError } from '@priorbook/sdk/domain'
-import { createProgressBar } from '../lib/progress-bar.ts'
+import { printCount as count, ProgressBar, UsageError } from '@priorbook/sdk/command-line'
 import { importRecordings } from '../derive/import.ts'
 import { IMPORT_VENUES } from '../venues/registry.ts'
 import { findRecordings } from '../derive/recording.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { count, parseArguments, print, type Command } from './command.ts'
+import { defineCommand, print } from './command.ts'
 
 const SHOWN = 20
 
 const VENUES = IMPORT_VENUES.join('|')
 
 /** `priorbook-server import VENUE FILES…` */
-export const importCommand: Command = {
+export const importCommand = defineCommand({
   name: 'import',
-  usage: `import ${VENUES} [--data DIR] FILES…`,
+  args: `${VENUES} FILES…`,
   about:
     'Imports recorded messages (.ndjson, .jsonl, .json; plain, .gz or .zst) into a data folder.',
+  options: {},
   examples: [`priorbook-server import ${IMPORT_VENUES[0]} --data data recordings/`],
-  async run(args) {
-    const { data, json, rest } = parseArguments(args)
-    const [name, ...paths] = rest
+  async run(context) {
+    const { data, io } = context
+    const [name, ...paths] = context.args
     const venue = IMPORT_VENUES.find((one) => one === name)
     if (venue === undefined) {
-      throw new PriorbookError('invalid_argument', `name the venue: import ${VENUES} FILES…`)
+      throw new UsageError(`name the venue: import ${VENUES} FILES…`)
     }
-    if (paths.length === 0) throw new PriorbookError('invalid_argument', 'name files or folders')
+    if (paths.length === 0) throw new UsageError('name files or folders')
     const { files, skipped } = findRecordings(paths)
     const started = performance.now()
     const store = openEmbeddedStore({ file: data.tape })
-    const bar = createProgressBar('import')
+    const bar = new ProgressBar(io, 'import')
     try {
       const report = await importRecordings({
         store,
@@ -55,11 +55,11 @@ export const importCommand: Command = {
       if (report.unapplied > 0) {
         lines.push(`${count(report.unapplied)} changes came without a full book and are gaps`)
       }
-      print(json, { ...report, skipped, seconds }, lines)
+      await print(context, { ...report, skipped, seconds }, lines)
       return problems.length === 0 ? 0 : 1
     } finally {
       bar.end()
       await store.close()
     }
   },
-}
+})

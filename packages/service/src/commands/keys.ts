@@ -1,95 +1,87 @@
 import { existsSync } from 'node:fs'
+import { layTable, parseSpan, textOption, toInstant, UsageError } from '@priorbook/sdk/command-line'
 import { parseMicros, PriorbookError, printMicros, type Micros } from '@priorbook/sdk/domain'
 import { openAccess, type Access } from '../api/auth/access.ts'
 import type { KeyRecord, NewKey } from '../api/auth/keys.ts'
-import { parseArguments, print, type Arguments, type Command } from './command.ts'
+import { defineCommand, print, type ServerContext } from './command.ts'
 
 const ACTIONS = ['create', 'list', 'revoke', 'roll'] as const
-const DEFAULT_OVERLAP = '24h'
-const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const OPTIONS = {
+  plan: textOption('PLAN', 'The plan of a new key; explorer by default.'),
+  name: textOption('NAME', 'What a new key is called in lists and logs.'),
+  expires: textOption('DATE', 'When a new key expires, such as 2027-01-01; never by default.'),
+  overlap: textOption('SPAN', 'How long a rolled key still works, such as 30m; 24h by default.'),
+}
+
+type Context = ServerContext<typeof OPTIONS>
 
 /** `priorbook-server keys`. */
-export const keysCommand: Command = {
+export const keysCommand = defineCommand({
   name: 'keys',
-  usage:
-    'keys create|list|revoke|roll [KEY_ID] [--plan PLAN] [--name NAME] [--expires DATE] [--overlap 24h] [--data DIR]',
+  args: 'create|list|revoke|roll [KEY_ID]',
+  mostArgs: 2,
   about:
-    'Makes, lists and ends the API keys of a data folder; running servers follow within a second.',
+    'Creates, lists, revokes and replaces the API keys of a data folder; running servers follow within a second.',
+  options: OPTIONS,
   examples: [
     'priorbook-server keys create --plan desk --name research --expires 2027-01-01',
     'priorbook-server keys list --json',
     'priorbook-server keys revoke key_4k2p0d8s1xq7',
     'priorbook-server keys roll key_4k2p0d8s1xq7 --overlap 48h',
   ],
-  async run(args) {
-    const given = parseArguments(args, { texts: ['plan', 'name', 'expires', 'overlap'] })
-    const [action, ...rest] = given.rest
-    const plansFile = process.env['PRIORBOOK_API_PLANS'] ?? ''
-    if (!isAction(action)) {
-      throw new PriorbookError('invalid_argument', 'keys needs create, list, revoke or roll')
+  async run(context) {
+    const { args, data, io } = context
+    const [action, name] = args
+    const plansFile = io.env['PRIORBOOK_API_PLANS'] ?? ''
+    if (!isAction(action)) throw new UsageError('keys needs create, list, revoke or roll')
+    if (action !== 'create' && !existsSync(data.path)) {
+      throw new PriorbookError('store_unavailable', `${data.path} does not exist`)
     }
-    if (action !== 'create' && !existsSync(given.data.path)) {
-      throw new PriorbookError('store_unavailable', `${given.data.path} does not exist`)
-    }
-    const access = openAccess(given.data.path, plansFile === '' ? {} : { plansFile })
+    const access = openAccess(data.path, plansFile === '' ? {} : { plansFile })
     try {
       switch (action) {
         case 'create':
-          create(access, given)
-          break
+          if (name !== undefined) throw new UsageError(`there is no ${name}`)
+          return await show(context, create(access, context))
         case 'list':
-          list(access, given)
-          break
+          return await list(access, context)
         case 'revoke': {
-          const key = access.keys.revoke(nameIn(rest))
-          print(given.json, toJson(key), [`${key.id} is refused from now on`])
-          break
+          const key = access.keys.revoke(required(name))
+          return await print(context, toJson(key), [`${key.id} is refused from now on`])
         }
         case 'roll':
-          roll(access, given, nameIn(rest))
-          break
+          return await show(context, roll(access, context, required(name)))
       }
-      return 0
     } finally {
       access.close()
     }
   },
-}
+})
 
 function isAction(text: string | undefined): text is (typeof ACTIONS)[number] {
   return ACTIONS.some((action) => action === text)
 }
 
-function create({ keys, plans }: Access, { texts, json, rest }: Arguments): void {
-  if (rest.length > 1) throw new PriorbookError('invalid_argument', `there is no ${rest[1]}`)
-  const plan = texts.get('plan') ?? 'explorer'
+function create({ keys, plans }: Access, { options }: Context): NewKey {
+  const { plan = 'explorer', name, expires } = options
   if (plans.find(plan) === undefined) {
-    const known = plans.all().map(({ name }) => name)
-    throw new PriorbookError(
-      'invalid_argument',
-      `there is no plan ${plan}; known: ${known.join(', ')}`,
-    )
+    const known = plans.all().map((one) => one.name)
+    throw new UsageError(`there is no plan ${plan}; known: ${known.join(', ')}`)
   }
-  const name = texts.get('name')
-  const expires = texts.get('expires')
-  const made = keys.create({
+  return keys.create({
     plan,
     ...(name === undefined ? {} : { name }),
     ...(expires === undefined ? {} : { expires: parseDate(expires) }),
   })
-  show(made, json)
 }
 
-function roll({ keys }: Access, { texts, json }: Arguments, name: string): void {
-  const overlap = texts.get('overlap') ?? DEFAULT_OVERLAP
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(overlap) ?? []
-  if (count === undefined) {
-    throw new PriorbookError('invalid_argument', '--overlap is a time such as 30s, 15m, 24h or 7d')
-  }
-  show(keys.roll(name, Number(count) * UNITS[unit!]!), json)
+function roll({ keys }: Access, { options }: Context, name: string): NewKey {
+  const ms = parseSpan(options.overlap ?? '24h')
+  if (ms === undefined) throw new UsageError('--overlap is a time such as 30s, 15m, 24h or 7d')
+  return keys.roll(name, ms)
 }
 
-function list({ keys }: Access, { json }: Arguments): void {
+async function list({ keys }: Access, context: Context): Promise<void> {
   const all = keys.list()
   const rows = all.map((key) => [
     key.id,
@@ -98,15 +90,16 @@ function list({ keys }: Access, { json }: Arguments): void {
     stateOf(key),
     key.name,
   ])
-  const widths = [0, 1, 2, 3].map((column) =>
-    Math.max(0, ...rows.map((row) => row[column]!.length)),
+  const [, ...lines] = layTable(
+    Array.from({ length: 5 }, () => ({ head: '' })),
+    rows,
   )
-  const lines = rows.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  '))
-  print(json, { keys: all.map(toJson) }, lines.length === 0 ? ['there are no keys'] : lines)
+  const shown = lines.length === 0 ? ['there are no keys'] : lines
+  await print(context, { keys: all.map(toJson) }, shown)
 }
 
-function show(made: NewKey, json: boolean): void {
-  print(json, { key: made.key, ...toJson(made) }, [
+async function show(context: Context, made: NewKey): Promise<void> {
+  await print(context, { key: made.key, ...toJson(made) }, [
     made.key,
     `${made.id}, plan ${made.plan}${made.expires === undefined ? '' : `, until ${printMicros(made.expires)}`}`,
     'It is shown this once: only its hash is kept.',
@@ -138,20 +131,15 @@ function stateOf({ expires, revoked }: KeyRecord): string {
   return expires <= now ? 'expired' : `until ${printMicros(expires).slice(0, 10)}`
 }
 
-function nameIn(rest: readonly string[]): string {
-  const [name, ...more] = rest
-  if (name === undefined || more.length > 0) {
-    throw new PriorbookError('invalid_argument', 'name one key by its id')
-  }
+function required(name: string | undefined): string {
+  if (name === undefined) throw new UsageError('name one key by its id')
   return name
 }
 
 function parseDate(text: string): Micros {
   try {
-    return parseMicros(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text)
+    return parseMicros(toInstant(text))
   } catch (cause) {
-    throw new PriorbookError('invalid_argument', '--expires is a date such as 2027-01-01', {
-      cause,
-    })
+    throw new UsageError('--expires is a date such as 2027-01-01', undefined, { cause })
   }
 }

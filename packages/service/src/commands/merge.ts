@@ -1,35 +1,35 @@
-import { createProgressBar } from '../lib/progress-bar.ts'
+import { printCount as count, ProgressBar } from '@priorbook/sdk/command-line'
 import { mergeRecorders } from '../store/embedded/merge/merge.ts'
-import { count, parseArguments, print, type Command } from './command.ts'
+import { defineCommand, print } from './command.ts'
 
 /** `priorbook-server merge DIR1 DIR2` */
-export const mergeCommand: Command = {
+export const mergeCommand = defineCommand({
   name: 'merge',
-  usage: 'merge --data OUT DIR1 DIR2 [DIR3…]',
+  args: '--data OUT DIR1 DIR2 [DIR3…]',
   about:
-    'Derives one tape from several recorders of the same venues: the lowest recorder id counts, and inside its gaps the others.',
+    'Derives one tape from several recorders of the same venues: the recorder with the lowest id wins, and the others fill its gaps.',
+  options: {},
   examples: ['priorbook-server merge --data merged recorder-a recorder-b'],
-  async run(args) {
-    const { data, json, rest } = parseArguments(args)
-    const bar = createProgressBar('merge')
+  async run(context) {
+    const { data, args, io } = context
+    const bar = new ProgressBar(io, 'merge')
     try {
       const report = await mergeRecorders({
         target: data.path,
-        folders: rest,
+        folders: args,
         onProgress: (done, total, what) => bar.update(done, total, what),
       })
       bar.end()
       const { books, trades, samples } = report
-      print(json, { folder: data.path, ...report }, [
+      await print(context, { folder: data.path, ...report }, [
         ...report.recorders.map(({ folder, ids }) => `${ids.join(', ')}: ${folder}`),
         `${count(report.instruments)} instruments: ${count(books.observations)} observations, ${count(books.filled)} of them fill gaps; ${count(books.gaps)} gaps are left`,
         `${count(trades.rows)} trades (${count(trades.filled)} filled), ${count(samples.rows)} samples (${count(samples.filled)} filled), ${count(report.markets)} markets, ${count(report.quarantined)} quarantined, ${count(report.records)} journal records`,
         `${count(books.repeated + trades.repeated)} rows left out because another recorder had them already`,
         `merged into ${data.path}`,
       ])
-      return 0
     } finally {
       bar.end()
     }
   },
-}
+})

@@ -1,20 +1,23 @@
-import { createProgressBar } from '../lib/progress-bar.ts'
+import { flagOption, printCount as count, ProgressBar } from '@priorbook/sdk/command-line'
 import { catchUp } from '../recorder/catch-up.ts'
 import { compareStores, journaledVenues, refuseMerged, withRebuilt } from '../derive/rebuild.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { count, parseArguments, print, type Command } from './command.ts'
+import { defineCommand, print } from './command.ts'
 
 /** `priorbook-server rebuild` */
-export const rebuildCommand: Command = {
+export const rebuildCommand = defineCommand({
   name: 'rebuild',
-  usage: 'rebuild [--data DIR] [--adopt]',
-  about:
-    'Derives the tape again from the journal and compares chunk hashes; --adopt takes over what differs and keeps the old rows for known_at.',
+  args: '',
+  mostArgs: 0,
+  about: 'Derives the tape again from the journal and compares the chunk hashes.',
+  options: {
+    adopt: flagOption('Replace rows that differ; known_at still returns the old ones.'),
+  },
   examples: ['priorbook-server rebuild --data data', 'priorbook-server rebuild --adopt'],
-  async run(args) {
-    const { data, json, flags } = parseArguments(args, { flags: ['adopt'] })
+  async run(context) {
+    const { data, options, io } = context
     const store = openEmbeddedStore({ file: data.tape })
-    const bar = createProgressBar('rebuild')
+    const bar = new ProgressBar(io, 'rebuild')
     try {
       await refuseMerged(store)
       for (const venue of journaledVenues(data)) await catchUp(store, data.journal, venue)
@@ -23,13 +26,13 @@ export const rebuildCommand: Command = {
         bar.update(done, total, `${count(done)} records`)
       return await withRebuilt(data, progress, async (rebuilt, { records, damage }, file) => {
         const { chunks, differences } = await compareStores(store, rebuilt)
-        const adopted = flags.has('adopt') ? await store.adopt(file, Date.now() * 1000) : []
+        const adopted = options.adopt ? await store.adopt(file, Date.now() * 1000) : []
         bar.end()
         const verdict =
           differences.length === 0
             ? `${count(chunks)} chunks of ${count(records)} records derived again: all hashes equal`
-            : `${differences.length} differences${flags.has('adopt') ? '' : ': look at them, then run rebuild --adopt to take over the new rows'}`
-        print(json, { records, chunks, differences, damage, adopted }, [
+            : `${differences.length} differences${options.adopt ? '' : ': look at them, then run rebuild --adopt to take over the new rows'}`
+        await print(context, { records, chunks, differences, damage, adopted }, [
           ...damage.map(
             ({ file, reason, offset }) => `journal damage ${file} at ${offset}: ${reason}`,
           ),
@@ -44,4 +47,4 @@ export const rebuildCommand: Command = {
       await store.close()
     }
   },
-}
+})

@@ -1,23 +1,24 @@
+import { printCount } from '@priorbook/sdk/command-line'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { count, parseArguments, print, type Command } from './command.ts'
+import { defineCommand, print } from './command.ts'
 
 /** `priorbook-server seal` */
-export const sealCommand: Command = {
+export const sealCommand = defineCommand({
   name: 'seal',
-  usage: 'seal [--data DIR]',
-  about: 'Packs everything that was appended into chunks, as the recorder does by itself in time.',
+  args: '',
+  mostArgs: 0,
+  about: 'Packs all appended rows into chunks; the recorder does the same in the background.',
+  options: {},
   examples: ['priorbook-server seal --data data'],
-  async run(args) {
-    const { data, json } = parseArguments(args)
-    const store = openEmbeddedStore({ file: data.tape })
+  async run(context) {
+    const store = openEmbeddedStore({ file: context.data.tape })
     try {
       const report = await store.seal()
-      print(json, report, [
-        `${count(report.rows)} rows packed, ${count(report.chunks)} chunks sealed`,
+      await print(context, report, [
+        `${printCount(report.rows)} rows packed, ${printCount(report.chunks)} chunks sealed`,
       ])
-      return 0
     } finally {
       await store.close()
     }
   },
-}
+})

@@ -10,7 +10,7 @@ import type { RecorderStatus } from '../recorder/recorder.ts'
 import { startApiWorkers, type ApiWorkers } from './api-workers.ts'
 import type { HostedFolder } from './hosted-folder.ts'
 import { openSampleTape } from './sample-store.ts'
-import { isDefaultPort } from './default-port.ts'
+import { isDefaultPort } from './command-config.ts'
 
 const PULSE_MS = 1000
 const DEMO_KEY_PLAN = 'desk'

@@ -4,11 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startApiWorkers } from './api-workers.ts'
-import type { Command } from './command.ts'
-import { importCommand } from './import.ts'
-import { keysCommand } from './keys.ts'
+import { callServer } from './call.testing.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/priorbook-server.mjs', import.meta.url))
 const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))
@@ -17,18 +15,14 @@ const MARKET = 'KXSYNT15M-26AUG102130-30'
 const scratch = mkdtempSync(join(tmpdir(), 'priorbook-serve-'))
 const data = join(scratch, 'data')
 
-async function call(command: Command, ...args: string[]): Promise<string> {
-  const printed = vi.spyOn(console, 'log').mockImplementation(() => {})
-  try {
-    await command.run([...args, '--data', data, '--json'])
-    return printed.mock.calls.flat().join('\n')
-  } finally {
-    printed.mockRestore()
-  }
+async function call(...args: string[]): Promise<string> {
+  const { code, out, err } = await callServer(...args, '--data', data, '--json')
+  if (code !== 0) throw Object.assign(new Error(err), JSON.parse(err) as object)
+  return out
 }
 
 async function keys<T>(...args: string[]): Promise<T> {
-  return JSON.parse(await call(keysCommand, ...args)) as T
+  return JSON.parse(await call('keys', ...args)) as T
 }
 
 type Key = { readonly key: string; readonly id: string; readonly last_four: string }
@@ -54,7 +48,7 @@ const ask = (url: string, key?: string): Promise<Response> =>
   fetch(url, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } })
 
 beforeAll(async () => {
-  expect(await call(importCommand, 'venueb', SAMPLE)).toContain('observations')
+  expect(await call('import', 'venueb', SAMPLE)).toContain('observations')
 })
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino, type Logger } from 'pino'
+import { parsedOption, type Option } from '@priorbook/sdk/command-line'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import { loadConfig, type Config } from '../config/index.ts'
-import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
+import { configKeys, type Config } from '../config/index.ts'
+import type { DataFolder } from '../lib/data-folder.ts'
 import { untilAborted } from '../lib/wait.ts'
 import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
 import { createMetrics } from '../ops/metrics.ts'
@@ -11,39 +12,49 @@ import { openOpsServer } from '../ops/server.ts'
 import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
 import { openRecorder, type Recorder } from '../recorder/recorder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { parseArguments, type Command } from './command.ts'
+import { defineCommand } from './command.ts'
+import { CONFIG_OPTION, dataFolderOf, isDefaultPort, readConfig } from './command-config.ts'
 import { toConnectors } from './connectors.ts'
 import { startEmulated, type Emulated } from './emulated.ts'
 import { folderOf, hostedLine, openHosted, type HostedFolder } from './hosted-folder.ts'
 import type { ApiWorkers } from './api-workers.ts'
-import { isDefaultPort } from './default-port.ts'
 import { serveApi } from './serve-api.ts'
 
-const CONFIG_FILE = 'priorbook.json'
 // How often the status line is printed: on a terminal, and into a pipe or file.
 const LINE_MS = 1000
 const PIPED_LINE_MS = 10_000
-// The options of the command line and the configuration keys that they set.
-const OPTIONS = new Map([
-  ['upstream', 'upstream'],
-  ['role', 'role'],
-  ['store', 'store'],
-  ['recorder', 'recorder'],
-  ['port', 'api.port'],
-  ['workers', 'api.workers'],
-  ['cors-origin', 'api.corsOrigin'],
-  ['ops-port', 'ops.port'],
-  ['seed', 'emulator.seed'],
-  ['speed', 'emulator.speed'],
-])
+
+// An option that sets a key of the configuration; `loadConfig` checks its value.
+type SettingOption = Option<string | undefined> & { readonly key: string }
+
+function settingOption(key: string, value = 'N'): SettingOption {
+  const { description, must } = configKeys().find(({ path }) => path.join('.') === key)!
+  const { options: words } = must as { readonly options?: readonly string[] }
+  const form = { value, ...(words !== undefined && { words }) }
+  return { key, ...parsedOption(description, form, (text) => text) }
+}
+
+const SETTINGS = {
+  upstream: settingOption('upstream', 'UPSTREAM'),
+  role: settingOption('role', 'ROLE'),
+  store: settingOption('store', 'files:DIR'),
+  port: settingOption('api.port'),
+  workers: settingOption('api.workers'),
+  'cors-origin': settingOption('api.corsOrigin', 'ORIGIN'),
+  recorder: settingOption('recorder', 'ID'),
+  'ops-port': settingOption('ops.port'),
+  speed: settingOption('emulator.speed'),
+  seed: settingOption('emulator.seed'),
+}
 
 /** `priorbook-server serve`, which `npm start` runs. */
-export const serveCommand: Command = {
+export const serveCommand = defineCommand({
   name: 'serve',
-  usage:
-    'serve [--upstream emulator|live|none] [--role capture|api|all] [--store files:DIR] [--port N] [--workers N] [--cors-origin ORIGIN] [--config FILE] [--recorder ID] [--ops-port N] [--speed N] [--seed N]',
+  args: '',
+  mostArgs: 0,
   about:
     'Records the venues (or their emulator), serves the API and shows its status, until it is stopped.',
+  options: { ...SETTINGS, ...CONFIG_OPTION },
   examples: [
     'npm start',
     'priorbook-server serve --upstream live --config priorbook.json',
@@ -51,26 +62,17 @@ export const serveCommand: Command = {
     'priorbook-server serve --upstream emulator --speed 20 --data /tmp/fast',
     'priorbook-server serve --store files:downloads --data data',
   ],
-  async run(args) {
-    const { texts, data: named } = parseArguments(args, { texts: ['config', ...OPTIONS.keys()] })
+  async run(context) {
     const given = new Map<string, string>()
-    for (const [option, key] of OPTIONS) {
-      const text = texts.get(option)
+    for (const [name, { key }] of Object.entries(SETTINGS)) {
+      const text = context.options[name as keyof typeof SETTINGS]
       if (text !== undefined) given.set(key, text)
     }
-    const file = texts.get('config') ?? (existsSync(CONFIG_FILE) ? CONFIG_FILE : undefined)
-    const env = process.env
-    const config = loadConfig({ env, given, ...(file === undefined ? {} : { file }) })
-    const isDataGiven = args.some((arg) => arg === '--data' || arg.startsWith('--data='))
-    return serve(config, isDataGiven ? named : toDataFolder(dataOf(config)))
+    const config = readConfig(context.options.config, given)
+    const isEmulated = config.store === '' && config.upstream === 'emulator'
+    return serve(config, dataFolderOf(context, config, isEmulated))
   },
-}
-
-// Emulated data never share a folder with real data.
-function dataOf(config: Config): string {
-  const isEmulated = config.store === '' && config.upstream === 'emulator'
-  return isEmulated && config.data === 'data' ? 'data/emulator' : config.data
-}
+})
 
 async function serve(config: Config, data: DataFolder): Promise<number> {
   mkdirSync(data.path, { recursive: true })

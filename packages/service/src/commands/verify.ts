@@ -1,21 +1,25 @@
+import { flagOption, printCount as count, ProgressBar } from '@priorbook/sdk/command-line'
 import { VENUE_IDS } from '@priorbook/sdk/domain'
 import { journalStats, readJournal } from '@priorbook/sdk/journal'
-import { createProgressBar } from '../lib/progress-bar.ts'
 import { compareWithJournal } from '../derive/rebuild.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { count, parseArguments, print, type Command } from './command.ts'
+import { defineCommand, print } from './command.ts'
 
 /** `priorbook-server verify` */
-export const verifyCommand: Command = {
+export const verifyCommand = defineCommand({
   name: 'verify',
-  usage: 'verify [--data DIR] [--journal]',
+  args: '',
+  mostArgs: 0,
   about:
-    'Checks every checksum, chain, order and book of the tape and every block of the journal; with --journal also derives the tape again and compares.',
+    'Checks every checksum, hash chain, sequence and book of the tape, and every block of the journal.',
+  options: {
+    journal: flagOption('Also derive the tape again from the journal and compare.'),
+  },
   examples: ['priorbook-server verify --data data', 'priorbook-server verify --journal'],
-  async run(args) {
-    const { data, json, flags } = parseArguments(args, { flags: ['journal'] })
+  async run(context) {
+    const { data, options, io } = context
     const store = openEmbeddedStore({ file: data.tape, readOnly: true })
-    const bar = createProgressBar('verify')
+    const bar = new ProgressBar(io, 'verify')
     try {
       const report = await store.verify((done, total, what) => bar.update(done, total, what))
       const problems = [...report.problems]
@@ -31,7 +35,7 @@ export const verifyCommand: Command = {
           }
         }
       }
-      if (flags.has('journal')) {
+      if (options.journal) {
         const { differences } = await compareWithJournal(store, data, (done, total) =>
           bar.update(done, total, 'records derived again'),
         )
@@ -40,7 +44,7 @@ export const verifyCommand: Command = {
         }
       }
       bar.end()
-      print(json, { ...report, records, problems }, [
+      await print(context, { ...report, records, problems }, [
         ...problems.map(({ code, where, detail }) => `problem ${where}: ${code}: ${detail}`),
         `${count(report.chunks)} chunks, ${count(report.observations)} observations, ${count(report.trades)} trades, ${count(report.samples)} samples, ${count(records)} journal records: ${problems.length === 0 ? 'all sound' : `${problems.length} problems`}`,
       ])
@@ -50,4 +54,4 @@ export const verifyCommand: Command = {
       await store.close()
     }
   },
-}
+})

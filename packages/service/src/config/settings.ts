@@ -16,16 +16,16 @@ import { VENUE_DEFINITIONS } from '../venues/registry.ts'
  * compared with it by a test.
  */
 const SETTINGS = {
-  data: setting(text(), 'data', 'The folder that holds journal and tape.'),
+  data: setting(text(), 'data', 'The data folder, with journal and tape.'),
   recorder: setting(
     text(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/),
     'r1',
-    'The name of this recorder; of two that record one venue the lower one comes first.',
+    'The name of this recorder; where two record the same venue, the lower name wins.',
   ),
   upstream: setting(
     word(['emulator', 'live', 'none']),
     'emulator',
-    'What is recorded: the emulator, the real venues, or nothing.',
+    'What to record: the emulator, the real venues, or nothing.',
   ),
   role: setting(
     word(['capture', 'api', 'all']),
@@ -35,46 +35,58 @@ const SETTINGS = {
   store: setting(
     text(),
     '',
-    'What is served: the tape of the data folder (empty), or files:DIR, downloaded tape files.',
+    'What to serve: the tape of the data folder (empty), or the downloaded tape files of a folder (files:DIR).',
   ),
   api: {
-    host: setting(text(), '127.0.0.1', 'Where the interface listens.'),
-    port: setting(whole(0, 65_535), 8780, 'Its port; 0 takes any free one.'),
+    host: setting(text(), '127.0.0.1', 'The address on which the API listens.'),
+    port: setting(whole(0, 65_535), 8780, 'The port of the API; 0 takes any free port.'),
     workers: setting(
       whole(0, 256),
       0,
-      'How many processes read and answer; 0 takes the cores that recording leaves.',
+      'The number of API processes; 0 uses every core except the one that records.',
     ),
     cacheMb: setting(
       whole(1, 65_536),
       32,
-      'Memory for decoded chunks, in MB for each of them; 32 hold 500,000 observations.',
+      'Memory for decoded chunks per API process, in MB; 32 hold 500,000 observations.',
     ),
     corsOrigin: setting(
       text(),
       '',
-      'The origin whose pages may read answers in a browser; empty for none.',
+      'The web origin that may call the API from a browser; empty for none.',
     ),
     plans: setting(
       text(),
       '',
-      'A file of plans; empty takes plans.json of the data folder, if there is one.',
+      'A file with plans; empty uses plans.json of the data folder, if it exists.',
     ),
   },
   ops: {
-    host: setting(text(), '127.0.0.1', 'Where the status page and the metrics listen.'),
-    port: setting(whole(0, 65_535), 9464, 'Their port; 0 takes any free one.'),
+    host: setting(text(), '127.0.0.1', 'The address on which status page and metrics listen.'),
+    port: setting(
+      whole(0, 65_535),
+      9464,
+      'The port of status page and metrics; 0 takes any free port.',
+    ),
   },
   log: {
     level: setting(
       word(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
       'info',
-      'The lowest level that is logged.',
+      'The lowest level to log.',
     ),
   },
   emulator: {
-    seed: setting(whole(), 1, 'The same seed gives the same markets.'),
-    speed: setting(amount(1, 300), 1, 'How many times faster than life the emulated venues run.'),
+    seed: setting(
+      whole(),
+      1,
+      'The seed of the emulated markets: the same seed gives the same markets.',
+    ),
+    speed: setting(
+      amount(1, 300),
+      1,
+      'How many times faster than real time the emulated venues run.',
+    ),
   },
 } as const
 

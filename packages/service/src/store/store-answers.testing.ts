@@ -80,7 +80,7 @@ export async function expectBuckets(
   query: Parameters<ModelStore['buckets']>[1],
 ): Promise<void> {
   const { venue, key } = ref
-  const page = await store.sampleBooks({ venue, key, ...query })
+  const page = await store.booksByInterval({ venue, key, ...query })
   const wanted = model.buckets(ref, query)
   expect(page.hasMore).toBe(wanted.hasMore)
   expect(page.corrupt).toEqual([])

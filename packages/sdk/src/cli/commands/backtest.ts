@@ -10,17 +10,37 @@ import {
   reportHtml,
   type Report,
 } from '../../backtest/index.ts'
+import {
+  layTable,
+  ProgressBar,
+  textOption,
+  timeOption,
+  UsageError,
+  wholeOption,
+} from '../../command-line/index.ts'
 import { parseMicros } from '../../domain/index.ts'
-import { countOf, parseMarket, textOf, timeOf } from '../args.ts'
 import { RUN_OPTIONS, runOptionsOf, type BacktestJob } from '../backtest-job.ts'
 import type { WorkerMessage } from '../backtest-worker.ts'
-import type { Command, CommandContext } from '../command.ts'
-import { CliError } from '../exit-codes.ts'
-import { layTable } from '../table.ts'
-import { progressBar } from '../progress.ts'
+import { defineCommand, type CliContext } from '../command.ts'
+import { CliError } from '../errors.ts'
+import { parseMarket } from '../options.ts'
+
+const OPTIONS = {
+  markets: textOption('LIST', 'Markets of the service, VENUE:ID,VENUE:ID,…'),
+  from: timeOption('From this received time on.'),
+  to: timeOption('Up to, but not including, this received time.'),
+  ...RUN_OPTIONS,
+  out: textOption('FOLDER', 'Write report.json, report.html and CSV tables there.'),
+  why: wholeOption(999_999_999, 'Explain what happened to one order.', { value: 'ORDER' }),
+  timeout: wholeOption(86_400, 'Stop a strategy that hangs for this many seconds; 60 by default.', {
+    value: 'S',
+  }),
+}
+
+type Context = CliContext<typeof OPTIONS>
 
 /** `backtest`: a strategy over recorded events, in a worker that can be stopped. */
-export const BACKTEST: Command = {
+export const BACKTEST = defineCommand({
   name: 'backtest',
   args: 'STRATEGY [FILE]...',
   about: 'Run a strategy over recorded books and report what would have happened, and how sure.',
@@ -28,23 +48,7 @@ export const BACKTEST: Command = {
     'STRATEGY is a module that exports `strategy`: an object with hooks, or a function of parameters that ' +
     'makes one. Data come from the service (--markets) or from downloaded files of the format tape or ' +
     'ndjson. A strategy that does not come back for --timeout seconds is stopped.',
-  options: {
-    markets: {
-      type: 'string',
-      value: 'LIST',
-      about: 'Markets of the service, VENUE:ID,VENUE:ID,…',
-    },
-    from: { type: 'string', value: 'TIME', about: 'From this received time on.' },
-    to: { type: 'string', value: 'TIME', about: 'Up to, but without, this received time.' },
-    ...RUN_OPTIONS,
-    out: {
-      type: 'string',
-      value: 'FOLDER',
-      about: 'Write report.json, report.html and CSV tables there.',
-    },
-    why: { type: 'string', value: 'ORDER', about: 'Tell the story of one order.' },
-    timeout: { type: 'string', value: 'S', about: 'Stop a strategy that hangs so long; 60.' },
-  },
+  options: OPTIONS,
   examples: [
     'priorbook backtest strategy.ts --markets venueb:KXBTC15M-26AUG111515-15 --from 2026-08-11 --to 2026-08-12',
     'priorbook backtest strategy.ts books.tape trades.tape --out report --queue bracket',
@@ -53,7 +57,7 @@ export const BACKTEST: Command = {
   async run(context) {
     const { options, io } = context
     const done = await runWorker(context, jobOf(context))
-    const out = textOf(options, 'out')
+    const { out } = options
     if (out !== undefined) writeReport(out, done.report)
     if (context.isJson) {
       for (const report of done.all) await io.write(`${JSON.stringify(report)}\n`)
@@ -68,45 +72,40 @@ export const BACKTEST: Command = {
       throw new CliError('failed', `the strategy failed: ${done.report.failure?.message ?? ''}`)
     }
   },
-}
+})
 
 type Done = Extract<WorkerMessage, { readonly type: 'done' }>
 
-function jobOf({ args, options, io }: CommandContext): BacktestJob {
+function jobOf({ args, options, service }: Context): BacktestJob {
   const [file, ...files] = args
-  if (file === undefined) throw new CliError('usage', 'the strategy is missing')
+  if (file === undefined) throw new UsageError('the strategy is missing')
   if (!existsSync(file)) throw new CliError('not_found', `there is no file ${file}`)
   for (const name of files) {
     if (!existsSync(name)) throw new CliError('not_found', `there is no file ${name}`)
   }
-  const list = textOf(options, 'markets')
-  const markets = (list ?? '')
+  const markets = (options.markets ?? '')
     .split(',')
     .flatMap((name) => (name === '' ? [] : [parseMarket(name)]))
   if (markets.length === 0 && files.length === 0) {
     const hint = 'Name markets of the service with --markets, or files after the strategy.'
-    throw new CliError('usage', 'there is nothing to run over', hint)
+    throw new UsageError('there is nothing to run over', hint)
   }
   if (markets.length > 0 && files.length > 0) {
-    throw new CliError('usage', 'either --markets or files, not both')
+    throw new UsageError('either --markets or files, not both')
   }
-  const time = (name: string): number | undefined => {
-    const text = timeOf(options, name)
+  const toMicros = (text: string | undefined): number | undefined => {
     if (text === undefined) return undefined
     return /^\d+$/.test(text) ? Number(text) * (text.length === 13 ? 1000 : 1) : parseMicros(text)
   }
-  const url = textOf(options, 'url') ?? io.env['PRIORBOOK_URL'] ?? 'http://127.0.0.1:8780'
-  const key = textOf(options, 'key') ?? io.env['PRIORBOOK_KEY']
-  const demo = options['demo'] === true
   return {
     strategy: pathToFileURL(resolve(file)).href,
     files: files.map((name) => resolve(name)),
     markets,
-    client: files.length > 0 ? undefined : { url, demo, ...(key === undefined ? {} : { key }) },
-    from: time('from'),
-    to: time('to'),
-    split: time('split'),
-    why: countOf(options, 'why', 999_999_999),
+    client: files.length > 0 ? undefined : service,
+    from: toMicros(options.from),
+    to: toMicros(options.to),
+    split: toMicros(options.split),
+    why: options.why,
     ...runOptionsOf(options),
   }
 }
@@ -117,10 +116,10 @@ const WORKER = new URL(
   import.meta.url,
 )
 
-function runWorker(context: CommandContext, job: BacktestJob): Promise<Done> {
-  const { io, options, signal } = context
-  const seconds = countOf(options, 'timeout', 86_400) ?? 60
-  const isQuiet = options['quiet'] === true || !io.isErrorTty
+function runWorker(context: Context, job: BacktestJob): Promise<Done> {
+  const { io, isQuiet, options, signal } = context
+  const { timeout: seconds = 60 } = options
+  const bar = isQuiet ? undefined : new ProgressBar(io, '')
   const worker = new Worker(WORKER, { workerData: job })
   return new Promise((settle, reject) => {
     let seen = Date.now()
@@ -141,7 +140,7 @@ function runWorker(context: CommandContext, job: BacktestJob): Promise<Done> {
       clearInterval(watch)
       signal.removeEventListener('abort', stop)
       void worker.terminate()
-      if (!isQuiet) io.draw('\r\u001B[K')
+      bar?.end()
       end()
     }
     signal.addEventListener('abort', stop)
@@ -152,10 +151,10 @@ function runWorker(context: CommandContext, job: BacktestJob): Promise<Done> {
         case 'alive':
           return
         case 'notice':
-          if (options['quiet'] !== true) io.note(message.text)
+          if (!isQuiet) io.note(message.text)
           return
         case 'progress':
-          if (!isQuiet) io.draw(`\r${progressText(job, message.at, message.observations)}\u001B[K`)
+          if (bar !== undefined) showProgress(bar, job, message.at, message.observations)
           return
         case 'failed':
           finish(() => reject(failure(message)))
@@ -167,20 +166,20 @@ function runWorker(context: CommandContext, job: BacktestJob): Promise<Done> {
   })
 }
 
-function failure({ code, message }: Extract<WorkerMessage, { readonly type: 'failed' }>): CliError {
+function failure({ code, message }: Extract<WorkerMessage, { readonly type: 'failed' }>): Error {
   if (code === 'no_data') return new CliError('empty', message)
   if (code === 'fee_unknown') {
-    return new CliError('usage', message, 'Such as --assume venueb-maker=none or venuec-fees=none.')
+    return new UsageError(message, 'Such as --assume venueb-maker=none or venuec-fees=none.')
   }
-  return new CliError(code === undefined ? 'failed' : 'usage', message)
+  return code === undefined ? new CliError('failed', message) : new UsageError(message)
 }
 
-function progressText({ from, to }: BacktestJob, at: number, observations: number): string {
-  const count = `${(observations / 1e6).toFixed(2)} M books`
+function showProgress(bar: ProgressBar, job: BacktestJob, at: number, observations: number): void {
+  const { from, to } = job
   const place = new Date(at / 1000).toISOString().slice(0, 19)
-  if (from === undefined || to === undefined) return `${place}  ${count}`
-  const share = Math.min(1, Math.max(0, (at - from) / (to - from)))
-  return `${progressBar(share)}  ${place}  ${count}`
+  const text = `${place}  ${(observations / 1e6).toFixed(2)} M books`
+  if (from === undefined || to === undefined) bar.update(0, undefined, text)
+  else bar.update(at - from, to - from, text)
 }
 
 async function summary(report: Report): Promise<string> {
@@ -188,7 +187,7 @@ async function summary(report: Report): Promise<string> {
   const band =
     confidence.low === null
       ? `too few events (${confidence.events}) for a band`
-      : `95 % of ${confidence.events} events drawn anew: ${confidence.low} to ${confidence.high}`
+      : `95 % of ${confidence.events} events resampled: ${confidence.low} to ${confidence.high}`
   const isOne = bracket === null || bracket.is_one_number
   const lines = [
     ...report.notices.map((text) => `! ${text}`),

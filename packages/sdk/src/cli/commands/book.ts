@@ -1,20 +1,24 @@
 import { OrderBook, type FullBookRowJson } from '../../client/index.ts'
-import { countOf, parseMarket, takeAtMost, textOf, timeOf } from '../args.ts'
-import type { Command } from '../command.ts'
-import { CliError } from '../exit-codes.ts'
+import { printLines, timeOption } from '../../command-line/index.ts'
+import { MARKET_ROUTES } from '../../wire/index.ts'
+import { defineCommand, printJson, printNotices, shortTime } from '../command.ts'
+import { CliError } from '../errors.ts'
 import { bookLine, layLadder } from '../ladder-view.ts'
-import { printJson, printLines, shortTime, tellNotices } from '../words.ts'
+import { parseMarket, present, routeOption } from '../options.ts'
+
+const { query: PARAMS } = MARKET_ROUTES.orderbook
 
 /** `book`: the newest recorded book, or one out of the past. */
-export const BOOK: Command = {
+export const BOOK = defineCommand({
   name: 'book',
   args: 'MARKET',
+  mostArgs: 1,
   about: 'Show the newest recorded book of a market, or the one at a time.',
   more: 'Inside a gap there is no book: the reason is printed and the exit status is 7.',
   options: {
-    at: { type: 'string', value: 'TIME', about: 'The book at this time instead of the newest.' },
-    depth: { type: 'string', short: 'd', value: 'N', about: 'Levels per side, 10 by default.' },
-    outcome: { type: 'string', value: 'LABEL', about: 'Only this outcome (venue C).' },
+    at: timeOption('The book at this time instead of the newest.'),
+    depth: routeOption(PARAMS.depth, 'Levels per side, 10 by default.', { value: 'N', short: 'd' }),
+    outcome: routeOption(PARAMS.outcome, 'Only this outcome (venue C).', { value: 'LABEL' }),
   },
   examples: [
     'priorbook book venueb:KXBTC15M-26AUG111515-15',
@@ -23,21 +27,15 @@ export const BOOK: Command = {
   ],
   async run(context) {
     const { args, options, io, isJson, signal } = context
-    takeAtMost(args, 1, 'book')
     const market = context.client().market(parseMarket(args[0]))
-    const depth = countOf(options, 'depth', 10_000) ?? 10
-    const outcome = textOf(options, 'outcome')
-    const at = timeOf(options, 'at')
-    const params = {
-      number_format: 'string',
-      ...(outcome === undefined ? {} : { outcome }),
-    } as const
+    const { depth = 10, outcome, at } = options
+    const params = { number_format: 'string', ...present({ outcome }) } as const
     // JSON gets the requested levels; the picture also counts those that it does not show.
     const cut = isJson ? { ...params, depth } : params
     const answer = await (at === undefined
       ? market.latest(cut, { signal })
       : market.asOf({ ...cut, at }, { signal }))
-    tellNotices(context, answer.notices)
+    printNotices(context, answer.notices)
     if (answer.data.length === 0) {
       const why = answer.notices[0]?.message ?? 'nothing was recorded'
       throw new CliError('empty', `there is no book: ${why}`)
@@ -47,17 +45,12 @@ export const BOOK: Command = {
         await printJson(context, row)
         continue
       }
-      const { columns } = io.size()
       const book = OrderBook.from(row)
-      const style = {
-        depth,
-        width: columns,
-        paint: (style: never, text: string) => io.paint(style, text),
-      }
-      await printLines(context, [...headOf(row), bookLine(book), ...layLadder(book, style), ''])
+      const style = { depth, width: io.size().columns, paint: io.paint }
+      await printLines(io, [...headOf(row), bookLine(book), ...layLadder(book, style), ''])
     }
   },
-}
+})
 
 function headOf(row: FullBookRowJson): string[] {
   const { venue, market_id, outcome, sequence, received_time, flags } = row

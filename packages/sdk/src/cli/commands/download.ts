@@ -1,34 +1,37 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { FILE_FORMATS, type FileFormat } from '../../client/index.ts'
-import { textOf } from '../args.ts'
-import type { Command, CommandContext } from '../command.ts'
+import {
+  flagOption,
+  printBytes,
+  printLines,
+  printSpan,
+  ProgressBar,
+  textOption,
+} from '../../command-line/index.ts'
+import { ROUTES } from '../../wire/index.ts'
+import { defineCommand, printJson, printNotices, type CliContext } from '../command.ts'
 import { downloadFile, type DownloadEvents } from '../download-file.ts'
 import { fileIn } from '../file-proof.ts'
-import { Progress } from '../progress.ts'
-import { scopeOf, SCOPE_OPTIONS } from '../scope.ts'
-import { printBytes, printJson, printLines, printSpan, tellNotices } from '../words.ts'
+import { routeOption, scopeOf, SCOPE_OPTIONS } from '../options.ts'
 
 /** `download`: a range as one file, proved by its manifest. */
-export const DOWNLOAD: Command = {
+export const DOWNLOAD = defineCommand({
   name: 'download',
   args: '[MARKET]',
+  mostArgs: 1,
   about: 'Download a market, or a family of markets, as one file.',
   more:
     'The manifest comes first; then the file as FILE.part, checked and renamed at the end, with ' +
     'FILE.manifest.json beside it. Run the same command again after an interruption: it continues where it stopped.',
   options: {
-    format: {
-      type: 'string',
-      short: 'f',
+    format: routeOption(ROUTES.bulk.query.format, 'ndjson by default.', {
       value: 'FORMAT',
-      words: FILE_FORMATS,
-      about: 'ndjson by default.',
-    },
-    output: { type: 'string', short: 'o', value: 'PATH', about: 'The file, or the folder for it.' },
+      short: 'f',
+    }),
+    output: textOption('PATH', 'The file, or the folder for it.', 'o'),
     ...SCOPE_OPTIONS,
-    estimate: { type: 'boolean', about: 'Only say how many rows and bytes it would be.' },
-    force: { type: 'boolean', about: 'Replace a file that is there.' },
+    estimate: flagOption('Only print how many rows and bytes it would be.'),
+    force: flagOption('Replace an existing file.'),
   },
   examples: [
     'priorbook download venueb:KXBTC15M-26AUG111515-15 --format parquet',
@@ -36,24 +39,23 @@ export const DOWNLOAD: Command = {
     'priorbook download venuec:0x5f… --dataset trades --format csv',
   ],
   async run(context) {
-    const { args, options, isJson, signal } = context
-    const params = scopeOf(args, options, 'download')
-    const format = (textOf(options, 'format') ?? 'ndjson') as FileFormat
+    const { args, options, isJson, io, signal } = context
+    const params = scopeOf(args[0], options)
+    const { format = 'ndjson', output } = options
     const client = context.client()
-    if (options['estimate'] === true) {
+    if (options.estimate) {
       const asked = { ...params, formats: [format], estimate: true } as const
       const { data, notices } = await client.manifest(asked, { signal })
-      tellNotices(context, notices)
+      printNotices(context, notices)
       const { bytes, file_name } = fileIn(data, format)
       const { rows, markets } = data
       if (isJson) await printJson(context, { file_name, rows, markets, bytes, is_estimate: true })
       else {
         const line = `${file_name}: about ${rows} rows of ${markets} markets, ${printBytes(bytes)}`
-        await printLines(context, [line])
+        await printLines(io, [line])
       }
       return
     }
-    const output = textOf(options, 'output')
     const began = performance.now()
     const done = await downloadFile(
       client,
@@ -61,7 +63,7 @@ export const DOWNLOAD: Command = {
         params,
         format,
         path: (name) => placeOf(output, name),
-        isForced: options['force'] === true,
+        isForced: options.force,
         retries: 10,
         signal,
       },
@@ -77,34 +79,46 @@ export const DOWNLOAD: Command = {
     const how = wasThere
       ? 'it was there already'
       : `${printSpan(performance.now() - began)}, SHA-256 as announced`
-    await printLines(context, [
-      `${path}: ${rows} rows, ${gaps} gaps, ${printBytes(file.bytes)}; ${how}`,
-    ])
+    await printLines(io, [`${path}: ${rows} rows, ${gaps} gaps, ${printBytes(file.bytes)}; ${how}`])
   },
-}
+})
 
-function eventsOf(context: CommandContext): DownloadEvents {
-  const { io, options } = context
-  const isQuiet = options['quiet'] === true
-  let progress: Progress | undefined
+// How often the progress is printed where standard error is not a terminal.
+const LINE_MS = 10_000
+
+function eventsOf(context: CliContext): DownloadEvents {
+  const { io, isQuiet } = context
+  const bar = isQuiet ? undefined : new ProgressBar(io, '', LINE_MS)
+  const began = performance.now()
   let total = 0
+  let from = 0
+  const show = (bytes: number): void => {
+    const line = transferText(bytes, total, from, performance.now() - began)
+    if (bytes >= total) bar?.finish(bytes, total, line)
+    else bar?.update(bytes, total, line)
+  }
   return {
     onManifest({ bytes }, _saved, have) {
       if (have > 0 && !isQuiet) io.note(`going on after ${printBytes(have)}`)
-      progress = new Progress(io, isQuiet, bytes, have)
-      progress.show(have)
       total = bytes
+      from = have
+      if (have < total) show(have)
     },
-    onProgress(bytes) {
-      if (bytes >= total) progress?.end(bytes)
-      else progress?.show(bytes)
-    },
+    onProgress: show,
     onBreak(error, bytes, delayMs) {
       if (isQuiet) return
       io.note(`\n${error.message} after ${printBytes(bytes)}; again in ${printSpan(delayMs)}`)
     },
-    onNotices: (notices) => tellNotices(context, notices),
+    onNotices: (notices) => printNotices(context, notices),
   }
+}
+
+/** The bytes so far and in all, the rate, and the remaining time. */
+export function transferText(bytes: number, total: number, from: number, ms: number): string {
+  const rate = ((bytes - from) / Math.max(1, ms)) * 1000
+  const left =
+    rate > 0 && bytes < total ? `  ${printSpan(((total - bytes) / rate) * 1000)} left` : ''
+  return `${printBytes(bytes)} of ${printBytes(total)}  ${printBytes(Math.round(rate))}/s${left}`
 }
 
 function placeOf(output: string | undefined, name: string): string {

@@ -1,24 +1,19 @@
-import { GAP_REASONS, VENUE_IDS, type GapReason, type VenueId } from '../../domain/index.ts'
-import type { GapJson } from '../../wire/index.ts'
-import { countOf, parseMarket, present, takeAtMost, textOf, timeOf } from '../args.ts'
-import { RANGE_OPTIONS, type Command } from '../command.ts'
-import { layTable } from '../table.ts'
-import { printJson, printLines, printSpan, shortTime, tellNotices } from '../words.ts'
+import { printLines, printSpan, wholeOption } from '../../command-line/index.ts'
+import { ROUTES, type GapJson } from '../../wire/index.ts'
+import { defineCommand, shortTime } from '../command.ts'
+import { printTable, readWalk } from '../listing.ts'
+import { parseMarket, present, RANGE_OPTIONS, routeOption, VENUE_OPTION } from '../options.ts'
 
 /** `gaps`: what was not observed. */
-export const GAPS: Command = {
+export const GAPS = defineCommand({
   name: 'gaps',
   args: '[MARKET]',
+  mostArgs: 1,
   about: 'List what was not observed, and why.',
   options: {
-    venue: { type: 'string', value: 'VENUE', words: VENUE_IDS, about: 'Only this venue.' },
-    reason: {
-      type: 'string',
-      value: 'REASON',
-      words: Object.keys(GAP_REASONS),
-      about: 'Only this reason.',
-    },
-    limit: { type: 'string', short: 'n', value: 'N', about: 'Max gaps to list, 100 by default.' },
+    ...VENUE_OPTION,
+    reason: routeOption(ROUTES.gaps.query.reason, 'Only this reason.', { value: 'REASON' }),
+    limit: wholeOption(1_000_000, 'Max gaps to list, 100 by default.', { short: 'n' }),
     ...RANGE_OPTIONS,
   },
   examples: [
@@ -27,40 +22,20 @@ export const GAPS: Command = {
     'priorbook gaps --reason disconnected --json',
   ],
   async run(context) {
-    const { args, options, io, isJson, signal } = context
-    takeAtMost(args, 1, 'gaps')
-    const most = countOf(options, 'limit', 1_000_000) ?? 100
+    const { args, options, isJson, io, signal } = context
     const market = args[0] === undefined ? undefined : parseMarket(args[0])
-    const params = present({
-      venue: market?.venue ?? (textOf(options, 'venue') as VenueId | undefined),
-      market: market?.market_id,
-      reason: textOf(options, 'reason') as GapReason | undefined,
-      start_time: timeOf(options, 'start'),
-      end_time: timeOf(options, 'end'),
-      limit: Math.min(most, 1000),
-    })
-    const gaps: GapJson[] = []
-    const told = new Set<string>()
-    let count = 0
-    for await (const page of context.client().gaps(params, { signal }).pages()) {
-      tellNotices(context, page.notices, told)
-      for (const gap of page.data.slice(0, most - count)) {
-        count++
-        if (isJson) await printJson(context, gap)
-        else gaps.push(gap)
-      }
-      if (count >= most) break
-    }
+    const { reason, start: start_time, end: end_time, limit: most = 100 } = options
+    const venue = market?.venue ?? options.venue
+    const params = present({ venue, market: market?.market_id, reason, start_time, end_time })
+    const limit = Math.min(most, 1000)
+    const walk = context.client().gaps({ ...params, limit }, { signal })
+    const { rows, count } = await readWalk(context, walk, most)
     if (isJson) return
-    if (gaps.length === 0) {
-      // Nothing missing is good news, not a failure.
-      await printLines(context, ['no gaps'])
-      return
-    }
-    const lines = layTable(COLUMNS, gaps.map(cellsOf), io.isTty ? io.size().columns : Infinity)
-    await printLines(context, [io.paint('dim', lines[0]!), ...lines.slice(1)])
+    // Nothing missing is good news, not a failure.
+    if (count === 0) await printLines(io, ['no gaps'])
+    else await printTable(io, COLUMNS, rows.map(cellsOf))
   },
-}
+})
 
 const COLUMNS = [
   { head: 'START (UTC)' },

@@ -1,4 +1,5 @@
-import type { Command } from '../command.ts'
+import type { Command } from '../../command-line/index.ts'
+import type { CliExtra } from '../command.ts'
 import { BACKTEST } from './backtest.ts'
 import { BOOK } from './book.ts'
 import { completionCommand } from './completion.ts'
@@ -12,7 +13,7 @@ import { WATCH } from './watch.ts'
 import { WHOAMI } from './whoami.ts'
 
 /** Every command, in the order of the help. */
-export const COMMANDS: readonly Command[] = [
+export const COMMANDS: readonly Command<CliExtra>[] = [
   MARKETS,
   BOOK,
   WATCH,

@@ -1,34 +1,33 @@
-import { MARKET_STATUSES, VENUE_IDS, type MarketStatus, type VenueId } from '../../domain/index.ts'
-import type { ListedMarketJson, MarketSearchParams } from '../../client/index.ts'
+import type { ListedMarketJson } from '../../client/index.ts'
+import { wholeOption } from '../../command-line/index.ts'
 import { ROUTES } from '../../wire/index.ts'
-import { countOf, present, takeAtMost, textOf, timeOf } from '../args.ts'
-import { RANGE_OPTIONS, type Command } from '../command.ts'
-import { CliError } from '../exit-codes.ts'
-import { layTable } from '../table.ts'
-import { printJson, printLines, shortTime, shown, tellNotices } from '../words.ts'
+import { defineCommand, shortTime, shown } from '../command.ts'
+import { CliError } from '../errors.ts'
+import { printTable, readWalk } from '../listing.ts'
+import { present, RANGE_OPTIONS, routeOption, VENUE_OPTION } from '../options.ts'
 
 const { query: PARAMS } = ROUTES.markets
 
 /** `markets`: finds markets across venues. */
-export const MARKETS: Command = {
+export const MARKETS = defineCommand({
   name: 'markets',
   args: '[QUERY]',
+  mostArgs: 1,
   about: 'Find markets across venues, with their best prices.',
   more: 'QUERY is text in id, title, question, slug or tickers. Times choose markets that trade in them.',
   options: {
-    venue: { type: 'string', value: 'VENUE', words: VENUE_IDS, about: 'Only this venue.' },
-    asset: { type: 'string', value: 'ASSET', about: 'Only this underlying, such as btc (A, C).' },
-    series: { type: 'string', value: 'TICKER', about: 'Only this series (B).' },
-    window: { type: 'string', value: 'WINDOW', about: 'Only rounds of this length, such as 15m.' },
-    status: { type: 'string', value: 'STATUS', words: MARKET_STATUSES, about: 'Only this status.' },
-    sort: {
-      type: 'string',
-      value: 'FIELD',
-      words: PARAMS.sort.words,
-      about: 'open_time by default.',
-    },
-    order: { type: 'string', value: 'ORDER', words: PARAMS.order.words, about: 'desc by default.' },
-    limit: { type: 'string', short: 'n', value: 'N', about: 'Max markets to list, 20 by default.' },
+    ...VENUE_OPTION,
+    asset: routeOption(PARAMS.asset, 'Only this underlying, such as btc (A, C).', {
+      value: 'ASSET',
+    }),
+    series: routeOption(PARAMS.series, 'Only this series (B).', { value: 'TICKER' }),
+    window: routeOption(PARAMS.window, 'Only rounds of this length, such as 15m.', {
+      value: 'WINDOW',
+    }),
+    status: routeOption(PARAMS.status, 'Only this status.', { value: 'STATUS' }),
+    sort: routeOption(PARAMS.sort, 'open_time by default.', { value: 'FIELD' }),
+    order: routeOption(PARAMS.order, 'desc by default.', { value: 'ORDER' }),
+    limit: wholeOption(1_000_000, 'Max markets to list, 20 by default.', { short: 'n' }),
     ...RANGE_OPTIONS,
   },
   examples: [
@@ -37,31 +36,21 @@ export const MARKETS: Command = {
     'priorbook markets --asset btc --window 15m --json',
   ],
   async run(context) {
-    const { args, options, isJson, signal, io } = context
-    takeAtMost(args, 1, 'markets')
-    const most = countOf(options, 'limit', 1_000_000) ?? 20
-    const walk = context
-      .client()
-      .markets({ ...paramsOf(args[0], options), limit: Math.min(most, 1000) }, { signal })
-    const told = new Set<string>()
-    const rows: ListedMarketJson[] = []
-    let count = 0
-    for await (const page of walk.pages()) {
-      tellNotices(context, page.notices, told)
-      for (const row of page.data.slice(0, most - count)) {
-        count++
-        if (isJson) await printJson(context, row)
-        else rows.push(row)
-      }
-      if (count >= most) break
-    }
+    const { args, options, isJson, io, signal } = context
+    const { start: start_time, end: end_time, limit: most = 20, order = 'desc', ...rest } = options
+    const { venue, asset, series, window, status, sort } = rest
+    const filters = { venue, asset, series, window, status, sort, start_time, end_time }
+    const params = {
+      ...present({ q: args[0], ...filters }),
+      order,
+      number_format: 'string',
+    } as const
+    const walk = context.client().markets({ ...params, limit: Math.min(most, 1000) }, { signal })
+    const { rows, count } = await readWalk(context, walk, most)
     if (count === 0) throw new CliError('empty', 'no market matches', 'Leave out a filter.')
-    if (isJson) return
-    const { columns } = io.size()
-    const lines = layTable(COLUMNS, rows.map(cellsOf), io.isTty ? columns : Infinity)
-    await printLines(context, [io.paint('dim', lines[0]!), ...lines.slice(1)])
+    if (!isJson) await printTable(io, COLUMNS, rows.map(cellsOf))
   },
-}
+})
 
 const COLUMNS = [
   { head: 'MARKET' },
@@ -83,23 +72,4 @@ function cellsOf(row: ListedMarketJson): string[] {
     shortTime(row.close_time),
     shown(row.title),
   ]
-}
-
-function paramsOf(
-  q: string | undefined,
-  options: Parameters<typeof textOf>[0],
-): MarketSearchParams {
-  return present({
-    q,
-    venue: textOf(options, 'venue') as VenueId | undefined,
-    asset: textOf(options, 'asset'),
-    series: textOf(options, 'series'),
-    window: textOf(options, 'window'),
-    status: textOf(options, 'status') as MarketStatus | undefined,
-    sort: textOf(options, 'sort') as MarketSearchParams['sort'],
-    order: (textOf(options, 'order') ?? 'desc') as 'asc' | 'desc',
-    start_time: timeOf(options, 'start'),
-    end_time: timeOf(options, 'end'),
-    number_format: 'string',
-  })
 }

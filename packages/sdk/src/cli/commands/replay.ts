@@ -1,36 +1,38 @@
 import { existsSync } from 'node:fs'
-import { parseMicros, type VenueId } from '../../domain/index.ts'
+import { parsedOption, UsageError, wordOption } from '../../command-line/index.ts'
+import { parseMicros } from '../../domain/index.ts'
 import type { MarketSelector } from '../../wire/index.ts'
-import { countOf, parseMarket, textOf, timeOf } from '../args.ts'
-import { RANGE_OPTIONS, type Command, type CommandContext } from '../command.ts'
-import { CliError } from '../exit-codes.ts'
+import { defineCommand, type CliContext } from '../command.ts'
+import { DEPTH_OPTION, FAMILY_OPTIONS, parseMarket, present, RANGE_OPTIONS } from '../options.ts'
 import { eventLine } from '../replay-lines.ts'
-import { FAMILY_OPTIONS } from '../scope.ts'
+
+const OPTIONS = {
+  ...FAMILY_OPTIONS,
+  ...RANGE_OPTIONS,
+  speed: parsedOption(
+    'Recorded pace times N; max (the default) is as fast as possible.',
+    { value: 'N' },
+    parseSpeed,
+  ),
+  mode: wordOption(
+    ['full', 'changes'],
+    'Whole books (default) or changed levels; from the service.',
+    { value: 'MODE' },
+  ),
+  ...DEPTH_OPTION,
+}
+
+type Context = CliContext<typeof OPTIONS>
 
 /** `replay`: recorded events as JSON lines, from the service or from files. */
-export const REPLAY: Command = {
+export const REPLAY = defineCommand({
   name: 'replay',
   args: '[MARKET|FILE]...',
   about: 'Replay recorded events to standard output as JSON lines, merged by received time.',
   more:
     'Files are downloads of the formats tape and ndjson, of any markets; they need no server. Markets ' +
     'come from the service over its socket, and the number of rows is checked at the end.',
-  options: {
-    ...FAMILY_OPTIONS,
-    ...RANGE_OPTIONS,
-    speed: {
-      type: 'string',
-      value: 'N',
-      about: 'Recorded pace times N; max (the default) is as fast as possible.',
-    },
-    mode: {
-      type: 'string',
-      value: 'MODE',
-      words: ['full', 'changes'],
-      about: 'Whole books (default) or changed levels; from the service.',
-    },
-    depth: { type: 'string', value: 'N', about: 'Max levels per side.' },
-  },
+  options: OPTIONS,
   examples: [
     'priorbook replay venueb:KXBTC15M-26AUG111515-15 --start 2026-08-11T15:00:00Z --end 2026-08-11T15:15:00Z',
     'priorbook replay --venue venueb --series KXBTC15M --start 2026-08-11 --end 2026-08-12 --speed 60',
@@ -41,21 +43,18 @@ export const REPLAY: Command = {
     const isFile = args.length > 0 && args.every((name) => existsSync(name))
     await (isFile ? replayLocal(context) : replayServed(context))
   },
-}
+})
 
 // Lines are written in pieces of about this size: one write per row would dominate the cost.
 const PIECE = 1 << 16
 
-async function replayLocal(context: CommandContext): Promise<void> {
+async function replayLocal(context: Context): Promise<void> {
   const { args, options, io, signal } = context
-  for (const name of ['venue', 'series', 'asset', 'window', 'mode']) {
+  for (const name of ['venue', 'series', 'asset', 'window', 'mode'] as const) {
     if (options[name] === undefined) continue
-    throw new CliError('usage', `--${name} has no meaning for files`)
+    throw new UsageError(`--${name} has no meaning for files`)
   }
-  const speed = speedOf(options)
-  const start = timeOf(options, 'start')
-  const end = timeOf(options, 'end')
-  const depth = countOf(options, 'depth', 10_000)
+  const { speed = 'max', start, end, depth } = options
   // Only here: it needs zstd, which Node has since 22.15.
   const { replayFiles } = await import('../../replay/replay-node.ts')
   const replay = replayFiles(args, {
@@ -86,30 +85,26 @@ async function replayLocal(context: CommandContext): Promise<void> {
   await io.write(text)
 }
 
-async function replayServed(context: CommandContext): Promise<void> {
+async function replayServed(context: Context): Promise<void> {
   const { options, io, signal } = context
-  const start = timeOf(options, 'start')
-  const end = timeOf(options, 'end') ?? new Date().toISOString()
+  const { start, end = new Date().toISOString(), speed = 'max', mode, depth } = options
   if (start === undefined) {
     const hint =
       'Such as --start 2026-08-11T15:00:00Z, or --start 15m for the last fifteen minutes.'
-    throw new CliError('usage', '--start is missing', hint)
+    throw new UsageError('--start is missing', hint)
   }
-  const depth = countOf(options, 'depth', 10_000)
-  const mode = textOf(options, 'mode') as 'full' | 'changes' | undefined
   const replay = context.client().socketReplay(
     {
       markets: marketsOf(context),
       start_time: start,
       end_time: end,
-      speed: speedOf(options),
+      speed,
       number_format: 'string',
-      ...(depth === undefined ? {} : { depth }),
-      ...(mode === undefined ? {} : { mode }),
+      ...present({ depth, mode }),
     },
     { signal },
   )
-  const isPaced = options['speed'] !== undefined && options['speed'] !== 'max'
+  const isPaced = speed !== 'max'
   let text = ''
   for await (const message of replay) {
     text += `${JSON.stringify(message)}\n`
@@ -121,32 +116,21 @@ async function replayServed(context: CommandContext): Promise<void> {
   signal.throwIfAborted()
 }
 
-function marketsOf({ args, options }: CommandContext): MarketSelector[] {
-  const venue = textOf(options, 'venue') as VenueId | undefined
+function marketsOf({ args, options }: Context): MarketSelector[] {
+  const { venue, series, asset, window } = options
   const markets: MarketSelector[] = args.map(parseMarket)
-  if (venue !== undefined) {
-    const series = textOf(options, 'series')
-    const asset = textOf(options, 'asset')
-    const window = textOf(options, 'window')
-    markets.push({
-      venue,
-      ...(series === undefined ? {} : { series }),
-      ...(asset === undefined ? {} : { asset }),
-      ...(window === undefined ? {} : { window }),
-    })
-  }
+  if (venue !== undefined) markets.push({ venue, ...present({ series, asset, window }) })
   if (markets.length === 0) {
     const hint =
       'Such as venueb:KXBTC15M-26AUG111515-15, --venue venueb --series KXBTC15M, or a file.'
-    throw new CliError('usage', 'nothing to replay is named', hint)
+    throw new UsageError('nothing to replay is named', hint)
   }
   return markets
 }
 
-function speedOf(options: CommandContext['options']): number | 'max' {
-  const text = textOf(options, 'speed') ?? 'max'
+function parseSpeed(text: string): number | 'max' {
   if (text === 'max') return 'max'
   const speed = /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Number(text) : 0
   if (speed > 0) return speed
-  throw new CliError('usage', `--speed is ${text}`, 'It is a number above 0, such as 10, or max.')
+  throw new UsageError(`--speed is ${text}`, 'It is a number above 0, such as 10, or max.')
 }

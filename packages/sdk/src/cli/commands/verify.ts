@@ -1,20 +1,20 @@
-import { takeAtMost, textOf } from '../args.ts'
-import type { Command } from '../command.ts'
-import { CliError } from '../exit-codes.ts'
+import { printLines, textOption, UsageError } from '../../command-line/index.ts'
+import { defineCommand, printJson } from '../command.ts'
+import { CliError } from '../errors.ts'
 import { manifestPath, readSavedManifest } from '../file-proof.ts'
 import { verifyFile } from '../verify-file.ts'
-import { printJson, printLines } from '../words.ts'
 
 /** `verify`: proves that a downloaded file is complete and its rows are valid. */
-export const VERIFY: Command = {
+export const VERIFY = defineCommand({
   name: 'verify',
   args: 'FILE',
+  mostArgs: 1,
   about: 'Check a downloaded file against its manifest, and its rows against the six checks.',
   more:
     'Needs no server. The manifest is FILE.manifest.json where none is named. NDJSON and tape also carry ' +
     'a receipt of their own; the rows of Parquet and Arrow files are not read, their bytes are hashed.',
   options: {
-    manifest: { type: 'string', value: 'FILE', about: 'The manifest to compare with.' },
+    manifest: textOption('FILE', 'The manifest to compare with.'),
   },
   examples: [
     'priorbook verify venueb_KXBTC15M_books_2026-08-11.ndjson',
@@ -22,12 +22,11 @@ export const VERIFY: Command = {
   ],
   async run(context) {
     const { args, options, io, isJson, signal } = context
-    takeAtMost(args, 1, 'verify')
     const [path] = args
     if (path === undefined) {
-      throw new CliError('usage', 'a file is missing', 'Such as priorbook verify books.ndjson.')
+      throw new UsageError('a file is missing', 'Such as priorbook verify books.ndjson.')
     }
-    const named = textOf(options, 'manifest')
+    const named = options.manifest
     const saved = await readSavedManifest(named ?? manifestPath(path))
     if (named !== undefined && saved === undefined) {
       throw new CliError('not_found', `there is no ${named}`)
@@ -57,7 +56,7 @@ export const VERIFY: Command = {
       const faults = rows.faults
         .slice(0, 10)
         .map(({ id, code, detail }) => `      ${id}: ${code}: ${detail}`)
-      await printLines(context, [...lines, ...faults])
+      await printLines(io, [...lines, ...faults])
     }
     if (!isGood) {
       const bad = findings.filter((one) => !one.isGood).map(({ check }) => check)
@@ -68,4 +67,4 @@ export const VERIFY: Command = {
       )
     }
   },
-}
+})

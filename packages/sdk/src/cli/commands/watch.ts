@@ -1,26 +1,27 @@
 import type { LiveMessage, LiveSubscription } from '../../client/index.ts'
-import { countOf, parseMarket, takeAtMost } from '../args.ts'
-import type { Command, CommandContext } from '../command.ts'
+import { printLines, wholeOption } from '../../command-line/index.ts'
+import { defineCommand, printJson, type CliContext } from '../command.ts'
+import { parseMarket } from '../options.ts'
 import { openScreen } from '../screen.ts'
 import { WatchState } from '../watch-state.ts'
-import { printJson, printLines } from '../words.ts'
 
 /** `watch`: a live ladder. */
-export const WATCH: Command = {
+export const WATCH = defineCommand({
   name: 'watch',
   args: 'MARKET',
+  mostArgs: 1,
   about: 'Watch the live book of a market in the terminal.',
   more:
     'q, Esc and Ctrl-C quit. Where standard output is not a terminal, every row is a line, with --json ' +
     'every message, until the market is resolved. Lost connections are reopened, and missed rows are reported.',
   options: {
-    depth: { type: 'string', short: 'd', value: 'N', about: 'Levels per side, 10 by default.' },
-    conflate: {
-      type: 'string',
-      value: 'MS',
-      about: 'Max one row per book in this many milliseconds; 50 on a terminal, else every row.',
-    },
-    count: { type: 'string', short: 'n', value: 'N', about: 'End after this many rows.' },
+    depth: wholeOption(1000, 'Levels per side, 10 by default.', { short: 'd' }),
+    conflate: wholeOption(
+      60_000,
+      'Max one row per book in this many milliseconds; 50 on a terminal, else every row.',
+      { value: 'MS' },
+    ),
+    count: wholeOption(999_999_999, 'End after this many rows.', { short: 'n' }),
   },
   examples: [
     'priorbook watch venueb:KXBTC15M-26AUG111515-15',
@@ -29,11 +30,10 @@ export const WATCH: Command = {
   ],
   async run(context) {
     const { args, options, io, isJson } = context
-    takeAtMost(args, 1, 'watch')
     const name = parseMarket(args[0])
-    const most = countOf(options, 'count', 1_000_000_000) ?? Infinity
+    const { count: most = Infinity, depth = 10 } = options
     const isDrawn = io.isTty && !isJson
-    const conflate = countOf(options, 'conflate', 60_000) ?? (isDrawn ? 50 : undefined)
+    const conflate = options.conflate ?? (isDrawn ? 50 : undefined)
     const subscription: LiveSubscription = {
       ...name,
       mode: 'changes',
@@ -44,21 +44,21 @@ export const WATCH: Command = {
     // REST reports a wrong name with a hint, and gives the title before the first row.
     const { data } = await context.client().market(name).record({}, { signal: context.signal })
     if (data !== null) state.introduce(data.title, data.status, data.close_time)
-    if (isDrawn) await draw(context, subscription, state, most)
+    if (isDrawn) await draw(context, subscription, state, depth, most)
     else await print(context, subscription, state, most)
   },
-}
+})
 
 // How long rows may still arrive after the end of their market was announced.
 const LAST_ROWS_MS = 500
 
 async function print(
-  context: CommandContext,
+  context: CliContext,
   subscription: LiveSubscription,
   state: WatchState,
   most: number,
 ): Promise<void> {
-  const { isJson, io, options } = context
+  const { isJson, io, isQuiet } = context
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, over.signal])
   const graceMs = LAST_ROWS_MS + (subscription.conflate_ms ?? 0)
@@ -75,8 +75,8 @@ async function print(
       if (message.type === 'snapshots_done') isThere = true
       else if (message.type === 'disconnected') isThere = false
       if (isJson) await printJson(context, message)
-      else if (isRow && 'key' in message) await printLines(context, [state.line(message.key)])
-      else if (options['quiet'] !== true) tell(io, message)
+      else if (isRow && 'key' in message) await printLines(io, [state.line(message.key)])
+      else if (!isQuiet) tell(io, message)
       if (isRow && ++count >= most) return
       if (message.type !== 'heartbeat') lastNews = performance.now()
       if (!isThere || !state.isOver) continue
@@ -88,7 +88,7 @@ async function print(
   if (over.signal.aborted) io.note(`${state.name} is ${state.status}: no more rows will come`)
 }
 
-function tell(io: CommandContext['io'], message: LiveMessage): void {
+function tell(io: CliContext['io'], message: LiveMessage): void {
   switch (message.type) {
     case 'disconnected':
       io.note(`disconnected: ${message.reason}; again in ${message.retry_ms} ms`)
@@ -118,17 +118,16 @@ function tell(io: CommandContext['io'], message: LiveMessage): void {
 const FRAME_MS = 66
 
 async function draw(
-  context: CommandContext,
+  context: CliContext,
   subscription: LiveSubscription,
   state: WatchState,
+  depth: number,
   most: number,
 ): Promise<void> {
-  const { io, signal, options } = context
-  const depth = countOf(options, 'depth', 1000) ?? 10
+  const { io, signal } = context
   const quit = new AbortController()
   const screen = openScreen(io, () => quit.abort())
-  const paint: typeof io.paint = (style, text) => io.paint(style, text)
-  const show = (): void => screen.show(state.draw(io.size(), depth, paint, Date.now()))
+  const show = (): void => screen.show(state.draw(io.size(), depth, io.paint, Date.now()))
   const timer = setInterval(show, FRAME_MS)
   try {
     let count = 0

@@ -1,18 +1,16 @@
-import { takeAtMost } from '../args.ts'
-import type { Command } from '../command.ts'
-import { layTable } from '../table.ts'
-import { printJson, printLines, shortTime } from '../words.ts'
+import { layTable, printLines } from '../../command-line/index.ts'
+import { defineCommand, printJson, shortTime } from '../command.ts'
 
 /** `whoami`: the key, its plan and its limits. */
-export const WHOAMI: Command = {
+export const WHOAMI = defineCommand({
   name: 'whoami',
   args: '',
+  mostArgs: 0,
   about: 'Show which key this is, what its plan allows and what is left of its limits.',
   options: {},
   examples: ['priorbook whoami', 'priorbook whoami --json'],
   async run(context) {
-    const { args, isJson, signal } = context
-    takeAtMost(args, 0, 'whoami')
+    const { isJson, signal } = context
     const client = context.client()
     const { data: key } = await client.whoami({ signal })
     const { data: limits } = await client.limits({ signal })
@@ -37,6 +35,6 @@ export const WHOAMI: Command = {
       ]),
     ]
     const [, ...lines] = layTable([{ head: '' }, { head: '' }], facts)
-    await printLines(context, lines)
+    await printLines(context.io, lines)
   },
-}
+})

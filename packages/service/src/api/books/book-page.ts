@@ -1,36 +1,39 @@
-import type { Gap, Micros, VenueId } from '@priorbook/sdk/domain'
+import type { Gap, VenueId } from '@priorbook/sdk/domain'
 import {
+  createBookRenderer,
+  DEFAULT_LIMIT,
+  INTERVALS,
   timeJson,
   toGapJson,
+  type Interval,
   type PageBuffer,
   type ReceiptJson,
   type ValueStyle,
-  DEFAULT_LIMIT,
-  INTERVALS,
-  type Interval,
 } from '@priorbook/sdk/wire'
 import { withHeads } from '../../rows/index.ts'
-import { ROWS_AT } from '../http/page-pool.ts'
-import type {
-  Answer,
-  ApiContext,
-  CursorScope,
-  Grant,
-  Meta,
-  Notice,
-  RouteRequest,
-} from '../route.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
-import { findTarget, type BookTarget } from './book-target.ts'
 import {
   emptyRange,
+  noticeMeta,
   planWindow,
   RECEIPT_LEFT_OUT,
   SCAN_GOES_ON,
   withoutSourceTime,
-} from './notices.ts'
-import { toLines } from './page-body.ts'
-import { gapsOfPage } from './page-gaps.ts'
+} from '../pages/notices.ts'
+import { styleOf } from '../pages/page.ts'
+import {
+  ROWS_AT,
+  type Answer,
+  type ApiContext,
+  type CursorScope,
+  type Grant,
+  type Meta,
+  type Notice,
+  type RouteRequest,
+} from '../route.ts'
+import { findTarget, type BookTarget } from './book-target.ts'
+import { openWalk, resumeWalk, toCursorState, type Walk, type WalkQuery } from './book-walk.ts'
+import { gapsOfPage, toLines } from './page-gaps.ts'
 import {
   readBuckets,
   readRows,
@@ -39,18 +42,14 @@ import {
   type PageRows,
   type SourceRows,
 } from './page-rows.ts'
-import { openWalk, resumeWalk, toCursorState, type OpenedWalk, type Walk } from './walk.ts'
+import { marketText } from './store-cache.ts'
 
 /** The values that all paged book routes read. */
-type PageQuery = {
+type PageQuery = WalkQuery & {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
   readonly order?: 'asc' | 'desc' | undefined
-  readonly start_time?: Micros | undefined
-  readonly end_time?: Micros | undefined
-  readonly clock?: 'received' | 'source' | undefined
   readonly interval?: Interval | undefined
-  readonly known_at?: Micros | undefined
   readonly number_format?: 'number' | 'string' | undefined
   readonly time_format?: 'iso' | 'epoch_us' | undefined
   readonly outcome?: string | undefined
@@ -58,14 +57,14 @@ type PageQuery = {
 }
 
 /** A request of a paged book route. */
-export type PageRequest = Pick<RouteRequest<{}, {}>, 'route' | 'format' | 'leasePage'> & {
+type BookPageRequest = Pick<RouteRequest<{}, {}>, 'route' | 'format' | 'leasePage'> & {
   readonly path: Readonly<Record<string, string | undefined>>
   readonly query: PageQuery
   readonly grant: Grant
 }
 
 /** The differences between the paged book routes. */
-export type PageKind = {
+type PageKind = {
   /** Further values that the cursor is bound to. */
   readonly scope: CursorScope
   /**
@@ -80,82 +79,51 @@ export type PageKind = {
   ): Uint8Array
 }
 
+/**
+ * The renderer of the process. Rendering never awaits, so pages do not interleave. Bytes that it returns
+ * without a page share one buffer: copy them before the next await.
+ */
+export const RENDERER = createBookRenderer()
+
 /** Answers a page of books. */
 export async function answerPage(
   context: ApiContext,
   address: VenueAddress,
-  request: PageRequest,
+  request: BookPageRequest,
   kind: PageKind,
 ): Promise<Answer> {
   const { query, grant, route } = request
-  const { order = 'asc', cursor } = query
+  const { order = 'asc', cursor, known_at: knownAt } = query
   const target = await findTarget(context, address, request)
-  const { record, instruments } = target
+  const { record, instruments, cache } = target
   const scope = scopeOf(route, address.venue, target, query, kind.scope)
-  const asked = {
-    startTime: query.start_time,
-    endTime: query.end_time,
-    clock: query.clock ?? 'received',
-    knownAt: query.known_at,
-  } as const
-  const opened =
+  const walk =
     cursor === undefined
-      ? await openWalk(context, grant, target, asked)
-      : resumeWalk(context, grant, instruments, asked, context.cursors.read(scope, cursor))
-  const { walk } = opened
+      ? await openWalk(context, grant, target, query)
+      : resumeWalk(context, grant, instruments, query, context.cursors.read(scope, cursor))
 
-  const rows = await readPage(context, opened, query)
-  const gaps = await gapsOfPage(target.known, walk, rows, {
-    order,
-    knownAt: query.known_at,
-    source: opened.source,
-  })
+  const rows = await readPage(context, walk, query)
+  const gaps = await gapsOfPage(cache, walk, rows, { order, knownAt })
   addToReceipt(walk, rows, gaps)
-  const at = Math.min(query.known_at ?? Infinity, rows.received ?? walk.end - 1)
-  const market = await target.known.marketAt(record.marketId, at)
-  const isFinal = await isSettled(context, target, opened, request, rows, gaps)
-  const style = { numberFormat: query.number_format, timeFormat: query.time_format }
-  const notices = await noticesOf(target, opened, grant, rows, gaps, style)
-  const receipt = rows.hasMore ? undefined : await receiptOf(context, walk, query.known_at)
+  const at = Math.min(knownAt ?? Infinity, rows.received ?? walk.end - 1)
+  const market = await cache.marketAt(record.marketId, at)
+  const isFinal = await isSettled(context, target, walk, query, rows, gaps)
+  const style = styleOf(query)
+  const notices = await noticesOf(target, walk, grant, rows, gaps, style)
+  const receipt = rows.hasMore ? undefined : await receiptOf(context, walk, knownAt)
+  const { lanes, received } = rows
   const nextCursor = rows.hasMore
-    ? context.cursors.sign(scope, toCursorState({ ...walk, ...pick(rows) }))
+    ? context.cursors.sign(scope, toCursorState({ ...walk, lanes, received }))
     : undefined
 
-  return renderPage(request, kind, {
-    target,
-    opened,
-    rows,
-    gaps,
-    market,
-    notices,
-    receipt,
-    style,
-    next: { nextCursor, isFinal },
-  })
-}
-
-/** Everything that stands on a page, read and ready to be rendered. */
-type ReadPage = {
-  readonly target: BookTarget
-  readonly opened: OpenedWalk
-  readonly rows: PageRows | SourceRows
-  readonly gaps: readonly Gap[]
-  readonly market: Awaited<ReturnType<BookTarget['known']['marketAt']>>
-  readonly notices: readonly Notice[]
-  readonly receipt: ReceiptJson | undefined
-  readonly style: ValueStyle
-  readonly next: { readonly nextCursor: string | undefined; readonly isFinal: boolean }
-}
-
-// Nothing here may await: the renderer's bytes are shared between requests.
-function renderPage(request: PageRequest, kind: PageKind, page: ReadPage): Answer {
-  const { target, rows, gaps, market, notices, receipt, style, next } = page
+  // From here on nothing may await: the renderer's bytes are shared between requests.
+  const next = { nextCursor, isFinal }
   if (request.format === 'ndjson') {
-    const keys = target.instruments.map(({ key }) => key)
+    const keys = instruments.map(({ key }) => key)
     const body = toLines(rows.parts, keys, gaps, {
-      isDown: request.query.order === 'desc',
+      isDown: order === 'desc',
       render: (parts) => kind.render('ndjson', parts, target),
-      toGapLine: (gap) => toGapJson(gap, style),
+      style,
       notices,
       receipt,
     })
@@ -167,33 +135,17 @@ function renderPage(request: PageRequest, kind: PageKind, page: ReadPage): Answe
     return { kind: 'text', contentType: 'text/csv; charset=utf-8', body, ...next }
   }
   const meta: Meta = {
-    range: rangeOf(page.opened, style),
+    range: rangeOf(walk, style),
     gaps: gaps.map((gap) => toGapJson(gap, style)),
-    market: market === undefined ? null : target.memory.marketText(market, style),
-    ...(notices.length > 0 && { notice: notices.length === 1 ? notices[0]! : notices }),
+    market: market === undefined ? null : marketText(market, style),
+    ...noticeMeta(...notices),
     ...('excluded' in rows && { rows_without_source_time: rows.excluded }),
     ...(receipt !== undefined && { receipt }),
   }
-  const buffer = request.leasePage(ROWS_AT)
-  kind.render('json', rows.parts, target, buffer)
-  return {
-    kind: 'data',
-    rows: buffer,
-    madeOf: next.isFinal ? madeOf(rows.parts, target) : undefined,
-    count: rows.count,
-    meta,
-    ...next,
-  }
-}
-
-function rangeOf(
-  opened: OpenedWalk,
-  style: Parameters<typeof timeJson>[1],
-): NonNullable<Meta['range']> {
-  return {
-    start_time: opened.walk.shownStart < 0 ? null : timeJson(shownStart(opened), style),
-    end_time: timeJson(shownEnd(opened), style),
-  }
+  const page = request.leasePage(ROWS_AT)
+  kind.render('json', rows.parts, target, page)
+  const madeOf = isFinal ? contentsOf(rows.parts, target) : undefined
+  return { kind: 'data', rows: page, madeOf, count: rows.count, meta, ...next }
 }
 
 // Everything that decides the rows of a walk, their order and their fields. The size of pages and their
@@ -222,7 +174,7 @@ function scopeOf(
 
 function readPage(
   { store }: ApiContext,
-  { walk, source }: OpenedWalk,
+  walk: Walk,
   query: PageQuery,
 ): Promise<PageRows | SourceRows> {
   const { limit = DEFAULT_LIMIT, order = 'asc', known_at: knownAt, interval } = query
@@ -230,14 +182,14 @@ function readPage(
   if (interval !== undefined) {
     return readBuckets(store, walk, { ...asked, interval: INTERVALS[interval] })
   }
-  return source === undefined
+  return walk.sourceRange === undefined
     ? readRows(store, walk, asked)
-    : readRowsBySource(store, walk, { ...asked, ...source })
+    : readRowsBySource(store, walk, { ...asked, ...walk.sourceRange })
 }
 
 function addToReceipt({ lanes, receipt }: Walk, rows: PageRows, gaps: readonly Gap[]): void {
   for (const part of rows.parts) {
-    const { key } = lanes[part.source]!.instrument
+    const { key } = lanes[part.lane]!.instrument
     if ('row' in part) receipt.add(key, part.sequence, part.sequence)
     else receipt.add(key, part.firstSequence + part.from, part.firstSequence + part.to - 1)
   }
@@ -261,10 +213,7 @@ const RENDERING = 1
 
 // The chunks of the rows, the rows in them and their instruments, for the entity tag; undefined where some
 // rows are not in a chunk.
-function madeOf(
-  parts: readonly PagePart[],
-  { instruments }: Pick<BookTarget, 'instruments'>,
-): string | undefined {
+function contentsOf(parts: readonly PagePart[], { instruments }: BookTarget): string | undefined {
   let text = `${RENDERING} ${JSON.stringify(instruments)} `
   for (const part of parts) {
     if ('row' in part || part.chunk === undefined) return undefined
@@ -273,16 +222,15 @@ function madeOf(
   return text
 }
 
-function pick({ lanes, received }: PageRows): Pick<Walk, 'lanes' | 'received'> {
-  return { lanes, received }
-}
-
-function shownStart({ walk, cutAt }: OpenedWalk): number {
-  return Math.max(walk.shownStart, cutAt === undefined ? 0 : walk.start)
-}
-
-function shownEnd({ walk, source }: OpenedWalk): number {
-  return source !== undefined && Number.isFinite(source.sourceEnd) ? source.sourceEnd : walk.end
+function rangeOf(walk: Walk, style: ValueStyle): NonNullable<Meta['range']> {
+  const { shownStart, cutAt, sourceRange } = walk
+  const start = Math.max(shownStart, cutAt === undefined ? 0 : walk.start)
+  const { sourceEnd = Infinity } = sourceRange ?? {}
+  const end = Number.isFinite(sourceEnd) ? sourceEnd : walk.end
+  return {
+    start_time: shownStart < 0 ? null : timeJson(start, style),
+    end_time: timeJson(end, style),
+  }
 }
 
 /** Rows of the last minute may still be followed by rows or gaps that belong before them. */
@@ -294,14 +242,14 @@ const SETTLED_MICROS = 60_000_000
  */
 async function isSettled(
   { now }: ApiContext,
-  { known }: BookTarget,
-  { walk, source, cutAt }: OpenedWalk,
-  { query }: PageRequest,
+  { cache }: BookTarget,
+  walk: Walk,
+  query: PageQuery,
   rows: PageRows,
   gaps: readonly Gap[],
 ): Promise<boolean> {
   const isPinned = query.cursor !== undefined || query.end_time === walk.end
-  if (!isPinned || cutAt !== undefined || source !== undefined) return false
+  if (!isPinned || walk.cutAt !== undefined || walk.sourceRange !== undefined) return false
   if (rows.count === 0 || gaps.some(({ end }) => end === undefined)) return false
   if (rows.parts.some((part) => 'bucket' in part && part.bucket?.partial === true)) return false
   const isDown = query.order === 'desc'
@@ -309,20 +257,21 @@ async function isSettled(
   const edge = reached === undefined ? walk.end : reached + 1
   if (edge > now() - SETTLED_MICROS) return false
   for (const { instrument } of walk.lanes) {
-    const facts = await known.instrument(instrument.key)
+    const facts = await cache.instrument(instrument.key)
     if (facts === undefined || facts.lastReceived < edge) return false
   }
   return true
 }
 
 async function noticesOf(
-  { record, known }: BookTarget,
-  { walk, cutAt }: OpenedWalk,
+  { record, cache }: BookTarget,
+  walk: Walk,
   grant: Grant,
   rows: PageRows | SourceRows,
   gaps: readonly Gap[],
   style: ValueStyle,
 ): Promise<Notice[]> {
+  const { cutAt } = walk
   const notices: Notice[] = []
   if (cutAt !== undefined) notices.push(planWindow(grant.plan, cutAt, style))
   if ('excluded' in rows && rows.excluded > 0) notices.push(withoutSourceTime(rows.excluded))
@@ -331,7 +280,6 @@ async function noticesOf(
   const isEmptyWalk = rows.count === 0 && !rows.hasMore && walk.receipt.rows === 0
   if (!isEmptyWalk || (cutAt !== undefined && walk.start >= walk.end)) return notices
   const { key } = walk.lanes[0]?.instrument ?? { key: record.marketId }
-  const facts = await known.instrument(key)
-  notices.push(emptyRange(record, walk, facts, gaps))
+  notices.push(emptyRange(record, walk, await cache.instrument(key), gaps))
   return notices
 }

@@ -1,25 +1,17 @@
 import type { MarketRecord } from '@priorbook/sdk/domain'
-import { chooseOutcomes } from '../pages/outcome-filter.ts'
+import type { VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
+import { chooseOutcomes } from '../pages/outcome-filter.ts'
 import type { ApiContext, Grant } from '../route.ts'
-import type { VenueAddress } from '../markets/addresses.ts'
-
-import { StoreMemory, type VenueMemory } from './store-memory.ts'
+import { cacheOf, type VenueCache } from './store-cache.ts'
 
 /** The market of a request and its requested books. */
 export type BookTarget = {
   readonly record: MarketRecord
   readonly instruments: readonly MarketInstrument[]
-  readonly memory: StoreMemory
   /** Records and gaps of the venue, for this request. */
-  readonly known: VenueMemory
-}
-
-/** The requested tokens, for venues with one book per token. */
-export type TokenFilter = {
-  readonly outcome?: string | undefined
-  readonly token_id?: string | undefined
+  readonly cache: VenueCache
 }
 
 /** Finds the market of a path and its books that match the filter. */
@@ -28,15 +20,17 @@ export async function findTarget(
   address: VenueAddress,
   request: {
     readonly path: Readonly<Record<string, string | undefined>>
-    readonly query: TokenFilter
+    /** The requested tokens, for venues with one book per token. */
+    readonly query: {
+      readonly outcome?: string | undefined
+      readonly token_id?: string | undefined
+    }
     readonly grant: Grant
   },
 ): Promise<BookTarget> {
-  const memory = StoreMemory.of(context.store)
-  const known = await memory.recall(address.venue)
-  const { path, grant } = request
-  const { record } = await findMarket(context, address, path, grant, (_, id) => known.market(id))
-  const all = await instrumentsOf(context, record)
-  const instruments = chooseOutcomes(all, request.query)
-  return { record, instruments, memory, known }
+  const cache = await cacheOf(context.store, address.venue)
+  const { path, grant, query } = request
+  const { record } = await findMarket(context, address, path, grant, (_, id) => cache.market(id))
+  const instruments = chooseOutcomes(await instrumentsOf(context, record), query)
+  return { record, instruments, cache }
 }

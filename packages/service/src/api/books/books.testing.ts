@@ -120,7 +120,7 @@ export type SeenRow = {
   readonly received: number
   readonly source: number | undefined
   readonly changes: number
-  readonly part: BookRun & { readonly source: number }
+  readonly part: BookRun & { readonly lane: number }
 }
 
 /** Every row of a market's instruments, by (received time, sequence, instrument). */
@@ -143,7 +143,7 @@ export async function readSeen(store: Store, venue: ScriptedVenue): Promise<Seen
           received: columns.received[row]!,
           source: source === ABSENT ? undefined : source,
           changes: columns.changeEnd[row]! - columns.changeStart(row),
-          part: { columns, firstSequence, from: row, to: row + 1, source: lane },
+          part: { columns, firstSequence, from: row, to: row + 1, lane },
         })
       }
     }
@@ -155,7 +155,7 @@ const renderer = createBookRenderer()
 
 /** Parts of a market's instruments as the JSON text of rows. */
 export function render(
-  parts: readonly (BookRun & { readonly source: number })[],
+  parts: readonly (BookRun & { readonly lane: number })[],
   venue: ScriptedVenue,
   options: BookPageOptions,
 ): string {

@@ -1,12 +1,14 @@
 import type { BookRun } from '@priorbook/sdk/tape'
 import { VENUES, type Gap, type Micros, type VenueId } from '@priorbook/sdk/domain'
-import { timeJson, toGapJson, type GapJson, type ValueStyle } from '@priorbook/sdk/wire'
-import { ROWS_AT } from '../http/page-pool.ts'
-import type { Answer, Notice, RouteRequest } from '../route.ts'
+import { timeJson, toGapJson, type GapJson } from '@priorbook/sdk/wire'
+import { ROWS_AT, type Answer, type Notice, type RouteRequest } from '../route.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import type { BookTarget } from './book-target.ts'
 import type { RunPart } from '../../rows/index.ts'
-import { RENDERER } from './renderer.ts'
+import { noticeMeta } from '../pages/notices.ts'
+import { styleOf } from '../pages/page.ts'
+import { RENDERER } from './book-page.ts'
+import { marketText } from './store-cache.ts'
 
 /** The book of one instrument, or the reason that there is none. */
 export type OneBook = {
@@ -41,21 +43,21 @@ export async function answerBooks(
   },
 ): Promise<Answer> {
   const { query, format } = request
-  const style: ValueStyle = { numberFormat: query.number_format, timeFormat: query.time_format }
+  const style = styleOf(query)
   const parts: RunPart[] = []
   const notices: Notice[] = []
   const gaps: GapJson[] = []
   let newest = 0
-  for (const [source, { run, notice, gap }] of books.entries()) {
+  for (const [lane, { run, notice, gap }] of books.entries()) {
     if (notice !== undefined) notices.push(notice)
     if (gap !== undefined) gaps.push(toGapJson(gap, style))
     if (run === undefined) continue
-    parts.push({ ...run, source })
+    parts.push({ ...run, lane })
     newest = Math.max(newest, run.columns.received[run.from]!)
   }
   const instruments = books.map(({ instrument }) => instrument)
   const known = parts.length === 0 ? more.knownAt : Math.min(newest, more.knownAt)
-  const market = await target.known.marketAt(target.record.marketId, known)
+  const market = await target.cache.marketAt(target.record.marketId, known)
   const options = { ladders: true, depth: query.depth, ...style }
   const { isFinal } = more
 
@@ -80,8 +82,8 @@ export async function answerBooks(
     meta: {
       range: { start_time: at, end_time: at },
       gaps,
-      market: market === undefined ? null : target.memory.marketText(market, style),
-      ...(notices.length > 0 && { notice: notices.length === 1 ? notices[0]! : notices }),
+      market: market === undefined ? null : marketText(market, style),
+      ...noticeMeta(...notices),
     },
     isFinal,
   }

@@ -1,9 +1,11 @@
 import type { Gap } from '@priorbook/sdk/domain'
+import { toGapJson, type ReceiptJson, type ValueStyle } from '@priorbook/sdk/wire'
 import {
   asKnownAt,
   compareStarts,
   distinctGaps,
   gapKeysOf,
+  GapQueue,
   gapsOfKeys,
   isOnPage,
   touchesSpan,
@@ -11,29 +13,25 @@ import {
   type PageSpan,
 } from '../../rows/index.ts'
 import type { Order } from '../../store/store.ts'
-import type { PageRows } from './page-rows.ts'
-import type { VenueMemory } from './store-memory.ts'
-import type { SourceRange, Walk } from './walk.ts'
+import type { Notice } from '../route.ts'
+import type { Walk } from './book-walk.ts'
+import type { PagePart, PageRows } from './page-rows.ts'
+import type { VenueCache } from './store-cache.ts'
 
 /**
  * The gaps of one page, in the order of the walk: those between the row before the page and its last
  * row, so that each stands on one page. The last page also has those after its last row.
  */
 export async function gapsOfPage(
-  known: VenueMemory,
+  cache: VenueCache,
   walk: Walk,
   rows: PageRows,
-  options: {
-    readonly order: Order
-    readonly knownAt?: number | undefined
-    readonly source?: SourceRange | undefined
-  },
+  { order, knownAt }: { readonly order: Order; readonly knownAt: number | undefined },
 ): Promise<readonly Gap[]> {
-  const { order, knownAt, source } = options
   const isDown = order === 'desc'
   const keys = gapKeysOf(walk.lanes.map(({ instrument }) => instrument))
-  const span = source === undefined ? spanOf(walk, rows, isDown) : {}
-  const listed = await gapsOfKeys((key, within) => known.gaps(key, within), keys, span)
+  const span = walk.sourceRange === undefined ? spanOf(walk, rows, isDown) : {}
+  const listed = await gapsOfKeys((key, within) => cache.gaps(key, within), keys, span)
   const page: PageSpan = {
     isDown,
     hasMore: rows.hasMore,
@@ -48,7 +46,7 @@ export async function gapsOfPage(
     },
   }
   const gaps = distinctGaps([...listed, ...rows.corrupt]).filter(
-    (gap) => touches(gap, walk, source) && isOnPage(gap, page),
+    (gap) => touches(gap, walk) && isOnPage(gap, page),
   )
   const shown = knownAt === undefined ? gaps : gaps.flatMap((gap) => asKnownAt(gap, knownAt))
   shown.sort(compareStarts)
@@ -67,9 +65,58 @@ function spanOf(walk: Walk, rows: PageRows, isDown: boolean): TimeSpan {
   return { start: low - 1, end: high + 1 }
 }
 
-function touches(gap: Gap, walk: Walk, source: SourceRange | undefined): boolean {
-  if (source === undefined) return touchesSpan(gap, walk)
+function touches(gap: Gap, walk: Walk): boolean {
+  if (walk.sourceRange === undefined) return touchesSpan(gap, walk)
+  const { sourceStart, sourceEnd } = walk.sourceRange
   const start = gap.sourceStart ?? gap.start
   const end = gap.sourceEnd ?? gap.end
-  return touchesSpan({ start, end }, { start: source.sourceStart, end: source.sourceEnd })
+  return touchesSpan({ start, end }, { start: sourceStart, end: sourceEnd })
+}
+
+/**
+ * A page as lines: rows and gaps in the order of the walk, then notices, and at the end of the walk the
+ * receipt. `render` returns borrowed bytes, which are copied here.
+ */
+export function toLines(
+  parts: readonly PagePart[],
+  keys: readonly string[],
+  gaps: readonly Gap[],
+  more: {
+    readonly isDown: boolean
+    readonly render: (parts: readonly PagePart[]) => Uint8Array
+    readonly style: ValueStyle
+    readonly notices: readonly Notice[]
+    readonly receipt: ReceiptJson | undefined
+  },
+): Uint8Array {
+  const line = (type: string, value: object): Buffer =>
+    Buffer.from(`${JSON.stringify({ type, ...value })}\n`)
+  const pieces: Uint8Array[] = []
+  let open: PagePart[] = []
+  const flush = (): void => {
+    if (open.length > 0) pieces.push(more.render(open).slice())
+    open = []
+  }
+  const add = (item: PagePart | Gap): void => {
+    if (!('scope' in item)) open.push(item)
+    else {
+      flush()
+      pieces.push(line('gap', toGapJson(item, more.style)))
+    }
+  }
+  const queue = new GapQueue(gaps)
+  for (const part of parts) {
+    const key = keys[part.lane]!
+    if ('row' in part) {
+      const received = part.columns.received[part.row]!
+      while (queue.isBefore(received, key, part.sequence)) add(queue.shift()!)
+      add(part)
+    } else for (const item of queue.cut(part, key)) add(item)
+  }
+  flush()
+  for (let gap = queue.shift(); gap !== undefined; gap = queue.shift()) add(gap)
+  if (more.isDown) pieces.reverse()
+  for (const notice of more.notices) pieces.push(line('notice', notice))
+  if (more.receipt !== undefined) pieces.push(line('receipt', more.receipt))
+  return Buffer.concat(pieces)
 }

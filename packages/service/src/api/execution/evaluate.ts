@@ -9,7 +9,7 @@ import {
 import { ABSENT } from '@priorbook/sdk/tape'
 import { decimalJson, DISCLAIMER, timeJson, toGapJson, type ValueStyle } from '@priorbook/sdk/wire'
 import type { AsOf } from '../../store/store.ts'
-import { captureBegins } from '../pages/empty.ts'
+import { captureBegins } from '../pages/notices.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import { ladderOf } from '../markets/quote.ts'
 import type { ApiContext, Notice } from '../route.ts'

@@ -1,6 +1,6 @@
 import type { Micros } from '@priorbook/sdk/domain'
 import { Problem, timeJson, type ValueStyle, DEFAULT_LIMIT } from '@priorbook/sdk/wire'
-import type { CursorScope, CursorState, ApiContext, Grant, Meta, Notice } from '../route.ts'
+import type { CursorScope, CursorState, ApiContext, Grant, Meta } from '../route.ts'
 
 /** The part of a request that chooses range and page. */
 export type PageRequest = {
@@ -88,28 +88,10 @@ export function rangeMeta({ from, end }: PageRange, style: ValueStyle): NonNulla
   return { start_time: print(from), end_time: print(end) }
 }
 
-/** The notice that the plan's window cuts the range; undefined where it does not. */
-export function windowNotice({ asked, window, end }: PageRange): Notice | undefined {
-  const isCut = window > 0 && ((asked !== undefined && asked < window) || end <= window)
-  if (!isCut) return undefined
-  return {
-    code: 'plan_window',
-    message: 'The plan of the key does not reach back to the start of the range.',
-    window_start: timeJson(window, {}),
-  }
-}
-
 /** How the values of an answer are written. */
 export function styleOf(query: {
   readonly number_format?: 'number' | 'string' | undefined
   readonly time_format?: 'iso' | 'epoch_us' | undefined
 }): ValueStyle {
   return { numberFormat: query.number_format, timeFormat: query.time_format }
-}
-
-/** `meta.notice`: absent, one notice, or a list. */
-export function noticeMeta(...notices: readonly (Notice | undefined)[]): Pick<Meta, 'notice'> {
-  const given = notices.filter((notice) => notice !== undefined)
-  if (given.length === 0) return {}
-  return { notice: given.length === 1 ? given[0]! : given }
 }

@@ -11,7 +11,6 @@ import { BookAssembler, type Observation } from '@priorbook/sdk/tape'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { countOf } from '../../store/embedded/temp-folder.testing.ts'
 import type { Store } from '../../store/store.ts'
-import { Player } from './player.ts'
 import { createContext, hashIds, open, Recorded, settle } from './replay.testing.ts'
 import { MAX_MARKETS } from './scope.ts'
 import { ROW_BUDGET } from './timeline.ts'
@@ -89,7 +88,7 @@ describe('a replay of hundreds of markets at once', { timeout: 600_000 }, () => 
     const store = await createStore(markets, rows)
     const out = new Recorded()
     const asked = { markets: [{ venue: 'venueb', series: 'KXMANY' }], mode: 'changes' } as const
-    const replay = (await open(createContext(store), asked, out)) as Player
+    const replay = await open(createContext(store), asked, out)
     await replay.ended
     expect(replay.failure).toBeUndefined()
     expect(markets * rows).toBeGreaterThan(ROW_BUDGET)
@@ -128,7 +127,7 @@ describe('a replay of hundreds of markets at once', { timeout: 600_000 }, () => 
     let room = 500
     out.onMessage = () => --room !== 0
     const markets = [{ venue: 'venueb', series: 'KXMANY' }]
-    const replay = (await open(createContext(store), { markets }, out)) as Player
+    const replay = await open(createContext(store), { markets }, out)
     while (!out.isHeld) await settle()
     expect(replay.budget.held).toBeGreaterThan(0)
     const { held } = replay.budget

@@ -8,8 +8,7 @@ import {
   type BookContext,
   type BookPart,
 } from '@priorbook/sdk/wire'
-import { RENDERER } from '../books/renderer.ts'
-import { MessageBatch } from './message-batch.ts'
+import { RENDERER } from '../books/book-page.ts'
 import type { ReplayRequest } from './request.ts'
 import type { ReplayStream } from './scope.ts'
 import type { TimelineItem } from './timeline.ts'
@@ -38,7 +37,7 @@ const BOOK_LINE = '{"type":"book",'.length
 const CHANGES_LINE = '{"type":"changes",'.length
 const NOTHING = Buffer.alloc(0)
 
-type ChangedPart = BookRun & { readonly source: number }
+type ChangedPart = BookRun & { readonly lane: number }
 
 /** The rows of one batch by how they are rendered, each in order. */
 type Parts = {
@@ -120,7 +119,7 @@ export class MessageWriter {
   // Splits rows into whole books and changes: a row without its predecessor is a snapshot.
   private split(items: readonly TimelineItem[]): Parts {
     const contexts: BookContext[] = []
-    const sources = new Map<ReplayStream, number>()
+    const lanes = new Map<ReplayStream, number>()
     const whole: BookPart[] = []
     const changed: ChangedPart[] = []
     const lasts = new Map<ReplayStream, number | undefined>()
@@ -129,21 +128,21 @@ export class MessageWriter {
     for (const item of items) {
       if (item.kind !== 'book') continue
       const { stream, run } = item
-      let source = sources.get(stream)
-      if (source === undefined) {
-        source = contexts.length
-        sources.set(stream, source)
+      let lane = lanes.get(stream)
+      if (lane === undefined) {
+        lane = contexts.length
+        lanes.set(stream, lane)
         contexts.push(stream.instrument)
         lasts.set(stream, this.textOf(stream).book)
       }
       rows += run.to - run.from
       const isSnapshot = !follows(lasts.get(stream), run.firstSequence + run.from)
       lasts.set(stream, run.firstSequence + run.to - 1)
-      if (isFull) whole.push({ ...run, source })
+      if (isFull) whole.push({ ...run, lane })
       else {
         const from = isSnapshot ? run.from + 1 : run.from
-        if (isSnapshot) whole.push({ ...run, to: from, source })
-        if (from < run.to) changed.push({ ...run, from, source })
+        if (isSnapshot) whole.push({ ...run, to: from, lane })
+        if (from < run.to) changed.push({ ...run, from, lane })
       }
     }
     return { contexts, whole, changed, rows }
@@ -254,5 +253,71 @@ class Lines {
     const begin = this.end + 1
     this.start = begin + this.skipped
     this.end = this.bytes.indexOf(LINE_FEED, this.start)
+  }
+}
+
+/** Encoded messages in sending order, in one buffer. */
+export class MessageBatch {
+  count = 0
+  /** Per message: when its item was received, and the row that it contains, if any. */
+  readonly at: number[] = []
+  readonly rowPrefix: (string | undefined)[] = []
+  readonly rowSequence: number[] = []
+  private readonly starts: number[] = []
+  private bytes: Buffer
+  private end = 0
+
+  constructor(room: number) {
+    this.bytes = Buffer.allocUnsafeSlow(room)
+  }
+
+  /** The bytes of a message; they are never changed afterwards. */
+  message(index: number): Uint8Array {
+    return this.bytes.subarray(this.starts[index], this.starts[index + 1] ?? this.end)
+  }
+
+  get length(): number {
+    return this.end
+  }
+
+  /** Begins a message. */
+  begin(at: number, rowPrefix?: string, rowSequence = 0): void {
+    this.starts[this.count] = this.end
+    this.at[this.count] = at
+    this.rowPrefix[this.count] = rowPrefix
+    this.rowSequence[this.count++] = rowSequence
+  }
+
+  /** Makes room for `length` more bytes. */
+  reserve(length: number): void {
+    if (this.end + length <= this.bytes.length) return
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.end + length, this.bytes.length * 2))
+    this.bytes.copy(grown, 0, 0, this.end)
+    this.bytes = grown
+  }
+
+  /** Appends text of any characters. */
+  text(text: string): void {
+    this.reserve(text.length * 3)
+    this.end += this.bytes.write(text, this.end)
+  }
+
+  /** Appends bytes; the room must be reserved. */
+  copy(from: Buffer, start: number, end: number): void {
+    from.copy(this.bytes, this.end, start, end)
+    this.end += end - start
+  }
+
+  /** Appends a number; the room must be reserved. */
+  digits(value: number): void {
+    let digits = 1
+    for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digits++
+    let rest = value
+    for (let at = this.end + digits - 1; at >= this.end; at--) {
+      const next = Math.floor(rest / 10)
+      this.bytes[at] = 48 + rest - next * 10
+      rest = next
+    }
+    this.end += digits
   }
 }

@@ -1,14 +1,13 @@
+import { createHash } from 'node:crypto'
 import { printMicros, toMicros, type Micros } from '@priorbook/sdk/domain'
 import { Problem, timeJson, type StreamRequest } from '@priorbook/sdk/wire'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { ApiContext, Grant } from '../route.ts'
-import type { MessageBatch } from './message-batch.ts'
-import { MessageWriter } from './messages.ts'
+import { MessageWriter, type MessageBatch } from './messages.ts'
 import { parseReplay, type ReplayRequest } from './request.ts'
 import { resolveScope, type ReplayScope } from './scope.ts'
-import { SentRows } from './sent-rows.ts'
 import { RowBudget, Timeline } from './timeline.ts'
 
 /** Where the messages of a replay go. */
@@ -16,20 +15,6 @@ export interface ReplayOutput {
   /** Sends one message as text or UTF-8 bytes, which are never changed; false: wait for `drained`. */
   send(message: string | Uint8Array): boolean
   drained(): Promise<void>
-}
-
-/** A running replay. */
-export interface Replay {
-  readonly id: string
-  pause(): void
-  resume(): void
-  /** Continues from another time of the range; throws `Problem` for a time outside it. */
-  seek(time: Micros): void
-  stop(): void
-  /** Resolves once the replay sends nothing more, for whatever reason; never rejects. */
-  readonly ended: Promise<void>
-  /** Why the replay failed, if it did; the client was sent an error. */
-  readonly failure: unknown
 }
 
 /**
@@ -42,7 +27,7 @@ export async function openReplay(
   message: Extract<StreamRequest, { op: 'replay' }>,
   out: ReplayOutput,
   clock: Clock = SYSTEM_CLOCK,
-): Promise<Replay> {
+): Promise<Player> {
   const request = parseReplay(message)
   const scope = await resolveScope(context, grant, request)
   return new Player(context.store, scope, request, out, clock)
@@ -54,9 +39,11 @@ const STEP_BYTES = 131_072
 const MAX_WAIT_MS = 3_600_000
 
 /** Plays a scope at the requested speed, and no faster than the client reads. */
-export class Player implements Replay {
+export class Player {
   readonly id: string
+  /** Resolves once the replay sends nothing more, for whatever reason; never rejects. */
   readonly ended: Promise<void>
+  /** Why the replay failed, if it did; the client was sent an error. */
   failure: unknown
   /** Rows that are loaded and not sent yet. */
   readonly budget: RowBudget
@@ -123,6 +110,7 @@ export class Player implements Replay {
     this.wake?.()
   }
 
+  /** Continues from another time of the range; throws `Problem` for a time outside it. */
   seek(time: Micros): void {
     if (this.isOver) return
     const { start, end } = this.scope
@@ -268,4 +256,33 @@ export class Player implements Replay {
 function describe(error: unknown): { readonly code: string; readonly message: string } {
   if (error instanceof Problem) return { code: error.code, message: error.message }
   return { code: 'store_unavailable', message: 'The store could not be read; the replay ended.' }
+}
+
+// Max bytes of an id: a venue, a key of 200 characters, the word trade and 16 digits.
+const MAX_ID = 256
+
+/** Counts and hashes the ids of sent rows, so that a client can check that it has all of them. */
+class SentRows {
+  count = 0
+  private readonly hash = createHash('sha256')
+  private readonly scratch = Buffer.allocUnsafeSlow(1 << 14)
+  private filled = 0
+
+  /** Adds a row, in sending order. */
+  add(prefix: string, sequence: number): void {
+    this.count++
+    this.filled += this.scratch.write(`${prefix}${sequence}\n`, this.filled, 'latin1')
+    if (this.filled + MAX_ID > this.scratch.length) this.flush()
+  }
+
+  /** SHA-256 of all ids, each followed by a line feed; call once, at the end. */
+  digest(): string {
+    this.flush()
+    return this.hash.digest('hex')
+  }
+
+  private flush(): void {
+    this.hash.update(this.scratch.subarray(0, this.filled))
+    this.filled = 0
+  }
 }

@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.ts'
 import { createCursorCodec } from '../cursor.ts'
 import type { ApiContext, Grant } from '../route.ts'
 import { createTestGrant } from '../caller.testing.ts'
-import { openReplay, type Replay, type ReplayOutput } from './player.ts'
+import { openReplay, type Player, type ReplayOutput } from './player.ts'
 
 /** A `replay` message without the members that every replay has. */
 export type Asked = Partial<Omit<Extract<StreamRequest, { op: 'replay' }>, 'markets'>> & {
@@ -103,7 +103,7 @@ export function open(
   asked: Asked,
   out: ReplayOutput,
   options: { readonly grant?: Grant; readonly clock?: Clock } = {},
-): Promise<Replay> {
+): Promise<Player> {
   const request = {
     op: 'replay',
     id: 'r1',

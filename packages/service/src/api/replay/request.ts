@@ -1,6 +1,5 @@
 import type { Micros } from '@priorbook/sdk/domain'
 import {
-  DEPTH_PARAM,
   Problem,
   RANGE_PARAMS,
   type BookPageOptions,
@@ -10,11 +9,10 @@ import {
 } from '@priorbook/sdk/wire'
 import {
   readDatasets,
-  readParam,
+  readMode,
   readSelector,
   readStyle,
   readText,
-  readWord,
   refuseUnknownMembers,
   SELECTOR_MEMBERS,
   showMember,
@@ -65,14 +63,7 @@ export function parseReplay(message: Members): ReplayRequest {
       hint: 'The range is from start_time up to, but not including, end_time.',
     })
   }
-  const mode = readWord(message['mode'], 'mode', ['full', 'changes'] as const) ?? 'full'
-  const depth = readParam(message['depth'], 'depth', DEPTH_PARAM.depth)
-  if (depth !== undefined && mode === 'changes') {
-    throw new Problem('invalid_parameter', 'depth does not apply to mode changes', {
-      param: 'depth',
-      hint: 'Changed levels are sent at any depth.',
-    })
-  }
+  const { mode, depth } = readMode(message)
   const style = readStyle(message)
   return {
     id: readText(message['id'], 'id', 64),

@@ -2,7 +2,7 @@ import { printMicros, toMicros, type Micros, type VenueId } from '@priorbook/sdk
 import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
 import { Yielder } from '../../lib/yielder.ts'
 import type { MarketState } from '../../store/store.ts'
-import { planWindow } from '../books/notices.ts'
+import { planWindow } from '../pages/notices.ts'
 import { findFamily, marketsOf } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'

@@ -3,13 +3,11 @@ import { timeJson, marketContract, type ValueStyle } from '@priorbook/sdk/wire'
 import { defineRoute, type ApiContext, type Grant, type Notice, type Route } from '../route.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
-import { findTarget, type TokenFilter } from '../books/book-target.ts'
-import { because, planWindow } from '../books/notices.ts'
-import { answerBooks, type OneBook, type OneBookQuery } from '../books/one-book.ts'
+import { findTarget } from '../books/book-target.ts'
+import { because, planWindow } from '../pages/notices.ts'
+import { styleOf } from '../pages/page.ts'
+import { answerBooks, type OneBook } from '../books/one-book.ts'
 import { asKnownAt } from '../../rows/index.ts'
-
-type AsOfQuery = OneBookQuery &
-  TokenFilter & { readonly at: Micros; readonly known_at?: Micros | undefined }
 
 // Clocks differ a little: an instant this far ahead of ours is still the present.
 const AHEAD_MICROS = 5_000_000
@@ -19,14 +17,10 @@ const SETTLED_MICROS = 60_000_000
 export function asOfRoute(address: VenueAddress): Route {
   const { venue } = address
   return defineRoute(marketContract('orderbook', venue), async (request, context) => {
-    const query = request.query as AsOfQuery
+    const { query } = request
     const { at, known_at: knownAt } = query
-    const target = await findTarget(context, address, {
-      path: request.path,
-      grant: request.grant,
-      query,
-    })
-    const style = { numberFormat: query.number_format, timeFormat: query.time_format }
+    const target = await findTarget(context, address, request)
+    const style = styleOf(query)
     const books: OneBook[] = []
     let isFinal = at < context.now() - SETTLED_MICROS
     for (const instrument of target.instruments) {
@@ -38,8 +32,7 @@ export function asOfRoute(address: VenueAddress): Route {
       books.push(book)
     }
     const more = { at, knownAt: Math.min(at, knownAt ?? at), isFinal }
-    const leasePage = (before?: number) => request.leasePage(before)
-    return answerBooks(venue, target, books, { format: request.format, query, leasePage }, more)
+    return answerBooks(venue, target, books, request, more)
   })
 }
 
@@ -48,7 +41,7 @@ async function readAsOf(
   grant: Grant,
   record: MarketRecord,
   instrument: MarketInstrument,
-  { at, known_at: knownAt }: AsOfQuery,
+  { at, known_at: knownAt }: { readonly at: Micros; readonly known_at?: Micros | undefined },
   style: ValueStyle,
 ): Promise<OneBook> {
   const { venue, key, tokenId } = instrument

@@ -18,7 +18,8 @@ import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { findMarket } from '../markets/find.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { styleOf, noticeMeta } from '../pages/page.ts'
+import { noticeMeta } from '../pages/notices.ts'
+import { styleOf } from '../pages/page.ts'
 
 /** A stored row beside the raw message that it was derived from. */
 export const AUDIT_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(auditRoute)

@@ -8,9 +8,9 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import { noticeMeta, styleOf, windowNotice } from '../pages/page.ts'
-import { coverageDays, millis, printDay, toDayJson } from '../markets/covered-days.ts'
-import { toDataset } from '../markets/dataset-start.ts'
+import { noticeMeta, windowNotice } from '../pages/notices.ts'
+import { styleOf } from '../pages/page.ts'
+import { coverageDays, millis, printDay, toDayJson, toDataset } from '../markets/coverage.ts'
 import { findAnywhere, sees } from '../markets/find.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
 import { defineRoute, type ApiContext, type Route } from '../route.ts'

@@ -1,6 +1,7 @@
 import { parseScaled, PriorbookError, VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { DISCLAIMER, marketContract, Problem, toMarketJson } from '@priorbook/sdk/wire'
-import { noticeMeta, styleOf, windowNotice } from '../pages/page.ts'
+import { noticeMeta, windowNotice } from '../pages/notices.ts'
+import { styleOf } from '../pages/page.ts'
 import { chooseBook } from '../execution/choose-book.ts'
 import { evaluate, explainNoBook } from '../execution/evaluate.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'

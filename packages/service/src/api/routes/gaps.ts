@@ -6,7 +6,8 @@ import { instrumentsOf } from '../markets/instruments.ts'
 import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
 import { gapFilter, gapInState, gapsAfter, gapState } from '../markets/gap-list.ts'
 import { findAnywhere } from '../markets/find.ts'
-import { openPage, rangeMeta, styleOf, windowNotice, noticeMeta, type Page } from '../pages/page.ts'
+import { windowNotice, noticeMeta } from '../pages/notices.ts'
+import { openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
 import { answerRows } from '../pages/row-answer.ts'
 
 /** Spans that were not observed. */

@@ -5,42 +5,38 @@ import { gapKeysOf } from '../../rows/index.ts'
 import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
-import { findTarget, type BookTarget, type TokenFilter } from '../books/book-target.ts'
-import { because, openGap, planWindow } from '../books/notices.ts'
-import { answerBooks, type OneBook, type OneBookQuery } from '../books/one-book.ts'
-import type { VenueMemory } from '../books/store-memory.ts'
+import { findTarget, type BookTarget } from '../books/book-target.ts'
+import { answerBooks, type OneBook } from '../books/one-book.ts'
+import type { VenueCache } from '../books/store-cache.ts'
+import { because, openGap, planWindow } from '../pages/notices.ts'
+import { styleOf } from '../pages/page.ts'
 
 /** The newest recorded book of a market. */
 export function latestRoute(address: VenueAddress): Route {
   const { venue } = address
   return defineRoute(marketContract('orderbook_latest', venue), async (request, context) => {
     const { grant } = request
-    const query = request.query as OneBookQuery & TokenFilter
-    const target = await findTarget(context, address, {
-      path: request.path,
-      grant: request.grant,
-      query,
-    })
-    const style = { numberFormat: query.number_format, timeFormat: query.time_format }
+    const { query } = request
+    const target = await findTarget(context, address, request)
+    const style = styleOf(query)
     const books: OneBook[] = []
     for (const instrument of target.instruments) {
       books.push(await readLatest(context, grant, target, instrument, style))
     }
     const more = { knownAt: Number.MAX_SAFE_INTEGER, isFinal: false }
-    const leasePage = (before?: number) => request.leasePage(before)
-    return answerBooks(venue, target, books, { format: request.format, query, leasePage }, more)
+    return answerBooks(venue, target, books, request, more)
   })
 }
 
 async function readLatest(
   { store, now }: ApiContext,
   grant: Grant,
-  { record, known }: BookTarget,
+  { record, cache }: BookTarget,
   instrument: MarketInstrument,
   style: ValueStyle,
 ): Promise<OneBook> {
   const { venue, key, tokenId } = instrument
-  const run = await latestOrDamage(known, instrument)
+  const run = await latestOrDamage(cache, instrument)
   if (run === 'damaged') {
     // The newest rows cannot be read, so the newest book is unknown.
     const { gap } = await store.asOf({ venue, key, at: Number.MAX_SAFE_INTEGER })
@@ -55,17 +51,17 @@ async function readLatest(
   if (run.columns.received[run.from]! < window) {
     return { instrument, notice: planWindow(grant.plan, window, style) }
   }
-  const gap = await known.openGap(gapKeysOf([instrument]))
+  const gap = await cache.openGap(gapKeysOf([instrument]))
   if (gap === undefined) return { instrument, run }
   return { instrument, run, gap, notice: openGap(gap, tokenId, style) }
 }
 
 async function latestOrDamage(
-  known: VenueMemory,
+  cache: VenueCache,
   { key }: MarketInstrument,
 ): Promise<BookRun | 'damaged' | undefined> {
   try {
-    return await known.latest(key)
+    return await cache.latest(key)
   } catch (error) {
     if (!(error instanceof PriorbookError) || !DAMAGE.has(error.code)) throw error
     return 'damaged'

@@ -1,6 +1,7 @@
 import { marketContract, timeJson, toMarketJson } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import { NO_END, noticeMeta, styleOf, windowNotice } from '../pages/page.ts'
+import { noticeMeta, windowNotice } from '../pages/notices.ts'
+import { NO_END, styleOf } from '../pages/page.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'

@@ -2,15 +2,8 @@ import { findAnomaly, type RevisionAnomaly } from '@priorbook/sdk/domain'
 import { marketContract, toMarketJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import type { MarketState } from '../../store/store.ts'
-import {
-  NO_END,
-  noticeMeta,
-  openPage,
-  rangeMeta,
-  styleOf,
-  windowNotice,
-  type Page,
-} from '../pages/page.ts'
+import { noticeMeta, windowNotice } from '../pages/notices.ts'
+import { NO_END, openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
 import { answerRows } from '../pages/row-answer.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'

@@ -1,8 +1,8 @@
 import { Problem, marketContract } from '@priorbook/sdk/wire'
 import { defineRoute, type Route } from '../route.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
-import { answerPage } from '../books/book-page.ts'
-import { RENDERER } from '../books/renderer.ts'
+import { answerPage, RENDERER } from '../books/book-page.ts'
+import { styleOf } from '../pages/page.ts'
 import { VENUES } from '@priorbook/sdk/domain'
 
 /** Recorded books of a market, page by page, or the last one of every interval. */
@@ -19,13 +19,7 @@ export function snapshotsRoute(address: VenueAddress): Route {
       })
     }
     const ladders = query.include_orderbook ?? VENUES[venue].laddersByDefault
-    const options = {
-      ladders,
-      depth,
-      numberFormat: query.number_format,
-      timeFormat: query.time_format,
-      order,
-    }
+    const options = { ladders, depth, ...styleOf(query), order }
     return answerPage(context, address, request, {
       scope: { ladders, depth },
       render(format, parts, { instruments }, page) {

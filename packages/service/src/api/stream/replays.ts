@@ -1,6 +1,6 @@
 import type { StreamRequest } from '@priorbook/sdk/wire'
 import type { PlanGrant } from '../auth/grant.ts'
-import { openReplay, type Replay, type ReplayOutput } from '../replay/player.ts'
+import { openReplay, type Player, type ReplayOutput } from '../replay/player.ts'
 import type { ClientOutput } from './client-output.ts'
 import { toFrame } from './frame.ts'
 import { readId, type RawRequest, StreamProblem } from './request.ts'
@@ -10,7 +10,7 @@ import type { SessionServices } from './services.ts'
 export class Replays {
   private readonly services: SessionServices
   private readonly output: ClientOutput
-  private readonly running = new Map<string, Replay>()
+  private readonly running = new Map<string, Player>()
   private readonly opening = new Set<string>()
   private isClosed = false
   private willFlush = false
@@ -50,7 +50,7 @@ export class Replays {
   }
 
   /** The replay that a request names; throws `unknown_id`. */
-  get(request: RawRequest): Replay {
+  get(request: RawRequest): Player {
     const replay = this.running.get(readId(request))
     if (replay === undefined) throw new StreamProblem('unknown_id')
     return replay

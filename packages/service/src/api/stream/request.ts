@@ -1,5 +1,4 @@
 import {
-  DEPTH_PARAM,
   Problem,
   STREAM_ERRORS,
   type MarketSelector,
@@ -9,11 +8,10 @@ import {
 } from '@priorbook/sdk/wire'
 import {
   readDatasets,
-  readParam,
+  readMode,
   readSelector,
   readStyle,
   readText,
-  readWord,
   refuseUnknownMembers,
   SELECTOR_MEMBERS,
   showMember,
@@ -97,14 +95,7 @@ export function parseRequest(text: string): RawRequest {
 /** Validates a `subscribe` message; throws `Problem`. */
 export function parseSubscribe(request: RawRequest): SubscribeRequest {
   refuseUnknownMembers(request, SUBSCRIBE_PARAMS)
-  const mode = readWord(request['mode'], 'mode', ['full', 'changes'] as const) ?? 'full'
-  const depth = readParam(request['depth'], 'depth', DEPTH_PARAM.depth)
-  if (depth !== undefined && mode === 'changes') {
-    throw new Problem('invalid_parameter', 'depth does not apply to mode changes', {
-      param: 'depth',
-      hint: 'Changed levels are sent at any depth.',
-    })
-  }
+  const { mode, depth } = readMode(request)
   return {
     id: readId(request),
     selector: readSelector(request),

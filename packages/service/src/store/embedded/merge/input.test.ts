@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import { describe, expect, it, vi } from 'vitest'
-import { mergeCommand } from '../../../commands/merge.ts'
+import { describe, expect, it } from 'vitest'
+import { callServer } from '../../../commands/call.testing.ts'
 import type { DataFolder } from '../../../lib/data-folder.ts'
 import { openEmbeddedStore } from '../open.ts'
 import { merge, mergeDifferences, hear, TICKER, type Said } from './merge.testing.ts'
@@ -145,20 +145,16 @@ describe('the command merge', () => {
   it('says what it did, and as JSON', async () => {
     const [a, b] = await createPair()
     const target = createDataFolder()
-    const said: string[] = []
-    vi.spyOn(console, 'log').mockImplementation((line: string) => void said.push(line))
-    try {
-      expect(await mergeCommand.run(['--data', target.path, b.path, a.path])).toBe(0)
-      expect(said.join('\n')).toContain('1 instruments: 4 observations, 1 of them fill gaps')
-      said.length = 0
-      expect(await mergeCommand.run(['--data', target.path, b.path, a.path, '--json'])).toBe(0)
-      expect(JSON.parse(said[0]!)).toMatchObject({
-        folder: target.path,
-        recorders: [{ ids: ['a'] }, { ids: ['b'] }],
-        books: { observations: 4, filled: 1, repeated: 0, gaps: 1 },
-      })
-    } finally {
-      vi.restoreAllMocks()
-    }
+    const args = ['merge', '--data', target.path, b.path, a.path]
+    const plain = await callServer(...args)
+    expect(plain.code).toBe(0)
+    expect(plain.out).toContain('1 instruments: 4 observations, 1 of them fill gaps')
+    const json = await callServer(...args, '--json')
+    expect(json.code).toBe(0)
+    expect(JSON.parse(json.out)).toMatchObject({
+      folder: target.path,
+      recorders: [{ ids: ['a'] }, { ids: ['b'] }],
+      books: { observations: 4, filled: 1, repeated: 0, gaps: 1 },
+    })
   })
 })

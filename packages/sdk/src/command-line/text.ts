@@ -35,3 +35,32 @@ export function layTable(
 export function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 }
+
+/** A count with separated thousands. */
+export function printCount(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+/** Bytes with a unit and three digits. */
+export function printBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  const units = ['kB', 'MB', 'GB', 'TB']
+  let value = bytes
+  let unit = -1
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${units[unit]}`
+}
+
+/** A duration in its largest useful unit. */
+export function printSpan(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  const seconds = ms / 1000
+  if (seconds < 120) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 120) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`
+}

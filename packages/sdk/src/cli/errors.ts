@@ -1,27 +1,49 @@
 import { PriorbookApiError, PriorbookClientError, PriorbookStreamError } from '../client/index.ts'
+import { UsageError, type Explained } from '../command-line/index.ts'
 import { PriorbookError } from '../domain/index.ts'
-import { CliError, type ExitWord } from './exit-codes.ts'
 
-/** What went wrong in plain words, what to do, and the exit status. */
-export type Explained = {
+/** What the exit status of `priorbook` means; `docs/guide/cli.md` shows the same table. */
+export const EXIT_CODES = {
+  ok: { status: 0, about: 'Done.' },
+  failed: { status: 1, about: 'Something unexpected went wrong.' },
+  usage: { status: 2, about: 'A command, option or parameter is wrong.' },
+  refused: {
+    status: 3,
+    about: 'The key is missing or not valid, or its plan does not include this.',
+  },
+  not_found: { status: 4, about: 'No such market, row or file.' },
+  unreachable: { status: 5, about: 'The server cannot be reached, is busy, or failed.' },
+  incomplete: { status: 6, about: 'Data are missing or damaged: a proof or a check failed.' },
+  empty: { status: 7, about: 'The request is fine, but nothing is there; the reason was printed.' },
+  interrupted: { status: 130, about: 'Stopped by Ctrl-C.' },
+} as const
+
+/** The name of an exit status. */
+export type ExitWord = keyof typeof EXIT_CODES
+
+/** A failure with the status that the program ends with, and what to do about it; wrong calls throw `UsageError`. */
+export class CliError extends Error {
   readonly exit: ExitWord
-  readonly message: string
   readonly hint: string | undefined
-  readonly code: string | undefined
-  readonly requestId: string | undefined
+
+  constructor(exit: ExitWord, message: string, hint?: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'CliError'
+    this.exit = exit
+    this.hint = hint
+  }
 }
 
 /** Explains a failure. No text contains the key, because no error of the client does. */
 export function explainError(error: unknown, url: string): Explained {
-  const plain = { hint: undefined, code: undefined, requestId: undefined }
-  if (error instanceof CliError) {
-    return { ...plain, exit: error.exit, message: error.message, hint: error.hint }
+  if (error instanceof CliError || error instanceof UsageError) {
+    return explained(error.exit, error.message, error.hint)
   }
   if (error instanceof PriorbookApiError) return explainApi(error)
   if (error instanceof PriorbookStreamError) {
     const { reason, message, errorCode: code = reason } = error
     const hint = ADVICE[code] ?? error.hint
-    return { ...plain, exit: exitOfReason(reason), message, code, hint }
+    return explained(exitOfReason(reason), message, hint, code)
   }
   if (error instanceof PriorbookClientError) {
     const { code, message } = error
@@ -29,25 +51,25 @@ export function explainError(error: unknown, url: string): Explained {
       case 'network_failed':
       case 'timed_out': {
         const hint = `Is the service running at ${url}? Name another one with --url or PRIORBOOK_URL.`
-        return { ...plain, exit: 'unreachable', message, code, hint }
+        return explained('unreachable', message, hint, code)
       }
       case 'bad_answer': {
         const hint = `${url} may be another service, or a proxy in between.`
-        return { ...plain, exit: 'unreachable', message, code, hint }
+        return explained('unreachable', message, hint, code)
       }
       case 'incomplete_walk':
       case 'incomplete_file':
       case 'incomplete_replay':
-        return { ...plain, exit: 'incomplete', message, code, hint: 'Run the command again.' }
+        return explained('incomplete', message, 'Run the command again.', code)
       case 'stream_refused':
-        return { ...plain, exit: 'refused', message, code }
+        return explained('refused', message, undefined, code)
       case 'invalid_option':
-        return { ...plain, exit: 'usage', message, code }
+        return explained('usage', message, undefined, code)
     }
   }
   if (error instanceof PriorbookError) {
     const { code, message } = error
-    return { ...plain, exit: DAMAGE.has(code) ? 'incomplete' : 'usage', message, code }
+    return explained(DAMAGE.has(code) ? 'incomplete' : 'usage', message, undefined, code)
   }
   return explainOther(error)
 }
@@ -57,11 +79,10 @@ function explainApi(error: PriorbookApiError): Explained {
   const allowed = error.allowed === undefined ? undefined : `One of ${error.allowed.join(', ')}.`
   // Hints of the server name headers; on the command line options are the remedy.
   const hint = ADVICE[code] ?? error.hint ?? allowed
-  const more = { message, code, requestId, hint }
-  if (status === 401 || status === 403) return { ...more, exit: 'refused' }
-  if (status === 404) return { ...more, exit: 'not_found' }
-  if (status === 429 || status >= 500 || status === 408) return { ...more, exit: 'unreachable' }
-  return { ...more, exit: 'usage' }
+  const is = (exit: ExitWord): Explained => ({ ...explained(exit, message, hint, code), requestId })
+  if (status === 401 || status === 403) return is('refused')
+  if (status === 404) return is('not_found')
+  return is(status === 429 || status >= 500 || status === 408 ? 'unreachable' : 'usage')
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
@@ -84,26 +105,28 @@ function exitOfReason(reason: string): ExitWord {
 }
 
 function explainOther(error: unknown): Explained {
-  const plain = { code: undefined, requestId: undefined }
-  const message = error instanceof Error ? error.message : String(error)
   const { code, path } = (error ?? {}) as { readonly code?: unknown; readonly path?: unknown }
   const file = typeof path === 'string' ? path : 'the file'
   switch (code) {
     case 'ENOENT':
-      return { ...plain, exit: 'not_found', message: `there is no ${file}`, hint: undefined }
+      return explained('not_found', `there is no ${file}`)
     case 'EACCES':
     case 'EPERM':
     case 'EROFS': {
       const hint = 'Choose another place with --output.'
-      return { ...plain, exit: 'failed', message: `${file} cannot be written or read`, hint }
+      return explained('failed', `${file} cannot be written or read`, hint)
     }
     case 'ENOSPC': {
       const hint = 'Free some space and run the command again: it continues where it stopped.'
-      return { ...plain, exit: 'failed', message: 'the disk is full', hint }
+      return explained('failed', 'the disk is full', hint)
     }
     case 'EISDIR':
-      return { ...plain, exit: 'usage', message: `${file} is a folder`, hint: undefined }
+      return explained('usage', `${file} is a folder`)
     default:
-      return { ...plain, exit: 'failed', message, hint: undefined }
+      return explained('failed', error instanceof Error ? error.message : String(error))
   }
+}
+
+function explained(exit: ExitWord, message: string, hint?: string, code?: string): Explained {
+  return { exit, status: EXIT_CODES[exit].status, message, hint, code }
 }

@@ -4,7 +4,7 @@ import { styleText } from 'node:util'
 type Style = Parameters<typeof styleText>[0]
 
 /** The terminal and environment of a command; tests pass their own. */
-export interface CliIo {
+export interface CommandIo {
   /** Writes to standard output; resolves when there is room for more. */
   write(text: string | Uint8Array): Promise<void>
   /** Writes a line for people to standard error. */
@@ -13,15 +13,14 @@ export interface CliIo {
   draw(text: string): void
   readonly isTty: boolean
   readonly isErrorTty: boolean
-  readonly hasColor: boolean
   readonly env: Readonly<Record<string, string | undefined>>
   /** Colours text where the terminal shows it. */
-  paint(style: Style, text: string): string
+  readonly paint: (style: Style, text: string) => string
   size(): { readonly columns: number; readonly rows: number }
 }
 
 /** The standard streams of the process. */
-export function createProcessIo(env: CliIo['env'] = process.env): CliIo {
+export function createProcessIo(env: CommandIo['env'] = process.env): CommandIo {
   const { stdout, stderr } = process
   const hasColor = stdout.isTTY && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
   return {
@@ -37,9 +36,13 @@ export function createProcessIo(env: CliIo['env'] = process.env): CliIo {
     },
     isTty: stdout.isTTY,
     isErrorTty: stderr.isTTY,
-    hasColor,
     env,
     paint: (style, text) => (hasColor ? styleText(style, text, { validateStream: false }) : text),
     size: () => ({ columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 }),
   }
+}
+
+/** Writes lines to standard output. */
+export async function printLines(io: CommandIo, lines: readonly string[]): Promise<void> {
+  if (lines.length > 0) await io.write(`${lines.join('\n')}\n`)
 }

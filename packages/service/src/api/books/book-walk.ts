@@ -31,6 +31,10 @@ export type Walk = {
   readonly receipt: ReceiptCounts
   /** True where an earlier version of the service served the first pages: their rows are not counted. */
   readonly isReceiptPartial: boolean
+  /** The requested range, where it is one by source time. */
+  readonly sourceRange?: SourceRange | undefined
+  /** The start of the plan's window, where it cuts the range. */
+  readonly cutAt?: Micros | undefined
 }
 
 /** One instrument of a walk. */
@@ -49,19 +53,11 @@ export type WalkLane = {
 export type SourceRange = { readonly sourceStart: number; readonly sourceEnd: number }
 
 /** The parameters of a paged request that decide its walk. */
-export type WalkRequest = {
-  readonly startTime: Micros | undefined
-  readonly endTime: Micros | undefined
-  readonly clock: 'received' | 'source'
-  readonly knownAt: Micros | undefined
-}
-
-/** A walk and how the plan of the key limits it. */
-export type OpenedWalk = {
-  readonly walk: Walk
-  readonly source?: SourceRange | undefined
-  /** The start of the plan's window, where it cuts the range. */
-  readonly cutAt?: Micros | undefined
+export type WalkQuery = {
+  readonly start_time?: Micros | undefined
+  readonly end_time?: Micros | undefined
+  readonly clock?: 'received' | 'source' | undefined
+  readonly known_at?: Micros | undefined
 }
 
 // Larger than any sequence or time, and one more is still exact.
@@ -77,10 +73,10 @@ const WINDOW_GRACE_MICROS = 3_600_000_000
 export async function openWalk(
   context: ApiContext,
   grant: Grant,
-  { instruments, known }: Pick<BookTarget, 'instruments' | 'known'>,
-  request: WalkRequest,
-): Promise<OpenedWalk> {
-  const { startTime, endTime, clock, knownAt } = request
+  { instruments, cache }: BookTarget,
+  query: WalkQuery,
+): Promise<Walk> {
+  const { start_time: startTime, end_time: endTime, known_at: knownAt } = query
   if (startTime !== undefined && endTime !== undefined && endTime <= startTime) {
     throw new Problem('invalid_range', 'end_time is not after start_time', {
       param: 'end_time',
@@ -89,18 +85,21 @@ export async function openWalk(
   }
   const now = context.now()
   const recorded: (InstrumentFacts | undefined)[] = []
-  for (const { key } of instruments) recorded.push(await known.instrument(key))
+  for (const { key } of instruments) recorded.push(await cache.instrument(key))
   const firstReceived = Math.min(...recorded.map((facts) => facts?.firstReceived ?? Infinity))
   // The recorder's clock may be ahead of ours: stored rows have been received.
   const present = Math.max(now, ...recorded.map((facts) => (facts?.lastReceived ?? 0) + 1))
   const latest = Math.min(present, knownAt === undefined ? Infinity : knownAt + 1)
-  const asked = clock === 'received' ? { start: startTime ?? 0, end: endTime ?? Infinity } : ALL
+  const sourceRange = sourceRangeOf(query)
+  const asked =
+    sourceRange === undefined ? { start: startTime ?? 0, end: endTime ?? Infinity } : ALL
   const window = grant.windowStart(now)
   const end = Math.min(asked.end, latest)
   const start = Math.min(Math.max(asked.start, window), Math.max(end, asked.start))
-  const shown = clock === 'received' ? start : (startTime ?? 0)
+  const shown = sourceRange === undefined ? start : sourceRange.sourceStart
   const isPast = knownAt !== undefined && knownAt < now
-  const walk: Walk = {
+  const isCut = (asked.start > 0 ? asked.start : firstReceived) < window
+  return {
     settled: Math.min(end, now - SETTLE_MICROS),
     start,
     shownStart: shown > 0 ? shown : Number.isFinite(firstReceived) ? firstReceived : -1,
@@ -108,12 +107,8 @@ export async function openWalk(
     lanes: instruments.map((instrument, index) => toLane(instrument, recorded[index], end, isPast)),
     receipt: new ReceiptCounts(),
     isReceiptPartial: false,
-  }
-  const isCut = (asked.start > 0 ? asked.start : firstReceived) < window
-  return {
-    walk,
-    ...(clock === 'source' && { source: toSourceRange(request) }),
-    ...(isCut && { cutAt: window }),
+    sourceRange,
+    cutAt: isCut ? window : undefined,
   }
 }
 
@@ -122,16 +117,17 @@ export function resumeWalk(
   context: ApiContext,
   grant: Grant,
   instruments: readonly MarketInstrument[],
-  request: WalkRequest,
+  query: WalkQuery,
   state: CursorState,
-): OpenedWalk {
+): Walk {
   const walk = fromCursorState(state, instruments)
   const window = grant.windowStart(context.now())
   const isCut = walk.start < window - WINDOW_GRACE_MICROS
   return {
-    walk: isCut ? { ...walk, start: window } : walk,
-    ...(request.clock === 'source' && { source: toSourceRange(request) }),
-    ...(isCut && { cutAt: window }),
+    ...walk,
+    start: isCut ? window : walk.start,
+    sourceRange: sourceRangeOf(query),
+    cutAt: isCut ? window : undefined,
   }
 }
 
@@ -200,6 +196,7 @@ function toLane(
 
 const ALL = { start: 0, end: Infinity }
 
-function toSourceRange({ startTime, endTime }: WalkRequest): SourceRange {
-  return { sourceStart: startTime ?? 0, sourceEnd: endTime ?? Infinity }
+function sourceRangeOf({ clock, start_time, end_time }: WalkQuery): SourceRange | undefined {
+  if (clock !== 'source') return undefined
+  return { sourceStart: start_time ?? 0, sourceEnd: end_time ?? Infinity }
 }

@@ -1,0 +1,157 @@
+import {
+  floorOf,
+  GAP_REASONS,
+  type Dataset,
+  type Gap,
+  type MarketRecord,
+} from '@priorbook/sdk/domain'
+import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
+import type { ApiContext, Meta, Notice } from '../route.ts'
+import type { PageRange } from './page.ts'
+
+/** `meta.notice`: absent, one notice, or a list. */
+export function noticeMeta(...notices: readonly (Notice | undefined)[]): Pick<Meta, 'notice'> {
+  const given = notices.filter((notice) => notice !== undefined)
+  if (given.length === 0) return {}
+  return { notice: given.length === 1 ? given[0]! : given }
+}
+
+/** The plan excludes rows received before a time. */
+export function planWindow(plan: string, window: number, style: ValueStyle): Notice {
+  return {
+    code: 'plan_window',
+    message: `The plan ${plan} reaches back to window_start; what was received before is left out.`,
+    window_start: timeJson(window, style),
+  }
+}
+
+/** Rows without a source time cannot be found by it. */
+export function withoutSourceTime(count: number): Notice {
+  return {
+    code: 'rows_without_source_time',
+    message: 'Rows without a source time are left out of a range by clock=source.',
+    rows: count,
+  }
+}
+
+/** A page is short because the scan reached its limit of rows. */
+export const SCAN_GOES_ON: Notice = {
+  code: 'scan_unfinished',
+  message: 'Many rows outside the range were looked at; the cursor goes on from there.',
+}
+
+/** The walk began with an earlier version of the service, which counted its rows in another way. */
+export const RECEIPT_LEFT_OUT: Notice = {
+  code: 'receipt_left_out',
+  message:
+    'An earlier version of the service served the first pages of this walk, so it has no receipt.',
+}
+
+/** Why a whole range holds no row. */
+export function emptyRange(
+  record: MarketRecord,
+  range: { readonly start: number; readonly end: number },
+  facts: { readonly firstReceived: number; readonly lastReceived: number } | undefined,
+  gaps: readonly Gap[],
+): Notice {
+  const { openTime, closeTime } = record
+  const around = gaps.find(
+    (gap) => gap.start <= range.start && (gap.end === undefined || gap.end >= range.end),
+  )
+  if (around !== undefined) return because(around.reason)
+  const first = facts?.firstReceived ?? Infinity
+  if (range.end <= first) {
+    if (openTime !== undefined && range.end <= openTime) return because('market_not_open')
+    return because('before_capture')
+  }
+  const isAfter = range.start > (facts?.lastReceived ?? Infinity)
+  if (isAfter && closeTime !== undefined && range.start >= closeTime)
+    return because('market_closed')
+  return { code: 'no_rows_in_range', message: 'Nothing was observed in this range.' }
+}
+
+/** A notice with the code and the sentence of a gap's reason. */
+export function because(reason: keyof typeof GAP_REASONS): Notice {
+  return { code: reason, message: GAP_REASONS[reason] }
+}
+
+/** The newest recorded book is served although a gap is open since. */
+export function openGap(gap: Gap, tokenId: string | undefined, style: ValueStyle): Notice {
+  return {
+    code: 'open_gap',
+    message: `This is the newest recorded book; nothing was observed after it. ${GAP_REASONS[gap.reason]}`,
+    reason: gap.reason,
+    start_time: timeJson(gap.start, style),
+    ...(tokenId !== undefined && { token_id: tokenId }),
+  }
+}
+
+/** The notice that the plan's window cuts the range; undefined where it does not. */
+export function windowNotice({ asked, window, end }: PageRange): Notice | undefined {
+  const isCut = window > 0 && ((asked !== undefined && asked < window) || end <= window)
+  if (!isCut) return undefined
+  return {
+    code: 'plan_window',
+    message: 'The plan of the key does not reach back to the start of the range.',
+    window_start: timeJson(window, {}),
+  }
+}
+
+/** Explains why a market has no row in a range. */
+export async function explainEmpty(
+  context: ApiContext,
+  record: MarketRecord,
+  dataset: Dataset,
+  keys: readonly string[],
+  range: PageRange,
+): Promise<Notice> {
+  const { venue, openTime, closeTime } = record
+  const { from, end } = range
+  const time = (micros: number): unknown => timeJson(micros, {})
+  if (end <= range.window) return windowNotice(range)!
+  const begins = await captureBegins(context, record, dataset)
+  if (begins !== undefined && end <= begins) {
+    return { ...because('before_capture'), available_from: time(begins) }
+  }
+  if (openTime !== undefined && end <= openTime) {
+    return { ...because('market_not_open'), open_time: time(openTime) }
+  }
+  if (closeTime !== undefined && from >= closeTime) {
+    return { ...because('market_closed'), close_time: time(closeTime) }
+  }
+  for (const key of keys) {
+    const gaps = await context.store.gaps({ venue, key, start: from, end })
+    const whole = gaps.find((gap) => gap.start <= from && (gap.end ?? Infinity) >= end)
+    if (whole === undefined) continue
+    const { reason, start, end: until } = whole
+    return {
+      ...because(reason),
+      gap_start: time(start),
+      gap_end: until === undefined ? null : time(until),
+    }
+  }
+  const cut = windowNotice(range)
+  if (cut !== undefined) return cut
+  return { code: 'no_rows_in_range', message: 'Nothing was recorded in the range.' }
+}
+
+/** The later of the document's floor and the start of this installation's capture. */
+export async function captureBegins(
+  { store }: ApiContext,
+  record: Pick<MarketRecord, 'venue' | 'asset' | 'window'>,
+  dataset: Dataset,
+): Promise<number | undefined> {
+  const floor = floorOf(record.venue, dataset, record)
+  // The catalogue is backfilled, so it can begin before capture.
+  if (dataset === 'catalogue') return floor
+  const started = await store.fact(`capture_started:${record.venue}`)
+  if (floor === undefined) return started
+  return Math.max(floor, started ?? 0)
+}
+
+/** The words of the interface document on a reserved trades route. */
+export const TRADES_NOT_RECONSTRUCTED: Notice = {
+  code: 'trades_not_reconstructed',
+  message:
+    'No historical fills; BNB Smart Chain fills are being reconstructed; earlier off-chain resting orders cannot be recovered.',
+}
