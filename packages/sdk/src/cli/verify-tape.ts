@@ -29,7 +29,7 @@ export async function verifyTape(
     return
   }
   // Receipts of version 0.1 have no instruments.
-  const instruments = receipt?.instruments as Instruments | undefined
+  const instruments: Instruments | undefined = receipt?.instruments
   if (instruments === undefined) return
   const chains = await readChains(path, createReplayPlatform(), signal)
   findings.push(compareHeads(instruments, chains))
