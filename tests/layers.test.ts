@@ -196,6 +196,7 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/lib': ['valibot'],
   'service/config': ['valibot'],
+  'service/recorder': ['valibot'],
   'service/venues': ['ws'],
   'service/api': ['apache-arrow', 'find-my-way', 'hyparquet', 'negotiator', 'valibot', 'ws'],
   'service/ops': ['prom-client'],

@@ -9,7 +9,7 @@ import type { Access } from './auth/access.ts'
 import { callerOf, createGrant, type PlanGrant } from './auth/grant.ts'
 import { redactKeys } from './auth/key-text.ts'
 import type { Plan } from './auth/plans.ts'
-import { deriveSecret } from './auth/secrets.ts'
+import { deriveSecret } from './auth/control.ts'
 import { createCursorCodec } from './cursor.ts'
 import { createDocuments } from './docs/documents.ts'
 import { Dispatcher, mountRoute, type Dispatched } from './http/dispatch.ts'
@@ -20,8 +20,7 @@ import { Throttle } from './http/throttle.ts'
 import type { ApiContext, Notice, Route, ServerInfo } from './route.ts'
 import { isInDemo, ROUTES, toDemoAddress } from './routes/index.ts'
 import { DEMO_STREAM_PATH } from './stream/server.ts'
-import { EXPLORER_PLACES, sendWebFile } from './web/send-web-file.ts'
-import type { WebFile, WebFiles } from './web/web-files.ts'
+import { EXPLORER_PLACES, sendWebFile, type WebFile, type WebFiles } from './web/web-files.ts'
 
 /** What an app serves, from where and to whom. */
 export type AppOptions = {

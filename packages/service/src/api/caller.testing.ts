@@ -1,7 +1,7 @@
 import { toMicros, type Micros } from '@priorbook/sdk/domain'
 import { PageBuffer, Problem } from '@priorbook/sdk/wire'
 import { createFormatChooser } from './http/negotiate.ts'
-import { writeEnvelope } from './http/envelope.ts'
+import { writeEnvelope } from './http/response.ts'
 import { createParamReader } from './http/read-params.ts'
 import { createCursorCodec } from './cursor.ts'
 import type { Answer, ApiContext, Grant, Route } from './route.ts'

@@ -12,8 +12,7 @@ import {
   wordParam,
   type PageBuffer,
 } from '@priorbook/sdk/wire'
-import { ROWS_AT } from './http/page-pool.ts'
-import { defineRoute, type Route } from './route.ts'
+import { ROWS_AT, defineRoute, type Route } from './route.ts'
 
 /** Rows in a page, as renderers write them. */
 function rowsOf(page: PageBuffer, count: number): PageBuffer {

@@ -141,6 +141,9 @@ export type Meta = {
   readonly [more: string]: unknown
 }
 
+/** Where rows begin in a page that gets an envelope: after `{"data":[`. */
+export const ROWS_AT = 9
+
 /** What a handler answers; the server writes the envelope around `data`. */
 export type Answer =
   | {

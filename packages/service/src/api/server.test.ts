@@ -4,7 +4,7 @@ import { PROBLEMS, type PageBuffer } from '@priorbook/sdk/wire'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ACCOUNT_ROUTES } from './routes/index.ts'
 import { FAKE_ROUTES } from './fake-routes.testing.ts'
-import { PAGES } from './http/page-pool.ts'
+import { PAGES } from './http/request.ts'
 import type { Asked } from './ask.testing.ts'
 import { createTestServer, type TestServer } from './server.testing.ts'
 

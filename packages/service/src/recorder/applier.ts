@@ -6,11 +6,13 @@ import {
   type BookChange,
   type BookRules,
   type BookSnapshot,
+  type ErrorCode,
   type GapReason,
   type Instrument,
   type MarketRevision,
   type Micros,
   type Provenance,
+  type Sample,
   type TapeEvent,
   type Trade,
   type VenueId,
@@ -31,6 +33,7 @@ import {
   backfillFacts,
   captureFact,
   checkNumbers,
+  checkSample,
   epochFact,
   noRows,
   passedFacts,
@@ -194,14 +197,20 @@ export class Applier {
     await this.calls?.load(this.store)
     for (let slot = 1; slot <= MAX_SLOT; slot++) {
       const epoch = await this.store.fact(epochFact(this.venue, slot))
-      if (epoch !== undefined) this.epochs.set(slot, epoch)
+      if (epoch !== undefined && epoch !== NO_EPOCH) this.epochs.set(slot, epoch)
     }
   }
 
+  // A record of any content must not stop a recorder, a start or a rebuild: what cannot be applied is
+  // quarantined. Only the store's own failures, which say nothing about the record, go on to the caller.
   private async refuse(record: ApplyRecord, error: unknown): Promise<void> {
-    if (!(error instanceof PriorbookError)) throw error
-    this.rows.quarantine.push(toQuarantined(this.venue, record, '', error.code, error.message))
-    if (record.kind === 'message') await this.closeSuspects(record)
+    if (isStoreFailure(error)) throw error
+    const isListed = error instanceof PriorbookError
+    const code = isListed ? error.code : 'invalid_message'
+    const detail = error instanceof Error ? error.message : String(error)
+    this.rows.quarantine.push(toQuarantined(this.venue, record, '', code, detail))
+    if (isListed && record.kind === 'message') await this.closeSuspects(record)
+    else await this.closeAll('rejected', record, detail)
   }
 
   // An unreadable frame may have contained a book change, so close every book that it could concern.
@@ -220,6 +229,9 @@ export class Applier {
   }
 
   private applyNote(record: ApplyRecord): Promise<void> | undefined {
+    // A note about the next record stands right in front of it.
+    this.broken = undefined
+    this.request = undefined
     const note = parseNote(record.bytes)
     const { facts } = this.rows
     switch (note.note) {
@@ -261,6 +273,7 @@ export class Applier {
 
   private async applyStart(record: ApplyRecord): Promise<void> {
     await this.closeAll('recorder_down', record)
+    for (const slot of this.epochs.keys()) this.rows.facts[epochFact(this.venue, slot)] = NO_EPOCH
     this.epochs.clear()
     const name = captureFact(this.venue)
     if ((await this.store.fact(name)) === undefined) this.rows.facts[name] = record.received
@@ -294,12 +307,25 @@ export class Applier {
     note: Note & { note: 'clock' },
     record: ApplyRecord,
   ): Promise<void> | undefined {
-    const instrument = { venue: this.venue, market: 'clock', key: 'clock' }
     const { received, number: journal } = record
-    const value = String(note.offset_us)
-    return this.applyWhenReady(record, [
-      { kind: 'sample', instrument, metric: 'clock_offset_us', value, received, journal },
-    ])
+    const sample: Sample = {
+      kind: 'sample',
+      instrument: { venue: this.venue, market: 'clock', key: 'clock' },
+      metric: 'clock_offset_us',
+      value: String(note.offset_us),
+      received,
+      journal,
+    }
+    try {
+      checkSample(sample)
+    } catch (error) {
+      // Clocks that differ by a minute are worth a record, and concern no book.
+      if (!(error instanceof PriorbookError)) throw error
+      const { code, message } = error
+      this.rows.quarantine.push(toQuarantined(this.venue, record, 'clock', code, message))
+      return undefined
+    }
+    return this.applyWhenReady(record, [sample])
   }
 
   private async closeAll(reason: GapReason, record: ApplyRecord, detail?: string): Promise<void> {
@@ -391,7 +417,7 @@ export class Applier {
           break
         }
         case 'sample': {
-          checkNumbers(event)
+          checkSample(event)
           const sample = state.nextSample(event)
           if (sample !== undefined) rows.samples.push(sample)
           break
@@ -494,6 +520,22 @@ export class Applier {
     this.counts.quarantined += rows.quarantine.length
   }
 }
+
+const STORE_FAILURES: ReadonlySet<ErrorCode> = new Set([
+  'disk_full',
+  'store_closed',
+  'store_locked',
+  'store_read_only',
+  'store_unavailable',
+  'corrupt_database',
+])
+
+function isStoreFailure(error: unknown): boolean {
+  return error instanceof PriorbookError && STORE_FAILURES.has(error.code)
+}
+
+// The stored epoch of a socket that a start of the recorder has closed.
+const NO_EPOCH = 0
 
 // Requests of a backfill: their answers are the catalogue of the past, such as `past_topic`.
 const PAST = 'past_'

@@ -1,4 +1,5 @@
 import {
+  parseScaled,
   PriorbookError,
   type Gap,
   type MarketRevision,
@@ -8,7 +9,7 @@ import {
   type Trade,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { HEAD_LIMIT, type Observation } from '@priorbook/sdk/tape'
+import { HEAD_LIMIT, SAMPLE_DECIMALS, type Observation } from '@priorbook/sdk/tape'
 import type { Quarantined } from '../store/store.ts'
 
 /** The rows of a batch while they are collected. */
@@ -52,6 +53,14 @@ export function toQuarantined(
 export function checkNumbers({ source, venueSeq, channel }: Provenance): void {
   if (Math.max(source ?? 0, venueSeq ?? 0, channel ?? 0) >= HEAD_LIMIT) {
     throw new PriorbookError('unrepresentable', 'a time or number of the message is beyond 2^52')
+  }
+}
+
+/** Refuses a sample whose value, or whose step from any other value, the tape cannot hold. */
+export function checkSample(sample: Sample): void {
+  checkNumbers(sample)
+  if (Math.abs(parseScaled(sample.value, SAMPLE_DECIMALS)) >= HEAD_LIMIT) {
+    throw new PriorbookError('unrepresentable', `${sample.metric} of ${sample.value} is too large`)
   }
 }
 

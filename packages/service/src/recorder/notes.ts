@@ -1,4 +1,5 @@
-import { PriorbookError } from '@priorbook/sdk/domain'
+import { GAP_REASONS, PriorbookError, type GapReason } from '@priorbook/sdk/domain'
+import * as v from 'valibot'
 import type { CaptureNote, CaptureRequest } from '../venues/capture/contract.ts'
 import { parseJson } from './json.ts'
 
@@ -25,30 +26,47 @@ export type Note =
       readonly topic_id?: number
     }
 
-const NOTES: ReadonlySet<string> = new Set([
-  'connected',
-  'loss',
-  'failed',
-  'clock',
-  'file_imported',
-  'broken_line',
-  'request',
-  'started',
-  'stopped',
-  'disk_full',
-  'backfill',
-] satisfies Note['note'][])
+const whole = v.pipe(v.number(), v.safeInteger())
+const count = v.pipe(whole, v.minValue(0))
+const request = v.looseObject({ kind: v.string() })
+
+// The fields of every kind of note that deriving rows relies on. A note that lacks one is quarantined.
+const NOTES = {
+  connected: v.looseObject({ slot: count }),
+  loss: v.looseObject({
+    reason: v.picklist(Object.keys(GAP_REASONS) as GapReason[]),
+    why: v.string(),
+    slot: v.optional(count),
+    sid: v.optional(count),
+    keys: v.optional(v.array(v.string())),
+  }),
+  failed: v.looseObject({}),
+  clock: v.looseObject({ offset_us: whole }),
+  file_imported: v.looseObject({ sha256: v.string(), lines: count }),
+  broken_line: v.looseObject({ reason: v.string() }),
+  request: v.looseObject({ request }),
+  started: v.looseObject({}),
+  stopped: v.looseObject({}),
+  disk_full: v.looseObject({ refused: count }),
+  backfill: v.looseObject({ family: v.string(), reached: count, topic_id: v.optional(count) }),
+} satisfies Record<Note['note'], v.GenericSchema>
 
 /** The bytes of a note. */
 export function toNoteBytes(note: Note): Uint8Array {
   return Buffer.from(JSON.stringify(note))
 }
 
-/** Parses a note; the journal's checksum protects its contents. */
+/** Parses a note; throws for one that this version does not know or cannot read. */
 export function parseNote(bytes: Uint8Array): Note {
   const note = parseJson(bytes)
-  if (typeof note['note'] !== 'string' || !NOTES.has(note['note'])) {
+  const kind = note['note']
+  if (typeof kind !== 'string' || !Object.hasOwn(NOTES, kind)) {
     throw new PriorbookError('unsupported_format', 'the journal holds a note of a newer Priorbook')
+  }
+  const { success, issues } = v.safeParse(NOTES[kind as Note['note']], note)
+  if (!success) {
+    const detail = `a note of kind ${kind}: ${issues[0].message}`
+    throw new PriorbookError('invalid_message', detail)
   }
   return note as Note
 }

@@ -85,7 +85,7 @@ export class Readiness {
       case 'sample':
         return this.sampleEnds.has(sampleName(event))
       default:
-        return this.tracks.has(event.instrument.key)
+        return this.tracks.has(event.instrument.key) && this.markets.knows(event.instrument.market)
     }
   }
 
@@ -106,7 +106,8 @@ export class Readiness {
           this.sampleEnds.set(sampleName(event), await readSampleEnd(this.options.store, event))
           break
         default:
-          await this.loadTrack(event.instrument, message)
+          await this.loadMarket(event.instrument.market, message)
+          if (!this.tracks.has(event.instrument.key)) await this.loadTrack(event.instrument)
       }
     }
   }
@@ -145,16 +146,19 @@ export class Readiness {
     }
   }
 
-  private async loadTrack(instrument: Instrument, message?: NamingMessage): Promise<void> {
+  // A market that was never named gets a first, bare record with what the message says of it.
+  private async loadMarket(market: string, message: NamingMessage): Promise<void> {
+    const { received, number: journal } = message
+    if (!this.markets.knows(market)) await this.markets.load(market)
+    if (this.markets.get(market) !== undefined) return
+    const record = this.markets.merge(this.options.toBareMarket(market, message.value()))
+    this.options.onRevision({ kind: 'market', received, journal, record })
+  }
+
+  private async loadTrack(instrument: Instrument): Promise<void> {
     const { store, venue, keepsStates } = this.options
     const { market, key } = instrument
     if (!this.markets.knows(market)) await this.markets.load(market)
-    if (this.markets.get(market) === undefined && message !== undefined) {
-      // A market that was never named gets a first, bare record with what the message says of it.
-      const record = this.markets.merge(this.options.toBareMarket(market, message.value()))
-      const { received, number: journal } = message
-      this.options.onRevision({ kind: 'market', received, journal, record })
-    }
     const start = await readTrackStart(
       store,
       instrument,

@@ -2,12 +2,11 @@ import { join } from 'node:path'
 import { toMicros, type Micros } from '@priorbook/sdk/domain'
 import { createAuthenticator, type Authenticator } from './authenticator.ts'
 import { openConnections, type Connections } from './connections.ts'
-import { CONTROL_FILE, openControl } from './control.ts'
+import { CONTROL_FILE, openControl, deriveKeyText, readSecrets } from './control.ts'
 import { hashKey } from './key-text.ts'
 import { KeyRing } from './keys.ts'
 import { LIMITS_FILE, openLimiter, type Limiter } from './limiter.ts'
 import { openPlanBook, PLANS_FILE, type PlanBook } from './plans.ts'
-import { deriveKeyText, readSecrets } from './secrets.ts'
 import { UsageMeter } from './usage.ts'
 
 /** Keys, plans, limits and usage of one data folder. */

@@ -1,15 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 
-/** Counts the open connections of keys, over all processes of a data folder. */
-export interface Connections {
-  /** Counts one more connection; false when the key already has `max`. */
-  open(keyId: string, max: number): boolean
-  /** Counts one connection less. */
-  end(keyId: string): void
-  close(): void
-}
-
 const TOUCH_MS = 5000
 // Counts of a process that has not touched them for this long are ignored: it does not run any more.
 const STALE_MS = 16_000
@@ -21,15 +12,18 @@ export function openConnections(
   onTrouble: (why: string) => void = () => {},
 ): Connections {
   try {
-    return new CountedConnections(new ConnectionTable(new DatabaseSync(file)), onTrouble)
+    return new Connections(new ConnectionTable(new DatabaseSync(file)), onTrouble)
   } catch (error) {
     onTrouble(error instanceof Error ? error.message : String(error))
-    return new CountedConnections(undefined, onTrouble)
+    return new Connections(undefined, onTrouble)
   }
 }
 
-/** Each process writes its count per key, and touches its rows every few seconds while it runs. */
-class CountedConnections implements Connections {
+/**
+ * Counts the open connections of keys, over all processes of a data folder. Each process writes its count
+ * per key, and touches its rows every few seconds while it runs.
+ */
+export class Connections {
   readonly #table: ConnectionTable | undefined
   readonly #onTrouble: (why: string) => void
   readonly #own = new Map<string, number>()
@@ -43,6 +37,7 @@ class CountedConnections implements Connections {
     }, TOUCH_MS).unref()
   }
 
+  /** Counts one more connection; false when the key already has `max`. */
   open(keyId: string, max: number): boolean {
     const own = this.#own.get(keyId) ?? 0
     if (own >= max) return false
@@ -51,6 +46,7 @@ class CountedConnections implements Connections {
     return isFree
   }
 
+  /** Counts one connection less. */
   end(keyId: string): void {
     const left = (this.#own.get(keyId) ?? 1) - 1
     if (left > 0) this.#own.set(keyId, left)

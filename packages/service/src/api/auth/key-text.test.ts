@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createKeyText, hashKey, isKeyText, redactKeys, shownParts } from './key-text.ts'
-import { deriveKeyText } from './secrets.ts'
+import { deriveKeyText } from './control.ts'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { Problem } from '@priorbook/sdk/wire'
 import type { LimitState } from '../route.ts'
 import type { Plan } from './plans.ts'
 import { COUNTER_BYTES, hit, lookAt, windowSeconds, type WindowLimit } from './sliding-window.ts'
@@ -15,13 +16,18 @@ export type Admission = {
   readonly refusedBy?: LimitState
 }
 
-/** Counts requests by key, exactly and over all processes of a data folder. */
-export interface Limiter {
-  /** Counts a request if it is admitted; undefined for a plan without limits. */
-  admit(keyId: string, plan: Plan, nowMs: number): Admission | undefined
-  /** The limits of a key without counting. */
-  look(keyId: string, plan: Plan, nowMs: number): readonly LimitState[]
-  close(): void
+/** Throws `rate_limited` for a request that is not admitted. */
+export function requireAdmitted(
+  { isAdmitted, refusedBy }: Admission,
+  plan: string,
+  nowMs: number,
+): void {
+  if (isAdmitted) return
+  const { name, quota, seconds, nextMs } = refusedBy!
+  throw new Problem('rate_limited', `the plan ${plan} allows ${quota} requests in ${seconds} s`, {
+    limit: name,
+    retryAfter: Math.max(1, Math.ceil((nextMs - nowMs) / 1000)),
+  })
 }
 
 // How many times a writer retries the lock at once before it sleeps between tries, and when it gives up.
@@ -35,15 +41,16 @@ const FORGET_MS = 120_000
  * used, each process counts for itself.
  */
 export function openLimiter(file: string, onTrouble: (why: string) => void = () => {}): Limiter {
-  return new SharedLimiter(openCounters(file), onTrouble)
+  return new Limiter(openCounters(file), onTrouble)
 }
 
 /**
- * A request of a limited key costs one small transaction (27 µs on a busy machine). A refused key is
- * refused from memory until a place is free, because the counts of other processes only grow. The file is
- * never synced: a power cut loses the last minute at worst.
+ * Counts requests by key, exactly and over all processes of a data folder. A request of a limited key
+ * costs one small transaction (27 µs on a busy machine). A refused key is refused from memory until a
+ * place is free, because the counts of other processes only grow. The file is never synced: a power cut
+ * loses the last minute at worst.
  */
-class SharedLimiter implements Limiter {
+export class Limiter {
   readonly #counters: Counters
   readonly #onTrouble: (why: string) => void
   readonly #refused = new Map<string, { readonly plan: Plan; readonly admission: Admission }>()
@@ -56,6 +63,7 @@ class SharedLimiter implements Limiter {
     this.#onTrouble = onTrouble
   }
 
+  /** Counts a request if it is admitted; undefined for a plan without limits. */
   admit(keyId: string, plan: Plan, nowMs: number): Admission | undefined {
     if (plan.per_second === null && plan.per_minute === null) return undefined
     const before = this.#refused.get(keyId)
@@ -76,6 +84,7 @@ class SharedLimiter implements Limiter {
     return admission
   }
 
+  /** The limits of a key without counting. */
   look(keyId: string, plan: Plan, nowMs: number): readonly LimitState[] {
     let counters = this.#own.get(keyId) ?? emptyCounters()
     try {

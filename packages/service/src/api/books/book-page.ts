@@ -11,7 +11,6 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import { withHeads } from '../../rows/index.ts'
-import { ROWS_AT } from '../http/page-pool.ts'
 import type { VenueAddress } from '../markets/addresses.ts'
 import {
   emptyRange,
@@ -22,14 +21,15 @@ import {
   withoutSourceTime,
 } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
-import type {
-  Answer,
-  ApiContext,
-  CursorScope,
-  Grant,
-  Meta,
-  Notice,
-  RouteRequest,
+import {
+  ROWS_AT,
+  type Answer,
+  type ApiContext,
+  type CursorScope,
+  type Grant,
+  type Meta,
+  type Notice,
+  type RouteRequest,
 } from '../route.ts'
 import { findTarget, type BookTarget } from './book-target.ts'
 import { openWalk, resumeWalk, toCursorState, type Walk, type WalkQuery } from './book-walk.ts'
@@ -189,7 +189,7 @@ function readPage(
 
 function addToReceipt({ lanes, receipt }: Walk, rows: PageRows, gaps: readonly Gap[]): void {
   for (const part of rows.parts) {
-    const { key } = lanes[part.source]!.instrument
+    const { key } = lanes[part.lane]!.instrument
     if ('row' in part) receipt.add(key, part.sequence, part.sequence)
     else receipt.add(key, part.firstSequence + part.from, part.firstSequence + part.to - 1)
   }

@@ -1,8 +1,7 @@
 import type { BookRun } from '@priorbook/sdk/tape'
 import { VENUES, type Gap, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toGapJson, type GapJson } from '@priorbook/sdk/wire'
-import { ROWS_AT } from '../http/page-pool.ts'
-import type { Answer, Notice, RouteRequest } from '../route.ts'
+import { ROWS_AT, type Answer, type Notice, type RouteRequest } from '../route.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import type { BookTarget } from './book-target.ts'
 import type { RunPart } from '../../rows/index.ts'
@@ -49,11 +48,11 @@ export async function answerBooks(
   const notices: Notice[] = []
   const gaps: GapJson[] = []
   let newest = 0
-  for (const [source, { run, notice, gap }] of books.entries()) {
+  for (const [lane, { run, notice, gap }] of books.entries()) {
     if (notice !== undefined) notices.push(notice)
     if (gap !== undefined) gaps.push(toGapJson(gap, style))
     if (run === undefined) continue
-    parts.push({ ...run, source })
+    parts.push({ ...run, lane })
     newest = Math.max(newest, run.columns.received[run.from]!)
   }
   const instruments = books.map(({ instrument }) => instrument)

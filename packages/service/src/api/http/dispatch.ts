@@ -3,7 +3,8 @@ import { Problem } from '@priorbook/sdk/wire'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import type { ApiContext, Route } from '../route.ts'
-import { ALLOW, limitHeaders, PREFLIGHT_HEADERS, secondsUntil } from './headers.ts'
+import { requireAdmitted } from '../auth/limiter.ts'
+import { ALLOW, limitHeaders, PREFLIGHT_HEADERS } from './headers.ts'
 import { createFormatChooser } from './negotiate.ts'
 import { MAX_ADDRESS, toProblem } from './problem.ts'
 import { createParamReader } from './read-params.ts'
@@ -124,13 +125,7 @@ export class Dispatcher {
     const admission = this.#options.access.limiter.admit(counted, grant.terms, nowMs)
     if (admission === undefined) return
     pending.headers = limitHeaders(admission, nowMs)
-    if (admission.isAdmitted) return
-    const { name, quota, seconds, nextMs } = admission.refusedBy!
-    throw new Problem(
-      'rate_limited',
-      `the plan ${grant.plan} allows ${quota} requests in ${seconds} s`,
-      { limit: name, retryAfter: Math.max(1, secondsUntil(nextMs, nowMs)) },
-    )
+    requireAdmitted(admission, grant.plan, nowMs)
   }
 
   #fail(pending: PendingRequest, error: unknown): void {

@@ -59,7 +59,7 @@ function stateText({ name, remaining, resetMs }: LimitState, nowMs: number): str
   return `"${name}";r=${remaining};t=${secondsUntil(resetMs, nowMs)}`
 }
 
-/** Whole seconds until a time, rounded up; 0 when it has passed. */
-export function secondsUntil(timeMs: number, nowMs: number): number {
+// Whole seconds until a time, rounded up; 0 when it has passed.
+function secondsUntil(timeMs: number, nowMs: number): number {
   return Math.max(0, Math.ceil((timeMs - nowMs) / 1000))
 }

@@ -1,12 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Micros } from '@priorbook/sdk/domain'
-import { PROBLEMS, type PageBuffer, type Problem } from '@priorbook/sdk/wire'
+import { PROBLEMS, PageBuffer, type ParamTable, type Problem } from '@priorbook/sdk/wire'
 import type { PlanGrant } from '../auth/grant.ts'
-import type { ParamTable } from '@priorbook/sdk/wire'
 import type { ApiContext, Format, Grant, Route, RouteRequest } from '../route.ts'
 import { ALLOW, DATA_POLICY } from './headers.ts'
 import type { FormatChooser } from './negotiate.ts'
-import { PAGES } from './page-pool.ts'
 import { toProblemBody } from './problem.ts'
 import type { ParamReader, Values } from './read-params.ts'
 
@@ -207,3 +205,35 @@ export class HandlerRequest implements RouteRequest<ParamTable, ParamTable> {
     return this.#abort.signal
   }
 }
+
+// Larger pages are left to the garbage collector.
+const MAX_PAGE_BYTES = 4_194_304
+const MAX_POOL_BYTES = 16_777_216
+
+/** Reuses page buffers: allocating 116 KB for every page costs a fifth of the requests per second. */
+class PagePool {
+  readonly #free: PageBuffer[] = []
+  #bytes = 0
+
+  /** A page that is empty but for `before` bytes of room at its start. */
+  acquire(before = 0): PageBuffer {
+    const used = this.#free.pop()
+    if (used !== undefined) this.#bytes -= used.bytes.length
+    const page = used ?? new PageBuffer()
+    page.clear(before)
+    return page
+  }
+
+  /** Puts pages back; the caller must not read or write them any more. */
+  release(pages: readonly PageBuffer[]): void {
+    for (const page of pages) {
+      const { length } = page.bytes
+      if (length > MAX_PAGE_BYTES || this.#bytes + length > MAX_POOL_BYTES) continue
+      this.#bytes += length
+      this.#free.push(page)
+    }
+  }
+}
+
+/** The pool of the process. */
+export const PAGES = new PagePool()

@@ -1,7 +1,7 @@
 import type { MarketRecord, VenueId } from '@priorbook/sdk/domain'
 import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import { planAsset } from './plan-asset.ts'
+import { planAsset } from './find.ts'
 import type { ApiContext, Grant } from '../route.ts'
 
 /** The markets of one venue that share series, asset or window, as filters of the store. */

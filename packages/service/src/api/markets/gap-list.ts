@@ -1,8 +1,7 @@
 import type { Gap, GapIdentity, VenueId } from '@priorbook/sdk/domain'
 import type { GapQuery, StoreReader } from '../../store/store.ts'
 import type { CursorState, ApiContext, Grant } from '../route.ts'
-import { planAsset } from './plan-asset.ts'
-import { sees } from './find.ts'
+import { planAsset, sees } from './find.ts'
 
 /** The members of a cursor that name the last gap of a page. */
 export function gapState(gap: Gap): CursorState {

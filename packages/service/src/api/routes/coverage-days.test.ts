@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Coverage, Store } from '../../store/store.ts'
 import type { ApiContext } from '../route.ts'
 import { COVERAGE_DAYS_ROUTE } from './coverage-days.ts'
-import { DAY } from '../markets/covered-days.ts'
+import { DAY } from '../markets/coverage.ts'
 
 const NOW = 20_000 * DAY + 7_200_000_000
 const HOUR = 3_600_000_000

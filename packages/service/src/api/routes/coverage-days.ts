@@ -2,8 +2,7 @@ import { contractOf, DOCUMENTED_DAYS, Problem, timeJson } from '@priorbook/sdk/w
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { noticeMeta, windowNotice } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
-import { DayTally, piecesOf } from '../markets/calendar.ts'
-import { DAY } from '../markets/covered-days.ts'
+import { DayTally, piecesOf, DAY } from '../markets/coverage.ts'
 import { defineRoute, type Route } from '../route.ts'
 
 const { calendar: DEFAULT_DAYS, calendarMax: MAX_DAYS } = DOCUMENTED_DAYS

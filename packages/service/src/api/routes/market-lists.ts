@@ -1,10 +1,9 @@
 import { floorOf, type VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toMarketJson, listContract, VENUE_WIRE } from '@priorbook/sdk/wire'
 import { windowNotice, noticeMeta } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf, type PageRange } from '../pages/page.ts'
-import { answerRows } from '../pages/row-answer.ts'
+import { NO_END, openPage, rangeMeta, styleOf, answerRows, type PageRange } from '../pages/page.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
-import { requireRecordedAsset } from '../markets/find.ts'
+import { requireRecordedAsset, planAsset } from '../markets/find.ts'
 import {
   MARKET_COLUMNS,
   marketFilters,
@@ -12,7 +11,6 @@ import {
   walkMarkets,
   type AnyMarket,
 } from '../markets/lists.ts'
-import { planAsset } from '../markets/plan-asset.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 
 /** The lists of markets of the interface document. */

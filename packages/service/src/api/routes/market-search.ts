@@ -1,19 +1,20 @@
 import { contractOf, QUOTE_NAMES, toMarketJson, type QuoteJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { noticeMeta, windowNotice } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf } from '../pages/page.ts'
-import { answerRows } from '../pages/row-answer.ts'
+import { NO_END, openPage, rangeMeta, styleOf, answerRows } from '../pages/page.ts'
 import {
   MARKET_COLUMNS,
   marketFilters,
   marketState,
   walkMarkets,
+  matchesText,
+  sortValue,
+  walkSorted,
   type AnyMarket,
   type ListedMarket,
 } from '../markets/lists.ts'
-import { planAsset } from '../markets/plan-asset.ts'
+import { planAsset } from '../markets/find.ts'
 import { readQuote } from '../markets/quote.ts'
-import { matchesText, sortValue, walkSorted } from '../markets/search.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 
 /** Markets of all venues. */

@@ -2,6 +2,7 @@ import type { Micros } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
+import { requireAdmitted } from '../auth/limiter.ts'
 import type { ApiContext } from '../route.ts'
 import { StreamProblem } from './request.ts'
 
@@ -13,13 +14,8 @@ export function admitKey(
 ): PlanGrant {
   const grant = access.authenticator.check(authorization, now)
   const admission = access.limiter.admit(grant.keyId, grant.terms, now / 1000)
-  if (admission === undefined || admission.isAdmitted) return grant
-  const { name, quota, seconds, nextMs } = admission.refusedBy!
-  throw new Problem(
-    'rate_limited',
-    `the plan ${grant.plan} allows ${quota} requests in ${seconds} s`,
-    { limit: name, retryAfter: Math.max(1, Math.ceil((nextMs - now / 1000) / 1000)) },
-  )
+  if (admission !== undefined) requireAdmitted(admission, grant.plan, now / 1000)
+  return grant
 }
 
 /** Why a connection must end, and the reason that closes it. */
