@@ -7,6 +7,8 @@ const CAPTURE = ['tests/{capture,live}/**/*.test.ts']
 const END_TO_END = [
   'tests/{api,backtest,compat,emulator,replay,sdk}/**/*.test.ts',
   'packages/service/src/commands/*.test.ts',
+  // Writers in processes of their own, which are killed or run out of space.
+  'packages/service/src/{journal/crash,store/embedded/{crash,disk}}.test.ts',
 ]
 // Tests that read our files with other people's programs: `npm run test:peers` installs those first.
 const PEERS = 'tests/peers/**/*.test.ts'

@@ -149,7 +149,7 @@ function createReads(store: Store, densest: Plan['densest']) {
       return renderer.renderJsonRows([run!], contextOf(ticker), { ladders: true })
     },
     sample: async (interval: number) => {
-      const { picks } = await store.sampleBooks({
+      const { picks } = await store.booksByInterval({
         venue: 'venueb',
         key: densest.ticker,
         start: densest.firstReceived,

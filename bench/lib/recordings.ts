@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
+import { constants, gunzipSync } from 'node:zlib'
 import { foldLines } from './naive-fold.ts'
 import type { FoldedObservation } from './naive-fold.ts'
 
@@ -44,6 +44,8 @@ export function readObservations(recorded: RecordedTicker): Generator<FoldedObse
   return foldLines(readLines(recorded))
 }
 
+const FIRST_LINE_BYTES = 65_536
+
 /** A ticker is split over files at UTC midnight, and only its first file starts with a snapshot. */
 function filesOf(folder: string): string[] {
   return readdirSync(folder)
@@ -54,8 +56,10 @@ function filesOf(folder: string): string[] {
     .map(({ file }) => file)
 }
 
+// Unpacks the beginning alone: a first line is a book, which is far smaller.
 function firstReceivedMs(file: string): number {
-  const bytes = gunzipSync(readFileSync(file))
+  const packed = readFileSync(file).subarray(0, FIRST_LINE_BYTES)
+  const bytes = gunzipSync(packed, { finishFlush: constants.Z_SYNC_FLUSH })
   const newline = bytes.indexOf(10)
   const line = bytes.toString('utf8', 0, newline === -1 ? bytes.length : newline)
   return line === '' ? 0 : (JSON.parse(line) as { readonly recv_ms: number }).recv_ms

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { toMicros } from '@priorbook/sdk/domain'
-import { openJournalWriter } from '../../../service/src/journal/index.ts'
+import { writeJournal, type WrittenRecord } from './journal.testing.ts'
 import { playRecording } from './play.ts'
 
 let folder: string
@@ -114,10 +113,9 @@ describe('playing recordings of venue B', () => {
 describe('playing a journal', () => {
   it('gives every recorded socket to a client of its own, frames byte for byte', async () => {
     const dir = join(folder, 'journal')
-    const writer = openJournalWriter({ dir, venue: 'venuec', origin: 'live', recorder: 'r1' })
-    let time = START * 1000
+    const records: WrittenRecord[] = []
     const add = (kind: 'message' | 'note', slot: number, text: string): void => {
-      writer.append(toMicros((time += 1_000)), kind, Buffer.from(text), slot)
+      records.push({ received: (START + records.length) * 1000, kind, slot, text })
     }
     const connected = (slot: number): string =>
       JSON.stringify({ note: 'connected', slot, url: 'x' })
@@ -127,8 +125,7 @@ describe('playing a journal', () => {
     add('message', 0, '{"request":{"kind":"book"},"answer":{}}')
     add('message', 2, '{"event_type":"price_change","n":"é"}')
     add('message', 1, '{"event_type":"price_change"}')
-    writer.commit()
-    writer.close()
+    writeJournal(dir, 'venuec', records)
     const playback = await playRecording({ venue: 'venuec', journal: dir, speed: Infinity })
     const one = listen(playback.ws, '{"assets_ids":["1"],"type":"market"}')
     await until(() => one.heard.length === 1)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Gap, MarketRecord, Micros } from '../domain/index.ts'
+import { isFullRun } from '../domain/run-counts.testing.ts'
 import type { ReplayBatch, ReplayEvent } from '../replay/index.ts'
 import { BookColumns, Ladder } from '../tape/index.ts'
 import { createRandom } from './random.ts'
@@ -7,7 +8,7 @@ import { randomStrategy, randomTape } from './random-tape.testing.ts'
 import { backtest } from './run.ts'
 import type { Strategy } from './strategy.ts'
 
-const rounds = process.env['PRIORBOOK_FULL'] === '1' ? 1000 : 60
+const rounds = isFullRun ? 1000 : 30
 
 /** Notes everything that a strategy sees and does, as text, with its time. */
 function witness(lines: [at: number, line: string][]): Strategy {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { VENUE_IDS, type VenueId } from '../domain/index.ts'
+import { isFullRun } from '../domain/run-counts.testing.ts'
 import type { ReplayBatch } from '../replay/index.ts'
 import { MONEY_ONE, payoutOf } from './money.ts'
 import { QUEUE_MODELS } from './queue.ts'
@@ -9,7 +10,7 @@ import { StrategyRun } from './strategy-run.ts'
 import { World } from './world.ts'
 
 const NO_CASH = Object.fromEntries(VENUE_IDS.map((id) => [id, 0])) as Record<VenueId, number>
-const rounds = process.env['PRIORBOOK_FULL'] === '1' ? 2000 : 120
+const rounds = isFullRun ? 2000 : 60
 
 function runOf(world: World, seed: number): StrategyRun {
   return new StrategyRun(world, {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FLAGS } from '../domain/index.ts'
+import { isFullRun } from '../domain/run-counts.testing.ts'
 import { QUEUE_MODELS, type QueueModel } from './queue.ts'
 import { createRandom } from './random.ts'
 import { fillsOf, play, send, type Script } from './scripted.testing.ts'
@@ -211,7 +212,7 @@ describe('a venue without trades', () => {
 
 describe('queue models', () => {
   it('never fill more than the next more optimistic one', async () => {
-    const rounds = process.env['PRIORBOOK_FULL'] === '1' ? 2000 : 150
+    const rounds = isFullRun ? 2000 : 100
     for (let round = 0; round < rounds; round++) {
       const random = createRandom(round, 'models')
       const { tape, b } = start(50)

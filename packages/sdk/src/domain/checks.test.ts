@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkBook, VIOLATIONS, type CheckedBook, type Violation } from './checks.ts'
+import { runsOf } from './run-counts.testing.ts'
 
 const good: CheckedBook = {
   id: 'KXGOLD15M-26AUG102130-30',
@@ -135,7 +136,7 @@ function assertAll(seed: number, property: (book: Book, pick: Pick) => void): vo
       (length) =>
         at % length,
   )
-  fc.assert(fc.property(aBook(), pick, property), { numRuns: 300, seed })
+  fc.assert(fc.property(aBook(), pick, property), { numRuns: runsOf(300), seed })
 }
 
 type Pick = (length: number) => number

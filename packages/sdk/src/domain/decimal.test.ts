@@ -10,6 +10,7 @@ import {
   printScaled,
 } from './decimal.ts'
 import { PriorbookError } from './errors.ts'
+import { runsOf } from './run-counts.testing.ts'
 
 const MAX = Number.MAX_SAFE_INTEGER
 
@@ -38,7 +39,7 @@ describe('parseScaled', () => {
       fc.property(fc.maxSafeInteger(), fc.integer({ min: 0, max: 15 }), (units, decimals) => {
         expect(parseScaled(printScaled(units, decimals), decimals)).toBe(units === 0 ? 0 : units)
       }),
-      { numRuns: 5000, seed: 1 },
+      { numRuns: runsOf(5000), seed: 1 },
     )
   })
 
@@ -51,7 +52,7 @@ describe('parseScaled', () => {
           fits ? [Number(units), referenceCanonical(text)] : ['unrepresentable'],
         )
       }),
-      { numRuns: 5000, seed: 2 },
+      { numRuns: runsOf(5000), seed: 2 },
     )
   })
 
@@ -121,7 +122,7 @@ describe('parseScaled', () => {
         const code = codeOf(() => parseScaled(text, 15))
         expect(wanted ? ['none', 'unrepresentable'] : ['invalid_decimal']).toContain(code)
       }),
-      { numRuns: 8000, seed: 3 },
+      { numRuns: runsOf(8000), seed: 3 },
     )
   })
 })
@@ -151,7 +152,7 @@ describe('a JSON number', () => {
         expect(parseSize(value, decimals)).toBe(short === 0 ? 0 : short)
         expect(parseSize(value.toExponential(), decimals)).toBe(short === 0 ? 0 : short)
       }),
-      { numRuns: 3000, seed: 4 },
+      { numRuns: runsOf(3000), seed: 4 },
     )
   })
 
@@ -187,7 +188,7 @@ describe('printScaled', () => {
       fc.property(fc.maxSafeInteger(), fc.integer({ min: 0, max: 15 }), (units, decimals) => {
         expect(printScaled(units, decimals)).toBe(referencePrint(BigInt(units), decimals))
       }),
-      { numRuns: 5000, seed: 5 },
+      { numRuns: runsOf(5000), seed: 5 },
     )
   })
 
@@ -227,7 +228,7 @@ describe('canonicalDecimal', () => {
         expect(canonical).toBe(referenceCanonical(text))
         expect(canonicalDecimal(canonical)).toBe(canonical)
       }),
-      { numRuns: 5000, seed: 6 },
+      { numRuns: runsOf(5000), seed: 6 },
     )
   })
 

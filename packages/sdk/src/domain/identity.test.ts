@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { PriorbookError } from './errors.ts'
 import { instrumentName, parseNativeId, parseRowId, printRowId } from './identity.ts'
 import { isVenueId, VENUE_IDS, VENUES } from './venues/index.ts'
+import { runsOf } from './run-counts.testing.ts'
 
 const aKey = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$/)
 
@@ -16,7 +17,7 @@ describe('a row id', () => {
         expect(parseRowId(printRowId(id))).toStrictEqual(id)
         expect(printRowId(id)).toBe(`${instrumentName(id)}:${id.sequence}`)
       }),
-      { numRuns: 2000, seed: 1 },
+      { numRuns: runsOf(2000), seed: 1 },
     )
   })
 

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { PriorbookError } from './errors.ts'
 import { fromMillis, parseMicros, printMicros, toMicros } from './micros.ts'
+import { runsOf } from './run-counts.testing.ts'
 
 const MAX = Number.MAX_SAFE_INTEGER
 const aTime = fc.integer({ min: 0, max: MAX })
@@ -14,7 +15,7 @@ describe('parseMicros', () => {
         expect(text).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
         expect(parseMicros(text)).toBe(time)
       }),
-      { numRuns: 5000, seed: 1 },
+      { numRuns: runsOf(5000), seed: 1 },
     )
   })
 
@@ -33,7 +34,7 @@ describe('parseMicros', () => {
         const isTime = Number.isSafeInteger(wanted) && wanted >= 0
         expect(timeOrCode(text)).toBe(isTime ? wanted : 'invalid_time')
       }),
-      { numRuns: 3000, seed: 2 },
+      { numRuns: runsOf(3000), seed: 2 },
     )
   })
 

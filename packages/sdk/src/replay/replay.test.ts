@@ -15,6 +15,7 @@ import { ReplayError } from './error.ts'
 import { createReplayPlatform } from './replay-node.ts'
 import { replay, type Replay, type ReplayOptions } from './replay.ts'
 import type { ByteStore, FileSource, StreamSource } from './source.ts'
+import { isFullRun } from '../domain/run-counts.testing.ts'
 
 const START = 1_786_000_000_000_000
 const platform = createReplayPlatform()
@@ -248,7 +249,7 @@ test('streams split into any files and blocks give the events and books of a pla
   )
   await fc.assert(property, {
     seed: 11,
-    numRuns: process.env['PRIORBOOK_FULL'] === '1' ? 2000 : 150,
+    numRuns: isFullRun ? 2000 : 100,
   })
 })
 

@@ -20,6 +20,7 @@ import { BookAssembler, type Observation, type Refusal } from './assembler.ts'
 import { ABSENT, BookColumns } from './columns.ts'
 import { Ladder } from './ladder.ts'
 import { applyRow } from './run.ts'
+import { runsOf } from '../domain/run-counts.testing.ts'
 
 const instrument: Instrument = { venue: 'venueb', market: 'KX', key: 'KX' }
 const ONE = POW10[VENUES.venueb.priceDecimals]!
@@ -288,7 +289,7 @@ it('equals a simple model for any events', () => {
         expect(priced(replayed)).toStrictEqual(model.levels())
       }
     }),
-    { numRuns: 200, seed: 5 },
+    { numRuns: runsOf(200), seed: 5 },
   )
 })
 

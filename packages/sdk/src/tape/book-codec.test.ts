@@ -7,6 +7,7 @@ import { NO_HASH, openChunk } from './chunk.ts'
 import { ABSENT, BookColumns, type RowHead } from './columns.ts'
 import { createNodePlatform } from './platform-node.ts'
 import { withoutCompression } from './platform.ts'
+import { runsOf } from '../domain/run-counts.testing.ts'
 
 const platform = createNodePlatform(3)
 const raw = withoutCompression(platform)
@@ -24,7 +25,7 @@ describe('a book chunk', () => {
       fc.property(aTape(), fc.boolean(), (tape, packs) => {
         expect(roundTrip(tape, packs ? platform : raw)).toBe('')
       }),
-      { numRuns: 700, seed: 1 },
+      { numRuns: runsOf(700), seed: 1 },
     )
   })
 
@@ -69,7 +70,7 @@ describe('a book chunk', () => {
           lastJournal: rows.journal[to - 1],
         })
       }),
-      { numRuns: 200, seed: 2 },
+      { numRuns: runsOf(200), seed: 2 },
     )
   })
 

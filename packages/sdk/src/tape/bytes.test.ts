@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { PriorbookError } from '../domain/index.ts'
 import { ByteReader, ByteWriter, unzigzag, zigzag } from './bytes.ts'
+import { runsOf } from '../domain/run-counts.testing.ts'
 
 const MAX = Number.MAX_SAFE_INTEGER
 const aNumber = fc.oneof(fc.maxSafeNat(), fc.nat(300), aboutPowersOfTwo())
@@ -28,7 +29,7 @@ describe('a varint', () => {
         expect(values.map(() => reader.varint())).toStrictEqual(values)
         reader.finish()
       }),
-      { numRuns: 400, seed: 1 },
+      { numRuns: runsOf(400), seed: 1 },
     )
   })
 
@@ -71,7 +72,7 @@ describe('a signed number', () => {
         )
         reader.finish()
       }),
-      { numRuns: 400, seed: 2 },
+      { numRuns: runsOf(400), seed: 2 },
     )
   })
 
@@ -99,7 +100,7 @@ describe('texts, words and raw bytes', () => {
         expect([...reader.raw(2), reader.byte()]).toStrictEqual([1, 2, 255])
         reader.finish()
       }),
-      { numRuns: 200, seed: 3 },
+      { numRuns: runsOf(200), seed: 3 },
     )
   })
 
@@ -146,7 +147,7 @@ describe('zigzag', () => {
       fc.property(fc.oneof(half, fc.integer()), (value) => {
         expect(unzigzag(zigzag(value)) + 0).toBe(value + 0)
       }),
-      { numRuns: 3000, seed: 4 },
+      { numRuns: runsOf(3000), seed: 4 },
     )
     for (const edge of [2 ** 30, 2 ** 31, 2 ** 32, 2 ** 52 - 1]) {
       for (const value of [edge - 1, edge, 1 - edge, -edge]) {

@@ -17,6 +17,7 @@ import {
 import { ABSENT, BookColumns } from './columns.ts'
 import { createNodePlatform } from './platform-node.ts'
 import { withoutCompression } from './platform.ts'
+import { runsOf } from '../domain/run-counts.testing.ts'
 
 const platform = createNodePlatform(3)
 const raw = withoutCompression(platform)
@@ -35,7 +36,7 @@ describe('a chunk', () => {
         )
         expect(columnOf(chunk, parts.length, on).length).toBe(0)
       }),
-      { numRuns: 150, seed: 1 },
+      { numRuns: runsOf(150), seed: 1 },
     )
   })
 

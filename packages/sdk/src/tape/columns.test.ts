@@ -4,6 +4,7 @@ import { FLAGS } from '../domain/index.ts'
 import { ABSENT, BookColumns, HeadColumns, type RowHead } from './columns.ts'
 import { Ladder } from './ladder.ts'
 import { applyRow, applyRows, loadBase } from './run.ts'
+import { runsOf } from '../domain/run-counts.testing.ts'
 
 describe('columns', () => {
   it('grow and keep their rows', () => {
@@ -126,7 +127,7 @@ describe('a run', () => {
         for (let row = from; row < rows.length; row++) applyRow(single, columns, row)
         expect(whole).toStrictEqual(single)
       }),
-      { seed: 5, numRuns: 200 },
+      { seed: 5, numRuns: runsOf(200) },
     )
   })
 })

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { PriorbookError } from '../domain/index.ts'
 import { BitReader, BitWriter, EXTRA_BITS, MAX_TOKEN, TOKEN_BASE, tokenOf } from './hybrid.ts'
+import { runsOf } from '../domain/run-counts.testing.ts'
 
 const MAX = Number.MAX_SAFE_INTEGER
 
@@ -32,7 +33,7 @@ describe('a hybrid number', () => {
         expect(rest).toBeGreaterThanOrEqual(0)
         expect(rest).toBeLessThan(2 ** EXTRA_BITS[token]!)
       }),
-      { numRuns: 5000, seed: 1 },
+      { numRuns: runsOf(5000), seed: 1 },
     )
   })
 
@@ -77,7 +78,7 @@ describe('a bit stream', () => {
         )
         reader.finish()
       }),
-      { numRuns: 400, seed: 2 },
+      { numRuns: runsOf(400), seed: 2 },
     )
   })
 

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { POW10 } from '../domain/index.ts'
 import { Ladder, levelKey, type LadderSide } from './ladder.ts'
+import { runsOf } from '../domain/run-counts.testing.ts'
 
 /** The same book as a plain map from level key to size. */
 type Model = Map<number, number>
@@ -20,7 +21,7 @@ describe.each([2, 3, 4])('a ladder of %i decimals', (decimals) => {
         }
         expect(contentOf(ladder)).toStrictEqual(modelContent(model, one))
       }),
-      { numRuns: 150, seed: 10 + decimals },
+      { numRuns: runsOf(150), seed: 10 + decimals },
     )
   })
 
@@ -39,7 +40,7 @@ describe.each([2, 3, 4])('a ladder of %i decimals', (decimals) => {
         ladder.apply(2, 0)
         expect(contentOf(other)).toStrictEqual(contentOf(ladder))
       }),
-      { numRuns: 150, seed: 15 + decimals },
+      { numRuns: runsOf(150), seed: 15 + decimals },
     )
   })
 
@@ -52,7 +53,7 @@ describe.each([2, 3, 4])('a ladder of %i decimals', (decimals) => {
         expect(ladder.nextBid(from)).toBe(bids.find((price) => price < from) ?? 0)
         expect(ladder.nextAsk(from)).toBe(asks.find((price) => price > from) ?? one)
       }),
-      { numRuns: 500, seed: 20 + decimals },
+      { numRuns: runsOf(500), seed: 20 + decimals },
     )
   })
 

@@ -6,6 +6,7 @@ import { NO_HASH, openChunk } from './chunk.ts'
 import { ABSENT, SampleColumns } from './columns.ts'
 import { createNodePlatform } from './platform-node.ts'
 import { decodeSamples, encodeSamples, SAMPLE_DECIMALS } from './sample-codec.ts'
+import { runsOf } from '../domain/run-counts.testing.ts'
 
 const platform = createNodePlatform(3)
 const MAX = Number.MAX_SAFE_INTEGER
@@ -45,7 +46,7 @@ describe('a sample chunk', () => {
           sizeDecimals: SAMPLE_DECIMALS,
         })
       }),
-      { numRuns: 400, seed: 1 },
+      { numRuns: runsOf(400), seed: 1 },
     )
   })
 

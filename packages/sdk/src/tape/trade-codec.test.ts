@@ -6,6 +6,7 @@ import { NO_HASH, openChunk } from './chunk.ts'
 import { ABSENT, TradeColumns, type RowHead } from './columns.ts'
 import { createNodePlatform } from './platform-node.ts'
 import { decodeTrades, encodeTrades } from './trade-codec.ts'
+import { runsOf } from '../domain/run-counts.testing.ts'
 
 const platform = createNodePlatform(3)
 const identity: ChunkIdentity = {
@@ -62,7 +63,7 @@ describe('a trade chunk', () => {
           expect(Buffer.compare(again.bytes, bytes)).toBe(0)
         },
       ),
-      { numRuns: 150, seed: 1 },
+      { numRuns: runsOf(150), seed: 1 },
     )
   })
 

@@ -40,7 +40,7 @@ const DIALECTS: Readonly<Record<ChangesOptions['format'], Dialect>> = {
  * The book of a row flagged `restart` starts from nothing, so that its changes are the whole book.
  */
 export function renderChanges(
-  parts: Iterable<BookRun & { readonly source?: number | undefined }>,
+  parts: Iterable<BookRun & { readonly lane?: number | undefined }>,
   contexts: readonly BookContext[],
   options: ChangesOptions,
 ): Uint8Array {
@@ -72,8 +72,8 @@ export function renderChanges(
   const words = [`${quote}bid${quote}`, `${quote}ask${quote}`] as const
 
   const rows: string[] = []
-  for (const { columns, firstSequence, from, to, source } of parts) {
-    const head = heads[source ?? 0]!
+  for (const { columns, firstSequence, from, to, lane } of parts) {
+    const head = heads[lane ?? 0]!
     for (let row = from; row < to; row++) {
       const sequence = firstSequence + row
       const sides: string[] = []

@@ -31,7 +31,7 @@ export type BookPageOptions = {
 }
 
 /**
- * A part of a page. `source` says which of the page's contexts it belongs to (0 when absent). The
- * parts of one source come in order of their sequence; their columns must hold venue numbers.
+ * A part of a page. `lane` says which of the page's contexts it belongs to (0 when absent). The
+ * parts of one lane come in order of their sequence; their columns must hold venue numbers.
  */
-export type BookPart = (BookRun | BookPick) & { readonly source?: number | undefined }
+export type BookPart = (BookRun | BookPick) & { readonly lane?: number | undefined }

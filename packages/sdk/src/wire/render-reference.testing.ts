@@ -15,7 +15,7 @@ export function referenceRows(
   options: BookPageOptions,
 ): ReferenceRow[] {
   const rows = parts.flatMap((part) => {
-    const context = contexts[part.source ?? 0]!
+    const context = contexts[part.lane ?? 0]!
     if ('row' in part) {
       const run = {
         columns: part.columns,

@@ -8,6 +8,7 @@ import { interleaveRuns } from './interleave.testing.ts'
 import type { BookContext, BookPageOptions, BookPart } from './page.ts'
 import { referenceCells, referenceJson, referenceRows } from './render-reference.testing.ts'
 import { createBookRenderer } from './render.ts'
+import { isFullRun, runsOf } from '../domain/run-counts.testing.ts'
 
 const renderer = createBookRenderer()
 const decoder = new TextDecoder()
@@ -60,7 +61,7 @@ describe('a page', () => {
       fc.property(aCase(12), ({ parts, contexts }) => {
         for (const options of ALL_OPTIONS) expect(difference(parts, contexts, options)).toBe('')
       }),
-      { numRuns: 25, seed: 1 },
+      { numRuns: isFullRun ? 25 : 10, seed: 1 },
     )
   })
 
@@ -69,7 +70,7 @@ describe('a page', () => {
       fc.property(aCase(60), fc.constantFrom(...ALL_OPTIONS), ({ parts, contexts }, options) => {
         expect(difference(parts, contexts, options)).toBe('')
       }),
-      { numRuns: 400, seed: 2 },
+      { numRuns: runsOf(400), seed: 2 },
     )
   })
 
@@ -89,11 +90,11 @@ describe('a page', () => {
         const parts = [...interleaveRuns(lists)]
         const contexts = [CONTEXTS.venuec, { ...CONTEXTS.venuec, key: '99', tokenId: '99' }]
         expect(difference(parts, contexts, options)).toBe('')
-        const places = parts.flatMap(({ columns, firstSequence, from, to, source }) =>
+        const places = parts.flatMap(({ columns, firstSequence, from, to, lane }) =>
           Array.from({ length: to - from }, (_, index) => [
             columns.received[from + index]!,
             firstSequence + from + index,
-            source,
+            lane,
           ]),
         )
         const sorted = places.toSorted((a, b) => a[0]! - b[0]! || a[1]! - b[1]! || a[2]! - b[2]!)
@@ -196,7 +197,7 @@ describe('a page', () => {
 
 const recordings = process.env['PRIORBOOK_RECORDINGS'] ?? ''
 // The plain implementation is slow: some hundred rows of each market, thousands in a full run.
-const ROWS = process.env['PRIORBOOK_FULL'] === '1' ? 3000 : 600
+const ROWS = isFullRun ? 3000 : 300
 
 test.skipIf(recordings === '')('recorded books equal the plain implementation', () => {
   for (const recorded of findRecordings(recordings)) {

@@ -44,7 +44,7 @@ type Render = (
   page?: PageBuffer,
 ) => Uint8Array
 
-/** The context of a page, or one for each source of its parts. */
+/** The context of a page, or one for each lane of its parts. */
 export type Contexts = BookContext | readonly BookContext[]
 
 /** Builds a renderer with its own scratch space; one per thread is enough. */
@@ -78,7 +78,7 @@ export function createBookRenderer(): BookRenderer {
     }
     if (options.header !== false) page.append(dialect.header)
     for (const part of parts) {
-      const lane = lanes[part.source ?? 0]!
+      const lane = lanes[part.lane ?? 0]!
       if ('row' in part) {
         lane.seek(part.columns, part.sequence - part.row, part.row)
         lane.render(part.row, part.bucket)

@@ -49,7 +49,8 @@ describe.skipIf(!hasRecordings)('import of recorded markets', () => {
   }, 120_000)
   afterAll(() => folder.destroy())
 
-  describeExactImport(folder, recordings)
+  // The naive fold takes seconds for 370,000 messages: the first of each market, or all in a full run.
+  describeExactImport(folder, recordings, isFull ? Infinity : 15_000)
   // Of 370,000 messages these take many seconds; generated ones are enough for every run.
   if (isFull) describeImportAgain(folder, recordings)
 
@@ -144,7 +145,7 @@ describe.skipIf(!hasRecordings)('import of recorded markets', () => {
 })
 
 /** What must hold for any recordings folder after its import. */
-function describeExactImport(folder: TestFolder, recordings: string): void {
+function describeExactImport(folder: TestFolder, recordings: string, most = Infinity): void {
   it('stores every observation exactly as a naive fold of the raw messages gives it', async () => {
     await folder.read(async (store) => {
       for (const ticker of findRecordings(recordings)) {
@@ -161,9 +162,10 @@ function describeExactImport(folder: TestFolder, recordings: string): void {
           } as const
           const { runs, hasMore } = await store.books(query)
           for (const run of runs) after = compareRun(run, ladder, expected)
-          if (!hasMore) break
+          if (!hasMore || after >= most) break
         }
-        expect(expected.next().done).toBe(true)
+        expect(after).toBeGreaterThan(0)
+        expect(after >= most || expected.next().done).toBe(true)
       }
     })
   }, 240_000)
@@ -182,27 +184,27 @@ function describeExactImport(folder: TestFolder, recordings: string): void {
           .filter((line) => line.includes('"trade"'))
           .map((line) => JSON.parse(line) as RawTrade)
           .filter(({ event }) => event.type === 'trade')
+        const stored = raw.map((_, index) => [
+          rows.received[index],
+          rows.source[index],
+          rows.tradeId[index],
+          rows.price[index],
+          rows.size[index],
+          rows.taker[index],
+          rows.venueSeq[index],
+        ])
+        const wanted = raw.map(({ recv_ms: received, event: { msg, seq } }) => [
+          received * 1000,
+          msg.ts_ms * 1000,
+          msg.trade_id,
+          Math.round(Number(msg.yes_price_dollars) * 10_000),
+          Math.round(Number(msg.count_fp) * 100),
+          msg.taker_outcome_side === 'yes' ? 1 : 2,
+          seq,
+        ])
         expect(rows.count).toBe(raw.length)
-        for (const [index, { recv_ms: received, event }] of raw.entries()) {
-          const { msg } = event
-          expect([
-            rows.received[index],
-            rows.source[index],
-            rows.tradeId[index],
-            rows.price[index],
-            rows.size[index],
-            rows.taker[index],
-            rows.venueSeq[index],
-          ]).toEqual([
-            received * 1000,
-            msg.ts_ms * 1000,
-            msg.trade_id,
-            Math.round(Number(msg.yes_price_dollars) * 10_000),
-            Math.round(Number(msg.count_fp) * 100),
-            msg.taker_outcome_side === 'yes' ? 1 : 2,
-            event.seq,
-          ])
-        }
+        // As texts, because a matcher takes seconds for thousands of rows.
+        expect(stored.map(String)).toEqual(wanted.map(String))
       }
     })
   }, 120_000)

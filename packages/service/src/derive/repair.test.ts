@@ -22,6 +22,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 describe('a log that was damaged in the middle of packing', () => {
   it('is cut, and the journal gives the same tape again', async () => {
     const records = makeRecords()
+    const wholeFile = join(folder, 'whole.db')
+    await feed(openEmbeddedStore({ file: wholeFile }), records, 0, records.length)
+    const whole = openEmbeddedStore({ file: wholeFile })
+    await whole.seal()
     let tried = 0
     for (let stop = 200; stop <= 260; stop += 5) {
       const file = join(folder, `${stop}.db`)
@@ -33,16 +37,13 @@ describe('a log that was damaged in the middle of packing', () => {
       const applied = await mended.appliedPosition('venueb')
       expect(applied).toBeLessThan(stop)
       await feed(mended, records, applied, records.length)
-      await feed(openEmbeddedStore({ file: `${file}.whole` }), records, 0, records.length)
       const own = openEmbeddedStore({ file })
-      const whole = openEmbeddedStore({ file: `${file}.whole` })
       await own.seal()
-      await whole.seal()
       expect((await compareStores(own, whole)).differences).toEqual([])
       expect((await own.verify()).problems).toEqual([])
       await own.close()
-      await whole.close()
     }
+    await whole.close()
     expect(tried).toBeGreaterThan(5)
   })
 })

@@ -154,7 +154,7 @@ export class ChangeApplier {
     const start = services.recentStart()
     for (const query of gapKeys.values()) {
       await errors.run(async () => {
-        const gaps = await services.source.gaps({ ...query, start })
+        const gaps = await services.store.gaps({ ...query, start })
         for (const gap of gaps) services.gaps.publishGap(gap)
       })
       await flushAndYield(yielder)

@@ -4,20 +4,20 @@ import type { Changes, Follower, StoreReader } from '../store/store.ts'
 const MAX_FAILURES = 20
 const NO_CHANGES: Changes = { books: [], trades: [], markets: [], gaps: [] }
 
-/** Polls a source for committed changes and replaces a follower that keeps failing. */
+/** Polls a store for committed changes and replaces a follower that keeps failing. */
 export class ChangeFollower {
-  private readonly source: StoreReader
+  private readonly store: StoreReader
   private follower: Follower | undefined
   private failures = 0
   private isReplaced = false
 
-  constructor(source: StoreReader) {
-    this.source = source
+  constructor(store: StoreReader) {
+    this.store = store
   }
 
-  /** Starts at the source's present, unless already started. */
+  /** Starts at the store's present, unless already started. */
   async open(): Promise<void> {
-    this.follower ??= await this.source.follow()
+    this.follower ??= await this.store.follow()
   }
 
   /** The changes since the last poll. */

@@ -29,7 +29,7 @@ function createHub(store: GrowingSource): Setup {
   const errors: string[] = []
   const clock = new ManualClock()
   const hub = new Hub({
-    source: store.toSource(),
+    store: store.toSource(),
     clock,
     contextOf: ({ venue, market, key }) => ({ venue, key, marketId: market }),
     now: () => 1,

@@ -24,7 +24,7 @@ import type { ResumePoints, Subscription } from './subscription.ts'
 
 /** What a hub is made of. */
 export type HubOptions = {
-  readonly source: StoreReader
+  readonly store: StoreReader
   /** The facts of an instrument that every row carries. */
   contextOf(instrument: Instrument, record: MarketRecord | undefined): BookContext
   /** The present on the time axis of the rows, in microseconds. */
@@ -68,13 +68,13 @@ export class Hub {
   private isClosed = false
 
   constructor(options: HubOptions) {
-    const { source, clock = SYSTEM_CLOCK } = options
+    const { store, clock = SYSTEM_CLOCK } = options
     this.options = options
     this.clock = clock
-    this.records = new MarketRecords(source)
-    this.follower = new ChangeFollower(source)
+    this.records = new MarketRecords(store)
+    this.follower = new ChangeFollower(store)
     this.services = {
-      source,
+      store,
       clock,
       gaps: new GapPublisher(this.feeds),
       recentStart: () => options.now() - RECENT_MICROS,
@@ -232,9 +232,9 @@ export class Hub {
 
   // Records the venue's past gaps as published; a reader who joins gets the open ones.
   private async followVenue(venue: VenueId): Promise<void> {
-    const { source, gaps, recentStart } = this.services
+    const { store, gaps, recentStart } = this.services
     if (gaps.published.follows(venue, VENUE_KEY)) return
-    const found = await source.gaps({ venue, key: VENUE_KEY, start: recentStart() })
+    const found = await store.gaps({ venue, key: VENUE_KEY, start: recentStart() })
     gaps.published.follow(venue, VENUE_KEY)
     for (const gap of found) gaps.published.add(gap)
   }
@@ -250,7 +250,7 @@ export class Hub {
     const { venue, key } = instrument
     const context = await this.contextOf(instrument)
     const feed = new InstrumentFeed(instrument, context, this.services)
-    const facts = await this.services.source.instrument({ venue, key })
+    const facts = await this.services.store.instrument({ venue, key })
     // A new instrument is published from its first row.
     if (facts !== undefined && facts.firstReceived < newSince) await feed.startAtPresent()
     this.feeds.add(feed)

@@ -13,7 +13,7 @@ import type { LiveStyle, Subscription } from './subscription.ts'
 
 /** What all feeds of a hub share. */
 export type FeedServices = {
-  readonly source: StoreReader
+  readonly store: StoreReader
   readonly clock: Clock
   readonly gaps: GapPublisher
   /** Gaps that ended before this time are not published; microseconds. */
@@ -87,10 +87,10 @@ export class InstrumentFeed {
   /** Starts at the newest row. */
   async startAtPresent(): Promise<void> {
     const { venue, key } = this.instrument
-    const { source } = this.services
-    const run = await source.latest({ venue, key })
+    const { store } = this.services
+    const run = await store.latest({ venue, key })
     if (run !== undefined) this.position.cursor.jump(run, run.from)
-    const { ordinals } = await source.trades({ venue, key, order: 'desc', limit: 1 })
+    const { ordinals } = await store.trades({ venue, key, order: 'desc', limit: 1 })
     this.position.lastTrade = ordinals.at(-1) ?? 0
   }
 
@@ -144,11 +144,11 @@ export class InstrumentFeed {
   /** Publishes everything up to the newest rows, with gaps between the books that they separate. */
   async catchUp(): Promise<void> {
     const { venue, key } = this.instrument
-    const { source, gaps } = this.services
+    const { store, gaps } = this.services
     const { published } = gaps
     const start = this.services.recentStart()
     // A feed without readers need not read past gaps.
-    const all = this.members.size > 0 ? await source.gaps({ venue, key, start }) : []
+    const all = this.members.size > 0 ? await store.gaps({ venue, key, start }) : []
     // A gap before the present row was sent with the rows, or before its readers joined.
     const isDue = (gap: Gap): boolean => gap.afterSequence >= this.sequence || published.has(gap)
     await this.publishBooks(all.filter((gap) => published.isNew(gap) && isDue(gap)))
@@ -158,14 +158,14 @@ export class InstrumentFeed {
   /** Publishes new books, and the given gaps between them. */
   async publishBooks(gaps: readonly Gap[]): Promise<void> {
     const { venue, key } = this.instrument
-    const { source, gaps: publisher, flushAndYield } = this.services
+    const { store, gaps: publisher, flushAndYield } = this.services
     const yielder = new Yielder()
     const pending = new PendingGaps(gaps)
     const onDamage = (damage: readonly Gap[]): void => {
       for (const gap of damage) publisher.publishGap(gap)
     }
     const query = { venue, key, order: 'asc', after: this.sequence, pageRows: PAGE } as const
-    const lane = new BookLane(source, query, { onDamage })
+    const lane = new BookLane(store, query, { onDamage })
     for (;;) {
       await lane.load()
       while (lane.isReady) this.publishRun(lane.shiftBefore(undefined, PAGE), pending)
@@ -182,7 +182,7 @@ export class InstrumentFeed {
     const { venue, key } = this.instrument
     const query = { venue, key, order: 'asc', limit: PAGE } as const
     for (;;) {
-      const page = await this.services.source.trades({ ...query, after: this.lastTrade })
+      const page = await this.services.store.trades({ ...query, after: this.lastTrade })
       const last = page.ordinals.at(-1)
       if (last === undefined) return
       for (const channel of this.tradeChannels.values()) channel.deliver(page.rows, page.ordinals)
@@ -200,7 +200,7 @@ export class InstrumentFeed {
   async reloadIfRebuilt(): Promise<void> {
     if (!this.isRebuilt) return
     const { venue, key } = this.instrument
-    const run = await this.services.source.latest({ venue, key })
+    const run = await this.services.store.latest({ venue, key })
     if (run !== undefined) {
       this.position.cursor.jump(run, run.from)
       this.resyncReaders()

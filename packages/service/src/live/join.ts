@@ -36,9 +36,9 @@ export class Join {
 
   /** Sends the open gaps of a venue to a subscription that has no instruments yet. */
   async sendVenueGaps(): Promise<void> {
-    const { source, gaps } = this.services
+    const { store, gaps } = this.services
     const { subscriber, style, venue } = this.subscription
-    for (const gap of await source.gaps({ venue, key: VENUE_KEY, open: true })) {
+    for (const gap of await store.gaps({ venue, key: VENUE_KEY, open: true })) {
       if (!gaps.publishGap(gap)) subscriber.send(style.gap(gap))
     }
   }
@@ -68,13 +68,13 @@ export class Join {
 
   /** The gaps of an instrument, its market and its venue; those that are new go to its other readers. */
   async readCurrentGaps(feed: InstrumentFeed): Promise<readonly Gap[]> {
-    const { source, gaps } = this.services
+    const { store, gaps } = this.services
     const { venue, market, key } = feed.instrument
     const start = this.services.recentStart()
     const current: Gap[] = []
     for (const name of gapKeysOf([{ key, marketId: market }])) {
       const isFollowed = gaps.published.follows(venue, name)
-      const found = await source.gaps({ venue, key: name, start })
+      const found = await store.gaps({ venue, key: name, start })
       gaps.published.follow(venue, name)
       for (const gap of found) {
         if (isAhead(gap, feed.sequence)) continue
@@ -98,7 +98,7 @@ export class Join {
 
   /** Sends the trades after the client's last one and returns the new last one; null for none. */
   async sendTrades(feed: InstrumentFeed): Promise<number | null> {
-    const { source } = this.services
+    const { store } = this.services
     const { subscriber, style, datasets } = this.subscription
     const { instrument, context, lastTrade } = feed
     const { venue, key } = instrument
@@ -108,7 +108,7 @@ export class Join {
     // Unknown or too many trades are skipped: the next one names the client's last trade.
     if (after > lastTrade || lastTrade - after > budget.rows) return toPrevious(after)
     while (after < lastTrade) {
-      const page = await source.trades({ venue, key, order: 'asc', after, limit: PAGE })
+      const page = await store.trades({ venue, key, order: 'asc', after, limit: PAGE })
       for (const [row, ordinal] of page.ordinals.entries()) {
         if (ordinal > lastTrade) break
         subscriber.send(style.trade(context, page.rows, row, ordinal, toPrevious(after)))

@@ -9,20 +9,20 @@ const PAGE = 100
 
 /** Caches the newest record of each market and finds the revisions to publish. */
 export class MarketRecords {
-  private readonly source: StoreReader
+  private readonly store: StoreReader
   private readonly records = new BoundedMap<string, MarketState | undefined>(MAX_RECORDS)
   /** Markets whose cached record may be newer than the published one. */
   private readonly unpublished = new Set<string>()
 
-  constructor(source: StoreReader) {
-    this.source = source
+  constructor(store: StoreReader) {
+    this.store = store
   }
 
   /** The newest record of a market; undefined when the store has none. */
   async find(venue: VenueId, marketId: string): Promise<MarketState | undefined> {
     const name = nameOf(venue, marketId)
     if (this.records.has(name)) return this.records.get(name)
-    const market = await this.source.market(venue, marketId)
+    const market = await this.store.market(venue, marketId)
     this.unpublished.add(name)
     this.records.set(name, market)
     return market
@@ -41,7 +41,7 @@ export class MarketRecords {
     const news =
       published === undefined
         ? await this.newest(venue, marketId)
-        : await this.source.revisions(venue, marketId, { after: published.revision, limit: PAGE })
+        : await this.store.revisions(venue, marketId, { after: published.revision, limit: PAGE })
     if (news.length > 0) this.records.set(name, news.at(-1))
     this.unpublished.delete(name)
     return news
@@ -58,7 +58,7 @@ export class MarketRecords {
   }
 
   private async newest(venue: VenueId, marketId: string): Promise<readonly MarketState[]> {
-    const market = await this.source.market(venue, marketId)
+    const market = await this.store.market(venue, marketId)
     return market === undefined ? [] : [market]
   }
 }

@@ -56,7 +56,7 @@ export class Resume {
 
   private async findRefusal(): Promise<ResyncReason | undefined> {
     const { venue, key } = this.instrument
-    const facts = await this.join.services.source.instrument({ venue, key })
+    const facts = await this.join.services.store.instrument({ venue, key })
     const behind = (facts?.lastSequence ?? 0) - this.last
     if (behind < 0) return 'rebuilt'
     const isGone = this.last + 1 < (facts?.firstSequence ?? 1)
@@ -89,7 +89,7 @@ export class Resume {
     const context = await services.contextOf(this.instrument)
     let isDamaged = false
     const query = { venue, key, order: 'asc', after: this.last, pageRows: PAGE } as const
-    const lane = new BookLane(services.source, query, { onDamage: () => (isDamaged = true) })
+    const lane = new BookLane(services.store, query, { onDamage: () => (isDamaged = true) })
     await lane.load()
     if (isDamaged) return false
     const frames: Uint8Array[] = []
@@ -145,10 +145,10 @@ export class Resume {
   // The client may not know gaps after its last row, nor how those ended that were open then.
   private async readGaps(): Promise<void> {
     const { venue, market, key } = this.instrument
-    const { source, recentStart } = this.join.services
+    const { store, recentStart } = this.join.services
     for (const name of gapKeysOf([{ key, marketId: market }])) {
       const start = name === key ? {} : { start: recentStart() }
-      const found = await source.gaps({ venue, key: name, ...start })
+      const found = await store.gaps({ venue, key: name, ...start })
       this.gaps.add(
         found.filter((gap) => {
           const isLate = gap.scope !== 'instrument' || gap.afterSequence >= this.from

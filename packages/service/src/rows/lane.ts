@@ -3,8 +3,8 @@ import type { BookRun, HeadColumns } from '@priorbook/sdk/tape'
 import type { InstrumentRef, Order, RowPage, RowQuery, StoreReader } from '../store/store.ts'
 
 /**
- * The place of an item in a merged order: by `at`, then `rank`, `index`, `sequence`, `source`. Lanes of
- * descending order negate received time, index, sequence and source, so one comparison serves both.
+ * The place of an item in a merged order: by `at`, then `rank`, `index`, `sequence`, `lane`. Lanes of
+ * descending order negate received time, index, sequence and lane, so one comparison serves both.
  */
 export type Place = {
   /** Received time. */
@@ -15,7 +15,7 @@ export type Place = {
   readonly index: number
   readonly sequence: number
   /** The number of the lane, which decides where all else ties. */
-  readonly source: number
+  readonly lane: number
 }
 
 /** One ordered stream of a merge: rows of an instrument, revisions of a market, gaps of a key. */
@@ -34,7 +34,7 @@ export function isBefore(left: Place, right: Place): boolean {
   if (left.rank !== right.rank) return left.rank < right.rank
   if (left.index !== right.index) return left.index < right.index
   if (left.sequence !== right.sequence) return left.sequence < right.sequence
-  return left.source < right.source
+  return left.lane < right.lane
 }
 
 /** Which rows a lane reads. */
@@ -57,7 +57,7 @@ export type LaneQuery = InstrumentRef & {
 export type LaneOptions = {
   readonly rank?: number | undefined
   readonly index?: number | undefined
-  readonly source?: number | undefined
+  readonly lane?: number | undefined
   /**
    * A received time that no row comes before (ascending): the merge leaves the lane unread until then.
    * Without it every lane is read once before the first row.
@@ -75,7 +75,7 @@ abstract class StoreLane implements Lane {
   sequence = 0
   readonly rank: number
   readonly index: number
-  readonly source: number
+  readonly lane: number
   isReady = false
   isDone = false
   /** The number of the last row that was shifted, or where the lane began. */
@@ -92,8 +92,8 @@ abstract class StoreLane implements Lane {
     this.query = query
     this.options = options
     this.sign = query.order === 'asc' ? 1 : -1
-    this.number = options.source ?? 0
-    this.source = this.number * this.sign
+    this.number = options.lane ?? 0
+    this.lane = this.number * this.sign
     this.rank = options.rank ?? 0
     this.index = (options.index ?? 0) * this.sign
     this.at = options.notBefore ?? -Infinity
@@ -157,7 +157,7 @@ abstract class StoreLane implements Lane {
 }
 
 /** Consecutive observations of one lane, without a copy of their columns. */
-export type RunPart = BookRun & { readonly source: number }
+export type RunPart = BookRun & { readonly lane: number }
 
 /** The observations of one instrument. */
 export class BookLane extends StoreLane {
@@ -217,7 +217,7 @@ export class BookLane extends StoreLane {
       from,
       to: from + count,
       chunk: run.chunk,
-      source: this.number,
+      lane: this.number,
     }
     if (sign > 0) this.low += count
     else this.high -= count
@@ -273,7 +273,7 @@ export type RowPart<Columns> = {
   readonly columns: Columns
   readonly row: number
   readonly ordinal: number
-  readonly source: number
+  readonly lane: number
 }
 
 /** Reads a page of trades or of samples of one metric. */
@@ -313,7 +313,7 @@ export class RowLane<Columns extends HeadColumns> extends StoreLane {
     this.position = ordinal
     this.options.onHeld?.(-1)
     this.look()
-    return { columns, row, ordinal, source: this.number }
+    return { columns, row, ordinal, lane: this.number }
   }
 
   protected get held(): number {

@@ -44,11 +44,11 @@ function expectedRows(streams: ModelStreams, order: 'asc' | 'desc', start = 0, e
 }
 
 function rowsOf(parts: readonly RunPart[], order: 'asc' | 'desc'): Row[] {
-  return parts.flatMap(({ columns, firstSequence, from, to, source }) => {
+  return parts.flatMap(({ columns, firstSequence, from, to, lane }) => {
     const rows: Row[] = []
     for (let row = from; row < to; row++) {
       const received = columns.received[row]!
-      rows.push({ key: KEYS[source]!, received, number: firstSequence + row })
+      rows.push({ key: KEYS[lane]!, received, number: firstSequence + row })
     }
     return order === 'asc' ? rows : rows.reverse()
   })
@@ -78,9 +78,9 @@ describe('merged lanes', () => {
           let positions: (number | undefined)[] = KEYS.map(() => undefined)
           // Each page begins with new lanes at the positions of the page before.
           for (let hasMore = true; hasMore;) {
-            const lanes = KEYS.map((key, source) => {
-              const more = { order, pageRows, start, end: 35, after: positions[source] }
-              return new BookLane(store, queryOf(key, more), { source })
+            const lanes = KEYS.map((key, lane) => {
+              const more = { order, pageRows, start, end: 35, after: positions[lane] }
+              return new BookLane(store, queryOf(key, more), { lane })
             })
             found.push(...rowsOf(await shiftRuns(new Merge(lanes), most), order))
             positions = lanes.map(({ position }) => position)
@@ -102,18 +102,18 @@ describe('merged lanes', () => {
         async (streams, order, last) => {
           const store = createModelStore(streams)
           const lanes = KEYS.map(
-            (key, source) =>
+            (key, lane) =>
               new RowLane<TradeColumns>(
                 (query) => store.trades(query),
                 queryOf(key, { order, last }),
-                { source },
+                { lane },
               ),
           )
           const rows = await shiftRows(new Merge(lanes), Infinity)
           const expected = expectedRows(streams, order).filter(({ number }) => number <= last)
           expect(
-            rows.map(({ columns, row, ordinal, source }) => ({
-              key: KEYS[source],
+            rows.map(({ columns, row, ordinal, lane }) => ({
+              key: KEYS[lane],
               received: columns.received[row],
               number: ordinal,
             })),
@@ -127,8 +127,8 @@ describe('merged lanes', () => {
   it('leave a lane unread until its first row can be due', async () => {
     const store = createModelStore({ up: [1, 2, 3], down: [30] })
     const lanes = [
-      new BookLane(store, queryOf('up', {}), { source: 0, notBefore: 1 }),
-      new BookLane(store, queryOf('down', {}), { source: 1, notBefore: 30 }),
+      new BookLane(store, queryOf('up', {}), { lane: 0, notBefore: 1 }),
+      new BookLane(store, queryOf('down', {}), { lane: 1, notBefore: 30 }),
     ]
     const merge = new Merge(lanes)
     await shiftRuns(merge, 3)

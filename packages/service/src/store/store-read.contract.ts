@@ -10,39 +10,41 @@ import type { Store } from './store.ts'
 /** An engine that only reads, over what another one wrote and exported. */
 export type HostedStore = { readonly store: Store; destroy(): Promise<void> }
 
+/** Exports a filled store and opens the export. */
+export type Host = (filled: Store) => Promise<HostedStore>
+
 /**
- * The reading part of the contract, for read-only engines: `fill` opens a store of an
- * engine that can, `host` exports it and opens the export. `keep` says what of a market record an
- * export keeps.
+ * The reading part of the contract, for read-only engines: `fill` opens a store of an engine that can
+ * write, which is filled once for all hosts. `keep` says what of a market record an export keeps.
  */
 export function describeReadContract(
-  name: string,
+  hosts: Readonly<Record<string, Host>>,
   fill: () => Promise<OpenedStore>,
-  host: (filled: Store) => Promise<HostedStore>,
   keep: (record: MarketRecord) => MarketRecord,
 ): void {
-  describe(`${name} store, read only`, () => {
-    const script = new Script(21, { calm: CALM.key, frames: 40 })
-    const model = new ModelStore(script.books)
-    const exported = new ModelStore(script.books)
-    let opened: OpenedStore
-    let hosted: HostedStore
+  const script = new Script(21, { calm: CALM.key, frames: 40 })
+  const model = new ModelStore(script.books)
+  const exported = new ModelStore(script.books)
+  let opened: OpenedStore
 
+  beforeAll(async () => {
+    opened = await fill()
+    for (let round = 0; round < (FULL ? 30 : 8); round++) {
+      const batches = script.take(70)
+      await Promise.all(batches.map((batch) => opened.store.append(batch)))
+      for (const batch of batches) model.apply(batch)
+      if (round % 4 === 1) await opened.store.seal()
+    }
+    keepExported(model, exported, keep)
+  })
+  afterAll(() => opened.destroy())
+
+  describe.each(Object.entries(hosts))('%s store, read only', (_name, host) => {
+    let hosted: HostedStore
     beforeAll(async () => {
-      opened = await fill()
-      for (let round = 0; round < (FULL ? 30 : 8); round++) {
-        const batches = script.take(70)
-        await Promise.all(batches.map((batch) => opened.store.append(batch)))
-        for (const batch of batches) model.apply(batch)
-        if (round % 4 === 1) await opened.store.seal()
-      }
-      keepExported(model, exported, keep)
       hosted = await host(opened.store)
     })
-    afterAll(async () => {
-      await hosted.destroy()
-      await opened.destroy()
-    })
+    afterAll(() => hosted.destroy())
 
     readStateTests(exported, createRandom(22), () => hosted.store)
 

@@ -300,7 +300,7 @@ export interface StoreReader {
   latest(ref: InstrumentRef): Promise<BookRun | undefined>
   books(query: BookQuery): Promise<BookPage>
   asOf(query: InstrumentRef & { at: number; knownAt?: number }): Promise<AsOf>
-  sampleBooks(query: SampleQuery): Promise<SamplePage>
+  booksByInterval(query: SampleQuery): Promise<SamplePage>
   trades(query: RowQuery): Promise<RowPage<TradeColumns>>
   samples(query: RowQuery & { metric: string }): Promise<RowPage<SampleColumns>>
   chunks(ref: InstrumentRef): AsyncIterable<StoredChunk>

@@ -189,7 +189,7 @@ function readPage(
 
 function addToReceipt({ lanes, receipt }: Walk, rows: PageRows, gaps: readonly Gap[]): void {
   for (const part of rows.parts) {
-    const { key } = lanes[part.source]!.instrument
+    const { key } = lanes[part.lane]!.instrument
     if ('row' in part) receipt.add(key, part.sequence, part.sequence)
     else receipt.add(key, part.firstSequence + part.from, part.firstSequence + part.to - 1)
   }

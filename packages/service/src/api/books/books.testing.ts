@@ -101,7 +101,7 @@ export function joined(pages: readonly WalkedPage[]): string {
 /** All rows of a market's instruments in the order of pages, read and rendered at once. */
 export async function readDirectly(
   store: Store,
-  venue: VenueId,
+  venue: ScriptedVenue,
   options: BookPageOptions,
   range: { readonly start?: number; readonly end?: number } = {},
 ): Promise<string> {
@@ -120,11 +120,11 @@ export type SeenRow = {
   readonly received: number
   readonly source: number | undefined
   readonly changes: number
-  readonly part: BookRun & { readonly source: number }
+  readonly part: BookRun & { readonly lane: number }
 }
 
 /** Every row of a market's instruments, by (received time, sequence, instrument). */
-export async function readSeen(store: Store, venue: VenueId): Promise<SeenRow[]> {
+export async function readSeen(store: Store, venue: ScriptedVenue): Promise<SeenRow[]> {
   const rows: SeenRow[] = []
   for (const [lane, key] of KEYS[venue].entries()) {
     const { runs } = await store.books({
@@ -143,7 +143,7 @@ export async function readSeen(store: Store, venue: VenueId): Promise<SeenRow[]>
           received: columns.received[row]!,
           source: source === ABSENT ? undefined : source,
           changes: columns.changeEnd[row]! - columns.changeStart(row),
-          part: { columns, firstSequence, from: row, to: row + 1, source: lane },
+          part: { columns, firstSequence, from: row, to: row + 1, lane },
         })
       }
     }
@@ -155,8 +155,8 @@ const renderer = createBookRenderer()
 
 /** Parts of a market's instruments as the JSON text of rows. */
 export function render(
-  parts: readonly (BookRun & { readonly source: number })[],
-  venue: VenueId,
+  parts: readonly (BookRun & { readonly lane: number })[],
+  venue: ScriptedVenue,
   options: BookPageOptions,
 ): string {
   const isC = venue === 'venuec'

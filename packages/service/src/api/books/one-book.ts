@@ -48,11 +48,11 @@ export async function answerBooks(
   const notices: Notice[] = []
   const gaps: GapJson[] = []
   let newest = 0
-  for (const [source, { run, notice, gap }] of books.entries()) {
+  for (const [lane, { run, notice, gap }] of books.entries()) {
     if (notice !== undefined) notices.push(notice)
     if (gap !== undefined) gaps.push(toGapJson(gap, style))
     if (run === undefined) continue
-    parts.push({ ...run, source })
+    parts.push({ ...run, lane })
     newest = Math.max(newest, run.columns.received[run.from]!)
   }
   const instruments = books.map(({ instrument }) => instrument)

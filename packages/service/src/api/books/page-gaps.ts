@@ -106,7 +106,7 @@ export function toLines(
   }
   const queue = new GapQueue(gaps)
   for (const part of parts) {
-    const key = keys[part.source]!
+    const key = keys[part.lane]!
     if ('row' in part) {
       const received = part.columns.received[part.row]!
       while (queue.isBefore(received, key, part.sequence)) add(queue.shift()!)

@@ -6,7 +6,7 @@ import type { Order, StoreReader } from '../../store/store.ts'
 import type { SourceRange, Walk, WalkLane } from './book-walk.ts'
 
 /** The observation chosen for a bucket, with the number of its lane. */
-export type PickPart = BookPick & { readonly source: number }
+export type PickPart = BookPick & { readonly lane: number }
 export type PagePart = RunPart | PickPart
 
 /** The rows of one page, oldest first whatever the order, and the positions of the walk after them. */
@@ -38,9 +38,9 @@ export async function readRows(
   const { start, end } = walk
   const corrupt: Gap[] = []
   const onDamage = (gaps: readonly Gap[]): void => void corrupt.push(...gaps)
-  const lanes = walk.lanes.map(({ instrument: { venue, key }, position: after, last }, source) => {
+  const lanes = walk.lanes.map(({ instrument: { venue, key }, position: after, last }, lane) => {
     const rows = { venue, key, order, start, end, after, last, knownAt, pageRows: limit }
-    return new BookLane(store, rows, { source, onDamage })
+    return new BookLane(store, rows, { lane, onDamage })
   })
   const parts = await shiftRuns(new Merge(lanes), limit)
   const isDown = order === 'desc'
@@ -67,24 +67,24 @@ export async function readBuckets(
   const picks: PickPart[] = []
   const corrupt: Gap[] = []
   let hasMore = false
-  for (const [source, { instrument, bound, lastReceived }] of walk.lanes.entries()) {
+  for (const [lane, { instrument, bound, lastReceived }] of walk.lanes.entries()) {
     const start = isDown ? walk.start : (bound ?? walk.start)
     const end = Math.min(walk.end, lastReceived + 1, (isDown ? bound : undefined) ?? Infinity)
     if (start >= end) continue
     const { venue, key } = instrument
     const known = knownAt === undefined ? {} : { knownAt }
     const buckets = { venue, key, start, end, interval, limit, order, ...known }
-    const page = await store.sampleBooks(buckets)
-    for (const pick of page.picks) picks.push({ ...pick, source, bucket: bucketOf(pick, walk) })
+    const page = await store.booksByInterval(buckets)
+    for (const pick of page.picks) picks.push({ ...pick, lane, bucket: bucketOf(pick, walk) })
     hasMore ||= page.hasMore
     corrupt.push(...page.corrupt)
   }
   if (walk.lanes.length > 1) picks.sort(comparePicks)
   const parts = isDown ? picks.slice(-limit) : picks.slice(0, limit)
   const lanes = [...walk.lanes]
-  for (const { source, sequence, bucket } of isDown ? parts.toReversed() : parts) {
+  for (const { lane, sequence, bucket } of isDown ? parts.toReversed() : parts) {
     const next = isDown ? bucket!.start : bucket!.end
-    lanes[source] = { ...lanes[source]!, position: sequence, bound: next }
+    lanes[lane] = { ...lanes[lane]!, position: sequence, bound: next }
   }
   const tail = isDown ? parts[0] : parts.at(-1)
   return {
@@ -107,7 +107,7 @@ function comparePicks(left: PickPart, right: PickPart): number {
   return (
     left.columns.received[left.row]! - right.columns.received[right.row]! ||
     left.sequence - right.sequence ||
-    left.source - right.source
+    left.lane - right.lane
   )
 }
 
@@ -157,7 +157,7 @@ export async function readRowsBySource(
     const time = part.columns.source[row]!
     const isFound = time !== ABSENT && time >= sourceStart && time < sourceEnd
     if (isFound && found.length === limit) return false
-    positions[part.source] = part.firstSequence + row
+    positions[part.lane] = part.firstSequence + row
     received = part.columns.received[row]!
     if (time === ABSENT) excluded++
     if (isFound) found.push({ ...part, from: row, to: row + 1 })
@@ -190,7 +190,7 @@ function joinRows(rows: readonly RunPart[]): RunPart[] {
     const isNext =
       before !== undefined &&
       before.columns === part.columns &&
-      before.source === part.source &&
+      before.lane === part.lane &&
       before.to === part.from
     if (isNext) parts[parts.length - 1] = { ...before, to: part.to }
     else parts.push(part)

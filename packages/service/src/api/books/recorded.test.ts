@@ -70,7 +70,9 @@ function describeMarkets(
     // One of them has as many rows as all others; `tests/api/walks.test.ts` walks over it.
     const walked = markets.filter(({ lastSequence }) => isFull || lastSequence < 100_000)
     expect(walked.length).toBeGreaterThanOrEqual(Math.min(count, 5))
-    for (const [index, { instrument, lastSequence }] of walked.entries()) {
+    // In `npm test` two are enough, one in each order.
+    const chosen = isFull ? walked : walked.slice(0, 2)
+    for (const [index, { instrument, lastSequence }] of chosen.entries()) {
       const { venue, key } = instrument
       const context = await contextOf(instrument)
       const all = { venue, key, order: 'asc', limit: 1_000_000, numbers: true } as const

@@ -2,14 +2,13 @@ import { VENUES } from '@priorbook/sdk/domain'
 import type { FileFormat } from '@priorbook/sdk/wire'
 import type { ApiContext } from '../route.ts'
 import { createArrowSink } from './arrow.ts'
-import { describeScope, explainNothing } from './describe.ts'
+import { describeScope, explainNothing, type BulkScope } from './scope.ts'
 import { createColumnWriter } from './fill.ts'
 import { createParquetSink } from './parquet.ts'
-import type { BulkScope } from './scope.ts'
 import { streamFile, type BulkWriter, type FileObserver } from './stream.ts'
 import { streamTape } from './tape.ts'
 import { createCsvWriter, createNdjsonWriter } from './text.ts'
-import { walk, type WalkItem } from './walk.ts'
+import { walk, type WalkItem } from './bulk-walk.ts'
 
 /** The bytes of a download in one format. */
 export function makeFile(

@@ -31,7 +31,7 @@ import type { BulkScope } from './scope.ts'
 import { type BulkWriter, NOTHING } from './stream.ts'
 import type { FileReceipt } from './tally.ts'
 import { cutPieces } from './text.ts'
-import type { WalkItem } from './walk.ts'
+import type { WalkItem } from './bulk-walk.ts'
 
 /** Writes batches of rows as the bytes of one column format. */
 export interface ColumnSink {
@@ -151,8 +151,8 @@ class BookFiller {
       this.contexts = contexts
       this.lanes = contexts.map((context) => new LaneLadder(context))
     }
-    const { columns, from, to, firstSequence, source } = piece
-    const lane = this.lanes[source]!
+    const { columns, from, to, firstSequence } = piece
+    const lane = this.lanes[piece.lane]!
     lane.seek(columns, from)
     const codes = this.belongings.map((column, index) =>
       column.codeOf(lane.context[BELONGINGS[index]![1]]),
@@ -341,11 +341,11 @@ function fillRows(batch: ColumnBatch, item: RowsItem, from: number, to: number):
 function valuesOf(item: RowsItem, index: number): Readonly<Record<string, unknown>> {
   const style = { numberFormat: 'string', timeFormat: 'epoch_us' } as const
   if (item.kind === 'sample') {
-    const { columns, row, ordinal, source } = item.rows[index]!
-    return { ...toSampleJson(columns, row, ordinal, item.contexts[source]!, style) }
+    const { columns, row, ordinal, lane } = item.rows[index]!
+    return { ...toSampleJson(columns, row, ordinal, item.contexts[lane]!, style) }
   }
-  const { columns, row, ordinal, source } = item.rows[index]!
-  const { native, ...rest } = toTradeJson(columns, row, ordinal, item.contexts[source]!, style)
+  const { columns, row, ordinal, lane } = item.rows[index]!
+  const { native, ...rest } = toTradeJson(columns, row, ordinal, item.contexts[lane]!, style)
   return {
     ...rest,
     native_taker_side: native.taker_side,

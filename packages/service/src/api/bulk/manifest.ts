@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Gap } from '@priorbook/sdk/domain'
-import { type FileFormat, toGapJson } from '@priorbook/sdk/wire'
+import { toGapJson, type FileFormat } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { distinctGaps } from '../../rows/index.ts'
 import type { ApiContext, Notice } from '../route.ts'
 import { columnsOf, typeName } from './columns.ts'
-import { CONTENT_TYPES, describeScope, fileNameOf } from './describe.ts'
-import { type BulkScope, keysOf } from './scope.ts'
+import { CONTENT_TYPES, describeScope, fileNameOf, keysOf, type BulkScope } from './scope.ts'
 import { makeFile } from './file.ts'
-import { type FileReceipt, headsOf } from './tally.ts'
+import { headsOf, type FileReceipt } from './tally.ts'
 import { csvColumnsOf } from './text.ts'
-import { walk, type WalkItem, walkMarkets } from './walk.ts'
+import { walk, walkMarkets, type WalkItem } from './bulk-walk.ts'
 
 // Max gaps in a manifest; more are only counted, so memory does not grow with the family.
 const GAPS_MAX = 10_000

@@ -3,6 +3,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { toMicros } from '@priorbook/sdk/domain'
 import { createTestServer } from '../server.testing.ts'
+import { countOf } from '../../store/embedded/temp-folder.testing.ts'
 import { makeMarket } from './generated-market.testing.ts'
 
 const SCOPE = 'venue=venueb&series=KXMADE&day=2026-08-11'
@@ -12,7 +13,7 @@ const NOW = Date.UTC(2026, 7, 20) * 1000
 describe('a download over HTTP', () => {
   it('is the file of the manifest in every content encoding', async () => {
     const server = await createTestServer({ now: () => toMicros(NOW) })
-    for (const batch of makeMarket(3000)) await server.store.append(batch)
+    for (const batch of makeMarket(countOf(3000, 1000))) await server.store.append(batch)
     await server.store.seal()
     const key = server.keyOf('unlimited')
     const formats = 'ndjson,csv,arrow,parquet,tape'

@@ -1,7 +1,7 @@
 import {
+  VENUES,
   printMicros,
   toMicros,
-  VENUES,
   type MarketRecord,
   type Micros,
   type VenueId,
@@ -9,16 +9,19 @@ import {
 import {
   DOCUMENTED_DAYS,
   Problem,
+  SCHEMA_VERSION,
   type FileDataset,
+  type FileFormat,
   type ParamValues,
-  type SampleMetric,
   type SCOPE_PARAMS,
+  type SampleMetric,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import { findFamily } from '../markets/family.ts'
-import { findNamedMarket, planAsset } from '../markets/find.ts'
+import { findFamily, type Family } from '../markets/family.ts'
+import { findNamedMarket } from '../markets/find.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
+import { TRADES_NOT_RECONSTRUCTED, explainEmpty, planWindow } from '../pages/notices.ts'
 import type { ApiContext, Grant, Notice } from '../route.ts'
 
 const { download: MAX_DAYS } = DOCUMENTED_DAYS
@@ -27,17 +30,11 @@ const DAY = 86_400_000_000
 // Rows are stored within seconds of being received: a range that ended this long ago gets no more rows.
 const SETTLED = 60_000_000
 
-/** A family of markets: those of one venue that share asset or series, and window. */
-type Family = {
-  readonly asset?: string
-  readonly series?: string
-  readonly window?: string
-}
-
 /** The content of a download: plan, range and parameters are checked, no row is read yet. */
 export type BulkScope = {
   readonly venue: VenueId
   readonly market?: MarketState
+  /** The markets of a venue that share asset or series, and window; the venue alone for one market. */
   readonly family: Family
   readonly dataset: FileDataset
   readonly metric?: SampleMetric
@@ -53,8 +50,8 @@ export type BulkScope = {
   /** True when the range lies in the past: no row can be added to it any more. */
   readonly isFinal: boolean
   readonly notices: readonly Notice[]
-  /** Whether the plan includes a market; a family can contain others. */
-  allows(record: MarketRecord): boolean
+  /** What the plan includes; a family can contain other markets. */
+  readonly grant: Grant
 }
 
 /** The values of the parameters that choose the content. */
@@ -74,14 +71,14 @@ export async function resolveScope(
     query.market_id === undefined
       ? undefined
       : await findOne(context, venue, query.market_id, query, grant)
-  const family = market === undefined ? await checkFamily(context, query, grant) : {}
+  const family = market === undefined ? await checkFamily(context, query, grant) : { venue }
   const range = await resolveRange(query, market, grant, context)
   return {
     venue,
     family,
     dataset,
     ...range,
-    allows: (record) => grant.allows(venue, planAsset(record)),
+    grant,
     ladders: query.include_orderbook ?? true,
     style: { numberFormat: query.number_format, timeFormat: query.time_format },
     ...(market === undefined ? {} : { market }),
@@ -125,8 +122,7 @@ async function checkFamily(context: ApiContext, query: ScopeQuery, grant: Grant)
       hint: `One market: market_id. A family: ${param}, and window for one length of rounds.`,
     })
   }
-  const { venue: _venue, ...family } = await findFamily(context, grant, query)
-  return family
+  return findFamily(context, grant, query)
 }
 
 type Range = Pick<BulkScope, 'start' | 'end' | 'windowStart' | 'isFinal' | 'notices'>
@@ -157,11 +153,7 @@ async function resolveRange(
   const start = Math.max(first, windowStart)
   if (Math.min(last, now) - start > MAX_DAYS * DAY) grant.requireFeature('bulk_beyond_31_days')
   if (first < windowStart) {
-    notices.push({
-      code: 'plan_window',
-      message: `The plan ${grant.plan} reaches back to window_start; what was received before is left out.`,
-      window_start: print(windowStart),
-    })
+    notices.push(planWindow(grant.plan, windowStart, {}))
   }
   if (first >= now && asked.start !== undefined) {
     notices.push({ code: 'future_range', message: 'The range has not begun yet.' })
@@ -229,4 +221,82 @@ async function spanOf(
   return times.length === 0
     ? undefined
     : { first: Math.min(...times), last: Math.max(...times) + 1 }
+}
+
+/** The order of rows in every file. */
+const SORT_ORDER = ['open_time', 'market_id', 'received_time', 'sequence'] as const
+
+/** The scope of a file as JSON, for the manifest, containers and metadata. */
+export function describeScope(scope: BulkScope): Readonly<Record<string, unknown>> {
+  const { venue, market, family, dataset, metric, knownAt } = scope
+  return {
+    schema_version: SCHEMA_VERSION,
+    venue,
+    market_id: market?.record.marketId ?? null,
+    family:
+      market === undefined
+        ? {
+            asset: family.asset ?? null,
+            series: family.series ?? null,
+            window: family.window ?? null,
+          }
+        : null,
+    dataset,
+    metric: metric ?? null,
+    range: { start_time: print(scope.start), end_time: print(scope.end) },
+    known_at: knownAt === undefined ? null : print(knownAt),
+    sort_order: SORT_ORDER,
+  }
+}
+
+/** The name of a file: venue, market or family, dataset, days. */
+export function fileNameOf(scope: BulkScope, format: FileFormat): string {
+  const { venue, market, family, dataset, metric, start, end } = scope
+  const whom =
+    market === undefined
+      ? [family.asset?.toLowerCase(), family.series, family.window]
+      : [market.record.marketId]
+  const day = print(start).slice(0, 10)
+  const lastDay = print(Math.max(start, end - 1)).slice(0, 10)
+  const parts = [venue, ...whom, metric ?? dataset, day === lastDay ? day : `${day}_${lastDay}`]
+  const name = parts.filter((part) => part !== undefined).join('_')
+  // Tickers of old markets contain slashes, which file names cannot.
+  return `${name.replaceAll(/[^A-Za-z0-9._-]/g, '-')}.${EXTENSIONS[format]}`
+}
+
+/** The content type of each format. */
+export const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
+  ndjson: 'application/x-ndjson',
+  csv: 'text/csv; charset=utf-8; header=present',
+  arrow: 'application/vnd.apache.arrow.stream',
+  parquet: 'application/vnd.apache.parquet',
+  tape: 'application/vnd.priorbook.tape',
+}
+
+const EXTENSIONS: Readonly<Record<FileFormat, string>> = {
+  ndjson: 'ndjson',
+  csv: 'csv',
+  arrow: 'arrows',
+  parquet: 'parquet',
+  tape: 'pbx',
+}
+
+/** Explains why a file has no rows, unless the notices of its scope already do. */
+export async function explainNothing(
+  context: ApiContext,
+  scope: BulkScope,
+): Promise<readonly Notice[]> {
+  const { venue, dataset, metric, market, start, end, windowStart: window, notices } = scope
+  if (dataset === 'trades' && !VENUES[venue].hasTrades) return [TRADES_NOT_RECONSTRUCTED]
+  const isSaid = notices.some(({ code }) => code === 'plan_window' || code === 'future_range')
+  if (start >= end && isSaid) return []
+  if (market === undefined) {
+    const message = `No market of the family has ${dataset} in the range.`
+    return [{ code: 'no_rows_in_range', message }]
+  }
+  const { record } = market
+  const keys = await keysOf(context, record, dataset, metric)
+  const kind = dataset === 'samples' ? 'metrics' : dataset
+  const range = { asked: start, window, from: start, end }
+  return [await explainEmpty(context, record, kind, keys, range)]
 }

@@ -3,7 +3,7 @@ import { yieldToEventLoop } from '../../lib/yielder.ts'
 import type { Notice } from '../route.ts'
 import type { BulkScope } from './scope.ts'
 import { Tally, type FileReceipt } from './tally.ts'
-import type { WalkItem } from './walk.ts'
+import type { WalkItem } from './bulk-walk.ts'
 
 // Bytes per write: large enough for the socket, small enough that other requests run in between.
 const PIECE = 131_072

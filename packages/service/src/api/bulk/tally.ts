@@ -3,7 +3,7 @@ import { ReceiptCounts, withHeads, type InstrumentCount } from '../../rows/index
 import type { StoreReader } from '../../store/store.ts'
 import type { Notice } from '../route.ts'
 import type { BulkScope } from './scope.ts'
-import type { WalkItem } from './walk.ts'
+import type { WalkItem } from './bulk-walk.ts'
 
 /** What a file holds, so that its reader can check that nothing was lost on the way. */
 export type FileReceipt = {
@@ -55,16 +55,16 @@ export class Tally {
         this.counts.gaps++
         break
       case 'book':
-        for (const { columns, firstSequence, from, to, source } of item.pieces) {
-          const key = item.contexts[source]!.key
+        for (const { columns, firstSequence, from, to, lane } of item.pieces) {
+          const key = item.contexts[lane]!.key
           this.counts.add(key, firstSequence + from, firstSequence + to - 1)
           this.stretch(columns.received[from]!, columns.received[to - 1]!)
         }
         break
       case 'trade':
       case 'sample':
-        for (const { columns, row, ordinal, source } of item.rows) {
-          this.counts.add(streamKey(this.scope, item.contexts[source]!.key), ordinal, ordinal)
+        for (const { columns, row, ordinal, lane } of item.rows) {
+          this.counts.add(streamKey(this.scope, item.contexts[lane]!.key), ordinal, ordinal)
           this.stretch(columns.received[row]!, columns.received[row]!)
         }
         break

@@ -1,29 +1,28 @@
-import { type Gap, PriorbookError } from '@priorbook/sdk/domain'
+import { PriorbookError, type Gap } from '@priorbook/sdk/domain'
 import {
-  type BookRun,
-  type ChunkHeader,
-  type ChunkKind,
   decodeChunk,
   encodePart,
-  type Maker,
   openChunk,
   rowsBetween,
   SampleColumns,
+  TradeColumns,
+  type BookRun,
+  type ChunkHeader,
+  type ChunkKind,
+  type Maker,
   type StreamRows,
   type TapePlatform,
-  TradeColumns,
 } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { toGapJson, toMarketJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import type { MarketState, StoreReader } from '../../store/store.ts'
 import type { ApiContext } from '../route.ts'
-import { describeScope } from './describe.ts'
-import { type BulkScope, keysOf } from './scope.ts'
-import { type FileObserver, Pieces } from './stream.ts'
-import { KINDS, type StreamFacts, Tally } from './tally.ts'
+import { describeScope, keysOf, type BulkScope } from './scope.ts'
+import { Pieces, type FileObserver } from './stream.ts'
+import { KINDS, Tally, type StreamFacts } from './tally.ts'
 import { ContainerWriter } from './tape-container.ts'
-import { gapsOf, venueGapsOf, walkMarkets } from './walk.ts'
+import { gapsOf, venueGapsOf, walkMarkets } from './bulk-walk.ts'
 
 /**
  * A download as stored chunks in a container (docs/formats/export.md). Chunks that overlap the range are

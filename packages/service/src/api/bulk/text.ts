@@ -14,7 +14,7 @@ import type { RunPart } from '../../rows/index.ts'
 import type { BulkScope } from './scope.ts'
 import { type BulkWriter, NOTHING } from './stream.ts'
 import type { FileReceipt } from './tally.ts'
-import type { WalkItem } from './walk.ts'
+import type { WalkItem } from './bulk-walk.ts'
 
 // Bytes of text per step, and max rows: rows of deep books are ten times longer than those of thin ones.
 const STEP = 131_072
@@ -133,15 +133,15 @@ function* rowValues(item: RowsItem, scope: BulkScope): Generator<Record<string, 
       const { contexts } = item
       yield item.rows
         .slice(from, from + ROWS_STEP)
-        .map(({ columns, row, ordinal, source }) =>
-          toTradeJson(columns, row, ordinal, contexts[source]!, scope.style),
+        .map(({ columns, row, ordinal, lane }) =>
+          toTradeJson(columns, row, ordinal, contexts[lane]!, scope.style),
         )
     } else {
       const { contexts } = item
       yield item.rows
         .slice(from, from + ROWS_STEP)
-        .map(({ columns, row, ordinal, source }) =>
-          toSampleJson(columns, row, ordinal, contexts[source]!, scope.style),
+        .map(({ columns, row, ordinal, lane }) =>
+          toSampleJson(columns, row, ordinal, contexts[lane]!, scope.style),
         )
     }
   }

@@ -20,8 +20,7 @@ import type { InstrumentRef, MarketState } from '../../store/store.ts'
 import type { Answer, ApiContext, CursorScope, Format, Meta, Notice } from '../route.ts'
 import { explainEmpty, noticeMeta, windowNotice } from './notices.ts'
 import { chooseOutcomes, type Chosen } from './outcome-filter.ts'
-import { openPage, rangeMeta, styleOf, type Page, type PageRequest } from './page.ts'
-import { answerRows } from './row-answer.ts'
+import { openPage, rangeMeta, styleOf, answerRows, type Page, type PageRequest } from './page.ts'
 
 /** A request of a route of trades or samples. */
 type RowPageRequest = PageRequest & {
@@ -84,10 +83,10 @@ export async function answerRowPage<
   const keys = streams.map(({ key }) => key)
   const passed = readPositions(page.state, keys)
   const damage: Gap[] = []
-  const lanes = streams.map(({ key }, source) => {
-    const rows = { venue, key, order, start, end, after: passed.lanes[source], knownAt }
+  const lanes = streams.map(({ key }, lane) => {
+    const rows = { venue, key, order, start, end, after: passed.lanes[lane], knownAt }
     const onDamage = (gaps: readonly Gap[]): void => void damage.push(...gaps)
-    return new RowLane(kind.read, { ...rows, pageRows: limit }, { index: source, source, onDamage })
+    return new RowLane(kind.read, { ...rows, pageRows: limit }, { index: lane, lane, onDamage })
   })
   const rows = await shiftRows(new Merge(lanes), limit)
   const hasMore = lanes.some(({ isDone }) => !isDone)
@@ -100,9 +99,9 @@ export async function answerRowPage<
     ...boundsOf(order, passed.received, received),
     positionsOf(gap) {
       // The sequence of a gap is one of observations, except where reading rows of these streams found it.
-      const source = damage.includes(gap) ? keys.indexOf(gap.key) : -1
-      if (source < 0) return undefined
-      return { passed: passed.lanes[source], reached: lanes[source]!.position, last: Infinity }
+      const lane = damage.includes(gap) ? keys.indexOf(gap.key) : -1
+      if (lane < 0) return undefined
+      return { passed: passed.lanes[lane], reached: lanes[lane]!.position, last: Infinity }
     },
   })
   const notice =
@@ -113,7 +112,7 @@ export async function answerRowPage<
   const positions = { lanes: lanes.map(({ position }) => position), received }
   return answerRows(request, {
     type,
-    rows: rows.map((part) => kind.toJson(part, streams[part.source]!, style)),
+    rows: rows.map((part) => kind.toJson(part, streams[part.lane]!, style)),
     columns,
     meta: {
       range: rangeMeta(page.range, style),

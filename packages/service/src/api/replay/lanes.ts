@@ -22,7 +22,7 @@ const GAP_PAGE = 8
 export class MarketLane implements Lane {
   readonly rank = RANK.market
   readonly index: number
-  readonly source = 0
+  readonly lane = 0
   at: number
   sequence = 0
   isReady = false
@@ -83,7 +83,7 @@ export class GapEdgeLane implements Lane {
   rank: number = RANK.gapClose
   sequence = 0
   readonly index: number
-  readonly source = 0
+  readonly lane = 0
   isReady = false
   isDone = false
   private readonly range: ReplayRange
@@ -125,17 +125,17 @@ export class GapEdgeLane implements Lane {
   }
 
   private place(gap: Gap): void {
-    const { range, index, source } = this
+    const { range, index, lane } = this
     if (!touchesSpan(gap, range)) return
     // A gap without length opens and closes before the rows of its time.
     const rank = gap.end === gap.start ? RANK.gapClose : RANK.gapOpen
     const sequence = gap.afterSequence * 2
     // A gap that was open before the range opens at its start.
     const at = Math.max(gap.start, range.start)
-    this.insert({ at, rank, index, sequence, source, gap: asOpened(gap) })
+    this.insert({ at, rank, index, sequence, lane, gap: asOpened(gap) })
     if (gap.end === undefined || gap.end >= range.end) return
     const close = { at: gap.end, rank: RANK.gapClose, sequence: sequence + 1 }
-    this.insert({ ...close, index, source, gap })
+    this.insert({ ...close, index, lane, gap })
   }
 
   private insert(edge: Waiting): void {

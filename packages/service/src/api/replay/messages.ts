@@ -37,7 +37,7 @@ const BOOK_LINE = '{"type":"book",'.length
 const CHANGES_LINE = '{"type":"changes",'.length
 const NOTHING = Buffer.alloc(0)
 
-type ChangedPart = BookRun & { readonly source: number }
+type ChangedPart = BookRun & { readonly lane: number }
 
 /** The rows of one batch by how they are rendered, each in order. */
 type Parts = {
@@ -119,7 +119,7 @@ export class MessageWriter {
   // Splits rows into whole books and changes: a row without its predecessor is a snapshot.
   private split(items: readonly TimelineItem[]): Parts {
     const contexts: BookContext[] = []
-    const sources = new Map<ReplayStream, number>()
+    const lanes = new Map<ReplayStream, number>()
     const whole: BookPart[] = []
     const changed: ChangedPart[] = []
     const lasts = new Map<ReplayStream, number | undefined>()
@@ -128,21 +128,21 @@ export class MessageWriter {
     for (const item of items) {
       if (item.kind !== 'book') continue
       const { stream, run } = item
-      let source = sources.get(stream)
-      if (source === undefined) {
-        source = contexts.length
-        sources.set(stream, source)
+      let lane = lanes.get(stream)
+      if (lane === undefined) {
+        lane = contexts.length
+        lanes.set(stream, lane)
         contexts.push(stream.instrument)
         lasts.set(stream, this.textOf(stream).book)
       }
       rows += run.to - run.from
       const isSnapshot = !follows(lasts.get(stream), run.firstSequence + run.from)
       lasts.set(stream, run.firstSequence + run.to - 1)
-      if (isFull) whole.push({ ...run, source })
+      if (isFull) whole.push({ ...run, lane })
       else {
         const from = isSnapshot ? run.from + 1 : run.from
-        if (isSnapshot) whole.push({ ...run, to: from, source })
-        if (from < run.to) changed.push({ ...run, from, source })
+        if (isSnapshot) whole.push({ ...run, to: from, lane })
+        if (from < run.to) changed.push({ ...run, from, lane })
       }
     }
     return { contexts, whole, changed, rows }

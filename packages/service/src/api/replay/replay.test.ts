@@ -258,7 +258,7 @@ describe('a replay of many markets', { timeout: 600_000 }, () => {
     const random = createRandom(5)
     const all = await play(context, { markets: NAMED })
     const times = all.of('snapshot', 'update', 'trade').map(({ row }) => row!['received_time'])
-    for (let round = 0; round < countOf(50, 12); round++) {
+    for (let round = 0; round < countOf(50, 6); round++) {
       const pick = (): number =>
         microsOf(times[Math.floor(random() * times.length)]) + Math.floor(random() * 3) - 1
       const targets = [pick(), pick()]

@@ -151,7 +151,7 @@ export class Timeline {
   private laneOptions({ index }: ReplayStream, budget: RowBudget) {
     return {
       index,
-      source: index,
+      lane: index,
       onDamage: (gaps: readonly Gap[]) => void this.newDamage.push(...gaps),
       onHeld: (rows: number) => budget.hold(rows),
     }

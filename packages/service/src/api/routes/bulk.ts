@@ -1,12 +1,9 @@
-import { Problem, contractOf } from '@priorbook/sdk/wire'
+import { Problem, contractOf, type FileFormat } from '@priorbook/sdk/wire'
 import { defineRoute, type Route, type RouteRequest } from '../route.ts'
-import { CONTENT_TYPES, fileNameOf } from '../bulk/describe.ts'
+import { CONTENT_TYPES, fileNameOf, resolveScope, type ScopeQuery } from '../bulk/scope.ts'
 import { makeFile } from '../bulk/file.ts'
 import { describeFiles, estimateFiles } from '../bulk/manifest.ts'
-import type { FileFormat } from '@priorbook/sdk/wire'
-import { resolveScope, type ScopeQuery } from '../bulk/scope.ts'
-import { walk } from '../bulk/walk.ts'
-import type { WalkItem } from '../bulk/walk.ts'
+import { walk, type WalkItem } from '../bulk/bulk-walk.ts'
 import { noticeMeta } from '../pages/notices.ts'
 
 const BULK = defineRoute(contractOf('bulk'), async (request, context) => {

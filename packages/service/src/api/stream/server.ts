@@ -217,7 +217,7 @@ class SocketServer implements StreamServer {
 
 function createHub(context: ApiContext, log: RequestLog | undefined, clock: Clock): Hub {
   return new Hub({
-    source: context.store,
+    store: context.store,
     now: context.now,
     clock,
     contextOf({ venue, market, key }, record) {

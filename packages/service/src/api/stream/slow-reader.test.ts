@@ -84,7 +84,7 @@ async function createSetup(seed: number): Promise<Setup> {
   const clock = new ManualClock()
   const hub = new Hub({
     clock,
-    source: store,
+    store,
     now: () => script.now,
     contextOf: ({ venue, market, key }, record) =>
       record === undefined ? { venue, key, marketId: market, index: 0 } : instrumentOf(record, key),

@@ -94,8 +94,8 @@ describe('a damaged database', () => {
       const folder = createTempFolder()
       const tapes = await makeTapes(join(folder, 'good'), {
         seed: 5,
-        batches: 230,
-        sealedAfter: 150,
+        batches: countOf(230, 130),
+        sealedAfter: countOf(150, 80),
         limits: { rows: 2500, step: 900 },
       })
       const truth = new Truth(tapes.batches)

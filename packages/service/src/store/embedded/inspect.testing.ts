@@ -235,7 +235,7 @@ class Inspector {
     }
     await this.attempt(what, async () => {
       const query = { ...instrument, start: START, end, interval, order, limit: 5000 }
-      const page = await this.store.sampleBooks(query)
+      const page = await this.store.booksByInterval(query)
       findings.corruptGaps += page.corrupt.length
       const lostAfter = (sequence: number, last: number): boolean => {
         for (let index = sequence; index < last; index++) {

@@ -43,7 +43,7 @@ export function createReader(session: Session): StoreReader {
     latest: (ref) => read(() => books.latest(ref)),
     books: (query) => read(() => books.page(query)),
     asOf: (query) => read(() => books.asOf(query)),
-    sampleBooks: (query) => read(() => books.sample(query)),
+    booksByInterval: (query) => read(() => books.sample(query)),
     trades: (query) => read(() => readTrades(view, query)),
     samples: (query) => read(() => readSamples(view, query)),
     chunks: (ref) => readChunks(session, ref),

@@ -70,30 +70,27 @@ const hostIn =
     }
   }
 
-describeReadContract(
-  'files',
-  fill,
-  hostIn(async () => EVERYTHING),
-  keep,
-)
-
-// Files of spans that follow each other, and one that overlaps them all in the middle.
-describeReadContract(
-  'files of several spans',
-  fill,
-  hostIn(async (filled) => {
-    const facts = await filled.instruments()
-    const last = Math.max(...facts.map(({ lastReceived }) => lastReceived))
-    const middle = Math.floor((BEGIN + last) / 2)
-    return [
-      { start: 0, end: middle },
-      { start: middle, end: last - DAY },
-      { start: last - DAY, end: Number.MAX_SAFE_INTEGER },
-      { start: middle - 2 * DAY, end: middle + 2 * DAY },
-    ]
-  }),
-  keep,
-)
+describe('the read contract', () => {
+  describeReadContract(
+    {
+      files: hostIn(async () => EVERYTHING),
+      // Files of spans that follow each other, and one that overlaps them all in the middle.
+      'files of several spans': hostIn(async (filled) => {
+        const facts = await filled.instruments()
+        const last = Math.max(...facts.map(({ lastReceived }) => lastReceived))
+        const middle = Math.floor((BEGIN + last) / 2)
+        return [
+          { start: 0, end: middle },
+          { start: middle, end: last - DAY },
+          { start: last - DAY, end: Number.MAX_SAFE_INTEGER },
+          { start: middle - 2 * DAY, end: middle + 2 * DAY },
+        ]
+      }),
+    },
+    fill,
+    keep,
+  )
+})
 
 describe('a folder of files', () => {
   let original: OpenedStore

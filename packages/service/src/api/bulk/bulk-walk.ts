@@ -3,26 +3,27 @@ import type { HeadColumns, SampleColumns, TradeColumns } from '@priorbook/sdk/ta
 import type { BookContext, SampleContext } from '@priorbook/sdk/wire'
 import {
   BookLane,
-  gapKeysOf,
   GapQueue,
-  gapsOfKeys,
   Merge,
   RowLane,
-  storeGaps,
   VENUE_KEY,
+  gapKeysOf,
+  gapsOfKeys,
+  storeGaps,
   type LaneQuery,
   type ReadRows,
   type RowPart,
   type RunPart,
 } from '../../rows/index.ts'
 import type { MarketState, StoreReader } from '../../store/store.ts'
+import { marketsOf } from '../markets/family.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
 import type { BulkScope } from './scope.ts'
 
 /**
  * An item of a download, in the order of the file: a market, then its rows by received time, with every
- * gap before the first row after it. `source` of a row is an index into the contexts.
+ * gap before the first row after it. `lane` of a row is an index into the contexts.
  */
 export type WalkItem =
   | { readonly kind: 'market'; readonly market: MarketState }
@@ -43,7 +44,6 @@ export type WalkItem =
     }
   | { readonly kind: 'gap'; readonly gap: Gap }
 
-const MARKETS_PAGE = 100
 // Two full chunks: a page costs one read of the store and is written in slices.
 const PAGE_ROWS = 2048
 // Books are recorded from the listing of a round, which can be a day before it opens, to its resolution.
@@ -51,29 +51,14 @@ const RECORDED_OUTSIDE = 2 * 86_400_000_000
 
 /** The markets of a download by (open time, id); rows of a day may be those of a market of the next. */
 export async function* walkMarkets(
-  { store }: ApiContext,
+  context: ApiContext,
   scope: BulkScope,
 ): AsyncGenerator<MarketState> {
-  if (scope.market !== undefined) {
-    yield scope.market
-    return
-  }
-  let after: { openTime: number; venue: string; marketId: string } | undefined
-  for (;;) {
-    const page = await store.markets({
-      venue: scope.venue,
-      ...scope.family,
-      start: scope.start - RECORDED_OUTSIDE,
-      end: scope.end + RECORDED_OUTSIDE,
-      limit: MARKETS_PAGE,
-      ...(after === undefined ? {} : { after }),
-    })
-    for (const market of page.markets) if (scope.allows(market.record)) yield market
-    const last = page.markets.at(-1)
-    if (!page.hasMore || last === undefined) return
-    const { venue, marketId } = last.record
-    after = { openTime: last.sortTime, venue, marketId }
-  }
+  const { market, family, grant } = scope
+  const start = scope.start - RECORDED_OUTSIDE
+  const end = scope.end + RECORDED_OUTSIDE
+  if (market !== undefined) yield market
+  else yield* marketsOf(context, grant, family, { start, end })
 }
 
 /** Everything of a download in the order of its file; a market without rows and gaps is left out. */
@@ -126,9 +111,7 @@ async function* walkBooks(
 ): AsyncGenerator<WalkItem> {
   const onDamage = (damage: readonly Gap[]): void => gaps.add(damage)
   const merge = new Merge(
-    contexts.map(
-      ({ key }, source) => new BookLane(store, laneOf(scope, key), { source, onDamage }),
-    ),
+    contexts.map(({ key }, lane) => new BookLane(store, laneOf(scope, key), { lane, onDamage })),
   )
   let pieces: RunPart[] = []
   let rows = 0
@@ -138,7 +121,7 @@ async function* walkBooks(
     const part = lane.shiftBefore(merge.second, PAGE_ROWS)
     merge.settle()
     const last = part.to - 1
-    const { key } = contexts[part.source]!
+    const { key } = contexts[part.lane]!
     if (gaps.isBefore(part.columns.received[last]!, key, part.firstSequence + last)) {
       for (const item of gaps.cut(part, key)) {
         if (!('scope' in item)) pieces.push(item)
@@ -167,7 +150,7 @@ async function* walkRows<Columns extends HeadColumns>(
 ): AsyncGenerator<RowPart<Columns>[] | Gap> {
   const onDamage = (damage: readonly Gap[]): void => gaps.add(damage)
   const merge = new Merge(
-    contexts.map(({ key }, source) => new RowLane(read, laneOf(scope, key), { source, onDamage })),
+    contexts.map(({ key }, lane) => new RowLane(read, laneOf(scope, key), { lane, onDamage })),
   )
   let rows: RowPart<Columns>[] = []
   for (;;) {
