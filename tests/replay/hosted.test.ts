@@ -18,7 +18,10 @@ import { lineOf } from '../../packages/sdk/src/replay/container.testing.ts'
 import { expectLines } from '../../packages/service/src/store/store-answers.testing.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
-import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
+import {
+  EMULATED_VENUES,
+  type EmulatedVenueId,
+} from '../../packages/emulator/src/venues/registry.ts'
 
 const BIN = fileURLToPath(
   new URL('../../packages/service/bin/priorbook-server.mjs', import.meta.url),
@@ -99,7 +102,7 @@ async function hasRows(store: Store): Promise<boolean> {
 }
 
 // Start a day before the first row, because gaps before it also belong to the market.
-function downloadOf(venue: VenueId, dataset: string): string {
+function downloadOf(venue: EmulatedVenueId, dataset: string): string {
   const { first, record } = original.busiest[venue]
   const range = `start_time=${first - 86_400_000_000}&end_time=${ends.get(venue)}`
   return `/v3/bulk?venue=${venue}&market_id=${record.marketId}&${range}&${dataset}&format=tape`

@@ -1,5 +1,4 @@
 import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
-import { createClock } from './core/clock.ts'
 import { startControl, type Control } from './core/control.ts'
 import type { EmulatedVenue } from './core/emulated-venue.ts'
 import type { QuotaUse } from './core/quota-meter.ts'
@@ -105,6 +104,7 @@ class RunningEmulator implements Emulator {
   readonly addresses: Record<string, Readonly<Record<string, string>>> = {}
   private readonly options: EmulatorOptions
   private readonly speed: number
+  /** Begins at `start` and runs with the wall clock, never backwards. */
   private readonly clock: () => number
   private readonly random: Random
   private readonly faultBox: FaultBox
@@ -124,7 +124,8 @@ class RunningEmulator implements Emulator {
     this.options = options
     this.speed = speed
     this.advanced = start
-    this.clock = createClock(start)
+    const begun = performance.now()
+    this.clock = () => start + (performance.now() - begun)
     this.world = createWorld({
       seed,
       start,

@@ -1,6 +1,6 @@
 /** The upstream venues on loopback, in their own wire formats, with faults on command. */
 export type { QuotaUse } from './core/quota-meter.ts'
-export { readTruth } from './core/truth-file.ts'
+export { readTruth } from './core/truth.ts'
 export type { Delivery, Truth, TruthEntry, TruthOptions } from './core/truth.ts'
 export type { Book, Fill, Level, Payload, Phase, Proposition } from './core/upstream.ts'
 export { startEmulator, type Emulator, type EmulatorOptions } from './emulator.ts'

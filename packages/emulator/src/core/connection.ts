@@ -3,8 +3,7 @@ import type { VenueId } from '@priorbook/sdk/domain'
 import type { FaultBox } from '../faults/fault-box.ts'
 import { malform } from '../faults/malform.ts'
 import type { Random } from '../world/random.ts'
-import { wallMicros } from './clock.ts'
-import type { Delivery, Truth } from './truth.ts'
+import { wallMicros, type Delivery, type Truth } from './truth.ts'
 import type { Payload, Wire } from './upstream.ts'
 
 /** One client's socket, with the faults between the upstream and the wire. */

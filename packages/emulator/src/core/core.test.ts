@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createQuotaMeter } from './quota-meter.ts'
-import { readTruth } from './truth-file.ts'
-import { openTruth, type TruthEntry, type TruthEvent } from './truth.ts'
+import { openTruth, readTruth, type TruthEntry, type TruthEvent } from './truth.ts'
 
 async function all(file: string): Promise<TruthEntry[]> {
   const entries: TruthEntry[] = []

@@ -5,10 +5,9 @@ import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import type { ActiveFault, FaultBox } from '../faults/fault-box.ts'
 import type { FaultKind } from '../faults/fault.ts'
 import type { Random } from '../world/random.ts'
-import { wallMicros } from './clock.ts'
 import { createConnection, type Connection } from './connection.ts'
 import { createQuotaMeter, type QuotaMeter, type QuotaUse } from './quota-meter.ts'
-import type { Truth } from './truth.ts'
+import { wallMicros, type Truth } from './truth.ts'
 import type {
   Refusal,
   Upstream,

@@ -8,9 +8,13 @@ import { createFaultBox } from '../faults/fault-box.ts'
 import type { Injection } from '../faults/fault.ts'
 import { emulatedVenue } from '../venues/registry.ts'
 import { createRandom } from '../world/random.ts'
-import { readFrames } from './journal.ts'
-import { readLines } from './lines.ts'
-import type { PlaybackProblem, Played, Source } from './source.ts'
+import {
+  readFrames,
+  readLines,
+  type PlaybackProblem,
+  type Played,
+  type Source,
+} from './recordings.ts'
 
 /** The recording to play, and how. */
 export type PlaybackOptions = {

@@ -17,7 +17,7 @@ export interface Underlying {
 export const ASSETS: Readonly<Record<Asset, number>> = { BTC: 64_000, ETH: 3_400, BNB: 610 }
 
 /** Standard deviation of the logarithm over one second: about 0.1 % in five minutes. */
-export const SIGMA_PER_SECOND = 6e-5
+const SIGMA_PER_SECOND = 6e-5
 
 /** Creates a seeded walk; `stepSeconds` is the nominal length of a step. */
 export function createUnderlying(seed: string, stepSeconds: number): Underlying {
@@ -42,4 +42,43 @@ export function fairPrice(price: number, strike: number, secondsLeft: number): n
   const z = (price - strike) / strike / spread
   // The logistic curve that stays within 0.01 of the normal distribution.
   return 10_000 / (1 + Math.exp(-1.702 * z))
+}
+
+/** The prices of the assets at a time before the world began. */
+export type Past = (time: number) => Pick<Underlying, 'price' | 'text'>
+
+const STEP_SECONDS = 300
+
+/**
+ * Creates the prices before the start: a seeded walk backwards from where the world begins, in steps of
+ * five nominal minutes, so that rounds of either window that meet at one time share its price.
+ */
+export function createPast(
+  seed: string,
+  start: number,
+  speed: number,
+  now: Pick<Underlying, 'price'>,
+): Past {
+  const stepMs = (STEP_SECONDS * 1000) / speed
+  const sigma = SIGMA_PER_SECOND * Math.sqrt(STEP_SECONDS)
+  const walks = new Map<Asset, { readonly random: Random; readonly prices: number[] }>()
+
+  function priceOf(asset: Asset, step: number): number {
+    const walk = walks.get(asset) ?? {
+      random: createRandom(`${seed}/past/${asset}`),
+      prices: [now.price(asset)],
+    }
+    walks.set(asset, walk)
+    const { random, prices } = walk
+    while (prices.length <= step) prices.push(prices.at(-1)! * (1 + sigma * random.normal()))
+    return prices[step]!
+  }
+
+  return (time) => {
+    const step = Math.max(0, Math.round((start - time) / stepMs))
+    return {
+      price: (asset) => Math.round(priceOf(asset, step) * 100) / 100,
+      text: (asset) => priceOf(asset, step).toFixed(2),
+    }
+  }
 }

@@ -2,9 +2,8 @@ import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import type { Proposition, World, WorldEvent } from '../core/upstream.ts'
 import { WINDOW_MS, type Family, type VenueMarkets } from './families.ts'
 import { Market, type MarketPlan, type MarketRates } from './market.ts'
-import { createPast } from './past.ts'
+import { ASSETS, createPast, createUnderlying, type Underlying } from './underlying.ts'
 import { toHex } from './random.ts'
-import { ASSETS, createUnderlying, type Underlying } from './underlying.ts'
 
 /** The nominal length of a step; at speed n a step takes this / n. */
 export const STEP_MS = 20

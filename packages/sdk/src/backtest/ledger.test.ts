@@ -6,7 +6,8 @@ import { MONEY_ONE, printMoney } from './money.ts'
 
 const NO_FEE: FeeCharge = { cash: 0, shares: 0, value: 0, rebate: 0 }
 const HUNDRED = 100 * MONEY_ONE
-const CASH = Object.fromEntries(VENUE_IDS.map((id) => [id, HUNDRED])) as Record<VenueId, number>
+const NO_CASH = Object.fromEntries(VENUE_IDS.map((id) => [id, 0])) as Record<VenueId, number>
+const CASH = { ...NO_CASH, venuea: HUNDRED, venueb: HUNDRED, venuec: HUNDRED }
 
 // A position in a market whose outcomes are worth 0.60 and 0.40.
 function open(venue: VenueId): { ledger: Ledger; position: Position; unit: number } {

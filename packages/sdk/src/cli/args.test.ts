@@ -7,6 +7,7 @@ import {
   wholeOption,
   type OptionTable,
 } from '../command-line/index.ts'
+import { VENUE_IDS } from '../domain/index.ts'
 import { COMMON_OPTIONS } from './command.ts'
 import { BOOK } from './commands/book.ts'
 import { completionScript, SHELLS } from './commands/completion.ts'
@@ -33,7 +34,7 @@ describe('arguments', () => {
     expect(() => parse(BOOK, ['--depth'])).toThrow(/--depth/)
     expect(failure(() => parse(MARKETS, ['--venue', 'venuex']))).toMatchObject({
       exit: 'usage',
-      hint: 'It is one of venuea, venueb, venuec.',
+      hint: `It is one of ${VENUE_IDS.join(', ')}.`,
     })
     const depth = wholeOption(10, '')
     expect(() => depth.read('0', 'depth')).toThrow(/--depth is 0/)

@@ -1,5 +1,5 @@
 import { printScaled } from '@priorbook/sdk/domain'
-import type { Book, Level } from '../../core/upstream.ts'
+import type { Level } from '../../core/upstream.ts'
 
 /** A price or a chance as the venue writes it, without trailing zeros. */
 export function priceText(price: number): string {
@@ -21,27 +21,8 @@ export function toObjects(levels: readonly Level[]): { price: string; size: stri
   return levels.map(({ price, size }) => ({ price: priceText(price), size: sizeText(size) }))
 }
 
-/** The book of the second outcome: a bid for the one is an offer of the other at the complement. */
-export function mirror(book: Book): Book {
-  return { bids: book.asks.map(complement), asks: book.bids.map(complement) }
-}
-
-/** Money resting in a book, in millionths of USDT: what its bids pay and what its asks would. */
-export function restingMoney(book: Book): number {
-  let money = 0
-  for (const { price, size } of book.bids) money += Math.round((price * size) / ONE)
-  for (const { price, size } of book.asks) money += Math.round(((ONE - price) * size) / ONE)
-  return money
-}
-
 /** An amount in millionths, written with two decimals and cut, not rounded. */
 export function moneyText(millionths: number): string {
   const cents = Math.floor(millionths / 10_000)
   return `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`
-}
-
-const ONE = 10_000
-
-function complement({ price, size }: Level): Level {
-  return { price: ONE - price, size }
 }

@@ -1,7 +1,8 @@
 import type { Proposition } from '../../core/upstream.ts'
+import { titleOf, toClock } from '../../world/round-texts.ts'
 
 /** The texts that people read about a round. */
-export type RoundTexts = {
+type RoundTexts = {
   readonly slug: string
   readonly title: string
   readonly question: string
@@ -11,12 +12,12 @@ export type RoundTexts = {
 }
 
 /** Writes the texts of a round, in New York time as the venue does. */
-export function textsOf({ asset, window, openTime, closeTime }: Proposition): RoundTexts {
+export function textsOf(proposition: Proposition): RoundTexts {
+  const { asset, window, openTime } = proposition
   const lower = asset.toLowerCase()
-  const title = `${COINS[asset]} Up or Down - ${DAY.format(openTime)}, ${clock(openTime)}-${clock(closeTime)} ET`
   return {
     slug: `${lower}-updown-${window}-${Math.floor(openTime / 1000)}`,
-    title,
+    title: titleOf(proposition, shortClock),
     question: `Will the ${asset} price go up or down within this ${window} round?`,
     description:
       `Resolves to "Up" if the ${asset}/USDT price at the end of the round is greater than at its ` +
@@ -26,17 +27,5 @@ export function textsOf({ asset, window, openTime, closeTime }: Proposition): Ro
   }
 }
 
-const COINS = { BTC: 'Bitcoin', ETH: 'Ethereum', BNB: 'BNB' } as const
-
-const ZONE = 'America/New_York'
-const DAY = new Intl.DateTimeFormat('en-US', { timeZone: ZONE, month: 'long', day: 'numeric' })
-const CLOCK = new Intl.DateTimeFormat('en-US', {
-  timeZone: ZONE,
-  hour: 'numeric',
-  minute: '2-digit',
-})
-
 // `3AM` and `2:55AM`: the full hour has no minutes.
-function clock(time: number): string {
-  return CLOCK.format(time).replace(/\s/gu, '').replace(':00', '')
-}
+const shortClock = (time: number): string => toClock(time).replace(':00', '')

@@ -1,5 +1,6 @@
+import { restingMoney } from '../../core/books.ts'
 import type { Payload, Phase, Proposition } from '../../core/upstream.ts'
-import { moneyText, priceText, restingMoney } from './ladder.ts'
+import { moneyText, priceText } from './ladder.ts'
 import type { Memory } from './memory.ts'
 import type { Round, Rounds } from './rounds.ts'
 import { textsOf } from './texts.ts'

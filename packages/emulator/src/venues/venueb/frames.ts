@@ -1,8 +1,6 @@
 import type { Book, Level, Proposition, WorldEvent } from '../../core/upstream.ts'
-import { contracts, dollars, isoMicros, isoSeconds } from './amounts.ts'
-import { ladders, type NativeObject } from './objects.ts'
-import { seriesOf, type Names } from './tickers.ts'
-import type { Trade } from './trades.ts'
+import { contracts, dollars, isoMicros, isoSeconds, ladders, type NativeObject } from './objects.ts'
+import { seriesOf, type Names, type Trade } from './markets.ts'
 
 /** The number of a subscription and of a message within it. */
 export type Place = { readonly sid: number; readonly seq: number }

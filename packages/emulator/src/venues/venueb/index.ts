@@ -3,11 +3,10 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import type { EmulatedVenue } from '../../core/emulated-venue.ts'
 import type { CreateUpstream } from '../../core/upstream.ts'
 import type { Family } from '../../world/families.ts'
-import { createMarkets } from './markets.ts'
+import { createMarkets, createTrades } from './markets.ts'
 import { createRest, READ_TOKENS } from './rest.ts'
 import { createSignatureCheck, unauthorized } from './signature.ts'
 import { createSocket } from './socket.ts'
-import { createTrades } from './trades.ts'
 
 const SOCKET = '/trade-api/ws/v2'
 /** Recorded second empty books came about 1.5 s after the first. */

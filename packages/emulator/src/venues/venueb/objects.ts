@@ -1,7 +1,12 @@
 import type { Phase, Proposition } from '../../core/upstream.ts'
-import { contracts, dollars, isoMicros, isoSeconds } from './amounts.ts'
-import { SERIES, seriesOf, type Names, type Series } from './tickers.ts'
-import type { Trade } from './trades.ts'
+import {
+  SERIES,
+  seriesOf,
+  type Names,
+  type PhaseTimes,
+  type Series,
+  type Trade,
+} from './markets.ts'
 
 /** A JSON object in the venue's own names. */
 export type NativeObject = Readonly<Record<string, unknown>>
@@ -16,9 +21,6 @@ const STATUS: Readonly<Record<Phase, string>> = {
   disputed: 'disputed',
   resolved: 'finalized',
 }
-
-/** When a market entered its phases; the venue shows some of them. */
-export type PhaseTimes = ReadonlyMap<Phase, number>
 
 const DAY_MS = 86_400_000
 const NEVER = '0001-01-01T00:00:00Z'
@@ -169,4 +171,31 @@ export function tradeObject(trade: Trade): NativeObject {
     trade_id: trade.id,
     yes_price_dollars: dollars(trade.price),
   }
+}
+
+const PRICES = Array.from({ length: 10_001 }, (_, price) => (price / 10_000).toFixed(4))
+
+/** A price in dollars with four decimals: 5200 is 0.5200. */
+export function dollars(price: number): string {
+  return PRICES[price]!
+}
+
+/** A count of contracts with two decimals, signed where it is a change. */
+export function contracts(size: number): string {
+  const hundredths = Math.round(Math.abs(size) / 10_000)
+  const whole = Math.floor(hundredths / 100)
+  const rest = hundredths - whole * 100
+  return `${size < 0 ? '-' : ''}${whole}.${rest < 10 ? '0' : ''}${rest}`
+}
+
+/** A time with microseconds, the last three digits invented. */
+export function isoMicros(ms: number, micros: number): string {
+  const text = new Date(ms).toISOString()
+  return `${text.slice(0, -1)}${String(micros % 1_000).padStart(3, '0')}Z`
+}
+
+/** A time to the second, or to the millisecond where a fast world needs it. */
+export function isoSeconds(ms: number): string {
+  const text = new Date(ms).toISOString()
+  return ms % 1000 === 0 ? `${text.slice(0, 19)}Z` : text
 }

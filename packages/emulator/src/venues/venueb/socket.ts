@@ -18,9 +18,8 @@ import {
   tradeFrame,
   undo,
 } from './frames.ts'
-import type { Markets } from './markets.ts'
+import type { Markets, Trade } from './markets.ts'
 import type { NativeObject } from './objects.ts'
-import type { Trade } from './trades.ts'
 
 /** The socket of the venue: subscriptions of every client, each with its own sequence numbers. */
 export interface Socket {

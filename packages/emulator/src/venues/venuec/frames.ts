@@ -1,4 +1,5 @@
 import type { Fill, WorldEvent } from '../../core/upstream.ts'
+import { titleOf } from '../../world/round-texts.ts'
 import type { Condition } from './conditions.ts'
 import type { Memory } from './memory.ts'
 import {
@@ -9,7 +10,7 @@ import {
   type ReadBooks,
   type TokenBook,
 } from './token-book.ts'
-import { descriptionOf, OUTCOMES, questionOf } from './texts.ts'
+import { descriptionOf, OUTCOMES } from './texts.ts'
 
 /** The answer of the REST route for one token's book. */
 export function toRestBook(
@@ -165,7 +166,7 @@ export function toBestFrame(
 /** A new market, sent to every client with custom features; it is not active yet. */
 export function toNewMarketFrame(condition: Condition, at: number): object {
   const { proposition: of, slug, conditionId, tokens } = condition
-  const question = questionOf(of)
+  const question = titleOf(of)
   const description = descriptionOf(of)
   return {
     id: condition.gammaId,

@@ -1,20 +1,11 @@
+import { restingMoney } from '../../core/books.ts'
 import { printScaled } from '@priorbook/sdk/domain'
 import type { Phase } from '../../core/upstream.ts'
+import { titleOf } from '../../world/round-texts.ts'
 import type { Condition } from './conditions.ts'
-import { competitiveOf, toGammaEvent } from './gamma-event.ts'
-import type { Memory } from './memory.ts'
-import { liquidityOf, pricesOf, toNumber } from './market-state.ts'
+import { pricesOf, toNumber, type Memory } from './memory.ts'
 import { priceText } from './token-book.ts'
-import {
-  blankTime,
-  descriptionOf,
-  imageOf,
-  isoDate,
-  isoTime,
-  OUTCOMES,
-  questionOf,
-  sourceOf,
-} from './texts.ts'
+import { blankTime, descriptionOf, imageOf, isoDate, isoTime, OUTCOMES, sourceOf } from './texts.ts'
 
 /** True from the close on; Gamma hides such markets by default. */
 export function isClosed(phase: Phase): boolean {
@@ -36,7 +27,7 @@ function descriptionFields(condition: Condition): object {
   const image = imageOf(of.asset)
   return {
     id: condition.gammaId,
-    question: questionOf(of),
+    question: titleOf(of),
     conditionId: condition.conditionId,
     slug: condition.slug,
     resolutionSource: sourceOf(of.asset),
@@ -142,7 +133,7 @@ function tradingFields(condition: Condition, memory: Memory): object {
 }
 
 function restingOf({ proposition }: Condition): number {
-  return isClosed(proposition.phase) ? 0 : liquidityOf(proposition)
+  return isClosed(proposition.phase) ? 0 : restingMoney(proposition.book)
 }
 
 const CLOSED: ReadonlySet<Phase> = new Set(['closed', 'determined', 'disputed', 'resolved'])
@@ -186,4 +177,93 @@ function listText(items: readonly string[]): string {
 
 function seconds(ms: number): number {
   return ms - (ms % 1000)
+}
+
+/** The event around a market, as Gamma nests it; every round is an event with one market. */
+export function toGammaEvent(condition: Condition, memory: Memory, closed: boolean): object {
+  const { proposition: of, slug, eventId } = condition
+  const volume = toNumber(of.volume, 6)
+  const liquidity = closed ? 0 : toNumber(restingMoney(of.book), 6)
+  const series = seriesOf(condition)
+  return {
+    id: eventId,
+    ticker: slug,
+    slug,
+    title: titleOf(of),
+    description: descriptionOf(of),
+    resolutionSource: sourceOf(of.asset),
+    startDate: isoTime(of.listTime),
+    creationDate: isoTime(of.listTime),
+    endDate: isoTime(of.closeTime),
+    image: imageOf(of.asset),
+    icon: imageOf(of.asset),
+    active: true,
+    closed,
+    archived: false,
+    new: false,
+    featured: false,
+    restricted: true,
+    liquidity,
+    volume,
+    openInterest: 0,
+    createdAt: isoTime(of.listTime),
+    updatedAt: isoTime(memory.updatedAt(of)),
+    competitive: competitiveOf(condition, closed),
+    volume24hr: volume,
+    volume1wk: volume,
+    volume1mo: volume,
+    volume1yr: volume,
+    enableOrderBook: true,
+    liquidityClob: liquidity,
+    negRisk: false,
+    commentCount: 0,
+    series: [series],
+    cyom: false,
+    showAllOutcomes: true,
+    showMarketImages: true,
+    enableNegRisk: false,
+    automaticallyActive: true,
+    startTime: isoTime(of.openTime),
+    seriesSlug: series.slug,
+    negRiskAugmented: false,
+    pendingDeployment: false,
+    deploying: false,
+    requiresTranslation: false,
+  }
+}
+
+/** How open the question is: 1 at even odds, as the venue works it out; 0 when it is over. */
+function competitiveOf({ proposition }: Condition, closed: boolean): number {
+  const distance = pricesOf(proposition)[0] / 10_000 - 0.5
+  return closed ? 0 : 1 / (1 + distance * distance)
+}
+
+const SERIES_IDS = { '5m': 10_684, '15m': 10_192, '1h': 10_114 } as const
+const ASSET_STEP = { BTC: 0, ETH: 1, BNB: 2 } as const
+const SERIES_SINCE = Date.UTC(2025, 10, 21)
+
+function seriesOf({ proposition: { asset, window, listTime, volume } }: Condition) {
+  const slug = `${asset.toLowerCase()}-up-or-down-${window}`
+  return {
+    id: String(SERIES_IDS[window] + ASSET_STEP[asset]),
+    ticker: slug,
+    slug,
+    title: `${asset} Up or Down ${window}`,
+    seriesType: 'single',
+    recurrence: window,
+    image: '',
+    icon: '',
+    active: true,
+    closed: false,
+    archived: false,
+    featured: false,
+    restricted: true,
+    createdAt: isoTime(SERIES_SINCE),
+    updatedAt: isoTime(listTime),
+    volume24hr: toNumber(volume, 6),
+    volume: toNumber(volume, 6),
+    liquidity: 0,
+    commentCount: 0,
+    requiresTranslation: false,
+  }
 }

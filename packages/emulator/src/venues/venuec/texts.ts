@@ -1,12 +1,8 @@
 import type { Proposition } from '../../core/upstream.ts'
+import { COINS } from '../../world/round-texts.ts'
 
 /** The labels of the outcomes, in the order of their tokens. */
 export const OUTCOMES = ['Up', 'Down'] as const
-
-/** The title of a market, with New York times like the venue's. */
-export function questionOf({ asset, openTime, closeTime }: Proposition): string {
-  return `${COINS[asset]} Up or Down - ${DAY.format(openTime)}, ${clock(openTime)}-${clock(closeTime)} ET`
-}
 
 /** The rule of a market. */
 export function descriptionOf({ asset }: Proposition): string {
@@ -41,18 +37,4 @@ export function isoDate(ms: number): string {
 /** The form of `closedTime`: a blank for the T, whole seconds, a short offset. */
 export function blankTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')}+00`
-}
-
-const COINS = { BTC: 'Bitcoin', ETH: 'Ethereum', BNB: 'BNB' } as const
-
-const ZONE = 'America/New_York'
-const DAY = new Intl.DateTimeFormat('en-US', { timeZone: ZONE, month: 'long', day: 'numeric' })
-const CLOCK = new Intl.DateTimeFormat('en-US', {
-  timeZone: ZONE,
-  hour: 'numeric',
-  minute: '2-digit',
-})
-
-function clock(time: number): string {
-  return CLOCK.format(time).replace(/\s/gu, '')
 }

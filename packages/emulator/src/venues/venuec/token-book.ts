@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { printScaled } from '@priorbook/sdk/domain'
+import { mirror, ONE } from '../../core/books.ts'
 import type { Book, Level, Proposition } from '../../core/upstream.ts'
 import type { Condition } from './conditions.ts'
 
@@ -27,10 +28,9 @@ export function createBookReader(): ReadBooks {
     if (known?.version === proposition.version) return known.books
     const { book } = proposition
     const content = contentOf(book)
-    const other = { bids: book.asks.map(complement), asks: book.bids.map(complement) }
     const books = [
       tokenBook(book, `${tokens[0]}/${content}`),
-      tokenBook(other, `${tokens[1]}/${content}`),
+      tokenBook(mirror(book), `${tokens[1]}/${content}`),
     ] as const
     kept.set(proposition, { version: proposition.version, books })
     return books
@@ -59,12 +59,7 @@ export function complementOf(price: number): number {
   return ONE - price
 }
 
-const ONE = 10_000
 const PRICES: string[] = []
-
-function complement({ price, size }: Level): Level {
-  return { price: ONE - price, size }
-}
 
 function tokenBook(book: Book, content: string): TokenBook {
   return {

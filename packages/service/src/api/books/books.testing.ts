@@ -101,7 +101,7 @@ export function joined(pages: readonly WalkedPage[]): string {
 /** All rows of a market's instruments in the order of pages, read and rendered at once. */
 export async function readDirectly(
   store: Store,
-  venue: VenueId,
+  venue: ScriptedVenue,
   options: BookPageOptions,
   range: { readonly start?: number; readonly end?: number } = {},
 ): Promise<string> {
@@ -124,7 +124,7 @@ export type SeenRow = {
 }
 
 /** Every row of a market's instruments, by (received time, sequence, instrument). */
-export async function readSeen(store: Store, venue: VenueId): Promise<SeenRow[]> {
+export async function readSeen(store: Store, venue: ScriptedVenue): Promise<SeenRow[]> {
   const rows: SeenRow[] = []
   for (const [lane, key] of KEYS[venue].entries()) {
     const { runs } = await store.books({
@@ -156,7 +156,7 @@ const renderer = createBookRenderer()
 /** Parts of a market's instruments as the JSON text of rows. */
 export function render(
   parts: readonly (BookRun & { readonly lane: number })[],
-  venue: VenueId,
+  venue: ScriptedVenue,
   options: BookPageOptions,
 ): string {
   const isC = venue === 'venuec'

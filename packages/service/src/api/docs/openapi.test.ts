@@ -5,6 +5,14 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { ROUTES } from '../routes/index.ts'
 import { createTestServer } from '../server.testing.ts'
+import { VENUE_IDS } from '@priorbook/sdk/domain'
+import { EMULATED_VENUES } from '../../../../emulator/src/venues/registry.ts'
+
+// Examples are rows of emulated venues; a venue may be without an emulation.
+const hasNoRows = (route: string): boolean =>
+  VENUE_IDS.some(
+    (venue) => route.startsWith(`${venue}_`) && !EMULATED_VENUES.some((id) => id === venue),
+  )
 
 type Parameter = { name: string; in: string; required: boolean; schema: object }
 type Operation = {
@@ -76,7 +84,7 @@ describe('the OpenAPI document', () => {
     ajv.addSchema({ ...document, $id: 'api' })
     const wrong: string[] = []
     for (const { id, address, data } of ROUTES) {
-      if (data === undefined || id.endsWith('_audit')) continue
+      if (data === undefined || id.endsWith('_audit') || hasNoRows(id)) continue
       const content = document.paths[address]!.get.responses['200']!.content as Content
       const { schema, example } = content['application/json']
       const { $ref } = schema as { readonly $ref: string }

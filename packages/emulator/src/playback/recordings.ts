@@ -1,8 +1,19 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
-import { PriorbookError } from '@priorbook/sdk/domain'
-import type { PlaybackProblem, Played } from './source.ts'
+import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
+import { readJournal } from '@priorbook/sdk/journal'
+
+/** One recorded frame, or the beginning of a new connection of a slot. */
+export type Played =
+  | { readonly kind: 'frame'; readonly at: number; readonly slot: number; readonly text: string }
+  | { readonly kind: 'connected'; readonly at: number; readonly slot: number }
+
+/** A part of a recording that cannot be played. */
+export type PlaybackProblem = { readonly where: string; readonly error: PriorbookError }
+
+/** Recorded frames in order of reception; `at` in microseconds. */
+export type Source = AsyncIterable<Played> | Iterable<Played>
 
 type Line = {
   readonly at: number
@@ -104,5 +115,40 @@ function parseLine(text: string): Line | undefined {
     sid: typeof sid === 'number' ? sid : 0,
     seq: typeof seq === 'number' ? seq : 0,
     text: match[2]!,
+  }
+}
+
+/** Frames of a journal by socket slot; REST answers and imported lines are not played. */
+export function* readFrames(
+  dir: string,
+  venue: VenueId,
+  onProblem: (problem: PlaybackProblem) => void,
+): Generator<Played, void, void> {
+  const decoder = new TextDecoder()
+  for (const item of readJournal({ dir, venue })) {
+    if (item.kind === 'damage') {
+      const error = new PriorbookError('corrupt_journal', `${item.file}: ${item.reason}`)
+      onProblem({ where: `${item.file}:${item.offset}`, error })
+      continue
+    }
+    for (let i = 0; i < item.count; i++) {
+      const at = item.received[i]!
+      const slot = item.slots[i]!
+      if (item.kinds[i] === 'note') {
+        const connected = connectedSlot(decoder.decode(item.bytes[i]))
+        if (connected !== undefined) yield { kind: 'connected', at, slot: connected }
+      } else if (slot > 0) {
+        yield { kind: 'frame', at, slot, text: decoder.decode(item.bytes[i]) }
+      }
+    }
+  }
+}
+
+function connectedSlot(text: string): number | undefined {
+  try {
+    const note = JSON.parse(text) as { note?: unknown; slot?: unknown }
+    return note.note === 'connected' && typeof note.slot === 'number' ? note.slot : undefined
+  } catch {
+    return undefined
   }
 }
