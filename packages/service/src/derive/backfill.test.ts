@@ -31,7 +31,7 @@ import {
 } from '../recorder/scripted.testing.ts'
 
 const QUOTA = { limit: 60, windowMs: 1000 }
-/** Forty short rounds and the long ones that lie in the same time as a whole. */
+/** All short rounds and the long ones that lie in the same time as a whole. */
 const ROUNDS_AT_LEAST = HISTORY + Math.floor(HISTORY / 3) - 1
 
 type Changes = Partial<CatalogueBackfillOptions>
