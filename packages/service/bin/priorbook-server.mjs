@@ -3,5 +3,8 @@
 import '../../../scripts/check-node.mjs'
 import '../../../scripts/compile-cache.mjs'
 
+// What a server records, its keys and its backups are for its own user: files 0600, folders 0700.
+process.umask(0o077)
+
 const { main } = await import('../src/main.ts')
 process.exitCode = await main(process.argv.slice(2))
