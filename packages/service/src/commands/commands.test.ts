@@ -219,7 +219,9 @@ describe('files of a data folder', () => {
   mkdirSync(readOnly)
   const isolate = (folder: string, script: string) => {
     const mount = `mount --bind ${folder} ${readOnly} && mount -o remount,ro,bind ${readOnly}`
-    return spawnSync('unshare', ['--mount', 'sh', '-c', `${mount} && ${script}`])
+    return spawnSync('unshare', ['--mount', 'sh', '-c', `${mount} && ${script}`], {
+      encoding: 'utf8',
+    })
   }
   const canMount = isolate(scratch, 'true').status === 0
 
