@@ -7,7 +7,7 @@ import {
   type Micros,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import type { CatalogueBackfill } from '../venues/capture/past-rounds.ts'
+import type { CatalogueBackfill } from '../venues/capture/definition.ts'
 import { BACKFILL_VENUES, definitionOf } from '../venues/registry.ts'
 
 /** A venue that can be backfilled, and how. */

@@ -13,7 +13,7 @@ import type { Config } from '../config/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { backfillCatalogue, type BackfillReport } from '../derive/backfill.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import type { BackfillProgress } from '../venues/capture/past-rounds.ts'
+import type { BackfillProgress } from '../venues/capture/definition.ts'
 import { BACKFILL_VENUES, definitionOf } from '../venues/registry.ts'
 import {
   printMinute,
