@@ -8,7 +8,7 @@ import {
   type EmulatorOptions,
 } from '../../packages/emulator/src/emulator.ts'
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
-import { toConnectors } from '../../packages/service/src/commands/connectors.ts'
+import { toConnectors } from '../../packages/service/src/commands/emulated.ts'
 import { loadConfig } from '../../packages/service/src/config/index.ts'
 import { toDataFolder, type DataFolder } from '../../packages/service/src/lib/data-folder.ts'
 import { openRecorder, type Recorder } from '../../packages/service/src/recorder/recorder.ts'

@@ -1,7 +1,7 @@
 import { PriorbookError, VENUES } from '../domain/index.ts'
 import { outcomeIndex, parseOrder, parseReplacement, parseUnits } from './engine-order.ts'
 import type { EventQueue } from './event-queue.ts'
-import type { Latency } from './latency.ts'
+import type { Latency } from './run-options.ts'
 import type { Ledger } from './ledger.ts'
 import type { MarketState } from './market-state.ts'
 import { PRICE_ONE } from './money.ts'

@@ -1,6 +1,6 @@
 /** The backtester: simulates strategies on recorded books and reports how certain the results are. */
 export * from './fees.ts'
-export { DEFAULT_LATENCY, type Delay, type LatencyOptions } from './latency.ts'
+export { DEFAULT_LATENCY, type Delay, type LatencyOptions } from './run-options.ts'
 export type { Assumptions } from './market-state.ts'
 export {
   MONEY_DECIMALS,

@@ -1,7 +1,10 @@
-import type { NoticeJson, PriorbookClient } from '../client/index.ts'
+import type { NoticeJson, PriorbookClient, Walk } from '../client/index.ts'
 import {
   flagOption,
+  layTable,
+  printLines,
   textOption,
+  type Column,
   type Command,
   type CommandContext,
   type CommandIo,
@@ -77,4 +80,35 @@ export function shortTime(time: string | number | null | undefined): string {
 /** A value that may be absent. */
 export function shown(value: string | number | null | undefined): string {
   return value === null || value === undefined ? '–' : String(value)
+}
+
+/** Reads the first rows of a walk; with `--json` prints each at once instead of returning it. */
+export async function readWalk<Row>(
+  context: CliContext,
+  walk: Walk<Row>,
+  most: number,
+): Promise<{ readonly rows: readonly Row[]; readonly count: number }> {
+  const seen = new Set<string>()
+  const rows: Row[] = []
+  let count = 0
+  for await (const page of walk.pages()) {
+    printNotices(context, page.notices, seen)
+    for (const row of page.data.slice(0, most - count)) {
+      count++
+      if (context.isJson) await printJson(context, row)
+      else rows.push(row)
+    }
+    if (count >= most) break
+  }
+  return { rows, count }
+}
+
+/** Prints a table, on a terminal as wide as it. */
+export async function printTable(
+  io: CommandIo,
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+): Promise<void> {
+  const [head, ...lines] = layTable(columns, rows, io.isTty ? io.size().columns : Infinity)
+  await printLines(io, [io.paint('dim', head!), ...lines])
 }

@@ -23,6 +23,9 @@ export type FileRow = {
   readonly asks?: LadderJson
 }
 
+/** The result of one check of a file. */
+export type Finding = { readonly check: string; readonly isGood: boolean; readonly detail: string }
+
 /** A failed check of a row. */
 export type RowFault = { readonly id: string; readonly code: string; readonly detail: string }
 

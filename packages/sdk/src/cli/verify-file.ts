@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { crc32 } from 'node:zlib'
-import { isVenueId, PriorbookError, VENUE_IDS } from '../domain/index.ts'
+import { isVenueId, VENUE_IDS } from '../domain/index.ts'
 import {
   differenceOf,
   type FileFormat,
@@ -11,10 +11,8 @@ import {
 } from '../client/index.ts'
 import { UsageError } from '../command-line/index.ts'
 import { fileIn, hashFile, type SavedManifest } from './file-proof.ts'
-import { RowChecks, type FileRow } from './row-checks.ts'
-
-/** The result of one check. */
-type Finding = { readonly check: string; readonly isGood: boolean; readonly detail: string }
+import { RowChecks, type FileRow, type Finding } from './row-checks.ts'
+import { verifyTape } from './verify-tape.ts'
 
 /** The results of all checks of a file. */
 export type Verdict = {
@@ -41,12 +39,13 @@ export async function verifyFile(
     )
   }
   const rows = new RowChecks()
-  const hasRows = await READERS[format]?.(path, rows, findings, signal)
   const receipt = saved?.manifest.receipt ?? undefined
-  if (hasRows === true) {
-    if (receipt !== undefined) {
-      findings.push(compareRows('receipt', receipt, rows))
-    }
+  const hasRows = format === 'ndjson' || format === 'csv' || format === 'tape'
+  if (format === 'ndjson') await readNdjson(path, rows, findings, signal)
+  else if (format === 'csv') await readCsv(path, rows, findings, signal)
+  else if (format === 'tape') await verifyTape(path, rows, findings, receipt, signal)
+  if (hasRows) {
+    if (receipt !== undefined) findings.push(compareRows('receipt', receipt, rows))
     findings.push({
       check: 'row checks',
       isGood: rows.faultCount === 0,
@@ -87,19 +86,6 @@ function compareRows(
   return { check, isGood: difference === undefined, detail }
 }
 
-type Reader = (
-  path: string,
-  rows: RowChecks,
-  findings: Finding[],
-  signal: AbortSignal,
-) => Promise<boolean>
-
-const READERS: Partial<Record<FileFormat, Reader>> = {
-  ndjson: readNdjson,
-  csv: readCsv,
-  tape: readTape,
-}
-
 /** Finds the format by the first bytes of the file; its name does not matter. */
 async function formatOf(path: string): Promise<FileFormat> {
   const file = await open(path)
@@ -122,7 +108,7 @@ async function readNdjson(
   rows: RowChecks,
   findings: Finding[],
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
   let check = 0
   let receipt: Readonly<Record<string, unknown>> | undefined
   let isAfter = false
@@ -150,13 +136,12 @@ async function readNdjson(
       ? 'lines follow the receipt'
       : 'the file has no receipt: its end is missing'
     findings.push({ check: 'receipt', isGood: false, detail })
-    return true
+    return
   }
   findings.push(
     compareRows('receipt rows', receipt as FileReceiptJson, rows),
     compare('receipt crc32', receipt['crc32'] as string, check.toString(16).padStart(8, '0')),
   )
-  return true
 }
 
 async function readCsv(
@@ -164,7 +149,7 @@ async function readCsv(
   rows: RowChecks,
   findings: Finding[],
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
   let columns: readonly string[] | undefined
   let number = 0
   for await (const line of linesOf(path, signal)) {
@@ -182,7 +167,6 @@ async function readCsv(
     const value = Object.fromEntries(columns.map((name, index) => [name, cells[index]!]))
     addRow(rows, { ...value, sequence: Number(value['sequence']), ...laddersOf(value) }, number)
   }
-  return true
 }
 
 function laddersOf(cells: Readonly<Record<string, string>>): Record<string, LadderJson> {
@@ -221,61 +205,6 @@ function splitCsv(line: string): string[] {
     }
   }
   return cells
-}
-
-async function readTape(
-  path: string,
-  rows: RowChecks,
-  findings: Finding[],
-  signal: AbortSignal,
-): Promise<boolean> {
-  try {
-    await replayTape(path, rows, signal)
-    findings.push({ check: 'container', isGood: true, detail: 'frames, chunks and hash hold' })
-  } catch (error) {
-    if (!(error instanceof PriorbookError)) throw error
-    findings.push({ check: 'container', isGood: false, detail: error.message })
-  }
-  return true
-}
-
-async function replayTape(path: string, rows: RowChecks, signal: AbortSignal): Promise<void> {
-  // Only here: it needs zstd, which Node has since 22.15.
-  const { replayFiles } = await import('../replay/replay-node.ts')
-  for await (const batch of replayFiles([path], { signal })) {
-    for (const event of batch) {
-      switch (event.kind) {
-        case 'book': {
-          const { instrument, sequence, at, ladder } = event
-          const { venue, key, marketId } = instrument
-          const bids = ladder.bids()
-          const asks = ladder.asks()
-          rows.addLadder(
-            `${venue}:${key}:${sequence}`,
-            marketId,
-            sequence,
-            at,
-            ladder.one,
-            bids,
-            asks,
-          )
-          break
-        }
-        case 'trade':
-        case 'sample': {
-          const { instrument, sequence, at } = event
-          const word = event.kind === 'trade' ? 'trade' : event.metric
-          const id = `${instrument.venue}:${instrument.key}/${word}:${sequence}`
-          const row = { id, venue: instrument.venue, market_id: instrument.marketId }
-          rows.add({ ...row, sequence, received_time: at })
-          break
-        }
-        case 'market':
-        case 'gap':
-          break
-      }
-    }
-  }
 }
 
 function addRow(rows: RowChecks, value: Readonly<Record<string, unknown>>, line: number): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { OrderBook, type LiveMessage } from '../client/index.ts'
 import { layTable, printBytes, printSpan, ProgressBar } from '../command-line/index.ts'
-import { layCalendar } from './calendar.ts'
+import { layCalendar } from './commands/coverage.ts'
 import { groupDigits, layLadder } from './ladder-view.ts'
 import { transferText } from './commands/download.ts'
 import { WatchState } from './watch-state.ts'

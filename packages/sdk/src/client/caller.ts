@@ -1,8 +1,7 @@
 import { isVenueId, VENUE_IDS, VENUES, type VenueId } from '../domain/index.ts'
 import { demoAddress, MAX_LIMIT, ROUTES, type RouteShape } from '../wire/index.ts'
-import { parseEnvelope, type Answer } from './answer.ts'
+import { parseEnvelope, type Answer, type Http, type Query, type RequestOptions } from './http.ts'
 import { PriorbookClientError } from './errors.ts'
-import type { Http, Query, RequestOptions } from './http.ts'
 import type { StyleParams } from './params.ts'
 import { Walk, type WalkOptions } from './walk.ts'
 

@@ -15,12 +15,11 @@ import {
   type UsageJson,
   type WhoamiJson,
 } from '../wire/index.ts'
-import type { Answer } from './answer.ts'
+import { checkKey, Http, retryPolicy, type Answer, type RetryEvent } from './http.ts'
 import type { RetryPolicy } from './backoff.ts'
 import { Caller, type MarketRef } from './caller.ts'
 import { openDownload, type Download, type DownloadOptions } from './download.ts'
 import { PriorbookClientError } from './errors.ts'
-import { checkKey, Http, retryPolicy, type RetryEvent } from './http.ts'
 import { followLive, type LiveMessage, type LiveOptions, type LiveSubscription } from './live.ts'
 import { MarketClient } from './market.ts'
 import type {

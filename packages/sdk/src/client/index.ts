@@ -1,5 +1,5 @@
 /** The client: the whole interface, typed, for Node, Deno, Bun and browsers. */
-export * from './answer.ts'
+export * from './http.ts'
 export type { RetryPolicy } from './backoff.ts'
 export * from './client.ts'
 export type { Download, DownloadOptions } from './download.ts'
@@ -34,7 +34,7 @@ export type {
   UsageJson,
   WhoamiJson,
 } from '../wire/index.ts'
-export type { HoleMessage } from './sequences.ts'
+export type { HoleMessage } from './live.ts'
 export {
   PriorbookStreamError,
   type SocketEnd,

@@ -11,7 +11,7 @@ import {
   type SampleJson,
   type TradeJson,
 } from '../wire/index.ts'
-import type { Answer } from './answer.ts'
+import type { Answer } from './http.ts'
 import type { Caller, MarketRef } from './caller.ts'
 import type {
   AsOfParams,

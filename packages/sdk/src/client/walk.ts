@@ -1,6 +1,5 @@
-import { parseEnvelope, type Answer } from './answer.ts'
+import { parseEnvelope, type Answer, type Http, type Query } from './http.ts'
 import { IncompleteWalkError, PriorbookClientError } from './errors.ts'
-import type { Http, Query } from './http.ts'
 import { differenceOf, ReceivedRows } from './receipt.ts'
 
 /** One page of a walk. */

@@ -1,6 +1,6 @@
 import type { Json } from './market.ts'
 import type { Micros } from './micros.ts'
-import type { Origin } from './origin.ts'
+import type { Origin } from './identity.ts'
 import type { VenueId } from './venues/index.ts'
 
 /** One stored row by its number: a book, a trade or a sample of a metric. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { floorOf } from './floors.ts'
+import { floorOf } from './venues/index.ts'
 import { parseMicros } from './micros.ts'
 
 it('returns the earliest floor that applies to a market', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ERROR_CODES, PriorbookError, showValue, type ErrorCode } from './errors.ts'
 import { FLAGS, flagNames, LATE_MICROS } from './flags.ts'
 import { GAP_REASONS } from './gap.ts'
-import { ORIGINS } from './origin.ts'
+import { ORIGINS } from './identity.ts'
 import { isLegalTransition, MARKET_STATUSES, type MarketStatus } from './status.ts'
 
 /** The words that formats, routes and documents share: a change here must be meant. */

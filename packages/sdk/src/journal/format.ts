@@ -9,7 +9,7 @@ export {
   writeBlockHeader,
   type BlockHeader,
   type FileHeader,
-} from './headers.ts'
+} from './record.ts'
 export {
   compressPayload,
   PAYLOAD_OVERHEAD_BYTES,
@@ -19,4 +19,4 @@ export {
 } from './payload.ts'
 export { listSegments, openSegment, toReadError, type SegmentName } from './segments.ts'
 export { segmentStats } from './stats.ts'
-export { walkBlocks, type BadPiece } from './walk.ts'
+export { walkBlocks, type BadPiece } from './segments.ts'

@@ -1,7 +1,13 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { PriorbookError, type Micros } from '../domain/index.ts'
-import type { BlockCodec, BlockHeader } from './headers.ts'
-import { MAX_RECORD_BYTES, MAX_SLOT, type JournalBlock, type RecordKind } from './record.ts'
+import {
+  MAX_RECORD_BYTES,
+  MAX_SLOT,
+  type BlockCodec,
+  type BlockHeader,
+  type JournalBlock,
+  type RecordKind,
+} from './record.ts'
 
 // The payload of a block, column by column: recorder, kinds, received times, lengths, bytes joined.
 

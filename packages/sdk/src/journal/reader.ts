@@ -1,9 +1,22 @@
 import { PriorbookError, type VenueId } from '../domain/index.ts'
-import { BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, type BlockHeader } from './headers.ts'
+import {
+  BLOCK_HEADER_BYTES,
+  FILE_HEADER_BYTES,
+  type BlockHeader,
+  type DamageReason,
+  type JournalBlock,
+  type JournalDamage,
+  type JournalRecord,
+} from './record.ts'
 import { parsePayload } from './payload.ts'
-import type { DamageReason, JournalBlock, JournalDamage, JournalRecord } from './record.ts'
-import { listSegments, openSegment, type Segment } from './segments.ts'
-import { walkBlocks, type BadPiece, type GoodPiece } from './walk.ts'
+import {
+  listSegments,
+  openSegment,
+  walkBlocks,
+  type BadPiece,
+  type GoodPiece,
+  type Segment,
+} from './segments.ts'
 
 /** A journal and the first and last record number to read from it. */
 export type JournalRange = {

@@ -1,4 +1,12 @@
-import type { Micros, Origin } from '../domain/index.ts'
+import { crc32 } from 'node:zlib'
+import {
+  ORIGINS,
+  PriorbookError,
+  toMicros,
+  type Micros,
+  type Origin,
+  type VenueId,
+} from '../domain/index.ts'
 
 /** `message`: sent by the venue. `note`: JSON text of the recorder (connection opened, import begun). */
 export type RecordKind = 'message' | 'note'
@@ -53,3 +61,180 @@ export const MAX_SLOT = 253
 
 /** Max bytes per message. */
 export const MAX_RECORD_BYTES = 32 * 1024 * 1024
+
+// The byte format of docs/formats/journal.md: file header and block header. Little endian.
+
+/** The version that this build writes and the only one that it reads. */
+const FORMAT_VERSION = 1
+
+/** Length of the header of a file; its first block follows at once. */
+export const FILE_HEADER_BYTES = 128
+
+/** Length of the header of a block; its stored payload follows at once. */
+export const BLOCK_HEADER_BYTES = 72
+
+// Like PNG's: the first byte is not text, and a transfer that rewrites line ends breaks it.
+const FILE_MAGIC = Buffer.from([0x89, 0x50, 0x42, 0x4a, 0x0d, 0x0a, 0x1a, 0x0a])
+
+/** What a block starts with; 0xf5 occurs in no UTF-8 text, so messages hardly ever look like it. */
+export const BLOCK_MAGIC = Buffer.from([0xf5, 0x50, 0x42, 0x4b])
+
+const RECORDER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+/** What the header of a file says about all its blocks. */
+export type FileHeader = {
+  readonly venue: VenueId
+  readonly origin: Origin
+  readonly recorder: string
+  readonly first: number
+  /** A random number that every block of the file repeats, so that blocks of other files are rejected. */
+  readonly segment: number
+}
+
+/** How the payload of a block is stored: as it is, or as one zstd frame. */
+export type BlockCodec = 'raw' | 'zstd'
+
+/** What the header of a block says; a block with no records is a closing mark. */
+export type BlockHeader = {
+  readonly segment: number
+  readonly count: number
+  readonly storedBytes: number
+  readonly rawBytes: number
+  readonly codec: BlockCodec
+  readonly origin: Origin
+  readonly first: number
+  readonly firstReceived: Micros
+  readonly lastReceived: Micros
+  readonly minReceived: Micros
+  readonly maxReceived: Micros
+  /** CRC-32 of everything else in the block. */
+  readonly crc: number
+}
+
+/** Validates a recorder id. */
+export function parseRecorder(value: string): string {
+  if (!RECORDER.test(value)) {
+    throw new PriorbookError(
+      'invalid_id',
+      `${JSON.stringify(value.slice(0, 80))} is not a recorder id`,
+    )
+  }
+  return value
+}
+
+/** The file name of a segment: its first record number in 16 digits. */
+export function printSegmentName(first: number): string {
+  return `${String(first).padStart(16, '0')}.pbj`
+}
+
+/** Seeds block checksums with venue and file name, so a renamed or misplaced file never passes. */
+export function toChecksumSeed(venue: string, first: number): number {
+  return crc32(`${venue}/${printSegmentName(first)}`)
+}
+
+/** The bytes of a file header. */
+export function toFileHeader(header: FileHeader): Buffer {
+  const bytes = Buffer.alloc(FILE_HEADER_BYTES)
+  FILE_MAGIC.copy(bytes)
+  bytes.writeUInt16LE(FORMAT_VERSION, 8)
+  bytes.writeUInt8(ORIGINS.indexOf(header.origin) + 1, 10)
+  bytes.writeUInt32LE(header.segment, 12)
+  writeUInt64(bytes, header.first, 16)
+  bytes.write(header.venue, 24, 24, 'latin1')
+  bytes.write(header.recorder, 48, 64, 'latin1')
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, 124)), 124)
+  return bytes
+}
+
+/** Reads the header of the segment with this venue and first number; undefined when it is damaged. */
+export function parseFileHeader(
+  bytes: Buffer,
+  venue: VenueId,
+  first: number,
+): FileHeader | undefined {
+  if (bytes.length < FILE_HEADER_BYTES || !bytes.subarray(0, 8).equals(FILE_MAGIC)) return undefined
+  if (crc32(bytes.subarray(0, 124)) !== bytes.readUInt32LE(124)) return undefined
+  // Magic, version and checksum keep their places in all versions.
+  const version = bytes.readUInt16LE(8)
+  if (version !== FORMAT_VERSION) {
+    throw new PriorbookError('unsupported_format', `the journal has format version ${version}`)
+  }
+  const origin = ORIGINS[bytes.readUInt8(10) - 1]
+  const matches = readText(bytes, 24, 24) === venue && readUInt64(bytes, 16) === first
+  if (origin === undefined || !matches) return undefined
+  return {
+    venue,
+    origin,
+    recorder: readText(bytes, 48, 64),
+    first,
+    segment: bytes.readUInt32LE(12),
+  }
+}
+
+/** Writes the header and both checksums in front of the payload that `block` already holds. */
+export function writeBlockHeader(
+  block: Buffer,
+  header: Omit<BlockHeader, 'crc' | 'storedBytes'>,
+  seed: number,
+): void {
+  BLOCK_MAGIC.copy(block)
+  block.writeUInt32LE(header.segment, 4)
+  block.writeUInt32LE(header.count, 8)
+  block.writeUInt32LE(block.length - BLOCK_HEADER_BYTES, 12)
+  block.writeUInt32LE(header.rawBytes, 16)
+  block.writeUInt8(header.codec === 'zstd' ? 1 : 0, 20)
+  block.writeUInt8(ORIGINS.indexOf(header.origin) + 1, 21)
+  block.writeUInt16LE(0, 22)
+  writeUInt64(block, header.first, 24)
+  writeUInt64(block, header.firstReceived, 32)
+  writeUInt64(block, header.lastReceived, 40)
+  writeUInt64(block, header.minReceived, 48)
+  writeUInt64(block, header.maxReceived, 56)
+  // The header has its own checksum, so that blocks can be counted and skipped without their payload.
+  block.writeUInt32LE(crc32(block.subarray(0, 64), seed), 64)
+  block.writeUInt32LE(toBlockCrc(block, seed), 68)
+}
+
+/** Reads a block header; undefined when its own checksum does not match. */
+export function parseBlockHeader(bytes: Buffer, seed: number): BlockHeader | undefined {
+  if (bytes.length < BLOCK_HEADER_BYTES || !bytes.subarray(0, 4).equals(BLOCK_MAGIC)) {
+    return undefined
+  }
+  if (crc32(bytes.subarray(0, 64), seed) !== bytes.readUInt32LE(64)) return undefined
+  const origin = ORIGINS[bytes.readUInt8(21) - 1]
+  const codec = bytes.readUInt8(20)
+  if (origin === undefined || codec > 1) return undefined
+  return {
+    segment: bytes.readUInt32LE(4),
+    count: bytes.readUInt32LE(8),
+    storedBytes: bytes.readUInt32LE(12),
+    rawBytes: bytes.readUInt32LE(16),
+    codec: codec === 1 ? 'zstd' : 'raw',
+    origin,
+    first: readUInt64(bytes, 24),
+    firstReceived: toMicros(readUInt64(bytes, 32)),
+    lastReceived: toMicros(readUInt64(bytes, 40)),
+    minReceived: toMicros(readUInt64(bytes, 48)),
+    maxReceived: toMicros(readUInt64(bytes, 56)),
+    crc: bytes.readUInt32LE(68),
+  }
+}
+
+/** The checksum of a whole block: of its header up to this checksum, then of its stored payload. */
+export function toBlockCrc(block: Buffer, seed: number): number {
+  return crc32(block.subarray(BLOCK_HEADER_BYTES), crc32(block.subarray(0, 68), seed))
+}
+
+// Numbers and times stay below 2^53: two halves are exact and need no BigInt.
+function writeUInt64(bytes: Buffer, value: number, at: number): void {
+  bytes.writeUInt32LE(value % 2 ** 32, at)
+  bytes.writeUInt32LE(Math.floor(value / 2 ** 32), at + 4)
+}
+
+function readUInt64(bytes: Buffer, at: number): number {
+  return bytes.readUInt32LE(at + 4) * 2 ** 32 + bytes.readUInt32LE(at)
+}
+
+function readText(bytes: Buffer, at: number, length: number): string {
+  return bytes.toString('latin1', at, at + length).replace(/\0+$/, '')
+}

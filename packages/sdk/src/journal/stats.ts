@@ -1,6 +1,5 @@
 import type { Micros, Origin, VenueId } from '../domain/index.ts'
-import { listSegments, openSegment, type SegmentName } from './segments.ts'
-import { walkBlocks } from './walk.ts'
+import { listSegments, openSegment, walkBlocks, type SegmentName } from './segments.ts'
 
 /** Counts and times of one file, from its headers. */
 export type SegmentStats = {

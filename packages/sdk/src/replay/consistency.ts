@@ -2,7 +2,7 @@ import type { Micros } from '../domain/index.ts'
 import { chunkHash, HeadColumns, HeadDecoder, openChunk } from '../tape/index.ts'
 import type { Contents, Piece, StreamContents } from './contents.ts'
 import { placeError, ReplayError } from './error.ts'
-import type { ReplayPlatform } from './platform.ts'
+import type { ReplayPlatform } from './source.ts'
 
 /**
  * Rejects sources whose chunks of the same rows differ, such as downloads from before and after a rebuild:

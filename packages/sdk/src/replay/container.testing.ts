@@ -72,6 +72,7 @@ export function bookChunk(
   rows: readonly TestRow[],
   from = 0,
   to: number = rows.length,
+  previousHash: Uint8Array = NO_HASH,
 ): Uint8Array {
   const columns = new BookColumns(2)
   const ladder = new Ladder()
@@ -79,7 +80,7 @@ export function bookChunk(
   const keys = ladder.keys()
   const base = { key: keys, size: keys.map((each) => ladder.size[each]!) }
   for (const row of rows.slice(from, to)) columns.push(headOf(row), row.keys ?? [], row.sizes ?? [])
-  const identity = { ...identityOf(venue, key, from), changesBefore: 0 }
+  const identity = { ...identityOf(venue, key, from), previousHash, changesBefore: 0 }
   return encoder.encode(columns, 0, to - from, base, identity, platform).bytes
 }
 

@@ -1,5 +1,10 @@
-import type { Micros, PriceTicks, SizeUnits } from '../domain/index.ts'
-import { FLAGS, printScaled } from '../domain/index.ts'
+import {
+  FLAGS,
+  printScaled,
+  type Micros,
+  type PriceTicks,
+  type SizeUnits,
+} from '../domain/index.ts'
 import {
   ABSENT,
   applyRows,
@@ -21,7 +26,7 @@ import type { Piece, Span, StreamContents } from './contents.ts'
 import { placeError, ReplayError } from './error.ts'
 import type { BookEvent, ReplayEvent, ReplayInstrument, SampleEvent, TradeEvent } from './event.ts'
 import { shownFlags } from './row-json.ts'
-import type { ReplayPlatform } from './platform.ts'
+import type { ReplayPlatform } from './source.ts'
 
 /** What the lanes of one replay share. */
 export type LaneOptions = {

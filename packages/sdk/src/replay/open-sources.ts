@@ -1,10 +1,9 @@
 import { Contents } from './contents.ts'
 import { addMissingRows, rejectContradictions } from './consistency.ts'
 import { placeError, ReplayError } from './error.ts'
-import type { ReplayPlatform, Spool } from './platform.ts'
+import type { ByteStore, ReplayPlatform, ReplaySource, Spool } from './source.ts'
 import { readNdjson } from './read-ndjson.ts'
 import { readTape, type KeepChunk } from './read-tape.ts'
-import type { ByteStore, ReplaySource } from './source.ts'
 
 /** The contents of a replay's sources, until they are closed. */
 export type OpenedSources = { readonly contents: Contents; close(): Promise<void> }

@@ -11,7 +11,7 @@ import {
 import { BookBuilder, type OnChunk, type SideLevels } from './book-builder.ts'
 import { Contents, type ChunkFacts, type Span } from './contents.ts'
 import { placeError } from './error.ts'
-import type { ReplayPlatform, RunningSum, Spool } from './platform.ts'
+import type { ReplayPlatform, RunningSum, Spool } from './source.ts'
 import { SampleBuilder, TradeBuilder } from './row-builder.ts'
 import { contextOfRow, exactUnits, headOf, idOf, invalid } from './row-json.ts'
 

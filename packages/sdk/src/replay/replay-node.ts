@@ -7,9 +7,8 @@ import { crc32, createGunzip, createZstdDecompress } from 'node:zlib'
 import { PriorbookError } from '../domain/index.ts'
 import { createNodePlatform } from '../tape/platform-node.ts'
 import { ReplayError } from './error.ts'
-import type { ReplayPlatform, Spool } from './platform.ts'
+import type { ByteStore, FileSource, ReplayPlatform, Spool } from './source.ts'
 import { replay, type Replay, type ReplayOptions } from './replay.ts'
-import type { ByteStore, FileSource } from './source.ts'
 
 /** Options of a replay of files. */
 export type FileReplayOptions = Omit<ReplayOptions, 'sources' | 'platform'>

@@ -1,16 +1,19 @@
-import { PriorbookError, type MarketRecord } from '../domain/index.ts'
-import { instrumentName } from '../domain/index.ts'
+import { instrumentName, PriorbookError, type MarketRecord } from '../domain/index.ts'
 import type { BookContext } from '../wire/index.ts'
-import type { Contents, Span, StreamContents } from './contents.ts'
+import { notesOf, type Contents, type Span, type StreamContents } from './contents.ts'
 import { ReplayError } from './error.ts'
-import type { ReplayBatch, ReplayEvent, ReplayInstrument } from './event.ts'
-import { compareText, contextOf, numberInstruments } from './instrument.ts'
+import {
+  compareText,
+  contextOf,
+  numberInstruments,
+  type ReplayBatch,
+  type ReplayEvent,
+  type ReplayInstrument,
+} from './event.ts'
 import { BookLane, ListLane, SampleLane, TradeLane, type Lane, type LaneOptions } from './lane.ts'
 import { Merger } from './merge.ts'
-import { notesOf } from './notes.ts'
 import { openSources } from './open-sources.ts'
-import type { ReplayPlatform } from './platform.ts'
-import type { ReplaySource } from './source.ts'
+import type { ReplayPlatform, ReplaySource } from './source.ts'
 
 /** Options of a replay. */
 export type ReplayOptions = {

@@ -1,3 +1,6 @@
+import type { TapePlatform } from '../tape/index.ts'
+import { ReplayError } from './error.ts'
+
 /** Bytes that can be read at any offset, such as a file. */
 export interface ByteStore {
   /** The name in error messages. */
@@ -29,3 +32,111 @@ export type StreamSource = {
  * zstd, is detected from the first bytes.
  */
 export type ReplaySource = FileSource | StreamSource
+
+/** An incremental checksum or hash; `finish` returns hexadecimal digits. */
+export interface RunningSum {
+  update(bytes: Uint8Array): void
+  finish(): string
+}
+
+/**
+ * What a replay needs from its runtime, beyond the tape codec. `@priorbook/sdk/replay/node` creates one
+ * for Node.
+ */
+export interface ReplayPlatform extends TapePlatform {
+  createSha256(): RunningSum
+  createCrc32(): RunningSum
+  /** Decompresses a stream of bytes; throws `truncated_file` where it ends too early. */
+  unpack(kind: 'gzip' | 'zstd', bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
+  /** Opens temporary storage for the chunks of a download until they are merged. */
+  openSpool(): Promise<Spool>
+}
+
+/** Temporary storage: written once, read at any offset, deleted when closed. */
+export interface Spool extends ByteStore {
+  /** Appends bytes and returns their offset; the caller may reuse the array. */
+  append(bytes: Uint8Array): Promise<number>
+}
+
+/** The part of `PriorbookClient` that a replay needs. */
+export interface DownloadClient<Params> {
+  download(
+    params: Params,
+    options: { readonly signal?: AbortSignal },
+  ): Promise<{ readonly fileName: string; readonly body: AsyncIterable<Uint8Array> }>
+}
+
+/** A download through a client, with its key, retries and errors. */
+export function downloadSource<Params extends object>(
+  client: DownloadClient<Params>,
+  params: Params,
+): StreamSource {
+  const words = Object.values(params).filter((value) => typeof value === 'string')
+  return {
+    kind: 'stream',
+    name: `bulk ${words.join(' ')}`,
+    async *open(signal) {
+      const { body } = await client.download(params, { signal })
+      yield* body
+    },
+  }
+}
+
+/** Options of a plain download. */
+export type UrlSourceOptions = {
+  readonly key?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** A download by a plain fetch: `/v3/bulk?…` of a server, or a file on any web server. */
+export function urlSource(url: string | URL, options: UrlSourceOptions = {}): StreamSource {
+  const name = String(url)
+  return {
+    kind: 'stream',
+    name,
+    async *open(signal) {
+      const { key, fetch = globalThis.fetch } = options
+      const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` }
+      const response = await attempt(name, signal, () =>
+        fetch(url, { headers: { ...authorization, ...options.headers }, signal }),
+      )
+      if (!response.ok || response.body === null) {
+        const text = await response.text().catch(() => '')
+        const detail = `the server answered ${response.status} ${text.slice(0, 300)}`
+        throw new ReplayError('store_unavailable', detail.trimEnd(), { source: name })
+      }
+      const reader = response.body.getReader()
+      let offset = 0
+      try {
+        for (;;) {
+          const step = await attempt(name, signal, () => reader.read(), offset)
+          if (step.done) return
+          const block = step.value as Uint8Array
+          offset += block.length
+          yield block
+        }
+      } finally {
+        await reader.cancel().catch(() => undefined)
+      }
+    },
+  }
+}
+
+async function attempt<Result>(
+  source: string,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+  offset?: number,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (cause) {
+    signal.throwIfAborted()
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const code = offset === undefined ? 'store_unavailable' : 'truncated_file'
+    const detail =
+      offset === undefined ? `cannot be reached: ${reason}` : `was interrupted: ${reason}`
+    throw new ReplayError(code, detail, { source, offset }, cause)
+  }
+}

@@ -1,6 +1,6 @@
 import { printMicros, printScaled, VENUES, type Micros } from '../domain/index.ts'
 import { ABSENT, type BookRun } from '../tape/index.ts'
-import { connectionOf, subscriptionOf } from './channel.ts'
+import { connectionOf, subscriptionOf } from './json-values.ts'
 import {
   CHANGES_NDJSON_DIALECT,
   CSV_COLUMNS,

@@ -1,11 +1,15 @@
 import { ABSENT, type BookColumns, type BucketFacts, type Ladder } from '../tape/index.ts'
-import { connectionOf, subscriptionOf } from './channel.ts'
+import { connectionOf, subscriptionOf } from './json-values.ts'
 import { encodeText, PARTIAL, type Dialect } from './dialect.ts'
-import { digitCount, writeDigits, writeInteger, writeScaled } from './digits.ts'
-import type { BookContext } from './page.ts'
-import type { PageBuffer } from './page-buffer.ts'
-import type { PriceTokens } from './price-tokens.ts'
-import type { TimeText } from './time-text.ts'
+import {
+  digitCount,
+  writeDigits,
+  writeInteger,
+  writeScaled,
+  type PriceTokens,
+  type TimeText,
+} from './value-text.ts'
+import type { BookContext, PageBuffer } from './page.ts'
 
 const QUOTE = 34
 const MINUS = 45

@@ -1,5 +1,6 @@
 import { canonicalDecimal, printMicros, PriorbookError, type Micros } from '../domain/index.ts'
-import type { TimeFormat } from './time-text.ts'
+import { ABSENT } from '../tape/index.ts'
+import type { TimeFormat } from './value-text.ts'
 
 /** A number with more digits than a double holds, as `JSON.rawJSON` and `parseExactJson` have it. */
 export type RawJson = { readonly rawJSON: string }
@@ -63,4 +64,18 @@ const { rawJSON } = JSON as typeof JSON & { rawJSON?: (text: string) => RawJson 
 function rawNumber(canonical: string): DecimalJson {
   // What it stringifies to is a number, so rows may hold it as one.
   return rawJSON === undefined ? canonical : (rawJSON(canonical) as unknown as number)
+}
+
+// A channel of the tape is the connection's number (0 for imported rows) × this, plus the venue's own
+// number of the subscription on it (0 where the venue has none).
+const SUBSCRIPTIONS = 65_536
+
+/** The venue's own number of the subscription in a channel of the tape; 0 where it has none. */
+export function subscriptionOf(channel: number): number {
+  return channel === ABSENT ? 0 : channel % SUBSCRIPTIONS
+}
+
+/** Our number of the connection in a channel of the tape; 0 where it is not known. */
+export function connectionOf(channel: number): number {
+  return channel === ABSENT ? 0 : Math.floor(channel / SUBSCRIPTIONS)
 }

@@ -1,8 +1,7 @@
 import { ABSENT, type Ladder } from '../tape/index.ts'
 import type { Dialect } from './dialect.ts'
-import { writeScaled } from './digits.ts'
-import type { PageBuffer } from './page-buffer.ts'
-import type { PriceTokens } from './price-tokens.ts'
+import { writeScaled, type PriceTokens } from './value-text.ts'
+import type { PageBuffer } from './page.ts'
 
 const QUOTE = 34
 const COMMA = 44

@@ -14,7 +14,7 @@ import {
   wordOf,
   type TypeOf,
 } from './json-schema.ts'
-import { INSTRUMENT_RECEIPT_SCHEMA } from './receipt.ts'
+import { INSTRUMENT_RECEIPT_SCHEMA } from './envelope.ts'
 import { FILE_DATASETS, FILE_FORMATS } from './routes/params.ts'
 
 const RANGE = named('TimeRange', objectOf({ start_time: TIME, end_time: TIME }))

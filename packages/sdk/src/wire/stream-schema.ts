@@ -12,10 +12,9 @@ import {
   type JsonSchema,
 } from './json-schema.ts'
 import { MARKET_SCHEMA } from './market.ts'
-import { PROBLEMS } from './problems.ts'
-import { STREAM_ERRORS } from './stream-errors.ts'
+import { PROBLEMS, STREAM_ERRORS } from './problems.ts'
 import { STREAM_DATASETS, type StreamMessage, type StreamRequest } from './stream.ts'
-import { TRADE_SCHEMA } from './trade.ts'
+import { TRADE_SCHEMA } from './trade-sample.ts'
 
 const ID: JsonSchema = described(
   { type: 'string', minLength: 1, maxLength: 64 },

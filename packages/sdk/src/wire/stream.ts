@@ -2,8 +2,8 @@ import type { VenueId } from '../domain/index.ts'
 import type { GapJson } from './gap.ts'
 import type { MarketJson } from './market.ts'
 import type { TimeJson, ValueStyle } from './json-values.ts'
-import type { TimeFormat } from './time-text.ts'
-import type { TradeJson } from './trade.ts'
+import type { TimeFormat } from './value-text.ts'
+import type { TradeJson } from './trade-sample.ts'
 
 /** Where the socket is, and the subprotocol under which a browser may send its key. */
 export const STREAM_PATH = '/v3/stream'

@@ -12,11 +12,11 @@ import type { Plan } from './auth/plans.ts'
 import { deriveSecret } from './auth/control.ts'
 import { createCursorCodec } from './cursor.ts'
 import { createDocuments } from './docs/documents.ts'
-import { Dispatcher, mountRoute, type Dispatched } from './http/dispatch.ts'
+import { Dispatcher, mountRoute } from './http/dispatch.ts'
+import { FairQueue, type QueueLimits } from './http/fair-queue.ts'
 import { commonHeaders } from './http/headers.ts'
 import { createOnFinished, type RequestLog } from './http/log.ts'
 import { PendingRequest, type MountedRoute } from './http/request.ts'
-import { Throttle } from './http/throttle.ts'
 import type { ApiContext, Notice, Route, ServerInfo } from './route.ts'
 import { isInDemo, ROUTES, toDemoAddress } from './routes/index.ts'
 import { DEMO_STREAM_PATH } from './stream/server.ts'
@@ -38,6 +38,8 @@ export type AppOptions = {
   /** The built explorer; without it `/` is a page with links. */
   readonly web?: WebFiles | undefined
   readonly now?: () => Micros
+  /** Bounds of unread answers. */
+  readonly queue?: Partial<QueueLimits>
   readonly routes?: readonly Route[]
 }
 
@@ -108,7 +110,7 @@ export function createApp(options: AppOptions, parts: AppParts): App {
       log?.error({ id, route: routeId, error: redactKeys(stack) }, 'a request failed')
     },
   })
-  const throttle = new Throttle<Dispatched>((dispatched) => dispatcher.start(dispatched))
+  const queue = new FairQueue(options.queue)
   const common = commonHeaders(corsOrigin)
   const onFinished = createOnFinished(access, parts.tally, log)
   return {
@@ -119,13 +121,13 @@ export function createApp(options: AppOptions, parts: AppParts): App {
       const pending = new PendingRequest(request, response, id, common, onFinished)
       const { place, params, query } = places.find(request.url ?? '/')
       const { file, mounted, refusal, isOpen } = place
-      if (file !== undefined) {
-        pending.routeId = 'explorer'
-        sendWebFile(pending, file)
-        return
-      }
-      if (mounted !== undefined) pending.routeId = mounted.route.id
-      throttle.add({ pending, target: { mounted, params, query, refusal, isOpen } })
+      if (file !== undefined) pending.routeId = 'explorer'
+      else if (mounted !== undefined) pending.routeId = mounted.route.id
+      queue.add(request, response, () => {
+        if (file === undefined) {
+          dispatcher.start({ pending, target: { mounted, params, query, refusal, isOpen } })
+        } else sendWebFile(pending, file)
+      })
     },
   }
 }

@@ -138,7 +138,8 @@ const { promise: stopped, resolve: stop } = Promise.withResolvers<void>()
 // Ctrl-C in a terminal signals the whole process group; the parent decides when its workers stop.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => stop())
-process.on('disconnect', () => stop())
+// The parent is gone, however it ended: no one else can stop this worker later.
+process.on('disconnect', () => process.exit(1))
 process.on('message', (message: ParentMessage) => {
   switch (message.kind) {
     case 'start':

@@ -16,8 +16,7 @@ import {
 import { withRebuilt } from '../derive/rebuild.ts'
 import { createDataFolder } from '../recorder/scripted.testing.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { toOrigin } from './backfill-arguments.ts'
-import { backfillCommand } from './backfill.ts'
+import { backfillCommand, toOrigin } from './backfill.ts'
 
 const runBackfill = (args: readonly string[]): Promise<number> =>
   invoke(SERVER_PROGRAM, backfillCommand, args, createProcessIo())

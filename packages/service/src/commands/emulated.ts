@@ -2,7 +2,10 @@ import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import type { Config } from '../config/index.ts'
+import type { RecorderOptions } from '../recorder/recorder.ts'
+import { definitionOf } from '../venues/registry.ts'
 
 /** The addresses and credentials of the emulated venues, named like a venue's settings. */
 export type EmulatedAddresses = Readonly<Partial<Record<VenueId, Readonly<Record<string, string>>>>>
@@ -51,3 +54,26 @@ export async function startEmulated(options: { seed: number; speed: number }): P
     },
   }
 }
+
+/** The connectors of all enabled venues, or of those that the emulator runs. */
+export function toConnectors(
+  config: Config,
+  emulated: EmulatedAddresses | undefined,
+): RecorderOptions['connectors'] {
+  const speed = emulated === undefined ? 1 : config.emulator.speed
+  const toEntry = (venue: VenueId): [VenueId, Create] => {
+    const address = emulated?.[venue]
+    const upstream = {
+      config: config[venue],
+      speed,
+      ...(address === undefined ? {} : { emulated: address }),
+    }
+    return [venue, (context) => definitionOf(venue).createConnector(upstream, context)]
+  }
+  const enabled = VENUE_IDS.filter(
+    (venue) => config[venue].enabled && (emulated === undefined || emulated[venue] !== undefined),
+  )
+  return Object.fromEntries(enabled.map(toEntry))
+}
+
+type Create = NonNullable<RecorderOptions['connectors'][VenueId]>

@@ -1,17 +1,18 @@
-import { createActiveClock, type ActiveClock } from './active-clock.ts'
-import { EVIDENCE_CLASSES } from '../order.ts'
-import { PRICE_ONE } from '../money.ts'
-import type { Report } from './report-shape.ts'
 import {
   area,
   bar,
+  createActiveClock,
   createFrame,
   drawing,
   escapeHtml,
   polyline,
   shortNumber,
+  type ActiveClock,
   type Frame,
 } from './svg.ts'
+import { EVIDENCE_CLASSES } from '../order.ts'
+import { PRICE_ONE } from '../money.ts'
+import type { Report } from './report-shape.ts'
 
 /** A plot with its heading and an explanation. */
 export type Plot = { readonly title: string; readonly about: string; readonly svg: string }

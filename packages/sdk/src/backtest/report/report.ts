@@ -1,5 +1,5 @@
 import { floorOf, printMicros, VENUE_IDS, type Micros } from '../../domain/index.ts'
-import { DEFAULT_LATENCY } from '../latency.ts'
+import { DEFAULT_LATENCY } from '../run-options.ts'
 import { printMoney } from '../money.ts'
 import { EVIDENCE, EVIDENCE_CLASSES } from '../order.ts'
 import { MARKOUTS, type Tally } from '../statistics.ts'

@@ -1,7 +1,6 @@
 import { printLines, printSpan, wholeOption } from '../../command-line/index.ts'
 import { ROUTES, type GapJson } from '../../wire/index.ts'
-import { defineCommand, shortTime } from '../command.ts'
-import { printTable, readWalk } from '../listing.ts'
+import { defineCommand, printTable, readWalk, shortTime } from '../command.ts'
 import { parseMarket, present, RANGE_OPTIONS, routeOption, VENUE_OPTION } from '../options.ts'
 
 /** `gaps`: what was not observed. */

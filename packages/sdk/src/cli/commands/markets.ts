@@ -1,9 +1,8 @@
 import type { ListedMarketJson } from '../../client/index.ts'
 import { wholeOption } from '../../command-line/index.ts'
 import { ROUTES } from '../../wire/index.ts'
-import { defineCommand, shortTime, shown } from '../command.ts'
+import { defineCommand, printTable, readWalk, shortTime, shown } from '../command.ts'
 import { CliError } from '../errors.ts'
-import { printTable, readWalk } from '../listing.ts'
 import { present, RANGE_OPTIONS, routeOption, VENUE_OPTION } from '../options.ts'
 
 const { query: PARAMS } = ROUTES.markets

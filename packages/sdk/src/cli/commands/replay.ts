@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { parsedOption, UsageError, wordOption } from '../../command-line/index.ts'
-import { parseMicros } from '../../domain/index.ts'
-import type { MarketSelector } from '../../wire/index.ts'
+import { flagNames, parseMicros, printMicros, printScaled, VENUES } from '../../domain/index.ts'
+import type { ReplayEvent } from '../../replay/index.ts'
+import type { LadderSide } from '../../tape/index.ts'
+import { toGapJson, toMarketJson, type MarketSelector } from '../../wire/index.ts'
 import { defineCommand, type CliContext } from '../command.ts'
 import { DEPTH_OPTION, FAMILY_OPTIONS, parseMarket, present, RANGE_OPTIONS } from '../options.ts'
-import { eventLine } from '../replay-lines.ts'
 
 const OPTIONS = {
   ...FAMILY_OPTIONS,
@@ -133,4 +134,78 @@ function parseSpeed(text: string): number | 'max' {
   const speed = /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Number(text) : 0
   if (speed > 0) return speed
   throw new UsageError(`--speed is ${text}`, 'It is a number above 0, such as 10, or max.')
+}
+
+/** One event of a replay as a JSON line, in the words of the stream; decimals as text. */
+export function eventLine(event: ReplayEvent, depth = Infinity): string {
+  return JSON.stringify(toValue(event, depth))
+}
+
+function toValue(event: ReplayEvent, depth: number): Readonly<Record<string, unknown>> {
+  switch (event.kind) {
+    case 'book': {
+      const { instrument, ladder, flags } = event
+      const side = ({ price, size }: LadderSide): object => ({
+        price: price.map((ticks) => printScaled(ticks, ladder.decimals)),
+        size: size.map((units) => printScaled(units, instrument.sizeDecimals)),
+      })
+      return {
+        type: 'book',
+        id: `${instrument.venue}:${instrument.key}:${event.sequence}`,
+        ...placeOf(event),
+        flags: flagNames(flags),
+        bid_levels: ladder.bidLevels,
+        ask_levels: ladder.askLevels,
+        bids: side(ladder.bids(depth)),
+        asks: side(ladder.asks(depth)),
+      }
+    }
+    case 'trade': {
+      const { instrument } = event
+      const { priceDecimals, sizeDecimals } = VENUES[instrument.venue]
+      return {
+        type: 'trade',
+        id: `${instrument.venue}:${instrument.key}/trade:${event.sequence}`,
+        ...placeOf(event),
+        trade_id: event.tradeId,
+        price: printScaled(event.price, priceDecimals),
+        size: printScaled(event.size, sizeDecimals),
+        taker_side: event.taker ?? null,
+        flags: flagNames(event.flags),
+      }
+    }
+    case 'sample': {
+      const { instrument, metric, value } = event
+      return {
+        type: 'sample',
+        id: `${instrument.venue}:${instrument.key}/${metric}:${event.sequence}`,
+        ...placeOf({ ...event, source: undefined }),
+        [metric]: value,
+      }
+    }
+    case 'market':
+      return {
+        type: 'market',
+        ...toMarketJson({ record: event.record, knownAt: event.at }, { numberFormat: 'string' }),
+      }
+    case 'gap':
+      return { type: 'gap', edge: event.edge, ...toGapJson(event.gap) }
+  }
+}
+
+type Placed = Pick<
+  Extract<ReplayEvent, { readonly kind: 'book' }>,
+  'instrument' | 'at' | 'source' | 'sequence'
+>
+
+function placeOf({ instrument, at, source, sequence }: Placed): Readonly<Record<string, unknown>> {
+  return {
+    venue: instrument.venue,
+    market_id: instrument.marketId,
+    outcome: instrument.outcome ?? null,
+    token_id: instrument.tokenId ?? null,
+    source_time: source === undefined ? null : printMicros(source),
+    received_time: printMicros(at),
+    sequence,
+  }
 }

@@ -1,4 +1,5 @@
-import type { VenueFacts } from './facts.ts'
+import type { Micros } from '../micros.ts'
+import type { Dataset, Floor, VenueFacts } from './facts.ts'
 import { VENUE_A } from './venuea.ts'
 import { VENUE_B } from './venueb.ts'
 import { VENUE_C } from './venuec.ts'
@@ -21,4 +22,30 @@ export const VENUES: Readonly<Record<VenueId, VenueFacts>> = {
 /** True for the name of a recorded venue. */
 export function isVenueId(value: unknown): value is VenueId {
   return VENUE_IDS.some((id) => id === value)
+}
+
+/** A floor together with the venue it belongs to. */
+export type DatasetFloor = Floor & { readonly venue: VenueId }
+
+/** Every dataset of every venue with its floor. */
+export const DATASET_FLOORS: readonly DatasetFloor[] = VENUE_IDS.flatMap((venue) =>
+  VENUES[venue].floors.map((floor) => ({ venue, ...floor })),
+)
+
+/** The earliest floor of a dataset for one market; undefined where the document names none. */
+export function floorOf(
+  venue: VenueId,
+  dataset: Dataset,
+  market: { readonly asset?: string | undefined; readonly window?: string | undefined },
+): Micros | undefined {
+  const { asset, window } = market
+  const starts = VENUES[venue].floors
+    .filter(
+      (floor) =>
+        floor.dataset === dataset &&
+        (floor.assets === undefined || asset === undefined || floor.assets.includes(asset)) &&
+        (floor.windows === undefined || window === undefined || floor.windows.includes(window)),
+    )
+    .flatMap(({ start }) => start ?? [])
+  return starts.length === 0 ? undefined : (Math.min(...starts) as Micros)
 }

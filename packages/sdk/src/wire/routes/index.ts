@@ -1,5 +1,5 @@
 /** The contract of every route: address, parameters, formats, rows and docs, as values. */
-export { SchemaComponents, type DocumentPart } from './components.ts'
+export { SchemaComponents, type DocumentPart } from './openapi.ts'
 export * from './contract.ts'
 export * from './openapi.ts'
 export * from './param.ts'

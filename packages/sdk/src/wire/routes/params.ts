@@ -1,5 +1,5 @@
 import { MARKET_STATUSES, VENUE_IDS } from '../../domain/index.ts'
-import { SAMPLE_METRICS } from '../sample.ts'
+import { SAMPLE_METRICS } from '../trade-sample.ts'
 import {
   dayParam,
   flagParam,

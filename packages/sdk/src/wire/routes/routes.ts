@@ -1,5 +1,5 @@
 import { GAP_REASONS, VENUES, type GapReason, type VenueId } from '../../domain/index.ts'
-import { SAMPLE_METRICS } from '../sample.ts'
+import { SAMPLE_METRICS } from '../trade-sample.ts'
 import { VENUE_WIRE } from '../venues/index.ts'
 import {
   flagParam,

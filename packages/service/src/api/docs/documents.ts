@@ -1,7 +1,5 @@
 import { toOpenApi } from '@priorbook/sdk/wire'
-import { toDocsPage } from './page.ts'
-import { toErrorsPage } from './errors.ts'
-import { toHomePage } from './home.ts'
+import { toDocsPage, toErrorsPage, toHomePage } from './html-pages.ts'
 import { toLlmsText } from './llms.ts'
 import type { PlanBook } from '../auth/plans.ts'
 import type { DocumentName, Route } from '../route.ts'

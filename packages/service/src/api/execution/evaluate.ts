@@ -16,7 +16,7 @@ import type { ApiContext, Notice } from '../route.ts'
 import type { ChosenBook } from './choose-book.ts'
 import { printExact } from './exact.ts'
 import { takerFee } from './venues/taker-fee.ts'
-import { walkLadder, type Walk } from './walk-ladder.ts'
+import { walkLadder, type LadderFill } from './walk-ladder.ts'
 
 /** An order to evaluate, in the units of its venue. */
 export type EvaluatedOrder = {
@@ -62,7 +62,7 @@ export async function evaluate(
 }
 
 function toPricesJson(
-  { taken, vwap, cost }: Walk,
+  { taken, vwap, cost }: LadderFill,
   decimals: { readonly price: number; readonly size: number },
   style: ValueStyle,
 ) {

@@ -5,7 +5,7 @@ import { divide, type Exact, type Quotient } from './exact.ts'
 export type Taken = { readonly price: number; readonly size: number }
 
 /** What a ladder would have given, exactly. */
-export type Walk = {
+export type LadderFill = {
   readonly taken: readonly Taken[]
   readonly filled: number
   readonly cost: Exact
@@ -18,7 +18,7 @@ export function walkLadder(
   side: LadderSide,
   size: number,
   decimals: { readonly price: number; readonly size: number },
-): Walk {
+): LadderFill {
   const taken: Taken[] = []
   let filled = 0
   let units = 0n

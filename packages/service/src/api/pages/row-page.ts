@@ -20,8 +20,7 @@ import type { InstrumentRef, MarketState } from '../../store/store.ts'
 import type { Answer, ApiContext, CursorScope, Format, Meta, Notice } from '../route.ts'
 import { explainEmpty, noticeMeta, windowNotice } from './notices.ts'
 import { chooseOutcomes, type Chosen } from './outcome-filter.ts'
-import { openPage, rangeMeta, styleOf, type Page, type PageRequest } from './page.ts'
-import { answerRows } from './row-answer.ts'
+import { openPage, rangeMeta, styleOf, answerRows, type Page, type PageRequest } from './page.ts'
 
 /** A request of a route of trades or samples. */
 type RowPageRequest = PageRequest & {

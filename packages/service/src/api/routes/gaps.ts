@@ -7,8 +7,7 @@ import { defineRoute, type ApiContext, type Grant, type Route } from '../route.t
 import { gapFilter, gapInState, gapsAfter, gapState } from '../markets/gap-list.ts'
 import { findAnywhere } from '../markets/find.ts'
 import { windowNotice, noticeMeta } from '../pages/notices.ts'
-import { openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
-import { answerRows } from '../pages/row-answer.ts'
+import { openPage, rangeMeta, styleOf, answerRows, type Page } from '../pages/page.ts'
 
 /** Spans that were not observed. */
 export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request, context) => {

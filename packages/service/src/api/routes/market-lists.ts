@@ -1,8 +1,7 @@
 import { floorOf, type VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toMarketJson, listContract, VENUE_WIRE } from '@priorbook/sdk/wire'
 import { windowNotice, noticeMeta } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf, type PageRange } from '../pages/page.ts'
-import { answerRows } from '../pages/row-answer.ts'
+import { NO_END, openPage, rangeMeta, styleOf, answerRows, type PageRange } from '../pages/page.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { requireRecordedAsset, planAsset } from '../markets/find.ts'
 import {

@@ -1,8 +1,7 @@
 import { contractOf, QUOTE_NAMES, toMarketJson, type QuoteJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { noticeMeta, windowNotice } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf } from '../pages/page.ts'
-import { answerRows } from '../pages/row-answer.ts'
+import { NO_END, openPage, rangeMeta, styleOf, answerRows } from '../pages/page.ts'
 import {
   MARKET_COLUMNS,
   marketFilters,

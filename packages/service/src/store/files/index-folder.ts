@@ -10,9 +10,8 @@ import { writePlace } from '../embedded/directory.ts'
 import { saveGap } from '../embedded/gaps.ts'
 import { STATE, writeState } from '../embedded/state.ts'
 import { createStream, saveStream } from '../embedded/streams.ts'
-import { cutPiece } from './cut-piece.ts'
+import { cutPiece, firstOf, joinPieces, type JoinedPiece } from './pieces.ts'
 import { FolderBodies, PLACE_TABLES } from './folder-bodies.ts'
-import { firstOf, joinPieces, type JoinedPiece } from './join-pieces.ts'
 import { readContainer, type FilePiece } from './read-container.ts'
 
 /** A file of a folder that is not served, and why. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { firstOf, joinPieces } from './join-pieces.ts'
+import { firstOf, joinPieces } from './pieces.ts'
 import type { FilePiece } from './read-container.ts'
 
 const piece = (first: number, count: number, isSealed: boolean): FilePiece =>

@@ -1,6 +1,6 @@
 import type { Gap, GapReason, Micros } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
-import { planNumbers } from './numbers.ts'
+import { planNumbers } from './source.ts'
 import { findCommonGaps, Sight } from './blind-spans.ts'
 import { toChannel } from '../../../recorder/channel.ts'
 

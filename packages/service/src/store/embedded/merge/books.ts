@@ -10,7 +10,7 @@ import {
   type RowHead,
 } from '@priorbook/sdk/tape'
 import type { Maker } from '../log.ts'
-import type { Numbers } from './numbers.ts'
+import type { Numbers } from './source.ts'
 import type { MergeSink } from './target.ts'
 import { endOf, findCommonGaps, type Sight } from './blind-spans.ts'
 import type { InstrumentRef, StoreReader } from '../../store.ts'

@@ -1,7 +1,7 @@
 import type { MarketRevision, Micros, VenueId } from '@priorbook/sdk/domain'
 import type { Maker } from '../log.ts'
 import type { MarketQuery, MarketState, StoreReader } from '../../store.ts'
-import { toRevisionNumber, type Numbers } from './numbers.ts'
+import { toRevisionNumber, type Numbers } from './source.ts'
 import type { MergeSink } from './target.ts'
 
 /** One recorder's store of a venue's markets and quarantine. */

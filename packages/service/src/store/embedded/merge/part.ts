@@ -1,15 +1,14 @@
 import {
+  PriorbookError,
   type Gap,
   type Instrument,
   type VenueId,
-  PriorbookError,
   type Origin,
 } from '@priorbook/sdk/domain'
 import type { Maker } from '../log.ts'
 import type { Stream } from '../streams.ts'
 import { definitionOf } from '../../../venues/registry.ts'
-import type { Numbers } from './numbers.ts'
-import type { Source, StreamMakers } from './source.ts'
+import type { Numbers, Source, StreamMakers } from './source.ts'
 import { Sight, type Blind } from './blind-spans.ts'
 import { readJournal, type JournalBlock } from '@priorbook/sdk/journal'
 import { openJournalWriter, type JournalWriter } from '../../../journal/index.ts'

@@ -17,7 +17,7 @@ import {
 } from '@priorbook/sdk/tape'
 import type { Maker } from '../log.ts'
 import type { RowPage, RowQuery, StoreReader } from '../../store.ts'
-import type { Numbers } from './numbers.ts'
+import type { Numbers } from './source.ts'
 import type { MergeSink } from './target.ts'
 
 /** What one recorder has of an instrument's trades or of one series of samples. */
