@@ -34,8 +34,8 @@ export default defineConfig({
           name: 'units',
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
           exclude: [...CAPTURE, ...END_TO_END, PEERS, CLIENTS],
-          // More workers than cores, because many tests wait for sockets, processes and disks.
-          maxWorkers: 5,
+          // One more than two cores, because tests wait for sockets and disks. Each further one costs its own compiling.
+          maxWorkers: 3,
           isolate: false,
           experimental: NATIVE,
         },

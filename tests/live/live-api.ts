@@ -2,7 +2,11 @@ import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openAccess, type Access } from '../../packages/service/src/api/auth/access.ts'
-import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
+import {
+  createApiServer,
+  type ApiServer,
+  type ApiServerOptions,
+} from '../../packages/service/src/api/server.ts'
 import {
   openEmbeddedStore,
   type EmbeddedStore,
@@ -33,14 +37,17 @@ export class LiveApi {
   }
 
   /** Starts a worker; on a port of its own unless one is named. */
-  async start(port = 0): Promise<LiveWorker & { readonly port: number }> {
+  async start(
+    port = 0,
+    options: Pick<ApiServerOptions, 'stream'> = {},
+  ): Promise<LiveWorker & { readonly port: number }> {
     const store = openEmbeddedStore({ file: this.tape, readOnly: true })
     const errors: string[] = []
     const note = (fields: object, message: string): void => {
       errors.push(`${message} ${JSON.stringify(fields)}`)
     }
     const log = { info: () => undefined, warn: note, error: note }
-    const server = createApiServer({ store, access: this.access, log })
+    const server = createApiServer({ ...options, store, access: this.access, log })
     const bound = await server.listen({ host: '127.0.0.1', port })
     let isClosed = false
     const close = async (): Promise<void> => {

@@ -1,7 +1,24 @@
-#!/usr/bin/env -S node --max-semi-space-size=4
-// The flag bounds V8's young generation: by default short-lived objects of an import hold 150 MB.
+#!/usr/bin/env node
 import '../../../scripts/check-node.mjs'
-import '../../../scripts/compile-cache.mjs'
+
+// Bounds V8's young generation: by default short-lived objects of an import hold 150 MB. V8 reads the size
+// only when a process starts, so the process replaces itself once; its id stays the same.
+const YOUNG_GENERATION = '--max-semi-space-size'
+const isBounded = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].some((text) =>
+  text.includes(YOUNG_GENERATION),
+)
+if (import.meta.main && !isBounded && process.platform !== 'win32') {
+  process.execve(process.execPath, [
+    process.execPath,
+    `${YOUNG_GENERATION}=4`,
+    ...process.execArgv,
+    ...process.argv.slice(1),
+  ])
+}
+
+await import('../../../scripts/compile-cache.mjs')
+// What a server records, its keys and its backups are for its own user: files 0600, folders 0700.
+process.umask(0o077)
 
 const { main } = await import('../src/main.ts')
 process.exitCode = await main(process.argv.slice(2))

@@ -1,5 +1,14 @@
-import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -193,5 +202,33 @@ describe('a data folder', () => {
     } finally {
       await store.close()
     }
+  })
+})
+
+describe('files of a data folder', () => {
+  it('are readable by their own user alone', async () => {
+    await run('keys', 'create', '--plan', 'quant', '--name', 'mine', '--data', data)
+    const open = readdirSync(data, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(data, name))
+      .filter((path) => (statSync(path).mode & 0o077) !== 0)
+    expect(open).toEqual([])
+    expect(statSync(data).mode & 0o777).toBe(0o700)
+  })
+
+  const readOnly = join(scratch, 'read-only')
+  mkdirSync(readOnly)
+  const isolate = (folder: string, script: string) => {
+    const mount = `mount --bind ${folder} ${readOnly} && mount -o remount,ro,bind ${readOnly}`
+    return spawnSync('unshare', ['--mount', 'sh', '-c', `${mount} && ${script}`], {
+      encoding: 'utf8',
+    })
+  }
+  const canMount = isolate(scratch, 'true').status === 0
+
+  it.skipIf(!canMount)('can be read on a read-only mount', () => {
+    const verify = `${process.execPath} ${BIN} verify --data ${readOnly}`
+    const { status, stdout, stderr } = isolate(data, `! touch ${readOnly}/x && ${verify}`)
+    expect(`${stdout}${stderr}`).toContain('sound')
+    expect(status).toBe(0)
   })
 })

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino, type Logger } from 'pino'
 import { parsedOption, type Option } from '@priorbook/sdk/command-line'
@@ -73,8 +73,15 @@ export const serveCommand = defineCommand({
   },
 })
 
+// Folders of older versions could be read by every user; a group that was let in stays in.
+function closeToOthers(folder: string): void {
+  const mode = statSync(folder).mode & 0o777
+  if ((mode & 0o007) !== 0) chmodSync(folder, mode & 0o770)
+}
+
 async function serve(config: Config, data: DataFolder): Promise<number> {
   mkdirSync(data.path, { recursive: true })
+  closeToOthers(data.path)
   const isTerminal = process.stdout.isTTY
   const logFile = isTerminal ? join(data.path, 'priorbook.log') : undefined
   const service = new Service(config, data, logFile)

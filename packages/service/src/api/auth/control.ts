@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createHmac, randomBytes } from 'node:crypto'
@@ -50,6 +50,9 @@ export function openControl(file: string): DatabaseSync {
   try {
     mkdirSync(dirname(file), { recursive: true })
     const database = new DatabaseSync(file)
+    // Keys are hashed, but usage and cursor secrets are for the operator alone. SQLite gives its log and
+    // its shared memory the mode of the database.
+    chmodSync(file, 0o600)
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_mode = WAL`)
     const { user_version: version } = database.prepare('PRAGMA user_version').get() as {
       user_version: number
