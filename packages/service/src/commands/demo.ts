@@ -10,7 +10,7 @@ import { printMicros, printScaled, VENUES, type Micros } from '@priorbook/sdk/do
 import { applyRows, Ladder, loadBase, type BookRun } from '@priorbook/sdk/tape'
 import { toDataFolder } from '../lib/data-folder.ts'
 import { importRecordings } from '../derive/import.ts'
-import { findRecordings } from '../derive/recording.ts'
+import { findRecordings } from '../derive/merge-recordings.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
 import type { InstrumentFacts } from '../store/store.ts'
 import { defineCommand } from './command.ts'

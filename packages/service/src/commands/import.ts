@@ -1,7 +1,7 @@
 import { printCount as count, ProgressBar, UsageError } from '@priorbook/sdk/command-line'
 import { importRecordings } from '../derive/import.ts'
 import { IMPORT_VENUES } from '../venues/registry.ts'
-import { findRecordings } from '../derive/recording.ts'
+import { findRecordings } from '../derive/merge-recordings.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
 

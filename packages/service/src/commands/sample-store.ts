@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { toDataFolder } from '../lib/data-folder.ts'
 import { importRecordings } from '../derive/import.ts'
-import { findRecordings } from '../derive/recording.ts'
+import { findRecordings } from '../derive/merge-recordings.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 
 const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))

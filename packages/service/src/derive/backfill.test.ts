@@ -87,7 +87,7 @@ async function untilNextResolved(venue: PastVenue): Promise<Micros> {
 
 /** What the journal gives from nothing. */
 const rebuilt = (data: DataFolder): Promise<object> =>
-  withRebuilt(data, undefined, (store) => contentsOf(store))
+  withRebuilt({ data }, (store) => contentsOf(store))
 
 describe('a backfill of the catalogue', () => {
   it('stores every round of the range as the venue has it, and nothing else', async () => {

@@ -15,13 +15,12 @@ import type {
   CatalogueBackfill,
   KnownRound,
   RoundCounts,
-} from '../venues/capture/past-rounds.ts'
+} from '../venues/capture/definition.ts'
 import { definitionOf } from '../venues/registry.ts'
 import { Applier, type ApplyRecord } from '../recorder/applier.ts'
 import { backfillFacts } from '../recorder/batch.ts'
 import { catchUp } from '../recorder/catch-up.ts'
-import { parseValue } from '../recorder/json.ts'
-import { toNoteBytes, type Note } from '../recorder/notes.ts'
+import { parseValue, toNoteBytes, type Note } from '../recorder/notes.ts'
 
 /** What a backfill of a venue's catalogue needs. */
 export type CatalogueBackfillOptions = {

@@ -11,7 +11,7 @@ import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import { createTestFolder, type TestFolder } from './import.testing.ts'
 import { createLines, START_MS } from './lines.testing.ts'
-import { findRecordings } from './recording.ts'
+import { findRecordings } from './merge-recordings.ts'
 
 const key = 'TEST-26AUG01-T1'
 const ref = { venue: 'venueb', key } as const

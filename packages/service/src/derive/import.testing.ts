@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
 import { importRecordings, type ImportReport } from './import.ts'
-import { findRecordings } from './recording.ts'
+import { findRecordings } from './merge-recordings.ts'
 import { makeOnce } from '../lib/make-once.testing.ts'
 
 /** A data folder of a test, and a way to import into it; removed by `destroy`. */

@@ -5,9 +5,14 @@ import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
 import type { StoreAdmin, StoreWriter } from '../store/store.ts'
 import { Applier, type ApplyCounts } from '../recorder/applier.ts'
 import { catchUp } from '../recorder/catch-up.ts'
-import { mergeRecordings, parseLine, type RecordedLine } from './merge-recordings.ts'
+import {
+  hashFile,
+  mergeRecordings,
+  parseLine,
+  type RecordedLine,
+  type RecordingFile,
+} from './merge-recordings.ts'
 import { toNoteBytes, type Note } from '../recorder/notes.ts'
-import { hashFile, type RecordingFile } from './recording.ts'
 import type { RecordingImporter } from '../venues/capture/definition.ts'
 import { definitionOf, IMPORT_VENUES } from '../venues/registry.ts'
 

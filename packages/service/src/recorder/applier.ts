@@ -41,8 +41,7 @@ import {
   type BatchRows,
 } from './batch.ts'
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
-import { parseJson, parseValue } from './json.ts'
-import { parseNote, type Note } from './notes.ts'
+import { parseJson, parseNote, parseValue, type Note } from './notes.ts'
 import { isEnded, Readiness } from './readiness.ts'
 import type { Track } from './track.ts'
 

@@ -6,6 +6,7 @@ import {
   type Origin,
   type VenueId,
 } from '@priorbook/sdk/domain'
+import type { Clock } from '../lib/clock.ts'
 import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
 import type { AppendBatch, StoreWriter } from '../store/store.ts'
 import {
@@ -23,9 +24,8 @@ import { definitionOf } from '../venues/registry.ts'
 import { Applier, type ApplyCounts, type ApplyRecord } from './applier.ts'
 import { readAskedCalls } from './asked-calls.ts'
 import { catchUp } from './catch-up.ts'
-import { parseValue } from './json.ts'
+import { parseValue, toNoteBytes, type Note } from './notes.ts'
 import type { LagMeter } from './lag.ts'
-import { toNoteBytes, type Note } from './notes.ts'
 
 /** What an intake needs. */
 export type IntakeOptions = {
@@ -37,8 +37,7 @@ export type IntakeOptions = {
   readonly log: CaptureLog
   readonly venue: VenueId
   readonly create: (context: ConnectorContext) => Connector
-  /** Our wall clock. */
-  readonly now: () => Micros
+  readonly clock: Clock
   /** Called after every record. */
   readonly flushSoon: () => void
   readonly journalLevel?: number
@@ -67,7 +66,7 @@ const MAX_UNRESOLVED = 10_000
 
 /** Applies what a crash left in the journal, and creates the intake with its connector. */
 export async function openIntake(options: IntakeOptions): Promise<Intake> {
-  const { store, journalDir, venue, origin, recorder, log } = options
+  const { store, journalDir, venue, origin, recorder, log, clock } = options
   await catchUp(store, journalDir, venue)
   const writer = openJournalWriter({
     dir: journalDir,
@@ -81,7 +80,7 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
   const unresolved = await readUnresolved(store, venue)
   const { quotaOutlivesRestart } = definitionOf(venue)
   const asked = quotaOutlivesRestart ? await readAskedCalls(store, venue) : []
-  intake.connector = options.create({ sink: intake.sink, log, unresolved, asked })
+  intake.connector = options.create({ sink: intake.sink, log, clock, unresolved, asked })
   return intake
 }
 
@@ -130,7 +129,7 @@ export class Intake {
       keepsStates: VENUES[venue].bookRules.fullBooksVerify,
     })
     this.sink = {
-      now: options.now,
+      now: () => options.clock.now(),
       frame: (...frame) => this.frame(...frame),
       answer: (...answer) => this.answer(...answer),
       note: (note) => this.note(note),
@@ -237,7 +236,7 @@ export class Intake {
   }
 
   private note(note: Note): void {
-    const received = this.options.now()
+    const received = this.options.clock.now()
     const bytes = toNoteBytes(note)
     const journal = this.journal(received, 'note', bytes, 0)
     this.apply({ number: journal, received, kind: 'note', slot: 0, bytes })

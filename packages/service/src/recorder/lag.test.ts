@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
+import { ManualClock } from '../lib/clock.testing.ts'
 import { LagMeter } from './lag.ts'
 
 it('summarizes lags by percentiles in milliseconds', () => {
-  const meter = new LagMeter()
+  const meter = new LagMeter(new ManualClock())
   expect(meter.summary()).toEqual({ count: 0, p50Ms: 0, p99Ms: 0, maxMs: 0 })
   for (let lag = 1; lag <= 1000; lag++) meter.note(lag * 1000)
   meter.note(0)
@@ -12,4 +13,14 @@ it('summarizes lags by percentiles in milliseconds', () => {
   expect(p50Ms / 500).toBeCloseTo(1, 1)
   expect(p99Ms / 990).toBeCloseTo(1, 1)
   expect(maxMs / 600_000).toBeCloseTo(1, 1)
+})
+
+it('forgets lags after the next minute', async () => {
+  const clock = new ManualClock()
+  const meter = new LagMeter(clock)
+  meter.note(5000)
+  await clock.advance(60_000)
+  expect(meter.summary().count).toBe(1)
+  await clock.advance(60_000)
+  expect(meter.summary().count).toBe(0)
 })

@@ -1,4 +1,5 @@
 import { createHistogram } from 'node:perf_hooks'
+import type { Clock } from '../lib/clock.ts'
 
 /** The lag of recent messages, from receiving a message to its rows being durable. */
 export type LagSummary = {
@@ -16,7 +17,13 @@ const RANGE = { lowest: 1, highest: 600_000_000, figures: 2 }
 export class LagMeter {
   private current = createHistogram(RANGE)
   private previous = createHistogram(RANGE)
-  private turnedMs = performance.now()
+  private readonly clock: Clock
+  private turnedMs: number
+
+  constructor(clock: Clock) {
+    this.clock = clock
+    this.turnedMs = clock.monotonicMs()
+  }
 
   note(micros: number): void {
     this.current.record(Math.min(RANGE.highest, Math.max(RANGE.lowest, Math.round(micros))))
@@ -37,8 +44,9 @@ export class LagMeter {
   }
 
   private turn(): void {
-    if (performance.now() - this.turnedMs < MINUTE_MS) return
-    this.turnedMs = performance.now()
+    const nowMs = this.clock.monotonicMs()
+    if (nowMs - this.turnedMs < MINUTE_MS) return
+    this.turnedMs = nowMs
     ;[this.previous, this.current] = [this.current, this.previous]
     this.current.reset()
   }

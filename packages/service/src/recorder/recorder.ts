@@ -5,6 +5,7 @@ import {
   type Origin,
   type VenueId,
 } from '@priorbook/sdk/domain'
+import { SYSTEM_CLOCK, type Clock } from '../lib/clock.ts'
 import { untilAborted } from '../lib/wait.ts'
 import type { AppendBatch, StoreWriter } from '../store/store.ts'
 import type { CaptureLog, Connector, ConnectorContext } from '../venues/capture/contract.ts'
@@ -21,8 +22,8 @@ export type RecorderOptions = {
   readonly log: CaptureLog
   /** The connectors by venue; a venue that is not here is not recorded. */
   readonly connectors: Readonly<Partial<Record<VenueId, (context: ConnectorContext) => Connector>>>
-  /** Our wall clock; for tests of clock steps. */
-  readonly now?: () => Micros
+  /** The system's by default. */
+  readonly clock?: Clock
   /** Called with every batch once it is durable: the live hub. */
   readonly onStored?: (batch: AppendBatch) => void
   readonly journalLevel?: number
@@ -52,12 +53,12 @@ const RETRY_MS = 500
 
 /** Opens the journals, applies what a crash left unapplied, and is then ready to run. */
 export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
-  const now = options.now ?? wallClock
-  const recorder = new JournalingRecorder(options, now)
+  const { clock = RECORDER_CLOCK } = options
+  const recorder = new JournalingRecorder(options, clock)
   for (const [venue, create] of Object.entries(options.connectors)) {
     const flushSoon = (): void => recorder.flushSoon()
     recorder.intakes.push(
-      await openIntake({ ...options, venue: venue as VenueId, create, now, flushSoon }),
+      await openIntake({ ...options, venue: venue as VenueId, create, clock, flushSoon }),
     )
   }
   return recorder
@@ -66,19 +67,20 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
 class JournalingRecorder implements Recorder {
   readonly intakes: Intake[] = []
   private readonly options: RecorderOptions
-  private readonly now: () => Micros
+  private readonly clock: Clock
   private readonly since: Micros
-  private readonly lag = new LagMeter()
+  private readonly lag: LagMeter
   /** Drained batches that the store has not accepted yet. */
   private unsaved: readonly AppendBatch[] = []
   private isDiskFull = false
   private refused = 0
   private wake: (() => void) | undefined
 
-  constructor(options: RecorderOptions, now: () => Micros) {
+  constructor(options: RecorderOptions, clock: Clock) {
     this.options = options
-    this.now = now
-    this.since = now()
+    this.clock = clock
+    this.lag = new LagMeter(clock)
+    this.since = clock.now()
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -118,11 +120,11 @@ class JournalingRecorder implements Recorder {
   private async flushLoop(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, this.isDiskFull ? RETRY_MS : FLUSH_MS)
+        const timer = this.clock.setTimeout(resolve, this.isDiskFull ? RETRY_MS : FLUSH_MS)
         this.wake = () => {
           if (this.isDiskFull) return
           if (!this.intakes.some(({ pending }) => pending >= FLUSH_RECORDS)) return
-          clearTimeout(timer)
+          timer.cancel()
           resolve()
         }
       })
@@ -142,7 +144,7 @@ class JournalingRecorder implements Recorder {
       const batches = this.unsaved
       await Promise.all(batches.map((batch) => options.store.append(batch)))
       this.unsaved = []
-      const stored = this.now()
+      const stored = this.clock.now()
       for (const batch of batches) options.onStored?.(batch)
       for (const intake of intakes) intake.stored(stored, this.lag)
       if (this.isDiskFull) this.resume()
@@ -167,6 +169,8 @@ class JournalingRecorder implements Recorder {
     this.options.log.info({ refused }, 'there is space again: recording continues')
   }
 }
+
+const RECORDER_CLOCK: Clock = { ...SYSTEM_CLOCK, now: wallClock }
 
 // The wall clock in microseconds: the millisecond clock, refined by the monotonic one between its steps.
 let anchorWall = 0

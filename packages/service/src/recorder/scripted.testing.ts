@@ -5,6 +5,7 @@ import { toMicros, VENUES, type Instrument, type Origin, type VenueId } from '@p
 import { onTestFinished } from 'vitest'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { untilAborted } from '../lib/wait.ts'
+import { SYSTEM_CLOCK } from '../lib/clock.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import type { Store } from '../store/store.ts'
 import type { CaptureNote, CaptureRequest, CaptureSink } from '../venues/capture/contract.ts'
@@ -57,7 +58,7 @@ export async function record(
     origin: options.origin ?? 'emulator',
     recorder: options.recorder ?? 'r1',
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-    now: () => toMicros(clock),
+    clock: { ...SYSTEM_CLOCK, now: () => toMicros(clock) },
     connectors: {
       [venue]: (context: { sink: CaptureSink }) => {
         sink = context.sink

@@ -1,29 +1,35 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.testing.ts'
 import { createQuota } from './quota.ts'
 
 const { signal } = new AbortController()
 
+let clock: ManualClock
 beforeEach(() => {
-  vi.useFakeTimers()
+  clock = new ManualClock()
 })
-afterEach(() => {
-  vi.useRealTimers()
-})
+
+/** Turns the clock from timer to timer until none is left. */
+async function runAll(): Promise<void> {
+  await clock.advance(0)
+  while (clock.nextDueMs !== undefined) await clock.advance(clock.nextDueMs - clock.monotonicMs())
+}
 
 describe('the limit of a window', () => {
   /** Makes calls as fast as allowed, each delayed on its way there and back; returns their arrivals. */
   async function arrivals(limit: number, delays: (call: number) => number): Promise<number[]> {
-    const quota = createQuota({ limit, windowMs: 1000, slackMs: 0 })
+    const quota = createQuota({ limit, windowMs: 1000, slackMs: 0 }, clock)
     const times: number[] = []
-    const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+    const wait = (ms: number) =>
+      new Promise((resolve) => clock.setTimeout(() => resolve(undefined), ms))
     const calls = Array.from({ length: 12 * limit }, async (_, call) => {
       const end = await quota.acquire(1, call % 3 === 0, signal)
       await wait(delays(call))
-      times.push(performance.now())
+      times.push(clock.monotonicMs())
       await wait(delays(call + 1))
       end()
     })
-    await vi.runAllTimersAsync()
+    await runAll()
     await Promise.all(calls)
     return times.toSorted((a, b) => a - b)
   }
@@ -44,30 +50,30 @@ describe('the limit of a window', () => {
   })
 
   it('includes what another process spent within the window', async () => {
-    const quota = createQuota({ limit: 10, windowMs: 1000, slackMs: 0 })
+    const quota = createQuota({ limit: 10, windowMs: 1000, slackMs: 0 }, clock)
     quota.resume(4, 200)
     quota.resume(5, 700)
     quota.resume(9, 1000)
     expect(quota.used).toBe(9)
-    const start = performance.now()
+    const start = clock.monotonicMs()
     const waits = Array.from({ length: 3 }, () =>
-      quota.acquire(1, false, signal).then(() => performance.now() - start),
+      quota.acquire(1, false, signal).then(() => clock.monotonicMs() - start),
     )
-    await vi.runAllTimersAsync()
+    await runAll()
     expect(await Promise.all(waits)).toStrictEqual([0, 300, 300])
   })
 
   it('makes the next call wait for an answer while all are in flight', async () => {
-    const quota = createQuota({ limit: 1, windowMs: 1000, slackMs: 0 })
+    const quota = createQuota({ limit: 1, windowMs: 1000, slackMs: 0 }, clock)
     const end = await quota.acquire(1, false, signal)
     let startedAt: number | undefined
-    const next = quota.acquire(1, false, signal).then(() => (startedAt = performance.now()))
-    await vi.advanceTimersByTimeAsync(5000)
+    const next = quota.acquire(1, false, signal).then(() => (startedAt = clock.monotonicMs()))
+    await clock.advance(5000)
     expect([startedAt, quota.used]).toStrictEqual([undefined, 1])
-    const endedAt = performance.now()
+    const endedAt = clock.monotonicMs()
     end()
     end()
-    await vi.runAllTimersAsync()
+    await runAll()
     await next
     expect(startedAt! - endedAt).toBe(1000)
   })
@@ -76,24 +82,24 @@ describe('the limit of a window', () => {
 describe('a refusal by the venue', () => {
   /** How long a call that is due now has to wait. */
   async function waitOf(quota: ReturnType<typeof createQuota>): Promise<number> {
-    const start = performance.now()
+    const start = clock.monotonicMs()
     const taken = quota.acquire(1, false, signal).then((end) => {
       end()
-      return performance.now() - start
+      return clock.monotonicMs() - start
     })
-    await vi.runAllTimersAsync()
+    await runAll()
     return taken
   }
 
   it('of many calls in flight is one pause and counts all of them', async () => {
-    const quota = createQuota({ limit: 100, windowMs: 1000, slackMs: 0 })
+    const quota = createQuota({ limit: 100, windowMs: 1000, slackMs: 0 }, clock)
     for (let call = 0; call < 8; call++) quota.refused()
     expect(quota.refusals).toBe(8)
     expect(await waitOf(quota)).toBe(500)
   })
 
   it('that repeats after the pause makes it longer, until an answer', async () => {
-    const quota = createQuota({ limit: 100, windowMs: 1000, slackMs: 0 })
+    const quota = createQuota({ limit: 100, windowMs: 1000, slackMs: 0 }, clock)
     const waits: number[] = []
     for (let round = 0; round < 3; round++) {
       quota.refused()

@@ -5,11 +5,11 @@ import type {
   BackfillOptions,
   BackfillProgress,
   KnownRound,
-} from '../capture/past-rounds.ts'
+} from '../capture/definition.ts'
 import { backfillVenueA } from './backfill.ts'
 import { ManualClock } from '../../lib/clock.testing.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
-import { findOffset } from './pages.ts'
+import { findOffset } from './rest.ts'
 import {
   createTestSink,
   KEY,

@@ -9,15 +9,31 @@ import type {
   BackfillOptions,
   BackfillProgress,
   RoundCounts,
-} from '../capture/past-rounds.ts'
+} from '../capture/definition.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
 import type { RestAnswer, RestCall } from '../capture/rest.ts'
 import { normalizeTopic, normalizeTopics } from './catalog.ts'
-import { FamilyWalk, type FamilyStep, type NamedRound, type RoundAnswer } from './family-walk.ts'
-import { optionalVenueId } from './fields.ts'
-import { createPageWalk, findOffset, readPage, type Page } from './pages.ts'
-import { isComplete, pastDetailCall, pastListCall, readNeighbours, type PastScope } from './past.ts'
-import { isCredentialRefusal, toQuota, VenueARest } from './rest.ts'
+import {
+  FamilyWalk,
+  isComplete,
+  pastDetailCall,
+  pastListCall,
+  readNeighbours,
+  type FamilyStep,
+  type NamedRound,
+  type PastScope,
+  type RoundAnswer,
+} from './past.ts'
+import { optionalVenueId } from './native.ts'
+import {
+  createPageWalk,
+  findOffset,
+  isCredentialRefusal,
+  readPage,
+  toQuota,
+  VenueARest,
+  type Page,
+} from './rest.ts'
 
 /** The windows whose rounds are backfilled. */
 export const BACKFILL_WINDOWS = ['5m', '15m'] as const

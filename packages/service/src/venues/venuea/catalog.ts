@@ -25,7 +25,7 @@ import {
   optionalTime,
   optionalVenueId,
   readVenueId,
-} from './fields.ts'
+} from './native.ts'
 import { readResult, toMarketState, toPayouts, toStatusNative } from './resolution.ts'
 
 /** A revision and samples per market of a catalogue answer, and its malformed parts. */

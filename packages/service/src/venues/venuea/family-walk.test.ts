@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FamilyWalk, nominalMs, type NamedRound } from './family-walk.ts'
+import { FamilyWalk, nominalMs, type NamedRound } from './past.ts'
 
 const LENGTH = 300_000
 const END = 1_790_000_100_000

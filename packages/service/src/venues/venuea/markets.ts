@@ -15,7 +15,7 @@ import {
 } from '../capture/followed-markets.ts'
 import type { RestAnswer } from '../capture/rest.ts'
 import { normalizeTopic } from './catalog.ts'
-import { createPageWalk, readPage, readTimeline, type PageWalk } from './pages.ts'
+import { createPageWalk, readPage, readTimeline, type PageWalk } from './rest.ts'
 import { createPeriods, type Periods } from './periods.ts'
 
 /** A market of venue A, with the state of its book. */

@@ -7,13 +7,16 @@ import {
   normalizeTopic,
   normalizeTopics,
 } from './catalog.ts'
-import { bookInstrument, optionalMetric, optionalVenueId, readVenueId } from './fields.ts'
 import {
   BOOK_TOPIC,
+  bookInstrument,
+  optionalMetric,
+  optionalVenueId,
   parseFrame,
   parseLadder,
   parsePredictBook,
   readBookTime,
+  readVenueId,
   type NativeLadder,
 } from './native.ts'
 import { normalizePastTopic, normalizePastTopics } from './past.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { codeOf, deepValue } from '../capture/refusals.testing.ts'
-import { createPageWalk, readPage, readTimeline, type Page } from './pages.ts'
+import { createPageWalk, readPage, readTimeline, type Page } from './rest.ts'
 
 function page(ids: readonly number[], ends: readonly number[] = [], hasMore = true): Page {
   return {

@@ -1,13 +1,13 @@
 import type { GapReason } from '@priorbook/sdk/domain'
 import type { Clock } from '../../lib/clock.ts'
 import { sleep } from '../../lib/wait.ts'
-import { createBackoff } from '../capture/backoff.ts'
+import { createBackoff } from '../capture/link.ts'
 import type { CaptureSink } from '../capture/contract.ts'
 import { isObject } from '../capture/fields.ts'
 import type { RestAnswer } from '../capture/rest.ts'
 import { CallsInFlight } from '../capture/scheduler.ts'
 
-import { readCursorPages, type RequestContext } from './pages.ts'
+import { readCursorPages, type RequestContext } from './markets.ts'
 import { PollPlan, type PolledMarket, type PollPlanOptions } from './poll-plan.ts'
 
 /** How the quota of the REST interface is shared; rates are requests per second. */

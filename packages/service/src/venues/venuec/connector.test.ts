@@ -12,7 +12,7 @@ import {
   type Draft,
 } from './fixtures.testing.ts'
 import { createVenueCNormalizer } from './normalize.ts'
-import { printRoundSlug } from './rounds.ts'
+import { printRoundSlug } from './fields.ts'
 
 const MINUTE = 60_000
 const START_MICROS = 1_790_000_000_000_000

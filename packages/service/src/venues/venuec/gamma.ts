@@ -2,14 +2,23 @@ import {
   VENUES,
   type Json,
   type MarketRecord,
+  type MarketStatus,
   type Micros,
   type Outcome,
   type Resolution,
 } from '@priorbook/sdk/domain'
 import { compact, readArray, readId, readText, type NativeObject } from '../capture/fields.ts'
-import { optionalId, readAmount, readFlag, readInstant, readList } from './fields.ts'
-import { readStatus } from './status.ts'
-import { parseRoundSlug, roundStart, type Round } from './rounds.ts'
+import {
+  optionalId,
+  parseRoundSlug,
+  readAmount,
+  readFlag,
+  readInstant,
+  readList,
+  roundStart,
+  type Round,
+} from './fields.ts'
+import type { NativeAnnouncement } from './native.ts'
 
 /** The event that a market belongs to. */
 export type GammaEvent = { readonly id: string | undefined; readonly own: NativeObject }
@@ -157,4 +166,164 @@ function nativeOf(market: NativeObject, answered: GammaEvent | undefined): Marke
   return answered === undefined
     ? { gamma: market as Json }
     : { gamma: market as Json, event: answered.own as Json }
+}
+
+/**
+ * The partial market record in an announcement of the socket. Every new market of the venue is announced
+ * to all clients, so everything but crypto rounds is skipped; the journal keeps it. A resolution without
+ * a slug may concern any market.
+ */
+export function announcedMarket(message: NativeAnnouncement): MarketRecord | undefined {
+  const { object } = message
+  const slug = readText(object['slug'], 'slug')
+  const round = slug === undefined ? undefined : parseRoundSlug(slug)
+  if (round === undefined && (slug !== undefined || message.type === 'new_market')) return undefined
+  const marketId = readId(object['market'] ?? object['condition_id'], 'market')
+  const question = readText(object['question'], 'question')
+  const shared = {
+    venue: 'venuec' as const,
+    marketId,
+    title: question,
+    openTime: round === undefined ? undefined : roundStart(round),
+    outcomes: announcedOutcomes(object),
+    units: VENUES.venuec.units,
+    eventId: eventIdOf(object),
+    conditionId: marketId,
+    question,
+    gammaMarketId: optionalId(object['id'], 'id'),
+    slug,
+    asset: round?.asset,
+    window: round?.window,
+  }
+  return message.type === 'new_market'
+    ? newMarket(object, shared)
+    : resolvedMarket(object, shared, message.time)
+}
+
+type Shared = Omit<{ [Key in keyof MarketRecord]: MarketRecord[Key] | undefined }, 'native'> &
+  Pick<MarketRecord, 'venue' | 'marketId' | 'outcomes' | 'units'>
+
+// A market is announced inactive, minutes before trading; an active one may or may not accept orders yet.
+function newMarket(object: NativeObject, shared: Shared): MarketRecord {
+  const active = readFlag(object['active'], 'active')
+  return compact<MarketRecord>({
+    ...shared,
+    status: active === false ? 'scheduled' : undefined,
+    statusNative: active === undefined ? undefined : active ? 'active' : 'inactive',
+    native: { new_market: object as Json },
+  })
+}
+
+// Tokens come in the order of the outcomes, so payouts are known even without labels.
+function resolvedMarket(
+  object: NativeObject,
+  shared: Shared,
+  time: Micros | undefined,
+): MarketRecord {
+  const winner = readId(object['winning_asset_id'], 'winning_asset_id')
+  const tokens = readList(object['assets_ids'], 'assets_ids') ?? []
+  const payouts = tokens.includes(winner)
+    ? tokens.map((token) => (token === winner ? '1' : '0'))
+    : undefined
+  return compact<MarketRecord>({
+    ...shared,
+    status: 'resolved',
+    statusNative: 'market_resolved',
+    resolvedTime: time,
+    resolution: {
+      state: 'final',
+      ...(payouts === undefined ? {} : { payouts }),
+      ...(time === undefined ? {} : { times: { settled: time } }),
+    },
+    winningOutcome: readText(object['winning_outcome'], 'winning_outcome'),
+    native: { market_resolved: object as Json },
+  })
+}
+
+function announcedOutcomes(object: NativeObject): MarketRecord['outcomes'] {
+  const labels = readList(object['outcomes'], 'outcomes') ?? []
+  const tokens = readList(object['clob_token_ids'] ?? object['assets_ids'], 'assets_ids') ?? []
+  return toOutcomes(labels, tokens)
+}
+
+function eventIdOf(object: NativeObject): string | undefined {
+  const event = object['event_message']
+  if (typeof event !== 'object' || event === null) return undefined
+  return optionalId((event as NativeObject)['id'], 'event_message.id')
+}
+
+/** The flags of a market, with the same names for Gamma and CLOB; undefined where absent. */
+export type MarketFlags = {
+  readonly active: boolean | undefined
+  readonly closed: boolean | undefined
+  readonly archived: boolean | undefined
+  readonly acceptingOrders: boolean | undefined
+  /** When orders were first accepted. */
+  readonly acceptingSince: Micros | undefined
+  readonly closeTime: Micros | undefined
+  /** Gamma's `umaResolutionStatus`; `resolved` where CLOB names a winner. */
+  readonly resolution: string | undefined
+}
+
+/** The meaning of a market's flags at the time when they were received. */
+export type FlaggedStatus = {
+  readonly status: MarketStatus | undefined
+  readonly statusNative: string | undefined
+  readonly state: Resolution['state']
+}
+
+/**
+ * Maps the venue's flags to our status. `closed` takes precedence over `accepting_orders`, which stays
+ * true on some closed markets; `active` stays true on all of them. A market that does not accept orders
+ * is scheduled before its first order, closed after its end, and paused in between.
+ */
+export function readStatus(flags: MarketFlags, received: Micros): FlaggedStatus {
+  const state = STATES.get(flags.resolution ?? '') ?? 'none'
+  return { status: statusOf(flags, state, received), statusNative: wordsOf(flags), state }
+}
+
+const STATES: ReadonlyMap<string, Resolution['state']> = new Map([
+  ['proposed', 'proposed'],
+  ['disputed', 'disputed'],
+  ['challenged', 'disputed'],
+  ['resolved', 'final'],
+])
+
+const CLOSED: Readonly<Record<Resolution['state'], MarketStatus>> = {
+  none: 'closed',
+  proposed: 'determined',
+  disputed: 'disputed',
+  final: 'resolved',
+}
+
+function statusOf(
+  flags: MarketFlags,
+  state: Resolution['state'],
+  received: Micros,
+): MarketStatus | undefined {
+  const { active, closed, archived, acceptingOrders, acceptingSince, closeTime } = flags
+  if (closed === true) return CLOSED[state]
+  if (closed === undefined) return undefined
+  if (archived === true) return 'closed'
+  if (active === true && acceptingOrders === true) return 'open'
+  if (active === false) return 'scheduled'
+  if (acceptingOrders !== false) return undefined
+  if (closeTime !== undefined && closeTime <= received) return 'closed'
+  return acceptingSince !== undefined && acceptingSince <= received ? 'paused' : 'scheduled'
+}
+
+// The names of the flags that are set: `active accepting_orders`, `active closed resolved`.
+function wordsOf(flags: MarketFlags): string | undefined {
+  const { active, closed, archived, acceptingOrders, resolution } = flags
+  if (active === undefined && closed === undefined && acceptingOrders === undefined) {
+    return resolution
+  }
+  const words = [
+    active === true ? 'active' : 'inactive',
+    ...(acceptingOrders === true ? ['accepting_orders'] : []),
+    ...(closed === true ? ['closed'] : []),
+    ...(archived === true ? ['archived'] : []),
+    ...(resolution === undefined ? [] : [resolution]),
+  ]
+  return words.join(' ')
 }

@@ -1,7 +1,7 @@
 import type { MarketRecord } from '@priorbook/sdk/domain'
 import { FollowedMarkets, hasEnded, type FollowedMarket } from '../capture/followed-markets.ts'
 import type { CatalogClient } from './pages.ts'
-import { parseRoundSlug, printRoundSlug, windowSeconds } from './rounds.ts'
+import { parseRoundSlug, printRoundSlug, windowSeconds } from './fields.ts'
 
 /** A market that the connector follows. Times are wall-clock milliseconds. */
 export type VenueCMarket = FollowedMarket & {

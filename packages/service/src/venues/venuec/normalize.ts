@@ -18,7 +18,7 @@ import type {
   Normalizer,
 } from '../capture/contract.ts'
 import { readArray, readObject, show, wrong, type NativeObject } from '../capture/fields.ts'
-import { announcedMarket } from './announcements.ts'
+import { announcedMarket } from './gamma.ts'
 import { normalizeClobMarkets, normalizeGammaEvents, normalizeGammaMarkets } from './catalog.ts'
 import { readInstrument, readMillis } from './fields.ts'
 import {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer, type WebSocket } from 'ws'
 import { bookMessage, clobMarket, gammaMarket, type Draft } from './fixtures.testing.ts'
-import { printRoundSlug } from './rounds.ts'
+import { printRoundSlug } from './fields.ts'
 
 /** A round of the fake venue: what Gamma says of it, and its two tokens. */
 export type FakeRound = { readonly id: string; readonly tokens: [string, string]; gamma: Draft }
