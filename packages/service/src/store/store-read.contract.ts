@@ -8,10 +8,10 @@ import { Script } from './store-script.testing.ts'
 import type { Store } from './store.ts'
 
 /** An engine that only reads, over what another one wrote and exported. */
-export type HostedStore = { readonly store: Store; destroy(): Promise<void> }
+type HostedStore = { readonly store: Store; destroy(): Promise<void> }
 
 /** Exports a filled store and opens the export. */
-export type Host = (filled: Store) => Promise<HostedStore>
+type Host = (filled: Store) => Promise<HostedStore>
 
 /**
  * The reading part of the contract, for read-only engines: `fill` opens a store of an engine that can
