@@ -7,7 +7,7 @@ import {
   type ConnectorStatus,
 } from '../capture/contract.ts'
 import { createLink, type Link } from '../capture/link.ts'
-import { parseJson } from '../capture/rest.ts'
+import { tryParseMessageJson } from '../../lib/message-json.ts'
 import { BOOK_TOPIC } from './native.ts'
 import { signSocket, type VenueACredentials } from './signing.ts'
 
@@ -203,7 +203,7 @@ class VenueASocket {
 
   #onText(received: Micros, bytes: Uint8Array): boolean {
     const { sink, log } = this.#options
-    const value = parseJson(bytes)
+    const value = tryParseMessageJson(bytes)
     const { events } = sink.frame(this.#slot, received, bytes, value)
     const [book] = events
     if (book?.kind === 'snapshot') {
