@@ -33,20 +33,13 @@ export type VenueAOptions = {
   readonly speed?: number
 }
 
-/** Creates the connector of venue A; `run` starts it. */
-export function createVenueAConnector(
-  options: VenueAOptions,
-  context: ConnectorContext,
-): Connector {
-  return new VenueAConnector(options, context)
-}
-
 /** Max calls in flight; urgent ones may be twice as many. */
 const MAX_IN_FLIGHT = 8
 const MAX_NAP_MS = 200
 const MIN_NAP_MS = 5
 
-class VenueAConnector implements Connector {
+/** The connector of venue A; `run` starts it. */
+export class VenueAConnector implements Connector {
   readonly venue = 'venuea'
   readonly #context: ConnectorContext
   readonly #clock: Clock
