@@ -17,5 +17,8 @@ if (import.meta.main && !isBounded && process.platform !== 'win32') {
 }
 
 await import('../../../scripts/compile-cache.mjs')
+// What a server records, its keys and its backups are for its own user: files 0600, folders 0700.
+process.umask(0o077)
+
 const { main } = await import('../src/main.ts')
 process.exitCode = await main(process.argv.slice(2))

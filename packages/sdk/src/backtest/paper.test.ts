@@ -23,9 +23,11 @@ function book(at: number, sequence: number, ask: number): LiveMessage {
     asks: { price: ['0.5'], size: [String(ask)] },
   } as const
   const common = { key: KEY, sequence, row }
-  return sequence === 1
-    ? { type: 'snapshot', previous_sequence: null, ...common }
-    : { type: 'update', previous_sequence: sequence - 1, ...common }
+  const place =
+    sequence === 1
+      ? { type: 'snapshot', previous_sequence: null }
+      : { type: 'update', previous_sequence: sequence - 1 }
+  return { ...place, ...common } as unknown as LiveMessage
 }
 
 const market = (at: number, more = {}): LiveMessage => ({

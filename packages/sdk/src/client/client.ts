@@ -24,14 +24,10 @@ import { followLive, type LiveMessage, type LiveOptions, type LiveSubscription }
 import { MarketClient } from './market.ts'
 import type {
   CallOptions,
-  CoverageDaysParams,
-  CoverageParams,
+  RouteParams,
   DownloadParams,
-  GapsParams,
-  ManifestParams,
   MarketSearchParams,
   StyleParams,
-  UsageParams,
   VenueMarketsParams,
 } from './params.ts'
 import { openSocket, type SocketOptions, type StreamSocket } from './socket.ts'
@@ -126,13 +122,13 @@ export class PriorbookClient {
   }
 
   /** What was not observed. */
-  gaps(params: GapsParams = {}, options: WalkOptions = {}): Walk<GapJson> {
+  gaps(params: RouteParams<'gaps'> = {}, options: WalkOptions = {}): Walk<GapJson> {
     return this.walk('gaps', params, options)
   }
 
   /** What was captured, and since when; with `market` day by day. */
   coverage(
-    params: CoverageParams = {},
+    params: RouteParams<'coverage'> = {},
     options: CallOptions = {},
   ): Promise<Answer<readonly CoverageJson[]>> {
     return this.one('coverage', params, options)
@@ -140,14 +136,17 @@ export class PriorbookClient {
 
   /** What was observed of a venue, day by day. */
   coverageDays(
-    params: CoverageDaysParams,
+    params: RouteParams<'coverage_days'>,
     options: CallOptions = {},
   ): Promise<Answer<readonly CalendarDayJson[]>> {
     return this.one('coverage_days', params, options)
   }
 
   /** What a download would hold: bytes, hashes, gaps and receipt. */
-  manifest(params: ManifestParams, options: CallOptions = {}): Promise<Answer<ManifestJson>> {
+  manifest(
+    params: RouteParams<'bulkManifest'>,
+    options: CallOptions = {},
+  ): Promise<Answer<ManifestJson>> {
     const { bulkManifest: route } = ROUTES
     const limits = { ...options, timeoutMs: MANIFEST_TIMEOUT_MS }
     return this.caller.one(route, route.address, params, limits)
@@ -170,7 +169,7 @@ export class PriorbookClient {
 
   /** What the key was used for. */
   usage(
-    params: UsageParams = {},
+    params: RouteParams<'usage'> = {},
     options: CallOptions = {},
   ): Promise<Answer<readonly UsageJson[]>> {
     return this.one('usage', params, options)

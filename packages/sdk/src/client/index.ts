@@ -1,11 +1,16 @@
 /** The client: the whole interface, typed, for Node, Deno, Bun and browsers. */
-export * from './http.ts'
 export type { RetryPolicy } from './backoff.ts'
 export * from './client.ts'
 export type { Download, DownloadOptions } from './download.ts'
 export * from './errors.ts'
-export type { RetryEvent } from './http.ts'
-export type { DisconnectedMessage, LiveMessage, LiveOptions, LiveSubscription } from './live.ts'
+export { parseEnvelope, type Answer, type Envelope, type RetryEvent } from './http.ts'
+export type {
+  DisconnectedMessage,
+  HoleMessage,
+  LiveMessage,
+  LiveOptions,
+  LiveSubscription,
+} from './live.ts'
 export type { MarketRef } from './caller.ts'
 export { MarketClient } from './market.ts'
 export * from './order-book.ts'
@@ -34,7 +39,6 @@ export type {
   UsageJson,
   WhoamiJson,
 } from '../wire/index.ts'
-export type { HoleMessage } from './live.ts'
 export {
   PriorbookStreamError,
   type SocketEnd,

@@ -213,7 +213,7 @@ const RESUME_CHARS = 56_000
 const MOST_PLACES = 20_000
 
 /** Remembers the last row of every instrument: what to resume from, and what is missing. */
-export class Sequences {
+class Sequences {
   /** In the order of their last rows. */
   private readonly places = new Map<string, Place>()
 

@@ -13,19 +13,7 @@ import {
 } from '../wire/index.ts'
 import type { Answer } from './http.ts'
 import type { Caller, MarketRef } from './caller.ts'
-import type {
-  AsOfParams,
-  AuditParams,
-  CallOptions,
-  ChangesParams,
-  ExecutionParams,
-  LatestParams,
-  MarketParams,
-  RevisionsParams,
-  SnapshotsParams,
-  TimeseriesParams,
-  TradesParams,
-} from './params.ts'
+import type { CallOptions, MarketRouteParams } from './params.ts'
 import type { Walk, WalkOptions } from './walk.ts'
 
 /** The routes of one market. */
@@ -39,58 +27,76 @@ export class MarketClient {
   }
 
   /** The record as known last, or at `known_at`. */
-  record(params: MarketParams = {}, options: CallOptions = {}): Promise<Answer<MarketJson | null>> {
+  record(
+    params: MarketRouteParams<'market'> = {},
+    options: CallOptions = {},
+  ): Promise<Answer<MarketJson | null>> {
     return this.one('market', params, options)
   }
 
   /** Every version of the record. */
-  revisions(params: RevisionsParams = {}, options: WalkOptions = {}): Walk<RevisionJson> {
+  revisions(
+    params: MarketRouteParams<'revisions'> = {},
+    options: WalkOptions = {},
+  ): Walk<RevisionJson> {
     return this.walk('revisions', params, options)
   }
 
   /** The newest recorded book, or one per token; an empty list where there is none, and a notice says why. */
   latest(
-    params: LatestParams = {},
+    params: MarketRouteParams<'orderbook_latest'> = {},
     options: CallOptions = {},
   ): Promise<Answer<readonly FullBookRowJson[]>> {
     return this.books('orderbook_latest', params, options)
   }
 
   /** The book at an instant; an empty list inside a gap, and a notice says why. */
-  asOf(params: AsOfParams, options: CallOptions = {}): Promise<Answer<readonly FullBookRowJson[]>> {
+  asOf(
+    params: MarketRouteParams<'orderbook'>,
+    options: CallOptions = {},
+  ): Promise<Answer<readonly FullBookRowJson[]>> {
     return this.books('orderbook', params, options)
   }
 
   /** Recorded books, or the last one of every interval. */
-  snapshots(params: SnapshotsParams = {}, options: WalkOptions = {}): Walk<BookRowJson> {
+  snapshots(
+    params: MarketRouteParams<'snapshots'> = {},
+    options: WalkOptions = {},
+  ): Walk<BookRowJson> {
     return this.walk('snapshots', params, options)
   }
 
   /** The levels that changed, observation by observation. */
-  changes(params: ChangesParams = {}, options: WalkOptions = {}): Walk<ChangesRowJson> {
+  changes(
+    params: MarketRouteParams<'changes'> = {},
+    options: WalkOptions = {},
+  ): Walk<ChangesRowJson> {
     return this.walk('changes', params, options)
   }
 
   /** Execution prints. */
-  trades(params: TradesParams = {}, options: WalkOptions = {}): Walk<TradeJson> {
+  trades(params: MarketRouteParams<'trades'> = {}, options: WalkOptions = {}): Walk<TradeJson> {
     return this.walk('trades', params, options)
   }
 
   /** Samples of one metric. */
-  timeseries(params: TimeseriesParams, options: WalkOptions = {}): Walk<SampleJson> {
+  timeseries(params: MarketRouteParams<'timeseries'>, options: WalkOptions = {}): Walk<SampleJson> {
     return this.walk('timeseries', params, options)
   }
 
   /** What an order would have met, with the rows that prove it. */
   execution(
-    params: ExecutionParams,
+    params: MarketRouteParams<'execution'>,
     options: CallOptions = {},
   ): Promise<Answer<ExecutionJson | null>> {
     return this.one('execution', params, options)
   }
 
   /** One row beside its raw message (plan `desk`). */
-  audit(params: AuditParams, options: CallOptions = {}): Promise<Answer<AuditJson | null>> {
+  audit(
+    params: MarketRouteParams<'audit'>,
+    options: CallOptions = {},
+  ): Promise<Answer<AuditJson | null>> {
     return this.one('audit', params, options)
   }
 

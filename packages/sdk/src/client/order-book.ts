@@ -82,7 +82,7 @@ export class OrderBook {
     const { row, previous_sequence: previous } = message
     if (message.type === 'update') {
       if (message.sequence <= this.sequence) return false
-      if ('changes' in row && !startsAnew(row as ChangedRow)) {
+      if ('changes' in row && !isRestart(row)) {
         if (this.isStale || previous !== this.sequence) {
           this.isStale = true
           return false
@@ -205,9 +205,9 @@ export class OrderBook {
 
   private change(row: ChangedRow): void {
     const { side, price, size } = row.changes
-    if (startsAnew(row)) this.clear()
+    if (isRestart(row)) this.clear()
     for (const [index, word] of side.entries()) this.set(word, price[index], size[index])
-    if (startsAnew(row)) this.isStale = false
+    if (isRestart(row)) this.isStale = false
   }
 
   private fill(side: 'bid' | 'ask', { price, size }: LadderJson): void {
@@ -248,7 +248,7 @@ export class OrderBook {
   }
 }
 
-function startsAnew({ flags }: { readonly flags?: unknown }): boolean {
+function isRestart({ flags }: { readonly flags?: unknown }): boolean {
   return Array.isArray(flags) && flags.includes('restart')
 }
 

@@ -36,56 +36,11 @@ export type VenueMarketsParams<Venue extends VenueId> = Inputs<ListQueries[Venue
   readonly asset?: string
 }
 
-/** Parameters of a market record. */
-export type MarketParams = MarketRouteParams<'market'>
-
-/** Parameters of the history of a market record. */
-export type RevisionsParams = MarketRouteParams<'revisions'>
-
-/** Parameters of trades. */
-export type TradesParams = MarketRouteParams<'trades'>
-
-/** Parameters of samples. */
-export type TimeseriesParams = MarketRouteParams<'timeseries'>
-
-/** Parameters of changed levels; `outcome` and `token_id` where a market has a book per token. */
-export type ChangesParams = MarketRouteParams<'changes'>
-
-/** Parameters of recorded books. */
-export type SnapshotsParams = MarketRouteParams<'snapshots'>
-
-/** Parameters of the newest book. */
-export type LatestParams = MarketRouteParams<'orderbook_latest'>
-
-/** Parameters of a book out of the past. */
-export type AsOfParams = MarketRouteParams<'orderbook'>
-
-/** Parameters of an evaluated order. */
-export type ExecutionParams = MarketRouteParams<'execution'>
-
-/** Parameters of an audited row. */
-export type AuditParams = MarketRouteParams<'audit'>
-
-/** Parameters of the list of gaps. */
-export type GapsParams = RouteParams<'gaps'>
-
-/** Parameters of coverage: of a venue, or of one market. */
-export type CoverageParams = RouteParams<'coverage'>
-
-/** Parameters of the calendar of a venue. */
-export type CoverageDaysParams = RouteParams<'coverage_days'>
-
 /** What a download holds. */
 export type BulkParams = ParamInputs<typeof SCOPE_PARAMS>
 
 /** Parameters of a download. */
 export type DownloadParams = ParamInputs<(typeof ROUTES)['bulk']['query']>
-
-/** Parameters of a manifest. */
-export type ManifestParams = RouteParams<'bulkManifest'>
-
-/** Parameters of usage. */
-export type UsageParams = RouteParams<'usage'>
 
 /** What a single request may be given beside its parameters. */
 export type CallOptions = Pick<WalkOptions, 'signal'>

@@ -1,9 +1,28 @@
 /** Replay: recorded events of any markets, merged in the order in which they were received. */
 export * from './error.ts'
-export * from './event.ts'
-export * from './read-tape.ts'
-export * from './source.ts'
-export type { ReplayPlatform, RunningSum, Spool } from './source.ts'
+export type {
+  BookEvent,
+  MarketEvent,
+  ReplayBatch,
+  ReplayEvent,
+  ReplayGapEvent,
+  ReplayInstrument,
+  SampleEvent,
+  TradeEvent,
+} from './event.ts'
 export * from './message-replay.ts'
-export { replay } from './replay.ts'
-export type { Replay, ReplayOptions } from './replay.ts'
+export { FrameReader, type Frame, type FrameLetter } from './read-tape.ts'
+export { replay, type Replay, type ReplayOptions } from './replay.ts'
+export {
+  downloadSource,
+  urlSource,
+  type ByteStore,
+  type DownloadClient,
+  type FileSource,
+  type ReplayPlatform,
+  type ReplaySource,
+  type RunningSum,
+  type Spool,
+  type StreamSource,
+  type UrlSourceOptions,
+} from './source.ts'

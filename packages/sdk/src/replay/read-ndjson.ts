@@ -11,7 +11,7 @@ import {
 import { BookBuilder, type OnChunk, type SideLevels } from './book-builder.ts'
 import { Contents, type ChunkFacts, type Span } from './contents.ts'
 import { placeError } from './error.ts'
-import type { ReplayPlatform, RunningSum, Spool } from './source.ts'
+import { concat, type ReplayPlatform, type RunningSum, type Spool } from './source.ts'
 import { SampleBuilder, TradeBuilder } from './row-builder.ts'
 import { contextOfRow, exactUnits, headOf, idOf, invalid } from './row-json.ts'
 
@@ -243,11 +243,4 @@ function metricOf(row: JsonFields): string {
 
 function truncated(detail: string): PriorbookError {
   return new PriorbookError('truncated_file', detail)
-}
-
-function concat(left: Uint8Array, right: Uint8Array): Uint8Array<ArrayBuffer> {
-  const joined = new Uint8Array(left.length + right.length)
-  joined.set(left)
-  joined.set(right, left.length)
-  return joined
 }

@@ -10,7 +10,7 @@ import {
 } from '../wire/index.ts'
 import { Contents, type Span } from './contents.ts'
 import { placeError, ReplayError } from './error.ts'
-import type { ByteStore, ReplayPlatform, RunningSum } from './source.ts'
+import { concat, type ByteStore, type ReplayPlatform, type RunningSum } from './source.ts'
 
 /** Returns where the bytes of a chunk can be read again. */
 export type KeepChunk = (frame: Frame) => Promise<{ store: ByteStore; offset: number }>
@@ -132,7 +132,7 @@ export class FrameReader {
 
   /** Yields the frames that the next bytes complete. */
   *feed(bytes: Uint8Array): Generator<Frame> {
-    this.buffered = this.buffered.length === 0 ? bytes : join(this.buffered, bytes)
+    this.buffered = this.buffered.length === 0 ? bytes : concat(this.buffered, bytes)
     if (!this.hasBegun && !this.begin()) {
       this.buffered = new Uint8Array(this.buffered)
       return
@@ -214,11 +214,4 @@ export class FrameReader {
 function uint32(bytes: Uint8Array, at: number): number {
   const low = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16)
   return (low | (bytes[at + 3]! << 24)) >>> 0
-}
-
-function join(left: Uint8Array, right: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(left.length + right.length)
-  joined.set(left)
-  joined.set(right, left.length)
-  return joined
 }

@@ -7,7 +7,14 @@ import {
   type VenueId,
 } from '../domain/index.ts'
 import { ABSENT } from '../tape/index.ts'
-import { fieldsOf, timeOf, TRUNCATED, type BookContext, type JsonFields } from '../wire/index.ts'
+import {
+  fieldsOf,
+  timeOf,
+  toChannel,
+  TRUNCATED,
+  type BookContext,
+  type JsonFields,
+} from '../wire/index.ts'
 
 /**
  * In the 16 flag bits of a chunk, marks a book that its source cut, because NDJSON shows a limited number
@@ -103,12 +110,9 @@ export function invalid(detail: string): PriorbookError {
   return new PriorbookError('invalid_line', detail)
 }
 
-// A channel is a connection and a subscription on it.
-const SUBSCRIPTIONS = 65_536
-
 function channelOf({ sid, connection }: JsonFields): number {
   if ((sid ?? undefined) === undefined && connection === undefined) return ABSENT
-  return Math.max(0, countOf(connection)) * SUBSCRIPTIONS + Math.max(0, countOf(sid))
+  return toChannel(Math.max(0, countOf(connection)), Math.max(0, countOf(sid)))
 }
 
 function countOf(value: unknown): number {

@@ -140,3 +140,11 @@ async function attempt<Result>(
     throw new ReplayError(code, detail, { source, offset }, cause)
   }
 }
+
+/** Two arrays of bytes as one. */
+export function concat(left: Uint8Array, right: Uint8Array): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(left.length + right.length)
+  joined.set(left)
+  joined.set(right, left.length)
+  return joined
+}

@@ -2,6 +2,7 @@ import { GAP_REASONS, type Gap, type GapReason } from '../domain/index.ts'
 import {
   COUNT,
   described,
+  membersOf,
   named,
   objectOf,
   TEXT_OR_NULL,
@@ -53,15 +54,4 @@ export function toGapJson(gap: Gap, style: ValueStyle = {}): GapJson {
 }
 
 /** The columns of a gap in CSV, in this order. */
-export const GAP_COLUMNS = [
-  'venue',
-  'scope',
-  'key',
-  'reason',
-  'start_time',
-  'end_time',
-  'source_start_time',
-  'source_end_time',
-  'after_sequence',
-  'detail',
-] as const satisfies readonly (keyof GapJson)[]
+export const GAP_COLUMNS = membersOf(GAP_SCHEMA)

@@ -99,6 +99,11 @@ export function objectOf<const P extends Properties, const Optional extends stri
   }
 }
 
+/** The names of an object's members, in the order of its schema. */
+export function membersOf<T>(schema: JsonSchema<T>): readonly (keyof T & string)[] {
+  return Object.keys(schema['properties'] as Properties) as (keyof T & string)[]
+}
+
 /** The schema of an object with more members, required and optional; the name is not kept. */
 export function withMembers<T, const P extends Properties, const O extends Properties = {}>(
   schema: JsonSchema<T>,

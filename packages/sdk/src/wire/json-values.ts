@@ -70,6 +70,11 @@ function rawNumber(canonical: string): DecimalJson {
 // number of the subscription on it (0 where the venue has none).
 const SUBSCRIPTIONS = 65_536
 
+/** The channel of a connection and a subscription on it. */
+export function toChannel(connection: number, subscription: number): number {
+  return connection * SUBSCRIPTIONS + subscription
+}
+
 /** The venue's own number of the subscription in a channel of the tape; 0 where it has none. */
 export function subscriptionOf(channel: number): number {
   return channel === ABSENT ? 0 : channel % SUBSCRIPTIONS

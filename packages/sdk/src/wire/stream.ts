@@ -1,210 +1,28 @@
-import type { VenueId } from '../domain/index.ts'
-import type { GapJson } from './gap.ts'
-import type { MarketJson } from './market.ts'
-import type { TimeJson, ValueStyle } from './json-values.ts'
-import type { TimeFormat } from './value-text.ts'
-import type { TradeJson } from './trade-sample.ts'
+import { BOOK_ROW_SCHEMA, CHANGES_ROW_SCHEMA, type FullBookRowJson } from './book-schema.ts'
+import { NOTICE_SCHEMA } from './envelope.ts'
+import { GAP_SCHEMA } from './gap.ts'
+import {
+  anyOf,
+  COUNT,
+  described,
+  listOf,
+  objectOf,
+  TEXT,
+  TEXT_OR_NULL,
+  TIME,
+  VENUE,
+  type JsonSchema,
+  type TypeOf,
+} from './json-schema.ts'
+import { MARKET_SCHEMA } from './market.ts'
+import { PROBLEMS, STREAM_ERRORS } from './problems.ts'
+import { TRADE_SCHEMA } from './trade-sample.ts'
 
 /** Where the socket is, and the subprotocol under which a browser may send its key. */
 export const STREAM_PATH = '/v3/stream'
 export const STREAM_PROTOCOL = 'priorbook.v3'
 /** A second subprotocol `priorbook.key.<key>` carries the key where headers cannot be set. */
 export const STREAM_KEY_PROTOCOL = 'priorbook.key.'
-
-/** Markets of one venue: one market, a series of B, an asset of A or C, or those of one window; all without. */
-export type MarketSelector = {
-  readonly venue: VenueId
-  readonly market_id?: string
-  readonly series?: string
-  readonly asset?: string
-  /** The length of rounds, such as `15m`. */
-  readonly window?: string
-}
-
-/** What can be subscribed to; books are observations, markets are revisions of their records. */
-export const STREAM_DATASETS = ['books', 'trades', 'markets'] as const
-
-/** The name of what can be subscribed to. */
-export type StreamDataset = (typeof STREAM_DATASETS)[number]
-
-/** How rows are written, the same for live and replay. */
-export type StreamStyle = {
-  /** Which rows; all of them without. Gaps always come. */
-  readonly datasets?: readonly StreamDataset[]
-  /** `full`: every row is the whole book (default). `changes`: rows after the first hold changed levels. */
-  readonly mode?: 'full' | 'changes'
-  /** Max levels per side; `full` only. */
-  readonly depth?: number
-  readonly number_format?: NonNullable<ValueStyle['numberFormat']>
-  readonly time_format?: TimeFormat
-}
-
-/** What a client may send: one JSON object per message, at most 64 KiB. */
-export type StreamRequest =
-  | { readonly op: 'auth'; readonly key: string }
-  | (StreamStyle &
-      MarketSelector & {
-        readonly op: 'subscribe'
-        /** The client's own name of the subscription, unique on the socket. */
-        readonly id: string
-        /** Max one row per instrument in this many milliseconds; every row without. */
-        readonly conflate_ms?: number
-        /**
-         * The last sequence that the client has, by instrument key: rows after it are sent, or a
-         * resync says from where they are missing. Trades are under `key/trade`, as in their ids.
-         */
-        readonly resume?: Readonly<Record<string, number>>
-      })
-  | { readonly op: 'unsubscribe'; readonly id: string }
-  | (StreamStyle & {
-      readonly op: 'replay'
-      readonly id: string
-      readonly markets: readonly MarketSelector[]
-      readonly start_time: string | number
-      readonly end_time: string | number
-      /** Recorded pace × N (1 without), or as fast as the client reads. */
-      readonly speed?: number | 'max'
-    })
-  | { readonly op: 'pause'; readonly id: string }
-  | { readonly op: 'resume'; readonly id: string }
-  | { readonly op: 'seek'; readonly id: string; readonly time: string | number }
-  | { readonly op: 'stop'; readonly id: string }
-  | { readonly op: 'ping'; readonly nonce?: string }
-
-/** The first members of book rows, whole or changed. */
-export type StreamRowHead = {
-  readonly id: string
-  readonly venue: VenueId
-  readonly market_id: string
-  readonly token_id: string | null
-  readonly received_time: TimeJson
-  readonly source_time: TimeJson | null
-  readonly sequence: number
-}
-
-/** The changed levels of a row, as the route `/changes` gives them; size 0: the level is gone. */
-export type StreamChangesRow = StreamRowHead & {
-  readonly changes: {
-    readonly side: readonly ('bid' | 'ask')[]
-    readonly price: readonly (number | string)[]
-    readonly size: readonly (number | string)[]
-  }
-  readonly [more: string]: unknown
-}
-
-/** One ladder side on the wire. */
-export type StreamLadder = {
-  readonly price: readonly (number | string)[]
-  readonly size: readonly (number | string)[]
-}
-
-/** A whole book, as every route gives it. */
-export type StreamBookRow = StreamRowHead & {
-  readonly bids: StreamLadder
-  readonly asks: StreamLadder
-  readonly [more: string]: unknown
-}
-
-/** Why rows of an instrument were left out on this socket. */
-export type ResyncReason = 'slow_reader' | 'resume_too_old' | 'restarted' | 'rebuilt'
-
-/** What every message of a replay also says: the id of the replay. Live messages have none. */
-type OfReplay = { readonly replay?: string }
-
-/**
- * What the server sends. `key` is the instrument (the middle of a row id); `previous_sequence` is the
- * sequence of the message before it of the same instrument and kind on this socket, null for the first:
- * where it is not `sequence - 1`, rows were conflated or left out.
- */
-export type StreamMessage =
-  | {
-      readonly type: 'welcome'
-      readonly connection: string
-      readonly plan: string
-      readonly server_time: TimeJson
-      readonly heartbeat_ms: number
-      readonly limits: {
-        readonly subscriptions: number
-        readonly instruments: number
-        readonly replays: number
-      }
-      readonly notice?: { readonly code: string; readonly message: string }
-    }
-  | {
-      readonly type: 'subscribed'
-      readonly id: string
-      readonly venue: VenueId
-      readonly markets: number
-      readonly instruments: number
-    }
-  | { readonly type: 'unsubscribed'; readonly id: string }
-  | ({
-      /** The first row of an instrument, or the first after a resync. */
-      readonly type: 'snapshot'
-      readonly key: string
-      readonly sequence: number
-      readonly previous_sequence: number | null
-      readonly row: StreamBookRow
-    } & OfReplay)
-  | ({
-      readonly type: 'update'
-      readonly key: string
-      readonly sequence: number
-      readonly previous_sequence: number
-      readonly row: StreamBookRow | StreamChangesRow
-    } & OfReplay)
-  | ({
-      readonly type: 'trade'
-      readonly key: string
-      readonly sequence: number
-      readonly previous_sequence: number | null
-      readonly row: TradeJson
-    } & OfReplay)
-  | ({ readonly type: 'market'; readonly row: MarketJson } & OfReplay)
-  /** A gap opened, or the same gap (same key, start and reason) closed. */
-  | ({ readonly type: 'gap'; readonly gap: GapJson } & OfReplay)
-  | {
-      /** Rows between the two sequences were not sent; a snapshot follows. They can be read by REST. */
-      readonly type: 'resync'
-      readonly key: string
-      readonly venue: VenueId
-      readonly market_id: string
-      readonly after_sequence: number
-      readonly reason: ResyncReason
-    }
-  | { readonly type: 'snapshots_done'; readonly id: string }
-  | { readonly type: 'heartbeat'; readonly server_time: TimeJson; readonly sent: number }
-  | { readonly type: 'pong'; readonly nonce: string | null; readonly server_time: TimeJson }
-  | {
-      readonly type: 'replay_state'
-      readonly replay: string
-      readonly state: 'started' | 'paused' | 'running' | 'sought' | 'stopped' | 'finished'
-      /** The place of the replay in recorded time. */
-      readonly time: TimeJson
-      /** With `started`: what is replayed, and what a reader should know, such as where the plan cuts it. */
-      readonly range?: { readonly start_time: TimeJson; readonly end_time: TimeJson }
-      readonly markets?: number
-      readonly instruments?: number
-      readonly notices?: readonly {
-        readonly code: string
-        readonly message: string
-        readonly [more: string]: unknown
-      }[]
-      /** With `finished`: how many rows were sent and the SHA-256 of their ids, each with a line feed. */
-      readonly rows?: number
-      readonly ids_sha256?: string
-    }
-  | {
-      readonly type: 'error'
-      readonly code: string
-      readonly message: string
-      readonly id?: string
-      readonly hint?: string
-      /** The member of the request that is wrong, what it may be, and the plan that would do. */
-      readonly param?: string
-      readonly allowed?: readonly string[]
-      readonly plan?: string
-    }
 
 /** Why the server closes a socket; the reason text repeats the word. */
 export const STREAM_CLOSE_CODES = {
@@ -217,3 +35,267 @@ export const STREAM_CLOSE_CODES = {
   slow_reader: 4429,
   flooding: 4430,
 } as const
+
+/** What can be subscribed to; books are observations, markets are revisions of their records. */
+export const STREAM_DATASETS = ['books', 'trades', 'markets'] as const
+
+/** The name of what can be subscribed to. */
+export type StreamDataset = (typeof STREAM_DATASETS)[number]
+
+function oneOf<const Words extends readonly string[]>(words: Words): JsonSchema<Words[number]> {
+  return { enum: words }
+}
+
+const ID: JsonSchema<string> = described(
+  { type: 'string', minLength: 1, maxLength: 64 },
+  'The client’s own name, unique on the connection.',
+)
+const NAME: JsonSchema<string> = { type: 'string', minLength: 1, maxLength: 200 }
+const SEQUENCE: JsonSchema<number> = { type: 'integer', minimum: 1 }
+const SEQUENCE_OR_NULL: JsonSchema<number | null> = { type: ['integer', 'null'], minimum: 0 }
+const KEY = described(TEXT, 'The instrument: the middle of its row ids.')
+const INPUT_TIME: JsonSchema<string | number> = described(
+  { type: ['string', 'integer'] },
+  'ISO 8601 with Z or an offset, or 13 digits of milliseconds, or 16 of microseconds.',
+)
+const REPLAY = described(TEXT, 'The id of the replay; live messages have none.')
+
+const SELECTOR = {
+  venue: VENUE,
+  market_id: described(NAME, 'One market by the venue’s own identifier.'),
+  series: described(NAME, 'The series of venue B.'),
+  asset: described(NAME, 'The underlying asset, such as btc.'),
+  window: described(NAME, 'The length of rounds, such as 15m.'),
+}
+const SELECTOR_OPTIONAL = ['market_id', 'series', 'asset', 'window'] as const
+const SELECTOR_SCHEMA = objectOf(SELECTOR, { optional: SELECTOR_OPTIONAL })
+
+/** Markets of one venue: one market, a series of B, an asset of A or C, or those of one window; all without. */
+export type MarketSelector = TypeOf<typeof SELECTOR_SCHEMA>
+
+const DATASETS: JsonSchema<readonly StreamDataset[]> = {
+  type: 'array',
+  items: { enum: [...STREAM_DATASETS] },
+  minItems: 1,
+  uniqueItems: true,
+}
+const DEPTH: JsonSchema<number> = { type: 'integer', minimum: 1, maximum: 10_000 }
+const STYLE = {
+  datasets: described(DATASETS, 'Which rows; all of them without. Gaps always come.'),
+  mode: described(
+    oneOf(['full', 'changes']),
+    'Every row as the whole book (default), or changed levels after the first.',
+  ),
+  depth: described(DEPTH, 'Max levels per side; mode full only.'),
+  number_format: oneOf(['number', 'string']),
+  time_format: oneOf(['iso', 'epoch_us']),
+}
+const STYLE_OPTIONAL = ['datasets', 'mode', 'depth', 'number_format', 'time_format'] as const
+const STYLE_SCHEMA = objectOf(STYLE, { optional: STYLE_OPTIONAL })
+
+/** How rows are written, the same for live and replay. */
+export type StreamStyle = TypeOf<typeof STYLE_SCHEMA>
+
+type Properties = Readonly<Record<string, JsonSchema>>
+
+type Tagged<
+  Tag extends string,
+  Word extends string,
+  P extends Properties,
+  Optional extends string,
+> = ReturnType<typeof objectOf<P & { readonly [Name in Tag]: JsonSchema<Word> }, Optional>>
+
+// An object with the tag that tells it from the others of its union.
+function tagged<const Tag extends 'op' | 'type'>(tag: Tag) {
+  return <const Word extends string, const P extends Properties, const O extends string = never>(
+    word: Word,
+    description: string,
+    properties: P,
+    optional: readonly O[] = [],
+  ): Tagged<Tag, Word, P, O> => {
+    const members = { [tag]: { const: word }, ...properties }
+    return objectOf(members, { optional, description }) as Tagged<Tag, Word, P, O>
+  }
+}
+
+const request = tagged('op')
+const message = tagged('type')
+
+const CONFLATE: JsonSchema<number> = { type: 'integer', minimum: 10, maximum: 60_000 }
+const RESUME: JsonSchema<Readonly<Record<string, number>>> = {
+  type: 'object',
+  additionalProperties: COUNT,
+}
+const MARKETS: JsonSchema<readonly MarketSelector[]> = {
+  type: 'array',
+  items: SELECTOR_SCHEMA,
+  minItems: 1,
+  maxItems: 100,
+}
+const SPEED: JsonSchema<number | 'max'> = {
+  anyOf: [{ type: 'number', exclusiveMinimum: 0 }, { const: 'max' }],
+}
+
+/** What a client may send, by its operation: one JSON object per message, at most 64 KiB. */
+export const STREAM_REQUEST_SCHEMAS = {
+  auth: request('auth', 'The key, where neither header nor subprotocol carried it.', { key: NAME }),
+  subscribe: request(
+    'subscribe',
+    'Follows one market, or those of a family and all that join it later.',
+    {
+      id: ID,
+      ...SELECTOR,
+      ...STYLE,
+      conflate_ms: described(
+        CONFLATE,
+        'Max one row per instrument in this many milliseconds; every row without.',
+      ),
+      resume: described(
+        RESUME,
+        'The last sequence that the client has, by instrument key; of trades by `key/trade`.',
+      ),
+    },
+    [...SELECTOR_OPTIONAL, ...STYLE_OPTIONAL, 'conflate_ms', 'resume'],
+  ),
+  unsubscribe: request('unsubscribe', 'Ends a subscription.', { id: ID }),
+  replay: request(
+    'replay',
+    'Plays recorded rows of any markets, merged by received time.',
+    {
+      id: ID,
+      markets: MARKETS,
+      start_time: INPUT_TIME,
+      end_time: INPUT_TIME,
+      speed: described(SPEED, 'The recorded pace × N (1 without), or as fast as the client reads.'),
+      ...STYLE,
+    },
+    ['speed', ...STYLE_OPTIONAL],
+  ),
+  pause: request('pause', 'Pauses a replay.', { id: ID }),
+  resume: request('resume', 'Continues a paused replay.', { id: ID }),
+  seek: request('seek', 'Continues a replay from another time of its range.', {
+    id: ID,
+    time: INPUT_TIME,
+  }),
+  stop: request('stop', 'Ends a replay.', { id: ID }),
+  ping: request('ping', 'Requests a pong.', { nonce: NAME }, ['nonce']),
+}
+
+/** What a client may send. */
+export type StreamRequest = TypeOf<
+  (typeof STREAM_REQUEST_SCHEMAS)[keyof typeof STREAM_REQUEST_SCHEMAS]
+>
+
+const ROW = { key: KEY, sequence: SEQUENCE, previous_sequence: SEQUENCE_OR_NULL }
+// Rows of the stream always have their ladders.
+const BOOK = BOOK_ROW_SCHEMA as JsonSchema as JsonSchema<FullBookRowJson>
+
+/** What the server sends, by its type. */
+export const STREAM_MESSAGE_SCHEMAS = {
+  welcome: message(
+    'welcome',
+    'The key was accepted; the limits are those of its plan.',
+    {
+      connection: TEXT,
+      plan: TEXT,
+      server_time: TIME,
+      heartbeat_ms: COUNT,
+      limits: objectOf({ subscriptions: COUNT, instruments: COUNT, replays: COUNT }),
+      notice: NOTICE_SCHEMA,
+    },
+    ['notice'],
+  ),
+  subscribed: message('subscribed', 'A subscription began; snapshots follow.', {
+    id: TEXT,
+    venue: VENUE,
+    markets: COUNT,
+    instruments: COUNT,
+  }),
+  unsubscribed: message('unsubscribed', 'A subscription ended.', { id: TEXT }),
+  snapshot: message(
+    'snapshot',
+    'The whole book: the first row of an instrument, or the first after a resync.',
+    { ...ROW, row: BOOK, replay: REPLAY },
+    ['replay'],
+  ),
+  update: message(
+    'update',
+    'The next row: where `previous_sequence` is not `sequence − 1`, rows were conflated.',
+    { ...ROW, row: anyOf(BOOK, CHANGES_ROW_SCHEMA), replay: REPLAY },
+    ['replay'],
+  ),
+  trade: message('trade', 'An execution print.', { ...ROW, row: TRADE_SCHEMA, replay: REPLAY }, [
+    'replay',
+  ]),
+  market: message(
+    'market',
+    'A market record as it is known now.',
+    { row: MARKET_SCHEMA, replay: REPLAY },
+    ['replay'],
+  ),
+  gap: message('gap', 'A gap opened, or closed.', { gap: GAP_SCHEMA, replay: REPLAY }, ['replay']),
+  resync: message(
+    'resync',
+    'Rows after a sequence are left out here; a snapshot follows. REST has them.',
+    {
+      key: KEY,
+      venue: VENUE,
+      market_id: TEXT,
+      after_sequence: COUNT,
+      reason: oneOf(['slow_reader', 'resume_too_old', 'restarted', 'rebuilt']),
+    },
+  ),
+  snapshots_done: message('snapshots_done', 'All snapshots of a subscription were sent.', {
+    id: TEXT,
+  }),
+  heartbeat: message('heartbeat', 'The connection is alive; `sent` counts its messages so far.', {
+    server_time: TIME,
+    sent: COUNT,
+  }),
+  pong: message('pong', 'The answer to a ping.', {
+    nonce: TEXT_OR_NULL,
+    server_time: TIME,
+  }),
+  replay_state: message(
+    'replay_state',
+    'What a replay does, and at the end the proof of its rows.',
+    {
+      replay: TEXT,
+      state: oneOf(['started', 'paused', 'running', 'sought', 'stopped', 'finished']),
+      time: TIME,
+      range: objectOf({ start_time: TIME, end_time: TIME }),
+      markets: COUNT,
+      instruments: COUNT,
+      notices: listOf(NOTICE_SCHEMA),
+      rows: COUNT,
+      ids_sha256: TEXT,
+    },
+    ['range', 'markets', 'instruments', 'notices', 'rows', 'ids_sha256'],
+  ),
+  error: message(
+    'error',
+    'A request failed, or the connection ends; `code` is for programs.',
+    {
+      code: oneOf([...Object.keys(STREAM_ERRORS), ...Object.keys(PROBLEMS)]),
+      message: TEXT,
+      id: TEXT,
+      hint: TEXT,
+      param: TEXT,
+      allowed: listOf(TEXT),
+      plan: TEXT,
+    },
+    ['id', 'hint', 'param', 'allowed', 'plan'],
+  ),
+}
+
+/**
+ * What the server sends. `key` is the instrument (the middle of a row id); `previous_sequence` is the
+ * sequence of the message before it of the same instrument and kind on this socket, null for the first:
+ * where it is not `sequence - 1`, rows were conflated or left out.
+ */
+export type StreamMessage = TypeOf<
+  (typeof STREAM_MESSAGE_SCHEMAS)[keyof typeof STREAM_MESSAGE_SCHEMAS]
+>
+
+/** Why rows of an instrument were left out on this socket. */
+export type ResyncReason = Extract<StreamMessage, { readonly type: 'resync' }>['reason']

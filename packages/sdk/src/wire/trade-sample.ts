@@ -11,6 +11,7 @@ import {
   DECIMAL,
   described,
   listOf,
+  membersOf,
   named,
   objectOf,
   ORDER_SIDE,
@@ -72,25 +73,7 @@ export const TRADE_SCHEMA = named(
 export type TradeJson = TypeOf<typeof TRADE_SCHEMA>
 
 /** The columns of a trade in CSV, in this order. */
-export const TRADE_CSV_COLUMNS = [
-  'id',
-  'venue',
-  'market_id',
-  'condition_id',
-  'event_id',
-  'series_ticker',
-  'outcome',
-  'token_id',
-  'trade_id',
-  'price',
-  'size',
-  'taker_side',
-  'source_time',
-  'received_time',
-  'sequence',
-  'flags',
-  'native',
-] as const satisfies readonly (keyof TradeJson)[]
+export const TRADE_CSV_COLUMNS = membersOf(TRADE_SCHEMA)
 
 /** Renders one row of trades; `ordinal` is its number within the instrument. */
 export function toTradeJson(
@@ -185,20 +168,8 @@ export type SampleJson = TypeOf<typeof SAMPLE_SCHEMA>
 
 /** The columns of samples of one metric in CSV, in this order. */
 export function sampleCsvColumns(metric: SampleMetric): readonly (keyof SampleJson)[] {
-  return [
-    'id',
-    'venue',
-    'topic_id',
-    'market_id',
-    'condition_id',
-    'outcome',
-    'token_id',
-    'source_time',
-    'received_time',
-    'sequence',
-    metric,
-    'flags',
-  ]
+  const others: readonly string[] = SAMPLE_METRICS.filter((name) => name !== metric)
+  return membersOf(SAMPLE_SCHEMA).filter((name) => !others.includes(name))
 }
 
 /** Renders one row of samples; `ordinal` is its number within its series. */

@@ -76,7 +76,7 @@ export function writeScaled(
 }
 
 /** Writes six digits, the microseconds of a second. */
-export function writeSix(bytes: Uint8Array, at: number, value: number): void {
+function writeSix(bytes: Uint8Array, at: number, value: number): void {
   const high = (value / 10000) | 0
   const rest = value - high * 10000
   const middle = (rest / 100) | 0
@@ -86,7 +86,7 @@ export function writeSix(bytes: Uint8Array, at: number, value: number): void {
 }
 
 /** Writes two digits. */
-export function writePair(bytes: Uint8Array, at: number, value: number): void {
+function writePair(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = PAIRS[value * 2]!
   bytes[at + 1] = PAIRS[value * 2 + 1]!
 }

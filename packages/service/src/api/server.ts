@@ -4,12 +4,7 @@ import { RequestTally, type ApiTally } from '../lib/api-tally.ts'
 import { createApp, type App, type AppOptions } from './app.ts'
 import { createRequestIds } from './http/log.ts'
 import { createClientErrorHandler } from './http/problem.ts'
-import {
-  createStreamServer,
-  isStreamUpgrade,
-  type StreamOptions,
-  type StreamServer,
-} from './stream/server.ts'
+import { isStreamUpgrade, StreamServer, type StreamOptions } from './stream/server.ts'
 
 /** How long the server waits, in milliseconds. */
 type Timeouts = {
@@ -71,7 +66,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const tally = new RequestTally()
   const app = createApp(options, { nextRequestId, tally, stream: () => stream.pulse() })
   const { context, demo } = app
-  const stream = createStreamServer({
+  const stream = new StreamServer({
     access,
     context,
     log,

@@ -1,5 +1,14 @@
-import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -117,10 +126,19 @@ describe('a data folder', () => {
 
   it('is backed up and restored', async () => {
     const backup = join(scratch, 'backup')
-    expect((await run('backup', '--data', data, backup)).code).toBe(0)
+    await run('keys', 'create', '--plan', 'quant', '--name', 'kept', '--data', data)
+    writeFileSync(join(data, 'plans.json'), '{"plans":{}}')
+    const made = await run('backup', '--data', data, backup)
+    expect(made.code).toBe(0)
+    expect(made.out).toContain('1 keys, own plans')
     expect((await call('backup', '--data', data, backup)).code).toBe(2)
     const restored = join(scratch, 'restored')
-    expect((await run('restore', '--data', restored, backup)).code).toBe(0)
+    const told = await run('restore', '--data', restored, backup)
+    expect(told.code).toBe(0)
+    expect(told.out).toContain('1 keys, own plans')
+    const keys = await json<readonly { name: string }[]>('keys', 'list', '--data', restored)
+    expect(keys).toEqual(await json('keys', 'list', '--data', data))
+    rmSync(join(data, 'plans.json'))
     expect((await call('restore', '--data', restored, backup)).code).toBe(2)
     type Report = { problems: unknown[]; observations: number }
     const own = await json<Report>('verify', '--data', data)
@@ -128,6 +146,42 @@ describe('a data folder', () => {
     expect(
       (await json<{ differences: unknown[] }>('rebuild', '--data', restored)).differences,
     ).toEqual([])
+  })
+
+  it('is not sound without the end of its journal, or with records that it does not have', async () => {
+    const cut = join(scratch, 'cut')
+    await call('import', 'venueb', '--data', cut, SAMPLE)
+    const segment = readdirSync(join(cut, 'journal'), { recursive: true, encoding: 'utf8' })
+      .map((name) => join(cut, 'journal', name))
+      .filter((path) => statSync(path).isFile())
+      .at(-1)!
+    const whole = readFileSync(segment)
+    writeFileSync(segment, whole.subarray(0, Math.floor(whole.length / 2)))
+    const verified = await call('verify', '--data', cut)
+    expect(verified.code).toBe(1)
+    expect(verified.out).toMatch(/corrupt_journal: it ends at record \d+, but the tape has records/)
+    const examined = await call('doctor', '--data', cut)
+    expect(examined.code).toBe(1)
+    expect(examined.out).toContain('cannot be derived again')
+
+    // A tape that lost its newest commits, as by a truncated log: the journal knows more.
+    const behind = join(scratch, 'behind')
+    const tape = join(behind, 'tape.db')
+    const file = join(scratch, 'lines.ndjson')
+    const lines = createLines()
+    lines.snapshot(START_MS, 1, [['0.4000', '5.00']], [])
+    writeFileSync(file, lines.text())
+    await call('import', 'venueb', '--data', behind, file)
+    const before = readFileSync(tape)
+    lines.delta(START_MS + 5, 2, 'yes', '0.4100', '1.00')
+    writeFileSync(file, lines.text())
+    await call('import', 'venueb', '--data', behind, file)
+    writeFileSync(tape, before)
+    const pending = /\d+ journal records are not in the tape/
+    expect((await call('doctor', '--data', behind)).out).toMatch(pending)
+    const early = await call('verify', '--journal', '--data', behind)
+    expect(early.out).toMatch(pending)
+    expect(early.code).toBe(0)
   })
 
   it('is diagnosed by the doctor, healthy or damaged', async () => {
@@ -193,5 +247,33 @@ describe('a data folder', () => {
     } finally {
       await store.close()
     }
+  })
+})
+
+describe('files of a data folder', () => {
+  it('are readable by their own user alone', async () => {
+    await run('keys', 'create', '--plan', 'quant', '--name', 'mine', '--data', data)
+    const open = readdirSync(data, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(data, name))
+      .filter((path) => (statSync(path).mode & 0o077) !== 0)
+    expect(open).toEqual([])
+    expect(statSync(data).mode & 0o777).toBe(0o700)
+  })
+
+  const readOnly = join(scratch, 'read-only')
+  mkdirSync(readOnly)
+  const isolate = (folder: string, script: string) => {
+    const mount = `mount --bind ${folder} ${readOnly} && mount -o remount,ro,bind ${readOnly}`
+    return spawnSync('unshare', ['--mount', 'sh', '-c', `${mount} && ${script}`], {
+      encoding: 'utf8',
+    })
+  }
+  const canMount = isolate(scratch, 'true').status === 0
+
+  it.skipIf(!canMount)('can be read on a read-only mount', () => {
+    const verify = `${process.execPath} ${BIN} verify --data ${readOnly}`
+    const { status, stdout, stderr } = isolate(data, `! touch ${readOnly}/x && ${verify}`)
+    expect(`${stdout}${stderr}`).toContain('sound')
+    expect(status).toBe(0)
   })
 })

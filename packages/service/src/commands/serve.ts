@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino, type Logger } from 'pino'
 import { parsedOption, type Option } from '@priorbook/sdk/command-line'
@@ -11,7 +11,9 @@ import { createMetrics } from '../ops/metrics.ts'
 import { openOpsServer } from '../ops/server.ts'
 import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
 import { openRecorder, type Recorder } from '../recorder/recorder.ts'
+import { readJournalEnds } from '../derive/journal-end.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
+import type { StoreReader } from '../store/store.ts'
 import { defineCommand } from './command.ts'
 import { CONFIG_OPTION, dataFolderOf, isDefaultPort, readConfig } from './command-config.ts'
 import { startEmulated, toConnectors, type Emulated } from './emulated.ts'
@@ -73,8 +75,15 @@ export const serveCommand = defineCommand({
   },
 })
 
+// Folders of older versions could be read by every user; a group that was let in stays in.
+function closeToOthers(folder: string): void {
+  const mode = statSync(folder).mode & 0o777
+  if ((mode & 0o007) !== 0) chmodSync(folder, mode & 0o770)
+}
+
 async function serve(config: Config, data: DataFolder): Promise<number> {
   mkdirSync(data.path, { recursive: true })
+  closeToOthers(data.path)
   const isTerminal = process.stdout.isTTY
   const logFile = isTerminal ? join(data.path, 'priorbook.log') : undefined
   const service = new Service(config, data, logFile)
@@ -204,7 +213,17 @@ class Service {
     const isReadOnly = this.#isRecording ? {} : { readOnly: true }
     const store = this.#hosted?.store ?? openEmbeddedStore({ file: data.tape, ...isReadOnly })
     this.#closers.push(() => store.close())
+    if (!this.#isRecording && this.#hosted === undefined) await this.#warnOfUnapplied(store)
     return store
+  }
+
+  // Only a recorder applies what the tape lacks, such as after its log was cut.
+  async #warnOfUnapplied(store: StoreReader): Promise<void> {
+    for (const { venue, applied, pending, missing } of await readJournalEnds(store, this.#data)) {
+      const fields = { venue, applied, pending, missing }
+      if (pending > 0) this.#log.warn(fields, 'the tape lacks the newest records of the journal')
+      if (missing > 0) this.#log.warn(fields, 'the journal lacks records that the tape has')
+    }
   }
 
   #firstLine(): string {

@@ -119,17 +119,7 @@ abstract class StoreLane implements Lane {
 
   protected storeQuery(): RowQuery {
     const { venue, key, order, start, end, knownAt, pageRows: limit } = this.query
-    const { after } = this
-    return {
-      venue,
-      key,
-      order,
-      limit,
-      ...(start !== undefined && { start }),
-      ...(end !== undefined && { end }),
-      ...(after !== undefined && { after }),
-      ...(knownAt !== undefined && { knownAt }),
-    }
+    return { venue, key, order, limit, start, end, after: this.after, knownAt }
   }
 
   /** Notes a page: how far it reached, or undefined where it was empty. */

@@ -71,20 +71,24 @@ export type InstrumentFacts = {
 /** The order of rows in a page, by (received time, sequence). */
 export type Order = 'asc' | 'desc'
 
-/** A page of observations of one instrument. */
-export type BookQuery = InstrumentRef & {
+/** A page of rows of one instrument. */
+export type RowQuery = InstrumentRef & {
   readonly order: Order
   /** Inclusive received time. */
-  readonly start?: number
+  readonly start?: number | undefined
   /** Exclusive received time. */
-  readonly end?: number
+  readonly end?: number | undefined
   /** The position of a walk: only rows after it in the page's order. */
-  readonly after?: number
+  readonly after?: number | undefined
   readonly limit: number
   /** What was known at that time; later generations of the stream are ignored. */
-  readonly knownAt?: number
+  readonly knownAt?: number | undefined
+}
+
+/** A page of observations. */
+export type BookQuery = RowQuery & {
   /** Also read venue numbers and journal places; pages with `native` need them. */
-  readonly numbers?: boolean
+  readonly numbers?: boolean | undefined
 }
 
 /** Runs in ascending order whatever the page's order; a reader of `desc` emits them backwards. */
@@ -112,7 +116,7 @@ export type SampleQuery = InstrumentRef & {
   readonly interval: number
   readonly limit: number
   readonly order: Order
-  readonly knownAt?: number
+  readonly knownAt?: number | undefined
 }
 
 /** One row per non-empty bucket, ascending. */
@@ -120,16 +124,6 @@ export type SamplePage = {
   readonly picks: readonly BookPick[]
   readonly hasMore: boolean
   readonly corrupt: readonly Gap[]
-}
-
-/** A page of trades or samples. */
-export type RowQuery = InstrumentRef & {
-  readonly order: Order
-  readonly start?: number
-  readonly end?: number
-  readonly after?: number
-  readonly limit: number
-  readonly knownAt?: number
 }
 
 /** Trades or samples in ascending order with the ordinal of each. */
@@ -151,18 +145,20 @@ export type MarketState = {
 
 /** Catalogue filters; a market matches a time range when [open, close) meets it. */
 export type MarketQuery = {
-  readonly venue?: VenueId
-  readonly series?: string
-  readonly event?: string
-  readonly asset?: string
-  readonly window?: string
-  readonly status?: MarketStatus
-  readonly text?: string
-  readonly start?: number
-  readonly end?: number
-  readonly after?: { readonly openTime: number; readonly venue: string; readonly marketId: string }
+  readonly venue?: VenueId | undefined
+  readonly series?: string | undefined
+  readonly event?: string | undefined
+  readonly asset?: string | undefined
+  readonly window?: string | undefined
+  readonly status?: MarketStatus | undefined
+  readonly text?: string | undefined
+  readonly start?: number | undefined
+  readonly end?: number | undefined
+  readonly after?:
+    | { readonly openTime: number; readonly venue: string; readonly marketId: string }
+    | undefined
   readonly limit: number
-  readonly order?: Order
+  readonly order?: Order | undefined
 }
 
 /** Markets by (open time, venue, id). A market never seen open counts from its first revision. */
@@ -173,18 +169,20 @@ export type MarketPage = {
 
 /** Which gaps to list. */
 export type GapQuery = {
-  readonly venue?: VenueId
-  readonly key?: string
-  readonly reason?: GapReason
+  readonly venue?: VenueId | undefined
+  readonly key?: string | undefined
+  readonly reason?: GapReason | undefined
   /** Only gaps that have not ended. */
-  readonly open?: boolean
-  readonly start?: number
-  readonly end?: number
+  readonly open?: boolean | undefined
+  readonly start?: number | undefined
+  readonly end?: number | undefined
   /** Only gaps after this one in list order; for paging. */
-  readonly after?: Pick<Gap, 'start' | 'afterSequence' | 'venue' | 'key' | 'reason' | 'scope'>
+  readonly after?:
+    | Pick<Gap, 'start' | 'afterSequence' | 'venue' | 'key' | 'reason' | 'scope'>
+    | undefined
   /** Only gaps whose last good sequence lies in [from, to]; for pages of rows. */
-  readonly sequence?: { readonly from: number; readonly to: number }
-  readonly limit?: number
+  readonly sequence?: { readonly from: number; readonly to: number } | undefined
+  readonly limit?: number | undefined
 }
 
 /** One UTC day of one instrument. */
@@ -299,7 +297,7 @@ export interface StoreReader {
   unbroken(venue: VenueId): Promise<readonly Instrument[]>
   latest(ref: InstrumentRef): Promise<BookRun | undefined>
   books(query: BookQuery): Promise<BookPage>
-  asOf(query: InstrumentRef & { at: number; knownAt?: number }): Promise<AsOf>
+  asOf(query: InstrumentRef & { at: number; knownAt?: number | undefined }): Promise<AsOf>
   booksByInterval(query: SampleQuery): Promise<SamplePage>
   trades(query: RowQuery): Promise<RowPage<TradeColumns>>
   samples(query: RowQuery & { metric: string }): Promise<RowPage<SampleColumns>>
@@ -315,7 +313,7 @@ export interface StoreReader {
   revisions(
     venue: VenueId,
     marketId: string,
-    page: { after?: number; limit: number },
+    page: { after?: number | undefined; limit: number },
   ): Promise<readonly MarketState[]>
   markets(query: MarketQuery): Promise<MarketPage>
   gaps(query: GapQuery): Promise<readonly Gap[]>

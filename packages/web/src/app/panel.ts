@@ -2,7 +2,6 @@ import { signal, type ReadonlySignal } from '@preact/signals'
 import { createClient, type PriorbookClient } from '@priorbook/sdk/client'
 import { toSource, type ApiCall } from '../model/snippet.ts'
 import { key } from './key.ts'
-import { noteAnswer, noteNoAnswer } from './reach.ts'
 import { RequestPacer } from './request-pacer.ts'
 
 /** The client of one panel, which keeps its requests so that they can be copied. */
@@ -78,4 +77,17 @@ export function createPanel(): Panel {
       })`
     },
   }
+}
+
+/** False while the server cannot be reached; panels retry by themselves. */
+export const isReachable = signal(true)
+
+/** The server answered, with any status. */
+export function noteAnswer(): void {
+  isReachable.value = true
+}
+
+/** A request got no answer. */
+function noteNoAnswer(): void {
+  isReachable.value = false
 }

@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { RETRY_MS } from './retry.ts'
-import { toTrouble, type Trouble } from './trouble.ts'
+import { RETRY_MS, toTrouble, type Trouble } from './trouble.ts'
 
 /** The state of a panel's data. */
 export type Load<Data> = {

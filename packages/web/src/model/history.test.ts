@@ -2,8 +2,16 @@ import type { BookRowJson } from '@priorbook/sdk/client'
 import { describe, expect, it } from 'vitest'
 import type { GapSpan } from './gap.ts'
 import { toHeatGrid } from './heat.ts'
-import { carryForward, toHistory, toPriceLines, withColumn, type Column } from './history.ts'
-import { chooseInterval, INTERVAL_MICROS, MAX_BUCKETS } from './interval.ts'
+import {
+  carryForward,
+  chooseInterval,
+  INTERVAL_MICROS,
+  MAX_BUCKETS,
+  toHistory,
+  toPriceLines,
+  withColumn,
+  type Column,
+} from './history.ts'
 import { DAY, HOUR, MINUTE, SECOND } from './time.ts'
 
 const START = 1_786_410_900_000_000

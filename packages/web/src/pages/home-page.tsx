@@ -11,11 +11,10 @@ import { ListQuotes } from '../session/list-quotes.ts'
 import { MarketSession } from '../session/market-session.ts'
 import { Heatmap } from '../ui/heatmap.tsx'
 import { Ladders } from '../ui/ladder.tsx'
-import { LinkWord } from '../ui/link-word.tsx'
+import { LinkWord, VenueTag } from '../ui/words.tsx'
 import { MarketTable } from '../ui/market-table.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
-import { VenueTag } from '../ui/words.tsx'
 
 // How often the list is requested: before and after the first market with a book.
 const SOON_MS = 1500

@@ -5,10 +5,9 @@ import { createPanel } from '../app/panel.ts'
 import { toTrouble, type Trouble } from '../app/trouble.ts'
 import { useLoad } from '../app/use-load.ts'
 import { printBytes, printCount } from '../model/decimal.ts'
-import { Facts } from '../ui/facts.tsx'
+import { Facts, venueLetter } from '../ui/words.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { TroubleNote } from '../ui/trouble-note.tsx'
-import { venueLetter } from '../ui/words.tsx'
 
 /** The visitor's key: a form to enter it, and what it allows. */
 export function KeyPage() {

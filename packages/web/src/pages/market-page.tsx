@@ -14,14 +14,13 @@ import { Heatmap } from '../ui/heatmap.tsx'
 import { Identifiers } from '../ui/identifiers.tsx'
 import { Ladders } from '../ui/ladder.tsx'
 import { LineChart, type LineStyle } from '../ui/line-chart.tsx'
-import { LinkWord } from '../ui/link-word.tsx'
+import { LinkWord, StatusWord, VenueTag } from '../ui/words.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { SamplesPanel } from '../ui/samples-panel.tsx'
 import { Scrubber } from '../ui/scrubber.tsx'
 import { Timeline } from '../ui/timeline.tsx'
 import { TradeList } from '../ui/trade-list.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
-import { StatusWord, VenueTag } from '../ui/words.tsx'
 
 /** One market at the present or at any instant of its past. */
 export function MarketPage(props: {

@@ -5,10 +5,9 @@ import { createPanel } from '../app/panel.ts'
 import { useLoad } from '../app/use-load.ts'
 import { printCount } from '../model/decimal.ts'
 import { microsOf, printSeconds, printSpan } from '../model/time.ts'
-import { Facts } from '../ui/facts.tsx'
+import { Facts, StatusWord, VenueTag, venueTitle } from '../ui/words.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
-import { StatusWord, VenueTag, venueTitle } from '../ui/words.tsx'
 
 const EVERY_MS = 2000
 

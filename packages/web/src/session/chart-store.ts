@@ -2,18 +2,20 @@ import { computed, effect, signal } from '@preact/signals'
 import { VENUES } from '@priorbook/sdk/domain'
 import type { SampleJson } from '@priorbook/sdk/wire'
 import { createPanel } from '../app/panel.ts'
-import { RETRY_MS } from '../app/retry.ts'
-import { toTrouble, type Trouble } from '../app/trouble.ts'
+import { RETRY_MS, toTrouble, type Trouble } from '../app/trouble.ts'
 import {
+  carryForward,
+  chooseDepth,
+  chooseInterval,
   columnOfBook,
   complementColumn,
-  carryForward,
+  INTERVAL_MICROS,
+  MAX_BUCKETS,
   toHistory,
   withColumn,
   type Column,
   type History,
 } from '../model/history.ts'
-import { chooseDepth, chooseInterval, INTERVAL_MICROS, MAX_BUCKETS } from '../model/interval.ts'
 import { microsOf, microsOrAbsent, MINUTE } from '../model/time.ts'
 import type { MarketSession } from './market-session.ts'
 

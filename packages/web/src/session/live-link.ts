@@ -1,8 +1,7 @@
 import { signal } from '@preact/signals'
 import type { LiveMessage, LiveSubscription, PriorbookClient } from '@priorbook/sdk/client'
-import { noteAnswer } from '../app/reach.ts'
-import { pause } from '../app/retry.ts'
-import { toTrouble, type Trouble } from '../app/trouble.ts'
+import { noteAnswer } from '../app/panel.ts'
+import { pause, toTrouble, type Trouble } from '../app/trouble.ts'
 
 /** How the newest books arrive: pushed over the socket, polled, or not at all. */
 export type LinkState = 'connecting' | 'live' | 'polling' | 'refused'

@@ -5,8 +5,7 @@ import {
   type MarketSearchParams,
 } from '@priorbook/sdk/client'
 import { createPanel } from '../app/panel.ts'
-import { RETRY_MS } from '../app/retry.ts'
-import { toTrouble, type Trouble } from '../app/trouble.ts'
+import { RETRY_MS, toTrouble, type Trouble } from '../app/trouble.ts'
 import type { MarketFilters } from '../model/place.ts'
 import { sortLoaded, type ListSort } from '../model/market-sort.ts'
 

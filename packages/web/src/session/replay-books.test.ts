@@ -19,11 +19,14 @@ const WHOLE = {
   asks: { price: ['0.5'], size: ['7'] },
 } as const
 
+type BookMessage = Extract<ReplayMessage, { readonly type: 'snapshot' | 'update' }>
+
 function snapshot(): ReplayMessage {
-  return { type: 'snapshot', key: 'M', sequence: 1, previous_sequence: null, row: WHOLE }
+  const head = { type: 'snapshot', key: 'M', sequence: 1, previous_sequence: null }
+  return { ...head, row: WHOLE } as unknown as ReplayMessage
 }
 
-function update(sequence: number, price: string, size: string, flags: string[] = []) {
+function update(sequence: number, price: string, size: string, flags: string[] = []): BookMessage {
   const changes = { side: ['bid' as const], price: [price], size: [size] }
   return {
     type: 'update',
@@ -31,7 +34,7 @@ function update(sequence: number, price: string, size: string, flags: string[] =
     sequence,
     previous_sequence: sequence - 1,
     row: { ...HEAD, id: `venueb:M:${sequence}`, sequence, flags, changes },
-  } as const satisfies ReplayMessage
+  } as unknown as BookMessage
 }
 
 function gap(scope: string, end: number | null): ReplayMessage {

@@ -5,7 +5,7 @@ import { printExact } from '../model/time.ts'
 import type { ChartStore } from '../session/chart-store.ts'
 import type { MarketSession } from '../session/market-session.ts'
 import { SPEEDS, type Replayer } from '../session/replayer.ts'
-import { CopyButton } from './copy-button.tsx'
+import { CopyButton } from './panel.tsx'
 import { hatchPattern } from './stage.ts'
 import { useWidth } from './use-size.ts'
 

@@ -1,5 +1,5 @@
 import { key } from '../app/key.ts'
-import { isReachable } from '../app/reach.ts'
+import { isReachable } from '../app/panel.ts'
 import { place } from '../app/router.ts'
 import { theme, type Theme } from '../app/theme.ts'
 

@@ -1,4 +1,5 @@
 import { VENUES, type VenueId } from '@priorbook/sdk/domain'
+import type { LiveLink } from '../session/live-link.ts'
 
 /** The full name of a venue, for titles. */
 export function venueTitle(venue: VenueId): string {
@@ -38,5 +39,44 @@ export function StatusWord({ status }: { readonly status: string | null | undefi
     <span class={`status-word s-${word}`}>
       <span aria-hidden="true">{shape}</span> {word.replaceAll('_', ' ')}
     </span>
+  )
+}
+
+const WORDS = {
+  connecting: ['◌', 'connecting'],
+  live: ['●', 'live'],
+  polling: ['◐', 'polling'],
+  refused: ['▲', 'no live data'],
+} as const
+
+/** How the newest books arrive. */
+export function LinkWord({ link }: { readonly link: LiveLink | undefined }) {
+  if (link === undefined) return null
+  const [sign, word] = WORDS[link.state.value]
+  return (
+    <span
+      class={`link-word l-${link.state.value}`}
+      role="status"
+      title={link.trouble.value?.text ?? ''}
+    >
+      <span aria-hidden="true">{sign}</span> {word}
+    </span>
+  )
+}
+
+/** Names with their values. */
+export function Facts(props: {
+  readonly class: string
+  readonly facts: readonly (readonly [name: string, value: string])[]
+}) {
+  return (
+    <dl class={props.class}>
+      {props.facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }

@@ -263,7 +263,7 @@ function tenThousandths(value: number | null): string {
 }
 
 /** The look of a report page: light and dark, no fonts from anywhere. */
-export const STYLE = `
+const STYLE = `
 :root { --ground: #f7f7f5; --card: #ffffff; --ink: #1c1e21; --soft: #6a6f76; --rule: #e3e3df; --first: #2f5fd0; --second: #b4690e; --gain: #1b7f4d; --loss: #c0392b; --gap: #b9b4a7; }
 @media (prefers-color-scheme: dark) { :root { --ground: #131416; --card: #1c1e21; --ink: #eceae6; --soft: #9a9fa6; --rule: #2e3136; --first: #7ea2ff; --second: #e0a458; --gain: #52c08a; --loss: #ff7b6b; --gap: #55524a; } }
 * { box-sizing: border-box; }

@@ -82,7 +82,7 @@ const MARKS = { available: '█', degraded: '▒', missing: '·' } as const
 const STYLES = { available: 'green', degraded: 'yellow', missing: 'red' } as const
 
 /** What the marks mean. */
-export const CALENDAR_LEGEND = '█ available   ▒ degraded: with gaps   · missing'
+const CALENDAR_LEGEND = '█ available   ▒ degraded: with gaps   · missing'
 
 /** Draws days as a calendar: one line per month, one column per day of the month. */
 export function layCalendar(days: readonly DayCoverageJson[], paint: CommandIo['paint']): string[] {

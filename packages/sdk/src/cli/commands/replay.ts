@@ -137,7 +137,7 @@ function parseSpeed(text: string): number | 'max' {
 }
 
 /** One event of a replay as a JSON line, in the words of the stream; decimals as text. */
-export function eventLine(event: ReplayEvent, depth = Infinity): string {
+function eventLine(event: ReplayEvent, depth = Infinity): string {
   return JSON.stringify(toValue(event, depth))
 }
 

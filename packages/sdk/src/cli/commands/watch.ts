@@ -141,7 +141,7 @@ async function draw(
 }
 
 /** A full-screen terminal. */
-export interface Screen {
+interface Screen {
   show(lines: readonly string[]): void
   /** Restores the terminal. */
   close(): void
@@ -156,7 +156,7 @@ const CLEAR_LINE = '\u001B[K'
 const CLEAR_BELOW = '\u001B[J'
 
 /** Opens the full screen; q, Esc and Ctrl-C call `onQuit`. An unchanged picture is not redrawn. */
-export function openScreen(io: CommandIo, onQuit: () => void): Screen {
+function openScreen(io: CommandIo, onQuit: () => void): Screen {
   const { stdin, stdout } = process
   let last = ''
   const onKey = (data: Buffer): void => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { toMicros, type Micros } from '@priorbook/sdk/domain'
-import { createAuthenticator, type Authenticator } from './authenticator.ts'
+import { Authenticator } from './authenticator.ts'
 import { openConnections, type Connections } from './connections.ts'
 import { CONTROL_FILE, openControl, deriveKeyText, readSecrets } from './control.ts'
 import { hashKey } from './key-text.ts'
@@ -43,7 +43,7 @@ export function openAccess(
   return {
     keys,
     plans,
-    authenticator: createAuthenticator(keys, plans),
+    authenticator: new Authenticator(keys, plans),
     limiter,
     connections,
     usage,

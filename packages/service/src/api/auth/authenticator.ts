@@ -6,46 +6,47 @@ import { hashKey, isKeyText } from './key-text.ts'
 import type { KeyRecord, KeyRing } from './keys.ts'
 import type { PlanBook } from './plans.ts'
 
-/** Finds the grant of the key in a request header. */
-export interface Authenticator {
-  /** Throws `missing_key`, `invalid_key`, `revoked_key` or `expired_key`. */
-  check(authorization: string | undefined, now: Micros): PlanGrant
-}
-
 // Changes of keys and plans take effect within a second; this leaves room for a slow check.
 const REFRESH_MICROS = 400_000
 // Max grants in the cache.
 const MAX_CACHED = 10_000
 const SCHEME = /^bearer +(.+)$/i
 
-/** Checks keys against a ring; grants are cached until keys or plans change. */
-export function createAuthenticator(ring: KeyRing, plans: PlanBook): Authenticator {
-  const cache = new BoundedMap<string, PlanGrant>(MAX_CACHED)
-  let revision = ring.revision()
-  let refreshed = 0
+/** Finds the grant of the key in a request header; grants are cached until keys or plans change. */
+export class Authenticator {
+  readonly #ring: KeyRing
+  readonly #plans: PlanBook
+  readonly #cache = new BoundedMap<string, PlanGrant>(MAX_CACHED)
+  #revision: number
+  #refreshed = 0
 
-  const refresh = (now: Micros): void => {
-    // A clock that was set back must not stop the refresh.
-    if (now - refreshed < REFRESH_MICROS && now >= refreshed) return
-    refreshed = now
-    const current = ring.revision()
-    if (!plans.refresh() && current === revision) return
-    revision = current
-    cache.clear()
+  constructor(ring: KeyRing, plans: PlanBook) {
+    this.#ring = ring
+    this.#plans = plans
+    this.#revision = ring.revision()
   }
 
-  return {
-    check(authorization, now) {
-      refresh(now)
-      if (authorization === undefined) throw missing()
-      let grant = cache.get(authorization)
-      if (grant === undefined) {
-        grant = find(authorization, ring, plans)
-        cache.set(authorization, grant)
-      }
-      refuseEnded(grant.key!, now)
-      return grant
-    },
+  /** Throws `missing_key`, `invalid_key`, `revoked_key` or `expired_key`. */
+  check(authorization: string | undefined, now: Micros): PlanGrant {
+    this.#refresh(now)
+    if (authorization === undefined) throw missing()
+    let grant = this.#cache.get(authorization)
+    if (grant === undefined) {
+      grant = find(authorization, this.#ring, this.#plans)
+      this.#cache.set(authorization, grant)
+    }
+    refuseEnded(grant.key!, now)
+    return grant
+  }
+
+  #refresh(now: Micros): void {
+    // A clock that was set back must not stop the refresh.
+    if (now - this.#refreshed < REFRESH_MICROS && now >= this.#refreshed) return
+    this.#refreshed = now
+    const current = this.#ring.revision()
+    if (!this.#plans.refresh() && current === this.#revision) return
+    this.#revision = current
+    this.#cache.clear()
   }
 }
 

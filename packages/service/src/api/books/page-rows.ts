@@ -72,8 +72,7 @@ export async function readBuckets(
     const end = Math.min(walk.end, lastReceived + 1, (isDown ? bound : undefined) ?? Infinity)
     if (start >= end) continue
     const { venue, key } = instrument
-    const known = knownAt === undefined ? {} : { knownAt }
-    const buckets = { venue, key, start, end, interval, limit, order, ...known }
+    const buckets = { venue, key, start, end, interval, limit, order, knownAt }
     const page = await store.booksByInterval(buckets)
     for (const pick of page.picks) picks.push({ ...pick, lane, bucket: bucketOf(pick, walk) })
     hasMore ||= page.hasMore

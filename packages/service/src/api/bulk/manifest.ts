@@ -162,8 +162,7 @@ async function estimateFile(
 async function countRows(context: ApiContext, scope: BulkScope, key: string): Promise<number> {
   const { store } = context
   const { venue, start, end, dataset, metric, knownAt } = scope
-  const known = knownAt === undefined ? {} : { knownAt }
-  const query = { venue, key, start, end, limit: 1, ...known }
+  const query = { venue, key, start, end, limit: 1, knownAt }
   if (dataset === 'books') {
     const facts = await store.instrument({ venue, key })
     if (facts === undefined) return 0

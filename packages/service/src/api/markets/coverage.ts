@@ -29,7 +29,7 @@ import { instrumentsOf } from './instruments.ts'
 export const DAY = 86_400_000_000
 
 /** True for gaps in which the market did not trade, so that nothing was missed. */
-export function isExpectedGap(reason: GapReason): boolean {
+function isExpectedGap(reason: GapReason): boolean {
   return reason === 'market_not_open' || reason === 'market_closed'
 }
 

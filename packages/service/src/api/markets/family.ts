@@ -62,12 +62,7 @@ export async function* marketsOf(
   const mayShow = (record: MarketRecord): boolean => grant.allows(record.venue, planAsset(record))
   let after: { openTime: number; venue: string; marketId: string } | undefined
   for (;;) {
-    const page = await store.markets({
-      ...family,
-      ...range,
-      limit: PAGE,
-      ...(after === undefined ? {} : { after }),
-    })
+    const page = await store.markets({ ...family, ...range, limit: PAGE, after })
     for (const state of page.markets) if (mayShow(state.record)) yield state
     const last = page.markets.at(-1)
     if (!page.hasMore || last === undefined) return

@@ -27,8 +27,7 @@ export async function gapsAfter(
   const found: Gap[] = []
   let after = last
   for (;;) {
-    const page = { ...query, ...(after === undefined ? {} : { after }), limit: limit + 1 }
-    const gaps = await store.gaps(page)
+    const gaps = await store.gaps({ ...query, after, limit: limit + 1 })
     for (const gap of gaps) {
       if (await isWanted(gap)) found.push(gap)
       if (found.length > limit) return found

@@ -43,13 +43,8 @@ export async function walkMarkets(
   for (;;) {
     const missing = page.limit - found.length
     const limit = isWanted === undefined ? missing : SLICE
-    const after = last === undefined ? {} : { after: last }
-    const { markets, hasMore } = await store.markets({
-      ...filters,
-      ...after,
-      order: page.order,
-      limit,
-    })
+    const { order } = page
+    const { markets, hasMore } = await store.markets({ ...filters, after: last, order, limit })
     for (const [index, market] of markets.entries()) {
       lastMarket = market
       if (isWanted?.(market) === false) continue

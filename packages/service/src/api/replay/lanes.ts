@@ -170,5 +170,5 @@ export function readGapsOf(
 ): (after: Gap | undefined) => Promise<readonly Gap[]> {
   // One microsecond earlier, to include a gap without length at the start of the range.
   const query = { venue, key, start: range.start - 1, end: range.end, limit: GAP_PAGE }
-  return (after) => store.gaps({ ...query, ...(after === undefined ? {} : { after }) })
+  return (after) => store.gaps({ ...query, after })
 }

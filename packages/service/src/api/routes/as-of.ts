@@ -57,7 +57,7 @@ async function readAsOf(
   if (at > Math.max(now() + AHEAD_MICROS, facts?.lastReceived ?? 0)) {
     return none({ code: 'in_the_future', message: 'The instant has not come yet.' })
   }
-  const found = await store.asOf({ ...ref, at, ...(knownAt !== undefined && { knownAt }) })
+  const found = await store.asOf({ ...ref, at, knownAt })
   if (found.gap !== undefined) {
     const { gap, lastBefore } = found
     const [shown = gap] = asKnownAt(gap, knownAt ?? Infinity)

@@ -36,7 +36,7 @@ function executionRoute(address: VenueAddress): Route {
       venue,
       key,
       at,
-      ...(knownAt === undefined ? {} : { knownAt }),
+      knownAt,
     })
     if (asOf.run === undefined)
       return nothing(await explainNoBook(context, record, asOf, at, style))

@@ -16,16 +16,12 @@ export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request,
   if (venue !== undefined) grant.requireVenue(venue)
   const style = styleOf(query)
   const page = openPage(request, context, { venue, market, key, reason })
-  const filters: GapQuery = {
-    ...(reason === undefined ? {} : { reason }),
-    ...(page.from === 0 ? {} : { start: page.from }),
-    end: page.end,
-  }
+  const filters = { reason, start: page.from === 0 ? undefined : page.from, end: page.end }
   const found =
     market === undefined
       ? await gapsAfter(
           context.store,
-          { ...filters, ...(venue && { venue }), ...(key === undefined ? {} : { key }) },
+          { ...filters, venue, key },
           gapInState(page.state),
           page.limit,
           gapFilter(context, grant),

@@ -37,26 +37,11 @@ export type StreamOptions = {
   readonly clock?: Clock
 }
 
-/** The WebSocket connections of one HTTP server. */
-export interface StreamServer {
-  /** Handles the upgrade requests of a server. */
-  attach(server: Server): void
-  /** Counts of connections and subscriptions, and the recent message rate. */
-  pulse(): StreamPulse
-  /** Closes every connection; those still open after the deadline are cut. */
-  close(deadlineMs: number): Promise<void>
-}
-
 /** True for upgrade requests to a stream. */
 export function isStreamUpgrade(request: IncomingMessage): boolean {
   const path = pathOf(request)
   const isStream = path === STREAM_PATH || path === DEMO_STREAM_PATH
   return isStream && request.headers.upgrade?.toLowerCase() === 'websocket'
-}
-
-/** Creates the stream server, which serves once it is attached. */
-export function createStreamServer(options: StreamOptions): StreamServer {
-  return new SocketServer(options)
 }
 
 // How often sessions are pulsed.
@@ -67,7 +52,8 @@ const RATE_MS = 2000
 // gets an error message before the connection is closed.
 const MAX_PAYLOAD = 1_048_576
 
-class SocketServer implements StreamServer {
+/** The WebSocket connections of one HTTP server; it serves once it is attached. */
+export class StreamServer {
   private readonly options: StreamOptions
   private readonly clock: Clock
   private readonly sockets = new WebSocketServer({
@@ -96,10 +82,12 @@ class SocketServer implements StreamServer {
     this.timer = this.clock.setInterval(() => this.pulseSessions(), PULSE_MS).unref()
   }
 
+  /** Handles the upgrade requests of a server. */
   attach(server: Server): void {
     server.on('upgrade', (request, socket, head) => this.upgrade(request, socket, head))
   }
 
+  /** Counts of connections and subscriptions, and the recent message rate. */
   pulse(): StreamPulse {
     let subscriptions = 0
     let instruments = 0
@@ -112,6 +100,7 @@ class SocketServer implements StreamServer {
     return { connections: this.sessions.size, subscriptions, instruments, messagesPerSecond, held }
   }
 
+  /** Closes every connection; those still open after the deadline are cut. */
   async close(deadlineMs: number): Promise<void> {
     this.isClosing = true
     this.timer.cancel()

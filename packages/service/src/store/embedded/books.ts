@@ -61,7 +61,7 @@ export class BookReader {
   }
 
   /** The last observation at or before a time, unless the time lies in a gap. */
-  asOf(query: InstrumentRef & { at: number; knownAt?: number }): AsOf {
+  asOf(query: InstrumentRef & { at: number; knownAt?: number | undefined }): AsOf {
     const stream = this.view.stream(query, 'book', '', query.knownAt)
     if (stream === undefined) return {}
     const at = Math.min(query.at, query.knownAt ?? query.at)

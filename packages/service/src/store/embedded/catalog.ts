@@ -86,7 +86,7 @@ export function listRevisions(
   database: Database,
   venue: VenueId,
   marketId: string,
-  page: { after?: number; limit: number },
+  page: { after?: number | undefined; limit: number },
 ): MarketState[] {
   const market = findMarket(database, venue, marketId)
   if (market === undefined) return []

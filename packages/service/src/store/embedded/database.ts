@@ -1,5 +1,7 @@
-import { statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { migrate, SCHEMA_VERSION } from './schema.ts'
 import { findWalDamage } from './wal-check.ts'
@@ -31,7 +33,7 @@ export class Database {
   constructor(file: string, readOnly: boolean) {
     this.file = file
     this.readOnly = readOnly
-    this.connection = guard(file, () => new DatabaseSync(file, { readOnly }))
+    this.connection = guard(file, () => connect(file, readOnly))
     try {
       guard(file, () => this.configure())
     } catch (error) {
@@ -206,6 +208,33 @@ export class Database {
       this.statements.set(sql, statement)
     }
     return statement
+  }
+}
+
+// SQLite needs a shared-memory file beside a database in WAL mode, even to read it. On a read-only mount
+// it cannot create one, so a database without a log is opened as one that never changes.
+function connect(file: string, readOnly: boolean): DatabaseSync {
+  if (!readOnly || existsSync(`${file}-shm`) || canWriteTo(dirname(file))) {
+    return new DatabaseSync(file, { readOnly })
+  }
+  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+    const detail = `${file} has commits in ${file}-wal that a read-only mount does not let SQLite read`
+    throw new PriorbookError(
+      'store_unavailable',
+      `${detail}: copy the folder, or mount it writable`,
+    )
+  }
+  const url = pathToFileURL(file)
+  url.searchParams.set('immutable', '1')
+  return new DatabaseSync(url, { readOnly })
+}
+
+function canWriteTo(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -21,7 +21,7 @@ export function toSingleRow(book: Ladder, from: BookColumns, row: number): BookC
 }
 
 /** The exclusive end of a query, at most just after `knownAt`. */
-export function endOf(query: { end?: number; knownAt?: number }): number {
+export function endOf(query: { end?: number | undefined; knownAt?: number | undefined }): number {
   const end = query.end ?? Number.MAX_SAFE_INTEGER
   return query.knownAt === undefined ? end : Math.min(end, query.knownAt + 1)
 }

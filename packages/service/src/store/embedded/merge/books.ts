@@ -290,9 +290,9 @@ export class BookWalk {
   /** Reads the next page. */
   async load(): Promise<void> {
     const last = this.runs.at(-1)
-    const after = last === undefined ? {} : { after: last.firstSequence + last.to - 1 }
-    const query = { ...this.ref, order: 'asc', limit: PAGE_ROWS, numbers: true, ...after } as const
-    const page = await this.store.books(query)
+    const after = last === undefined ? undefined : last.firstSequence + last.to - 1
+    const query = { order: 'asc', limit: PAGE_ROWS, numbers: true, after } as const
+    const page = await this.store.books({ ...this.ref, ...query })
     this.runs = page.runs
     this.isLast = !page.hasMore
     this.enter(0)

@@ -125,8 +125,7 @@ async function* marketsOf(
 ): AsyncGenerator<MarketState, void, void> {
   let after: MarketQuery['after']
   for (;;) {
-    const place = after === undefined ? {} : { after }
-    const page = await store.markets({ venue, limit: PAGE_MARKETS, ...place })
+    const page = await store.markets({ venue, limit: PAGE_MARKETS, after })
     yield* page.markets
     const last = page.markets.at(-1)
     if (last === undefined || !page.hasMore) return
