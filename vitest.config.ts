@@ -34,7 +34,8 @@ export default defineConfig({
           name: 'units',
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
           exclude: [...CAPTURE, ...END_TO_END, PEERS, CLIENTS],
-          // One more than two cores, because tests wait for sockets and disks. Each further one costs its own compiling.
+          // One more than two cores, because tests wait for sockets and disks. A further one would load
+          // and optimize all code once more.
           maxWorkers: 3,
           isolate: false,
           experimental: NATIVE,

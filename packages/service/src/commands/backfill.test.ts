@@ -92,7 +92,7 @@ describe('a backfill that is killed', () => {
     expect(last).toMatchObject({ code: 0, err: '' })
     expect(JSON.parse(last.out)).toMatchObject({ expected, complete: expected, missing: 0 })
     expect(await contentsIn(data)).toEqual(await contentsIn(whole))
-    expect(await withRebuilt(data, undefined, contentsOf)).toEqual(await contentsIn(whole))
+    expect(await withRebuilt({ data }, contentsOf)).toEqual(await contentsIn(whole))
     // At worst the answer on its way is lost with each, and a process killed before its first round
     // was stored begins with the list and two open rounds again.
     const calls = venue.calls() - uninterrupted

@@ -1,7 +1,11 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
-import { printBytes, UsageError } from '@priorbook/sdk/command-line'
+import { join } from 'node:path'
+import { printBytes, printCount as count, UsageError } from '@priorbook/sdk/command-line'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import { toDataFolder } from '../lib/data-folder.ts'
+import { copyControl, countKeys } from '../api/auth/control.ts'
+import { PLANS_FILE } from '../api/auth/plans.ts'
+import { readJournalEnds } from '../derive/journal-end.ts'
+import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
 
@@ -11,7 +15,7 @@ export const backupCommand = defineCommand({
   args: 'FOLDER',
   mostArgs: 1,
   about:
-    'Copies tape and journal into a new folder; other processes may go on reading and writing.',
+    'Copies tape, journal, keys, usage, plans and secrets into a new folder; other processes may go on reading and writing.',
   options: {},
   examples: ['priorbook-server backup --data data backups/2026-08-11'],
   async run(context) {
@@ -25,10 +29,11 @@ export const backupCommand = defineCommand({
       await store.close()
     }
     // The journal is copied after the tape, so that it holds every record the tape was derived from.
-    if (existsSync(data.journal)) cpSync(data.journal, target.journal, { recursive: true })
+    copyBeside(data, target)
+    const holds = await describe(target)
     const bytes = statSync(target.tape).size
-    await print(context, { folder: target.path, bytes }, [
-      `backup in ${target.path}, tape ${printBytes(bytes)}`,
+    await print(context, { folder: target.path, bytes, ...holds }, [
+      `backup in ${target.path}, tape ${printBytes(bytes)}: ${toText(holds)}`,
     ])
   },
 })
@@ -62,10 +67,55 @@ export const restoreCommand = defineCommand({
     } finally {
       await backup.close()
     }
-    if (existsSync(source.journal)) cpSync(source.journal, data.journal, { recursive: true })
-    await print(context, { folder: data.path }, [`restored into ${data.path}`])
+    copyBeside(source, data)
+    const holds = await describe(data)
+    await print(context, { folder: data.path, ...holds }, [
+      `restored into ${data.path}: ${toText(holds)}`,
+    ])
   },
 })
+
+// Everything beside the tape: the journal, the control database with keys, usage and the secrets that
+// cursors are signed with, and the operator's plans.
+function copyBeside(from: DataFolder, to: DataFolder): void {
+  if (existsSync(from.journal)) cpSync(from.journal, to.journal, { recursive: true })
+  copyControl(from.path, to.path)
+  const plans = join(from.path, PLANS_FILE)
+  if (existsSync(plans)) cpSync(plans, join(to.path, PLANS_FILE))
+}
+
+/** What a data folder holds. */
+type Holds = {
+  readonly instruments: number
+  readonly journal_records: number
+  readonly keys: number
+  readonly has_plans: boolean
+}
+
+async function describe(data: DataFolder): Promise<Holds> {
+  const store = openEmbeddedStore({ file: data.tape, readOnly: true })
+  try {
+    const ends = await readJournalEnds(store, data)
+    return {
+      instruments: (await store.instruments()).length,
+      journal_records: ends.reduce((sum, { last }) => sum + last, 0),
+      keys: countKeys(data.path),
+      has_plans: existsSync(join(data.path, PLANS_FILE)),
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+function toText({
+  instruments,
+  journal_records: records,
+  keys,
+  has_plans: hasPlans,
+}: Holds): string {
+  const plans = hasPlans ? 'own plans' : 'no plans of its own'
+  return `${count(instruments)} instruments, ${count(records)} journal records, ${count(keys)} keys, ${plans}`
+}
 
 function emptyFolder(path: string | undefined, what: string): string {
   if (path === undefined) throw new UsageError(`name ${what}`)

@@ -126,10 +126,19 @@ describe('a data folder', () => {
 
   it('is backed up and restored', async () => {
     const backup = join(scratch, 'backup')
-    expect((await run('backup', '--data', data, backup)).code).toBe(0)
+    await run('keys', 'create', '--plan', 'quant', '--name', 'kept', '--data', data)
+    writeFileSync(join(data, 'plans.json'), '{"plans":{}}')
+    const made = await run('backup', '--data', data, backup)
+    expect(made.code).toBe(0)
+    expect(made.out).toContain('1 keys, own plans')
     expect((await call('backup', '--data', data, backup)).code).toBe(2)
     const restored = join(scratch, 'restored')
-    expect((await run('restore', '--data', restored, backup)).code).toBe(0)
+    const told = await run('restore', '--data', restored, backup)
+    expect(told.code).toBe(0)
+    expect(told.out).toContain('1 keys, own plans')
+    const keys = await json<readonly { name: string }[]>('keys', 'list', '--data', restored)
+    expect(keys).toEqual(await json('keys', 'list', '--data', data))
+    rmSync(join(data, 'plans.json'))
     expect((await call('restore', '--data', restored, backup)).code).toBe(2)
     type Report = { problems: unknown[]; observations: number }
     const own = await json<Report>('verify', '--data', data)
@@ -137,6 +146,42 @@ describe('a data folder', () => {
     expect(
       (await json<{ differences: unknown[] }>('rebuild', '--data', restored)).differences,
     ).toEqual([])
+  })
+
+  it('is not sound without the end of its journal, or with records that it does not have', async () => {
+    const cut = join(scratch, 'cut')
+    await call('import', 'venueb', '--data', cut, SAMPLE)
+    const segment = readdirSync(join(cut, 'journal'), { recursive: true, encoding: 'utf8' })
+      .map((name) => join(cut, 'journal', name))
+      .filter((path) => statSync(path).isFile())
+      .at(-1)!
+    const whole = readFileSync(segment)
+    writeFileSync(segment, whole.subarray(0, Math.floor(whole.length / 2)))
+    const verified = await call('verify', '--data', cut)
+    expect(verified.code).toBe(1)
+    expect(verified.out).toMatch(/corrupt_journal: it ends at record \d+, but the tape has records/)
+    const examined = await call('doctor', '--data', cut)
+    expect(examined.code).toBe(1)
+    expect(examined.out).toContain('cannot be derived again')
+
+    // A tape that lost its newest commits, as by a truncated log: the journal knows more.
+    const behind = join(scratch, 'behind')
+    const tape = join(behind, 'tape.db')
+    const file = join(scratch, 'lines.ndjson')
+    const lines = createLines()
+    lines.snapshot(START_MS, 1, [['0.4000', '5.00']], [])
+    writeFileSync(file, lines.text())
+    await call('import', 'venueb', '--data', behind, file)
+    const before = readFileSync(tape)
+    lines.delta(START_MS + 5, 2, 'yes', '0.4100', '1.00')
+    writeFileSync(file, lines.text())
+    await call('import', 'venueb', '--data', behind, file)
+    writeFileSync(tape, before)
+    const pending = /\d+ journal records are not in the tape/
+    expect((await call('doctor', '--data', behind)).out).toMatch(pending)
+    const early = await call('verify', '--journal', '--data', behind)
+    expect(early.out).toMatch(pending)
+    expect(early.code).toBe(0)
   })
 
   it('is diagnosed by the doctor, healthy or damaged', async () => {

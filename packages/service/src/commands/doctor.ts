@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { printBytes as size, printCount as count } from '@priorbook/sdk/command-line'
-import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
-import { journalStats } from '@priorbook/sdk/journal'
+import { PriorbookError } from '@priorbook/sdk/domain'
+import { readJournalEnds, type JournalEnd } from '../derive/journal-end.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore, probeWriter } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
@@ -83,20 +83,7 @@ function* examineFolder(data: DataFolder): Generator<Finding> {
 async function* examineTape(data: DataFolder): AsyncGenerator<Finding> {
   const store = openEmbeddedStore({ file: data.tape, readOnly: true })
   try {
-    for (const venue of VENUE_IDS) {
-      const { files, bytes, last = 0 } = journalStats(data.journal, venue)
-      if (files === 0) continue
-      const applied = await store.appliedPosition(venue)
-      yield applied < last
-        ? {
-            level: 'look',
-            text: `${venue}: ${count(last - applied)} journal records are not in the tape yet: the next import or serve applies them`,
-          }
-        : {
-            level: 'ok',
-            text: `${venue}: journal ${size(bytes)}, all ${count(last)} records applied`,
-          }
-    }
+    for (const end of await readJournalEnds(store, data)) yield judgeEnd(end)
     const { problems, observations, chunks } = await store.verify()
     yield problems.length === 0
       ? {
@@ -119,4 +106,17 @@ async function* examineTape(data: DataFolder): AsyncGenerator<Finding> {
   } finally {
     await store.close()
   }
+}
+
+function judgeEnd({ venue, bytes, last, applied, missing, pending }: JournalEnd): Finding {
+  if (missing > 0) {
+    const text = `${venue}: the journal ends at record ${count(last)}, but the tape has records up to ${count(applied)}: restore the journal from a backup, because ${count(missing)} records cannot be derived again`
+    return { level: 'bad', text }
+  }
+  return pending > 0
+    ? {
+        level: 'look',
+        text: `${venue}: ${count(pending)} journal records are not in the tape yet: the next import or serve applies them`,
+      }
+    : { level: 'ok', text: `${venue}: journal ${size(bytes)}, all ${count(last)} records applied` }
 }

@@ -24,24 +24,27 @@ export const rebuildCommand = defineCommand({
       await store.seal()
       const progress = (done: number, total: number): void =>
         bar.update(done, total, `${count(done)} records`)
-      return await withRebuilt(data, progress, async (rebuilt, { records, damage }, file) => {
-        const { chunks, differences } = await compareStores(store, rebuilt)
-        const adopted = options.adopt ? await store.adopt(file, Date.now() * 1000) : []
-        bar.end()
-        const verdict =
-          differences.length === 0
-            ? `${count(chunks)} chunks of ${count(records)} records derived again: all hashes equal`
-            : `${differences.length} differences${options.adopt ? '' : ': look at them, then run rebuild --adopt to take over the new rows'}`
-        await print(context, { records, chunks, differences, damage, adopted }, [
-          ...damage.map(
-            ({ file, reason, offset }) => `journal damage ${file} at ${offset}: ${reason}`,
-          ),
-          ...differences.map(({ where, detail }) => `differs ${where}: ${detail}`),
-          ...adopted.map((name) => `adopted ${name}`),
-          verdict,
-        ])
-        return differences.length === adopted.length ? 0 : 1
-      })
+      return await withRebuilt(
+        { data, onProgress: progress },
+        async (rebuilt, { records, damage }, file) => {
+          const { chunks, differences } = await compareStores(store, rebuilt)
+          const adopted = options.adopt ? await store.adopt(file, Date.now() * 1000) : []
+          bar.end()
+          const verdict =
+            differences.length === 0
+              ? `${count(chunks)} chunks of ${count(records)} records derived again: all hashes equal`
+              : `${differences.length} differences${options.adopt ? '' : ': look at them, then run rebuild --adopt to take over the new rows'}`
+          await print(context, { records, chunks, differences, damage, adopted }, [
+            ...damage.map(
+              ({ file, reason, offset }) => `journal damage ${file} at ${offset}: ${reason}`,
+            ),
+            ...differences.map(({ where, detail }) => `differs ${where}: ${detail}`),
+            ...adopted.map((name) => `adopted ${name}`),
+            verdict,
+          ])
+          return differences.length === adopted.length ? 0 : 1
+        },
+      )
     } finally {
       bar.end()
       await store.close()

@@ -11,7 +11,9 @@ import { createMetrics } from '../ops/metrics.ts'
 import { openOpsServer } from '../ops/server.ts'
 import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
 import { openRecorder, type Recorder } from '../recorder/recorder.ts'
+import { readJournalEnds } from '../derive/journal-end.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
+import type { StoreReader } from '../store/store.ts'
 import { defineCommand } from './command.ts'
 import { CONFIG_OPTION, dataFolderOf, isDefaultPort, readConfig } from './command-config.ts'
 import { startEmulated, toConnectors, type Emulated } from './emulated.ts'
@@ -211,7 +213,17 @@ class Service {
     const isReadOnly = this.#isRecording ? {} : { readOnly: true }
     const store = this.#hosted?.store ?? openEmbeddedStore({ file: data.tape, ...isReadOnly })
     this.#closers.push(() => store.close())
+    if (!this.#isRecording && this.#hosted === undefined) await this.#warnOfUnapplied(store)
     return store
+  }
+
+  // Only a recorder applies what the tape lacks, such as after its log was cut.
+  async #warnOfUnapplied(store: StoreReader): Promise<void> {
+    for (const { venue, applied, pending, missing } of await readJournalEnds(store, this.#data)) {
+      const fields = { venue, applied, pending, missing }
+      if (pending > 0) this.#log.warn(fields, 'the tape lacks the newest records of the journal')
+      if (missing > 0) this.#log.warn(fields, 'the journal lacks records that the tape has')
+    }
   }
 
   #firstLine(): string {

@@ -1,6 +1,6 @@
 import { flagOption, printCount as count, ProgressBar } from '@priorbook/sdk/command-line'
-import { VENUE_IDS } from '@priorbook/sdk/domain'
-import { journalStats, readJournal } from '@priorbook/sdk/journal'
+import { readJournal } from '@priorbook/sdk/journal'
+import { readJournalEnds } from '../derive/journal-end.ts'
 import { compareWithJournal } from '../derive/rebuild.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
@@ -24,9 +24,12 @@ export const verifyCommand = defineCommand({
       const report = await store.verify((done, total, what) => bar.update(done, total, what))
       const problems = [...report.problems]
       let records = 0
-      for (const venue of VENUE_IDS) {
-        const { files } = journalStats(data.journal, venue)
-        if (files === 0) continue
+      const ends = await readJournalEnds(store, data)
+      for (const { venue, last, applied, missing } of ends) {
+        if (missing > 0) {
+          const detail = `it ends at record ${last}, but the tape has records up to ${applied}: ${count(missing)} are gone`
+          problems.push({ code: 'corrupt_journal', where: `journal of ${venue}`, detail })
+        }
         for (const item of readJournal({ dir: data.journal, venue })) {
           if (item.kind === 'block') records += item.count
           else if (item.reason !== 'torn_tail') {
@@ -44,8 +47,12 @@ export const verifyCommand = defineCommand({
         }
       }
       bar.end()
-      await print(context, { ...report, records, problems }, [
+      const pending = ends.reduce((sum, end) => sum + end.pending, 0)
+      await print(context, { ...report, records, pending, problems }, [
         ...problems.map(({ code, where, detail }) => `problem ${where}: ${code}: ${detail}`),
+        ...(pending === 0
+          ? []
+          : [`${count(pending)} journal records are not in the tape: the next serve applies them`]),
         `${count(report.chunks)} chunks, ${count(report.observations)} observations, ${count(report.trades)} trades, ${count(report.samples)} samples, ${count(records)} journal records: ${problems.length === 0 ? 'all sound' : `${problems.length} problems`}`,
       ])
       return problems.length === 0 ? 0 : 1

@@ -58,7 +58,7 @@ describe('an illegal status transition', () => {
     const rows = await read(data, readRevisions)
     expect(rows.map(tell)).toEqual(expected)
     expect(await differences(data)).toEqual([])
-    const rebuilt = await withRebuilt(data, undefined, readRevisions)
+    const rebuilt = await withRebuilt({ data }, readRevisions)
     expect(rebuilt).toEqual(rows)
   })
 })

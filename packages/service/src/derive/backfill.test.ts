@@ -31,7 +31,7 @@ import {
 } from '../recorder/scripted.testing.ts'
 
 const QUOTA = { limit: 60, windowMs: 1000 }
-/** Forty short rounds and the long ones that lie in the same time as a whole. */
+/** All short rounds and the long ones that lie in the same time as a whole. */
 const ROUNDS_AT_LEAST = HISTORY + Math.floor(HISTORY / 3) - 1
 
 type Changes = Partial<CatalogueBackfillOptions>
@@ -87,7 +87,7 @@ async function untilNextResolved(venue: PastVenue): Promise<Micros> {
 
 /** What the journal gives from nothing. */
 const rebuilt = (data: DataFolder): Promise<object> =>
-  withRebuilt(data, undefined, (store) => contentsOf(store))
+  withRebuilt({ data }, (store) => contentsOf(store))
 
 describe('a backfill of the catalogue', () => {
   it('stores every round of the range as the venue has it, and nothing else', async () => {

@@ -6,7 +6,7 @@ import type { StoreReader } from '../store/store.ts'
 import { read } from '../recorder/scripted.testing.ts'
 
 /** Rounds of every family that were resolved before the emulator began. */
-export const HISTORY = 40
+export const HISTORY = 30
 /** Speed of the emulator, and factor of the venue's quota; a short round takes 2 s. */
 const SPEED = 150
 

@@ -35,16 +35,26 @@ export async function compareWithJournal(
   onProgress?: (done: number, total: number) => void,
 ): Promise<RebuildReport> {
   await refuseMerged(store)
-  return withRebuilt(data, onProgress, async (rebuilt, report) => ({
+  // Records that the tape does not have yet are no difference: a backup copies the journal after the tape.
+  const until = new Map<VenueId, number>()
+  for (const venue of VENUE_IDS) until.set(venue, await store.appliedPosition(venue))
+  return withRebuilt({ data, onProgress, until }, async (rebuilt, report) => ({
     ...report,
     ...(await compareStores(store, rebuilt)),
   }))
 }
 
+/** What a rebuild derives, and from where. */
+export type RebuildOptions = {
+  readonly data: DataFolder
+  readonly onProgress?: ((done: number, total: number) => void) | undefined
+  /** The last record of each venue to derive; absent derives all. */
+  readonly until?: ReadonlyMap<VenueId, number>
+}
+
 /** Derives a tape from the journal in a temporary folder, passes it to `use`, and removes it. */
 export async function withRebuilt<T>(
-  data: DataFolder,
-  onProgress: ((done: number, total: number) => void) | undefined,
+  { data, onProgress, until }: RebuildOptions,
   use: (
     rebuilt: StoreReader,
     report: { records: number; damage: readonly JournalDamage[] },
@@ -59,9 +69,11 @@ export async function withRebuilt<T>(
       let records = 0
       const damage: JournalDamage[] = []
       for (const venue of journaledVenues(data)) {
-        const total = journalStats(data.journal, venue).last ?? 0
+        const last = until?.get(venue)
+        if (last === 0) continue
+        const total = last ?? journalStats(data.journal, venue).last ?? 0
         const progress = (record: number): void => onProgress?.(record, total)
-        const report = await catchUp(rebuilt, data.journal, venue, progress)
+        const report = await catchUp(rebuilt, data.journal, venue, progress, last)
         records += report.records
         damage.push(...report.damage)
       }

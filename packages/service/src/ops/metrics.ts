@@ -3,231 +3,191 @@ import { ANSWER_SECONDS, type ApiTally } from '../lib/api-tally.ts'
 import type { VenueStatus } from '../recorder/intake.ts'
 import type { ServiceStatus } from './status.ts'
 
-type Set = (value: number, ...labels: string[]) => void
+/** Values with their labels: one without labels, several, or none. */
+type Values = number | undefined | readonly (readonly [value: number, ...labels: string[]])[]
 
-/** One metric: counters have names that end with `total`, `bucket`, `sum` or `count`. */
-type Metric = {
-  readonly name: string
-  readonly help: string
-  readonly labels: readonly string[]
-  readonly read: (status: ServiceStatus, set: Set) => void
-}
+/** Name, help, values and label names. Counters end with `total`, `bucket`, `sum` or `count`. */
+type Metric<Status> = readonly [
+  name: string,
+  help: string,
+  read: (status: Status) => Values,
+  ...labels: string[],
+]
 
 /** Creates the metrics of the service in Prometheus' text form, read from its status at every scrape. */
 export function createMetrics(status: () => ServiceStatus): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'priorbook_' })
-  for (const metric of [...VENUE_METRICS, ...PROCESS_METRICS, ...API_METRICS]) {
-    register(registry, metric, status)
+  for (const [name, help, read, ...labels] of VENUE_METRICS) {
+    register(registry, status, [name, help, ofVenues(read), 'venue', ...labels])
+  }
+  for (const metric of PROCESS_METRICS) register(registry, status, metric)
+  for (const [name, help, read, ...labels] of API_METRICS) {
+    const ofApi = ({ api }: ServiceStatus): Values => (api === undefined ? undefined : read(api))
+    register(registry, status, [name, help, ofApi, ...labels])
   }
   return registry
 }
 
 function register(
   registry: Registry,
-  { name, help, labels, read }: Metric,
   status: () => ServiceStatus,
+  [name, help, read, ...labels]: Metric<ServiceStatus>,
 ): void {
-  const options = {
-    name: `priorbook_${name}`,
-    help,
-    labelNames: [...labels],
-    registers: [registry],
-  }
   const collect = (): void => {
     // Totals are counted elsewhere: every scrape sets them again.
     one.reset()
-    read(status(), (value, ...values) => {
+    for (const [value, ...values] of toList(read(status()))) {
       one.inc(Object.fromEntries(labels.map((label, at) => [label, values[at]!])), value)
-    })
+    }
   }
-  const one: Counter | Gauge = /_(total|bucket|sum|count)$/.test(name)
-    ? new Counter({ ...options, collect })
-    : new Gauge({ ...options, collect })
+  const options = {
+    name: `priorbook_${name}`,
+    help,
+    labelNames: labels,
+    registers: [registry],
+    collect,
+  }
+  const isCounter = /_(total|bucket|sum|count)$/.test(name)
+  const one: Counter | Gauge = isCounter ? new Counter(options) : new Gauge(options)
 }
 
-function ofVenue(
-  name: string,
-  help: string,
-  read: (venue: VenueStatus, set: Set, name: string) => void,
-  labels: readonly string[] = [],
-): Metric {
-  return {
-    name,
-    help,
-    labels: ['venue', ...labels],
-    read: ({ recorder }, set) => {
-      for (const [venue, state] of Object.entries(recorder?.venues ?? {})) read(state, set, venue)
-    },
-  }
+function ofVenues(read: (venue: VenueStatus) => Values): (status: ServiceStatus) => Values {
+  return ({ recorder }) =>
+    Object.entries(recorder?.venues ?? {}).flatMap(([venue, state]) =>
+      toList(read(state)).map(([value, ...labels]) => [value, venue, ...labels] as const),
+    )
+}
+
+function toList(values: Values): readonly (readonly [number, ...string[]])[] {
+  if (values === undefined) return []
+  return typeof values === 'number' ? [[values]] : values
 }
 
 const ROW_KINDS = ['observations', 'trades', 'samples', 'revisions'] as const
 
-const VENUE_METRICS: readonly Metric[] = [
-  ofVenue('messages_total', 'Messages received from a venue.', ({ messages }, set, venue) =>
-    set(messages, venue),
-  ),
-  ofVenue(
+const VENUE_METRICS: readonly Metric<VenueStatus>[] = [
+  ['messages_total', 'Messages received from a venue.', ({ messages }) => messages],
+  [
     'rows_total',
     'Rows derived since the start, by kind.',
-    ({ counts }, set, venue) => {
-      for (const kind of ROW_KINDS) set(counts[kind], venue, kind)
-    },
-    ['kind'],
-  ),
-  ofVenue('gaps_opened_total', 'Gaps opened since the start.', ({ counts }, set, venue) =>
-    set(counts.gaps, venue),
-  ),
-  ofVenue(
+    ({ counts }) => ROW_KINDS.map((kind) => [counts[kind], kind]),
+    'kind',
+  ],
+  ['gaps_opened_total', 'Gaps opened since the start.', ({ counts }) => counts.gaps],
+  [
     'quarantined_total',
     'Messages or parts of them put into quarantine since the start.',
-    ({ counts }, set, venue) => set(counts.quarantined, venue),
-  ),
-  ofVenue(
+    ({ counts }) => counts.quarantined,
+  ],
+  [
     'anomalies_total',
     'Market revisions since the start whose status does not follow from the one before.',
-    ({ counts }, set, venue) => set(counts.anomalies, venue),
-  ),
-  ofVenue(
+    ({ counts }) => counts.anomalies,
+  ],
+  [
     'passed_over_total',
     'Messages skipped because they were outdated, duplicates, or for a closed book.',
-    ({ counts }, set, venue) => set(counts.duplicates + counts.unapplied, venue),
-  ),
-  ofVenue('requests_failed_total', 'Requests without a usable answer.', ({ counts }, set, venue) =>
-    set(counts.failed, venue),
-  ),
-  ofVenue(
+    ({ counts }) => counts.duplicates + counts.unapplied,
+  ],
+  ['requests_failed_total', 'Requests without a usable answer.', ({ counts }) => counts.failed],
+  [
     'books',
     'Books held now: all of them, and those without an open gap.',
-    ({ books }, set, venue) => {
-      set(books.tracks, venue, 'held')
-      set(books.open, venue, 'open')
-    },
-    ['state'],
-  ),
-  ofVenue(
+    ({ books }) => [
+      [books.tracks, 'held'],
+      [books.open, 'open'],
+    ],
+    'state',
+  ],
+  [
     'socket_connected',
     'Whether a socket is connected.',
-    ({ connector }, set, venue) => {
-      for (const { slot, connected } of connector.sockets)
-        set(connected ? 1 : 0, venue, String(slot))
-    },
-    ['slot'],
-  ),
-  ofVenue(
+    ({ connector }) =>
+      connector.sockets.map(({ slot, connected }) => [connected ? 1 : 0, String(slot)]),
+    'slot',
+  ],
+  [
     'quota_used_ratio',
     'The share of the upstream quota used in the current window.',
-    ({ connector: { quota } }, set, venue) => {
-      if (quota !== undefined) set(quota.used / quota.limit, venue)
-    },
-  ),
-  ofVenue(
+    ({ connector: { quota } }) => quota && quota.used / quota.limit,
+  ],
+  [
     'quota_refused_total',
     'Requests that a venue refused for its quota.',
-    ({ connector: { quota } }, set, venue) => {
-      if (quota !== undefined) set(quota.refused, venue)
-    },
-  ),
+    ({ connector: { quota } }) => quota?.refused,
+  ],
 ]
 
-const PROCESS_METRICS: readonly Metric[] = [
-  {
-    name: 'lag_seconds',
-    help: 'Time from receiving a message to its rows being durable.',
-    labels: ['quantile'],
-    read: ({ recorder }, set) => {
-      if (recorder === undefined) return
-      set(recorder.lag.p50Ms / 1000, '0.5')
-      set(recorder.lag.p99Ms / 1000, '0.99')
-      set(recorder.lag.maxMs / 1000, '1')
-    },
-  },
-  {
-    name: 'disk_used_bytes',
-    help: 'Bytes of the data folder.',
-    labels: [],
-    read: ({ disk }, set) => set(disk.usedBytes),
-  },
-  {
-    name: 'disk_free_bytes',
-    help: 'Bytes free for the data folder.',
-    labels: [],
-    read: ({ disk }, set) => set(disk.freeBytes),
-  },
-  {
-    name: 'disk_full_in_seconds',
-    help: 'Seconds until the disk is full at the pace of the last minutes.',
-    labels: [],
-    read: ({ disk }, set) => {
-      if (disk.fullInSeconds !== undefined) set(disk.fullInSeconds)
-    },
-  },
-  {
-    name: 'disk_full',
-    help: 'Whether the disk is full, so that nothing can be written.',
-    labels: [],
-    read: ({ recorder }, set) => set(recorder?.diskFull === true ? 1 : 0),
-  },
+const PROCESS_METRICS: readonly Metric<ServiceStatus>[] = [
+  [
+    'lag_seconds',
+    'Time from receiving a message to its rows being durable.',
+    ({ recorder }) =>
+      recorder && [
+        [recorder.lag.p50Ms / 1000, '0.5'],
+        [recorder.lag.p99Ms / 1000, '0.99'],
+        [recorder.lag.maxMs / 1000, '1'],
+      ],
+    'quantile',
+  ],
+  ['disk_used_bytes', 'Bytes of the data folder.', ({ disk }) => disk.usedBytes],
+  ['disk_free_bytes', 'Bytes free for the data folder.', ({ disk }) => disk.freeBytes],
+  [
+    'disk_full_in_seconds',
+    'Seconds until the disk is full at the pace of the last minutes.',
+    ({ disk }) => disk.fullInSeconds,
+  ],
+  [
+    'disk_full',
+    'Whether the disk is full, so that nothing can be written.',
+    ({ recorder }) => (recorder?.diskFull === true ? 1 : 0),
+  ],
 ]
-
-function ofApi(
-  name: string,
-  help: string,
-  read: (api: ApiTally, set: Set) => void,
-  labels: readonly string[] = [],
-): Metric {
-  return {
-    name,
-    help,
-    labels,
-    read: ({ api }, set) => {
-      if (api !== undefined) read(api, set)
-    },
-  }
-}
 
 const ANSWER_TIME = 'Time from a request to its whole response'
 
-const API_METRICS: readonly Metric[] = [
-  ofApi(
+const API_METRICS: readonly Metric<ApiTally>[] = [
+  [
     'api_requests_total',
     'Finished requests of the API; 499 where the client closed the connection.',
-    ({ requests }, set) => {
-      for (const [name, count] of Object.entries(requests)) {
+    ({ requests }) =>
+      Object.entries(requests).map(([name, count]) => {
         const space = name.lastIndexOf(' ')
-        set(count, name.slice(0, space), name.slice(space + 1))
-      }
-    },
-    ['route', 'status'],
-  ),
-  ofApi(
+        return [count, name.slice(0, space), name.slice(space + 1)]
+      }),
+    'route',
+    'status',
+  ],
+  [
     'api_request_seconds_bucket',
     `${ANSWER_TIME}, by upper bound.`,
-    ({ classes }, set) => {
+    ({ classes }) => {
       let count = 0
-      for (const [index, one] of classes.entries()) {
+      return classes.map((one, index) => {
         count += one
-        set(count, String(ANSWER_SECONDS[index] ?? '+Inf'))
-      }
+        return [count, String(ANSWER_SECONDS[index] ?? '+Inf')]
+      })
     },
-    ['le'],
-  ),
-  ofApi('api_request_seconds_sum', `${ANSWER_TIME}, summed.`, ({ seconds }, set) => set(seconds)),
-  ofApi('api_request_seconds_count', `${ANSWER_TIME}, counted.`, ({ classes }, set) =>
-    set(classes.reduce((sum, count) => sum + count, 0)),
-  ),
-  ofApi('api_sent_bytes_total', 'Bytes of response bodies.', ({ bytes }, set) => set(bytes)),
-  ofApi('api_processes', 'Running worker processes.', ({ processes }, set) => set(processes)),
-  ofApi('api_memory_bytes', 'Resident memory of all worker processes.', ({ memoryBytes }, set) =>
-    set(memoryBytes),
-  ),
-  ofApi(
+    'le',
+  ],
+  ['api_request_seconds_sum', `${ANSWER_TIME}, summed.`, ({ seconds }) => seconds],
+  [
+    'api_request_seconds_count',
+    `${ANSWER_TIME}, counted.`,
+    ({ classes }) => classes.reduce((sum, count) => sum + count, 0),
+  ],
+  ['api_sent_bytes_total', 'Bytes of response bodies.', ({ bytes }) => bytes],
+  ['api_processes', 'Running worker processes.', ({ processes }) => processes],
+  [
+    'api_memory_bytes',
+    'Resident memory of all worker processes.',
+    ({ memoryBytes }) => memoryBytes,
+  ],
+  [
     'stream',
     'The live stream now: connections, subscriptions, and connections too slow for all rows.',
-    ({ stream }, set) => {
-      for (const [what, count] of Object.entries(stream)) set(count, what)
-    },
-    ['what'],
-  ),
+    ({ stream }) => Object.entries(stream).map(([what, count]) => [count, what]),
+    'what',
+  ],
 ]

@@ -1,5 +1,5 @@
-import { chmodSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createHmac, randomBytes } from 'node:crypto'
 import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
@@ -67,6 +67,32 @@ export function openControl(file: string): DatabaseSync {
     if (cause instanceof PriorbookError) throw cause
     const why = cause instanceof Error ? cause.message : ''
     throw new PriorbookError('store_unavailable', `${file} cannot be opened: ${why}`, { cause })
+  }
+}
+
+/** Copies the control database of a folder into another one, as of one moment; does nothing without one. */
+export function copyControl(fromFolder: string, toFolder: string): void {
+  const from = join(fromFolder, CONTROL_FILE)
+  if (!existsSync(from)) return
+  const database = new DatabaseSync(from, { readOnly: true })
+  try {
+    const to = join(toFolder, CONTROL_FILE)
+    database.prepare('VACUUM INTO ?').run(to)
+    chmodSync(to, 0o600)
+  } finally {
+    database.close()
+  }
+}
+
+/** How many keys a folder has; 0 without a control database. */
+export function countKeys(folder: string): number {
+  const file = join(folder, CONTROL_FILE)
+  if (!existsSync(file)) return 0
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    return (database.prepare('SELECT count(*) AS n FROM key').get() as { n: number }).n
+  } finally {
+    database.close()
   }
 }
 

@@ -17,7 +17,7 @@ import {
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { findMarket } from '../markets/find.ts'
-import { defineRoute, type Route } from '../route.ts'
+import { defineRoute, type Notice, type Route } from '../route.ts'
 import { noticeMeta } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 
@@ -38,11 +38,8 @@ function auditRoute(address: VenueAddress): Route {
     if (!keys.includes(target.key)) throw unknownRow(id, 'It is not a row of this market.')
     const market = toMarketJson(state, style)
     if (context.auditor === undefined) {
-      const notice = {
-        code: 'journal_elsewhere',
-        message: 'The journal is not on this machine, so raw messages cannot be shown.',
-      }
-      return { kind: 'data', data: null, count: 0, meta: { market, ...noticeMeta(notice) } }
+      const meta = { market, ...noticeMeta(JOURNAL_ELSEWHERE) }
+      return { kind: 'data', data: null, count: 0, meta }
     }
     const report = await context.auditor(target)
     if (report === undefined) throw unknownRow(id, 'No such row is stored.')
@@ -89,18 +86,19 @@ function unknownRow(id: string, hint: string): Problem {
   return new Problem('unknown_row', `no row ${shown} of this market`, { param: 'id', hint })
 }
 
-function noticeOf({ state, detail }: AuditReport): { code: string; message: string } | undefined {
-  switch (state) {
-    case 'equal':
-      return undefined
-    case 'different':
-      return { code: state, message: 'The raw message gives another row than the stored one.' }
-    case 'raw_expired':
-      return { code: state, message: 'The raw message was removed by retention.' }
-    case 'raw_missing':
-    case 'raw_damaged':
-      return { code: state, message: detail ?? 'The raw message cannot be read.' }
-  }
+const JOURNAL_ELSEWHERE: Notice = {
+  code: 'journal_elsewhere',
+  message: 'The journal is not on this machine, so raw messages cannot be shown.',
+}
+
+const MESSAGES: { readonly [State in AuditReport['state']]?: string } = {
+  different: 'The raw message gives another row than the stored one.',
+  raw_expired: 'The raw message was removed by retention.',
+}
+
+function noticeOf({ state, detail }: AuditReport): Notice | undefined {
+  if (state === 'equal') return undefined
+  return { code: state, message: MESSAGES[state] ?? detail ?? 'The raw message cannot be read.' }
 }
 
 function toAuditJson(id: string, target: AuditTarget, report: AuditReport, style: ValueStyle) {
