@@ -12,7 +12,7 @@ import { EMULATED_VENUES, emulatedVenue, type Addresses } from './venues/registr
 import { venueMarkets } from './world/families.ts'
 import type { MarketRates } from './world/market.ts'
 import { createRandom, type Random } from './world/random.ts'
-import { createWorld, STEP_MS, type SteppedWorld } from './world/world.ts'
+import { STEP_MS, SteppedWorld } from './world/world.ts'
 
 /** How the upstreams are emulated; everything has a default. */
 export type EmulatorOptions = {
@@ -126,7 +126,7 @@ class RunningEmulator implements Emulator {
     this.advanced = start
     const begun = performance.now()
     this.clock = () => start + (performance.now() - begun)
-    this.world = createWorld({
+    this.world = new SteppedWorld({
       seed,
       start,
       speed,

@@ -6,23 +6,6 @@ import type { Random } from '../world/random.ts'
 import { wallMicros, type Delivery, type Truth } from './truth.ts'
 import type { Payload, Wire } from './upstream.ts'
 
-/** One client's socket, with the faults between the upstream and the wire. */
-export interface Connection extends Wire {
-  readonly id: string
-  /** Attaches the open socket and sends the frames queued so far. */
-  attach(socket: WebSocket): void
-  /** Stops reading, answering and closing. */
-  freeze(): void
-  readonly frozen: boolean
-  /** Terminates the socket without a close frame. */
-  cut(): void
-  /** Sends an extra frame, bypassing the faults. */
-  inject(text: string, delivered: Delivery): void
-  /** Buffers frames into one write until `uncork`. */
-  cork(): void
-  uncork(): void
-}
-
 /** The parts of a connection. */
 export type ConnectionParts = {
   readonly id: string
@@ -51,12 +34,8 @@ const MAX_BEHIND_BYTES = 64 * 1024 * 1024
 /** How long a frame is held back for its successor at most. */
 const HOLD_MS = 250
 
-/** Creates the server side of a socket that is about to open. */
-export function createConnection(parts: ConnectionParts): Connection {
-  return new FaultyConnection(parts)
-}
-
-class FaultyConnection implements Connection {
+/** One client's socket, with the faults between the upstream and the wire. */
+export class Connection implements Wire {
   readonly id: string
   private readonly venue: VenueId
   private readonly faults: FaultBox
@@ -78,6 +57,7 @@ class FaultyConnection implements Connection {
     this.random = random
   }
 
+  /** Attaches the open socket and sends the frames queued so far. */
   attach(opened: WebSocket): void {
     this.socket = opened
     opened.on('close', () => this.lose('dropped'))
@@ -109,6 +89,7 @@ class FaultyConnection implements Connection {
     return this.socket?.bufferedAmount ?? 0
   }
 
+  /** Stops reading, answering and closing. */
   freeze(): void {
     this.isFrozen = true
     this.lose('stalled')
@@ -119,14 +100,17 @@ class FaultyConnection implements Connection {
     return this.isFrozen
   }
 
+  /** Terminates the socket without a close frame. */
   cut(): void {
     this.socket?.terminate()
   }
 
+  /** Sends an extra frame, bypassing the faults. */
   inject(text: string, delivered: Delivery): void {
     if (!this.isFrozen) this.put({ text, payloads: [] }, delivered)
   }
 
+  /** Buffers frames into one write until `uncork`. */
   cork(): void {
     rawOf(this.socket)?.cork()
   }

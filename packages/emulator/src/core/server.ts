@@ -5,7 +5,7 @@ import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import type { ActiveFault, FaultBox } from '../faults/fault-box.ts'
 import type { FaultKind } from '../faults/fault.ts'
 import type { Random } from '../world/random.ts'
-import { createConnection, type Connection } from './connection.ts'
+import { Connection } from './connection.ts'
 import { createQuotaMeter, type QuotaMeter, type QuotaUse } from './quota-meter.ts'
 import { wallMicros, type Truth } from './truth.ts'
 import type {
@@ -16,23 +16,6 @@ import type {
   World,
   WorldEvent,
 } from './upstream.ts'
-
-/** One venue on loopback. */
-export interface VenueServer {
-  readonly venue: VenueId
-  /** `http://127.0.0.1:PORT`. */
-  readonly origin: string
-  onEvent(event: WorldEvent): void
-  /** Applies and removes the effects of a fault on whole sockets and on the port. */
-  begin(fault: ActiveFault): void
-  end(fault: ActiveFault): void
-  connections(): readonly string[]
-  quotas(): Readonly<Record<string, QuotaUse>>
-  /** Buffers the frames of one step into one write per socket. */
-  cork(): void
-  uncork(): void
-  close(): Promise<void>
-}
 
 /** The parts of a venue server. */
 export type ServerParts = {
@@ -52,12 +35,13 @@ const OVERSIZED_BYTES = 20_000_000
 
 /** Opens a venue on a loopback port (0: any). */
 export async function startServer(parts: ServerParts): Promise<VenueServer> {
-  const server = new LoopbackServer(parts)
+  const server = new VenueServer(parts)
   await server.start()
   return server
 }
 
-class LoopbackServer implements VenueServer {
+/** One venue on loopback. */
+export class VenueServer {
   readonly venue: VenueId
   private readonly parts: ServerParts
   private readonly upstream: Upstream
@@ -107,6 +91,7 @@ class LoopbackServer implements VenueServer {
     this.port = await this.listen(this.parts.port)
   }
 
+  /** `http://127.0.0.1:PORT`. */
   get origin(): string {
     return `http://${HOST}:${this.port}`
   }
@@ -115,6 +100,7 @@ class LoopbackServer implements VenueServer {
     this.upstream.onEvent(event)
   }
 
+  /** Applies and removes the effects of a fault on whole sockets and on the port. */
   begin(active: ActiveFault): void {
     const { fault } = active
     if (fault.kind === 'disconnect') {
@@ -149,6 +135,7 @@ class LoopbackServer implements VenueServer {
     return Object.fromEntries([...this.meters].map(([bucket, meter]) => [bucket, meter.use]))
   }
 
+  /** Buffers the frames of one step into one write per socket. */
   cork(): void {
     for (const connection of this.open.values()) connection.cork()
   }
@@ -249,7 +236,7 @@ class LoopbackServer implements VenueServer {
   private upgrade(message: IncomingMessage, socket: Socket, head: Buffer): void {
     socket.on('error', () => socket.destroy())
     const id = `${this.venue}-c${++this.opened}`
-    const connection = createConnection({ ...this.parts, id, venue: this.venue })
+    const connection = new Connection({ ...this.parts, id, venue: this.venue })
     const expired =
       this.faults.touches(this.venue) && this.faults.strike('expired_signature', this.venue)
     const session = expired

@@ -5,7 +5,7 @@ import type { Proposition, WorldEvent } from '../core/upstream.ts'
 import { EMULATED_VENUES, emulatedVenue } from '../venues/registry.ts'
 import { venueMarkets } from './families.ts'
 import type { MarketRates } from './market.ts'
-import { createWorld, type SteppedWorld } from './world.ts'
+import { SteppedWorld } from './world.ts'
 
 const START = 1_790_000_000_123
 const RATES: MarketRates = { changes: 6, trades: 1, pauses: 0.2, disputes: 0.2, ties: 0.1 }
@@ -15,7 +15,7 @@ function worldOf(
   more: { speed?: number; rates?: MarketRates; history?: number } = {},
 ): SteppedWorld {
   const rates = more.rates ?? RATES
-  return createWorld({
+  return new SteppedWorld({
     seed,
     start: START,
     speed: more.speed ?? 60,
@@ -142,7 +142,7 @@ describe('the emulated world', () => {
 
   it('lists rounds ahead, and as many markets of venue B as asked for', () => {
     const calm = { ...RATES, pauses: 0 }
-    const world = createWorld({
+    const world = new SteppedWorld({
       seed: 'many',
       start: START,
       speed: 1,

@@ -24,17 +24,6 @@ export type WorldOptions = {
   clock(): number
 }
 
-/** A world that its caller advances step by step. */
-export interface SteppedWorld extends World {
-  /** Runs every step up to this time and passes its events to `onEvent` in order. */
-  advance(to: number, onEvent: (event: WorldEvent) => void): void
-  /** Sets the error of the venue's clock in milliseconds. */
-  skew(venue: VenueId, ms: number): void
-  /** Changes one level of each open market of a venue in turn, `count` times; for floods. */
-  flip(venue: VenueId, count: number, at: number, onEvent: (event: WorldEvent) => void): void
-  readonly step: number
-}
-
 type Line = Omit<VenueMarkets, 'families'> & {
   readonly family: Family
   readonly windowMs: number
@@ -44,12 +33,11 @@ type Line = Omit<VenueMarkets, 'families'> & {
   readonly strikeStep: number
 }
 
-/** Creates a world. Its content is a function of the seed, the start and the number of the step. */
-export function createWorld(options: WorldOptions): SteppedWorld {
-  return new SeededWorld(options)
-}
-
-class SeededWorld implements SteppedWorld {
+/**
+ * A world that its caller advances step by step. Its content is a function of the seed, the start and the
+ * number of the step.
+ */
+export class SteppedWorld implements World {
   private readonly options: WorldOptions
   private readonly seed: string
   private readonly start: number
@@ -94,14 +82,17 @@ class SeededWorld implements SteppedWorld {
     return toHex(`${this.seed}/${name}`, digits)
   }
 
+  /** Runs every step up to this time and passes its events to `onEvent` in order. */
   advance(to: number, onEvent: (event: WorldEvent) => void): void {
     while (this.timeOf(this.steps + 1) <= to) this.doStep(onEvent)
   }
 
+  /** Sets the error of the venue's clock in milliseconds. */
   skew(venue: VenueId, ms: number): void {
     this.skews.set(venue, ms)
   }
 
+  /** Changes one level of each open market of a venue in turn, `count` times; for floods. */
   flip(venue: VenueId, count: number, at: number, onEvent: (event: WorldEvent) => void): void {
     const open = this.living.filter((market) => market.venue === venue && market.phase === 'open')
     for (let i = 0; i < count && open.length > 0; i++) {

@@ -12,7 +12,7 @@ import { BookBuilder, type OnChunk, type SideLevels } from './book-builder.ts'
 import { Contents, type ChunkFacts, type Span } from './contents.ts'
 import { placeError } from './error.ts'
 import { concat, type ReplayPlatform, type RunningSum, type Spool } from './source.ts'
-import { SampleBuilder, TradeBuilder } from './row-builder.ts'
+import { RowBuilder } from './row-builder.ts'
 import { contextOfRow, exactUnits, headOf, idOf, invalid } from './row-json.ts'
 
 const EVERYTHING: Span = { start: 0, end: Infinity }
@@ -98,7 +98,7 @@ class NdjsonReader {
   private readonly onChunk: OnChunk
   private readonly checksum: RunningSum
   private readonly books = new Map<string, BookBuilder>()
-  private readonly rows = new Map<string, TradeBuilder | SampleBuilder>()
+  private readonly rows = new Map<string, RowBuilder>()
   private hasEnded = false
 
   constructor(platform: ReplayPlatform, contents: Contents, onChunk: OnChunk) {
@@ -155,10 +155,8 @@ class NdjsonReader {
     if (builder === undefined) {
       const context = contextOfRow(row, id.venue, key)
       this.contents.addContext(context)
-      builder =
-        type === 'trade'
-          ? new TradeBuilder(context, this.platform, this.onChunk)
-          : new SampleBuilder(context, this.platform, this.onChunk, metricOf(row))
+      const metric = type === 'trade' ? undefined : metricOf(row)
+      builder = new RowBuilder(context, this.platform, this.onChunk, metric)
       this.rows.set(name, builder)
     }
     builder.add(row, id.sequence)

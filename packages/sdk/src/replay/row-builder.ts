@@ -12,101 +12,78 @@ import {
 } from '../tape/index.ts'
 import { decimalOf, type BookContext, type JsonFields } from '../wire/index.ts'
 import { CHUNK_ROWS, type OnChunk } from './book-builder.ts'
-import type { ChunkFacts } from './contents.ts'
 import { headOf, invalid } from './row-json.ts'
 
-/** Packs the trades or samples of one stream into chunks. */
-abstract class RowBuilder<Columns extends TradeColumns | SampleColumns> {
-  protected columns: Columns
-  protected readonly context: BookContext
-  protected readonly platform: TapePlatform
+/** Packs the trades of an instrument, or its samples of one metric, into chunks. */
+export class RowBuilder {
+  private readonly context: BookContext
+  private readonly platform: TapePlatform
   private readonly onChunk: OnChunk
+  /** The metric of samples; undefined for trades. */
+  private readonly metric: string | undefined
+  private columns: TradeColumns | SampleColumns
   private first = 0
 
-  constructor(context: BookContext, platform: TapePlatform, onChunk: OnChunk) {
+  constructor(context: BookContext, platform: TapePlatform, onChunk: OnChunk, metric?: string) {
     this.context = context
     this.platform = platform
     this.onChunk = onChunk
+    this.metric = metric
     this.columns = this.create()
   }
-
-  protected abstract create(): Columns
-  protected abstract push(row: JsonFields, head: RowHead): void
-  protected abstract encode(first: number): { readonly bytes: Uint8Array; readonly metric: string }
 
   add(row: JsonFields, sequence: number): void {
     const { count } = this.columns
     if (count > 0 && (count === CHUNK_ROWS || sequence !== this.first + count)) this.flush()
     if (this.columns.count === 0) this.first = sequence
-    this.push(row, { ...headOf(row), journal: sequence })
+    const { columns } = this
+    const head = { ...headOf(row), journal: sequence }
+    if (columns instanceof TradeColumns) pushTrade(columns, row, head, this.context)
+    else pushSample(columns, row, head, this.metric!)
   }
 
   flush(): void {
-    const { columns, first, context } = this
+    const { columns, first, context, metric = '', platform } = this
     const { count } = columns
     if (count === 0) return
-    const { bytes, metric } = this.encode(first)
     const { venue, marketId: market, key } = context
+    const maker = { origin: 'import', recorder: 'ndjson', normalizer: 0 } as const
+    const identity = { venue, market, key, ...maker, first, previousHash: NO_HASH }
+    const { bytes } =
+      columns instanceof TradeColumns
+        ? encodeTrades(columns, 0, count, identity, platform)
+        : encodeSamples(columns, 0, count, { ...identity, metric }, platform)
     const kind = columns instanceof TradeColumns ? 'trade' : 'sample'
     const [firstReceived, lastReceived] = [columns.received[0]!, columns.received[count - 1]!]
     this.columns = this.create()
-    const facts = { kind, venue, market, key, metric, first, count, firstReceived, lastReceived }
-    this.onChunk(facts as ChunkFacts, bytes)
+    const facts = { venue, market, key, metric, first, count, firstReceived, lastReceived }
+    this.onChunk({ kind, ...facts }, bytes)
   }
 
-  protected identity(first: number) {
-    const { venue, marketId: market, key } = this.context
-    const maker = { origin: 'import', recorder: 'ndjson', normalizer: 0 } as const
-    return { venue, market, key, ...maker, first, previousHash: NO_HASH }
+  private create(): TradeColumns | SampleColumns {
+    return this.metric === undefined ? new TradeColumns() : new SampleColumns()
   }
 }
 
-/** Packs trades into chunks. */
-export class TradeBuilder extends RowBuilder<TradeColumns> {
-  protected create(): TradeColumns {
-    return new TradeColumns()
+function pushTrade(
+  columns: TradeColumns,
+  row: JsonFields,
+  head: RowHead,
+  { venue }: BookContext,
+): void {
+  const { priceDecimals, sizeDecimals } = VENUES[venue]
+  const taker = TAKERS.indexOf((row['taker_side'] ?? undefined) as 'buy' | 'sell' | undefined)
+  const tradeId = row['trade_id']
+  if (taker < 0 || typeof tradeId !== 'string') {
+    throw invalid('a trade has no valid id or taker side')
   }
-
-  protected push(row: JsonFields, head: RowHead): void {
-    const { priceDecimals, sizeDecimals } = VENUES[this.context.venue]
-    const taker = TAKERS.indexOf((row['taker_side'] ?? undefined) as 'buy' | 'sell' | undefined)
-    const tradeId = row['trade_id']
-    if (taker < 0 || typeof tradeId !== 'string')
-      throw invalid('a trade has no valid id or taker side')
-    const price = parsePrice(decimalOf(row['price']), priceDecimals)
-    const size = parseSize(decimalOf(row['size']), sizeDecimals)
-    this.columns.push(head, tradeId, price, size, taker)
-  }
-
-  protected encode(first: number): { bytes: Uint8Array; metric: string } {
-    const { columns, platform } = this
-    const { bytes } = encodeTrades(columns, 0, columns.count, this.identity(first), platform)
-    return { bytes, metric: '' }
-  }
+  const price = parsePrice(decimalOf(row['price']), priceDecimals)
+  const size = parseSize(decimalOf(row['size']), sizeDecimals)
+  columns.push(head, tradeId, price, size, taker)
 }
 
-/** Packs the samples of one metric into chunks. */
-export class SampleBuilder extends RowBuilder<SampleColumns> {
-  private readonly metric: string
-
-  constructor(context: BookContext, platform: TapePlatform, onChunk: OnChunk, metric: string) {
-    super(context, platform, onChunk)
-    this.metric = metric
-  }
-
-  protected create(): SampleColumns {
-    return new SampleColumns()
-  }
-
-  protected push(row: JsonFields, head: RowHead): void {
-    const value = decimalOf(row[this.metric])
-    if (value === undefined) throw invalid(`a sample has no ${this.metric}`)
-    this.columns.push(head, parseScaled(value, SAMPLE_DECIMALS))
-  }
-
-  protected encode(first: number): { bytes: Uint8Array; metric: string } {
-    const { columns, metric, platform } = this
-    const identity = { ...this.identity(first), metric }
-    return { bytes: encodeSamples(columns, 0, columns.count, identity, platform).bytes, metric }
-  }
+function pushSample(columns: SampleColumns, row: JsonFields, head: RowHead, metric: string): void {
+  const value = decimalOf(row[metric])
+  if (value === undefined) throw invalid(`a sample has no ${metric}`)
+  columns.push(head, parseScaled(value, SAMPLE_DECIMALS))
 }

@@ -20,7 +20,8 @@ import type { StoreReader } from '../store/store.ts'
 import type { CaptureRequest } from '../venues/capture/contract.ts'
 import { definitionOf } from '../venues/registry.ts'
 import { findStored, showBook, type StoredRow } from './compare-rows.ts'
-import { parseJson, parseNote, parseValue } from '../recorder/notes.ts'
+import { parseMessageJson } from '../lib/message-json.ts'
+import { parseJson, parseNote } from '../recorder/notes.ts'
 
 /**
  * Creates the function that looks up a row in the journal of a data folder, derives it again and
@@ -118,9 +119,9 @@ function normalize(
 ): readonly TapeEvent[] {
   const normalizer = definitionOf(venue).normalizer
   const at = { received: record.received, journal: record.number }
-  if (record.slot > 0) return normalizer.frame(parseValue(record.bytes), at).events
+  if (record.slot > 0) return normalizer.frame(parseMessageJson(record.bytes), at).events
   if (request !== undefined) {
-    return normalizer.answer(request, parseValue(record.bytes), at).events
+    return normalizer.answer(request, parseMessageJson(record.bytes), at).events
   }
   // A line of an imported recording wraps the message.
   const line = parseJson(record.bytes)

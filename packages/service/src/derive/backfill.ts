@@ -20,7 +20,8 @@ import { definitionOf } from '../venues/registry.ts'
 import { Applier, type ApplyRecord } from '../recorder/applier.ts'
 import { backfillFacts } from '../recorder/batch.ts'
 import { catchUp } from '../recorder/catch-up.ts'
-import { parseValue, toNoteBytes, type Note } from '../recorder/notes.ts'
+import { parseMessageJson } from '../lib/message-json.ts'
+import { toNoteBytes, type Note } from '../recorder/notes.ts'
 
 /** What a backfill of a venue's catalogue needs. */
 export type CatalogueBackfillOptions = {
@@ -120,7 +121,7 @@ class BackfillIntake {
       answer: (request, received, bytes, parsed) => {
         this.note({ note: 'request', request })
         const reading = toReading(() =>
-          definitionOf(venue).normalizer.answer(request, parsed ?? parseValue(bytes), {
+          definitionOf(venue).normalizer.answer(request, parsed ?? parseMessageJson(bytes), {
             received,
             journal: this.writer.nextNumber,
           }),

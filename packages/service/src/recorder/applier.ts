@@ -41,7 +41,8 @@ import {
   type BatchRows,
 } from './batch.ts'
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
-import { parseJson, parseNote, parseValue, type Note } from './notes.ts'
+import { parseMessageJson } from '../lib/message-json.ts'
+import { parseJson, parseNote, type Note } from './notes.ts'
 import { isEnded, Readiness } from './readiness.ts'
 import type { Track } from './track.ts'
 
@@ -215,16 +216,24 @@ export class Applier {
   // An unreadable frame may have contained a book change, so close every book that it could concern.
   private async closeSuspects(record: ApplyRecord): Promise<void> {
     const suspects = this.normalizer.suspects?.(frameOf(record)) ?? 'all'
-    // An answer does not concern books that a socket feeds.
-    if (suspects === 'none' || (record.slot === 0 && suspects === 'all')) return
+    if (suspects === 'none') return
+    if (suspects === 'all') {
+      await this.closeSocket(record)
+      return
+    }
     await this.state.loadUnbroken()
     const { tracks } = this.state
-    const epoch = this.epochs.get(record.slot) ?? 0
-    const closed =
-      suspects === 'all'
-        ? [...tracks.values()].filter(({ channel }) => toEpoch(channel) === epoch)
-        : suspects.flatMap((key) => tracks.get(key) ?? [])
+    const closed = suspects.flatMap((key) => tracks.get(key) ?? [])
     this.closeTracks(closed, 'rejected', record.number)
+  }
+
+  // Closes all books that the socket of a record feeds; an answer does not concern them.
+  private async closeSocket({ slot, number }: ApplyRecord): Promise<void> {
+    if (slot === 0) return
+    await this.state.loadUnbroken()
+    const epoch = this.epochs.get(slot) ?? 0
+    const fed = [...this.state.tracks.values()].filter(({ channel }) => toEpoch(channel) === epoch)
+    this.closeTracks(fed, 'rejected', number)
   }
 
   private applyNote(record: ApplyRecord): Promise<void> | undefined {
@@ -360,7 +369,11 @@ export class Applier {
     for (const { where, error } of problems) {
       this.rows.quarantine.push(toQuarantined(this.venue, record, where, error.code, error.message))
     }
-    return this.applyWhenReady(record, events)
+    // Books that an unreadable part may have changed are closed before the full books of other parts.
+    if (!problems.some(({ concernsAllBooks }) => concernsAllBooks === true)) {
+      return this.applyWhenReady(record, events)
+    }
+    return this.closeSocket(record).then(() => this.applyWhenReady(record, events))
   }
 
   private normalize(record: ApplyRecord): Normalized {
@@ -373,9 +386,10 @@ export class Applier {
     if (record.reading !== undefined) return record.reading
     if (broken !== undefined) throw new PriorbookError('invalid_line', broken)
     const at = { received: record.received, journal: record.number }
-    if (record.slot > 0) return normalizer.frame(record.parsed ?? parseValue(record.bytes), at)
+    if (record.slot > 0)
+      return normalizer.frame(record.parsed ?? parseMessageJson(record.bytes), at)
     if (request !== undefined) {
-      return normalizer.answer(request, record.parsed ?? parseValue(record.bytes), at)
+      return normalizer.answer(request, record.parsed ?? parseMessageJson(record.bytes), at)
     }
     const line = (record.parsed as Record<string, unknown>) ?? parseJson(record.bytes)
     return 'response' in line
@@ -543,7 +557,7 @@ const PAST = 'past_'
 function frameOf(record: ApplyRecord): unknown {
   let value = record.parsed
   try {
-    value ??= parseValue(record.bytes)
+    value ??= parseMessageJson(record.bytes)
   } catch {
     return undefined
   }

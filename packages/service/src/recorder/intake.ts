@@ -24,7 +24,8 @@ import { definitionOf } from '../venues/registry.ts'
 import { Applier, type ApplyCounts, type ApplyRecord } from './applier.ts'
 import { readAskedCalls } from './asked-calls.ts'
 import { catchUp } from './catch-up.ts'
-import { parseValue, toNoteBytes, type Note } from './notes.ts'
+import { parseMessageJson } from '../lib/message-json.ts'
+import { toNoteBytes, type Note } from './notes.ts'
 import type { LagMeter } from './lag.ts'
 
 /** What an intake needs. */
@@ -212,7 +213,7 @@ export class Intake {
     this.messages++
     const journal = this.journal(received, 'message', bytes, slot)
     const reading = toReading(() =>
-      this.normalizer.frame(parsed ?? parseValue(bytes), { received, journal }),
+      this.normalizer.frame(parsed ?? parseMessageJson(bytes), { received, journal }),
     )
     this.apply({ number: journal, received, kind: 'message', slot, bytes, parsed, reading })
     return reading
@@ -229,7 +230,7 @@ export class Intake {
     this.note({ note: 'request', request })
     const journal = this.journal(received, 'message', bytes, 0)
     const reading = toReading(() =>
-      this.normalizer.answer(request, parsed ?? parseValue(bytes), { received, journal }),
+      this.normalizer.answer(request, parsed ?? parseMessageJson(bytes), { received, journal }),
     )
     this.apply({ number: journal, received, kind: 'message', slot: 0, bytes, parsed, reading })
     return reading

@@ -357,6 +357,28 @@ describe('a recorder of venue B', () => {
 })
 
 describe('a recorder of venue C', () => {
+  it.each([
+    ['a book without a token', { event_type: 'book', bids: [], asks: [] }],
+    ['a value of no type', 7],
+    ['levels without a type or a token', { price_changes: 5 }],
+  ])('closes the books of a socket for %s inside a list', async (_name, unreadable) => {
+    const data = folder()
+    const recoveries = await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.connect()
+      c.book(['0.40×1'], ['0.60×1'])
+      script.note({ note: 'connected', slot: 2, url: 'ws://c' })
+      c.wait(10)
+      script.frame(2, [unreadable])
+      script.frame(1, [{ event_type: 'unknown' }, unreadable])
+      c.wait(10)
+      c.change('BUY', '0.41×1', ['0.41', '0.6'])
+      c.book(['0.42×1'], ['0.60×1'])
+    })
+    expect(recoveries[0]).toEqual({ keys: [UP], reason: 'rejected' })
+    expect(await gapsOf(data, 'venuec', UP)).toEqual(['rejected 0–20', 'recorder_down 20–'])
+  })
+
   it('finds a lost message by the best prices, back to the last full book', async () => {
     const data = folder()
     const recoveries = await record(data, 'venuec', (script) => {

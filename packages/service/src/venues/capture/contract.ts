@@ -18,6 +18,8 @@ export type MessageProblem = {
   /** The place in the message, such as `markets[3]`, or the instrument where it was understood. */
   readonly where: string
   readonly error: PriorbookError
+  /** True where it may have changed any book that the socket feeds; absent: none, or resets name them. */
+  readonly concernsAllBooks?: boolean
 }
 
 /** The events in a message, and the parts of it that were malformed. */

@@ -1,4 +1,5 @@
 import type { Json } from '@priorbook/sdk/domain'
+import { tryParseMessageJson } from '../../lib/message-json.ts'
 import type { CaptureLog, CaptureRequest, CaptureSink, Reading } from './contract.ts'
 import type { Quota } from './quota.ts'
 
@@ -103,7 +104,7 @@ class RestClient implements Rest {
     }
     const refusal = call.refuse?.()
     if (refusal !== undefined) return this.#fail(call, status, refusal)
-    const value = parseJson(bytes)
+    const value = tryParseMessageJson(bytes)
     // Malformed JSON is journaled too: the recorder puts it into quarantine.
     const isKept = call.keep !== false
     const reading = isKept ? sink.answer(call.request, received, bytes, value) : UNREAD
@@ -172,15 +173,6 @@ export async function readPages<Position>(
     position = read.next
   }
   return 'cut'
-}
-
-/** Parses bytes as JSON; undefined where they are not JSON. */
-export function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
-  } catch {
-    return undefined
-  }
 }
 
 function toUrl(base: string, call: RestCall, signed: RestCall['query'] = {}): URL {

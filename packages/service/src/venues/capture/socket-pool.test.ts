@@ -7,11 +7,13 @@ class TestSocket implements PooledSocket {
   readonly keys = new Set<string>()
   readonly told: string[] = []
   runs = 0
+  refuse: () => void = () => undefined
   readonly slot: number
   readonly link = {
     run: (signal: AbortSignal): Promise<void> => {
       this.runs++
-      return untilAborted(signal)
+      const refused = new Promise<void>((resolve) => (this.refuse = resolve))
+      return Promise.race([untilAborted(signal), refused])
     },
     send: () => true,
     restart: () => undefined,
@@ -32,14 +34,17 @@ class TestSocket implements PooledSocket {
   }
 }
 
-function poolOf(keysPerSocket: number): { pool: SocketPool<TestSocket>; sockets: TestSocket[] } {
+function poolOf(
+  keysPerSocket: number,
+  endsIdle = false,
+): { pool: SocketPool<TestSocket>; sockets: TestSocket[] } {
   const sockets: TestSocket[] = []
   const create = (slot: number): TestSocket => {
     const socket = new TestSocket(slot)
     sockets.push(socket)
     return socket
   }
-  return { pool: new SocketPool({ keysPerSocket, create }), sockets }
+  return { pool: new SocketPool({ keysPerSocket, endsIdle, create }), sockets }
 }
 
 it('fills sockets, and keeps keys that come together on one of them', () => {
@@ -91,4 +96,36 @@ it('has as many sockets as journal slots, and names the keys that are left over'
   const keys = Array.from({ length: 255 }, (_, index) => String(index))
   expect(pool.add(keys)).toEqual(['253', '254'])
   expect(pool.move('0')).toBe(false)
+})
+
+it('carries exactly the wanted keys, and ends a socket without keys where the venue wants it', async () => {
+  const { pool, sockets } = poolOf(2, true)
+  const abort = new AbortController()
+  const running = pool.run(abort.signal)
+  pool.carry(new Set(['a']))
+  pool.carry(new Set(['b']))
+  expect(sockets.map(({ told }) => told)).toEqual([['+a', '+b', '-a']])
+  pool.carry(new Set())
+  expect(pool.status).toEqual([])
+  pool.carry(new Set(['c']))
+  expect(sockets.map(({ slot, told }) => [slot, told.at(-1)])).toEqual([
+    [1, '-a'],
+    [1, '+c'],
+  ])
+  abort.abort()
+  await running
+})
+
+it('gives the keys of a socket that was refused for good to another', async () => {
+  const { pool, sockets } = poolOf(2)
+  const abort = new AbortController()
+  const running = pool.run(abort.signal)
+  pool.add(['a'])
+  sockets[0]!.refuse()
+  await new Promise(setImmediate)
+  expect(pool.socketOf('a')).toBeUndefined()
+  pool.add(['a'])
+  expect(pool.socketOf('a')).toBe(sockets[1])
+  abort.abort()
+  await running
 })

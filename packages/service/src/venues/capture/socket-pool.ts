@@ -1,3 +1,4 @@
+import { untilAborted } from '../../lib/wait.ts'
 import { MAX_SLOT, type ConnectorStatus } from './contract.ts'
 import type { Link } from './link.ts'
 
@@ -7,6 +8,8 @@ export interface PooledSocket {
   readonly link: Link
   /** The keys that it carries. The pool changes them; the socket subscribes all of them when it opens. */
   readonly keys: Set<string>
+  /** How many keys are subscribed now; all of them where it is absent. */
+  readonly subscriptions?: number
   /** These keys were added; does nothing while the socket is not connected. */
   subscribe(keys: readonly string[]): void
   /** These keys were removed; does nothing while the socket is not connected. */
@@ -16,15 +19,21 @@ export interface PooledSocket {
 /** How a pool makes its sockets. */
 export type SocketPoolOptions<Socket extends PooledSocket> = {
   readonly keysPerSocket: number
+  /** True where the venue accepts no socket without a key: one that has none left is ended. */
+  readonly endsIdle?: boolean
   create(slot: number): Socket
 }
 
 /** Spreads keys (tokens, topics, markets) over sockets, which it opens as keys need them. */
 export class SocketPool<Socket extends PooledSocket> {
   readonly #options: SocketPoolOptions<Socket>
-  readonly #sockets: Socket[] = []
+  readonly #sockets = new Map<number, Socket>()
   readonly #socketOf = new Map<string, Socket>()
-  readonly #running: Promise<void>[] = []
+  /** The sockets that run, with what ends them. */
+  readonly #running = new Map<
+    Socket,
+    { readonly stop: AbortController; readonly end: Promise<void> }
+  >()
   #signal: AbortSignal | undefined
 
   constructor(options: SocketPoolOptions<Socket>) {
@@ -34,12 +43,16 @@ export class SocketPool<Socket extends PooledSocket> {
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal
-    for (const { link } of this.#sockets) this.#running.push(link.run(signal))
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve()
-      else signal.addEventListener('abort', () => resolve(), { once: true })
-    })
-    await Promise.all(this.#running)
+    for (const socket of this.#sockets.values()) this.#start(socket)
+    await untilAborted(signal)
+    await Promise.all([...this.#running.values()].map(({ end }) => end))
+  }
+
+  /** Carries exactly these keys from now on. */
+  carry(keys: ReadonlySet<string>): void {
+    // Added first, so that a socket whose keys are all replaced goes on.
+    this.add([...keys])
+    this.remove([...this.#socketOf.keys()].filter((key) => !keys.has(key)))
   }
 
   /** Adds keys, together where one socket has room for all; returns those that no socket has room for. */
@@ -76,28 +89,46 @@ export class SocketPool<Socket extends PooledSocket> {
   }
 
   get status(): ConnectorStatus['sockets'] {
-    return this.#sockets.map(({ slot, link: { connected, lastFrame }, keys }) => ({
-      slot,
-      connected,
-      subscriptions: keys.size,
-      ...(lastFrame === undefined ? {} : { lastFrame }),
-    }))
+    return [...this.#sockets.values()].map((socket) => {
+      const { slot, link, keys, subscriptions = keys.size } = socket
+      const { connected, lastFrame } = link
+      const shown = { slot, connected, subscriptions }
+      return lastFrame === undefined ? shown : { ...shown, lastFrame }
+    })
   }
 
   #findRoom(count: number, except?: Socket): Socket | undefined {
     const { keysPerSocket } = this.#options
     return (
-      this.#sockets.find((one) => one !== except && one.keys.size + count <= keysPerSocket) ??
-      this.#open()
+      this.#sockets
+        .values()
+        .find((one) => one !== except && one.keys.size + count <= keysPerSocket) ?? this.#open()
     )
   }
 
   #open(): Socket | undefined {
-    if (this.#sockets.length === MAX_SLOT) return undefined
-    const socket = this.#options.create(this.#sockets.length + 1)
-    this.#sockets.push(socket)
-    if (this.#signal !== undefined) this.#running.push(socket.link.run(this.#signal))
-    return socket
+    for (let slot = 1; slot <= MAX_SLOT; slot++) {
+      if (this.#sockets.has(slot)) continue
+      const socket = this.#options.create(slot)
+      this.#sockets.set(slot, socket)
+      return socket
+    }
+    return undefined
+  }
+
+  #start(socket: Socket): void {
+    if (this.#signal === undefined || this.#running.has(socket)) return
+    const stop = new AbortController()
+    const signal = AbortSignal.any([this.#signal, stop.signal])
+    const end = socket.link.run(signal).finally(() => this.#drop(socket))
+    this.#running.set(socket, { stop, end })
+  }
+
+  /** The socket ended, or the venue refused it for good: its keys may be added again. */
+  #drop(socket: Socket): void {
+    this.#running.delete(socket)
+    if (this.#sockets.get(socket.slot) === socket) this.#sockets.delete(socket.slot)
+    for (const key of socket.keys) this.#socketOf.delete(key)
   }
 
   #assign(socket: Socket, keys: readonly string[]): void {
@@ -105,6 +136,8 @@ export class SocketPool<Socket extends PooledSocket> {
       this.#socketOf.set(key, socket)
       socket.keys.add(key)
     }
+    // Only now, because the address of a new socket may name its keys.
+    this.#start(socket)
     socket.subscribe(keys)
   }
 
@@ -113,6 +146,11 @@ export class SocketPool<Socket extends PooledSocket> {
       this.#socketOf.delete(key)
       socket.keys.delete(key)
     }
-    socket.unsubscribe(keys)
+    if (socket.keys.size > 0 || this.#options.endsIdle !== true) {
+      socket.unsubscribe(keys)
+      return
+    }
+    this.#sockets.delete(socket.slot)
+    this.#running.get(socket)?.stop.abort()
   }
 }

@@ -4,7 +4,7 @@ import { ManualClock } from '../../lib/clock.testing.ts'
 import type { Connector, ConnectorContext } from '../capture/contract.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
 import { turnUntil } from '../capture/turn.testing.ts'
-import { createVenueAConnector, type VenueAOptions } from './connector.ts'
+import { VenueAConnector, type VenueAOptions } from './connector.ts'
 import {
   createTestLog,
   createTestSink,
@@ -44,7 +44,7 @@ function start(
   asked: ConnectorContext['asked'] = [],
 ): Connector {
   const { restBase, wsUrl } = upstream
-  const connector = createVenueAConnector(
+  const connector = new VenueAConnector(
     {
       restBase,
       wsUrl,

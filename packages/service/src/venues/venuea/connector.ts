@@ -33,20 +33,13 @@ export type VenueAOptions = {
   readonly speed?: number
 }
 
-/** Creates the connector of venue A; `run` starts it. */
-export function createVenueAConnector(
-  options: VenueAOptions,
-  context: ConnectorContext,
-): Connector {
-  return new VenueAConnector(options, context)
-}
-
 /** Max calls in flight; urgent ones may be twice as many. */
 const MAX_IN_FLIGHT = 8
 const MAX_NAP_MS = 200
 const MIN_NAP_MS = 5
 
-class VenueAConnector implements Connector {
+/** The connector of venue A; `run` starts it. */
+export class VenueAConnector implements Connector {
   readonly venue = 'venuea'
   readonly #context: ConnectorContext
   readonly #clock: Clock
@@ -115,17 +108,18 @@ class VenueAConnector implements Connector {
       return
     }
     const maxNapMs = MAX_NAP_MS / Math.min(10, Math.max(1, this.#speed))
+    const sockets = this.#sockets.run(signal)
     let checkMs = -Infinity
     while (!signal.aborted) {
       if (this.#nowMs() >= checkMs) {
-        this.#check(signal)
+        this.#check()
         checkMs = this.#nowMs() + this.#periods.checkMs
       }
       const waitMs = this.#startNext(signal)
       const napMs = Math.max(MIN_NAP_MS, Math.min(waitMs, maxNapMs))
       if (waitMs > 0) await sleep(napMs, signal, this.#clock)
     }
-    await this.#sockets.stop()
+    await sockets
     await this.#calls.settled()
     this.#status.stop()
   }
@@ -137,7 +131,7 @@ class VenueAConnector implements Connector {
   status(): ConnectorStatus {
     const nowMs = this.#nowMs()
     const open = [...this.#markets].filter((market) => this.#markets.isOpen(market, nowMs))
-    const sockets = this.#sockets.status()
+    const sockets = this.#sockets.status
     const { limit, windowMs, used, refusals } = this.#quota
     return {
       venue: 'venuea',
@@ -158,7 +152,7 @@ class VenueAConnector implements Connector {
   }
 
   /** Updates subscriptions and notes silences. */
-  #check(signal: AbortSignal): void {
+  #check(): void {
     const nowMs = this.#nowMs()
     const { aheadMs, lingerMs } = this.#periods
     const carried = new Set<string>()
@@ -167,7 +161,7 @@ class VenueAConnector implements Connector {
       const times = [nowMs, nowMs + aheadMs, nowMs - lingerMs]
       if (times.some((ms) => this.#markets.isOpen(market, ms))) carried.add(market.marketId)
     }
-    if (this.#status.maySocket(nowMs)) this.#sockets.carry(carried, signal)
+    if (this.#status.maySocket(nowMs)) this.#sockets.carry(carried)
     noteSilence(this.#markets, this.#context.sink, nowMs)
     this.#markets.prune(nowMs)
   }

@@ -2,7 +2,7 @@ import { VENUES } from '@priorbook/sdk/domain'
 import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
 import { defineVenue } from '../capture/definition.ts'
 import { BACKFILL_WINDOWS, backfillVenueA } from './backfill.ts'
-import { createVenueAConnector } from './connector.ts'
+import { VenueAConnector } from './connector.ts'
 import { createVenueANormalizer } from './normalize.ts'
 import { catalogueFloor, isComplete, VENUEA_COINS } from './past.ts'
 
@@ -50,7 +50,7 @@ export const VENUE_A_DEFINITION = defineVenue({
   },
   createConnector({ config, emulated, speed }, context) {
     const { rest, ws, apiKey, apiSecret } = { ...config, ...emulated }
-    return createVenueAConnector(
+    return new VenueAConnector(
       {
         restBase: rest,
         wsUrl: ws,

@@ -1,13 +1,9 @@
 import type { Micros } from '@priorbook/sdk/domain'
 import type { Clock, Timer } from '../../lib/clock.ts'
-import {
-  MAX_SLOT,
-  type CaptureLog,
-  type CaptureSink,
-  type ConnectorStatus,
-} from '../capture/contract.ts'
+import { tryParseMessageJson } from '../../lib/message-json.ts'
+import type { CaptureLog, CaptureSink, ConnectorStatus } from '../capture/contract.ts'
 import { createLink, type Link } from '../capture/link.ts'
-import { parseJson } from '../capture/rest.ts'
+import { SocketPool, type PooledSocket } from '../capture/socket-pool.ts'
 import { BOOK_TOPIC } from './native.ts'
 import { signSocket, type VenueACredentials } from './signing.ts'
 
@@ -32,68 +28,33 @@ export type SocketsOptions = {
 
 /** The sockets that carry the books of all open markets; each is opened when it gets a market. */
 export class VenueASockets {
-  readonly #options: SocketsOptions
-  readonly #sockets = new Map<number, VenueASocket>()
-  readonly #socketOf = new Map<string, VenueASocket>()
+  readonly #pool: SocketPool<VenueASocket>
 
   constructor(options: SocketsOptions) {
-    this.#options = options
+    this.#pool = new SocketPool({
+      keysPerSocket: MAX_TOPICS,
+      // The venue opens no socket without a topic.
+      endsIdle: true,
+      create: (slot) => new VenueASocket(slot, options),
+    })
   }
 
-  /** Carries exactly these markets from now on; sockets that it opens end when the signal aborts. */
-  carry(marketIds: ReadonlySet<string>, signal: AbortSignal): void {
-    for (const [slot, socket] of this.#sockets) if (socket.hasEnded) this.#sockets.delete(slot)
-    for (const [marketId, socket] of this.#socketOf) {
-      if (marketIds.has(marketId) && !socket.hasEnded) continue
-      socket.remove(marketId)
-      this.#socketOf.delete(marketId)
-    }
-    for (const marketId of marketIds) {
-      if (this.#socketOf.has(marketId)) continue
-      const socket = this.#socketWithRoom(signal)
-      if (socket === undefined) break
-      socket.add(marketId)
-      this.#socketOf.set(marketId, socket)
-    }
-    for (const [slot, socket] of this.#sockets) {
-      if (socket.size > 0) {
-        socket.start()
-        continue
-      }
-      // The venue opens no socket without a topic, so one that has none left is ended.
-      void socket.stop()
-      this.#sockets.delete(slot)
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#pool.run(signal)
+  }
+
+  /** Carries exactly these markets from now on. */
+  carry(marketIds: ReadonlySet<string>): void {
+    this.#pool.carry(marketIds)
   }
 
   /** Subscribes a market again whose books its socket does not bring. */
   renew(marketId: string): void {
-    this.#socketOf.get(marketId)?.renew(marketId)
+    this.#pool.socketOf(marketId)?.renew(marketId)
   }
 
-  /** Ends all sockets. */
-  async stop(): Promise<void> {
-    const ends = [...this.#sockets.values()].map((socket) => socket.stop())
-    this.#sockets.clear()
-    this.#socketOf.clear()
-    await Promise.all(ends)
-  }
-
-  status(): ConnectorStatus['sockets'] {
-    return [...this.#sockets.values()].map((socket) => socket.status())
-  }
-
-  #socketWithRoom(signal: AbortSignal): VenueASocket | undefined {
-    for (const socket of this.#sockets.values()) {
-      if (!socket.hasEnded && socket.size < MAX_TOPICS) return socket
-    }
-    for (let slot = 1; slot <= MAX_SLOT; slot++) {
-      if (this.#sockets.has(slot)) continue
-      const socket = new VenueASocket(slot, this.#options, signal)
-      this.#sockets.set(slot, socket)
-      return socket
-    }
-    return undefined
+  get status(): ConnectorStatus['sockets'] {
+    return this.#pool.status
   }
 }
 
@@ -105,82 +66,50 @@ const MAX_COMMAND_TOPICS = 50
 const COMMAND_EVERY_MS = 250
 
 /** One socket and the markets that it carries. */
-class VenueASocket {
-  readonly #slot: number
+class VenueASocket implements PooledSocket {
+  readonly slot: number
+  readonly keys = new Set<string>()
+  readonly link: Link
   readonly #options: SocketsOptions
-  readonly #signal: AbortSignal
-  readonly #stopping = new AbortController()
-  readonly #link: Link
-  /** The markets it should carry, and those that commands of the present connection named. */
-  readonly #wanted = new Set<string>()
+  /** The markets that commands of the present connection named. */
   readonly #sent = new Set<string>()
-  #running: Promise<void> | undefined
-  #hasEnded = false
   #commandMs = -Infinity
   #timer: Timer | undefined
 
-  constructor(slot: number, options: SocketsOptions, signal: AbortSignal) {
-    this.#slot = slot
+  constructor(slot: number, options: SocketsOptions) {
+    this.slot = slot
     this.#options = options
-    this.#signal = signal
-    this.#link = this.#createLink()
+    this.link = this.#createLink()
   }
 
-  get size(): number {
-    return this.#wanted.size
+  get subscriptions(): number {
+    return this.link.connected ? this.#sent.size : 0
   }
 
-  /** True once it was stopped, or refused by the venue for good. */
-  get hasEnded(): boolean {
-    return this.#hasEnded
-  }
-
-  add(marketId: string): void {
-    this.#wanted.add(marketId)
+  subscribe(): void {
     this.#command()
   }
 
-  remove(marketId: string): void {
-    this.#wanted.delete(marketId)
-    // The last topic stays: a socket without markets is ended as a whole.
-    if (this.#wanted.size > 0) this.#command()
+  unsubscribe(): void {
+    this.#command()
   }
 
   renew(marketId: string): void {
-    if (!this.#wanted.has(marketId)) return
     this.#sent.delete(marketId)
     this.#command()
-  }
-
-  start(): void {
-    this.#running ??= this.#run()
-  }
-
-  async stop(): Promise<void> {
-    this.#hasEnded = true
-    this.#stopping.abort()
-    this.#timer?.cancel()
-    await this.#running
-  }
-
-  status(): ConnectorStatus['sockets'][number] {
-    const { connected, lastFrame } = this.#link
-    const subscriptions = connected ? this.#sent.size : 0
-    const socket = { slot: this.#slot, connected, subscriptions }
-    return lastFrame === undefined ? socket : { ...socket, lastFrame }
   }
 
   #createLink(): Link {
     const { sink, log, clock, wsUrl, credentials } = this.#options
     return createLink({
-      slot: this.#slot,
+      slot: this.slot,
       name: wsUrl,
       sink,
       log,
       clock,
       target: () => {
         this.#sent.clear()
-        for (const marketId of this.#wanted) {
+        for (const marketId of this.keys) {
           if (this.#sent.size === MAX_COMMAND_TOPICS) break
           this.#sent.add(marketId)
         }
@@ -192,7 +121,7 @@ class VenueASocket {
         this.#command()
       },
       onText: (received, bytes) => this.#onText(received, bytes),
-      expectsData: () => this.#wanted.values().some((id) => this.#options.isLive(id)),
+      expectsData: () => this.keys.values().some((id) => this.#options.isLive(id)),
       onRefused: (status) => {
         if (status !== 401 && status !== 403) return true
         this.#options.onRefused(status)
@@ -203,8 +132,8 @@ class VenueASocket {
 
   #onText(received: Micros, bytes: Uint8Array): boolean {
     const { sink, log } = this.#options
-    const value = parseJson(bytes)
-    const { events } = sink.frame(this.#slot, received, bytes, value)
+    const value = tryParseMessageJson(bytes)
+    const { events } = sink.frame(this.slot, received, bytes, value)
     const [book] = events
     if (book?.kind === 'snapshot') {
       this.#options.onBook(book.instrument.market)
@@ -212,14 +141,14 @@ class VenueASocket {
     }
     if (isFailedCommand(value)) {
       const answer = Buffer.from(bytes.subarray(0, SHOWN_BYTES)).toString('latin1')
-      log.warn({ slot: this.#slot, answer }, 'venue A refused a subscription command')
+      log.warn({ slot: this.slot, answer }, 'venue A refused a subscription command')
     }
     return false
   }
 
   /** Sends one command towards the wanted markets and schedules the next. */
   #command(): void {
-    if (this.#timer !== undefined || !this.#link.connected) return
+    if (this.#timer !== undefined || !this.link.connected) return
     const { clock } = this.#options
     const waitMs = this.#commandMs + COMMAND_EVERY_MS - clock.monotonicMs()
     if (waitMs > 0) {
@@ -235,28 +164,16 @@ class VenueASocket {
   #sendNext(): boolean {
     const first = (ids: Iterable<string>, other: ReadonlySet<string>): string[] =>
       [...ids].filter((id) => !other.has(id)).slice(0, MAX_COMMAND_TOPICS)
-    const added = first(this.#wanted, this.#sent)
-    const removed = added.length > 0 ? [] : first(this.#sent, this.#wanted)
+    const added = first(this.keys, this.#sent)
+    const removed = added.length > 0 ? [] : first(this.#sent, this.keys)
     const marketIds = added.length > 0 ? added : removed
     if (marketIds.length === 0) return false
     for (const marketId of added) this.#sent.add(marketId)
     for (const marketId of removed) this.#sent.delete(marketId)
     const command = added.length > 0 ? 'SUBSCRIBE' : 'UNSUBSCRIBE'
     this.#commandMs = this.#options.clock.monotonicMs()
-    this.#link.send(JSON.stringify({ command, value: marketIds.map(toTopic).join('|') }))
+    this.link.send(JSON.stringify({ command, value: marketIds.map(toTopic).join('|') }))
     return true
-  }
-
-  async #run(): Promise<void> {
-    try {
-      await this.#link.run(AbortSignal.any([this.#signal, this.#stopping.signal]))
-    } catch (error) {
-      const fields = { slot: this.#slot, error: String(error) }
-      this.#options.log.error(fields, 'a socket of venue A ended')
-    } finally {
-      this.#hasEnded = true
-      this.#timer?.cancel()
-    }
   }
 }
 

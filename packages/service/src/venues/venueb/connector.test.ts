@@ -3,7 +3,7 @@ import { ManualClock } from '../../lib/clock.testing.ts'
 import type { Connector } from '../capture/contract.ts'
 import { turnUntil } from '../capture/turn.testing.ts'
 import { TestLog, TestSink } from './capture.testing.ts'
-import { createVenueBConnector, type VenueBOptions } from './connector.ts'
+import { VenueBConnector, type VenueBOptions } from './connector.ts'
 import { KEYS, SERIES_FEES, TestVenue } from './upstream.testing.ts'
 
 const A = 'KXTEST15M-26SEP211200-00'
@@ -36,7 +36,7 @@ function start(
   options: Partial<VenueBOptions> = {},
   unresolved: { marketId: string; native: object }[] = [],
 ): void {
-  connector = createVenueBConnector(
+  connector = new VenueBConnector(
     {
       restBase: venue.restBase,
       wsUrl: venue.wsUrl,

@@ -39,14 +39,6 @@ export type VenueBOptions = {
   readonly socketMarkets?: number
 }
 
-/** Creates the connector of venue B: a socket where credentials allow it, polling for the rest. */
-export function createVenueBConnector(
-  options: VenueBOptions,
-  context: ConnectorContext,
-): Connector {
-  return new VenueBConnector(options, context)
-}
-
 const SLOT = 1
 const SOCKET_MARKETS = 2_000
 const SHARE_OUT_MS = 100
@@ -68,7 +60,8 @@ const REFUSED_MS = 300_000
 const BOOKS = { minIntervalMs: 1_000, maxIntervalMs: 120_000, closingMs: 300_000 }
 const TRADES = { minIntervalMs: 5_000, maxIntervalMs: 600_000, closingMs: 300_000 }
 
-class VenueBConnector implements Connector {
+/** The connector of venue B: a socket where credentials allow it, polling for the rest. */
+export class VenueBConnector implements Connector {
   readonly venue = 'venueb'
   readonly #options: VenueBOptions
   readonly #context: ConnectorContext

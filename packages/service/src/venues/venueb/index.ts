@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { PriorbookError, VENUES, type MarketRecord } from '@priorbook/sdk/domain'
 import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
 import { defineVenue } from '../capture/definition.ts'
-import { createVenueBConnector } from './connector.ts'
+import { VenueBConnector } from './connector.ts'
 import { OUTCOMES } from './fields.ts'
 import { createVenueBNormalizer } from './normalize.ts'
 
@@ -46,7 +46,7 @@ export const VENUE_B_DEFINITION = defineVenue({
   importer: { keyOf: tickerOf },
   createConnector({ config, emulated, speed }, context) {
     const { rest, ws, keyId, privateKey } = { privateKey: undefined, ...config, ...emulated }
-    return createVenueBConnector(
+    return new VenueBConnector(
       {
         restBase: rest,
         wsUrl: ws,

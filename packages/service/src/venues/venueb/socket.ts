@@ -4,7 +4,7 @@ import { sleep } from '../../lib/wait.ts'
 import type { CaptureLog, CaptureSink } from '../capture/contract.ts'
 import { isObject, type NativeObject } from '../capture/fields.ts'
 import { createLink, type Link } from '../capture/link.ts'
-import { parseJson } from '../capture/rest.ts'
+import { tryParseMessageJson } from '../../lib/message-json.ts'
 import { AwaitedBooks, LATE_BOOK_MS, Sequences, SubscriptionProbe, type SeqStep } from './books.ts'
 import { isCounter, textsOf } from './fields.ts'
 import type { Signer } from './signing.ts'
@@ -206,7 +206,7 @@ export class VenueBSocket {
 
   #onText(received: Micros, bytes: Uint8Array): boolean {
     const { sink, slot } = this.#options
-    const value = parseJson(bytes)
+    const value = tryParseMessageJson(bytes)
     if (!isObject(value)) {
       sink.frame(slot, received, bytes, value)
       return false

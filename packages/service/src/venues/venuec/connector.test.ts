@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Connector } from '../capture/contract.ts'
 import { ManualClock } from '../../lib/clock.testing.ts'
 import { createTestSink } from '../capture/sink.testing.ts'
-import { createVenueCConnector, type VenueCOptions } from './connector.ts'
+import { VenueCConnector, type VenueCOptions } from './connector.ts'
 import { openFakeVenue, type FakeRound, type FakeVenue } from './upstream.testing.ts'
 import {
   changeMessage,
@@ -17,7 +17,7 @@ import { printRoundSlug } from './fields.ts'
 const MINUTE = 60_000
 const START_MICROS = 1_790_000_000_000_000
 
-type Unresolved = Parameters<typeof createVenueCConnector>[1]['unresolved']
+type Unresolved = ConstructorParameters<typeof VenueCConnector>[1]['unresolved']
 
 /** A venue, a sink and a connector between them, on a clock that stands still until it is advanced. */
 class Rig {
@@ -48,7 +48,7 @@ class Rig {
       warn: () => undefined,
       error: (fields: object) => void this.faults.push(fields),
     }
-    this.connector = createVenueCConnector(
+    this.connector = new VenueCConnector(
       {
         ...this.venue.bases,
         assets: ['BTC'],

@@ -42,14 +42,6 @@ export type VenueCOptions = {
   readonly speed?: number
 }
 
-/** Creates the connector of venue C: it finds rounds, keeps their books, and follows them to their end. */
-export function createVenueCConnector(
-  options: VenueCOptions,
-  context: ConnectorContext,
-): Connector {
-  return new VenueCConnector(options, context)
-}
-
 const AHEAD_MS = 3_600_000
 // Periods at speed 1. The venue asks for the PING.
 const PING_MS = 10_000
@@ -62,7 +54,8 @@ const LINGER_MS = 5_000
 /** How often tokens and markets are looked at: a period of the network, at any speed. */
 const TICK_MS = 200
 
-class VenueCConnector implements Connector {
+/** The connector of venue C: it finds rounds, keeps their books, and follows them to their end. */
+export class VenueCConnector implements Connector {
   readonly venue = 'venuec'
   readonly #context: ConnectorContext
   readonly #clock: Clock

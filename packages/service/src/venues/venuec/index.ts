@@ -2,7 +2,7 @@ import { VENUES } from '@priorbook/sdk/domain'
 import { flag, setting, text, texts } from '../../lib/setting.ts'
 import { defineVenue } from '../capture/definition.ts'
 import type { QuotaOptions } from '../capture/quota.ts'
-import { createVenueCConnector } from './connector.ts'
+import { VenueCConnector } from './connector.ts'
 import { createVenueCNormalizer } from './normalize.ts'
 
 const SETTINGS = {
@@ -43,7 +43,7 @@ export const VENUE_C_DEFINITION = defineVenue({
   }),
   createConnector({ config, emulated, speed }, context) {
     const { gamma, clob, ws } = { ...config, ...emulated }
-    return createVenueCConnector(
+    return new VenueCConnector(
       {
         gammaBase: gamma,
         clobBase: clob,

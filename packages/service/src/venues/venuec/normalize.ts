@@ -128,8 +128,10 @@ class FrameReader {
       this.#take(message, where)
     } catch (error) {
       if (!(error instanceof PriorbookError)) throw error
-      this.#problems.push({ where, error })
-      for (const instrument of spoiledBooks(value)) this.#reset(instrument, 'rejected', undefined)
+      const spoiled = spoiledBooks(value)
+      const concernsAllBooks = spoiled.length === 0 && suspectsOf(value) === 'all'
+      this.#problems.push({ where, error, ...(concernsAllBooks ? { concernsAllBooks } : {}) })
+      for (const instrument of spoiled) this.#reset(instrument, 'rejected', undefined)
     }
   }
 
@@ -145,8 +147,12 @@ class FrameReader {
         for (const entry of message.entries) {
           if ('level' in entry) continue
           const { instrument, error } = entry
-          this.#problems.push({ where: instrument?.key ?? where, error })
-          if (instrument !== undefined) this.#reset(instrument, 'rejected', message.time)
+          if (instrument === undefined)
+            this.#problems.push({ where, error, concernsAllBooks: true })
+          else {
+            this.#problems.push({ where: instrument.key, error })
+            this.#reset(instrument, 'rejected', message.time)
+          }
         }
         for (const entry of message.entries) {
           if (!('level' in entry)) continue

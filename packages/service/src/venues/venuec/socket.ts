@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { CaptureLog, CaptureSink, Reading } from '../capture/contract.ts'
 import { createLink, type Link } from '../capture/link.ts'
-import { parseJson } from '../capture/rest.ts'
+import { tryParseMessageJson } from '../../lib/message-json.ts'
 import { SocketPool, type PooledSocket } from '../capture/socket-pool.ts'
 
 /** What the sockets of venue C need. */
@@ -147,7 +147,7 @@ class TokenSocket implements PooledSocket {
         return false
       }
     }
-    const reading = sink.frame(this.slot, received, bytes, parseJson(bytes))
+    const reading = sink.frame(this.slot, received, bytes, tryParseMessageJson(bytes))
     if (!this.#options.onFrame(reading)) return false
     this.#dataMs = clock.monotonicMs()
     return true
