@@ -1,6 +1,12 @@
 import { flagOption, printCount as count, ProgressBar } from '@priorbook/sdk/command-line'
 import { catchUp } from '../recorder/catch-up.ts'
-import { compareStores, journaledVenues, refuseMerged, withRebuilt } from '../derive/rebuild.ts'
+import {
+  compareStores,
+  journaledVenues,
+  refuseMerged,
+  refuseTrimmed,
+  withRebuilt,
+} from '../derive/rebuild.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
 
@@ -20,6 +26,7 @@ export const rebuildCommand = defineCommand({
     const bar = new ProgressBar(io, 'rebuild')
     try {
       await refuseMerged(store)
+      await refuseTrimmed(store, data)
       for (const venue of journaledVenues(data)) await catchUp(store, data.journal, venue)
       await store.seal()
       const progress = (done: number, total: number): void =>

@@ -59,6 +59,7 @@ export function emptyRange(
     (gap) => gap.start <= range.start && (gap.end === undefined || gap.end >= range.end),
   )
   if (around !== undefined) return because(around.reason)
+  if (gaps.some(({ reason }) => reason === 'retention')) return because('retention')
   const first = facts?.firstReceived ?? Infinity
   if (range.end <= first) {
     if (openTime !== undefined && range.end <= openTime) return because('market_not_open')
@@ -121,7 +122,9 @@ export async function explainEmpty(
   }
   for (const key of keys) {
     const gaps = await context.store.gaps({ venue, key, start: from, end })
-    const whole = gaps.find((gap) => gap.start <= from && (gap.end ?? Infinity) >= end)
+    const whole =
+      gaps.find((gap) => gap.start <= from && (gap.end ?? Infinity) >= end) ??
+      gaps.find((gap) => gap.reason === 'retention')
     if (whole === undefined) continue
     const { reason, start, end: until } = whole
     return {
