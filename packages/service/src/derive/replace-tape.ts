@@ -42,7 +42,12 @@ export async function replaceTape(
   const fresh = `${data.tape}.fresh`
   for (const part of PARTS) rmSync(fresh + part, { force: true })
   const store = openEmbeddedStore({ file: fresh })
-  const { records } = await deriveAll(store, { data, onProgress }).finally(() => store.close())
+  let records: number
+  try {
+    records = (await deriveAll(store, { data, onProgress })).records
+  } finally {
+    await store.close()
+  }
   rmSync(`${fresh}.lock`, { force: true })
   const stamp = new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
   const movedTo = `${data.tape}.damaged-${stamp}`
