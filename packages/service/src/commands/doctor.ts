@@ -57,7 +57,7 @@ async function* examine(data: DataFolder, config: Config): AsyncGenerator<Findin
     if (!(error instanceof PriorbookError)) throw error
     const advice =
       error.code === 'corrupt_database'
-        ? ': restore a backup, or move the tape aside and run rebuild'
+        ? ': run rebuild --fresh to derive a new tape from the journal, or restore a backup'
         : ''
     yield { level: 'bad', text: `${error.code}: ${error.message}${advice}` }
   }

@@ -10,9 +10,10 @@ import {
   MERGED_FACT,
   type InstrumentRef,
   type MarketQuery,
+  type Store,
   type StoreReader,
 } from '../store/store.ts'
-import { catchUp } from '../recorder/catch-up.ts'
+import { catchUp, type CatchUpReport } from '../recorder/catch-up.ts'
 import { findDifferentRow } from './compare-rows.ts'
 
 /** One difference between the tape and what the journal yields. */
@@ -55,31 +56,17 @@ export type RebuildOptions = {
 
 /** Derives a tape from the journal in a temporary folder, passes it to `use`, and removes it. */
 export async function withRebuilt<T>(
-  { data, onProgress, until }: RebuildOptions,
-  use: (
-    rebuilt: StoreReader,
-    report: { records: number; damage: readonly JournalDamage[] },
-    file: string,
-  ) => Promise<T>,
+  options: RebuildOptions,
+  use: (rebuilt: StoreReader, report: CatchUpReport, file: string) => Promise<T>,
 ): Promise<T> {
+  const { data } = options
   const folder = mkdtempSync(join(data.path, 'rebuild-'))
   const file = join(folder, 'tape.db')
   try {
     const rebuilt = openEmbeddedStore({ file })
     try {
-      let records = 0
-      const damage: JournalDamage[] = []
-      for (const venue of journaledVenues(data)) {
-        const last = until?.get(venue)
-        if (last === 0) continue
-        const total = last ?? journalStats(data.journal, venue).last ?? 0
-        const progress = (record: number): void => onProgress?.(record, total)
-        const report = await catchUp(rebuilt, data.journal, venue, progress, last)
-        records += report.records
-        damage.push(...report.damage)
-      }
-      await rebuilt.seal()
-      return await use(rebuilt, { records, damage }, file)
+      const report = await deriveAll(rebuilt, options)
+      return await use(rebuilt, report, file)
     } finally {
       await rebuilt.close()
     }
@@ -98,6 +85,26 @@ export async function refuseTrimmed(store: StoreReader, data: DataFolder): Promi
       `the journal of ${venue} begins at record ${first}, because retention removed those before: the tape cannot be derived from it again`,
     )
   }
+}
+
+/** Derives everything that the journal of a folder holds into an empty store, and seals it. */
+export async function deriveAll(
+  store: Store,
+  { data, onProgress, until }: RebuildOptions,
+): Promise<CatchUpReport> {
+  let records = 0
+  const damage: JournalDamage[] = []
+  for (const venue of journaledVenues(data)) {
+    const last = until?.get(venue)
+    if (last === 0) continue
+    const total = last ?? journalStats(data.journal, venue).last ?? 0
+    const progress = (record: number): void => onProgress?.(record, total)
+    const report = await catchUp(store, data.journal, venue, progress, last)
+    records += report.records
+    damage.push(...report.damage)
+  }
+  await store.seal()
+  return { records, damage }
 }
 
 /** Rejects a merged tape: it was not derived from the journal in its folder. */
