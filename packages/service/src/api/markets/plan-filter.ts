@@ -60,5 +60,5 @@ export function requireAssetAnywhere(
 ): void {
   const venues = venue === undefined ? VENUE_IDS : [venue]
   if (venues.some((one) => grant.allows(one, asset))) return
-  grant.requireAsset(venues.find((one) => grant.allows(one, 'btc')) ?? venues[0]!, asset)
+  grant.requireAsset(venues.find((one) => grant.allows(one, 'btc')) ?? venues[0], asset)
 }
