@@ -1,6 +1,12 @@
 import { flagOption, printCount as count, ProgressBar } from '@priorbook/sdk/command-line'
 import { catchUp } from '../recorder/catch-up.ts'
-import { compareStores, journaledVenues, refuseMerged, withRebuilt } from '../derive/rebuild.ts'
+import {
+  compareStores,
+  journaledVenues,
+  refuseMerged,
+  refuseTrimmed,
+  withRebuilt,
+} from '../derive/rebuild.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { replaceTape } from '../derive/replace-tape.ts'
 import { defineCommand, print, type ServerContext } from './command.ts'
@@ -29,6 +35,7 @@ export const rebuildCommand = defineCommand({
     const bar = new ProgressBar(io, 'rebuild')
     try {
       await refuseMerged(store)
+      await refuseTrimmed(store, data)
       for (const venue of journaledVenues(data)) await catchUp(store, data.journal, venue)
       await store.seal()
       const progress = (done: number, total: number): void =>

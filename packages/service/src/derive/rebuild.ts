@@ -36,6 +36,7 @@ export async function compareWithJournal(
   onProgress?: (done: number, total: number) => void,
 ): Promise<RebuildReport> {
   await refuseMerged(store)
+  await refuseTrimmed(store, data)
   // Records that the tape does not have yet are no difference: a backup copies the journal after the tape.
   const until = new Map<VenueId, number>()
   for (const venue of VENUE_IDS) until.set(venue, await store.appliedPosition(venue))
@@ -71,6 +72,18 @@ export async function withRebuilt<T>(
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Rejects a journal whose beginning retention removed: the tape has rows that it no longer yields. */
+export async function refuseTrimmed(store: StoreReader, data: DataFolder): Promise<void> {
+  for (const venue of journaledVenues(data)) {
+    const { first = 1 } = journalStats(data.journal, venue)
+    if (first === 1 || (await store.appliedPosition(venue)) === 0) continue
+    throw new PriorbookError(
+      'invalid_argument',
+      `the journal of ${venue} begins at record ${first}, because retention removed those before: the tape cannot be derived from it again`,
+    )
   }
 }
 
@@ -116,18 +129,20 @@ export async function compareStores(
   let chunks = 0
   for (const [where, ref] of await streamsOf(store, other, markets)) {
     const own = await chunksOf(store, ref)
-    const again = await chunksOf(other, ref)
+    const gaps = await store.gaps(ref)
+    const isCut = gaps.some(({ reason }) => reason === 'retention')
+    const again = (await chunksOf(other, ref)).filter((chunk) => !isCut || isKept(chunk, own))
     chunks += own.length
     const isSame =
       own.length === again.length && own.every((one, at) => one.text === again[at]!.text)
     if (!isSame) {
       const samples = [...own, ...again].filter(({ kind }) => kind === 'sample')
       const metrics = [...new Set(samples.map(({ metric }) => metric))]
-      const row = await findDifferentRow(store, other, ref, metrics)
+      const row = await findDifferentRow(store, other, ref, metrics, isCut)
       if (row !== undefined) differences.push({ where, detail: `${row} differs` })
     }
-    const gaps = JSON.stringify(await store.gaps(ref))
-    if (gaps !== JSON.stringify(await other.gaps(ref))) {
+    const derived = gaps.filter(({ reason }) => reason !== 'retention')
+    if (JSON.stringify(derived) !== JSON.stringify(await other.gaps(ref))) {
       differences.push({ where, detail: 'its gaps differ' })
     }
   }
@@ -181,13 +196,24 @@ async function streamsOf(
   return streams
 }
 
-type ChunkText = { readonly kind: string; readonly metric: string; readonly text: string }
+type ChunkText = {
+  readonly kind: string
+  readonly metric: string
+  readonly first: number
+  readonly text: string
+}
+
+// Whether retention left the rows of a chunk: those before the first that is stored are gone.
+function isKept(chunk: ChunkText, own: readonly ChunkText[]): boolean {
+  const rest = own.filter(({ kind, metric }) => kind === chunk.kind && metric === chunk.metric)
+  return rest.length > 0 && chunk.first >= rest[0]!.first
+}
 
 async function chunksOf(store: StoreReader, ref: InstrumentRef): Promise<ChunkText[]> {
   const chunks: ChunkText[] = []
   for await (const { kind, metric, first, count, bytes } of store.chunks(ref)) {
     const text = `${kind} ${metric} rows ${first}–${first + count - 1} ${hashOf(bytes)}`
-    chunks.push({ kind, metric, text })
+    chunks.push({ kind, metric, first, text })
   }
   return chunks
 }

@@ -64,6 +64,7 @@ export function emptyRange(
     (gap) => gap.start <= range.start && (gap.end === undefined || gap.end >= range.end),
   )
   if (around !== undefined) return because(around.reason)
+  if (gaps.some(({ reason }) => reason === 'retention')) return because('retention')
   const first = facts?.firstReceived ?? Infinity
   if (range.end <= first) {
     if (openTime !== undefined && range.end <= openTime) return because('market_not_open')
@@ -124,7 +125,9 @@ export async function explainEmpty(
   if (closeTime !== undefined && from >= closeTime) {
     return { ...because('market_closed'), close_time: time(closeTime) }
   }
-  const whole = gaps.find((gap) => gap.start <= from && (gap.end ?? Infinity) >= end)
+  const whole =
+    gaps.find((gap) => gap.start <= from && (gap.end ?? Infinity) >= end) ??
+    gaps.find(({ reason }) => reason === 'retention')
   if (whole !== undefined) {
     const { reason, start, end: until } = whole
     return {
