@@ -8,7 +8,11 @@ import {
 } from '@priorbook/sdk/domain'
 import type { Clock } from '../lib/clock.ts'
 import { SteadyClock } from '../lib/steady-clock.ts'
-import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
+import {
+  openJournalWriter,
+  type JournalWriter,
+  type JournalWriterOptions,
+} from '../journal/index.ts'
 import type { AppendBatch, StoreWriter } from '../store/store.ts'
 import {
   toReading,
@@ -43,6 +47,8 @@ export type IntakeOptions = {
   /** Called after every record. */
   readonly flushSoon: () => void
   readonly journalLevel?: number
+  /** The most that one file of the journal holds. */
+  segments?(venue: VenueId): Pick<JournalWriterOptions, 'segmentBytes' | 'segmentMicros'>
 }
 
 /** The state of the capture of one venue. */
@@ -77,6 +83,7 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
     recorder,
     acknowledged: await store.appliedPosition(venue),
     ...(options.journalLevel === undefined ? {} : { level: options.journalLevel }),
+    ...options.segments?.(venue),
   })
   const intake = new Intake(writer, options)
   const unresolved = await readUnresolved(store, venue)

@@ -147,6 +147,8 @@ type SequenceSpan = {
 
 /** Whether a gap stands on a page: each gap of a walk does on exactly one. */
 export function isOnPage(gap: Gap, page: PageSpan): boolean {
+  // Rows may go while a walk is among them, so it passes the hole where the rest begins.
+  if (gap.reason === 'retention') return isPassed(gap.end ?? gap.start, page, page)
   const positions = page.positionsOf?.(gap)
   if (positions !== undefined) {
     const { afterSequence } = gap

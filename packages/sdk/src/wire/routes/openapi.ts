@@ -256,7 +256,12 @@ function exampleProblem(code: ProblemCode): DocumentPart {
 const HEADERS: DocumentPart = {
   'X-Request-Id': text('Names the request in the log of the service.'),
   ETag: text('On answers that cannot change any more; send it back in If-None-Match.'),
-  Link: text('The next page of a format without an envelope, `rel="next"`.'),
+  Link: text(
+    'Of a format without an envelope: the next page, `rel="next"`, and its gaps as CSV, `rel="gaps"`.',
+  ),
+  'Priorbook-Gaps': text('NDJSON and CSV: how many gaps the page has.'),
+  'Priorbook-Notice': text('NDJSON and CSV: the notices of the page as JSON.'),
+  'Priorbook-Receipt': text('NDJSON and CSV: the receipt of the walk as JSON, on its last page.'),
   'RateLimit-Policy': text('The limits of the key, such as `"second";q=25;w=1`.'),
   RateLimit: text('What is left of them, such as `"second";r=24;t=1`.'),
 }

@@ -18,9 +18,11 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
+import { gapKeysOf, gapsOfKeys, storeGaps } from '../../rows/index.ts'
 import { findFamily, type Family } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
+import { gapsOfSeries } from '../markets/series-gaps.ts'
 import { TRADES_NOT_RECONSTRUCTED, explainEmpty, planWindow } from '../pages/notices.ts'
 import type { ApiContext, Grant, Notice } from '../route.ts'
 
@@ -295,8 +297,15 @@ export async function explainNothing(
     return [{ code: 'no_rows_in_range', message }]
   }
   const { record } = market
-  const keys = await keysOf(context, record, dataset, metric)
   const kind = dataset === 'samples' ? 'metrics' : dataset
   const range = { asked: start, window, from: start, end }
-  return [await explainEmpty(context, record, kind, keys, range)]
+  const gaps =
+    dataset === 'samples'
+      ? await gapsOfSeries(context, record, sampleSeriesOf(record, metric!), { start, end })
+      : await gapsOfKeys(
+          storeGaps(context.store, venue),
+          gapKeysOf(await instrumentsOf(context, record)),
+          { start, end },
+        )
+  return [await explainEmpty(context, record, kind, gaps, range)]
 }

@@ -21,7 +21,7 @@ export function commonHeaders(corsOrigin: string | undefined): readonly string[]
     'Access-Control-Allow-Origin',
     corsOrigin,
     'Access-Control-Expose-Headers',
-    'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
+    'Deprecation, ETag, Link, Priorbook-Gaps, Priorbook-Notice, Priorbook-Receipt, RateLimit, RateLimit-Policy, Retry-After, Sunset, X-Request-Id',
   ]
 }
 

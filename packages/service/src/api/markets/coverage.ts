@@ -249,7 +249,8 @@ async function firstRow(
     for (const { key } of await instrumentsOf(context, record)) {
       if (dataset === 'books') {
         const facts = await store.instrument({ venue: record.venue, key })
-        if (facts !== undefined) times.push(facts.firstReceived)
+        const hasRows = facts !== undefined && facts.firstSequence <= facts.lastSequence
+        if (hasRows) times.push(facts.firstReceived)
       } else {
         const { rows, ordinals } = await store.trades({ ...query, key })
         if (ordinals.length > 0) times.push(rows.received[0]!)

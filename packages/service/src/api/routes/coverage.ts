@@ -64,7 +64,8 @@ async function toInstrument(
   const first = days.find((day) => day.observations > 0)
   const complete = days.find(({ condition }) => condition === 'available')
   const facts = coverage?.facts
-  const isVisible = facts !== undefined && facts.lastReceived >= window
+  const hasRows = facts !== undefined && facts.firstSequence <= facts.lastSequence
+  const isVisible = hasRows && facts.lastReceived >= window
   const gaps = (coverage?.gaps ?? []).filter(({ end }) => (end ?? Infinity) > window)
   return {
     kind: 'instrument',

@@ -6,8 +6,9 @@ import { instrumentsOf } from '../markets/instruments.ts'
 import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
 import { gapFilter, gapInState, gapsAfter, gapState } from '../markets/gap-list.ts'
 import { findAnywhere } from '../markets/find.ts'
-import { windowNotice, noticeMeta } from '../pages/notices.ts'
-import { openPage, rangeMeta, styleOf, answerRows, type Page } from '../pages/page.ts'
+import { windowNotice, presentNotices } from '../pages/notices.ts'
+import { openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
+import { answerList } from '../pages/answer-rows.ts'
 
 /** Spans that were not observed. */
 export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request, context) => {
@@ -31,15 +32,14 @@ export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request,
   const last = gaps.at(-1)
   const hasMore = found.length > gaps.length
   const none = { code: 'no_gaps', message: 'No gap touches the range.' }
-  return answerRows(request, {
+  return answerList(request, {
     type: 'gap',
     rows: gaps.map((gap) => toGapJson(gap, style)),
     columns: GAP_COLUMNS,
-    meta: {
-      range: rangeMeta(page.range, style),
-      ...noticeMeta(windowNotice(page.range), gaps.length === 0 ? none : undefined),
-    },
-    nextCursor: hasMore ? page.next(gapState(last!)) : undefined,
+    meta: { range: rangeMeta(page.range, style) },
+    notices: presentNotices(windowNotice(page.range), gaps.length === 0 ? none : undefined),
+    page,
+    next: hasMore ? gapState(last!) : undefined,
   })
 })
 

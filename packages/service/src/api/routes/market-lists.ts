@@ -1,7 +1,8 @@
 import { floorOf, type VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toMarketJson, listContract, VENUE_WIRE } from '@priorbook/sdk/wire'
-import { windowNotice, noticeMeta } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf, answerRows, type PageRange } from '../pages/page.ts'
+import { windowNotice, presentNotices } from '../pages/notices.ts'
+import { NO_END, openPage, rangeMeta, styleOf, type PageRange } from '../pages/page.ts'
+import { answerList } from '../pages/answer-rows.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { requireRecordedAsset, planAsset } from '../markets/find.ts'
 import {
@@ -40,12 +41,14 @@ function marketListRoute(address: VenueAddress): Route {
     const rows: AnyMarket[] = markets.map((market) => toMarketJson(market, style))
     const cut = windowNotice(page.range)
     const why = rows.length > 0 || hasMore ? undefined : (cut ?? emptyNotice(given, page.range))
-    return answerRows(request, {
+    return answerList(request, {
       type: 'market',
       rows,
       columns: MARKET_COLUMNS,
-      meta: { range: rangeMeta(page.range, style), ...noticeMeta(rows.length > 0 ? cut : why) },
-      nextCursor: hasMore && last !== undefined ? page.next(marketState(last)) : undefined,
+      meta: { range: rangeMeta(page.range, style) },
+      notices: presentNotices(rows.length > 0 ? cut : why),
+      page,
+      next: hasMore && last !== undefined ? marketState(last) : undefined,
     })
   })
 }

@@ -1,7 +1,8 @@
 import { contractOf, QUOTE_NAMES, toMarketJson, type QuoteJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
-import { noticeMeta, windowNotice } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf, answerRows } from '../pages/page.ts'
+import { presentNotices, windowNotice } from '../pages/notices.ts'
+import { NO_END, openPage, rangeMeta, styleOf } from '../pages/page.ts'
+import { answerList } from '../pages/answer-rows.ts'
 import {
   MARKET_COLUMNS,
   marketFilters,
@@ -46,15 +47,14 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
     const { last, hasMore } = walked
     const state =
       last === undefined ? undefined : { ...marketState(last), value: sortValue(last, sort) ?? '' }
-    return answerRows(request, {
+    return answerList(request, {
       type: 'market',
       rows,
       columns: [...MARKET_COLUMNS, ...QUOTE_NAMES],
-      meta: {
-        range: rangeMeta(page.range, style),
-        ...noticeMeta(windowNotice(page.range), noticeOf(rows.length, hasMore)),
-      },
-      nextCursor: hasMore && state !== undefined ? page.next(state) : undefined,
+      meta: { range: rangeMeta(page.range, style) },
+      notices: presentNotices(windowNotice(page.range), noticeOf(rows.length, hasMore)),
+      page,
+      next: hasMore ? state : undefined,
     })
   },
 )

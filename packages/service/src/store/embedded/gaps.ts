@@ -69,6 +69,28 @@ export function findGaps(database: Database, place: GapPlace): Gap[] {
   return rows.map(toGap)
 }
 
+/** The gap in place of rows of an instrument or series that retention removed. */
+export function findRetention(
+  database: Database,
+  { venue, key }: Pick<Gap, 'venue' | 'key'>,
+): Gap | undefined {
+  const row = database.get(
+    `SELECT ${COLUMNS.join(', ')}, sum FROM gap WHERE venue = ? AND key = ? AND reason = 'retention'`,
+    venue,
+    key,
+  )
+  return row === undefined ? undefined : toGap(row)
+}
+
+/** True while the market of an instrument is closed. */
+export function hasMarketClosed(
+  database: Database,
+  { venue, key }: Pick<Gap, 'venue' | 'key'>,
+): boolean {
+  const where = "venue = ? AND key = ? AND reason = 'market_closed' AND finish IS NULL"
+  return database.get(`SELECT 1 FROM gap WHERE ${where}`, venue, key) !== undefined
+}
+
 /** Removes the gaps of an instrument that were derived from the journal; those of retention stay. */
 export function removeGaps(database: Database, ref: { venue: VenueId; key: string }): void {
   database.run('DELETE FROM gap WHERE venue = ? AND key = ? AND journal > 0', ref.venue, ref.key)
