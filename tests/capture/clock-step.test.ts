@@ -54,12 +54,12 @@ describe.each([
       },
     })
     onTestFinished(() => run.destroy())
-    const rows = (): Counts => countRows(run.recorder.status().venues as never)
+    const rows = (): Counts => countRows(run.recorder.status().venues)
     await until('rows of all venues', RECORDING_MS, () =>
       Object.values(rows()).every((count) => count > ROWS) ? true : undefined,
     )
     shiftMs = stepMs
-    const [before, books] = [rows(), booksOf(run.recorder.status().venues as never)]
+    const [before, books] = [rows(), booksOf(run.recorder.status().venues)]
     await pause(AFTER_STEP_MS)
     const after = rows()
     for (const venue of VENUE_IDS) {
@@ -68,7 +68,7 @@ describe.each([
         isRecorded: true,
       })
     }
-    for (const [venue, open] of Object.entries(booksOf(run.recorder.status().venues as never))) {
+    for (const [venue, open] of Object.entries(booksOf(run.recorder.status().venues))) {
       expect(open).toBeGreaterThanOrEqual(books[venue]!)
     }
     await run.stop()
@@ -88,7 +88,7 @@ describe.each([
         FAKETIME_DONT_FAKE_MONOTONIC: '1',
       })
       const rows = async (one: RecorderProcess): Promise<Counts> =>
-        countRows((await one.status()).recorder!.venues as never)
+        countRows((await one.status()).recorder!.venues)
       await until('rows of all venues', RECORDING_MS, async () =>
         Object.values(await rows(recorder)).every((count) => count > ROWS) ? true : undefined,
       )

@@ -41,5 +41,5 @@ export class RoundNumbers {
 export type RoundNumber = {
   readonly number: number
   /** Hex digits for the identifier of this kind. */
-  hex(what: string, digits: number): string
+  readonly hex: (what: string, digits: number) => string
 }

@@ -11,7 +11,7 @@ function create(): {
   steady: SteadyClock
   wall: Clock
   manual: ManualClock
-  step(by: number): void
+  readonly step: (by: number) => void
 } {
   const manual = new ManualClock()
   let shift = 0
