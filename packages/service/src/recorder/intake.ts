@@ -7,6 +7,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import type { Clock } from '../lib/clock.ts'
+import { SteadyClock } from '../lib/steady-clock.ts'
 import {
   openJournalWriter,
   type JournalWriter,
@@ -115,6 +116,7 @@ export class Intake {
   private readonly applier: Applier
   private readonly normalizer: Normalizer
   private readonly options: IntakeOptions
+  private readonly steady: SteadyClock
   /** Records that wait while the store is asked on behalf of an earlier one. */
   private queue: ApplyRecord[] = []
   private failure: unknown
@@ -132,12 +134,14 @@ export class Intake {
     this.writer = writer
     this.options = options
     this.normalizer = definitionOf(venue).normalizer
+    this.steady = new SteadyClock(options.clock)
     this.applier = new Applier(store, venue, {
       onClosed: (instruments, reason) => this.connector.recover(instruments, reason),
       keepsStates: VENUES[venue].bookRules.fullBooksVerify,
     })
     this.sink = {
       now: () => options.clock.now(),
+      steadyNow: () => this.steady.now(),
       frame: (...frame) => this.frame(...frame),
       answer: (...answer) => this.answer(...answer),
       note: (note) => this.note(note),
@@ -244,6 +248,7 @@ export class Intake {
   }
 
   private note(note: Note): void {
+    if (note.note === 'clock') this.steady.compared(note.offset_us, note.round_trip_us)
     const received = this.options.clock.now()
     const bytes = toNoteBytes(note)
     const journal = this.journal(received, 'note', bytes, 0)

@@ -18,6 +18,7 @@ import {
 import type { MarketState, StoreReader } from '../../store/store.ts'
 import { marketsOf } from '../markets/family.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
+import { PlanFilter } from '../markets/plan-filter.ts'
 import { keepSeriesGaps } from '../markets/series-gaps.ts'
 import type { ApiContext } from '../route.ts'
 import type { BulkScope } from './scope.ts'
@@ -59,7 +60,7 @@ export async function* walkMarkets(
   const start = scope.start - RECORDED_OUTSIDE
   const end = scope.end + RECORDED_OUTSIDE
   if (market !== undefined) yield market
-  else yield* marketsOf(context, grant, family, { start, end })
+  else yield* marketsOf(context, new PlanFilter(grant), family, { start, end })
 }
 
 /** Everything of a download in the order of its file; a market without rows and gaps is left out. */

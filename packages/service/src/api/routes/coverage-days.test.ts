@@ -52,7 +52,7 @@ function storeOf(coverages: readonly Coverage[]): { store: Store; reads: () => n
 }
 
 async function ask(store: Store, query = {}, window = 0): Promise<CalendarDayJson[]> {
-  const grant = { requireVenue() {}, windowStart: () => window }
+  const grant = { requireVenue() {}, allows: () => true, windowStart: () => window }
   const request = { query: { venue: 'venueb', ...query }, grant }
   const context = { store, now: () => NOW } as unknown as ApiContext
   const answer = await COVERAGE_DAYS_ROUTE.handle(request as never, context)

@@ -1,9 +1,11 @@
+import type { VenueId } from '@priorbook/sdk/domain'
 import { contractOf, DOCUMENTED_DAYS, Problem, timeJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { noticeMeta, windowNotice } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { DayTally, piecesOf, DAY } from '../markets/coverage.ts'
-import { defineRoute, type Route } from '../route.ts'
+import { PlanFilter } from '../markets/plan-filter.ts'
+import { defineRoute, type ApiContext, type Route } from '../route.ts'
 
 const { calendar: DEFAULT_DAYS, calendarMax: MAX_DAYS } = DOCUMENTED_DAYS
 /** A venue's books day by day. */
@@ -31,10 +33,12 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
     const from = Math.floor(Math.max(asked, window) / DAY) * DAY
     const days = new Map<number, DayTally>()
     for (let day = from; day < end; day += DAY) days.set(day, new DayTally())
+    const plan = new PlanFilter(grant)
     let visited = 0
     for (const facts of await context.store.instruments(venue)) {
       if (facts.lastReceived < from || facts.firstReceived >= end) continue
       const { market } = facts.instrument
+      if (!(await isIncluded(context, plan, venue, market))) continue
       for (const piece of await piecesOf(context.store, facts, now)) {
         days.get(piece.day)?.add(piece, market)
       }
@@ -50,8 +54,20 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
       meta: {
         range: { start_time: timeJson(from, style), end_time: timeJson(end, style) },
         capture_started_time: timeJson(started, style),
-        ...noticeMeta(windowNotice(range)),
+        ...noticeMeta(windowNotice(range), plan.notice),
       },
     }
   },
 )
+
+// A plan with all assets needs no look at the market.
+async function isIncluded(
+  { store }: ApiContext,
+  plan: PlanFilter,
+  venue: VenueId,
+  marketId: string,
+): Promise<boolean> {
+  if (plan.grant.allows(venue, undefined)) return true
+  const state = await store.market(venue, marketId)
+  return plan.includes(state?.record ?? { venue, marketId })
+}

@@ -14,7 +14,7 @@ import {
   type AnyMarket,
   type ListedMarket,
 } from '../markets/lists.ts'
-import { planAsset } from '../markets/find.ts'
+import { PlanFilter, requireAssetAnywhere } from '../markets/plan-filter.ts'
 import { readQuote } from '../markets/quote.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 
@@ -27,13 +27,14 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
     const asset = query.asset?.toUpperCase()
     const style = styleOf(query)
     if (venue !== undefined) grant.requireVenue(venue)
+    if (asset !== undefined) requireAssetAnywhere(grant, venue, asset)
     const given = { venue, asset, window, status, series }
     const page = openPage(request, context, { ...given, q, sort }, NO_END)
     const filters = marketFilters(given, page.range)
     const text = q?.toLowerCase()
+    const plan = new PlanFilter(grant)
     const isWanted = ({ record }: ListedMarket): boolean =>
-      grant.allows(record.venue, planAsset(record)) &&
-      (text === undefined || matchesText(record, text))
+      (text === undefined || matchesText(record, text)) && plan.includes(record)
     const walked =
       sort === 'open_time'
         ? await walkMarkets(context, filters, page, isWanted)
@@ -52,7 +53,11 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
       rows,
       columns: [...MARKET_COLUMNS, ...QUOTE_NAMES],
       meta: { range: rangeMeta(page.range, style) },
-      notices: presentNotices(windowNotice(page.range), noticeOf(rows.length, hasMore)),
+      notices: presentNotices(
+        windowNotice(page.range),
+        plan.notice === undefined || hasMore ? noticeOf(rows.length, hasMore) : undefined,
+        plan.notice,
+      ),
       page,
       next: hasMore ? state : undefined,
     })
