@@ -121,7 +121,8 @@ function isOver(view: View, stream: Stream): boolean {
   )
 }
 
-// One gap speaks for all rows of a key, so trades and samples stay while the book of their time does.
+// One retention gap covers books, trades and samples of a key, so trades and samples are kept as long as
+// the books of the same time.
 function limitOf(view: View, stream: Stream, before: number): number {
   if (stream.kind === 'book' || stream.knownTo !== null) return before
   const book = findStream(view.database, { ...stream, kind: 'book', metric: '' })
