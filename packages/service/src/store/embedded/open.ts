@@ -9,6 +9,7 @@ import { AppendQueue, Session } from './session.ts'
 import type { BodyOptions } from './bodies.ts'
 import { Database } from './database.ts'
 import { createReader } from './reader.ts'
+import { recount } from './recount.ts'
 import { removeOlder } from './retention.ts'
 import { Verifier } from './verify.ts'
 import { View } from './view.ts'
@@ -48,6 +49,7 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     lock = openWriterLock(`${file}.lock`)
   }
   try {
+    if (readOnly) upgrade(file, platform)
     const database = new Database(file, readOnly)
     const view = new View(database, platform, options)
     database.read(() => view.refresh())
@@ -56,6 +58,21 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   } catch (error) {
     lock?.close()
     throw error
+  }
+}
+
+// A tape of an earlier version is brought to this one first, where nothing else writes it.
+function upgrade(file: string, platform: TapePlatform): void {
+  if (Database.versionOf(file) !== 1) return
+  const lock = openWriterLock(`${file}.lock`)
+  try {
+    const database = new Database(file, false)
+    const view = new View(database, platform)
+    database.read(() => view.refresh())
+    if (view.damagedLog === undefined) recount(view)
+    database.close()
+  } finally {
+    lock.close()
   }
 }
 

@@ -4,8 +4,10 @@ import type { RetentionReport } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { removePlace, type ChunkPlace } from './directory.ts'
 import { saveGap } from './gaps.ts'
+import { recountStream, sharesOf } from './recount.ts'
 import { readState, STATE, writeState } from './state.ts'
 import { listStreams, saveStream, type Stream } from './streams.ts'
+import { recountExtents } from './tally.ts'
 import type { View } from './view.ts'
 
 /**
@@ -15,12 +17,14 @@ import type { View } from './view.ts'
 export function removeOlder(view: View, platform: TapePlatform, before: number): RetentionReport {
   let chunks = 0
   let rows = 0
+  const { database } = view
   for (const { id } of listStreams(view.database)) {
     const stream = view.streamById(id)
     const removed = removeFrom(view, platform, stream, before)
     chunks += removed.chunks
     rows += removed.rows
   }
+  if (chunks > 0) database.write(() => recountExtents(database))
   return { chunks, rows }
 }
 
@@ -53,6 +57,7 @@ function removeFrom(
     stream.venue,
     stream.key,
   )
+  const shares = sharesOf(view, stream)
   view.database.write(() => {
     for (const place of old) removePlace(view.database, place)
     stream.removed = last.first + last.count - 1
@@ -73,7 +78,8 @@ function removeFrom(
         journal: 0,
       })
     }
+    view.repacked(version, stream)
+    recountStream(view, stream, shares)
   })
-  view.repacked(version, stream)
   return { chunks: old.length, rows }
 }
