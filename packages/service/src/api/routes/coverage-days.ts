@@ -1,9 +1,10 @@
+import type { VenueId } from '@priorbook/sdk/domain'
 import { contractOf, DOCUMENTED_DAYS, Problem, timeJson } from '@priorbook/sdk/wire'
-import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { noticeMeta, windowNotice } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
-import { DayTally, piecesOf, DAY } from '../markets/coverage.ts'
-import { defineRoute, type Route } from '../route.ts'
+import { DayTally, DAY } from '../markets/coverage.ts'
+import { sees } from '../markets/find.ts'
+import { defineRoute, type Grant, type Route } from '../route.ts'
 
 const { calendar: DEFAULT_DAYS, calendarMax: MAX_DAYS } = DOCUMENTED_DAYS
 /** A venue's books day by day. */
@@ -31,14 +32,8 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
     const from = Math.floor(Math.max(asked, window) / DAY) * DAY
     const days = new Map<number, DayTally>()
     for (let day = from; day < end; day += DAY) days.set(day, new DayTally())
-    let visited = 0
-    for (const facts of await context.store.instruments(venue)) {
-      if (facts.lastReceived < from || facts.firstReceived >= end) continue
-      const { market } = facts.instrument
-      for (const piece of await piecesOf(context.store, facts, now)) {
-        days.get(piece.day)?.add(piece, market)
-      }
-      if (++visited % 16 === 0) await yieldToEventLoop()
+    for (const totals of await context.store.days(venue, from, end)) {
+      if (mayShow(grant, venue, totals.asset)) days.get(totals.day)?.add(totals)
     }
     const started = await context.store.fact(`capture_started:${venue}`)
     const data = [...days].map(([day, tally]) => tally.toJson(venue, day, style))
@@ -55,3 +50,8 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
     }
   },
 )
+
+// Markets of an unknown asset count for every plan that includes the venue.
+function mayShow(grant: Grant, venue: VenueId, asset: string): boolean {
+  return asset === '' ? sees(grant, venue) : grant.allows(venue, asset)
+}

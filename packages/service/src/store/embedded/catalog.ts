@@ -106,7 +106,8 @@ export function listRevisions(
 export function listMarkets(database: Database, query: MarketQuery): MarketPage {
   for (const table of ['market', 'listing', 'family']) database.ensureWhole(table)
   const found: ListedState[] = []
-  const walk = query.event === undefined ? walkListings(database, query) : walkEvent(database, query)
+  const walk =
+    query.event === undefined ? walkListings(database, query) : walkEvent(database, query)
   // Text is matched in the record itself, so the walk goes on until the page is full.
   for (const listed of walk) {
     const state = readListed(database, listed)
@@ -120,10 +121,7 @@ export function listMarkets(database: Database, query: MarketQuery): MarketPage 
 type ListedState = MarketPage['markets'][number]
 
 function readListed(database: Database, { id, name, venue, value }: Listed): ListedState {
-  const row = database.get(
-    `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market WHERE id = ?`,
-    id,
-  )
+  const row = database.get(`SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market WHERE id = ?`, id)
   if (row === undefined || row['market'] !== name || row['venue'] !== venue) {
     throw new PriorbookError('corrupt_row', `the list of markets is damaged at ${name}`)
   }

@@ -33,7 +33,11 @@ export function listUnbroken(database: Database, venue: VenueId): Instrument[] {
 }
 
 /** Keeps the sums that follow from gaps; the gap was written, changed or removed in this transaction. */
-export function tallyGap(database: Database, before: Gap | undefined, after: Gap | undefined): void {
+export function tallyGap(
+  database: Database,
+  before: Gap | undefined,
+  after: Gap | undefined,
+): void {
   const gap = (after ?? before)!
   const market = marketOf(database, gap)
   if (!EXPECTED.has(gap.reason)) {
@@ -229,16 +233,18 @@ type Outage = {
 
 function toOutage(row: Row): Outage {
   checkRow('outage', OUTAGE_COLUMNS, row)
-  const { start, finish, books, open, held } = row as Record<string, number>
+  const { start, finish, books, open, held } = row as Readonly<
+    Record<'start' | 'finish' | 'books' | 'open' | 'held', number>
+  >
   // A few books can stay away for reasons of their own: the outage is over for nine in ten.
-  const isOver = open! === 0 || open! * 10 < books!
+  const isOver = open === 0 || open * 10 < books
   return {
     reason: row['reason'] as GapReason,
-    start: start!,
-    end: isOver ? finish! : Infinity,
-    books: books!,
-    open: open!,
-    held: held!,
+    start,
+    end: isOver ? finish : Infinity,
+    books,
+    open,
+    held,
     detail: (row['detail'] as string | null) ?? undefined,
   }
 }

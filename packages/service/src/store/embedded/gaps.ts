@@ -37,7 +37,12 @@ function findGap(database: Database, gap: Gap): Gap | undefined {
   const { venue, key, start, afterSequence, reason, scope } = gap
   const row = database.get(
     `SELECT ${COLUMNS.join(', ')}, sum FROM gap WHERE ${BY_NAME}`,
-    ...[venue, key, start, afterSequence, reason, scope],
+    venue,
+    key,
+    start,
+    afterSequence,
+    reason,
+    scope,
   )
   return row === undefined || !holds('gap', COLUMNS, row) ? undefined : toGap(row)
 }
@@ -116,7 +121,12 @@ function removeGap(database: Database, gap: Gap): void {
   const { venue, start, reason, scope, key, afterSequence } = gap
   database.run(
     `DELETE FROM gap WHERE ${BY_NAME}`,
-    ...[venue, key, start, afterSequence, reason, scope],
+    venue,
+    key,
+    start,
+    afterSequence,
+    reason,
+    scope,
   )
   tallyGap(database, gap, undefined)
 }

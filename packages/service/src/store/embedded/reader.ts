@@ -1,11 +1,5 @@
 import type { VenueId } from '@priorbook/sdk/domain'
-import type {
-  HeadQuery,
-  InstrumentRef,
-  StoredChunk,
-  StoreReader,
-  VenueTotals,
-} from '../store.ts'
+import type { HeadQuery, InstrumentRef, StoredChunk, StoreReader, VenueTotals } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { BookReader } from './books.ts'
 import { listMarkets, listRevisions, readMarket } from './catalog.ts'

@@ -39,8 +39,8 @@ export function checkKept(database: Database): void {
       checkRow(table, columns, row)
     }
   }
-  const listed = database.get('SELECT count(*) AS count FROM listing')!['count']
-  const markets = database.get('SELECT count(*) AS count FROM market')!['count']
+  const listed = database.get('SELECT count(*) AS count FROM listing')!['count'] as number
+  const markets = database.get('SELECT count(*) AS count FROM market')!['count'] as number
   if (listed !== markets) {
     throw new PriorbookError('corrupt_row', `${markets} markets, but ${listed} are listed`)
   }

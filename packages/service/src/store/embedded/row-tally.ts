@@ -94,7 +94,8 @@ export class RowTally {
       this.moves.set(stream, { from: this.moves.get(stream)?.from ?? from, to })
       writeState(database, STATE.counted, 0)
     }
-    for (const key of keys) moveGaps(database, listGaps(database, { venue, key }), from.asset, to.asset)
+    for (const key of keys)
+      moveGaps(database, listGaps(database, { venue, key }), from.asset, to.asset)
     return result
   }
 

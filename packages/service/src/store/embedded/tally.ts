@@ -131,7 +131,12 @@ export function recountExtents(database: Database): void {
 }
 
 /** The sums of a venue for the days in [from, to), by asset. */
-export function listDays(database: Database, venue: VenueId, from: number, to: number): DayTotals[] {
+export function listDays(
+  database: Database,
+  venue: VenueId,
+  from: number,
+  to: number,
+): DayTotals[] {
   const days = new Map<string, DayTotals & { gaps: DayTotals['gaps'][number][] }>()
   const at = (row: Row): DayTotals & { gaps: DayTotals['gaps'][number][] } => {
     const day = row['day'] as number
@@ -159,18 +164,20 @@ export function listDays(database: Database, venue: VenueId, from: number, to: n
 export function listExtents(database: Database, venue: VenueId): DatasetExtent[] {
   const columns = [...EXTENT_KEY, ...EXTENT_VALUES]
   const rows = database.all(`SELECT ${columns.join(', ')}, sum FROM extent WHERE venue = ?`, venue)
-  return rows.filter(({ streams }) => streams !== 0).map((row) => {
-    checkRow('extent', columns, row)
-    return {
-      kind: CHUNK_KINDS[row['kind'] as number]!,
-      metric: row['metric'] as string,
-      asset: row['asset'] as string,
-      window: row['span'] as string,
-      origin: ORIGINS[row['origin'] as number]!,
-      streams: row['streams'] as number,
-      firstReceived: row['first'] as number,
-    }
-  })
+  return rows
+    .filter(({ streams }) => streams !== 0)
+    .map((row) => {
+      checkRow('extent', columns, row)
+      return {
+        kind: CHUNK_KINDS[row['kind'] as number]!,
+        metric: row['metric'] as string,
+        asset: row['asset'] as string,
+        window: row['span'] as string,
+        origin: ORIGINS[row['origin'] as number]!,
+        streams: row['streams'] as number,
+        firstReceived: row['first'] as number,
+      }
+    })
 }
 
 /** The received time of the newest observation of a venue, 0 where there is none. */

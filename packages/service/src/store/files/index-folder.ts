@@ -168,18 +168,22 @@ async function writeIndex(
         writer.close()
       }
     })
-    const bodies = new FolderBodies(folder, index)
-    try {
-      const view = new View(index, createNodePlatform(), { readBody: bodies.read })
-      index.read(() => view.refresh())
-      recount(view)
-    } finally {
-      bodies.close()
-    }
+    countRows(folder, index)
     // A single file without a write-ahead log can be renamed atomically.
     index.script('PRAGMA wal_checkpoint(TRUNCATE)')
   } finally {
     index.close()
+  }
+}
+
+function countRows(folder: string, index: Database): void {
+  const bodies = new FolderBodies(folder, index)
+  try {
+    const view = new View(index, createNodePlatform(), { readBody: bodies.read })
+    index.read(() => view.refresh())
+    recount(view)
+  } finally {
+    bodies.close()
   }
 }
 
