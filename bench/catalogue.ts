@@ -61,7 +61,7 @@ async function measure(
   const at = <T>(list: readonly T[], index: number): T => list[index % list.length]!
   const list = (query: (index: number) => string) => (index: number) =>
     `/v3/markets?limit=50&${query(index)}`
-  const from = (index: number): number => end - MARKETS * 1e6 * ((index % 97) / 97)
+  const from = (index: number): number => end - Math.round((MARKETS * 1e6 * (index % 97)) / 97)
   const statuses = ['open', 'closed', 'resolved']
   const sorted = (sort: string, order: string) =>
     list((index) => `sort=${sort}&order=${order}&status=${at(statuses, index)}`)
@@ -93,23 +93,33 @@ async function measure(
     ),
   }
   const figures: Record<string, number> = {}
-  const health: number[] = []
-  let isDone = false
-  const beside = (async () => {
-    while (!isDone) {
-      health.push(await ask('/v3/health', key))
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-  })()
+  const health = besideHealth(key)
   for (const [name, path] of Object.entries(routes)) {
     for (let index = 0; index < 20; index++) await ask(path(index + 1000), key)
     const times: number[] = []
     for (let index = 0; index < REQUESTS; index++) times.push(await ask(path(index), key))
     figures[`${name}_p99_ms`] = percentile(times, 0.99)
+    console.error(`${name} ${figures[`${name}_p99_ms`]} ms`)
   }
-  isDone = true
-  await beside
-  return { ...figures, health_p99_ms: percentile(health, 0.99) }
+  return { ...figures, health_p99_ms: percentile(await health.stop(), 0.99) }
+}
+
+// Asks for the health all the time, as a load balancer would, and times it.
+function besideHealth(key: string): { stop(): Promise<readonly number[]> } {
+  const times: number[] = []
+  const end = new AbortController()
+  const done = (async () => {
+    for (; !end.signal.aborted; await new Promise((resolve) => setTimeout(resolve, 5))) {
+      times.push(await ask('/v3/health', key))
+    }
+  })().catch((error: unknown) => console.error(error))
+  return {
+    async stop() {
+      end.abort()
+      await done
+      return times
+    },
+  }
 }
 
 async function ask(path: string, key: string): Promise<number> {
