@@ -81,7 +81,7 @@ async function measure(
     list_range: list((index) => `start_time=${from(index)}&end_time=${from(index) + 3600e6}`),
     list_from: list((index) => `start_time=${from(index)}`),
     list_event: (index) =>
-      `${VENUES[VENUE].paths.markets.replace('{asset}', 'btc')}?event_id=${at(events, index)}`,
+      `${VENUES[VENUE].paths.markets.replace('{asset}', 'btc')}?event=${at(events, index)}`,
     list_text: list((index) => `q=round ${index}`),
     sort_close_asc: sorted('close_time', 'asc'),
     sort_close_desc: sorted('close_time', 'desc'),

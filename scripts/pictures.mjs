@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ApiReader, placeOf } from '../tests/browser/api-reader.ts'
-import { createService } from '../tests/browser/service-process.ts'
+import { createService } from '../tests/service-process.ts'
 import { openBrowser, openVisitor } from '../tests/browser/visitor.ts'
 
 const seconds = Number(process.argv[2] ?? 90)

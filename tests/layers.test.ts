@@ -89,7 +89,14 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/rows',
     'service/live',
   ],
-  'service/ops': ['sdk/domain', 'service/lib', 'service/recorder'],
+  'service/retention': [
+    'sdk/domain',
+    'service/config',
+    'service/journal',
+    'service/lib',
+    'service/store',
+  ],
+  'service/ops': ['sdk/domain', 'service/lib', 'service/recorder', 'service/retention'],
   'service/commands': [
     'sdk/command-line',
     'sdk/domain',
@@ -105,6 +112,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/store/files',
     'service/store/embedded/merge',
     'service/ops',
+    'service/retention',
     'service/api',
   ],
   'service/main.ts': ['sdk/command-line', 'sdk/domain', 'service/lib', 'service/commands'],
@@ -186,7 +194,7 @@ const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
 
 // Of these a folder may know the types, which are gone at run time, and nothing else.
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
-  'service/ops': ['service/recorder'],
+  'service/ops': ['service/recorder', 'service/retention'],
   'service/live': ['service/store', 'sdk/wire'],
   'emulator/world': ['emulator/core'],
   'emulator/core': ['emulator/world'],

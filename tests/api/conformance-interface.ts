@@ -353,7 +353,7 @@ export const INTERFACE: readonly Statement[] = [
   },
   ...refused(
     'B routes, snapshots: a boolean',
-    `${BOOK_LISTS.B}?include_orderbook=1`,
+    `${BOOK_LISTS.B}?include_orderbook=yes`,
     400,
     'invalid_parameter',
   ),

@@ -3,6 +3,7 @@ import { printMicros, type Micros } from '@priorbook/sdk/domain'
 import { WINDOW_MS } from '../../packages/emulator/src/world/families.ts'
 import { speedToEndIn } from '../capture/emulated-speed.ts'
 import { check, spoil, type Body, type Statement, type Words } from './conformance-check.ts'
+import { DOCUMENT } from './conformance-document.ts'
 import { INTERFACE } from './conformance-interface.ts'
 import { RESOURCES } from './conformance-resources.ts'
 import { openEmulatedApi, type EmulatedApi, type Reply } from './emulated-api.ts'
@@ -10,54 +11,6 @@ import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 const BASES = ['venuea-prediction', 'venuea-alias']
 const STATEMENTS = [...INTERFACE, ...RESOURCES]
-
-/** Every statement of the interface document, in its order; what stands behind a colon is our detail. */
-const DOCUMENT = [
-  ...count('Service', 9),
-  ...[
-    'topic identifier',
-    'market identifier',
-    'condition metadata',
-    'outcome-token metadata',
-    'asset',
-    'market window',
-    'timestamps',
-    'status',
-    'resolution',
-    'winning outcome',
-    'volume',
-    'liquidity',
-    'participant count',
-    'chain',
-    'exchange contract',
-    'rule 1',
-  ].map((name) => `A record, ${name}`),
-  ...count('Book', 3),
-  ...['chance', 'price', 'last_trade', 'distinct'].map((name) => `Timeseries ${name}`),
-  ...count('B market', 3),
-  ...count('C market', 3),
-  ...count('States', 1),
-  ...count('Endpoints', 3),
-  ...['markets', 'latest', 'snapshots', 'timeseries', 'trades'].map((name) => `A routes, ${name}`),
-  ...['markets', 'snapshots', 'ticker'].map((name) => `B routes, ${name}`),
-  ...['markets', 'snapshots', 'asset'].map((name) => `C routes, ${name}`),
-  ...count('Authentication', 4),
-  ...count('Errors', 4),
-  ...[
-    'B levels',
-    'B cadence',
-    'C capture',
-    'A BTC catalogue',
-    'A ETH and BNB catalogue',
-    'A samples',
-    'A BTC 15-minute panel',
-    'A depth',
-    'A trades',
-    'A plan',
-  ].map((name) => `Limits ${name}`),
-  'Versioning 1',
-  'Versioning 3',
-]
 
 /**
  * What nothing can be asked about: the live feed is no part of this interface, and the rest is "not
@@ -242,8 +195,4 @@ async function findSampled(store: EmulatedApi['store']): Promise<string | undefi
     if (ordinals.length > 0) return record.marketId
   }
   return undefined
-}
-
-function count(name: string, last: number): string[] {
-  return Array.from({ length: last }, (_, index) => `${name} ${index + 1}`)
 }

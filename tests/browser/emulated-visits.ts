@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { ApiReader, type ListedMarket } from './api-reader.ts'
-import { createService, type ServiceProcess } from './service-process.ts'
+import { createService, type ServiceProcess } from '../service-process.ts'
 import { openBrowser, openVisitor, type Look } from './visitor.ts'
 
 /** A service that records emulated venues, for all tests of a file, and visits to its pages. */

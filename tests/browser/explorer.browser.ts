@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiReader, labelsOn, placeOf, type ListedMarket } from './api-reader.ts'
-import { createService, type ServiceProcess } from './service-process.ts'
+import { createService, type ServiceProcess } from '../service-process.ts'
 import {
   accessibilityProblems,
   openBrowser,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiReader, marketPath, placeOf, type ListedMarket } from './api-reader.ts'
 import { measureFrames, playFrom } from './frame-figures.ts'
 import { openPlainPage } from './plain-page.ts'
-import { createService, run, type ServiceProcess } from './service-process.ts'
+import { createService, run, type ServiceProcess } from '../service-process.ts'
 import { openBrowser, openVisitor, shownBook } from './visitor.ts'
 
 const folder = process.env['PRIORBOOK_RECORDINGS']

@@ -137,7 +137,7 @@ describe.concurrent('credentials of venues A and B', () => {
     const recorder = await place.startRecorder({ PRIORBOOK_VENUEB_PRIVATE_KEY_FILE: file })
     expect(await recorder.ended).toBe(1)
     const [line = '', ...more] = recorder.noise
-    expect(line).toContain(`invalid_config: venueb.privateKeyFile: ${file} cannot be read`)
+    expect(line).toContain(`venueb.privateKeyFile: ${file} cannot be read (invalid_config)`)
     expect(more).toEqual([])
   })
 })

@@ -10,6 +10,7 @@ import {
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 import { toConnectors } from '../../packages/service/src/commands/emulated.ts'
 import { loadConfig } from '../../packages/service/src/config/index.ts'
+import type { Clock } from '../../packages/service/src/lib/clock.ts'
 import { toDataFolder, type DataFolder } from '../../packages/service/src/lib/data-folder.ts'
 import { openRecorder, type Recorder } from '../../packages/service/src/recorder/recorder.ts'
 import {
@@ -37,6 +38,8 @@ export async function start(
   options: EmulatorOptions & {
     readonly record?: readonly VenueId[]
     readonly env?: Record<string, string>
+    /** The recorder's clock; the system's by default. */
+    readonly clock?: Clock
   },
 ): Promise<Running> {
   const speed = options.speed ?? 1
@@ -60,6 +63,7 @@ export async function start(
     recorder: 'r1',
     log: { info: log('info'), warn: log('warn'), error: log('error') },
     connectors: toConnectors(loadConfig({ env }), emulator.addresses),
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
   })
   const abort = new AbortController()
   const running = recorder.run(abort.signal)

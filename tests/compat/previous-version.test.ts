@@ -108,8 +108,11 @@ describe('an API over a data folder of version 0.1.0', () => {
         gaps.push(...page.meta.gaps)
         cursor = page.pagination.next_cursor
       }
-      expect([rows.length, gaps.length]).toEqual([walk.rows, walk.gaps])
+      expect(rows).toHaveLength(walk.rows)
       expect(sha256(JSON.stringify(rows))).toBe(walk.hash)
+      // That version never gave the gaps of series.
+      if (walk.first.includes('/timeseries?')) return
+      expect(gaps).toHaveLength(walk.gaps)
       expect(sha256(JSON.stringify(gaps))).toBe(walk.gapsHash)
     },
   )

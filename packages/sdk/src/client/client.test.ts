@@ -42,7 +42,7 @@ async function serve(
 
 const meta = { count: 0, range: null, gaps: [], market: null, schema_version: '3.0' }
 
-function page(ids: readonly string[], next: string | null, receipt?: object): Answer {
+function page(ids: readonly (string | undefined)[], next: string | null, receipt?: object): Answer {
   const body = {
     data: ids.map((id) => ({ id })),
     meta: { ...meta, count: ids.length, ...(receipt && { receipt }) },
@@ -179,6 +179,14 @@ describe('a walk', () => {
     const old = { rows: 9, first_id: null, last_id: null, sha256: '0', gaps: 0 }
     const other = await serve([page(ids, null, old)])
     expect(await other.client.market(MARKET).snapshots().toArray()).toHaveLength(5)
+  })
+
+  it('counts the rows of a list, which have no ids', async () => {
+    const two = await serve([page([undefined, undefined], null, { rows: 2, gaps: 0 })])
+    expect(await two.client.markets().toArray()).toHaveLength(2)
+    const three = await serve([page([undefined, undefined], null, { rows: 3, gaps: 0 })])
+    const error = await failure(three.client.markets().toArray())
+    expect(String(error)).toMatch(/1 of 3 rows did not arrive/)
   })
 
   it('is taken up by another process and still proves all rows', async () => {

@@ -6,18 +6,25 @@ type Count = { rows: number; first: number; last: number; previous: number }
 export type ReceivedState = {
   readonly instruments: readonly (readonly [string, number, number, number, number])[]
   readonly disorder?: string | undefined
+  /** Rows without an id, such as market records. */
+  readonly unnamed?: number
 }
 
 /** Counts rows by instrument as they arrive, and notes the first one out of order. */
 export class ReceivedRows {
   rows = 0
+  private unnamed = 0
   private readonly counts = new Map<string, Count>()
   /** 1 where sequences rise, −1 where they fall; absent while no instrument has two rows. */
   private step: 1 | -1 | undefined
   private disorder: string | undefined
 
   /** Goes on from what `toJSON` gave; undefined where another version of the client gave it. */
-  static from({ instruments, disorder }: Partial<ReceivedState>): ReceivedRows | undefined {
+  static from({
+    instruments,
+    disorder,
+    unnamed = 0,
+  }: Partial<ReceivedState>): ReceivedRows | undefined {
     if (!Array.isArray(instruments)) return undefined
     const received = new ReceivedRows()
     for (const [key, rows, first, last, previous] of instruments as ReceivedState['instruments']) {
@@ -26,12 +33,18 @@ export class ReceivedRows {
       if (first < last) received.step = previous === last ? 1 : -1
     }
     received.disorder = disorder
+    received.unnamed = unnamed
+    received.rows += unnamed
     return received
   }
 
-  /** Adds a row by its id, such as `venueb:KXBTC15M-26AUG051215-15:7`. */
-  add(id: string): void {
+  /** Adds a row by its id, such as `venueb:KXBTC15M-26AUG051215-15:7`; rows of lists have none. */
+  add(id: string | undefined): void {
     this.rows++
+    if (id === undefined) {
+      this.unnamed++
+      return
+    }
     const end = id.lastIndexOf(':')
     const key = id.slice(id.indexOf(':') + 1, end)
     const sequence = Number(id.slice(end + 1))
@@ -62,7 +75,7 @@ export class ReceivedRows {
     const instruments = Array.from(this.counts, ([key, { rows, first, last, previous }]) => {
       return [key, rows, first, last, previous] as const
     })
-    return { instruments, disorder: this.disorder }
+    return { instruments, disorder: this.disorder, unnamed: this.unnamed }
   }
 }
 
@@ -72,7 +85,7 @@ export class ReceivedRows {
  * edges leave no room for others.
  */
 export function differenceOf(
-  expected: Pick<WalkCount, 'rows' | 'instruments'>,
+  expected: Pick<WalkCount, 'rows'> & Partial<Pick<WalkCount, 'instruments'>>,
   received: WalkCount,
 ): string | undefined {
   const missing = expected.rows - received.rows
@@ -86,6 +99,7 @@ export function differenceOf(
     : `rows arrived out of order: ${received.disorder}`
 
   function keyed(): string {
+    if (expected.instruments === undefined) return ''
     const found = new Map(received.instruments.map((one) => [one.key, one]))
     const parts: string[] = []
     for (const { key, rows, first, last } of expected.instruments) {

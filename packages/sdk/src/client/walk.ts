@@ -108,15 +108,17 @@ export class Walk<Row> implements AsyncIterable<Row> {
 
 function verify({ meta: { receipt } }: Answer<unknown>, received: ReceivedRows): void {
   // Servers of version 0.1 hashed the ids of rows instead.
-  if (receipt?.instruments === undefined) return
+  if (receipt === undefined || 'sha256' in receipt) return
   const count = received.count()
   const difference = differenceOf(receipt, count)
-  if (difference !== undefined) throw new IncompleteWalkError(difference, receipt, count)
+  if (difference === undefined) return
+  const { rows, instruments = [] } = receipt
+  throw new IncompleteWalkError(difference, { rows, instruments }, count)
 }
 
-function idOf(row: unknown): string {
+function idOf(row: unknown): string | undefined {
   const id = (row as { readonly id?: unknown } | null)?.id
-  return typeof id === 'string' ? id : ''
+  return typeof id === 'string' ? id : undefined
 }
 
 function parseResume(text: string | undefined): {

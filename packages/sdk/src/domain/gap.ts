@@ -16,7 +16,7 @@ export const GAP_REASONS = {
   rejected: 'A message failed the row checks; the book is closed until the next full one.',
   disk_full: 'There was no space to record.',
   corrupt: 'The recorded data are damaged on disk and not served.',
-  retention: 'The recorded data were removed by age.',
+  retention: 'The recorded data were removed by age or to save space.',
 } as const
 
 /** The name of one reason. */

@@ -45,9 +45,15 @@ export const RECEIPT_SCHEMA = named(
     {
       rows: COUNT,
       gaps: described(COUNT, 'Gaps that the pages listed.'),
-      instruments: listOf(INSTRUMENT_RECEIPT_SCHEMA),
+      instruments: described(
+        listOf(INSTRUMENT_RECEIPT_SCHEMA),
+        'Absent on lists of markets, revisions and gaps, whose rows have no ids with sequences.',
+      ),
     },
-    { description: 'Lets a client check that it got every row of a walk; on the last page.' },
+    {
+      optional: ['instruments'],
+      description: 'Lets a client check that it got every row of a walk; on the last page.',
+    },
   ),
 )
 

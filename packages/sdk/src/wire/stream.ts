@@ -205,12 +205,12 @@ export const STREAM_MESSAGE_SCHEMAS = {
     },
     ['notice'],
   ),
-  subscribed: message('subscribed', 'A subscription began; snapshots follow.', {
-    id: TEXT,
-    venue: VENUE,
-    markets: COUNT,
-    instruments: COUNT,
-  }),
+  subscribed: message(
+    'subscribed',
+    'A subscription began; snapshots follow.',
+    { id: TEXT, venue: VENUE, markets: COUNT, instruments: COUNT, notice: NOTICE_SCHEMA },
+    ['notice'],
+  ),
   unsubscribed: message('unsubscribed', 'A subscription ended.', { id: TEXT }),
   snapshot: message(
     'snapshot',

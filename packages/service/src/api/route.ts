@@ -141,6 +141,14 @@ export type Meta = {
   readonly [more: string]: unknown
 }
 
+/** What an envelope says beside rows, for formats without one: the server writes it into headers. */
+export type Beside = {
+  readonly notices: readonly Notice[]
+  readonly receipt?: unknown
+  /** How many gaps the page has, and the query of the list that names them. */
+  readonly gaps?: { readonly count: number; readonly query?: string }
+}
+
 /** Where rows begin in a page that gets an envelope: after `{"data":[`. */
 export const ROWS_AT = 9
 
@@ -171,6 +179,7 @@ export type Answer =
       readonly kind: 'text'
       readonly contentType: string
       readonly body: Uint8Array | string | PageBuffer
+      readonly beside?: Beside
       readonly nextCursor?: string | undefined
       readonly isFinal?: boolean
     }

@@ -184,6 +184,29 @@ describe('a data folder', () => {
     expect(early.code).toBe(0)
   })
 
+  it('gets a new tape from its journal when the old one cannot be opened', async () => {
+    const broken = join(scratch, 'broken')
+    await call('import', 'venueb', '--data', broken, SAMPLE)
+    const own = await json<object>('verify', '--data', broken)
+    const tape = join(broken, 'tape.db')
+    const bytes = readFileSync(tape)
+    bytes.fill(0xff, 0, 4096)
+    writeFileSync(tape, bytes)
+    const examined = await call('doctor', '--data', broken)
+    expect(examined.code).toBe(1)
+    expect(examined.out).toContain('rebuild --fresh')
+    const { code, out } = await run('rebuild', '--fresh', '--data', broken)
+    expect(out).toContain('a new tape was derived')
+    expect(code).toBe(0)
+    expect(await json('verify', '--data', broken)).toEqual(own)
+    expect((await call('verify', '--journal', '--data', broken)).code).toBe(0)
+    const beside = readdirSync(broken).filter((name) => name.startsWith('tape.db.'))
+    expect(beside.map((name) => name.replace(/-\d.*/, ''))).toEqual(
+      expect.arrayContaining(['tape.db.damaged']),
+    )
+    expect(beside.filter((name) => name.includes('fresh'))).toEqual([])
+  })
+
   it('is diagnosed by the doctor, healthy or damaged', async () => {
     const healthy = await call('doctor', '--data', data)
     expect(healthy.out).toContain('are sound')

@@ -1,10 +1,14 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { printBytes as size, printCount as count } from '@priorbook/sdk/command-line'
 import { PriorbookError } from '@priorbook/sdk/domain'
+import type { Config } from '../config/index.ts'
 import { readJournalEnds, type JournalEnd } from '../derive/journal-end.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
-import { openEmbeddedStore, probeWriter } from '../store/embedded/open.ts'
+import { Keeper } from '../retention/keeper.ts'
+import { openEmbeddedStore, probeWriter, type EmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
+import { CONFIG_OPTION, readConfig } from './command-config.ts'
+import { printLimit } from './retention.ts'
 
 type Finding = { readonly level: 'ok' | 'look' | 'bad'; readonly text: string }
 
@@ -17,11 +21,12 @@ export const doctorCommand = defineCommand({
   args: '',
   mostArgs: 0,
   about: 'Examines a data folder and prints what is wrong with it and how to repair it.',
-  options: {},
+  options: { ...CONFIG_OPTION },
   examples: ['priorbook-server doctor --data data'],
   async run(context) {
     const findings: Finding[] = []
-    for await (const finding of examine(context.data)) findings.push(finding)
+    for await (const finding of examine(context.data, readConfig(context.options.config)))
+      findings.push(finding)
     await print(
       context,
       findings,
@@ -31,7 +36,7 @@ export const doctorCommand = defineCommand({
   },
 })
 
-async function* examine(data: DataFolder): AsyncGenerator<Finding> {
+async function* examine(data: DataFolder, config: Config): AsyncGenerator<Finding> {
   yield { level: 'ok', text: `Node ${process.versions.node}, SQLite ${process.versions.sqlite}` }
   if (!existsSync(data.path)) {
     yield { level: 'look', text: `${data.path} does not exist yet: import or record something` }
@@ -47,12 +52,12 @@ async function* examine(data: DataFolder): AsyncGenerator<Finding> {
     ? { level: 'look', text: `the write-ahead log has ${size(wal)}: a reader holds it back` }
     : { level: 'ok', text: `tape ${size(statSync(data.tape).size)}, write-ahead log ${size(wal)}` }
   try {
-    yield* examineTape(data)
+    yield* examineTape(data, config)
   } catch (error) {
     if (!(error instanceof PriorbookError)) throw error
     const advice =
       error.code === 'corrupt_database'
-        ? ': restore a backup, or move the tape aside and run rebuild'
+        ? ': run rebuild --fresh to derive a new tape from the journal, or restore a backup'
         : ''
     yield { level: 'bad', text: `${error.code}: ${error.message}${advice}` }
   }
@@ -80,10 +85,11 @@ function* examineFolder(data: DataFolder): Generator<Finding> {
   }
 }
 
-async function* examineTape(data: DataFolder): AsyncGenerator<Finding> {
+async function* examineTape(data: DataFolder, config: Config): AsyncGenerator<Finding> {
   const store = openEmbeddedStore({ file: data.tape, readOnly: true })
   try {
     for (const end of await readJournalEnds(store, data)) yield judgeEnd(end)
+    yield* examineRetention(store, data, config)
     const { problems, observations, chunks } = await store.verify()
     yield problems.length === 0
       ? {
@@ -105,6 +111,29 @@ async function* examineTape(data: DataFolder): AsyncGenerator<Finding> {
     }
   } finally {
     await store.close()
+  }
+}
+
+// What a dry run would remove is normal up to a part of what is kept: a running recorder removes it soon.
+async function* examineRetention(
+  store: EmbeddedStore,
+  data: DataFolder,
+  config: Config,
+): AsyncGenerator<Finding> {
+  const keeper = new Keeper({ store, journalDir: data.journal, config, isDryRun: true })
+  if (!keeper.hasLimits) {
+    yield { level: 'ok', text: 'no retention limit is set: everything stays' }
+    return
+  }
+  await keeper.pass()
+  for (const { venue, tier, limit, keptBytes, removedBytes } of keeper.status()) {
+    const kept = `${venue}: ${tier} within ${printLimit(limit)}: ${size(keptBytes)}`
+    yield removedBytes > keptBytes
+      ? {
+          level: 'look',
+          text: `${kept}, and ${size(removedBytes)} beyond it: run retention, or serve`,
+        }
+      : { level: 'ok', text: kept }
   }
 }
 

@@ -1,8 +1,15 @@
 import { flagOption, printCount as count, ProgressBar } from '@priorbook/sdk/command-line'
 import { catchUp } from '../recorder/catch-up.ts'
-import { compareStores, journaledVenues, refuseMerged, withRebuilt } from '../derive/rebuild.ts'
+import {
+  compareStores,
+  journaledVenues,
+  refuseMerged,
+  refuseTrimmed,
+  withRebuilt,
+} from '../derive/rebuild.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { defineCommand, print } from './command.ts'
+import { replaceTape } from '../derive/replace-tape.ts'
+import { defineCommand, print, type ServerContext } from './command.ts'
 
 /** `priorbook-server rebuild` */
 export const rebuildCommand = defineCommand({
@@ -12,14 +19,23 @@ export const rebuildCommand = defineCommand({
   about: 'Derives the tape again from the journal and compares the chunk hashes.',
   options: {
     adopt: flagOption('Replace rows that differ; known_at still returns the old ones.'),
+    fresh: flagOption(
+      'Put a new tape in the place of one that cannot be opened; keeps the old one.',
+    ),
   },
-  examples: ['priorbook-server rebuild --data data', 'priorbook-server rebuild --adopt'],
+  examples: [
+    'priorbook-server rebuild --data data',
+    'priorbook-server rebuild --adopt',
+    'priorbook-server rebuild --fresh',
+  ],
   async run(context) {
     const { data, options, io } = context
+    if (options.fresh) return rebuildFresh(context)
     const store = openEmbeddedStore({ file: data.tape })
     const bar = new ProgressBar(io, 'rebuild')
     try {
       await refuseMerged(store)
+      await refuseTrimmed(store, data)
       for (const venue of journaledVenues(data)) await catchUp(store, data.journal, venue)
       await store.seal()
       const progress = (done: number, total: number): void =>
@@ -51,3 +67,21 @@ export const rebuildCommand = defineCommand({
     }
   },
 })
+
+async function rebuildFresh(context: ServerContext): Promise<number> {
+  const { data, io } = context
+  const bar = new ProgressBar(io, 'rebuild')
+  try {
+    const { records, movedTo } = await replaceTape(data, Date.now(), (done, total) =>
+      bar.update(done, total, `${count(done)} records`),
+    )
+    bar.end()
+    const kept = movedTo === undefined ? '' : `; the old one is ${movedTo}`
+    await print(context, { records, moved_to: movedTo ?? null }, [
+      `a new tape was derived from ${count(records)} journal records${kept}`,
+    ])
+    return 0
+  } finally {
+    bar.end()
+  }
+}

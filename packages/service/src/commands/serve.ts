@@ -8,11 +8,12 @@ import type { DataFolder } from '../lib/data-folder.ts'
 import { untilAborted } from '../lib/wait.ts'
 import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
 import { createMetrics } from '../ops/metrics.ts'
+import { Keeper, segmentLimits } from '../retention/keeper.ts'
 import { openOpsServer } from '../ops/server.ts'
 import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
 import { openRecorder, type Recorder } from '../recorder/recorder.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
-import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
 import type { StoreReader } from '../store/store.ts'
 import { defineCommand } from './command.ts'
 import { CONFIG_OPTION, dataFolderOf, isDefaultPort, readConfig } from './command-config.ts'
@@ -123,6 +124,7 @@ class Service {
   readonly #disk: () => DiskState
   #hosted: HostedFolder | undefined
   #recorder: Recorder | undefined
+  #keeper: Keeper | undefined
   #api: Pick<ApiWorkers, 'tally'> | undefined
   #failure: { readonly error: unknown } | undefined
 
@@ -150,6 +152,7 @@ class Service {
       role: this.#config.role,
       upstream: this.#config.upstream,
       disk: this.#disk(),
+      retention: this.#keeper?.status() ?? [],
       ...(this.#hosted === undefined ? {} : { files: this.#hosted.report }),
       ...(this.#recorder === undefined ? {} : { recorder: this.#recorder.status() }),
       ...(this.#api === undefined ? {} : { api: this.#api.tally() }),
@@ -169,6 +172,7 @@ class Service {
         recorder: config.recorder,
         log: this.#log,
         connectors: toConnectors(config, emulated?.addresses),
+        segments: (venue) => segmentLimits(config, venue),
       })
     }
     const ops = await openOps(config.ops, () => this.status())
@@ -183,7 +187,9 @@ class Service {
   /** Records or serves until the service is stopped; throws when the API could not start. */
   async run(): Promise<void> {
     const { signal } = this.#stop
+    const keeping = this.#keeper?.run(signal, this.#log)
     await (this.#recorder === undefined ? untilAborted(signal) : this.#recorder.run(signal))
+    await keeping
     if (this.#failure !== undefined) throw this.#failure.error
     this.#log.info({}, 'stopped')
   }
@@ -211,9 +217,18 @@ class Service {
       this.#hosted = await openHosted(this.#filesFolder, data, onRefused)
     }
     const isReadOnly = this.#isRecording ? {} : { readOnly: true }
-    const store = this.#hosted?.store ?? openEmbeddedStore({ file: data.tape, ...isReadOnly })
+    const store = this.#hosted?.store ?? this.#openTape(isReadOnly)
     this.#closers.push(() => store.close())
     if (!this.#isRecording && this.#hosted === undefined) await this.#warnOfUnapplied(store)
+    return store
+  }
+
+  #openTape(isReadOnly: { readOnly?: boolean }): EmbeddedStore {
+    const store = openEmbeddedStore({ file: this.#data.tape, ...isReadOnly })
+    const journalDir = this.#data.journal
+    if (this.#isRecording) {
+      this.#keeper = new Keeper({ store, journalDir, config: this.#config, restMs: 5 })
+    }
     return store
   }
 

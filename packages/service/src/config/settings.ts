@@ -8,6 +8,7 @@ import {
   type SettingGroup,
   type SettingValues,
 } from '../lib/setting.ts'
+import { retentionSettings, type RetentionTexts } from './retention.ts'
 import { VENUE_DEFINITIONS } from '../venues/registry.ts'
 
 /**
@@ -76,6 +77,7 @@ const SETTINGS = {
       'The lowest level to log.',
     ),
   },
+  retention: retentionSettings('of each venue', 'empty for no limit'),
   emulator: {
     seed: setting(
       whole(),
@@ -90,16 +92,21 @@ const SETTINGS = {
   },
 } as const
 
+const VENUE_RETENTION = retentionSettings('of this venue', 'empty for the common limit')
+
 // A section for every venue, named by its id.
 const SECTIONS = Object.fromEntries(
-  Object.entries(VENUE_DEFINITIONS).map(([venue, { settings }]) => [venue, settings]),
+  Object.entries(VENUE_DEFINITIONS).map(([venue, { settings }]) => [
+    venue,
+    { ...settings, retention: VENUE_RETENTION },
+  ]),
 )
 
 /** The whole configuration with every value set. */
 export type Config = SettingValues<typeof SETTINGS> & {
   readonly [Venue in keyof typeof VENUE_DEFINITIONS]: SettingValues<
     (typeof VENUE_DEFINITIONS)[Venue]['settings']
-  >
+  > & { readonly retention: RetentionTexts }
 }
 
 /** One setting with its path and its environment variable. */

@@ -115,6 +115,7 @@ class BackfillIntake {
     this.applier = new Applier(store, venue)
     this.sink = {
       now,
+      steadyNow: now,
       frame: () => {
         throw new Error('a backfill has no sockets')
       },

@@ -15,25 +15,55 @@ const PAGE = 4096
 
 /**
  * The first row in which two stores differ, as text, or undefined. Rows are compared one by one: how
- * they are cut into chunks and tails does not matter.
+ * they are cut into chunks and tails does not matter. Where retention cut the first
+ * store (`isCut`), only rows that it still has are compared.
  */
 export async function findDifferentRow(
   store: StoreReader,
   other: StoreReader,
   ref: InstrumentRef,
   metrics: readonly string[],
+  isCut: boolean,
 ): Promise<string | undefined> {
-  const found = await firstDifference(bookTexts(store, ref), bookTexts(other, ref))
-  if (found !== undefined) return `book row ${found}`
-  const trade = await firstDifference(tradeTexts(store, ref), tradeTexts(other, ref))
-  if (trade !== undefined) return `trade ${trade}`
+  const from = isCut ? await firstRows(store, ref) : undefined
+  const before = from?.book ?? 0
+  const found = await firstDifference(bookTexts(store, ref, before), bookTexts(other, ref, before))
+  if (found !== undefined) return `book row ${before + found}`
+  const past = from?.trade ?? 0
+  const trade = await firstDifference(tradeTexts(store, ref, past), tradeTexts(other, ref, past))
+  if (trade !== undefined) return `trade ${past + trade}`
   for (const metric of metrics) {
-    const texts = (side: StoreReader): AsyncGenerator<string> => sampleTexts(side, ref, metric)
+    const gone = isCut ? await firstSample(store, ref, metric) : 0
+    const texts = (side: StoreReader): AsyncGenerator<string> =>
+      sampleTexts(side, ref, metric, gone)
     const sample = await firstDifference(texts(store), texts(other))
     if (sample !== undefined) return `${metric} sample ${sample}`
   }
   return undefined
 }
+
+// The rows that retention removed: all before the first one, or every row.
+async function firstRows(
+  store: StoreReader,
+  ref: InstrumentRef,
+): Promise<{ readonly book: number; readonly trade: number }> {
+  const facts = await store.instrument(ref)
+  const { ordinals } = await store.trades({ ...ref, order: 'asc', limit: 1 })
+  const isEmpty = facts === undefined || facts.firstSequence > facts.lastSequence
+  const book = isEmpty ? ALL : facts.firstSequence - 1
+  return { book, trade: ordinals[0] === undefined ? ALL : ordinals[0] - 1 }
+}
+
+async function firstSample(
+  store: StoreReader,
+  ref: InstrumentRef,
+  metric: string,
+): Promise<number> {
+  const { ordinals } = await store.samples({ ...ref, metric, order: 'asc', limit: 1 })
+  return ordinals[0] === undefined ? ALL : ordinals[0] - 1
+}
+
+const ALL = Number.MAX_SAFE_INTEGER - 1
 
 async function firstDifference(
   ours: AsyncGenerator<string>,
@@ -50,8 +80,12 @@ async function firstDifference(
   }
 }
 
-async function* bookTexts(store: StoreReader, ref: InstrumentRef): AsyncGenerator<string> {
-  for (let after = 0; ;) {
+async function* bookTexts(
+  store: StoreReader,
+  ref: InstrumentRef,
+  from: number,
+): AsyncGenerator<string> {
+  for (let after = from; ;) {
     const page = await store.books({ ...ref, order: 'asc', limit: PAGE, numbers: true, after })
     for (const gap of page.corrupt) yield `damaged after ${gap.afterSequence}`
     for (const run of page.runs) {
@@ -77,8 +111,12 @@ function* runTexts({ columns, firstSequence, from, to }: BookRun): Generator<str
   }
 }
 
-async function* tradeTexts(store: StoreReader, ref: InstrumentRef): AsyncGenerator<string> {
-  for (let after = 0; ;) {
+async function* tradeTexts(
+  store: StoreReader,
+  ref: InstrumentRef,
+  from: number,
+): AsyncGenerator<string> {
+  for (let after = from; ;) {
     const page = await store.trades({ ...ref, order: 'asc', limit: PAGE, after })
     const { rows } = page
     for (let row = 0; row < rows.count; row++) {
@@ -94,8 +132,9 @@ async function* sampleTexts(
   store: StoreReader,
   ref: InstrumentRef,
   metric: string,
+  from: number,
 ): AsyncGenerator<string> {
-  for (let after = 0; ;) {
+  for (let after = from; ;) {
     const page = await store.samples({ ...ref, metric, order: 'asc', limit: PAGE, after })
     const { rows } = page
     for (let row = 0; row < rows.count; row++) yield `${headText(rows, row)} ${rows.value[row]}`

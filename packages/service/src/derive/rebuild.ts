@@ -10,9 +10,10 @@ import {
   MERGED_FACT,
   type InstrumentRef,
   type MarketQuery,
+  type Store,
   type StoreReader,
 } from '../store/store.ts'
-import { catchUp } from '../recorder/catch-up.ts'
+import { catchUp, type CatchUpReport } from '../recorder/catch-up.ts'
 import { findDifferentRow } from './compare-rows.ts'
 
 /** One difference between the tape and what the journal yields. */
@@ -35,6 +36,7 @@ export async function compareWithJournal(
   onProgress?: (done: number, total: number) => void,
 ): Promise<RebuildReport> {
   await refuseMerged(store)
+  await refuseTrimmed(store, data)
   // Records that the tape does not have yet are no difference: a backup copies the journal after the tape.
   const until = new Map<VenueId, number>()
   for (const venue of VENUE_IDS) until.set(venue, await store.appliedPosition(venue))
@@ -54,37 +56,55 @@ export type RebuildOptions = {
 
 /** Derives a tape from the journal in a temporary folder, passes it to `use`, and removes it. */
 export async function withRebuilt<T>(
-  { data, onProgress, until }: RebuildOptions,
-  use: (
-    rebuilt: StoreReader,
-    report: { records: number; damage: readonly JournalDamage[] },
-    file: string,
-  ) => Promise<T>,
+  options: RebuildOptions,
+  use: (rebuilt: StoreReader, report: CatchUpReport, file: string) => Promise<T>,
 ): Promise<T> {
+  const { data } = options
   const folder = mkdtempSync(join(data.path, 'rebuild-'))
   const file = join(folder, 'tape.db')
   try {
     const rebuilt = openEmbeddedStore({ file })
     try {
-      let records = 0
-      const damage: JournalDamage[] = []
-      for (const venue of journaledVenues(data)) {
-        const last = until?.get(venue)
-        if (last === 0) continue
-        const total = last ?? journalStats(data.journal, venue).last ?? 0
-        const progress = (record: number): void => onProgress?.(record, total)
-        const report = await catchUp(rebuilt, data.journal, venue, progress, last)
-        records += report.records
-        damage.push(...report.damage)
-      }
-      await rebuilt.seal()
-      return await use(rebuilt, { records, damage }, file)
+      const report = await deriveAll(rebuilt, options)
+      return await use(rebuilt, report, file)
     } finally {
       await rebuilt.close()
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Rejects a journal whose beginning retention removed: the tape has rows that it no longer yields. */
+export async function refuseTrimmed(store: StoreReader, data: DataFolder): Promise<void> {
+  for (const venue of journaledVenues(data)) {
+    const { first = 1 } = journalStats(data.journal, venue)
+    if (first === 1 || (await store.appliedPosition(venue)) === 0) continue
+    throw new PriorbookError(
+      'invalid_argument',
+      `the journal of ${venue} begins at record ${first}, because retention removed those before: the tape cannot be derived from it again`,
+    )
+  }
+}
+
+/** Derives everything that the journal of a folder holds into an empty store, and seals it. */
+export async function deriveAll(
+  store: Store,
+  { data, onProgress, until }: RebuildOptions,
+): Promise<CatchUpReport> {
+  let records = 0
+  const damage: JournalDamage[] = []
+  for (const venue of journaledVenues(data)) {
+    const last = until?.get(venue)
+    if (last === 0) continue
+    const total = last ?? journalStats(data.journal, venue).last ?? 0
+    const progress = (record: number): void => onProgress?.(record, total)
+    const report = await catchUp(store, data.journal, venue, progress, last)
+    records += report.records
+    damage.push(...report.damage)
+  }
+  await store.seal()
+  return { records, damage }
 }
 
 /** Rejects a merged tape: it was not derived from the journal in its folder. */
@@ -109,18 +129,20 @@ export async function compareStores(
   let chunks = 0
   for (const [where, ref] of await streamsOf(store, other, markets)) {
     const own = await chunksOf(store, ref)
-    const again = await chunksOf(other, ref)
+    const gaps = await store.gaps(ref)
+    const isCut = gaps.some(({ reason }) => reason === 'retention')
+    const again = (await chunksOf(other, ref)).filter((chunk) => !isCut || isKept(chunk, own))
     chunks += own.length
     const isSame =
       own.length === again.length && own.every((one, at) => one.text === again[at]!.text)
     if (!isSame) {
       const samples = [...own, ...again].filter(({ kind }) => kind === 'sample')
       const metrics = [...new Set(samples.map(({ metric }) => metric))]
-      const row = await findDifferentRow(store, other, ref, metrics)
+      const row = await findDifferentRow(store, other, ref, metrics, isCut)
       if (row !== undefined) differences.push({ where, detail: `${row} differs` })
     }
-    const gaps = JSON.stringify(await store.gaps(ref))
-    if (gaps !== JSON.stringify(await other.gaps(ref))) {
+    const derived = gaps.filter(({ reason }) => reason !== 'retention')
+    if (JSON.stringify(derived) !== JSON.stringify(await other.gaps(ref))) {
       differences.push({ where, detail: 'its gaps differ' })
     }
   }
@@ -174,13 +196,24 @@ async function streamsOf(
   return streams
 }
 
-type ChunkText = { readonly kind: string; readonly metric: string; readonly text: string }
+type ChunkText = {
+  readonly kind: string
+  readonly metric: string
+  readonly first: number
+  readonly text: string
+}
+
+// Whether retention left the rows of a chunk: those before the first that is stored are gone.
+function isKept(chunk: ChunkText, own: readonly ChunkText[]): boolean {
+  const rest = own.filter(({ kind, metric }) => kind === chunk.kind && metric === chunk.metric)
+  return rest.length > 0 && chunk.first >= rest[0]!.first
+}
 
 async function chunksOf(store: StoreReader, ref: InstrumentRef): Promise<ChunkText[]> {
   const chunks: ChunkText[] = []
   for await (const { kind, metric, first, count, bytes } of store.chunks(ref)) {
     const text = `${kind} ${metric} rows ${first}–${first + count - 1} ${hashOf(bytes)}`
-    chunks.push({ kind, metric, text })
+    chunks.push({ kind, metric, first, text })
   }
   return chunks
 }

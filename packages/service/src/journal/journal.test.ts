@@ -4,7 +4,7 @@ import { PriorbookError, toMicros } from '@priorbook/sdk/domain'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { journalStats, MAX_RECORD_BYTES, readJournal, readRecord } from '@priorbook/sdk/journal'
-import { removeSegmentsBefore } from './index.ts'
+import { removeSegments, type SegmentLimits } from './index.ts'
 import {
   contentOf,
   contents,
@@ -267,8 +267,13 @@ describe('retention', () => {
     const writer = openWriter(dir, { segmentBytes: 2000 })
     fill(writer, 300, 3)
     const { segments } = journalStats(dir, 'venueb')
-    expect(removeSegmentsBefore(dir, 'venueb', segments[0]!.maxReceived!)).toBeUndefined()
-    const removed = removeSegmentsBefore(dir, 'venueb', toMicros(segments[2]!.maxReceived! + 1))
+    const remove = (limits: SegmentLimits) => removeSegments(dir, 'venueb', limits)
+    expect(remove({ before: segments[0]!.maxReceived! })).toBeUndefined()
+    const before = segments[2]!.maxReceived! + 1
+    // Records that the tape does not have yet stay, and a dry run removes nothing.
+    expect(remove({ before, applied: segments[1]!.first - 2 })).toBeUndefined()
+    expect(remove({ before, isDryRun: true })!.files).toHaveLength(3)
+    const removed = remove({ before })
     const last = segments[3]!.first - 1
     expect(removed).toMatchObject({ first: 1, last })
     expect(removed!.files).toHaveLength(3)
@@ -276,7 +281,10 @@ describe('retention', () => {
     expect(readRecord({ dir, venue: 'venueb' }, last)).toBeUndefined()
     expect(readAll(dir, { from: 1, to: 2 }).records).toEqual([])
     // The newest file stays however old it is, and numbering goes on.
-    removeSegmentsBefore(dir, 'venueb', toMicros(Number.MAX_SAFE_INTEGER))
+    const { bytes } = journalStats(dir, 'venueb')
+    expect(remove({ bytes })).toBeUndefined()
+    expect(remove({ bytes: bytes - 1 })!.files).toHaveLength(1)
+    remove({ before: Number.MAX_SAFE_INTEGER })
     expect(readdirSync(join(dir, 'venueb'))).toHaveLength(1)
     fill(writer, 1, 1)
     writer.close()

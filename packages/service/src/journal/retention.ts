@@ -1,8 +1,8 @@
-import { unlinkSync } from 'node:fs'
+import { statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Micros, VenueId } from '@priorbook/sdk/domain'
+import type { VenueId } from '@priorbook/sdk/domain'
+import { listSegments, segmentStats, type SegmentName } from '@priorbook/sdk/journal/format'
 import { syncFolder, toDiskError } from './disk.ts'
-import { listSegments, segmentStats } from '@priorbook/sdk/journal/format'
 
 /** The files that retention removed, their bytes, and the record numbers that they held. */
 export type RemovedSegments = {
@@ -12,38 +12,95 @@ export type RemovedSegments = {
   readonly last: number
 }
 
+/** Which files of a journal may stay. */
+export type SegmentLimits = {
+  /** Files all of whose records were received before this time go. */
+  readonly before?: number | undefined
+  /** The oldest files go until the rest has at most this many bytes. */
+  readonly bytes?: number | undefined
+  /** The last record that the tape has: later ones stay. */
+  readonly applied?: number | undefined
+  /** Counts what would go, and keeps it. */
+  readonly isDryRun?: boolean | undefined
+}
+
+/** A file of a journal, its size, and when the newest of its records was received. */
+export type KeptSegment = SegmentName & {
+  readonly bytes: number
+  /** Absent where no block of the file can be read. */
+  readonly newest: number | undefined
+}
+
+/** Measures the files of journals; finished ones are read once. */
+export class SegmentSizes {
+  readonly #known = new Map<string, KeptSegment>()
+
+  /** The files of a venue's journal, oldest first. */
+  list(dir: string, venue: VenueId): readonly KeptSegment[] {
+    const names = listSegments(dir, venue)
+    const found = names.map((name, index) =>
+      // The newest file grows; its times do not matter, because it always stays.
+      index === names.length - 1 ? newestOf(name) : this.#measure(name),
+    )
+    for (const [path, { venue: of }] of this.#known) {
+      if (of === venue && !names.some((name) => name.path === path)) this.#known.delete(path)
+    }
+    return found
+  }
+
+  #measure(name: SegmentName): KeptSegment {
+    const known = this.#known.get(name.path)
+    if (known !== undefined) return known
+    const stats = segmentStats(name)
+    const found = { ...name, bytes: stats?.bytes ?? 0, newest: stats?.maxReceived }
+    this.#known.set(name.path, found)
+    return found
+  }
+}
+
+function newestOf(name: SegmentName): KeptSegment {
+  const bytes = statSync(name.path, { throwIfNoEntry: false })?.size ?? 0
+  return { ...name, bytes, newest: undefined }
+}
+
 /**
- * Removes the oldest files all of whose records were received before a time. The newest file always
- * stays, because it determines the next record number.
+ * Removes the oldest files that are beyond the limits. The newest file always stays, because it
+ * determines the next record number.
  */
-export function removeSegmentsBefore(
+export function removeSegments(
   dir: string,
   venue: VenueId,
-  received: Micros,
+  limits: SegmentLimits,
+  sizes: SegmentSizes = new SegmentSizes(),
 ): RemovedSegments | undefined {
-  const segments = listSegments(dir, venue)
-  let bytes = 0
-  let keep = 0
-  let passedBytes = 0
-  for (const [index, name] of segments.slice(0, -1).entries()) {
-    const stats = segmentStats(name)
-    passedBytes += stats?.bytes ?? 0
+  const { before = 0, bytes: most = Infinity, applied = Infinity } = limits
+  const segments = sizes.list(dir, venue)
+  let rest = segments.reduce((sum, { bytes }) => sum + bytes, 0)
+  let gone = 0
+  for (const [index, { bytes, newest }] of segments.slice(0, -1).entries()) {
+    if (segments[index + 1]!.first - 1 > applied) break
+    const isTooMuch = rest > most
+    rest -= bytes
     // A file without a readable block is removed only together with a later file that is old enough.
-    if (stats?.maxReceived === undefined) continue
-    if (stats.maxReceived >= received) break
-    keep = index + 1
-    bytes = passedBytes
+    if (newest === undefined && !isTooMuch) continue
+    if (!isTooMuch && newest! >= before) break
+    gone = index + 1
   }
-  const oldest = segments[0]
-  const kept = segments[keep]
-  if (oldest === undefined || kept === undefined || keep === 0) return undefined
-  const files = segments.slice(0, keep).map((name) => name.path)
+  const kept = segments[gone]
+  if (kept === undefined || gone === 0) return undefined
+  const old = segments.slice(0, gone)
+  const files = old.map(({ path }) => path)
+  if (limits.isDryRun !== true) unlink(join(dir, venue), files)
+  const bytes = old.reduce((sum, segment) => sum + segment.bytes, 0)
+  return { files, bytes, first: segments[0]!.first, last: kept.first - 1 }
+}
+
+// Oldest first, so that a crash in between does not leave a hole.
+function unlink(folder: string, files: readonly string[]): void {
   try {
-    // Oldest first, so that a crash in between does not leave a hole.
     for (const file of files) unlinkSync(file)
-    syncFolder(join(dir, venue))
+    syncFolder(folder)
   } catch (error) {
-    throw toDiskError(error, join(dir, venue))
+    throw toDiskError(error, folder)
   }
-  return { files, bytes, first: oldest.first, last: kept.first - 1 }
 }

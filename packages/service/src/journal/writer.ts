@@ -30,6 +30,8 @@ export type JournalWriterOptions = {
   readonly recorder: string
   /** A new file is started before one exceeds this; 128 MiB by default. */
   readonly segmentBytes?: number
+  /** A new file is started when one has records of this many microseconds; any by default. */
+  readonly segmentMicros?: number
   /** The zstd level, 3 by default. */
   readonly level?: number
   /** False leaves syncing to the operating system: a power cut may then lose committed records. */
@@ -76,6 +78,8 @@ class Writer implements JournalWriter {
   private readonly segmentBytes: number
   private file: SegmentFile | undefined
   private last: number
+  /** When the first record of this process went into the file. */
+  private since: number | undefined
   private isMarked = true
   private isClosed = false
 
@@ -151,11 +155,14 @@ class Writer implements JournalWriter {
     const header = { venue, origin, recorder, first, segment }
     const created = createSegmentFile(path, header, this.sync)
     this.file?.close()
+    this.since = undefined
     return created
   }
 
   private hasRoom(file: SegmentFile, length: number, block: SealedBlock): boolean {
     if (length === FILE_HEADER_BYTES) return true
+    const { segmentMicros = Infinity } = this.options
+    if (block.maxReceived - (this.since ?? block.maxReceived) > segmentMicros) return false
     const records = block.first + block.count - file.header.first
     return length + block.bytes.length <= this.segmentBytes && records <= MAX_SEGMENT_RECORDS
   }
@@ -170,6 +177,7 @@ class Writer implements JournalWriter {
       length += block.bytes.length
     }
     file.append(blocks)
+    this.since ??= blocks[0]!.minReceived
     this.isMarked = false
     const last = blocks.at(-1)!
     this.last = last.first + last.count - 1

@@ -56,6 +56,11 @@ export class ManualClock implements Clock {
     await settle()
   }
 
+  /** Moves the time on while the process does not run: timers that fall due run late, with the next advance. */
+  stall(ms: number): void {
+    this.elapsedMs += ms
+  }
+
   private add(timer: Pending): Timer {
     this.pending.add(timer)
     const handle: Timer = {

@@ -139,6 +139,41 @@ const PROCESS_METRICS: readonly Metric<ServiceStatus>[] = [
     ({ disk }) => disk.fullInSeconds,
   ],
   [
+    'disk_kept_bytes',
+    'Bytes of data with a retention limit, after its last pass.',
+    ({ retention }) => retention.map(({ keptBytes, venue, tier }) => [keptBytes, venue, tier]),
+    'venue',
+    'tier',
+  ],
+  [
+    'disk_kept_limit_bytes',
+    'The most bytes that retention keeps.',
+    ({ retention }) =>
+      retention.flatMap(({ limit: { bytes }, venue, tier }) =>
+        bytes === undefined ? [] : [[bytes, venue, tier]],
+      ),
+    'venue',
+    'tier',
+  ],
+  [
+    'disk_kept_limit_seconds',
+    'The longest time that retention keeps data.',
+    ({ retention }) =>
+      retention.flatMap(({ limit: { ageMicros }, venue, tier }) =>
+        ageMicros === undefined ? [] : [[ageMicros / 1e6, venue, tier]],
+      ),
+    'venue',
+    'tier',
+  ],
+  [
+    'disk_removed_bytes_total',
+    'Bytes that retention removed since the start.',
+    ({ retention }) =>
+      retention.map(({ removedBytes, venue, tier }) => [removedBytes, venue, tier]),
+    'venue',
+    'tier',
+  ],
+  [
     'disk_full',
     'Whether the disk is full, so that nothing can be written.',
     ({ recorder }) => (recorder?.diskFull === true ? 1 : 0),

@@ -2,12 +2,15 @@ import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import type { ApiTally } from '../lib/api-tally.ts'
 import type { RecorderStatus } from '../recorder/recorder.ts'
 import type { DiskState } from './disk-forecast.ts'
+import type { TierState } from '../retention/keeper.ts'
 
 /** The state of the service right now. */
 export type ServiceStatus = {
   readonly role: string
   readonly upstream: string
   readonly disk: DiskState
+  /** What retention keeps and removed; empty where no limit is set or this process does not record. */
+  readonly retention: readonly TierState[]
   /** Absent where this process does not record. */
   readonly recorder?: RecorderStatus
   /** Absent where this service does not serve the API, or not yet. */

@@ -7,7 +7,12 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import type { Clock } from '../lib/clock.ts'
-import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
+import { SteadyClock } from '../lib/steady-clock.ts'
+import {
+  openJournalWriter,
+  type JournalWriter,
+  type JournalWriterOptions,
+} from '../journal/index.ts'
 import type { AppendBatch, StoreWriter } from '../store/store.ts'
 import {
   toReading,
@@ -42,6 +47,8 @@ export type IntakeOptions = {
   /** Called after every record. */
   readonly flushSoon: () => void
   readonly journalLevel?: number
+  /** The most that one file of the journal holds. */
+  segments?(venue: VenueId): Pick<JournalWriterOptions, 'segmentBytes' | 'segmentMicros'>
 }
 
 /** The state of the capture of one venue. */
@@ -76,6 +83,7 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
     recorder,
     acknowledged: await store.appliedPosition(venue),
     ...(options.journalLevel === undefined ? {} : { level: options.journalLevel }),
+    ...options.segments?.(venue),
   })
   const intake = new Intake(writer, options)
   const unresolved = await readUnresolved(store, venue)
@@ -108,6 +116,7 @@ export class Intake {
   private readonly applier: Applier
   private readonly normalizer: Normalizer
   private readonly options: IntakeOptions
+  private readonly steady: SteadyClock
   /** Records that wait while the store is asked on behalf of an earlier one. */
   private queue: ApplyRecord[] = []
   private failure: unknown
@@ -125,12 +134,14 @@ export class Intake {
     this.writer = writer
     this.options = options
     this.normalizer = definitionOf(venue).normalizer
+    this.steady = new SteadyClock(options.clock)
     this.applier = new Applier(store, venue, {
       onClosed: (instruments, reason) => this.connector.recover(instruments, reason),
       keepsStates: VENUES[venue].bookRules.fullBooksVerify,
     })
     this.sink = {
       now: () => options.clock.now(),
+      steadyNow: () => this.steady.now(),
       frame: (...frame) => this.frame(...frame),
       answer: (...answer) => this.answer(...answer),
       note: (note) => this.note(note),
@@ -237,6 +248,7 @@ export class Intake {
   }
 
   private note(note: Note): void {
+    if (note.note === 'clock') this.steady.compared(note.offset_us, note.round_trip_us)
     const received = this.options.clock.now()
     const bytes = toNoteBytes(note)
     const journal = this.journal(received, 'note', bytes, 0)

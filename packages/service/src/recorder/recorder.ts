@@ -5,6 +5,7 @@ import {
   type Origin,
   type VenueId,
 } from '@priorbook/sdk/domain'
+import type { JournalWriterOptions } from '../journal/index.ts'
 import { SYSTEM_CLOCK, type Clock } from '../lib/clock.ts'
 import { untilAborted } from '../lib/wait.ts'
 import type { AppendBatch, StoreWriter } from '../store/store.ts'
@@ -27,6 +28,8 @@ export type RecorderOptions = {
   /** Called with every batch once it is durable: the live hub. */
   readonly onStored?: (batch: AppendBatch) => void
   readonly journalLevel?: number
+  /** The most that one file of a venue's journal holds: retention removes whole files. */
+  segments?(venue: VenueId): Pick<JournalWriterOptions, 'segmentBytes' | 'segmentMicros'>
 }
 
 /** The state of a recorder. */

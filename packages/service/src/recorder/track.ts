@@ -430,6 +430,7 @@ export class Track implements CapturedBook {
   private watchSilence(event: Provenance, before: Mark, advance: number, gaps: Gap[]): void {
     const elapsed = event.received - Math.max(before.received, this.lastFrame)
     if (this.gap !== undefined || !this.silence.isSilence(elapsed / advance)) return
+    if (isClockStep(event, before)) return
     // The numbers are consecutive: nothing was lost, the venue was silent. The book stays open.
     const gap = this.gapFrom('venue_silent', event)
     gaps.push(endGap(gap, event.received, event.source ?? ABSENT, event.journal))
@@ -471,6 +472,15 @@ export class Track implements CapturedBook {
     gaps.push(endGap(this.gap, first.received, first.source, first.journal))
     this.gap = undefined
   }
+}
+
+/** By how much our clock differs from the venue's at least after a step; no delivery is as late. */
+const STEP_MICROS = 60_000_000
+
+// True when more time passed on our clock than on the venue's: ours was set forward between two messages.
+function isClockStep(event: Provenance, before: Mark): boolean {
+  if (event.source === undefined || before.source === ABSENT) return false
+  return event.received - before.received - (event.source - before.source) > STEP_MICROS
 }
 
 // True for a change whose best prices do not cross, and whose levels lie behind them.

@@ -147,6 +147,8 @@ type SequenceSpan = {
 
 /** Whether a gap stands on a page: each gap of a walk does on exactly one. */
 export function isOnPage(gap: Gap, page: PageSpan): boolean {
+  // Retention may delete rows during a walk, so such a gap belongs where the remaining rows begin.
+  if (gap.reason === 'retention') return isPassed(gap.end ?? gap.start, page, page)
   const positions = page.positionsOf?.(gap)
   if (positions !== undefined) {
     const { afterSequence } = gap

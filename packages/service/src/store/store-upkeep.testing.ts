@@ -49,7 +49,7 @@ export function retentionTests(open: Open): void {
       current = await reopen()
       await expectRemains(current, model, before)
       expect(await headsOf(current)).toEqual(heads)
-      expect(await current.retain(before)).toEqual({ chunks: 0, rows: 0 })
+      expect(await current.retain(before)).toEqual({ chunks: 0, rows: 0, bytes: 0 })
     }
     expect(removed).toBeGreaterThan(100)
     await write(current, model, script.take(60))

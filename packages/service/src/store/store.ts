@@ -57,7 +57,10 @@ export type AppendBatch = {
 /** Names one ladder stream. */
 export type InstrumentRef = { readonly venue: VenueId; readonly key: string }
 
-/** What is stored of one instrument. */
+/**
+ * What is stored of one instrument. Where retention removed every row, the first sequence is the one
+ * after the last.
+ */
 export type InstrumentFacts = {
   readonly instrument: Instrument
   readonly firstSequence: number
@@ -287,7 +290,11 @@ export type VerifyReport = {
 export type Progress = (done: number, total: number, what: string) => void
 
 /** What retention removed. */
-export type RetentionReport = { readonly chunks: number; readonly rows: number }
+export type RetentionReport = {
+  readonly chunks: number
+  readonly rows: number
+  readonly bytes: number
+}
 
 /** Names one market. */
 export type MarketRef = { readonly venue: VenueId; readonly marketId: string }

@@ -1,4 +1,5 @@
 import type { Proposition, World } from '../../core/upstream.ts'
+import { RoundNumbers } from '../../world/round-number.ts'
 
 /** One emulated round with the names that venue A gives it: a topic with exactly one market. */
 export type Round = {
@@ -22,31 +23,26 @@ export interface Rounds {
   family(round: Round): readonly Round[]
 }
 
-// The three number ranges are disjoint: an id of the wrong kind must be unknown, not another market.
-const TOPIC_BASE = 4_000_000
-const MARKET_BASE = 8_000_000
-const EXTERNAL_BASE = 300_000
-const MARKET_STRIDE = 3
+// Ids of the three kinds are disjoint: an id of the wrong kind must be unknown, not another market.
+const KINDS = 3
 
-/** Names the rounds of a world; the same seed gives the same names. */
+/** Names the rounds of a world; the same seed and start of a round give the same names. */
 export function createRounds(world: World): Rounds {
   const rounds: Round[] = []
   const byMarket = new Map<number, Round>()
   const byTopic = new Map<number, Round>()
   const families = new Map<string, Round[]>()
-  const start = number(world, 'venuea/start', 4)
+  const numbers = new RoundNumbers(world, 'venuea')
 
   function name(proposition: Proposition): Round {
-    const { index } = proposition
-    const own = (what: string): string => `venuea/${index}/${what}`
-    const step = number(world, own('step'), 2) % MARKET_STRIDE
+    const { number, hex } = numbers.next(proposition)
     return {
       proposition,
-      topicId: TOPIC_BASE + start + index,
-      marketId: MARKET_BASE + start + index * MARKET_STRIDE + step,
-      externalId: String(EXTERNAL_BASE + start + index),
-      conditionId: `0x${world.hex(own('condition'), 64)}`,
-      tokens: [token(world, own('up')), token(world, own('down'))],
+      topicId: number * KINDS,
+      marketId: number * KINDS + 1,
+      externalId: String(number * KINDS + 2),
+      conditionId: `0x${hex('condition', 64)}`,
+      tokens: [toToken(hex('up', 64)), toToken(hex('down', 64))],
     }
   }
 
@@ -92,11 +88,7 @@ function familyOf({ proposition }: Round): string {
   return `${proposition.asset}/${proposition.window}`
 }
 
-function number(world: World, name: string, digits: number): number {
-  return Number.parseInt(world.hex(name, digits), 16)
-}
-
 // Outcome tokens are 256-bit numbers, written in decimal.
-function token(world: World, name: string): string {
-  return BigInt(`0x${world.hex(name, 64)}`).toString()
+function toToken(hex: string): string {
+  return BigInt(`0x${hex}`).toString()
 }

@@ -118,7 +118,9 @@ export function createTrades(world: World): Trades {
   let count = 0
   return {
     note(proposition, { ticker }, fill, at) {
-      const id = uuid(world.hex(`venueb/trade/${ticker}/${proposition.version}/${++count}`, 32))
+      const id = uuid(
+        world.hex(`venueb/trade/${ticker}/${proposition.version}/${at}/${++count}`, 32),
+      )
       const trade = { ...fill, id, ticker, at }
       kept.push(trade)
       if (kept.length > 2 * KEPT) kept = kept.slice(-KEPT)

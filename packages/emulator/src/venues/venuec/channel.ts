@@ -133,7 +133,8 @@ class MarketChannel implements Channel {
   }
 
   private onBook(condition: Condition, event: BookEvent): void {
-    const traded = event.fill === undefined ? undefined : this.tradeOf(condition, event.fill)
+    const traded =
+      event.fill === undefined ? undefined : this.tradeOf(condition, event.fill, event.at)
     let heard = false
     for (const client of this.clients) {
       const wanted = wants(client, condition)
@@ -168,9 +169,9 @@ class MarketChannel implements Channel {
   }
 
   /** The trade in the terms of the traded token, which is pseudo-random. */
-  private tradeOf({ proposition }: Condition, fill: Fill): Traded {
-    const { index: market, version } = proposition
-    const hex = this.world.hex(`venuec/${market}/trade/${version}`, 64)
+  private tradeOf({ proposition, conditionId }: Condition, fill: Fill, at: number): Traded {
+    const { version } = proposition
+    const hex = this.world.hex(`venuec/${conditionId}/trade/${version}/${at}`, 64)
     const hash = `0x${hex}`
     if (Number.parseInt(hex.slice(-1), 16) < 8) return { index: 0, fill, hash }
     const taker = fill.taker === 'buy' ? 'sell' : 'buy'
@@ -225,7 +226,7 @@ class MarketChannel implements Channel {
   private onResolved(condition: Condition, at: number): void {
     const { proposition } = condition
     const winner = winnerOf(proposition)
-    const told = Number.parseInt(this.world.hex(`venuec/${proposition.index}/told`, 1), 16) < 8
+    const told = Number.parseInt(this.world.hex(`venuec/${condition.conditionId}/told`, 1), 16) < 8
     if (winner === undefined || !told) return
     const text = JSON.stringify(toResolvedFrame(condition, winner, at))
     for (const client of this.clients) {

@@ -1,4 +1,5 @@
 import type { Proposition, World } from '../../core/upstream.ts'
+import { RoundNumbers } from '../../world/round-number.ts'
 
 /** One emulated market with the names that venue C gives it. */
 export type Condition = {
@@ -26,29 +27,26 @@ export interface Conditions {
   byToken(token: string): TokenPlace | undefined
 }
 
-const GAMMA_BASE = 2_400_000
-const EVENT_BASE = 500_000
-
-/** Names the markets of a world; the same seed gives the same names. */
+/** Names the markets of a world; the same seed and start of a round give the same names. */
 export function createConditions(world: World): Conditions {
   const conditions: Condition[] = []
   const byCondition = new Map<string, Condition>()
   const byGammaId = new Map<string, Condition>()
   const bySlug = new Map<string, Condition>()
   const byToken = new Map<string, TokenPlace>()
-  const start = Number.parseInt(world.hex('venuec/start', 4), 16)
+  const numbers = new RoundNumbers(world, 'venuec')
 
   function name(proposition: Proposition): Condition {
-    const { index, asset, window, openTime } = proposition
-    const hex = (what: string): string => world.hex(`venuec/${index}/${what}`, 64)
-    const token = (what: string): string => BigInt(`0x${hex(what)}`).toString()
+    const { asset, window, openTime } = proposition
+    const { number, hex } = numbers.next(proposition)
+    const token = (what: string): string => BigInt(`0x${hex(what, 64)}`).toString()
     return {
       proposition,
-      gammaId: String(GAMMA_BASE + start + index),
-      eventId: String(EVENT_BASE + start + index),
+      gammaId: String(2 * number),
+      eventId: String(2 * number + 1),
       slug: `${asset.toLowerCase()}-updown-${window}-${Math.floor(openTime / 1000)}`,
-      conditionId: `0x${hex('condition')}`,
-      questionId: `0x${hex('question')}`,
+      conditionId: `0x${hex('condition', 64)}`,
+      questionId: `0x${hex('question', 64)}`,
       tokens: [token('up'), token('down')],
     }
   }

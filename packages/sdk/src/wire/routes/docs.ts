@@ -15,7 +15,8 @@ export type RouteDocs = {
 }
 
 const ACROSS = 'Across venues'
-const FORMS_OF_TIME = 'ISO 8601 with Z or offset, or 13 digits (ms) or 16 digits (µs).'
+const FORMS_OF_TIME =
+  'ISO 8601, in UTC without a zone; a day; or 10 digits (s), 13 digits (ms) or 16 digits (µs).'
 const MARKET_RANGE = {
   start_time: `Only markets that close after this time. ${FORMS_OF_TIME}`,
   end_time: `Only markets that open before this time. ${FORMS_OF_TIME}`,

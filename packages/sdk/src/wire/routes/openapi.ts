@@ -76,7 +76,7 @@ function toOperation(
   parameters: ParameterComponents,
   example: RouteExample | undefined,
 ): DocumentPart {
-  const { tag, summary, description, isKeyless = false, data } = contract
+  const { tag, summary, description, isKeyless = false, data, deprecated } = contract
   const problems = statusesOf(contract).map((status) => [
     status,
     { $ref: `#/components/responses/${status}` },
@@ -86,6 +86,7 @@ function toOperation(
     tags: [tag],
     summary,
     description,
+    ...(deprecated === undefined ? {} : { deprecated: true }),
     ...(isKeyless ? { security: [] } : {}),
     parameters: parameters.of(contract),
     responses: {
@@ -208,11 +209,14 @@ class ParameterComponents {
   }
 }
 
-function headersOf({ isKeyless = false, formats = [] }: RouteContract): DocumentPart {
+function headersOf({ isKeyless = false, formats = [], deprecated }: RouteContract): DocumentPart {
   const names = ['X-Request-Id', 'ETag']
   if (!isKeyless) names.push('RateLimit', 'RateLimit-Policy')
-  if (formats.length > 0) names.push('Link')
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+  if (formats.length > 0) {
+    names.push('Link', 'Priorbook-Gaps', 'Priorbook-Notice', 'Priorbook-Receipt')
+  }
+  const shared = names.map((name) => [name, { $ref: `#/components/headers/${name}` }])
+  return { ...Object.fromEntries(shared), ...(deprecated === undefined ? {} : DEPRECATION_HEADERS) }
 }
 
 function statusesOf({ isKeyless = false, path, data, formats = [] }: RouteContract): number[] {
@@ -253,10 +257,20 @@ function exampleProblem(code: ProblemCode): DocumentPart {
   return { type, title, status, detail: title, code, request_id: '5f3a1c09be27-1x' }
 }
 
+const DEPRECATION_HEADERS: DocumentPart = {
+  Deprecation: text('Since when the route is deprecated, such as `@1780272000` (RFC 9745).'),
+  Sunset: text('When the route ends, as an HTTP date (RFC 8594).'),
+}
+
 const HEADERS: DocumentPart = {
   'X-Request-Id': text('Names the request in the log of the service.'),
   ETag: text('On answers that cannot change any more; send it back in If-None-Match.'),
-  Link: text('The next page of a format without an envelope, `rel="next"`.'),
+  Link: text(
+    'Of a format without an envelope: the next page, `rel="next"`, and its gaps as CSV, `rel="gaps"`.',
+  ),
+  'Priorbook-Gaps': text('NDJSON and CSV: how many gaps the page has.'),
+  'Priorbook-Notice': text('NDJSON and CSV: the notices of the page as JSON.'),
+  'Priorbook-Receipt': text('NDJSON and CSV: the receipt of the walk as JSON, on its last page.'),
   'RateLimit-Policy': text('The limits of the key, such as `"second";q=25;w=1`.'),
   RateLimit: text('What is left of them, such as `"second";r=24;t=1`.'),
 }

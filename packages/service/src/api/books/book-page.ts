@@ -20,11 +20,13 @@ import {
   SCAN_GOES_ON,
   withoutSourceTime,
 } from '../pages/notices.ts'
+import { gapsBeside } from '../pages/answer-rows.ts'
 import { styleOf } from '../pages/page.ts'
 import {
   ROWS_AT,
   type Answer,
   type ApiContext,
+  type Beside,
   type CursorScope,
   type Grant,
   type Meta,
@@ -118,6 +120,7 @@ export async function answerPage(
 
   // From here on nothing may await: the renderer's bytes are shared between requests.
   const next = { nextCursor, isFinal }
+  const beside: Beside = { notices, receipt, gaps: gapsBeside(record, gaps) }
   if (request.format === 'ndjson') {
     const keys = instruments.map(({ key }) => key)
     const body = toLines(rows.parts, keys, gaps, {
@@ -127,12 +130,12 @@ export async function answerPage(
       notices,
       receipt,
     })
-    return { kind: 'text', contentType: 'application/x-ndjson', body, ...next }
+    return { kind: 'text', contentType: 'application/x-ndjson', body, beside, ...next }
   }
   if (request.format === 'csv') {
     const body = request.leasePage()
     kind.render('csv', rows.parts, target, body)
-    return { kind: 'text', contentType: 'text/csv; charset=utf-8', body, ...next }
+    return { kind: 'text', contentType: 'text/csv; charset=utf-8', body, beside, ...next }
   }
   const meta: Meta = {
     range: rangeOf(walk, style),

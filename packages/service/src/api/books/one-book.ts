@@ -1,10 +1,11 @@
 import type { BookRun } from '@priorbook/sdk/tape'
 import { VENUES, type Gap, type Micros, type VenueId } from '@priorbook/sdk/domain'
-import { timeJson, toGapJson, type GapJson } from '@priorbook/sdk/wire'
-import { ROWS_AT, type Answer, type Notice, type RouteRequest } from '../route.ts'
+import { timeJson, toGapJson } from '@priorbook/sdk/wire'
+import { ROWS_AT, type Answer, type Beside, type Notice, type RouteRequest } from '../route.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import type { BookTarget } from './book-target.ts'
 import type { RunPart } from '../../rows/index.ts'
+import { endLines, gapsBeside } from '../pages/answer-rows.ts'
 import { noticeMeta } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { RENDERER } from './book-page.ts'
@@ -46,11 +47,11 @@ export async function answerBooks(
   const style = styleOf(query)
   const parts: RunPart[] = []
   const notices: Notice[] = []
-  const gaps: GapJson[] = []
+  const hidden: Gap[] = []
   let newest = 0
   for (const [lane, { run, notice, gap }] of books.entries()) {
     if (notice !== undefined) notices.push(notice)
-    if (gap !== undefined) gaps.push(toGapJson(gap, style))
+    if (gap !== undefined) hidden.push(gap)
     if (run === undefined) continue
     parts.push({ ...run, lane })
     newest = Math.max(newest, run.columns.received[run.from]!)
@@ -60,17 +61,22 @@ export async function answerBooks(
   const market = await target.cache.marketAt(target.record.marketId, known)
   const options = { ladders: true, depth: query.depth, ...style }
   const { isFinal } = more
+  const gaps = hidden.map((gap) => toGapJson(gap, style))
+  const beside: Beside = { notices, gaps: gapsBeside(target.record, hidden) }
 
   if (format === 'csv') {
     const body = request.leasePage()
     RENDERER.renderCsv(parts, instruments, options, body)
-    return { kind: 'text', contentType: CSV, body, isFinal }
+    return { kind: 'text', contentType: CSV, body, beside, isFinal }
   }
   if (format === 'ndjson') {
     const body = RENDERER.renderNdjson(parts, instruments, options)
-    const lines = notices.map((notice) => `${JSON.stringify({ type: 'notice', ...notice })}\n`)
-    const whole = Buffer.concat([body, Buffer.from(lines.join(''))])
-    return { kind: 'text', contentType: NDJSON, body: whole, isFinal }
+    const lines = [
+      ...gaps.map((gap) => JSON.stringify({ type: 'gap', ...gap })),
+      ...endLines(notices, undefined),
+    ]
+    const whole = Buffer.concat([body, Buffer.from(lines.map((line) => `${line}\n`).join(''))])
+    return { kind: 'text', contentType: NDJSON, body: whole, beside, isFinal }
   }
   const at = timeJson(more.at, style)
   const rows = parts.length === 0 ? undefined : request.leasePage(ROWS_AT)

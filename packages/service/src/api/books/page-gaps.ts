@@ -13,6 +13,7 @@ import {
   type PageSpan,
 } from '../../rows/index.ts'
 import type { Order } from '../../store/store.ts'
+import { endLines } from '../pages/answer-rows.ts'
 import type { Notice } from '../route.ts'
 import type { Walk } from './book-walk.ts'
 import type { PagePart, PageRows } from './page-rows.ts'
@@ -89,8 +90,6 @@ export function toLines(
     readonly receipt: ReceiptJson | undefined
   },
 ): Uint8Array {
-  const line = (type: string, value: object): Buffer =>
-    Buffer.from(`${JSON.stringify({ type, ...value })}\n`)
   const pieces: Uint8Array[] = []
   let open: PagePart[] = []
   const flush = (): void => {
@@ -101,7 +100,8 @@ export function toLines(
     if (!('scope' in item)) open.push(item)
     else {
       flush()
-      pieces.push(line('gap', toGapJson(item, more.style)))
+      const gap = { type: 'gap', ...toGapJson(item, more.style) }
+      pieces.push(Buffer.from(`${JSON.stringify(gap)}\n`))
     }
   }
   const queue = new GapQueue(gaps)
@@ -116,7 +116,6 @@ export function toLines(
   flush()
   for (let gap = queue.shift(); gap !== undefined; gap = queue.shift()) add(gap)
   if (more.isDown) pieces.reverse()
-  for (const notice of more.notices) pieces.push(line('notice', notice))
-  if (more.receipt !== undefined) pieces.push(line('receipt', more.receipt))
+  for (const end of endLines(more.notices, more.receipt)) pieces.push(Buffer.from(`${end}\n`))
   return Buffer.concat(pieces)
 }

@@ -151,8 +151,8 @@ describe('pages', () => {
         const pages = await walk(api, `${PATHS.venueb}/snapshots?${range}${more}`, [3, 7])
         const ids = times(pages, (page) => page.ids)
         const receipt = pages.at(-1)!.meta['receipt'] as ReceiptJson
-        expect(receipt.instruments).toEqual(await expectedInstruments(store, 'venueb', ids))
-        heads.add(receipt.instruments[0]!.head)
+        expect(receipt.instruments!).toEqual(await expectedInstruments(store, 'venueb', ids))
+        heads.add(receipt.instruments![0]!.head)
       }
     }
     expect(heads.size).toBeGreaterThan(1)

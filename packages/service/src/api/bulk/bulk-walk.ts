@@ -18,6 +18,8 @@ import {
 import type { MarketState, StoreReader } from '../../store/store.ts'
 import { marketsOf } from '../markets/family.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
+import { PlanFilter } from '../markets/plan-filter.ts'
+import { keepSeriesGaps } from '../markets/series-gaps.ts'
 import type { ApiContext } from '../route.ts'
 import type { BulkScope } from './scope.ts'
 
@@ -58,7 +60,7 @@ export async function* walkMarkets(
   const start = scope.start - RECORDED_OUTSIDE
   const end = scope.end + RECORDED_OUTSIDE
   if (market !== undefined) yield market
-  else yield* marketsOf(context, grant, family, { start, end })
+  else yield* marketsOf(context, new PlanFilter(grant), family, { start, end })
 }
 
 /** Everything of a download in the order of its file; a market without rows and gaps is left out. */
@@ -182,7 +184,7 @@ export function venueGapsOf({ store }: ApiContext, scope: BulkScope): Promise<re
   return store.gaps({ venue, key: VENUE_KEY, start, end })
 }
 
-/** The gaps of a market in the range: of its instruments, of itself, of its venue. */
+/** The gaps of a market in the range that concern the dataset: of its instruments, itself, its venue. */
 export async function gapsOf(
   context: ApiContext,
   scope: BulkScope,
@@ -198,5 +200,7 @@ export async function gapsOf(
   const close = record.closeTime ?? Number.MAX_SAFE_INTEGER
   const shared = venueGaps.filter((gap) => gap.start < close && (gap.end ?? Infinity) > open)
   if (own.length === 0 && (open >= end || close <= start)) return []
-  return [...own, ...shared]
+  const all = [...own, ...shared]
+  if (scope.dataset !== 'samples') return all
+  return keepSeriesGaps(context.store, all, sampleSeriesOf(record, scope.metric!))
 }

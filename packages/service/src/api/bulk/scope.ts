@@ -18,9 +18,11 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
+import { gapKeysOf, gapsOfKeys, storeGaps } from '../../rows/index.ts'
 import { findFamily, type Family } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
+import { gapsOfSeries } from '../markets/series-gaps.ts'
 import { TRADES_NOT_RECONSTRUCTED, explainEmpty, planWindow } from '../pages/notices.ts'
 import type { ApiContext, Grant, Notice } from '../route.ts'
 
@@ -28,7 +30,7 @@ const { download: MAX_DAYS } = DOCUMENTED_DAYS
 
 const DAY = 86_400_000_000
 // Rows are stored within seconds of being received: a range that ended this long ago gets no more rows.
-const SETTLED = 60_000_000
+const SETTLED_MICROS = 60_000_000
 
 /** The content of a download: plan, range and parameters are checked, no row is read yet. */
 export type BulkScope = {
@@ -159,7 +161,7 @@ async function resolveRange(
     notices.push({ code: 'future_range', message: 'The range has not begun yet.' })
   }
   const end = Math.max(start, Math.min(asked.end ?? now, now))
-  return { start, end, windowStart, isFinal: (asked.end ?? now) <= now - SETTLED, notices }
+  return { start, end, windowStart, isFinal: (asked.end ?? now) <= now - SETTLED_MICROS, notices }
 }
 
 function askedRange(query: ScopeQuery): { start?: Micros; end?: Micros } {
@@ -295,8 +297,15 @@ export async function explainNothing(
     return [{ code: 'no_rows_in_range', message }]
   }
   const { record } = market
-  const keys = await keysOf(context, record, dataset, metric)
   const kind = dataset === 'samples' ? 'metrics' : dataset
   const range = { asked: start, window, from: start, end }
-  return [await explainEmpty(context, record, kind, keys, range)]
+  const gaps =
+    dataset === 'samples'
+      ? await gapsOfSeries(context, record, sampleSeriesOf(record, metric!), { start, end })
+      : await gapsOfKeys(
+          storeGaps(context.store, venue),
+          gapKeysOf(await instrumentsOf(context, record)),
+          { start, end },
+        )
+  return [await explainEmpty(context, record, kind, gaps, range)]
 }

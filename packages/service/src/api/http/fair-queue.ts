@@ -12,8 +12,8 @@ export type QueueLimits = {
 }
 
 const LIMITS: QueueLimits = { clientBytes: 67_108_864, totalBytes: 268_435_456, stallMs: 1000 }
-// Max requests that start per turn of the event loop, and the time that they may take together by the
-// experience with their clients.
+// Max requests that start per turn of the event loop, and their max total time, estimated from the earlier
+// requests of their clients.
 const MAX_STARTS_PER_TURN = 32
 const TURN_MS = 10
 // The first guess of the time of a request, and the weight of the newest one.
@@ -47,6 +47,8 @@ type Connection = {
   readonly waiting: Waiting[]
   isBusy: boolean
   isPaused: boolean
+  /** When its answer was started, in the present turn of the event loop; undefined after that turn. */
+  startedMs: number | undefined
   unreadBytes: number
   /** How many bytes the socket had sent at a time, to see whether its client reads. */
   sentBytes: number
@@ -68,7 +70,7 @@ export class FairQueue {
   readonly #ready = new Set<Client>()
   /** Connections that have an answer under way. */
   readonly #busy = new Set<Connection>()
-  readonly #started: Client[] = []
+  readonly #started: Connection[] = []
   #startedMs = 0
   /** The time that the started requests are expected to take. */
   #expectedMs = 0
@@ -136,6 +138,7 @@ export class FairQueue {
       waiting: [],
       isBusy: false,
       isPaused: false,
+      startedMs: undefined,
       unreadBytes: 0,
       sentBytes: 0,
       readMs: 0,
@@ -177,8 +180,10 @@ export class FairQueue {
     this.#busy.add(connection)
     this.#virtualMs = Math.max(this.#virtualMs, client.spentMs)
     client.spentMs = this.#virtualMs
-    if (this.#started.length === 0) this.#startedMs = performance.now()
-    this.#started.push(client)
+    const now = performance.now()
+    if (this.#started.length === 0) this.#startedMs = now
+    connection.startedMs = now
+    this.#started.push(connection)
     this.#expectedMs += client.usualMs
     response.once('close', () => this.#finish(connection))
     this.#arm()
@@ -186,10 +191,17 @@ export class FairQueue {
   }
 
   #finish(connection: Connection): void {
+    const { waiting, socket, client, startedMs } = connection
     connection.isBusy = false
     this.#busy.delete(connection)
     this.#noteUnread(connection, 0)
-    const { waiting, socket } = connection
+    if (startedMs !== undefined) {
+      // Answered within one turn: what passed since its start is what it took.
+      const took = performance.now() - startedMs
+      connection.startedMs = undefined
+      client.spentMs += took
+      client.usualMs += (took - client.usualMs) * NEWEST
+    }
     if (connection.isPaused && waiting.length <= MAX_WAITING / 2) {
       connection.isPaused = false
       socket.resume()
@@ -235,7 +247,7 @@ export class FairQueue {
     for (const client of this.#ready) {
       if (!this.#hasRoom(client)) continue
       let spent = client.spentMs
-      for (const started of this.#started) if (started === client) spent += client.usualMs
+      for (const started of this.#started) if (started.client === client) spent += client.usualMs
       if (spent >= least) continue
       next = client
       least = spent
@@ -243,14 +255,15 @@ export class FairQueue {
     return next
   }
 
-  // Charges the time of the last turn to the clients whose requests started in it, and counts the bytes
-  // that their connections have not taken.
+  // Charges answers that go on after the turn they started in, such as downloads, with their share of it,
+  // and counts the bytes that sockets have not taken.
   #charge(): void {
     if (this.#started.length === 0) return
     const share = (performance.now() - this.#startedMs) / this.#started.length
-    for (const client of this.#started) {
-      client.spentMs += share
-      client.usualMs += (share - client.usualMs) * NEWEST
+    for (const connection of this.#started) {
+      if (connection.startedMs === undefined) continue
+      connection.client.spentMs += share
+      connection.startedMs = undefined
     }
     this.#started.length = 0
     this.#expectedMs = 0

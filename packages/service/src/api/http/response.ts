@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { PageBuffer, SCHEMA_VERSION } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
-import { JsonText, ROWS_AT, type Answer, type Meta, type Notice } from '../route.ts'
+import { JsonText, ROWS_AT, type Answer, type Notice } from '../route.ts'
+import { besideHeaders, withCommon } from './beside.ts'
 import { DATA_POLICY, FOR_EVER, PAGE_POLICY } from './headers.ts'
 import {
   chooseEncoding,
@@ -28,8 +29,8 @@ export function sendAnswer(
       return sendWhole(pending, JSON_TYPE, bytes, { isFinal, rows: count, proof })
     }
     case 'text': {
-      const { body, contentType, isFinal = false, nextCursor } = answer
-      if (nextCursor !== undefined) pending.headers.push('Link', linkTo(pending, nextCursor))
+      const { body, contentType, isFinal = false, nextCursor, beside } = answer
+      pending.headers.push(...besideHeaders(pending.request.url, beside, nextCursor, notice))
       return sendWhole(pending, contentType, toBytes(body), { isFinal, rows: 0 })
     }
     case 'stream':
@@ -200,17 +201,6 @@ export function isKnown(header: string | undefined, tag: string): boolean {
   return header.split(',').some((one) => one.trim().replace(/^W\//, '') === tag)
 }
 
-// The address of the request with the cursor of the next page.
-function linkTo({ request }: PendingRequest, cursor: string): string {
-  const url = request.url ?? '/'
-  const mark = url.indexOf('?')
-  const path = mark === -1 ? url : url.slice(0, mark)
-  const parts = mark === -1 ? [] : url.slice(mark + 1).split('&')
-  const kept = parts.filter((part) => part !== '' && !part.startsWith('cursor='))
-  const safe = [...kept, `cursor=${cursor}`].join('&').replaceAll(/[<>"]/g, encodeURIComponent)
-  return `<${path.replaceAll(/[<>"]/g, encodeURIComponent)}?${safe}>; rel="next"`
-}
-
 type DataAnswer = Extract<Answer, { kind: 'data' }>
 
 const OPEN_LIST = Buffer.from('{"data":[')
@@ -239,22 +229,10 @@ function tailOf({ meta, count, nextCursor }: DataAnswer, notice: Notice | undefi
   for (const name in more) {
     if (more[name] !== undefined) text += `,${JSON.stringify(name)}:${json(more[name])}`
   }
-  const all = mergeNotices(own, notice)
+  const all = withCommon(own, notice)
   if (all !== undefined) text += `,"notice":${json(all)}`
   const next = nextCursor === undefined ? 'null' : JSON.stringify(nextCursor)
   return `${text}},"pagination":{"next_cursor":${next},"has_more":${nextCursor !== undefined}}}`
-}
-
-// The notices of the answer come first; the common notice is not repeated.
-function mergeNotices(
-  own: Meta['notice'],
-  common: Notice | undefined,
-): Notice | readonly Notice[] | undefined {
-  if (own === undefined) return common
-  if (common === undefined) return own
-  const list = Array.isArray(own) ? (own as readonly Notice[]) : [own as Notice]
-  if (list.length === 0) return common
-  return list.some(({ code }) => code === common.code) ? own : [...list, common]
 }
 
 function json(value: unknown): string {

@@ -1,7 +1,8 @@
-import type { MarketRecord, VenueId } from '@priorbook/sdk/domain'
+import type { VenueId } from '@priorbook/sdk/domain'
 import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
 import { planAsset } from './find.ts'
+import type { PlanFilter } from './plan-filter.ts'
 import type { ApiContext, Grant } from '../route.ts'
 
 /** The markets of one venue that share series, asset or window, as filters of the store. */
@@ -55,15 +56,14 @@ const PAGE = 100
 /** The markets of a family that the plan includes, by open time and id. */
 export async function* marketsOf(
   { store }: ApiContext,
-  grant: Grant,
+  plan: PlanFilter,
   family: Family,
   range: { readonly start?: number; readonly end?: number },
 ): AsyncGenerator<MarketState> {
-  const mayShow = (record: MarketRecord): boolean => grant.allows(record.venue, planAsset(record))
   let after: { openTime: number; venue: string; marketId: string } | undefined
   for (;;) {
     const page = await store.markets({ ...family, ...range, limit: PAGE, after })
-    for (const state of page.markets) if (mayShow(state.record)) yield state
+    for (const state of page.markets) if (plan.includes(state.record)) yield state
     const last = page.markets.at(-1)
     if (!page.hasMore || last === undefined) return
     const { venue, marketId } = last.record

@@ -81,6 +81,10 @@ export async function findAnywhere(
       first ??= error
     }
   }
+  for (const hidden of VENUE_IDS) {
+    if (venues.includes(hidden)) continue
+    if ((await context.store.market(hidden, id)) !== undefined) grant.requireVenue(hidden)
+  }
   throw new Problem('unknown_market', `no market ${show(id)} is recorded`, {
     param: 'market',
     ...(first?.fields.hint === undefined ? {} : { hint: first.fields.hint }),

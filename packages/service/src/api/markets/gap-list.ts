@@ -1,7 +1,8 @@
 import type { Gap, GapIdentity, VenueId } from '@priorbook/sdk/domain'
 import type { GapQuery, StoreReader } from '../../store/store.ts'
-import type { CursorState, ApiContext, Grant } from '../route.ts'
-import { planAsset, sees } from './find.ts'
+import type { CursorState, ApiContext } from '../route.ts'
+import { sees } from './find.ts'
+import type { PlanFilter } from './plan-filter.ts'
 
 /** The members of a cursor that name the last gap of a page. */
 export function gapState(gap: Gap): CursorState {
@@ -38,16 +39,19 @@ export async function gapsAfter(
 }
 
 /** A filter of the gaps that a plan includes: by venue, and by asset where the plan has not all. */
-export function gapFilter({ store }: ApiContext, grant: Grant): (gap: Gap) => Promise<boolean> {
+export function gapFilter({ store }: ApiContext, plan: PlanFilter): (gap: Gap) => Promise<boolean> {
+  const { grant } = plan
   const known = new Map<string, boolean>()
   const isShown = async (venue: VenueId, key: string): Promise<boolean> => {
     if (grant.allows(venue, undefined)) return true
-    if (!sees(grant, venue)) return false
+    if (!sees(grant, venue)) {
+      plan.leaveOutVenue(venue)
+      return false
+    }
     if (key === '') return true
     const instrument = await store.instrument({ venue, key })
     const state = await store.market(venue, instrument?.instrument.market ?? key)
-    const record = state?.record ?? { venue, marketId: key }
-    return grant.allows(venue, planAsset(record))
+    return plan.includes(state?.record ?? { venue, marketId: key })
   }
   return async ({ venue, key }) => {
     const name = `${venue} ${key}`

@@ -21,7 +21,8 @@ export async function readQuote(
   const { venue } = record
   const [first] = await instrumentsOf(context, record)
   const facts = first === undefined ? undefined : await store.instrument(first)
-  const isVisible = facts !== undefined && facts.lastReceived >= since
+  const hasRows = facts !== undefined && facts.firstSequence <= facts.lastSequence
+  const isVisible = hasRows && facts.lastReceived >= since
   const run = isVisible ? await store.latest(facts.instrument) : undefined
   const ladder = run === undefined ? undefined : ladderOf(run)
   const price = (ticks: number): DecimalJson | null =>

@@ -12,9 +12,14 @@ import type { PageRange } from './page.ts'
 
 /** `meta.notice`: absent, one notice, or a list. */
 export function noticeMeta(...notices: readonly (Notice | undefined)[]): Pick<Meta, 'notice'> {
-  const given = notices.filter((notice) => notice !== undefined)
+  const given = presentNotices(...notices)
   if (given.length === 0) return {}
   return { notice: given.length === 1 ? given[0]! : given }
+}
+
+/** The notices among values that may be absent. */
+export function presentNotices(...notices: readonly (Notice | undefined)[]): readonly Notice[] {
+  return notices.filter((notice) => notice !== undefined)
 }
 
 /** The plan excludes rows received before a time. */
@@ -60,6 +65,7 @@ export function emptyRange(
     (gap) => gap.start <= range.start && (gap.end === undefined || gap.end >= range.end),
   )
   if (around !== undefined) return because(around.reason)
+  if (gaps.some(({ reason }) => reason === 'retention')) return because('retention')
   const first = facts?.firstReceived ?? Infinity
   if (range.end <= first) {
     if (openTime !== undefined && range.end <= openTime) return because('market_not_open')
@@ -98,15 +104,15 @@ export function windowNotice({ asked, window, end }: PageRange): Notice | undefi
   }
 }
 
-/** Explains why a market has no row in a range. */
+/** Explains why a market has no row in a range; `gaps` are those that touch it. */
 export async function explainEmpty(
   context: ApiContext,
   record: MarketRecord,
   dataset: Dataset,
-  keys: readonly string[],
+  gaps: readonly Gap[],
   range: PageRange,
 ): Promise<Notice> {
-  const { venue, openTime, closeTime } = record
+  const { openTime, closeTime } = record
   const { from, end } = range
   const time = (micros: number): unknown => timeJson(micros, {})
   if (end <= range.window) return windowNotice(range)!
@@ -120,10 +126,10 @@ export async function explainEmpty(
   if (closeTime !== undefined && from >= closeTime) {
     return { ...because('market_closed'), close_time: time(closeTime) }
   }
-  for (const key of keys) {
-    const gaps = await context.store.gaps({ venue, key, start: from, end })
-    const whole = gaps.find((gap) => gap.start <= from && (gap.end ?? Infinity) >= end)
-    if (whole === undefined) continue
+  const whole =
+    gaps.find((gap) => gap.start <= from && (gap.end ?? Infinity) >= end) ??
+    gaps.find(({ reason }) => reason === 'retention')
+  if (whole !== undefined) {
     const { reason, start, end: until } = whole
     return {
       ...because(reason),

@@ -1,26 +1,29 @@
-import type { Dataset, Gap, Micros, VenueId } from '@priorbook/sdk/domain'
+import type { Dataset, Gap, Micros } from '@priorbook/sdk/domain'
 import type { HeadColumns } from '@priorbook/sdk/tape'
-import { toGapJson, toMarketJson, type ValueStyle } from '@priorbook/sdk/wire'
+import { toMarketJson, type ReceiptJson, type ValueStyle } from '@priorbook/sdk/wire'
 import {
+  asKnownAt,
   compareStarts,
-  gapsOfKeys,
   isOnPage,
   Merge,
   printPositions,
   readPositions,
+  ReceiptCounts,
   RowLane,
   shiftRows,
-  storeGaps,
   touchesSpan,
+  withHeads,
   type PageSpan,
   type ReadRows,
   type RowPart,
+  type TimeSpan,
 } from '../../rows/index.ts'
 import type { InstrumentRef, MarketState } from '../../store/store.ts'
 import type { Answer, ApiContext, CursorScope, Format, Meta, Notice } from '../route.ts'
-import { explainEmpty, noticeMeta, windowNotice } from './notices.ts'
+import { answerRows } from './answer-rows.ts'
+import { explainEmpty, RECEIPT_LEFT_OUT, windowNotice } from './notices.ts'
 import { chooseOutcomes, type Chosen } from './outcome-filter.ts'
-import { openPage, rangeMeta, styleOf, answerRows, type Page, type PageRequest } from './page.ts'
+import { openPage, rangeMeta, styleOf, type Page, type PageRequest } from './page.ts'
 
 /** A request of a route of trades or samples. */
 type RowPageRequest = PageRequest & {
@@ -47,8 +50,10 @@ type RowKind<Stream, Columns, Row extends object> = {
   readonly meta: Meta
   /** All streams of the market; the request may choose among them. */
   readonly streams: readonly Stream[]
-  /** The keys of gaps that concern the streams. */
-  gapKeysOf(streams: readonly Stream[]): readonly string[]
+  /** The metric of samples. */
+  readonly metric?: string
+  /** The gaps that concern the streams and may touch a span. */
+  gapsOf(streams: readonly Stream[], span: TimeSpan): Promise<readonly Gap[]>
   readonly read: ReadRows<Columns>
   toJson(part: RowPart<Columns>, stream: Stream, style: ValueStyle): Row
 }
@@ -68,22 +73,77 @@ export async function answerRowPage<
   const { record } = state
   const { venue, marketId: market } = record
   const { outcome, token_id: token, known_at: knownAt } = query
-  const { type, columns, dataset } = kind
+  const { type, columns } = kind
   const style = styleOf(query)
   const scope = { venue, market, ...kind.scope, outcome, token, knownAt }
   const page = openPage(request, context, scope)
+  const isDown = page.order === 'desc'
+  const range = rangeMeta(page.range, style)
   if (kind.missing !== undefined) {
-    const range = rangeMeta(page.range, style)
-    const meta = { range, market: toMarketJson(state, style), ...noticeMeta(kind.missing) }
-    return answerRows<Row>(request, { type, rows: [], columns, meta, gaps: [] })
+    const placed = { list: [], market: record, times: [], isDown, style }
+    return answerRows<Row>(request, {
+      type,
+      rows: [],
+      columns,
+      meta: { range, market: toMarketJson(state, style) },
+      notices: [kind.missing],
+      receipt: { rows: 0, gaps: 0, instruments: [] },
+      gaps: placed,
+    })
   }
   const streams = chooseOutcomes(kind.streams, query)
-  const gapKeys = kind.gapKeysOf(streams)
+  const read = await readPage(page, streams, kind, knownAt)
+  const { rows, hasMore, receipt } = read
+  const last = rows.at(-1)
+  const known =
+    last === undefined
+      ? state
+      : await context.store.market(venue, market, last.columns.received[last.row])
+  return answerRows(request, {
+    type,
+    rows: rows.map((part) => kind.toJson(part, streams[part.lane]!, style)),
+    columns,
+    meta: { range, market: known === undefined ? null : toMarketJson(known, style), ...kind.meta },
+    notices: await noticesOf(context, state, page, kind.dataset, read),
+    receipt: hasMore ? undefined : await receiptOf(context, streams, kind, receipt, knownAt),
+    gaps: {
+      list: read.gaps,
+      market: record,
+      times: rows.map((part) => part.columns.received[part.row]!),
+      isDown,
+      style,
+    },
+    nextCursor: hasMore ? page.next(read.positions) : undefined,
+  })
+}
+
+type ReadPage<Columns> = {
+  readonly rows: readonly RowPart<Columns>[]
+  readonly hasMore: boolean
+  readonly positions: Readonly<Record<string, string | number>>
+  /** Those of the page, and all that touch the range. */
+  readonly gaps: readonly Gap[]
+  readonly allGaps: readonly Gap[]
+  /** Undefined where an earlier version of the service began the walk. */
+  readonly receipt: ReceiptCounts | undefined
+}
+
+async function readPage<
+  Stream extends InstrumentRef & Chosen,
+  Columns extends HeadColumns,
+  Row extends object,
+>(
+  page: Page,
+  streams: readonly Stream[],
+  kind: RowKind<Stream, Columns, Row>,
+  knownAt: Micros | undefined,
+): Promise<ReadPage<Columns>> {
   const { order, limit, from: start, end } = page
   const keys = streams.map(({ key }) => key)
   const passed = readPositions(page.state, keys)
+  const receipt = receiptIn(page, keys)
   const damage: Gap[] = []
-  const lanes = streams.map(({ key }, lane) => {
+  const lanes = streams.map(({ venue, key }, lane) => {
     const rows = { venue, key, order, start, end, after: passed.lanes[lane], knownAt }
     const onDamage = (gaps: readonly Gap[]): void => void damage.push(...gaps)
     return new RowLane(kind.read, { ...rows, pageRows: limit }, { index: lane, lane, onDamage })
@@ -91,9 +151,10 @@ export async function answerRowPage<
   const rows = await shiftRows(new Merge(lanes), limit)
   const hasMore = lanes.some(({ isDone }) => !isDone)
   const tail = rows.at(-1)
-  const last = tail?.columns.received[tail.row]
-  const received = last ?? passed.received
-  const gaps = await gapsOf(context, venue, page, gapKeys, damage, {
+  const received = tail?.columns.received[tail.row] ?? passed.received
+  const listed = await kind.gapsOf(streams, { start, end })
+  const allGaps = listed.flatMap((gap) => (knownAt === undefined ? gap : asKnownAt(gap, knownAt)))
+  const gaps = choosePageGaps(page, allGaps, damage, {
     isDown: order === 'desc',
     hasMore,
     ...boundsOf(order, passed.received, received),
@@ -104,25 +165,50 @@ export async function answerRowPage<
       return { passed: passed.lanes[lane], reached: lanes[lane]!.position, last: Infinity }
     },
   })
+  for (const { lane, ordinal } of rows) receipt?.add(keys[lane]!, ordinal, ordinal)
+  if (receipt !== undefined) receipt.gaps += gaps.length
+  const positions = {
+    ...printPositions({ lanes: lanes.map(({ position }) => position), received }),
+    ...(receipt === undefined ? {} : { n: receipt.toText(keys) }),
+  }
+  return { rows, hasMore, positions, gaps, allGaps, receipt }
+}
+
+function receiptIn({ isFirst, state }: Page, keys: readonly string[]): ReceiptCounts | undefined {
+  if (isFirst) return new ReceiptCounts()
+  return state['n'] === undefined ? undefined : ReceiptCounts.fromText(String(state['n']), keys)
+}
+
+async function receiptOf(
+  { store }: ApiContext,
+  [stream]: readonly InstrumentRef[],
+  { type, metric }: { readonly type: 'trade' | 'sample'; readonly metric?: string },
+  receipt: ReceiptCounts | undefined,
+  knownAt: number | undefined,
+): Promise<ReceiptJson | undefined> {
+  if (receipt === undefined) return undefined
+  const { rows, gaps } = receipt
+  if (stream === undefined) return { rows, gaps, instruments: [] }
+  const stored = { venue: stream.venue, kind: type, metric, knownAt }
+  const instruments = await withHeads(store, receipt.instruments(), stored)
+  // The part of row ids between venue and sequence.
+  const named = instruments.map((one) => ({ ...one, key: `${one.key}/${metric ?? type}` }))
+  return { rows, gaps, instruments: named }
+}
+
+async function noticesOf(
+  context: ApiContext,
+  { record }: MarketState,
+  page: Page,
+  dataset: Dataset,
+  { rows, hasMore, allGaps, receipt }: ReadPage<unknown>,
+): Promise<readonly Notice[]> {
+  const isLeftOut = receipt === undefined && !hasMore
   const notice =
     rows.length === 0 && page.isFirst
-      ? await explainEmpty(context, record, dataset, gapKeys, page.range)
+      ? await explainEmpty(context, record, dataset, allGaps, page.range)
       : windowNotice(page.range)
-  const known = last === undefined ? state : await context.store.market(venue, market, last)
-  const positions = { lanes: lanes.map(({ position }) => position), received }
-  return answerRows(request, {
-    type,
-    rows: rows.map((part) => kind.toJson(part, streams[part.lane]!, style)),
-    columns,
-    meta: {
-      range: rangeMeta(page.range, style),
-      market: known === undefined ? null : toMarketJson(known, style),
-      ...noticeMeta(notice),
-      ...kind.meta,
-    },
-    gaps: gaps.map((gap) => toGapJson(gap, style)),
-    nextCursor: hasMore ? page.next(printPositions(positions)) : undefined,
-  })
+  return [...(notice === undefined ? [] : [notice]), ...(isLeftOut ? [RECEIPT_LEFT_OUT] : [])]
 }
 
 // Ascending, a gap that begins with the last row of a page stands on that page.
@@ -137,18 +223,14 @@ function boundsOf(
   return { passed: after(passed), reached: after(reached) }
 }
 
-async function gapsOf(
-  { store }: ApiContext,
-  venue: VenueId,
-  page: Page,
-  keys: readonly string[],
+function choosePageGaps(
+  { from: start, end }: Page,
+  listed: readonly Gap[],
   damage: readonly Gap[],
   span: PageSpan,
-): Promise<readonly Gap[]> {
-  const range = { start: page.from, end: page.end }
-  const listed = await gapsOfKeys(storeGaps(store, venue), keys, range)
+): readonly Gap[] {
   const gaps = [...listed, ...damage].filter(
-    (gap) => touchesSpan(gap, range) && isOnPage(gap, span),
+    (gap) => touchesSpan(gap, { start, end }) && isOnPage(gap, span),
   )
   gaps.sort(compareStarts)
   return span.isDown ? gaps.reverse() : gaps

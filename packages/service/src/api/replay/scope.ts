@@ -2,6 +2,7 @@ import { printMicros, toMicros, type Micros, type VenueId } from '@priorbook/sdk
 import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
 import { Yielder } from '../../lib/yielder.ts'
 import type { MarketState } from '../../store/store.ts'
+import { PlanFilter } from '../markets/plan-filter.ts'
 import { planWindow } from '../pages/notices.ts'
 import { findFamily, marketsOf } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
@@ -67,7 +68,8 @@ export async function resolveScope(
   const window = grant.windowStart(now)
   const end = toMicros(Math.min(request.end, now))
   const start = toMicros(Math.min(Math.max(request.start, window), end))
-  const states = await selectMarkets(context, grant, request.selectors, { start, end })
+  const plan = new PlanFilter(grant)
+  const states = await selectMarkets(context, plan, request.selectors, { start, end })
   const instruments: MarketInstrument[] = []
   for (const { record } of states) instruments.push(...(await instrumentsOf(context, record)))
   if (instruments.length > MAX_INSTRUMENTS) {
@@ -84,7 +86,7 @@ export async function resolveScope(
     return { venue, marketId, lastRevision: revision }
   })
   markets.sort((a, b) => compareText(a.venue, b.venue) || compareText(a.marketId, b.marketId))
-  return { start, end, streams, markets, notices: noticesOf(context, grant, request, now) }
+  return { start, end, streams, markets, notices: noticesOf(context, plan, request, now) }
 }
 
 /** Compares by UTF-16 code units, independent of the locale, as the SDK does. */
@@ -94,13 +96,14 @@ export function compareText(left: string, right: string): number {
 
 function noticesOf(
   context: ApiContext,
-  grant: Grant,
+  plan: PlanFilter,
   request: ReplayRequest,
   now: Micros,
 ): readonly Notice[] {
   const notices: Notice[] = context.notice === undefined ? [] : [context.notice]
-  const window = grant.windowStart(now)
-  if (request.start < window) notices.push(planWindow(grant.plan, window, request.style))
+  const window = plan.grant.windowStart(now)
+  if (request.start < window) notices.push(planWindow(plan.grant.plan, window, request.style))
+  if (plan.notice !== undefined) notices.push(plan.notice)
   if (request.end > now) {
     notices.push({
       code: 'end_cut',
@@ -113,7 +116,7 @@ function noticesOf(
 /** The markets that a replay names, each once, in the order of its list; families by open time and id. */
 async function selectMarkets(
   context: ApiContext,
-  grant: Grant,
+  plan: PlanFilter,
   selectors: readonly MarketSelector[],
   range: { readonly start: number; readonly end: number },
 ): Promise<readonly MarketState[]> {
@@ -130,13 +133,13 @@ async function selectMarkets(
   for (const selector of selectors) {
     const { venue, market_id: id } = selector
     if (id !== undefined) {
-      add(await findNamedMarket(context, grant, venue, id))
+      add(await findNamedMarket(context, plan.grant, venue, id))
       continue
     }
-    const family = await findFamily(context, grant, selector)
+    const family = await findFamily(context, plan.grant, selector)
     const start = range.start - RECORDED_OUTSIDE
     const end = range.end + RECORDED_OUTSIDE
-    for await (const state of marketsOf(context, grant, family, { start, end })) {
+    for await (const state of marketsOf(context, plan, family, { start, end })) {
       add(state)
       await yielder.yieldIfDue()
     }

@@ -37,7 +37,7 @@ async function ask(
   assets = ['BTC', 'ETH'],
 ): Promise<CalendarDayJson[]> {
   const allows = (_venue: string, asset: string): boolean => assets.includes(asset)
-  const grant = { requireVenue() {}, windowStart: () => window, allows }
+  const grant = { requireVenue() {}, requireAsset() {}, windowStart: () => window, allows }
   const request = { query: { venue: 'venueb', ...query }, grant }
   const context = { store, now: () => NOW } as unknown as ApiContext
   const answer = await COVERAGE_DAYS_ROUTE.handle(request as never, context)

@@ -1,10 +1,9 @@
-import type { VenueId } from '@priorbook/sdk/domain'
 import { contractOf, DOCUMENTED_DAYS, Problem, timeJson } from '@priorbook/sdk/wire'
 import { noticeMeta, windowNotice } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { DayTally, DAY } from '../markets/coverage.ts'
-import { sees } from '../markets/find.ts'
-import { defineRoute, type Grant, type Route } from '../route.ts'
+import { PlanFilter } from '../markets/plan-filter.ts'
+import { defineRoute, type Route } from '../route.ts'
 
 const { calendar: DEFAULT_DAYS, calendarMax: MAX_DAYS } = DOCUMENTED_DAYS
 /** A venue's books day by day. */
@@ -32,8 +31,11 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
     const from = Math.floor(Math.max(asked, window) / DAY) * DAY
     const days = new Map<number, DayTally>()
     for (let day = from; day < end; day += DAY) days.set(day, new DayTally())
+    const plan = new PlanFilter(grant)
     for (const totals of await context.store.days(venue, from, end)) {
-      if (mayShow(grant, venue, totals.asset)) days.get(totals.day)?.add(totals)
+      // Markets of an unknown asset count only for plans that have them all.
+      const asset = totals.asset === '' ? undefined : totals.asset
+      if (plan.includesAsset(venue, asset)) days.get(totals.day)?.add(totals)
     }
     const started = await context.store.fact(`capture_started:${venue}`)
     const data = [...days].map(([day, tally]) => tally.toJson(venue, day, style))
@@ -45,13 +47,8 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
       meta: {
         range: { start_time: timeJson(from, style), end_time: timeJson(end, style) },
         capture_started_time: timeJson(started, style),
-        ...noticeMeta(windowNotice(range)),
+        ...noticeMeta(windowNotice(range), plan.notice),
       },
     }
   },
 )
-
-// Markets of an unknown asset count for every plan that includes the venue.
-function mayShow(grant: Grant, venue: VenueId, asset: string): boolean {
-  return asset === '' ? sees(grant, venue) : grant.allows(venue, asset)
-}

@@ -1,4 +1,4 @@
-import { DATASET_FLOORS } from '@priorbook/sdk/domain'
+import { DATASET_FLOORS, VENUE_IDS } from '@priorbook/sdk/domain'
 import {
   contractOf,
   timeJson,
@@ -13,6 +13,7 @@ import { styleOf } from '../pages/page.ts'
 import { coverageDays, millis, printDay, toDayJson, toDataset } from '../markets/coverage.ts'
 import { findAnywhere, sees } from '../markets/find.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
+import { PlanFilter } from '../markets/plan-filter.ts'
 import { defineRoute, type ApiContext, type Route } from '../route.ts'
 
 /** What was captured, and since when. */
@@ -24,11 +25,15 @@ export const COVERAGE_ROUTE: Route = defineRoute(
     const style = styleOf(query)
     if (venue !== undefined) grant.requireVenue(venue)
     if (market === undefined) {
+      const plan = new PlanFilter(grant)
+      for (const one of venue === undefined ? VENUE_IDS : []) {
+        if (!sees(grant, one)) plan.leaveOutVenue(one)
+      }
       const floors = DATASET_FLOORS.filter(
         (floor) => sees(grant, floor.venue) && (venue === undefined || floor.venue === venue),
       )
       const data = await Promise.all(floors.map((floor) => toDataset(context, floor, style)))
-      return { kind: 'data', data, count: data.length, meta: {} }
+      return { kind: 'data', data, count: data.length, meta: noticeMeta(plan.notice) }
     }
     const state = await findAnywhere(context, grant, market, venue)
     const window = grant.windowStart(context.now())
@@ -64,7 +69,8 @@ async function toInstrument(
   const first = days.find((day) => day.observations > 0)
   const complete = days.find(({ condition }) => condition === 'available')
   const facts = coverage?.facts
-  const isVisible = facts !== undefined && facts.lastReceived >= window
+  const hasRows = facts !== undefined && facts.firstSequence <= facts.lastSequence
+  const isVisible = hasRows && facts.lastReceived >= window
   const gaps = (coverage?.gaps ?? []).filter(({ end }) => (end ?? Infinity) > window)
   return {
     kind: 'instrument',

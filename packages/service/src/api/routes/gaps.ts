@@ -6,8 +6,10 @@ import { instrumentsOf } from '../markets/instruments.ts'
 import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
 import { gapFilter, gapInState, gapsAfter, gapState } from '../markets/gap-list.ts'
 import { findAnywhere } from '../markets/find.ts'
-import { windowNotice, noticeMeta } from '../pages/notices.ts'
-import { openPage, rangeMeta, styleOf, answerRows, type Page } from '../pages/page.ts'
+import { PlanFilter } from '../markets/plan-filter.ts'
+import { windowNotice, presentNotices } from '../pages/notices.ts'
+import { openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
+import { answerList } from '../pages/answer-rows.ts'
 
 /** Spans that were not observed. */
 export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request, context) => {
@@ -16,6 +18,7 @@ export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request,
   if (venue !== undefined) grant.requireVenue(venue)
   const style = styleOf(query)
   const page = openPage(request, context, { venue, market, key, reason })
+  const plan = new PlanFilter(grant)
   const filters = { reason, start: page.from === 0 ? undefined : page.from, end: page.end }
   const found =
     market === undefined
@@ -24,22 +27,25 @@ export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request,
           { ...filters, venue, key },
           gapInState(page.state),
           page.limit,
-          gapFilter(context, grant),
+          gapFilter(context, plan),
         )
       : await gapsOfMarket(context, grant, { market, venue, key }, filters, page)
   const gaps = found.slice(0, page.limit)
   const last = gaps.at(-1)
   const hasMore = found.length > gaps.length
   const none = { code: 'no_gaps', message: 'No gap touches the range.' }
-  return answerRows(request, {
+  return answerList(request, {
     type: 'gap',
     rows: gaps.map((gap) => toGapJson(gap, style)),
     columns: GAP_COLUMNS,
-    meta: {
-      range: rangeMeta(page.range, style),
-      ...noticeMeta(windowNotice(page.range), gaps.length === 0 ? none : undefined),
-    },
-    nextCursor: hasMore ? page.next(gapState(last!)) : undefined,
+    meta: { range: rangeMeta(page.range, style) },
+    notices: presentNotices(
+      windowNotice(page.range),
+      gaps.length === 0 && plan.notice === undefined ? none : undefined,
+      plan.notice,
+    ),
+    page,
+    next: hasMore ? gapState(last!) : undefined,
   })
 })
 

@@ -1,9 +1,10 @@
 import { floorOf, type VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toMarketJson, listContract, VENUE_WIRE } from '@priorbook/sdk/wire'
-import { windowNotice, noticeMeta } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf, answerRows, type PageRange } from '../pages/page.ts'
+import { windowNotice, presentNotices } from '../pages/notices.ts'
+import { NO_END, openPage, rangeMeta, styleOf, type PageRange } from '../pages/page.ts'
+import { answerList } from '../pages/answer-rows.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
-import { requireRecordedAsset, planAsset } from '../markets/find.ts'
+import { requireRecordedAsset } from '../markets/find.ts'
 import {
   MARKET_COLUMNS,
   marketFilters,
@@ -11,6 +12,7 @@ import {
   walkMarkets,
   type AnyMarket,
 } from '../markets/lists.ts'
+import { PlanFilter } from '../markets/plan-filter.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 
 /** The lists of markets of the interface document. */
@@ -34,18 +36,22 @@ function marketListRoute(address: VenueAddress): Route {
     const style = styleOf(query)
     const page = openPage(request, context, given, NO_END)
     const store = marketFilters(given, page.range)
+    const plan = new PlanFilter(grant)
     const { markets, last, hasMore } = await walkMarkets(context, store, page, ({ record }) =>
-      grant.allows(record.venue, planAsset(record)),
+      plan.includes(record),
     )
     const rows: AnyMarket[] = markets.map((market) => toMarketJson(market, style))
     const cut = windowNotice(page.range)
-    const why = rows.length > 0 || hasMore ? undefined : (cut ?? emptyNotice(given, page.range))
-    return answerRows(request, {
+    const isEmpty = rows.length === 0 && !hasMore
+    const why = isEmpty && plan.notice === undefined ? emptyNotice(given, page.range) : undefined
+    return answerList(request, {
       type: 'market',
       rows,
       columns: MARKET_COLUMNS,
-      meta: { range: rangeMeta(page.range, style), ...noticeMeta(rows.length > 0 ? cut : why) },
-      nextCursor: hasMore && last !== undefined ? page.next(marketState(last)) : undefined,
+      meta: { range: rangeMeta(page.range, style) },
+      notices: presentNotices(cut ?? why, plan.notice),
+      page,
+      next: hasMore && last !== undefined ? marketState(last) : undefined,
     })
   })
 }

@@ -1,7 +1,8 @@
 import { contractOf, QUOTE_NAMES, toMarketJson, type QuoteJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
-import { noticeMeta, windowNotice } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf, answerRows } from '../pages/page.ts'
+import { presentNotices, windowNotice } from '../pages/notices.ts'
+import { NO_END, openPage, rangeMeta, styleOf } from '../pages/page.ts'
+import { answerList } from '../pages/answer-rows.ts'
 import {
   MARKET_COLUMNS,
   marketFilters,
@@ -11,7 +12,7 @@ import {
   type AnyMarket,
   type ListedMarket,
 } from '../markets/lists.ts'
-import { planAsset } from '../markets/find.ts'
+import { PlanFilter, requireAssetAnywhere } from '../markets/plan-filter.ts'
 import { readQuote } from '../markets/quote.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 
@@ -24,13 +25,14 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
     const asset = query.asset?.toUpperCase()
     const style = styleOf(query)
     if (venue !== undefined) grant.requireVenue(venue)
+    if (asset !== undefined) requireAssetAnywhere(grant, venue, asset)
     const given = { venue, asset, window, status, series }
     const page = openPage(request, context, { ...given, q, sort }, NO_END)
     const filters = { ...marketFilters(given, page.range), sort }
     const text = q?.toLowerCase()
+    const plan = new PlanFilter(grant)
     const isWanted = ({ record }: ListedMarket): boolean =>
-      grant.allows(record.venue, planAsset(record)) &&
-      (text === undefined || matchesText(record, text))
+      (text === undefined || matchesText(record, text)) && plan.includes(record)
     const walked = await walkMarkets(context, filters, page, isWanted)
     const rows: (AnyMarket & QuoteJson)[] = []
     for (const market of walked.markets) {
@@ -40,15 +42,18 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
     }
     const { last, hasMore } = walked
     const state = last === undefined ? undefined : marketState(last)
-    return answerRows(request, {
+    return answerList(request, {
       type: 'market',
       rows,
       columns: [...MARKET_COLUMNS, ...QUOTE_NAMES],
-      meta: {
-        range: rangeMeta(page.range, style),
-        ...noticeMeta(windowNotice(page.range), noticeOf(rows.length, hasMore)),
-      },
-      nextCursor: hasMore && state !== undefined ? page.next(state) : undefined,
+      meta: { range: rangeMeta(page.range, style) },
+      notices: presentNotices(
+        windowNotice(page.range),
+        plan.notice === undefined || hasMore ? noticeOf(rows.length, hasMore) : undefined,
+        plan.notice,
+      ),
+      page,
+      next: hasMore ? state : undefined,
     })
   },
 )

@@ -2,8 +2,9 @@ import { findAnomaly, type RevisionAnomaly } from '@priorbook/sdk/domain'
 import { marketContract, toMarketJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import type { MarketState } from '../../store/store.ts'
-import { noticeMeta, windowNotice } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf, answerRows, type Page } from '../pages/page.ts'
+import { presentNotices, windowNotice } from '../pages/notices.ts'
+import { NO_END, openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
+import { answerList } from '../pages/answer-rows.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { MARKET_COLUMNS, type AnyMarket } from '../markets/lists.ts'
@@ -31,16 +32,14 @@ function revisionsRoute(address: VenueAddress): Route {
       message: 'No version was received in the range.',
     }
     const cut = windowNotice(page.range)
-    return answerRows(request, {
+    return answerList(request, {
       type: 'market',
       rows,
       columns: [...MARKET_COLUMNS, 'revision', 'anomaly'],
-      meta: {
-        range: rangeMeta(page.range, style),
-        ...noticeMeta(cut ?? (rows.length === 0 ? none : undefined)),
-      },
-      nextCursor:
-        hasMore && last !== undefined ? page.next({ revision: last.revision }) : undefined,
+      meta: { range: rangeMeta(page.range, style) },
+      notices: presentNotices(cut ?? (rows.length === 0 ? none : undefined)),
+      page,
+      next: hasMore && last !== undefined ? { revision: last.revision } : undefined,
     })
   })
 }

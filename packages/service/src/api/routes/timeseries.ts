@@ -1,9 +1,9 @@
 import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { marketContract, sampleCsvColumns, toSampleJson } from '@priorbook/sdk/wire'
-import { VENUE_KEY } from '../../rows/index.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { sampleSeriesOf } from '../markets/instruments.ts'
+import { gapsOfSeries } from '../markets/series-gaps.ts'
 import { answerRowPage } from '../pages/row-page.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 
@@ -23,8 +23,8 @@ function timeseriesRoute(address: VenueAddress): Route {
       scope: { metric },
       meta: { metric },
       streams: sampleSeriesOf(state.record, metric),
-      // Samples are polled by themselves: gaps of the market are gaps of its book.
-      gapKeysOf: (streams) => [...streams.map(({ key }) => key), VENUE_KEY],
+      metric,
+      gapsOf: (streams, span) => gapsOfSeries(context, state.record, streams, span),
       read: (query) => context.store.samples({ ...query, metric }),
       toJson: ({ columns, row, ordinal }, stream, style) =>
         toSampleJson(columns, row, ordinal, stream, style),

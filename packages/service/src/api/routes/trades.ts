@@ -1,6 +1,6 @@
 import { VENUES } from '@priorbook/sdk/domain'
 import { marketContract, toTradeJson, TRADE_CSV_COLUMNS } from '@priorbook/sdk/wire'
-import { gapKeysOf } from '../../rows/index.ts'
+import { gapKeysOf, gapsOfKeys, storeGaps } from '../../rows/index.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
@@ -23,7 +23,8 @@ function tradesRoute(address: VenueAddress): Route {
       scope: {},
       meta: {},
       streams: await instrumentsOf(context, state.record),
-      gapKeysOf: (streams) => gapKeysOf(streams),
+      gapsOf: (streams, span) =>
+        gapsOfKeys(storeGaps(context.store, venue), gapKeysOf(streams), span),
       read: (query) => context.store.trades(query),
       toJson: ({ columns, row, ordinal }, stream, style) =>
         toTradeJson(columns, row, ordinal, stream, style),

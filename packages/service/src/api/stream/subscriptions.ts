@@ -12,7 +12,8 @@ import type { PlanGrant } from '../auth/grant.ts'
 import { findFamily, marketsOf, toFamily } from '../markets/family.ts'
 import { findNamedMarket, planAsset } from '../markets/find.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
-import type { ApiContext, Grant } from '../route.ts'
+import { PlanFilter } from '../markets/plan-filter.ts'
+import type { ApiContext, Grant, Notice } from '../route.ts'
 import type { ClientOutput } from './client-output.ts'
 import { StreamProblem, type SubscribeRequest } from './request.ts'
 import { RowStyle } from './row-style.ts'
@@ -73,6 +74,7 @@ export class Subscriptions {
       venue: selector.venue,
       markets: selection.markets.length,
       instruments: selection.instruments.length,
+      ...(selection.notice === undefined ? {} : { notice: selection.notice }),
     })
     // The next request does not wait for the snapshots, which are sent as fast as they are read.
     this.start(request, subscription, selection).catch((error: unknown) => {
@@ -190,6 +192,8 @@ type Selection = {
   readonly instruments: readonly Instrument[]
   /** Whether a market belongs to the subscription, also one that appears later. */
   readonly wants: (record: MarketRecord) => boolean
+  /** That the plan leaves out markets of the family. */
+  readonly notice: Notice | undefined
 }
 
 // Markets that closed longer ago have no new rows; if one does, its instruments join then.
@@ -216,6 +220,7 @@ async function selectInstruments(
   grant.requireVenue(selector.venue)
   const wants = (record: MarketRecord): boolean =>
     belongs(selector, record) && grant.allows(record.venue, planAsset(record))
+  const plan = new PlanFilter(grant)
   const yielder = new Yielder()
   const markets: MarketState[] = []
   const instruments = new Map<string, Instrument>()
@@ -233,7 +238,7 @@ async function selectInstruments(
       ? toFamily(grant, selector)
       : await findFamily(context, grant, selector)
     const range = { start: context.now() - RECENT_MICROS }
-    for await (const state of marketsOf(context, grant, family, range)) {
+    for await (const state of marketsOf(context, plan, family, range)) {
       if (!LIVE.has(state.record.status)) continue
       await add(state)
       await yielder.yieldIfDue()
@@ -249,7 +254,7 @@ async function selectInstruments(
     const state = await context.store.market(venue, facts.instrument.market)
     if (state !== undefined && wants(state.record)) instruments.set(key, facts.instrument)
   }
-  return { markets, instruments: [...instruments.values()], wants }
+  return { markets, instruments: [...instruments.values()], wants, notice: plan.notice }
 }
 
 // Venue ids are validated by the request parser, so a whole-venue subscription is valid even while the

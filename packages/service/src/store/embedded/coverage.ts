@@ -4,16 +4,16 @@ import { isDamage } from './bodies.ts'
 import { lastReceivedAtMost } from './stretch.ts'
 import { corruptGap } from './corrupt-gap.ts'
 import { placeOfTime } from './directory.ts'
-import { listGaps } from './gaps.ts'
+import { findRetention, listGaps } from './gaps.ts'
 import { listStreams, type Stream } from './streams.ts'
 import type { View } from './view.ts'
 
 const DAY = 86_400_000_000
 
-/** What is stored of one book stream; absent while it has no row. */
+/** What is stored of one book stream; absent where it never had a row. */
 export function factsOf(view: View, stream: Stream): InstrumentFacts | undefined {
   const lastSequence = view.lastOrdinal(stream)
-  if (lastSequence <= stream.removed) return undefined
+  if (lastSequence <= stream.removed) return emptiedFacts(view, stream)
   const first = view.directory(stream).places[0]
   const firstReceived = first?.firstReceived ?? view.tailOf(stream)!.columns.received[0]!
   const { venue, market, key } = stream
@@ -28,6 +28,21 @@ export function factsOf(view: View, stream: Stream): InstrumentFacts | undefined
   }
 }
 
+// Retention removed every row: the numbers go on, and the times are those of the last row.
+function emptiedFacts(view: View, stream: Stream): InstrumentFacts | undefined {
+  const { venue, market, key, removed } = stream
+  const gap = removed === 0 ? undefined : findRetention(view.database, stream)
+  if (gap?.end === undefined) return undefined
+  const last = gap.end - 1
+  const sequences = { firstSequence: removed + 1, lastSequence: removed }
+  return {
+    instrument: { venue, market, key },
+    ...sequences,
+    firstReceived: last,
+    lastReceived: last,
+  }
+}
+
 /** What is stored of every instrument that has a row. */
 export function listFacts(
   view: View,
@@ -36,6 +51,7 @@ export function listFacts(
   return listStreams(view.database, 'book', venue)
     .map((stream) => factsOf(view, view.streamById(stream.id)))
     .filter((facts) => facts !== undefined)
+    .filter(({ firstSequence, lastSequence }) => firstSequence <= lastSequence)
 }
 
 /** Coverage of one instrument by UTC day, with its gaps. */

@@ -93,6 +93,28 @@ export function findGaps(database: Database, place: GapPlace): Gap[] {
   return rows.map(toGap)
 }
 
+/** The gap in place of rows of an instrument or series that retention removed. */
+export function findRetention(
+  database: Database,
+  { venue, key }: Pick<Gap, 'venue' | 'key'>,
+): Gap | undefined {
+  const row = database.get(
+    `SELECT ${COLUMNS.join(', ')}, sum FROM gap WHERE venue = ? AND key = ? AND reason = 'retention'`,
+    venue,
+    key,
+  )
+  return row === undefined ? undefined : toGap(row)
+}
+
+/** True while the market of an instrument is closed. */
+export function hasMarketClosed(
+  database: Database,
+  { venue, key }: Pick<Gap, 'venue' | 'key'>,
+): boolean {
+  const where = "venue = ? AND key = ? AND reason = 'market_closed' AND finish IS NULL"
+  return database.get(`SELECT 1 FROM gap WHERE ${where}`, venue, key) !== undefined
+}
+
 /** Removes the gaps of an instrument that were derived from the journal; those of retention stay. */
 export function removeGaps(database: Database, ref: { venue: VenueId; key: string }): void {
   for (const gap of listGaps(database, ref)) if (gap.journal > 0) removeGap(database, gap)
@@ -117,17 +139,10 @@ export function rollBackGaps(
   }
 }
 
-function removeGap(database: Database, gap: Gap): void {
+/** Removes one gap; the caller is in a write transaction. */
+export function removeGap(database: Database, gap: Gap): void {
   const { venue, start, reason, scope, key, afterSequence } = gap
-  database.run(
-    `DELETE FROM gap WHERE ${BY_NAME}`,
-    venue,
-    key,
-    start,
-    afterSequence,
-    reason,
-    scope,
-  )
+  database.run(`DELETE FROM gap WHERE ${BY_NAME}`, venue, key, start, afterSequence, reason, scope)
   tallyGap(database, gap, undefined)
 }
 

@@ -8,13 +8,17 @@ import { adoptStreams } from './adopt.ts'
 import { AppendQueue, Session } from './session.ts'
 import type { BodyOptions } from './bodies.ts'
 import { Database } from './database.ts'
+import { listKept, type KeptPlace, type KeptStep, type TapeTier } from './kept.ts'
+import { removeQuarantined } from './quarantine.ts'
 import { createReader } from './reader.ts'
 import { recount } from './recount.ts'
-import { removeOlder } from './retention.ts'
+import { removeOlder, removeStep, type RemovalOrder, type RemovalStep } from './retention.ts'
 import { Verifier } from './verify.ts'
 import { View } from './view.ts'
 import { openWriterLock } from './writer-lock.ts'
 import { Writer, type SealLimits } from './writer.ts'
+
+export { KEPT_START, type KeptPlace, type TapeTier } from './kept.ts'
 
 /** How to open the embedded store. */
 export type EmbeddedOptions = {
@@ -31,6 +35,12 @@ export type EmbeddedStore = Store & {
   readonly repaired: string | undefined
   /** Replaces streams that came out different in a rebuilt tape; see `adopt.ts`. */
   adopt(rebuiltFile: string, knownFrom: number): Promise<string[]>
+  /** Lists what the next chunks or quarantined messages take, a bounded step at a time. */
+  listKept(tier: TapeTier, after: KeptPlace): Promise<KeptStep>
+  /** Removes what is older than a time, a bounded step at a time. */
+  removeSome(tier: TapeTier, order: RemovalOrder): Promise<RemovalStep>
+  /** Packs the log after the next appends if it holds rows from before a time. */
+  packBefore(time: number): Promise<void>
 }
 
 /** Opens (and creates, unless read-only) the store in one SQLite file. */
@@ -107,6 +117,13 @@ function createStore(session: Session, platform: TapePlatform, unlock: () => voi
         own.sealAll()
         return adoptStreams(view, rebuiltFile, platform, knownFrom)
       }),
+    listKept: (tier, after) => session.read(() => listKept(database, tier, after)),
+    removeSome: (tier, order) => {
+      const work = (): RemovalStep =>
+        tier === 'tape' ? removeStep(view, platform, order) : removeQuarantined(database, order)
+      return order.isDryRun === true ? session.read(work) : session.write(work)
+    },
+    packBefore: (time) => session.write((own) => own.packBefore(time)),
     get repaired() {
       return writer?.repaired
     },

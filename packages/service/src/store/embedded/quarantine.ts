@@ -1,6 +1,7 @@
 import type { ErrorCode, VenueId, Violation } from '@priorbook/sdk/domain'
 import type { Quarantined } from '../store.ts'
 import type { Column, Database } from './database.ts'
+import type { RemovalOrder, RemovalStep } from './retention.ts'
 import { checkRow, insertRow } from './row-sum.ts'
 
 // Max bytes of a message per row; the journal keeps the whole message.
@@ -47,4 +48,25 @@ export function listQuarantine(
       raw: row['raw'] as Uint8Array,
     }
   })
+}
+
+// Bounds a step: an append waits for it.
+const STEP_ROWS = 1024
+
+/** Removes some messages of a venue that were received before a time, among the next few by number. */
+export function removeQuarantined(database: Database, order: RemovalOrder): RemovalStep {
+  const { before, after, venue = null, isDryRun = false } = order
+  const until = after + STEP_ROWS
+  const where = 'id > ? AND id <= ? AND (? IS NULL OR venue = ?) AND received < ?'
+  const values: Column[] = [after, until, venue, venue, before]
+  const found = database.get(
+    `SELECT count(*) AS rows, coalesce(sum(length(raw) + length(detail)), 0) AS bytes
+     FROM quarantine WHERE ${where}`,
+    ...values,
+  ) as { rows: number; bytes: number }
+  if (!isDryRun && found.rows > 0) {
+    database.write(() => database.run(`DELETE FROM quarantine WHERE ${where}`, ...values))
+  }
+  const newest = database.get('SELECT max(id) AS id FROM quarantine')?.['id'] as number | null
+  return { chunks: 0, ...found, next: until < (newest ?? 0) ? until : undefined }
 }

@@ -1,85 +1,184 @@
-import type { Micros } from '@priorbook/sdk/domain'
+import type { Micros, VenueId } from '@priorbook/sdk/domain'
 import { chunkHash, type TapePlatform } from '@priorbook/sdk/tape'
 import type { RetentionReport } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { removePlace, type ChunkPlace } from './directory.ts'
-import { saveGap } from './gaps.ts'
+import { findRetention, hasMarketClosed, removeGap, saveGap } from './gaps.ts'
 import { recountStream, sharesOf } from './recount.ts'
 import { readState, STATE, writeState } from './state.ts'
-import { listStreams, saveStream, type Stream } from './streams.ts'
+import { findStream, saveStream, type Stream } from './streams.ts'
 import { recountExtents } from './tally.ts'
 import type { View } from './view.ts'
 
-/**
- * Removes whole sealed chunks whose newest row is older than a time and writes a gap for them. The
- * newest chunk of a stream stays: the next rows build on its book and its received time.
- */
-export function removeOlder(view: View, platform: TapePlatform, before: number): RetentionReport {
-  let chunks = 0
-  let rows = 0
-  const { database } = view
-  for (const { id } of listStreams(view.database)) {
-    const stream = view.streamById(id)
-    const removed = removeFrom(view, platform, stream, before)
-    chunks += removed.chunks
-    rows += removed.rows
-  }
-  if (chunks > 0) database.write(() => recountExtents(database))
-  return { chunks, rows }
+/** One step of a removal. */
+export type RemovalOrder = {
+  /** Absent removes from all venues. */
+  readonly venue?: VenueId | undefined
+  /** Only rows that were received before this time go. */
+  readonly before: number
+  /** Where the step before stopped; 0 at first. */
+  readonly after: number
+  /** Counts what would go, and keeps it. */
+  readonly isDryRun?: boolean
 }
 
-function removeFrom(
+/** What a step removed, and where the next one goes on; absent after the last. */
+export type RemovalStep = RetentionReport & { readonly next: number | undefined }
+
+// Bounds of a step: an append waits for it.
+const STEP_STREAMS = 512
+const STEP_CHUNKS = 64
+
+/** Removes all chunks whose newest row is older than a time, step by step. */
+export function removeOlder(view: View, platform: TapePlatform, before: number): RetentionReport {
+  const sum = { chunks: 0, rows: 0, bytes: 0 }
+  // Trades and samples follow the book of their key, so a second round finds what the first could not.
+  for (let round = 0; round < 2; round++) {
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const step: RemovalStep = removeStep(view, platform, { before, after })
+      sum.chunks += step.chunks
+      sum.rows += step.rows
+      sum.bytes += step.bytes
+      after = step.next
+    }
+  }
+  return sum
+}
+
+/**
+ * Removes some chunks that are older than a time, in one transaction, and writes gaps for them. The
+ * newest chunk of an open book stays, because the next rows build on it.
+ */
+export function removeStep(view: View, platform: TapePlatform, order: RemovalOrder): RemovalStep {
+  const { database } = view
+  const { after, before, venue = null, isDryRun = false } = order
+  const until = after + STEP_STREAMS
+  const end = (database.get('SELECT max(id) AS id FROM stream')?.['id'] as number | null) ?? 0
+  const ids = database.all(
+    `SELECT id FROM stream WHERE id > ? AND id <= ? AND (? IS NULL OR venue = ?) AND (
+       SELECT last_received FROM chunk WHERE stream = stream.id ORDER BY first LIMIT 1) < ?
+     ORDER BY id`,
+    after,
+    until,
+    venue,
+    venue,
+    before,
+  )
+  const sum = { chunks: 0, rows: 0, bytes: 0 }
+  let next = until < end ? until : undefined
+  const version = readState(database, STATE.version) + 1
+  const touched: { readonly stream: Stream; readonly row: Stream }[] = []
+  const work = (): void => {
+    for (const { id } of ids as { id: number }[]) {
+      if (sum.chunks >= STEP_CHUNKS) {
+        next = id - 1
+        break
+      }
+      const stream = view.streamById(id)
+      const all = oldPlaces(view, stream, before)
+      const old = isDryRun ? all : all.slice(0, STEP_CHUNKS)
+      if (old.length === 0) continue
+      if (old.length < all.length) next = id - 1
+      sum.chunks += old.length
+      sum.rows += old.reduce((rows, place) => rows + place.count, 0)
+      sum.bytes += old.reduce((bytes, place) => bytes + (view.bodies.bytes(place)?.length ?? 0), 0)
+      if (isDryRun) continue
+      touched.push({ stream, row: { ...stream } })
+      removePlaces(view, platform, stream, old, version)
+      if (next === id - 1) break
+    }
+    if (touched.length > 0) writeState(database, STATE.version, version)
+    // Reading all streams of a large tape would keep an append waiting.
+    if (touched.length > 0 && next === undefined && !database.isLong('stream')) {
+      recountExtents(database)
+    }
+  }
+  try {
+    if (isDryRun) database.read(work)
+    else if (ids.length > 0) database.write(work)
+  } catch (error) {
+    for (const { stream, row } of touched) Object.assign(stream, row)
+    throw error
+  }
+  for (const { stream } of touched) view.repacked(version, stream)
+  return { ...sum, next }
+}
+
+// The chunks of a stream that may go, oldest first. Damaged entries between them go with them.
+function oldPlaces(view: View, stream: Stream, before: number): ChunkPlace[] {
+  const { places } = view.directory(stream)
+  const limit = limitOf(view, stream, before)
+  const last = isOver(view, stream) ? places.length : places.length - 1
+  const old: ChunkPlace[] = []
+  for (const place of places.slice(0, last)) {
+    if ('lost' in place) continue
+    if (place.lastReceived >= limit) break
+    old.push(place)
+  }
+  return old
+}
+
+// True where no row will build on what is stored: of an ended market, of a replaced generation, or of
+// samples, which stand alone.
+function isOver(view: View, stream: Stream): boolean {
+  if (view.tailOf(stream) !== undefined) return false
+  return (
+    stream.knownTo !== null || stream.kind === 'sample' || hasMarketClosed(view.database, stream)
+  )
+}
+
+// One retention gap covers books, trades and samples of a key, so trades and samples are kept as long as
+// the books of the same time.
+function limitOf(view: View, stream: Stream, before: number): number {
+  if (stream.kind === 'book' || stream.knownTo !== null) return before
+  const book = findStream(view.database, { ...stream, kind: 'book', metric: '' })
+  if (book === undefined) return before
+  const own = view.streamById(book.id)
+  if (view.lastOrdinal(own) <= own.removed) return before
+  return Math.min(before, findRetention(view.database, stream)?.end ?? 0)
+}
+
+function removePlaces(
   view: View,
   platform: TapePlatform,
   stream: Stream,
-  before: number,
-): RetentionReport {
-  const { places } = view.directory(stream)
-  const old: ChunkPlace[] = []
-  for (const place of places.slice(0, -1)) {
-    if ('lost' in place || place.form !== 'sealed' || place.lastReceived >= before) break
-    old.push(place)
-  }
-  const last = old.at(-1)
-  if (last === undefined) return { chunks: 0, rows: 0 }
-  const start = old[0]!.firstReceived as Micros
+  old: readonly ChunkPlace[],
+  version: number,
+): void {
+  const { database } = view
+  const last = old.at(-1)!
+  const removed = last.first + last.count - 1
   // The hash of the last removed chunk stays, so that the rest of the chain can still be proved.
-  let anchor = stream.anchor
-  try {
-    anchor = chunkHash(view.bodies.open(stream, last), platform)
-  } catch (error) {
-    if (!isDamage(error)) throw error
-  }
-  const rows = last.first + last.count - 1 - stream.removed
-  const version = readState(view.database, STATE.version) + 1
-  const firstGap = view.database.get(
-    "SELECT start FROM gap WHERE venue = ? AND key = ? AND reason = 'retention'",
-    stream.venue,
-    stream.key,
-  )
-  const shares = sharesOf(view, stream)
-  view.database.write(() => {
-    for (const place of old) removePlace(view.database, place)
-    stream.removed = last.first + last.count - 1
-    stream.anchor = anchor
-    stream.version = version
-    saveStream(view.database, stream)
-    writeState(view.database, STATE.version, version)
-    if (stream.kind === 'book') {
-      saveGap(view.database, {
-        venue: stream.venue,
-        scope: 'instrument',
-        key: stream.key,
-        reason: 'retention',
-        start: ((firstGap?.['start'] as number | undefined) ?? start) as Micros,
-        end: (last.lastReceived + 1) as Micros,
-        afterSequence: 0,
-        detail: `sequences up to ${stream.removed} were removed by age`,
-        journal: 0,
-      })
+  let { anchor } = stream
+  if (removed === stream.next - 1) anchor = stream.head
+  else {
+    try {
+      anchor = chunkHash(view.bodies.open(stream, last), platform)
+    } catch (error) {
+      if (!isDamage(error)) throw error
     }
-    view.repacked(version, stream)
-    recountStream(view, stream, shares)
-  })
-  return { chunks: old.length, rows }
+  }
+  const shares = sharesOf(view, stream)
+  for (const place of old) removePlace(database, place)
+  database.run('DELETE FROM chunk WHERE stream = ? AND first <= ?', stream.id, removed)
+  stream.removed = removed
+  stream.anchor = anchor
+  stream.version = version
+  saveStream(database, stream)
+  // The rows of a replaced generation are served only to those who ask for the past.
+  if (stream.knownTo !== null) return
+  declare(view, stream, old[0]!.firstReceived, last.lastReceived)
+  recountStream(view, stream, shares)
+}
+
+function declare(view: View, stream: Stream, first: number, last: number): void {
+  const { database } = view
+  const { venue, key } = stream
+  const known = findRetention(database, stream)
+  const start = Math.min(known?.start ?? first, first) as Micros
+  const end = Math.max(known?.end ?? 0, last + 1) as Micros
+  if (known !== undefined && known.start !== start) removeGap(database, known)
+  const detail = 'the rows were removed by age or to save space'
+  const gap = { venue, scope: 'instrument', key, reason: 'retention', start, end } as const
+  saveGap(database, { ...gap, afterSequence: 0, detail, journal: 0 })
 }

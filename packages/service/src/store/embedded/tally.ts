@@ -114,13 +114,14 @@ export function recountExtents(database: Database): void {
     `SELECT s.venue AS venue, s.kind AS kind, s.metric AS metric, s.origin AS origin,
        upper(coalesce(m.asset, '')) AS asset, coalesce(m.span, '') AS span, count(*) AS streams,
        min(coalesce((SELECT first_received FROM chunk WHERE stream = s.id ORDER BY first LIMIT 1),
-         s.known_from)) AS first
+         CASE WHEN s.removed = 0 THEN s.known_from END)) AS first
      FROM stream s LEFT JOIN market m ON m.venue = s.venue AND m.market = s.market
      WHERE s.known_to IS NULL GROUP BY 1, 2, 3, 4, 5, 6`,
   )
   database.run('DELETE FROM extent')
   const columns = [...EXTENT_KEY, ...EXTENT_VALUES]
   for (const row of rows) {
+    if (row['first'] === null) continue
     save(
       database,
       'extent',

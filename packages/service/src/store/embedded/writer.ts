@@ -135,6 +135,16 @@ export class Writer {
     return { chunks, rows }
   }
 
+  /** Begins to pack the log, in steps after the next commits, if it holds rows from before a time. */
+  packBefore(time: number): void {
+    if (this.pass !== undefined) return
+    for (const { columns } of this.view.tail.streams.values()) {
+      if (columns.count === 0 || columns.received[0]! >= time) continue
+      this.pass = this.beginPass()
+      return
+    }
+  }
+
   private write(group: Group, batch: AppendBatch, applied: number): void {
     const maker: Maker = {
       origin: batch.origin,

@@ -133,8 +133,10 @@ export interface CapturedBook {
  * journal in the same turn, so a note of a loss stands in front of the first message after it.
  */
 export interface CaptureSink {
-  /** Our wall clock. */
+  /** Our wall clock: when something was received. It may be stepped at any time. */
   now(): Micros
+  /** The time by which what is due is decided: the wall clock without its steps. */
+  steadyNow(): Micros
   /** A data frame exactly as received; `parsed` is its JSON, undefined where it is not JSON. */
   frame(slot: number, received: Micros, bytes: Uint8Array, parsed: unknown): Reading
   /** An answer exactly as received. */

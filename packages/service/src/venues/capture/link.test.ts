@@ -98,6 +98,22 @@ it('delivers nothing more of a connection whose loss is noted', async () => {
 })
 
 describe('silence', () => {
+  it('is not what this process missed while it did not run', async () => {
+    const rig = await openRig()
+    const running = rig.run()
+    await until(() => rig.link.connected)
+    await rig.send('a')
+    await rig.clock.advance(2_000)
+    rig.clock.stall(60_000)
+    await rig.clock.advance(1_000)
+    expect(rig.kinds).toEqual(['connected'])
+    // The venue is watched as before.
+    await rig.clock.advance(3_000)
+    expect(rig.kinds.slice(0, 2)).toEqual(['connected', 'venue_silent'])
+    rig.stop.abort()
+    await running
+  })
+
   it('ends a connection within 6 s, and the next one starts at once', async () => {
     const rig = await openRig()
     void rig.run()

@@ -4,7 +4,7 @@ import type { Micros } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock, type Timer } from '../../lib/clock.ts'
 import { sleep } from '../../lib/wait.ts'
 import type { CaptureLog, CaptureSink } from './contract.ts'
-import { SilenceDetector } from './silence.ts'
+import { OwnStalls, SilenceDetector } from './silence.ts'
 
 /** How one supervised socket behaves. */
 export type LinkOptions = {
@@ -71,6 +71,7 @@ class SupervisedLink implements Link {
   #mayRetry = true
   /** When the last data frame came, or could first have come; monotonic. */
   #dataMs = 0
+  #stalls = new OwnStalls(CHECK_MS)
   #timers: Timer[] = []
 
   constructor(options: LinkOptions) {
@@ -138,6 +139,7 @@ class SupervisedLink implements Link {
     const { slot, name, sink, keepAlive } = this.#options
     this.#state = 'open'
     this.#dataMs = this.#clock.monotonicMs()
+    this.#stalls = new OwnStalls(CHECK_MS)
     sink.note({ note: 'connected', slot, url: name })
     this.#options.onOpen(this.#send)
     this.#timers = [this.#clock.setInterval(() => this.#checkSilence(), CHECK_MS)]
@@ -178,6 +180,7 @@ class SupervisedLink implements Link {
 
   #checkSilence(): void {
     const nowMs = this.#clock.monotonicMs()
+    this.#dataMs = Math.min(nowMs, this.#dataMs + this.#stalls.check(nowMs))
     if (!this.#options.expectsData()) this.#dataMs = nowMs
     const quietMs = nowMs - this.#dataMs
     if (!this.#silence.isSilence(quietMs)) return

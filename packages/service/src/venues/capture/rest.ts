@@ -46,7 +46,7 @@ export type RestOptions = {
     readonly headers?: Readonly<Record<string, string>>
     readonly query?: Readonly<Record<string, string>>
   }
-  readonly sink: Pick<CaptureSink, 'now' | 'answer' | 'note'>
+  readonly sink: Pick<CaptureSink, 'now' | 'steadyNow' | 'answer' | 'note'>
   readonly log: CaptureLog
   readonly timeoutMs?: number
 }
@@ -64,15 +64,18 @@ export function createRest(options: RestOptions): Rest {
 
 const TIMEOUT_MS = 5_000
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
-/** How often the venue's clock is noted. */
-const CLOCK_EVERY_MS = 60_000
+// How often the venue's clock is noted, and by how much a stepped wall clock has moved at least, in µs.
+const CLOCK_EVERY = 60_000_000
+const STEP = 1_000_000
 /** Max characters of an error that are kept. */
 const SHOWN_CHARS = 200
 const UNREAD: Reading = { events: [], problems: [] }
 
 class RestClient implements Rest {
   readonly #options: RestOptions
-  #clockNotedMs = -Infinity
+  #clockNoted = -Infinity
+  /** The wall clock minus the steady one when the venue's clock was noted. */
+  #shift = 0
 
   constructor(options: RestOptions) {
     this.#options = options
@@ -84,7 +87,7 @@ class RestClient implements Rest {
     let status: number
     let bytes: Uint8Array
     try {
-      const sent = sink.now()
+      const sent = sink.steadyNow()
       const response = await this.#fetch(call, signal)
       status = response.status
       this.#noteClock(response.headers.get('date'), sent)
@@ -137,12 +140,17 @@ class RestClient implements Rest {
   // The header has whole seconds: the true time lies within the second that it names.
   #noteClock(date: string | null, sent: number): void {
     const { sink } = this.#options
-    const now = sink.now()
+    const [now, steady] = [sink.now(), sink.steadyNow()]
     const dateMs = date === null ? NaN : Date.parse(date)
-    if (Number.isNaN(dateMs) || now / 1000 - this.#clockNotedMs < CLOCK_EVERY_MS) return
-    this.#clockNotedMs = now / 1000
-    const offset = dateMs * 1000 + 500_000 - (sent + now) / 2
-    const round = { offset_us: Math.round(offset), round_trip_us: now - sent }
+    const shift = now - steady
+    // A wall clock that was stepped is compared at once.
+    const isDue = steady - this.#clockNoted >= CLOCK_EVERY || Math.abs(shift - this.#shift) > STEP
+    if (Number.isNaN(dateMs) || !isDue) return
+    this.#clockNoted = steady
+    this.#shift = shift
+    const roundTrip = steady - sent
+    const offset = dateMs * 1000 + 500_000 - (now - roundTrip / 2)
+    const round = { offset_us: Math.round(offset), round_trip_us: roundTrip }
     sink.note({ note: 'clock', ...round, step_us: 1_000_000 })
   }
 }

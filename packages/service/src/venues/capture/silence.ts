@@ -1,3 +1,27 @@
+/** A check that is later than this was kept waiting by its own process. */
+const STALL_MS = 500
+
+/**
+ * Measures how long this process itself did not run. That time says nothing about a venue: its messages
+ * wait in the socket and are read after the check.
+ */
+export class OwnStalls {
+  readonly #everyMs: number
+  #checkedMs: number | undefined
+
+  /** `everyMs` is how often `check` is called. */
+  constructor(everyMs: number) {
+    this.#everyMs = everyMs
+  }
+
+  /** Returns the time since the last check in which the process did not run. */
+  check(nowMs: number): number {
+    const lateMs = nowMs - (this.#checkedMs ?? nowMs) - this.#everyMs
+    this.#checkedMs = nowMs
+    return lateMs > STALL_MS ? lateMs : 0
+  }
+}
+
 /** How many spacings show the habit of a stream. */
 export const HABIT_SIZE = 64
 const HABIT_FACTOR = 20

@@ -42,6 +42,7 @@ export function createTestSink(normalizer: Normalizer, now: () => Micros = wallC
     answers,
     notes,
     now,
+    steadyNow: now,
     frame(slot, received, bytes, parsed) {
       frames.push({ slot, text: Buffer.from(bytes).toString(), parsed })
       const reading = toReading(() => normalizer.frame(parsed, { received, journal: ++journal }))

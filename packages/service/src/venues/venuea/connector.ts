@@ -10,6 +10,8 @@ import type {
 import type { Quota, QuotaOptions } from '../capture/quota.ts'
 import type { RestAnswer, RestCall } from '../capture/rest.ts'
 import { CallPace, CallsInFlight, chooseNext } from '../capture/scheduler.ts'
+import { OwnStalls } from '../capture/silence.ts'
+import { UnfollowedBooks } from '../capture/unfollowed-books.ts'
 import { noteSilence } from './books.ts'
 import { Discovery, VenueAMarkets } from './markets.ts'
 import { createPeriods, type Periods } from './periods.ts'
@@ -42,6 +44,7 @@ const MIN_NAP_MS = 5
 export class VenueAConnector implements Connector {
   readonly venue = 'venuea'
   readonly #context: ConnectorContext
+  readonly #unfollowed: UnfollowedBooks
   readonly #clock: Clock
   readonly #speed: number
   readonly #hasCredentials: boolean
@@ -55,16 +58,19 @@ export class VenueAConnector implements Connector {
   readonly #rest: VenueARest
   readonly #sockets: VenueASockets
   readonly #polling: Polling
+  readonly #stalls: OwnStalls
 
   constructor(options: VenueAOptions, context: ConnectorContext) {
     const { apiKey = '', apiSecret = '', speed = 1, assets, restBase, wsUrl } = options
     const { sink, log, clock = SYSTEM_CLOCK } = context
     const credentials = { apiKey, apiSecret }
     this.#context = context
+    this.#unfollowed = new UnfollowedBooks(context.sink)
     this.#clock = clock
     this.#speed = speed
     this.#hasCredentials = apiKey !== '' && apiSecret !== ''
     this.#periods = createPeriods(speed)
+    this.#stalls = new OwnStalls(this.#periods.checkMs)
     this.#quota = toQuota(options.quota, speed, clock)
     this.#pace = new CallPace(toVenueWindow(options.quota, speed), SHARES)
     this.#calls = new CallsInFlight(log, 'venue A')
@@ -162,7 +168,16 @@ export class VenueAConnector implements Connector {
       if (times.some((ms) => this.#markets.isOpen(market, ms))) carried.add(market.marketId)
     }
     if (this.#status.maySocket(nowMs)) this.#sockets.carry(carried)
+    const stallMs = this.#stalls.check(nowMs)
+    for (const market of this.#markets) market.bookMs = Math.min(nowMs, market.bookMs + stallMs)
     noteSilence(this.#markets, this.#context.sink, nowMs)
+    const unfollowed = [...this.#markets].filter(
+      (market) => !carried.has(market.marketId) && !market.isRequested,
+    )
+    this.#unfollowed.check(
+      unfollowed.map((market) => ({ market, keys: [market.marketId] })),
+      nowMs,
+    )
     this.#markets.prune(nowMs)
   }
 
@@ -199,7 +214,7 @@ export class VenueAConnector implements Connector {
   }
 
   #nowMs(): number {
-    return this.#context.sink.now() / 1000
+    return this.#context.sink.steadyNow() / 1000
   }
 }
 

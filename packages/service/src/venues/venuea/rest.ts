@@ -96,13 +96,13 @@ export class VenueARest implements Rest {
       sign: (call) => signCall(call, credentials, this.nowMs()),
       sink: {
         now: () => sink.now(),
+        steadyNow: () => sink.steadyNow(),
         answer: (...answer) => sink.answer(...answer),
         note: (note) => {
-          if (note.note === 'clock') {
-            const isWrong = Math.abs(note.offset_us) > TRUSTED_US
-            this.#offsetUs = isWrong ? note.offset_us - BEHIND_US : 0
-          }
           sink.note(note)
+          if (note.note !== 'clock') return
+          const offset = note.offset_us + sink.now() - sink.steadyNow()
+          this.#offsetUs = Math.abs(offset) > TRUSTED_US ? offset - BEHIND_US : 0
         },
       },
     })
@@ -110,7 +110,7 @@ export class VenueARest implements Rest {
 
   /** Now by the venue's clock, for signatures. */
   nowMs(): number {
-    return (this.#sink.now() + this.#offsetUs) / 1000
+    return (this.#sink.steadyNow() + this.#offsetUs) / 1000
   }
 
   async send(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {

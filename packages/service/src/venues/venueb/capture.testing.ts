@@ -48,6 +48,10 @@ export class TestSink implements CaptureSink {
     return this.#clock.now()
   }
 
+  steadyNow(): ReturnType<CaptureSink['now']> {
+    return this.#clock.now()
+  }
+
   frame(
     slot: number,
     received: ReturnType<CaptureSink['now']>,

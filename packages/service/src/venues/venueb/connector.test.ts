@@ -289,12 +289,34 @@ describe('with credentials', () => {
       if (how === 'a jump') venue.change(B, 'yes', 4100, 250)
       await clock.advance(50)
       if (how === 'an end') venue.closeSockets()
-      await until('a loss', () => sink.losses.length > 0)
+      const lost = () => sink.losses.filter(({ keys = [] }) => keys.includes(B))
+      await until('a loss', () => lost().length > 0)
       const reason = { 'a jump': 'sequence_break', 'an end': 'disconnected' }[how] ?? 'venue_silent'
-      expect(sink.losses[0]).toMatchObject({ reason, keys: [B] })
+      expect(lost()[0]).toMatchObject({ reason, keys: [B] })
       await until('a book again', () => same(B))
     },
   )
+
+  it.each([
+    [
+      'opens later than was known',
+      { open_time: 3_600_000, close_time: 7_200_000 },
+      'market_not_open',
+    ],
+    ['closed earlier than was known', { close_time: -60_000 }, 'market_closed'],
+  ])('closes the book of a market that %s', async (_name, times, reason) => {
+    const a = venue.list(A)
+    venue.list(B)
+    start(SIGNED)
+    await until('books', () => same(A) && same(B))
+    const moved = Object.entries(times).map(([name, ms]) => [name, venue.time(ms)])
+    a.fields = { ...a.fields, ...Object.fromEntries(moved) }
+    await until('no subscription', () => !venue.subscribed('orderbook_delta').includes(A))
+    await until('a loss', () => sink.losses.length > 0)
+    expect(sink.losses).toMatchObject([{ reason, keys: [A] }])
+    expect(sink.book(A)!.isOpen).toBe(false)
+    expect(sink.book(B)!.isOpen).toBe(true)
+  })
 
   it('finds a socket that fell silent, though it stays open', async () => {
     venue.list(A)

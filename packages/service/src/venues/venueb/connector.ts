@@ -11,7 +11,7 @@ import { isObject, type NativeObject } from '../capture/fields.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
 import { createRest, type Rest } from '../capture/rest.ts'
 import { supervise } from '../capture/scheduler.ts'
-
+import { UnfollowedBooks } from '../capture/unfollowed-books.ts'
 import { Discovery, VenueBMarkets } from './markets.ts'
 import { Poller, toBudget, type TradedMarket } from './polling.ts'
 import { ResolutionChecks } from './resolution.ts'
@@ -65,6 +65,7 @@ export class VenueBConnector implements Connector {
   readonly venue = 'venueb'
   readonly #options: VenueBOptions
   readonly #context: ConnectorContext
+  readonly #unfollowed: UnfollowedBooks
   readonly #clock: Clock
   readonly #speed: number
   readonly #quota: Quota
@@ -85,6 +86,7 @@ export class VenueBConnector implements Connector {
   constructor(options: VenueBOptions, context: ConnectorContext) {
     this.#options = options
     this.#context = context
+    this.#unfollowed = new UnfollowedBooks(context.sink)
     this.#clock = context.clock ?? SYSTEM_CLOCK
     this.#speed = options.speed ?? 1
     const { tokensPerSecond, costPerRequest } = options.quota
@@ -103,7 +105,7 @@ export class VenueBConnector implements Connector {
   async run(signal: AbortSignal): Promise<void> {
     const { log, unresolved } = this.#context
     for (const { marketId, native } of unresolved) {
-      this.#markets.resume(marketId, this.#wallMs(), seriesOf(native))
+      this.#markets.resume(marketId, this.#nowMs(), seriesOf(native))
     }
     this.#shareOut()
     const timer = this.#clock.setInterval(() => this.#shareOut(), SHARE_OUT_MS)
@@ -189,7 +191,7 @@ export class VenueBConnector implements Connector {
       sign: ({ method = 'GET', path }) =>
         this.#signer === undefined || this.#credentials === 'refused'
           ? {}
-          : { headers: this.#signer.headers(method, basePath + path, this.#wallMs()) },
+          : { headers: this.#signer.headers(method, basePath + path, this.#nowMs()) },
     })
   }
 
@@ -204,7 +206,7 @@ export class VenueBConnector implements Connector {
       seriesMs: Math.max(this.#scaled(SERIES_MS), marketsMs * 60),
       onMarkets: (records, series) => this.#updateMarkets(records, series),
       onListing: (tickers, series) => {
-        const nowMs = this.#wallMs()
+        const nowMs = this.#nowMs()
         // A market that should trade and is not listed any more may have closed early.
         for (const market of this.#markets) {
           if (market.series !== series || tickers.has(market.marketId)) continue
@@ -293,7 +295,7 @@ export class VenueBConnector implements Connector {
   }
 
   #updateMarkets(records: readonly MarketRecord[], series: string | undefined): void {
-    const nowMs = this.#wallMs()
+    const nowMs = this.#nowMs()
     for (const record of records) {
       if (record.statusNative === 'finalized') this.#onSocketMs.delete(record.marketId)
       this.#markets.update(record, nowMs, series)
@@ -305,9 +307,9 @@ export class VenueBConnector implements Connector {
     if (record === undefined || this.#markets.get(record.marketId) === undefined) {
       this.#discovery.hurry()
     } else if (record.statusNative === 'finalized') {
-      this.#markets.suspect(record.marketId, this.#wallMs())
+      this.#markets.suspect(record.marketId, this.#nowMs())
     } else {
-      this.#markets.update(record, this.#wallMs())
+      this.#markets.update(record, this.#nowMs())
     }
   }
 
@@ -319,15 +321,16 @@ export class VenueBConnector implements Connector {
     else this.#awaySinceMs ??= this.#clock.monotonicMs()
     const awayMs =
       this.#awaySinceMs === undefined ? 0 : this.#clock.monotonicMs() - this.#awaySinceMs
+    const isPolling =
+      socket === undefined ||
+      this.#credentials === 'refused' ||
+      awayMs > RECONNECT_MS ||
+      isConnected
     const { subscribed, polled } = partition({
       markets: this.#markets,
-      nowMs: this.#wallMs(),
+      nowMs: this.#nowMs(),
       socket: isConnected ? socket : undefined,
-      isPolling:
-        socket === undefined ||
-        this.#credentials === 'refused' ||
-        awayMs > RECONNECT_MS ||
-        isConnected,
+      isPolling,
       socketMarkets: this.#options.socketMarkets ?? SOCKET_MARKETS,
       lingerMs: this.#scaled(LINGER_MS),
       historyMs: this.#scaled(HISTORY_MS),
@@ -335,16 +338,27 @@ export class VenueBConnector implements Connector {
     })
     // Polls end before the socket starts: a polled book in flight would overwrite a newer one.
     this.#poller.follow(polled)
+    if (isPolling) this.#closeUnfollowed(new Set([...subscribed, ...polled.map(({ key }) => key)]))
     if (!isConnected) return
     socket.want(new Set(subscribed.filter((ticker) => !this.#poller.isBusy(ticker))))
+  }
+
+  #closeUnfollowed(followed: ReadonlySet<string>): void {
+    const isFollowed = (key: string): boolean =>
+      followed.has(key) || this.#socket?.holds(key) === true || this.#poller.isBusy(key)
+    const unfollowed = [...this.#markets].filter(({ marketId }) => !isFollowed(marketId))
+    this.#unfollowed.check(
+      unfollowed.map((market) => ({ market, keys: [market.marketId] })),
+      this.#nowMs(),
+    )
   }
 
   #scaled(ms: number): number {
     return ms / this.#speed
   }
 
-  #wallMs(): number {
-    return this.#context.sink.now() / 1000
+  #nowMs(): number {
+    return this.#context.sink.steadyNow() / 1000
   }
 }
 

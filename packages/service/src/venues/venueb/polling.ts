@@ -218,7 +218,7 @@ export class Poller {
   async #pollTrades(ticker: string, signal: AbortSignal): Promise<void> {
     let changes: number | undefined
     try {
-      const sinceMs = this.#tradesFromMs.get(ticker) ?? this.#options.sink.now() / 1000
+      const sinceMs = this.#tradesFromMs.get(ticker) ?? this.#options.sink.steadyNow() / 1000
       const found = await this.#requestTrades(ticker, sinceMs, signal)
       if (found === undefined) return
       changes = found.count
@@ -247,7 +247,7 @@ export class Poller {
         for (const timeMs of times) {
           if (timeMs > sinceMs) count++
           // Never later than now: a wrong time must not hide the trades until then.
-          if (timeMs > newestMs) newestMs = Math.min(timeMs, this.#options.sink.now() / 1000)
+          if (timeMs > newestMs) newestMs = Math.min(timeMs, this.#options.sink.steadyNow() / 1000)
         }
         return times.length
       },

@@ -40,7 +40,7 @@ export class ResolutionChecks {
   }
 
   async #checkDue(signal: AbortSignal): Promise<void> {
-    const nowMs = this.#options.sink.now() / 1000
+    const nowMs = this.#options.sink.steadyNow() / 1000
     const groups = new Map<string | undefined, VenueBMarket[]>()
     for (const market of this.#dueAt(nowMs)) {
       market.checkMs = nowMs + market.waitMs

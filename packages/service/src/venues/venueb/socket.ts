@@ -93,6 +93,8 @@ export class VenueBSocket {
   readonly #mutedUntil = new Map<string, number>()
   #canSnapshot = true
   #refusals = 0
+  /** When the last frame came. */
+  #heardMs: number | undefined
 
   constructor(options: VenueBSocketOptions) {
     this.#options = options
@@ -178,7 +180,7 @@ export class VenueBSocket {
         note: (note) =>
           sink.note(note.note === 'loss' ? { ...note, ...this.#unheardKeys() } : note),
       },
-      target: () => ({ url, headers: { ...signer.headers('GET', path, sink.now() / 1000) } }),
+      target: () => ({ url, headers: { ...signer.headers('GET', path, sink.steadyNow() / 1000) } }),
       expectsData: () => this.#probe.size > 0,
       onOpen: () => this.#onOpen(),
       onText: (received, bytes) => this.#onText(received, bytes),
@@ -192,7 +194,7 @@ export class VenueBSocket {
 
   #onOpen(): void {
     this.#refusals = 0
-    const sinceMs = (this.#link.lastFrame ?? this.#options.sink.now()) / 1000
+    const sinceMs = this.#heardMs ?? this.#venueMs()
     for (const { channel, tickers } of this.#subscriptions.all) {
       if (channel === 'trade') this.#missedTrades.add(tickers, sinceMs)
     }
@@ -206,6 +208,7 @@ export class VenueBSocket {
 
   #onText(received: Micros, bytes: Uint8Array): boolean {
     const { sink, slot } = this.#options
+    this.#heardMs = this.#venueMs()
     const value = tryParseMessageJson(bytes)
     if (!isObject(value)) {
       sink.frame(slot, received, bytes, value)
@@ -398,7 +401,7 @@ export class VenueBSocket {
     const { channel, tickers } = subscription
     if (channel === 'orderbook_delta') for (const ticker of tickers) this.#leave(ticker)
     if (channel === 'trade' && isLoss) {
-      this.#missedTrades.add(tickers, this.#options.sink.now() / 1000)
+      this.#missedTrades.add(tickers, this.#venueMs())
     }
   }
 
@@ -417,7 +420,7 @@ export class VenueBSocket {
     if (sid === undefined || subscription === undefined) return
     const tickers = [...subscription.tickers]
     if (subscription.channel === 'trade') {
-      this.#options.onTradesMissed(tickers, this.#options.sink.now() / 1000 - TRADE_MARGIN_MS)
+      this.#options.onTradesMissed(tickers, this.#venueMs() - TRADE_MARGIN_MS)
     } else if (this.#canSnapshot) {
       this.#books.lose(sid, tickers, this.#nowMs())
     } else {
@@ -494,6 +497,11 @@ export class VenueBSocket {
 
   #nowMs(): number {
     return this.#options.clock.monotonicMs()
+  }
+
+  /** For times that the venue names. */
+  #venueMs(): number {
+    return this.#options.sink.steadyNow() / 1000
   }
 }
 

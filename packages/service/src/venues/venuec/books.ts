@@ -243,7 +243,7 @@ export class BookKeeper {
       const found = await this.#compare(token, true, signal)
       recovery.endedMs = this.#nowMs()
       if (found === 'failed') {
-        if (token.market.closeMs <= this.#wallMs()) return
+        if (token.market.closeMs <= this.#venueMs()) return
         recovery.isWanted = true
       }
       if (recovery.isWanted && recovery.attempts % RESUBSCRIBE_AFTER === 0) this.#resubscribe(token)
@@ -285,14 +285,15 @@ export class BookKeeper {
   }
 
   #isLive({ market }: WatchedToken): boolean {
-    return isLive(market, this.#wallMs())
+    return isLive(market, this.#venueMs())
   }
 
   #nowMs(): number {
     return this.#options.clock.monotonicMs()
   }
 
-  #wallMs(): number {
-    return this.#options.sink.now() / 1000
+  /** For the times that the venue names. */
+  #venueMs(): number {
+    return this.#options.sink.steadyNow() / 1000
   }
 }

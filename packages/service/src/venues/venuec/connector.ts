@@ -12,6 +12,7 @@ import { recordsOf } from '../capture/followed-markets.ts'
 import { createQuota, type Quota, type QuotaOptions } from '../capture/quota.ts'
 import { createRest, type Rest } from '../capture/rest.ts'
 import { repeat } from '../capture/scheduler.ts'
+import { UnfollowedBooks } from '../capture/unfollowed-books.ts'
 import { BookKeeper } from './books.ts'
 import { parseClobMarket } from './catalog.ts'
 import { parseGammaMarket } from './gamma.ts'
@@ -58,6 +59,7 @@ const TICK_MS = 200
 export class VenueCConnector implements Connector {
   readonly venue = 'venuec'
   readonly #context: ConnectorContext
+  readonly #unfollowed: UnfollowedBooks
   readonly #clock: Clock
   readonly #speed: number
   readonly #aheadMs: number
@@ -75,6 +77,7 @@ export class VenueCConnector implements Connector {
     const { assets, windows, speed = 1, aheadMs = AHEAD_MS } = options
     const { sink, log } = context
     this.#context = context
+    this.#unfollowed = new UnfollowedBooks(context.sink)
     this.#clock = context.clock ?? SYSTEM_CLOCK
     this.#speed = speed
     this.#aheadMs = aheadMs
@@ -89,7 +92,7 @@ export class VenueCConnector implements Connector {
     this.#markets = markets
     const onRecord = (record: MarketRecord): void => void markets.update(record)
     const client = new CatalogClient({ gamma, clob, log, onRecord })
-    const now = (): number => this.#wallMs()
+    const now = (): number => this.#nowMs()
     this.#discovery = new Discovery({ assets, windows, aheadMs, speed, markets, client, now })
     this.#resolution = new ResolutionPoll({ markets, client, speed, log, now })
     const sockets = this.#createSockets(options)
@@ -202,10 +205,15 @@ export class VenueCConnector implements Connector {
       gone.push(...this.#books.unwatch(market))
     }
     if (gone.length > 0) this.#sockets.remove(gone)
+    const unfollowed = [...this.#markets].filter((market) => !this.#watched.has(market))
+    this.#unfollowed.check(
+      unfollowed.map((market) => ({ market, keys: market.tokens })),
+      this.#nowMs(),
+    )
   }
 
   #isDue(market: VenueCMarket): boolean {
-    const nowMs = this.#wallMs()
+    const nowMs = this.#nowMs()
     if (market.tokens.length === 0 || market.openMs - nowMs > this.#aheadMs) return false
     // A market that closed before its time brings nothing more. After a close in time, the last frames do.
     if (isOver(market) && nowMs < market.closeMs) return false
@@ -217,8 +225,8 @@ export class VenueCConnector implements Connector {
     return repeat(`venue C: ${name}`, everyMs, task, log, this.#stopped.signal, this.#clock)
   }
 
-  #wallMs(): number {
-    return this.#context.sink.now() / 1000
+  #nowMs(): number {
+    return this.#context.sink.steadyNow() / 1000
   }
 }
 

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const BIN = join(import.meta.dirname, '../../packages/service/bin/priorbook-server.mjs')
+const BIN = join(import.meta.dirname, '../packages/service/bin/priorbook-server.mjs')
 const PATIENCE_MS = 60_000
 
 /** A service in a process of its own, as `npm start` runs it; it can be stopped and started again. */
@@ -23,7 +23,7 @@ export async function createService(
   args: readonly string[],
   prepare?: (data: string) => void,
 ): Promise<ServiceProcess> {
-  const home = mkdtempSync(join(tmpdir(), 'priorbook-browser-'))
+  const home = mkdtempSync(join(tmpdir(), 'priorbook-service-'))
   const data = join(home, 'data')
   prepare?.(data)
   const port = await freePort()
@@ -81,7 +81,8 @@ async function untilAnswers(url: string): Promise<void> {
   }
 }
 
-function freePort(): Promise<number> {
+/** A port that is free now. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)

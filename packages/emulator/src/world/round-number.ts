@@ -1,0 +1,45 @@
+import type { Proposition, World } from '../core/upstream.ts'
+
+/** What names a round: the same round has the same name after a restart of the emulator. */
+type RoundName = Pick<Proposition, 'venue' | 'asset' | 'window' | 'openTime'>
+
+const EPOCH_MS = Date.UTC(2020, 0, 1)
+const ASSETS: readonly Proposition['asset'][] = ['BTC', 'ETH', 'BNB']
+const WINDOWS: readonly Proposition['window'][] = ['5m', '15m', '1h']
+const COPIES = 4
+
+/** Gives the rounds of a venue numbers and names that follow from the seed and their start alone. */
+export class RoundNumbers {
+  readonly #world: World
+  readonly #seed: number
+  readonly #copies = new Map<string, number>()
+
+  constructor(world: World, venue: string) {
+    this.#world = world
+    // Seeds differ, as if their rounds began some seconds apart.
+    this.#seed = Number.parseInt(world.hex(`${venue}/start`, 4), 16)
+  }
+
+  /** Numbers the next round; two of the same family and start get different numbers. */
+  next(round: RoundName): RoundNumber {
+    const { venue, asset, window, openTime } = round
+    const key = `${venue}/${asset}/${window}/${openTime}`
+    const copy = this.#copies.get(key) ?? 0
+    this.#copies.set(key, copy + 1)
+    const family = ASSETS.indexOf(asset) * WINDOWS.length + WINDOWS.indexOf(window)
+    const families = ASSETS.length * WINDOWS.length
+    const place = (openTime - EPOCH_MS + this.#seed) * families + family
+    const name = copy === 0 ? key : `${key}/${copy}`
+    return {
+      number: place * COPIES + (copy % COPIES),
+      hex: (what, digits) => this.#world.hex(`${name}/${what}`, digits),
+    }
+  }
+}
+
+/** The number of a round, and further identifiers of it. */
+export type RoundNumber = {
+  readonly number: number
+  /** Hex digits for the identifier of this kind. */
+  readonly hex: (what: string, digits: number) => string
+}

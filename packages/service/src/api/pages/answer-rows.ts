@@ -1,0 +1,143 @@
+import type { Gap, VenueId } from '@priorbook/sdk/domain'
+import { cellText, toGapJson, type ReceiptJson, type ValueStyle } from '@priorbook/sdk/wire'
+import { GapQueue } from '../../rows/index.ts'
+import type { Answer, Beside, CursorState, Format, Meta, Notice } from '../route.ts'
+import { noticeMeta, RECEIPT_LEFT_OUT } from './notices.ts'
+import type { Page } from './page.ts'
+
+/** A page of rows, whatever its format. */
+export type RowAnswer<Row extends object> = {
+  /** The `type` of NDJSON lines. */
+  readonly type: string
+  readonly rows: readonly Row[]
+  /** The columns of CSV; values that are lists or objects become JSON text. */
+  readonly columns: readonly (keyof Row & string)[]
+  /** All of `meta` but gaps, notices and receipt. */
+  readonly meta: Meta
+  readonly notices: readonly Notice[]
+  readonly receipt?: ReceiptJson | undefined
+  readonly gaps?: PlacedGaps
+  readonly nextCursor?: string | undefined
+}
+
+/** The gaps of a page, and what places them among its rows. */
+type PlacedGaps = {
+  /** In the order of the walk. */
+  readonly list: readonly Gap[]
+  readonly market: MarketName
+  /** The received time of each row. */
+  readonly times: readonly number[]
+  readonly isDown: boolean
+  readonly style: ValueStyle
+}
+
+type MarketName = { readonly venue: VenueId; readonly marketId: string }
+
+/** Writes a page of rows in the requested format. */
+export function answerRows<Row extends object>(
+  request: { readonly format: Format },
+  page: RowAnswer<Row>,
+): Answer {
+  const { rows, columns, gaps, notices, receipt, nextCursor } = page
+  const beside: Beside = {
+    notices,
+    receipt,
+    ...(gaps === undefined ? {} : { gaps: gapsBeside(gaps.market, gaps.list) }),
+  }
+  switch (request.format) {
+    case 'ndjson': {
+      const lines = [...placeGaps(page), ...endLines(notices, receipt)]
+      const body = lines.map((line) => `${line}\n`).join('')
+      return { kind: 'text', contentType: 'application/x-ndjson', body, beside, nextCursor }
+    }
+    case 'csv': {
+      const lines = rows.map((row) => columns.map((name) => cellText(row[name])).join(','))
+      const body = [columns.join(','), ...lines].map((line) => `${line}\n`).join('')
+      return { kind: 'text', contentType: 'text/csv; charset=utf-8', body, beside, nextCursor }
+    }
+    default: {
+      const meta: Meta = {
+        ...page.meta,
+        ...(gaps !== undefined && { gaps: gaps.list.map((gap) => toGapJson(gap, gaps.style)) }),
+        ...noticeMeta(...notices),
+        ...(receipt !== undefined && { receipt }),
+      }
+      return { kind: 'data', data: rows, count: rows.length, meta, nextCursor }
+    }
+  }
+}
+
+/** A page of a list: `page` and `next` instead of cursor and receipt, which are made here. */
+export type ListAnswer<Row extends object> = Omit<RowAnswer<Row>, 'receipt' | 'nextCursor'> & {
+  readonly page: Page
+  /** The position after the page; undefined at the end of the walk. */
+  readonly next: CursorState | undefined
+}
+
+/** Writes a page of a list, whose receipt counts the rows of the walk. */
+export function answerList<Row extends object>(
+  request: { readonly format: Format },
+  { page, next, ...answer }: ListAnswer<Row>,
+): Answer {
+  const before = page.isFirst ? 0 : page.state['n']
+  const rows = Number(before) + answer.rows.length
+  if (next !== undefined) {
+    const state = before === undefined ? next : { ...next, n: rows }
+    return answerRows(request, { ...answer, nextCursor: page.next(state) })
+  }
+  if (before === undefined) {
+    return answerRows(request, { ...answer, notices: [...answer.notices, RECEIPT_LEFT_OUT] })
+  }
+  return answerRows(request, { ...answer, receipt: { rows, gaps: 0 } })
+}
+
+/** How many gaps a page has, and the query of `/v3/gaps` that lists them. */
+export function gapsBeside(
+  { venue, marketId }: MarketName,
+  list: readonly Gap[],
+): NonNullable<Beside['gaps']> {
+  if (list.length === 0) return { count: 0 }
+  const starts = list.map(({ start }) => start)
+  const query = new URLSearchParams({
+    venue,
+    market: marketId,
+    start_time: microsText(Math.min(...starts)),
+    end_time: microsText(Math.max(...starts) + 1),
+    limit: '1000',
+    format: 'csv',
+  })
+  return { count: list.length, query: query.toString() }
+}
+
+// Times as 16 digits are microseconds on every route.
+function microsText(time: number): string {
+  return String(time).padStart(16, '0')
+}
+
+/** The lines that end a page of NDJSON: notices, and the receipt of a walk. */
+export function endLines(
+  notices: readonly Notice[],
+  receipt: ReceiptJson | undefined,
+): readonly string[] {
+  const lines = notices.map((notice) => JSON.stringify({ type: 'notice', ...notice }))
+  if (receipt !== undefined) lines.push(JSON.stringify({ type: 'receipt', ...receipt }))
+  return lines
+}
+
+function placeGaps<Row extends object>({ type, rows, gaps }: RowAnswer<Row>): readonly string[] {
+  const lines = rows.map((row) => JSON.stringify({ type, ...row }))
+  if (gaps === undefined || gaps.list.length === 0) return lines
+  const { list, times, isDown, style } = gaps
+  const queue = new GapQueue(list)
+  const placed: string[] = []
+  const place = (gap: Gap): void => {
+    placed.push(JSON.stringify({ type: 'gap', ...toGapJson(gap, style) }))
+  }
+  for (let step = 0; step < lines.length; step++) {
+    const row = isDown ? lines.length - 1 - step : step
+    while (queue.isBefore(times[row]!, '', 0)) place(queue.shift()!)
+    placed.push(lines[row]!)
+  }
+  for (let gap = queue.shift(); gap !== undefined; gap = queue.shift()) place(gap)
+  return isDown ? placed.reverse() : placed
+}

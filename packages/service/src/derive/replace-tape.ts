@@ -1,0 +1,62 @@
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { PriorbookError } from '@priorbook/sdk/domain'
+import { journalStats } from '@priorbook/sdk/journal'
+import type { DataFolder } from '../lib/data-folder.ts'
+import { openEmbeddedStore, probeWriter } from '../store/embedded/open.ts'
+import { deriveAll, journaledVenues } from './rebuild.ts'
+
+/** What replaced a tape. */
+export type Replacement = {
+  readonly records: number
+  /** Where the old tape is now; absent where there was none. */
+  readonly movedTo?: string
+}
+
+// SQLite's log and shared memory belong to the database beside them.
+const PARTS = ['', '-wal', '-shm']
+
+/**
+ * Derives a new tape from the journal and puts it in the place of one that cannot be opened any more. The
+ * old one stays beside it. Refuses a journal without its beginning: the tape may hold more than that.
+ */
+export async function replaceTape(
+  data: DataFolder,
+  nowMs: number,
+  onProgress: (done: number, total: number) => void,
+): Promise<Replacement> {
+  if (probeWriter(data.tape) !== undefined) {
+    throw new PriorbookError('store_locked', 'stop the process that writes to this folder first')
+  }
+  const venues = journaledVenues(data)
+  if (venues.length === 0) {
+    throw new PriorbookError('invalid_argument', `there is no journal in ${data.path}`)
+  }
+  for (const venue of venues) {
+    const { first = 1 } = journalStats(data.journal, venue)
+    if (first === 1) continue
+    throw new PriorbookError(
+      'invalid_argument',
+      `the journal of ${venue} begins at record ${first}: rows before it exist in the tape alone`,
+    )
+  }
+  const fresh = `${data.tape}.fresh`
+  for (const part of PARTS) rmSync(fresh + part, { force: true })
+  const store = openEmbeddedStore({ file: fresh })
+  let records: number
+  try {
+    records = (await deriveAll(store, { data, onProgress })).records
+  } finally {
+    await store.close()
+  }
+  rmSync(`${fresh}.lock`, { force: true })
+  const stamp = new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
+  const movedTo = `${data.tape}.damaged-${stamp}`
+  const isThere = existsSync(data.tape)
+  if (isThere) {
+    for (const part of PARTS) {
+      if (existsSync(data.tape + part)) renameSync(data.tape + part, movedTo + part)
+    }
+  }
+  renameSync(fresh, data.tape)
+  return { records, ...(isThere ? { movedTo } : {}) }
+}

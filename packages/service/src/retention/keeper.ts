@@ -1,0 +1,237 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import type { Config } from '../config/index.ts'
+import {
+  limitOf,
+  RETENTION_TIERS,
+  type RetentionLimit,
+  type RetentionTier,
+} from '../config/retention.ts'
+import { removeSegments, SegmentSizes } from '../journal/index.ts'
+import {
+  KEPT_START,
+  type EmbeddedStore,
+  type KeptPlace,
+  type TapeTier,
+} from '../store/embedded/open.ts'
+import { AgeBuckets } from './age-buckets.ts'
+
+/** What is kept of one kind of data of one venue, and what went. */
+export type TierState = {
+  readonly venue: VenueId
+  readonly tier: RetentionTier
+  readonly limit: RetentionLimit
+  /** After the last pass. */
+  readonly keptBytes: number
+  /** The received time of the oldest data before the last pass, where it is known. */
+  readonly oldest?: number | undefined
+  /** Since the start of this process. */
+  readonly removedBytes: number
+  readonly removedRows: number
+}
+
+/** What a keeper works on. */
+export type KeeperOptions = {
+  readonly store: EmbeddedStore
+  readonly journalDir: string
+  readonly config: Config
+  /** Counts what would go, and keeps it. */
+  readonly isDryRun?: boolean
+  /** How long to leave the process to others between two steps; 0 only gives way. */
+  readonly restMs?: number
+  /** The time in microseconds. */
+  now?(): number
+}
+
+type Log = {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+type Tally = { removedBytes: number; removedRows: number; keptBytes: number; oldest?: number }
+
+/** Removes what is older or more than the configuration allows, in small steps. */
+export class Keeper {
+  readonly #options: KeeperOptions
+  readonly #limits: ReadonlyMap<string, RetentionLimit>
+  readonly #tallies = new Map<string, Tally>()
+  readonly #segments = new SegmentSizes()
+
+  constructor(options: KeeperOptions) {
+    this.#options = options
+    this.#limits = limitsOf(options.config)
+  }
+
+  /** True where a limit is set. */
+  get hasLimits(): boolean {
+    return this.#limits.size > 0
+  }
+
+  /** What is kept and what went, for everything that has a limit. */
+  status(): readonly TierState[] {
+    return [...this.#limits].map(([name, limit]) => {
+      const [venue, tier] = name.split(' ') as [VenueId, RetentionTier]
+      return { venue, tier, limit, ...this.#tallyOf(venue, tier) }
+    })
+  }
+
+  /** Applies all limits once. */
+  async pass(signal?: AbortSignal): Promise<void> {
+    // The journal first: it gives its space back to the disk at once.
+    for (const venue of VENUE_IDS) await this.#trimJournal(venue)
+    for (const tier of ['tape', 'quarantine'] as const) {
+      if (!this.#has(tier)) continue
+      const kept = await this.#survey(tier, signal)
+      for (const venue of VENUE_IDS) {
+        await this.#trim(tier, venue, kept.get(venue) ?? new AgeBuckets(), signal)
+      }
+    }
+  }
+
+  /** Applies the limits again and again until it is stopped; trouble is logged and tried again. */
+  async run(signal: AbortSignal, log: Log): Promise<void> {
+    if (!this.hasLimits) return
+    const waitMs = passEveryMs([...this.#limits.values()])
+    while (!signal.aborted) {
+      const before = this.#removed()
+      try {
+        await this.pass(signal)
+        const bytes = this.#removed() - before
+        if (bytes > 0) log.info({ bytes }, 'retention removed old data')
+      } catch (error) {
+        if (signal.aborted) return
+        const detail = error instanceof Error ? error.message : String(error)
+        log.warn({ error: detail }, 'retention could not remove old data: it is tried again')
+      }
+      await pause(waitMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  #removed(): number {
+    return [...this.#tallies.values()].reduce((sum, { removedBytes }) => sum + removedBytes, 0)
+  }
+
+  #limit(venue: VenueId, tier: RetentionTier): RetentionLimit | undefined {
+    return this.#limits.get(`${venue} ${tier}`)
+  }
+
+  #has(tier: RetentionTier): boolean {
+    return VENUE_IDS.some((venue) => this.#limit(venue, tier) !== undefined)
+  }
+
+  #tallyOf(venue: VenueId, tier: RetentionTier): Tally {
+    const name = `${venue} ${tier}`
+    let tally = this.#tallies.get(name)
+    if (tally === undefined) {
+      this.#tallies.set(name, (tally = { removedBytes: 0, removedRows: 0, keptBytes: 0 }))
+    }
+    return tally
+  }
+
+  #now(): number {
+    return this.#options.now?.() ?? Date.now() * 1000
+  }
+
+  async #trimJournal(venue: VenueId): Promise<void> {
+    const limit = this.#limit(venue, 'journal')
+    if (limit === undefined) return
+    const { journalDir, store, isDryRun } = this.#options
+    const segments = this.#segments.list(journalDir, venue)
+    const removed = removeSegments(
+      journalDir,
+      venue,
+      {
+        before: limit.ageMicros === undefined ? undefined : this.#now() - limit.ageMicros,
+        bytes: limit.bytes,
+        applied: await store.appliedPosition(venue),
+        isDryRun,
+      },
+      this.#segments,
+    )
+    const tally = this.#tallyOf(venue, 'journal')
+    const bytes = removed?.bytes ?? 0
+    tally.keptBytes = segments.reduce((sum, segment) => sum + segment.bytes, 0) - bytes
+    tally.removedBytes += bytes
+    tally.removedRows += removed === undefined ? 0 : removed.last - removed.first + 1
+    await this.#rest()
+  }
+
+  async #survey(tier: TapeTier, signal?: AbortSignal): Promise<Map<VenueId, AgeBuckets>> {
+    const kept = new Map<VenueId, AgeBuckets>()
+    for (let at: KeptPlace | undefined = KEPT_START; at !== undefined;) {
+      const { pieces, next } = await this.#options.store.listKept(tier, at)
+      for (const { venue, received, bytes } of pieces) {
+        let buckets = kept.get(venue)
+        if (buckets === undefined) kept.set(venue, (buckets = new AgeBuckets()))
+        buckets.add(received, bytes)
+      }
+      at = next
+      await this.#rest(signal)
+    }
+    return kept
+  }
+
+  async #trim(
+    tier: TapeTier,
+    venue: VenueId,
+    kept: AgeBuckets,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const limit = this.#limit(venue, tier)
+    if (limit === undefined) return
+    const { store, isDryRun = false } = this.#options
+    const byAge = limit.ageMicros === undefined ? 0 : this.#now() - limit.ageMicros
+    const byBytes = limit.bytes === undefined ? 0 : (kept.cutFor(limit.bytes) ?? 0)
+    const before = Math.max(byAge, byBytes)
+    const tally = this.#tallyOf(venue, tier)
+    tally.keptBytes = kept.total
+    if (kept.oldest !== undefined) tally.oldest = kept.oldest
+    if (before === 0) return
+    // Rows leave the log only when it is packed.
+    if (tier === 'tape' && !isDryRun) await store.packBefore(byAge)
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const step = await store.removeSome(tier, { venue, before, after, isDryRun })
+      tally.keptBytes -= step.bytes
+      tally.removedBytes += step.bytes
+      tally.removedRows += step.rows
+      after = step.next
+      await this.#rest(signal)
+    }
+  }
+
+  async #rest(signal?: AbortSignal): Promise<void> {
+    await pause(this.#options.restMs ?? 0)
+    if (signal?.aborted === true) throw new PriorbookError('store_closed', 'it was stopped')
+  }
+}
+
+/** The largest file of a venue's journal that retention can work with: an eighth of its limit. */
+export function segmentLimits(
+  config: Config,
+  venue: VenueId,
+): { readonly segmentBytes?: number; readonly segmentMicros?: number } {
+  const { ageMicros, bytes } = limitOf(config.retention, config[venue].retention, 'journal')
+  return {
+    ...(bytes !== undefined && { segmentBytes: Math.min(MAX_SEGMENT, Math.ceil(bytes / 8)) }),
+    ...(ageMicros !== undefined && { segmentMicros: ageMicros / 8 }),
+  }
+}
+
+const MAX_SEGMENT = 128 * 1024 * 1024
+
+function limitsOf(config: Config): ReadonlyMap<string, RetentionLimit> {
+  const limits = new Map<string, RetentionLimit>()
+  for (const venue of VENUE_IDS) {
+    for (const tier of Object.keys(RETENTION_TIERS) as RetentionTier[]) {
+      const limit = limitOf(config.retention, config[venue].retention, tier)
+      if (Object.keys(limit).length > 0) limits.set(`${venue} ${tier}`, limit)
+    }
+  }
+  return limits
+}
+
+// A twentieth of the shortest age, so that little more than the limit is kept; at least every minute.
+function passEveryMs(limits: readonly RetentionLimit[]): number {
+  const shortest = Math.min(...limits.map(({ ageMicros }) => ageMicros ?? Infinity)) / 1000
+  return Math.max(500, Math.min(60_000, shortest / 20))
+}

@@ -1,0 +1,51 @@
+import type { VenueId } from '@priorbook/sdk/domain'
+import type { Database } from './database.ts'
+
+/** The parts of a tape that can be removed by age or size. */
+export type TapeTier = 'tape' | 'quarantine'
+
+/** Some bytes of a venue and the time of the newest row in them. */
+type KeptPiece = {
+  readonly venue: VenueId
+  readonly received: number
+  readonly bytes: number
+}
+
+/** Some of what a tape keeps, and where the next step goes on; absent after the last. */
+export type KeptStep = {
+  readonly pieces: readonly KeptPiece[]
+  readonly next: KeptPlace | undefined
+}
+
+/** Where a walk over what is kept is. */
+export type KeptPlace = { readonly stream: number; readonly first: number }
+
+/** Where such a walk begins. */
+export const KEPT_START: KeptPlace = { stream: 0, first: 0 }
+
+// Bounds a step: an append waits for it.
+const STEP_ROWS = 1024
+
+/** Lists the sizes and times of some chunks, or of some quarantined messages. */
+export function listKept(database: Database, tier: TapeTier, after: KeptPlace): KeptStep {
+  const rows =
+    tier === 'tape'
+      ? database.all(
+          `SELECT chunk.stream AS stream, chunk.first AS first, venue, last_received AS received,
+             length(bytes) AS bytes
+           FROM chunk JOIN stream ON stream.id = chunk.stream JOIN body ON body.id = chunk.body
+           WHERE (chunk.stream, chunk.first) > (?, ?) ORDER BY chunk.stream, chunk.first LIMIT ?`,
+          after.stream,
+          after.first,
+          STEP_ROWS,
+        )
+      : database.all(
+          `SELECT id AS stream, 0 AS first, venue, received, length(raw) + length(detail) AS bytes
+           FROM quarantine WHERE id > ? ORDER BY id LIMIT ?`,
+          after.stream,
+          STEP_ROWS,
+        )
+  const pieces = rows as unknown as readonly (KeptPiece & KeptPlace)[]
+  const last = pieces.length < STEP_ROWS ? undefined : pieces.at(-1)
+  return { pieces, next: last && { stream: last.stream, first: last.first } }
+}

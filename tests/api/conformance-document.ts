@@ -1,0 +1,51 @@
+/** Every statement of the interface document, in its order; what stands behind a colon is our detail. */
+export const DOCUMENT: readonly string[] = [
+  ...count('Service', 9),
+  ...[
+    'topic identifier',
+    'market identifier',
+    'condition metadata',
+    'outcome-token metadata',
+    'asset',
+    'market window',
+    'timestamps',
+    'status',
+    'resolution',
+    'winning outcome',
+    'volume',
+    'liquidity',
+    'participant count',
+    'chain',
+    'exchange contract',
+    'rule 1',
+  ].map((name) => `A record, ${name}`),
+  ...count('Book', 3),
+  ...['chance', 'price', 'last_trade', 'distinct'].map((name) => `Timeseries ${name}`),
+  ...count('B market', 3),
+  ...count('C market', 3),
+  ...count('States', 1),
+  ...count('Endpoints', 3),
+  ...['markets', 'latest', 'snapshots', 'timeseries', 'trades'].map((name) => `A routes, ${name}`),
+  ...['markets', 'snapshots', 'ticker'].map((name) => `B routes, ${name}`),
+  ...['markets', 'snapshots', 'asset'].map((name) => `C routes, ${name}`),
+  ...count('Authentication', 4),
+  ...count('Errors', 4),
+  ...[
+    'B levels',
+    'B cadence',
+    'C capture',
+    'A BTC catalogue',
+    'A ETH and BNB catalogue',
+    'A samples',
+    'A BTC 15-minute panel',
+    'A depth',
+    'A trades',
+    'A plan',
+  ].map((name) => `Limits ${name}`),
+  'Versioning 1',
+  'Versioning 3',
+]
+
+function count(name: string, last: number): string[] {
+  return Array.from({ length: last }, (_, index) => `${name} ${index + 1}`)
+}
