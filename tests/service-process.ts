@@ -81,7 +81,8 @@ async function untilAnswers(url: string): Promise<void> {
   }
 }
 
-function freePort(): Promise<number> {
+/** A port that is free now. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)

@@ -1,12 +1,13 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { toMicros, VENUE_IDS, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import { toMicros, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import { describe, expect, test } from 'vitest'
 import { SYSTEM_CLOCK } from '../../packages/service/src/lib/clock.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
 import { createEmulatedHome } from './emulated-home.ts'
 import { pause, start } from './harness.ts'
+import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 import { until, type RecorderProcess } from './recorder-process.ts'
 
 const HOUR_MS = 3_600_000
@@ -24,15 +25,16 @@ type Counts = Readonly<Record<VenueId, number>>
 function countRows(
   venues: Readonly<Partial<Record<VenueId, { counts: { observations: number } }>>>,
 ): Counts {
-  return Object.fromEntries(VENUE_IDS.map((id) => [id, venues[id]!.counts.observations])) as Record<
-    VenueId,
-    number
-  >
+  return Object.fromEntries(
+    EMULATED_VENUES.map((id) => [id, venues[id]!.counts.observations]),
+  ) as Record<VenueId, number>
 }
 
 /** Gaps that begin after the first row of a book and are not the end of its market. */
 async function findLosses(store: Store): Promise<readonly Gap[]> {
-  const gaps = await Promise.all(VENUE_IDS.map((venue) => store.gaps({ venue, limit: 1_000 })))
+  const gaps = await Promise.all(
+    EMULATED_VENUES.map((venue) => store.gaps({ venue, limit: 1_000 })),
+  )
   return gaps
     .flat()
     .filter(({ afterSequence, reason }) => afterSequence > 0 && reason !== 'market_closed')
@@ -62,7 +64,7 @@ describe.each([
     const [before, books] = [rows(), booksOf(run.recorder.status().venues)]
     await pause(AFTER_STEP_MS)
     const after = rows()
-    for (const venue of VENUE_IDS) {
+    for (const venue of EMULATED_VENUES) {
       expect({ venue, isRecorded: after[venue] > before[venue] + ROWS }).toEqual({
         venue,
         isRecorded: true,
@@ -96,7 +98,8 @@ describe.each([
       const before = await rows(recorder)
       await pause(AFTER_STEP_MS)
       const after = await rows(recorder)
-      for (const venue of VENUE_IDS) expect(after[venue]).toBeGreaterThan(before[venue] + ROWS)
+      for (const venue of EMULATED_VENUES)
+        expect(after[venue]).toBeGreaterThan(before[venue] + ROWS)
       expect(await recorder.end('SIGTERM')).toBe(0)
       const store = openEmbeddedStore({ file: place.data.tape, readOnly: true })
       context.onTestFinished(() => store.close())
@@ -110,5 +113,5 @@ describe.each([
 function booksOf(
   venues: Readonly<Partial<Record<VenueId, { books: { open: number } }>>>,
 ): Readonly<Record<string, number>> {
-  return Object.fromEntries(VENUE_IDS.map((id) => [id, venues[id]!.books.open]))
+  return Object.fromEntries(EMULATED_VENUES.map((id) => [id, venues[id]!.books.open]))
 }

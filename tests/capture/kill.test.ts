@@ -9,6 +9,7 @@ import { check } from './checker.ts'
 import { countOf, createEmulatedHome, type EmulatedHome } from './emulated-home.ts'
 import { until as untilThere, type RecorderProcess } from './recorder-process.ts'
 import { createSeenRows } from './seen-rows.ts'
+import { isOfUnread } from './unread.ts'
 
 const CYCLES = countOf(50, 2)
 // About 2,000 messages a second over three venues.
@@ -18,8 +19,6 @@ const STARTED_MS = 30_000
 const TIMEOUT_MS = countOf(3_600_000, 240_000)
 // What was on its way when the recorder was told to stop: unread in a socket, not yet in the log.
 const ON_ITS_WAY = 500_000
-// How far a recorder may be behind its sockets on a machine that runs other tests.
-const UNREAD = 2_000_000
 /** The goal is 3 s on an idle machine; this is for one that also runs other tests. */
 const LONGEST_GAP = 15_000_000
 
@@ -66,17 +65,6 @@ async function openFinished(context: TestContext, { data }: EmulatedHome): Promi
   context.onTestFinished(() => store.close())
   await store.seal()
   return store
-}
-
-/**
- * A recorder that is behind its sockets and is killed loses trades that were sent before its last row
- * was received: stopping one for a second and killing it in the backlog shows that. Gaps tell of them
- * by received time, the log by the time of sending. Samples have no gaps; the other test judges them.
- */
-function isOfUnread(complaint: string, deaths: readonly number[]): boolean {
-  if (complaint.includes('samples stored')) return true
-  const at = Number(/: trade \S+ at (\d+) is not stored$/.exec(complaint)?.[1])
-  return deaths.some((death) => at <= death && at >= death - UNREAD)
 }
 
 const now = (): number => Date.now() * 1000

@@ -17,6 +17,7 @@ export interface RecorderProcess {
   readonly logs: readonly LogLine[]
   /** What came on standard error and is no line of the log: nothing, if all is well. */
   readonly noise: readonly string[]
+  readonly pid: number
   /** The exit code; null after a signal, undefined while it runs. */
   readonly code: number | null | undefined
   status(): Promise<ServiceStatus>
@@ -30,18 +31,10 @@ export interface RecorderProcess {
 export async function startRecorderProcess(
   home: string,
   env: Readonly<Record<string, string>>,
+  more: readonly string[] = ['--role', 'capture'],
 ): Promise<RecorderProcess> {
   mkdirSync(home, { recursive: true })
-  const args = [
-    BIN,
-    'serve',
-    '--role',
-    'capture',
-    '--upstream',
-    'live',
-    '--data',
-    join(home, 'data'),
-  ]
+  const args = [BIN, 'serve', ...more, '--upstream', 'live', '--data', join(home, 'data')]
   // Not in the checkout, where a configuration file may lie, and with no variable of the caller's.
   const child = spawn(process.execPath, args, {
     cwd: home,
@@ -79,6 +72,7 @@ export async function startRecorderProcess(
     logs,
     noise,
     ended,
+    pid: child.pid!,
     get code() {
       return code
     },

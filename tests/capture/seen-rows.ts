@@ -1,4 +1,4 @@
-import { instrumentName, type Instrument } from '@priorbook/sdk/domain'
+import { instrumentName, printScaled, type Instrument } from '@priorbook/sdk/domain'
 import type { BookColumns } from '@priorbook/sdk/tape'
 import type { Store } from '../../packages/service/src/store/store.ts'
 
@@ -106,10 +106,14 @@ function textOf(columns: BookColumns, row: number): string {
   const { received, source, venueSeq, channel, journal, flags, priceDecimals } = columns
   const changes: string[] = []
   for (let index = columns.changeStart(row); index < columns.changeEnd[row]!; index++) {
-    changes.push(`${columns.key[index]}×${columns.size[index]}`)
+    const level = columns.key[index]!
+    const side = (level & 1) === 0 ? 'bid' : 'ask'
+    // As a price: packing may hold the same rows in finer ticks.
+    const price = Number(printScaled(level >>> 1, priceDecimals))
+    changes.push(`${side} ${price}×${columns.size[index]}`)
   }
   const head = [received[row], source[row], venueSeq[row], channel[row], journal[row], flags[row]]
-  return `${head.join(' ')} e-${priceDecimals} ${changes.join(' ')}`
+  return `${head.join(' ')} ${changes.join(' ')}`
 }
 
 async function readTrades(

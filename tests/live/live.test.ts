@@ -1,12 +1,11 @@
-import { printScaled, VENUES, type VenueId } from '@priorbook/sdk/domain'
-import { applyRow, Ladder, loadBase } from '@priorbook/sdk/tape'
+import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { expect, it, onTestFinished } from 'vitest'
 import { createClient, OrderBook } from '../../packages/sdk/src/client/index.ts'
 import { BookKeeper } from '../../packages/service/src/api/stream/book-keeper.testing.ts'
 import { StreamClient } from '../../packages/service/src/api/stream/stream.testing.ts'
-import type { Store } from '../../packages/service/src/store/store.ts'
 import { countOf } from '../capture/emulated-home.ts'
 import { pause, start } from '../capture/harness.ts'
+import { bookOf, ladderText } from './book-text.ts'
 import { startCutProxy } from './cut-proxy.ts'
 import { LiveApi } from './live-api.ts'
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
@@ -95,24 +94,6 @@ class SdkReader {
     const { ladder, sizeDecimals } = this.books.get(key)!
     return ladderText(ladder, sizeDecimals)
   }
-}
-
-async function bookOf(store: Store, venue: VenueId, key: string): Promise<string> {
-  const run = await store.latest({ venue, key })
-  if (run === undefined) return ''
-  const ladder = new Ladder()
-  loadBase(ladder, run.columns)
-  applyRow(ladder, run.columns, run.from)
-  return ladderText(ladder, VENUES[venue].sizeDecimals)
-}
-
-function ladderText(ladder: Ladder, sizeDecimals: number): string {
-  const lines = ladder.keys().map((level) => {
-    const side = (level & 1) === 0 ? 'bid' : 'ask'
-    const price = Number(printScaled(level >> 1, ladder.decimals))
-    return `${side} ${price} ${Number(printScaled(ladder.size[level]!, sizeDecimals))}`
-  })
-  return lines.sort().join('\n')
 }
 
 it('books of a reader equal those of the store through lost connections and a restart', async () => {

@@ -27,9 +27,13 @@ try {
   const words = await waitForWords(get)
   const verdicts = new Map<string, string[]>()
   for (const place of DOCUMENT) verdicts.set(place, await judge(place, words, get))
-  const extra = createExtraChecks({ url: service.url, key, get, words })
+  const restart = async (): Promise<void> => {
+    await service.stop()
+    await service.start()
+  }
+  const extra = createExtraChecks({ url: service.url, key, get, restart, words })
   for (const [place, judgeExtra] of Object.entries(extra)) {
-    verdicts.set(place, await judgeSafely(judgeExtra))
+    verdicts.set(place, [...(verdicts.get(place) ?? []), ...(await judgeSafely(judgeExtra))])
   }
   report(verdicts)
 } finally {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import type { Body, Row, Words } from '../api/conformance-check.ts'
 import type { Reply } from '../api/emulated-api.ts'
@@ -9,11 +10,14 @@ type Options = {
   readonly url: string
   readonly key: string
   readonly get: (url: string) => Promise<Reply>
+  /** Stops the service in order and starts it again on the same data. */
+  readonly restart: () => Promise<void>
   readonly words: Words
 }
 
 /** Checks of statements that need more than one request, by the place of the statement. */
-export function createExtraChecks({ url, key, get, words }: Options): Record<string, ExtraCheck> {
+export function createExtraChecks(options: Options): Record<string, ExtraCheck> {
+  const { url, key, get, words } = options
   const dataOf = async (path: string): Promise<readonly Row[]> =>
     ((await get(path)).body as Body).data
   return {
@@ -54,6 +58,19 @@ export function createExtraChecks({ url, key, get, words }: Options): Record<str
       const days = new Set(stated.map(({ floor_time: time }) => time.slice(5, 10)))
       return [...days].sort().join() === '05-05,06-29' ? [] : [`stated: ${[...days].join()}`]
     },
+    'Service 9': async () => {
+      const trades = await dataOf(`/v3/venueb/${words['b']}/trades?limit=50`)
+      if (trades.length === 0) return ['no trades of venue B']
+      return trades.every(({ native }) => typeof native.taker_side === 'string')
+        ? []
+        : ['a trade of venue B without the taker side that its message named']
+    },
+    'Versioning 3': async () => {
+      const found = await dataOf('/v3/venueb/markets?asset=btc&limit=5')
+      const isWhole = found.every(({ asset, window }) => asset !== null && window !== null)
+      return found.length > 0 && isWhole ? [] : ['asset=btc finds no record of venue B with both']
+    },
+    'Errors 3': () => judgeOutage(options),
     'Versioning 2: cursors of one base path hold on the other': async () => {
       const page = `${words['a']}/snapshots?limit=1`
       const { body } = await get(`/v3/venuea-prediction/${page}`)
@@ -64,6 +81,41 @@ export function createExtraChecks({ url, key, get, words }: Options): Record<str
   }
 }
 
+const OUTAGE = 'recorder_down'
+const OUTAGE_MARKETS = 20
+
+// After a restart, books and series of the markets that were open must name the outage as a gap, and in
+// the same place in every format.
+async function judgeOutage({ get, restart }: Options): Promise<string[]> {
+  const base = '/v3/venuea-prediction'
+  const { body } = await get(`${base}/markets?status=open&limit=${OUTAGE_MARKETS}`)
+  const open = (body as Body).data.map(({ market_id: id }) => id)
+  await restart()
+  await pause(AFTER_OUTAGE_MS)
+  const wrong: string[] = []
+  let judged = 0
+  for (const id of open) {
+    const gaps = async (path: string): Promise<readonly Row[]> =>
+      ((await get(`${base}/${id}/${path}`)).body as Gapped).meta.gaps
+    const isOutage = ({ reason }: Row): boolean => reason === OUTAGE
+    if (!(await gaps('snapshots?limit=1000')).some(isOutage)) continue
+    judged++
+    const series = `timeseries?metric=chance&limit=1000`
+    if (!(await gaps(series)).some(isOutage)) wrong.push(`${id}: the series has no gap`)
+    for (const path of ['snapshots?limit=1000', series]) {
+      for (const format of ['ndjson', 'csv']) {
+        const { bytes } = await get(`${base}/${id}/${path}&format=${format}`)
+        const isThere = Buffer.from(bytes).includes(OUTAGE)
+        if (!isThere) wrong.push(`${id}/${path}: ${format} does not name the outage`)
+      }
+    }
+  }
+  return judged === 0 ? ['no open market saw the outage'] : wrong
+}
+
+type Gapped = { readonly meta: { readonly gaps: readonly Row[] } }
+
+const AFTER_OUTAGE_MS = 4000
 const PATIENCE_MS = 20_000
 
 // Subscribes to a whole venue and waits for a book with levels.

@@ -107,7 +107,7 @@ class Run {
       const { resumedAt, sha256 } = await this.fetch(saved)
       const file = fileIn(saved.manifest, format)
       if (sha256 === file.sha256) return this.keep(saved, file, resumedAt)
-      // Rows may still have joined the range: then the manifest is another one as well.
+      // Rows may have been added to the range; the manifest has then changed too.
       const isOpen = saved.manifest.receipt?.is_final === false
       if (isOpen) {
         saved = await this.describe(saved)

@@ -1,6 +1,6 @@
 import { decimalText, isLastStatus, type MarketStatus } from '../domain/index.ts'
 import { OrderBook, type LiveMessage } from '../client/index.ts'
-import { cut, printSpan, type CommandIo } from '../command-line/index.ts'
+import { cut, printSpan, toPlain, type CommandIo } from '../command-line/index.ts'
 import { bookLine, groupDigits, layLadder } from './ladder-view.ts'
 import { shortTime } from './command.ts'
 
@@ -62,7 +62,7 @@ export class WatchState {
         const side = (taker_side ?? '–').padEnd(4)
         const [much, at] = [decimalText(size), decimalText(price)]
         const time = shortTime(received_time).slice(11)
-        const line = `${time}  ${side}  ${groupDigits(much)} ${outcome ?? ''} at ${at}`
+        const line = toPlain(`${time}  ${side}  ${groupDigits(much)} ${outcome ?? ''} at ${at}`)
         this.trades.unshift(line)
         this.trades.length = Math.min(this.trades.length, TRADES)
         return false
@@ -129,7 +129,7 @@ export class WatchState {
       const at =
         book.receivedTime === undefined ? '' : `received ${String(book.receivedTime).slice(11, 23)}`
       const state = book.isStale ? paint('yellow', 'stale: waiting for a whole book') : at
-      const named = outcome === undefined ? '' : `${outcome}   `
+      const named = outcome === undefined ? '' : `${toPlain(outcome)}   `
       const style = { depth: Math.min(depth, share), width: columns, paint }
       body.push('', `${named}sequence ${book.sequence}   ${state}`, cut(bookLine(book), columns))
       body.push(...layLadder(book, style))
@@ -142,7 +142,7 @@ export class WatchState {
   line(key: string): string {
     const seen = this.books.get(key)!
     const { book, outcome } = seen
-    const named = outcome === undefined ? '' : ` ${outcome}`
+    const named = outcome === undefined ? '' : ` ${toPlain(outcome)}`
     return `${String(book.receivedTime)}${named}  seq ${book.sequence}  ${bookLine(book)}`
   }
 

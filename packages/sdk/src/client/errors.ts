@@ -6,7 +6,7 @@ export const CLIENT_ERRORS = {
     'The server could not be reached, or the connection broke, and retries did not help.',
   timed_out: 'The server took longer than the time allowed, and retries did not help.',
   bad_answer: 'The answer is not what the interface promises.',
-  incomplete_walk: 'The rows that arrived are not the rows that the receipt tells of.',
+  incomplete_walk: 'The rows that arrived are not the rows that the receipt lists.',
   incomplete_file: 'A file ends early, or its bytes are not those that were announced.',
   stream_refused: 'The server closed the stream and would close it again.',
   incomplete_replay: 'The rows of a replay are not those that the server says it sent.',

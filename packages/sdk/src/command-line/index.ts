@@ -22,4 +22,13 @@ export {
 } from './option.ts'
 export { ProgressBar, progressBar } from './progress-bar.ts'
 export { invoke, runProgram } from './run-program.ts'
-export { cut, layTable, printBytes, printCount, printSpan, type Column } from './text.ts'
+export {
+  cut,
+  layTable,
+  printBytes,
+  printCount,
+  printSpan,
+  toPlain,
+  toPlainLines,
+  type Column,
+} from './text.ts'

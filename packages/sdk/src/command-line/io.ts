@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { toPlain, toPlainLines } from './text.ts'
 
 /** A style of the terminal. */
 type Style = Parameters<typeof styleText>[0]
@@ -29,7 +30,7 @@ export function createProcessIo(env: CommandIo['env'] = process.env): CommandIo 
       await new Promise<void>((resolve) => stdout.once('drain', resolve))
     },
     note(line) {
-      stderr.write(`${line}\n`)
+      stderr.write(`${hasColor ? toPlainLines(line) : withoutColor(line)}\n`)
     },
     draw(text) {
       stderr.write(text)
@@ -37,12 +38,25 @@ export function createProcessIo(env: CommandIo['env'] = process.env): CommandIo 
     isTty: stdout.isTTY,
     isErrorTty: stderr.isTTY,
     env,
-    paint: (style, text) => (hasColor ? styleText(style, text, { validateStream: false }) : text),
+    paint: (style, text) =>
+      hasColor ? styleText(style, toPlain(text), { validateStream: false }) : text,
     size: () => ({ columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 }),
   }
 }
 
 /** Writes lines to standard output. */
 export async function printLines(io: CommandIo, lines: readonly string[]): Promise<void> {
-  if (lines.length > 0) await io.write(`${lines.join('\n')}\n`)
+  if (lines.length === 0) return
+  const hasColor = io.paint('dim', 'x') !== 'x'
+  const text = `${lines.join('\n')}\n`
+  await io.write(hasColor ? toPlainLines(text) : withoutColor(text))
+}
+
+// Where nothing is coloured, a colour is not ours.
+function withoutColor(text: string): string {
+  return text.split('\n').map(toPlainButTabs).join('\n')
+}
+
+function toPlainButTabs(text: string): string {
+  return text.split('\t').map(toPlain).join('\t')
 }

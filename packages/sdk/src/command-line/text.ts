@@ -10,8 +10,9 @@ export function layTable(
   rows: readonly (readonly string[])[],
   width = Infinity,
 ): string[] {
+  const plain = rows.map((row) => row.map(toPlain))
   const widths = columns.map(({ head }, index) =>
-    Math.max(head.length, ...rows.map((row) => row[index]!.length)),
+    Math.max(head.length, ...plain.map((row) => row[index]!.length)),
   )
   const total = widths.reduce((sum, one) => sum + one, 2 * (columns.length - 1))
   const shrinking = columns.findIndex(({ shrinks }) => shrinks === true)
@@ -28,11 +29,28 @@ export function layTable(
       })
       .join('  ')
       .trimEnd()
-  return [line(columns.map(({ head }) => head)), ...rows.map(line)]
+  return [line(columns.map(({ head }) => head)), ...plain.map(line)]
+}
+
+// Controls, and marks that turn the direction of text around.
+const CONTROL = String.raw`[\p{Cc}\u200E\u200F\u202A-\u202E\u2066-\u2069]`
+const CONTROLS = new RegExp(CONTROL, 'gu')
+// The same but for line ends, tabs, and the colours that `paint` sets.
+const STRAY = new RegExp(String.raw`(\u001B\[[\d;]*m)|(?![\n\t])${CONTROL}`, 'gu')
+
+/** Text of others, such as a market's title, without anything that a terminal would obey. */
+export function toPlain(text: string): string {
+  return text.replace(CONTROLS, '')
+}
+
+/** Lines of ours, which may have colours, without anything else that a terminal would obey. */
+export function toPlainLines(text: string): string {
+  return text.replace(STRAY, '$1')
 }
 
 /** Cuts text to a width. */
-export function cut(text: string, width: number): string {
+export function cut(given: string, width: number): string {
+  const text = toPlain(given)
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 }
 

@@ -26,7 +26,7 @@ type FixedText = {
   readonly beforeSourceTime: Uint8Array
 }
 
-// Pages of one row would spend most of their time on this text.
+// Cached: otherwise pages of one row spend most of their time encoding this text.
 const fixedTexts = new WeakMap<BookContext, FixedText>()
 
 function fixedText(dialect: Dialect, context: BookContext): FixedText {

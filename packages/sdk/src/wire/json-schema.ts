@@ -153,7 +153,7 @@ export function orNull<T>(schema: JsonSchema<T>): JsonSchema<T | null> {
 
 /** The same schema with a sentence. */
 export function described<T>(schema: JsonSchema<T>, description: string): JsonSchema<T> {
-  // A component keeps its own description: a use of it gets one beside the reference.
+  // A named component keeps its description; this use adds its own beside the `$ref`.
   return NAME in schema ? { allOf: [schema], description } : { ...schema, description }
 }
 

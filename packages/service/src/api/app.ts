@@ -173,7 +173,7 @@ type Found = {
   readonly query: string
 }
 
-/** The router of an app. Methods are judged after the key, so that it knows GET alone. */
+/** The router of an app. The dispatcher checks methods after the key, so all routes are GET here. */
 class Places {
   readonly #router = createRouter({
     maxParamLength: MAX_PARAM_LENGTH,

@@ -27,6 +27,35 @@ async function create(): Promise<TestServer & { key: string }> {
   return { ...test, key: test.keyOf('unlimited') }
 }
 
+describe('a deprecated route', () => {
+  it('says so in the headers of every answer and in its documentation', async () => {
+    const [rows] = FAKE_ROUTES
+    const deprecated = { since: '2026-06-01', sunset: '2026-12-01', link: '/docs#rows' }
+    const { ask, keyOf } = await createTestServer({
+      routes: [{ ...rows!, deprecated }, ...FAKE_ROUTES.slice(1), ...ACCOUNT_ROUTES],
+    })
+    const key = keyOf('unlimited')
+    for (const query of ['', '?format=csv', '?limit=0']) {
+      const { headers } = await ask(`${ROWS}${query}`, { key })
+      // RFC 9745 and RFC 8594.
+      expect(headers).toMatchObject({
+        deprecation: `@${Date.parse('2026-06-01') / 1000}`,
+        sunset: 'Tue, 01 Dec 2026 00:00:00 GMT',
+      })
+      expect(headers['link']).toContain('</docs#rows>; rel="deprecation"')
+    }
+    const { headers } = await ask('/v3/whoami', { key })
+    expect([headers['deprecation'], headers['sunset']]).toEqual([undefined, undefined])
+    const document = (await ask('/v3/openapi.json')).json() as {
+      paths: Record<string, { get: { deprecated?: boolean; responses: object } }>
+    }
+    const operation = document.paths['/v3/venueb/{market_ticker}/rows']!.get
+    expect(operation.deprecated).toBe(true)
+    expect(JSON.stringify(operation.responses)).toContain('Sunset')
+    expect(document.paths['/v3/whoami']!.get.deprecated).toBeUndefined()
+  })
+})
+
 describe('an answer', () => {
   it('wraps rendered rows in an envelope byte for byte', async () => {
     const { ask, key } = await create()
@@ -192,8 +221,8 @@ describe('parameters', () => {
     expect(await body(`${ROWS}?order=%E0%A4`, 'invalid_parameter')).toMatchObject({
       param: 'order',
     })
-    expect(await body(`${ROWS}?start_time=1790000000`, 'invalid_parameter')).toMatchObject({
-      hint: expect.stringContaining('milliseconds') as unknown,
+    expect(await body(`${ROWS}?start_time=179000000`, 'invalid_parameter')).toMatchObject({
+      hint: expect.stringContaining('Such as 2026-08-11T01:15:15Z') as unknown,
     })
     expect(await body('/v3/venuea-prediction/7/required', 'invalid_parameter')).toMatchObject({
       param: 'metric',

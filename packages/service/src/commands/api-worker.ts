@@ -129,7 +129,8 @@ function createLog({ logLevel, logFile }: WorkerOptions): Logger {
 }
 
 function send(message: WorkerMessage): void {
-  if (process.connected) process.send!(message)
+  // The parent may be gone a moment before this process notices: then it ends anyway.
+  if (process.connected) process.send!(message, undefined, undefined, () => undefined)
 }
 
 let pulse: RecorderPulse | undefined

@@ -1,5 +1,6 @@
 import {
   flagOption,
+  printLines,
   textOption,
   type Command,
   type CommandContext,
@@ -38,5 +39,6 @@ export async function print(
   value: unknown,
   lines: readonly string[],
 ): Promise<void> {
-  await io.write(isJson ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(''))
+  if (isJson) await io.write(`${JSON.stringify(value)}\n`)
+  else await printLines(io, lines)
 }

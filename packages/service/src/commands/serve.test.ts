@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -79,6 +79,22 @@ describe('keys', () => {
 })
 
 describe('serve --upstream none', () => {
+  it.skipIf(process.platform !== 'linux')('takes its workers along when it is killed', async () => {
+    const { child, url } = await serve('--upstream', 'none', '--port', '0')
+    const list = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')
+    const workers = list.trim().split(' ').map(Number)
+    expect(workers.length).toBeGreaterThan(0)
+    // A download that is not read keeps a worker busy.
+    const { key } = await keys<Key>('create', '--plan', 'unlimited')
+    const held = await ask(`${url}/v3/bulk?venue=venueb&dataset=books&market=${MARKET}`, key)
+    child.kill('SIGKILL')
+    const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}/task`)
+    const until = Date.now() + 5000
+    while (workers.some(isAlive) && Date.now() < until) await pause(20)
+    expect(workers.filter(isAlive)).toEqual([])
+    await held.body?.cancel().catch(() => undefined)
+  })
+
   it('serves an imported folder, follows changes of keys, replaces dead workers, and stops in order', async () => {
     const { key, id } = await keys<Key>('create', '--plan', 'unlimited')
     const { child, ended, url, printed } = await serve(

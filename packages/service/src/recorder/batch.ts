@@ -78,7 +78,7 @@ export function epochFact(venue: VenueId, slot: number): string {
   return `epoch:${venue}:${slot}`
 }
 
-/** The names of the facts about the newest change that a closed book passed over. */
+/** The names of the facts about the newest change that was skipped while a book was closed. */
 export function passedFacts(
   venue: VenueId,
   key: string,

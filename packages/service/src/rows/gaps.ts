@@ -147,7 +147,7 @@ type SequenceSpan = {
 
 /** Whether a gap stands on a page: each gap of a walk does on exactly one. */
 export function isOnPage(gap: Gap, page: PageSpan): boolean {
-  // Rows may go while a walk is among them, so it passes the hole where the rest begins.
+  // Retention may delete rows during a walk, so such a gap belongs where the remaining rows begin.
   if (gap.reason === 'retention') return isPassed(gap.end ?? gap.start, page, page)
   const positions = page.positionsOf?.(gap)
   if (positions !== undefined) {

@@ -1,5 +1,5 @@
 import { OrderBook, type FullBookRowJson } from '../../client/index.ts'
-import { printLines, timeOption } from '../../command-line/index.ts'
+import { printLines, timeOption, toPlain } from '../../command-line/index.ts'
 import { MARKET_ROUTES } from '../../wire/index.ts'
 import { defineCommand, printJson, printNotices, shortTime } from '../command.ts'
 import { CliError } from '../errors.ts'
@@ -57,7 +57,7 @@ function headOf(row: FullBookRowJson): string[] {
   const named = outcome === null ? '' : ` ${outcome}`
   const marks = flags.length === 0 ? '' : `   ${flags.join(' ')}`
   return [
-    `${venue}:${market_id}${named}`,
+    toPlain(`${venue}:${market_id}${named}`),
     `received ${shortTime(received_time)} UTC   sequence ${sequence}${marks}`,
   ]
 }

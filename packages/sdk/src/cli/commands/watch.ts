@@ -1,5 +1,5 @@
 import type { LiveMessage, LiveSubscription } from '../../client/index.ts'
-import { printLines, wholeOption, type CommandIo } from '../../command-line/index.ts'
+import { printLines, toPlainLines, wholeOption, type CommandIo } from '../../command-line/index.ts'
 import { defineCommand, printJson, type CliContext } from '../command.ts'
 import { parseMarket } from '../options.ts'
 import { WatchState } from '../watch-state.ts'
@@ -179,7 +179,7 @@ function openScreen(io: CommandIo, onQuit: () => void): Screen {
   return {
     show(lines) {
       const { rows } = io.size()
-      const text = lines.slice(0, rows).join(`${CLEAR_LINE}\r\n`)
+      const text = lines.slice(0, rows).map(toPlainLines).join(`${CLEAR_LINE}\r\n`)
       if (text === last) return
       last = text
       stdout.write(`${HOME}${text}${CLEAR_LINE}${CLEAR_BELOW}`)

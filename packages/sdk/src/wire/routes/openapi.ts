@@ -76,7 +76,7 @@ function toOperation(
   parameters: ParameterComponents,
   example: RouteExample | undefined,
 ): DocumentPart {
-  const { tag, summary, description, isKeyless = false, data } = contract
+  const { tag, summary, description, isKeyless = false, data, deprecated } = contract
   const problems = statusesOf(contract).map((status) => [
     status,
     { $ref: `#/components/responses/${status}` },
@@ -86,6 +86,7 @@ function toOperation(
     tags: [tag],
     summary,
     description,
+    ...(deprecated === undefined ? {} : { deprecated: true }),
     ...(isKeyless ? { security: [] } : {}),
     parameters: parameters.of(contract),
     responses: {
@@ -208,11 +209,14 @@ class ParameterComponents {
   }
 }
 
-function headersOf({ isKeyless = false, formats = [] }: RouteContract): DocumentPart {
+function headersOf({ isKeyless = false, formats = [], deprecated }: RouteContract): DocumentPart {
   const names = ['X-Request-Id', 'ETag']
   if (!isKeyless) names.push('RateLimit', 'RateLimit-Policy')
-  if (formats.length > 0) names.push('Link')
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+  if (formats.length > 0) {
+    names.push('Link', 'Priorbook-Gaps', 'Priorbook-Notice', 'Priorbook-Receipt')
+  }
+  const shared = names.map((name) => [name, { $ref: `#/components/headers/${name}` }])
+  return { ...Object.fromEntries(shared), ...(deprecated === undefined ? {} : DEPRECATION_HEADERS) }
 }
 
 function statusesOf({ isKeyless = false, path, data, formats = [] }: RouteContract): number[] {
@@ -251,6 +255,11 @@ function exampleProblem(code: ProblemCode): DocumentPart {
   const { status, title } = PROBLEMS[code]
   const type = problemType(code)
   return { type, title, status, detail: title, code, request_id: '5f3a1c09be27-1x' }
+}
+
+const DEPRECATION_HEADERS: DocumentPart = {
+  Deprecation: text('Since when the route is deprecated, such as `@1780272000` (RFC 9745).'),
+  Sunset: text('When the route ends, as an HTTP date (RFC 8594).'),
 }
 
 const HEADERS: DocumentPart = {

@@ -2,7 +2,10 @@ import { parseMicros, PriorbookError, toMicros, type Micros } from '../../domain
 import { DAY, FLAG, named, wordOf, type JsonSchema } from '../json-schema.ts'
 import { Problem } from '../problems.ts'
 
-/** An instant: ISO 8601, milliseconds (13 digits), microseconds (16 digits), or a `Date`. */
+/**
+ * An instant: ISO 8601 (UTC where it names no zone), a day, seconds (10 digits), milliseconds (13 digits),
+ * microseconds (16 digits), or a `Date`.
+ */
 export type TimeInput = string | number | Date
 
 /**
@@ -42,7 +45,7 @@ export type ParamInputs<Table extends ParamTable> = {
   ]?: InputOf<Table[Name]>
 }
 
-/** One of a list of words; `name` is that of their component in OpenAPI. */
+/** One of a list of words, in upper or lower case; `name` is that of their component in OpenAPI. */
 export function wordParam<const Words extends readonly string[]>(
   words: Words,
   name?: string,
@@ -52,14 +55,14 @@ export function wordParam<const Words extends readonly string[]>(
     schema: name === undefined ? wordOf(words) : named(name, wordOf(words)),
     example: words[0]!,
     parse(text, name) {
-      const word = words.find((one) => one === text)
+      const word = findWord(words, text)
       if (word === undefined) throw refuse(name, text, `one of ${words.join(', ')}`, words)
       return word
     },
   }
 }
 
-/** One of a list of upper-case words, which may also be written in lower case. */
+/** One of a list of upper-case words; clients may also give them in lower case. */
 export function anyCaseParam<const Words extends readonly string[]>(
   words: Words,
   name: string,
@@ -69,23 +72,37 @@ export function anyCaseParam<const Words extends readonly string[]>(
     schema: named(name, wordOf(words)),
     example: words[0]!,
     parse(text, name) {
-      const word = words.find((one) => one === text || one.toLowerCase() === text)
+      const word = findWord(words, text)
       if (word === undefined) throw refuse(name, text, `one of ${words.join(', ')}`, words)
       return word
     },
   }
 }
 
-/** `true` or `false`, and nothing else. */
+// The case of letters does not count, except where an upper-case M would mean months elsewhere.
+function findWord<Word extends string>(words: readonly Word[], text: string): Word | undefined {
+  const lower = text.toLowerCase()
+  return words.find(
+    (word) => word === text || (word.toLowerCase() === lower && !/^\d+M$/.test(text)),
+  )
+}
+
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
+
+/** `true` or `false` in any case, or `1` or `0`. */
 export function flagParam(): Param<boolean> {
   return {
     schema: FLAG,
     example: 'true',
     parse(text, name) {
-      if (text !== 'true' && text !== 'false') {
-        throw refuse(name, text, 'true or false', ['true', 'false'])
-      }
-      return text === 'true'
+      const flag = FLAGS.get(text.toLowerCase())
+      if (flag === undefined) throw refuse(name, text, 'true or false', ['true', 'false'])
+      return flag
     },
   }
 }
@@ -119,37 +136,50 @@ export function textParam(maxLength: number, example?: string, pattern?: string)
   }
 }
 
+const SECONDS = /^(\d{10})(?:\.(\d{1,6})\d*)?$/
 const MILLIS = /^\d{13}$/
 const MICROS = /^\d{16}$/
+const ISO =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,12})?)?([Zz]|[ +-]\d{2}:\d{2})?)?$/
 
-/** A time: ISO 8601 with Z or offset, or 13 digits (ms) or 16 digits (µs) since 1970. */
+/**
+ * A time: ISO 8601, in UTC where it names no zone; a day, which is its start in UTC; or 10 digits (s), 13
+ * digits (ms) or 16 digits (µs) since 1970.
+ */
 export function timeParam(): Param<Micros, TimeInput> {
   return {
     schema: {
       type: 'string',
       maxLength: 40,
       pattern:
-        '^(\\d{13}|\\d{16}|\\d{4}-\\d{2}-\\d{2}[Tt ]\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,12})?([Zz]|[ +-]\\d{2}:\\d{2}))$',
+        '^(\\d{10}(\\.\\d+)?|\\d{13}|\\d{16}|\\d{4}-\\d{2}-\\d{2}([Tt ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,12})?)?([Zz]|[ +-]\\d{2}:\\d{2})?)?)$',
     },
     example: '2026-08-11T01:15:15Z',
     parse(text, name) {
       try {
-        if (MILLIS.test(text)) return toMicros(Number(text) * 1000)
-        if (MICROS.test(text)) return toMicros(Number(text))
-        // An unescaped plus sign arrives as a space.
-        return parseMicros(text.replace(/ (?=\d\d:\d\d$)/, '+'))
+        return parseTime(text)
       } catch (error) {
         if (!(error instanceof PriorbookError)) throw error
-        const hint = /^\d{10}$/.test(text)
-          ? 'Seconds are not accepted: give milliseconds (13 digits).'
-          : 'Such as 2026-08-11T01:15:15Z, or 1786410915000.'
         throw new Problem('invalid_parameter', `${name} is not a time: ${show(text)}`, {
           param: name,
-          hint,
+          hint: 'Such as 2026-08-11T01:15:15Z, 2026-08-11, or 1786410915000.',
         })
       }
     },
   }
+}
+
+function parseTime(text: string): Micros {
+  if (MILLIS.test(text)) return toMicros(Number(text) * 1000)
+  if (MICROS.test(text)) return toMicros(Number(text))
+  const [, seconds, fraction = ''] = SECONDS.exec(text) ?? []
+  if (seconds !== undefined) {
+    return toMicros(Number(seconds) * 1_000_000 + Number(fraction.padEnd(6, '0')))
+  }
+  const [, day, minutes = '00:00', rest = ':00', zone = 'Z'] = ISO.exec(text) ?? []
+  if (day === undefined) return parseMicros(text)
+  // An unescaped plus sign arrives as a space.
+  return parseMicros(`${day}T${minutes}${rest}${zone.replace(' ', '+')}`)
 }
 
 /** A UTC day, read as the time of its start. */
@@ -181,7 +211,7 @@ export function wordsParam<const Words extends readonly string[]>(
     schema: { type: 'string', maxLength: 60, pattern: `^${word}(,${word})*$` },
     example,
     parse(text, name) {
-      const given = text.split(',')
+      const given = text.toLowerCase().split(',')
       const known = words.filter((one) => given.includes(one))
       if (known.length !== given.length) {
         throw new Problem('invalid_parameter', `${name} is ${show(text)}`, {

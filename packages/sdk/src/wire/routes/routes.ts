@@ -44,6 +44,16 @@ export type RouteShape<Query extends ParamTable = ParamTable> = {
   readonly isKeyless?: boolean
   /** True for routes of the account and of the service itself, which have no demonstration data. */
   readonly hasNoDemo?: boolean
+  /** Present on a route that will be removed: answers say so in headers. */
+  readonly deprecated?: Deprecation
+}
+
+/** When a route was deprecated, when it ends (UTC days such as `2026-12-01`), and what to use instead. */
+export type Deprecation = {
+  readonly since: string
+  readonly sunset: string
+  /** An address of documentation. */
+  readonly link: string
 }
 
 const ROWS = { formats: ['ndjson', 'csv'] } as const
@@ -101,6 +111,10 @@ export const MARKET_ROUTES = {
       side: required(wordParam(['buy', 'sell'], 'OrderSide')),
       size: required(SIZE_PARAM),
       at: timeParam(),
+      /** Milliseconds until the order arrives. */
+      latency_ms: integerParam(0, 60_000),
+      /** Max age of the book at the arrival, in milliseconds. */
+      max_age_ms: integerParam(0, 86_400_000),
       ...OUTCOME_PARAMS,
       ...KNOWN_AT_PARAM,
       ...STYLE_PARAMS,

@@ -7,6 +7,7 @@ import type { SourceRange, Walk, WalkLane } from './book-walk.ts'
 
 /** The observation chosen for a bucket, with the number of its lane. */
 export type PickPart = BookPick & { readonly lane: number }
+/** Rows of one lane on a page: a run of them, or single ones picked by interval. */
 export type PagePart = RunPart | PickPart
 
 /** The rows of one page, oldest first whatever the order, and the positions of the walk after them. */

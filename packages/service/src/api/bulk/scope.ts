@@ -30,7 +30,7 @@ const { download: MAX_DAYS } = DOCUMENTED_DAYS
 
 const DAY = 86_400_000_000
 // Rows are stored within seconds of being received: a range that ended this long ago gets no more rows.
-const SETTLED = 60_000_000
+const SETTLED_MICROS = 60_000_000
 
 /** The content of a download: plan, range and parameters are checked, no row is read yet. */
 export type BulkScope = {
@@ -161,7 +161,7 @@ async function resolveRange(
     notices.push({ code: 'future_range', message: 'The range has not begun yet.' })
   }
   const end = Math.max(start, Math.min(asked.end ?? now, now))
-  return { start, end, windowStart, isFinal: (asked.end ?? now) <= now - SETTLED, notices }
+  return { start, end, windowStart, isFinal: (asked.end ?? now) <= now - SETTLED_MICROS, notices }
 }
 
 function askedRange(query: ScopeQuery): { start?: Micros; end?: Micros } {

@@ -4,7 +4,7 @@ import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import type { ApiContext, Route } from '../route.ts'
 import { requireAdmitted } from '../auth/limiter.ts'
-import { ALLOW, limitHeaders, PREFLIGHT_HEADERS } from './headers.ts'
+import { ALLOW, deprecationHeaders, limitHeaders, PREFLIGHT_HEADERS } from './headers.ts'
 import { createFormatChooser } from './negotiate.ts'
 import { MAX_ADDRESS, toProblem } from './problem.ts'
 import { createParamReader } from './read-params.ts'
@@ -22,6 +22,7 @@ export function mountRoute(route: Route, context: ApiContext, keyless?: PlanGran
   return {
     route,
     context,
+    headers: route.deprecated === undefined ? [] : deprecationHeaders(route.deprecated),
     reader: createParamReader(route),
     chooseFormat: createFormatChooser(route),
     keyless,
@@ -68,6 +69,7 @@ export class Dispatcher {
     }
     const grant = this.#admit(pending, mounted?.keyless, target.isOpen === true)
     if (mounted === undefined) throw target.refusal ?? unknownRoute()
+    pending.headers.push(...mounted.headers)
     const { method } = pending
     if (method === 'OPTIONS') {
       pending.send(204, ['Allow', ALLOW], undefined, 0)

@@ -12,8 +12,8 @@ export type QueueLimits = {
 }
 
 const LIMITS: QueueLimits = { clientBytes: 67_108_864, totalBytes: 268_435_456, stallMs: 1000 }
-// Max requests that start per turn of the event loop, and the time that they may take together by the
-// experience with their clients.
+// Max requests that start per turn of the event loop, and their max total time, estimated from the earlier
+// requests of their clients.
 const MAX_STARTS_PER_TURN = 32
 const TURN_MS = 10
 // The first guess of the time of a request, and the weight of the newest one.

@@ -1,4 +1,5 @@
 import type { Admission } from '../auth/limiter.ts'
+import type { Deprecation } from '@priorbook/sdk/wire'
 import type { LimitState } from '../route.ts'
 
 /** Headers of every answer, as a flat list; pages of `corsOrigin`, if any, may read answers. */
@@ -23,6 +24,13 @@ export function commonHeaders(corsOrigin: string | undefined): readonly string[]
     'Access-Control-Expose-Headers',
     'Deprecation, ETag, Link, Priorbook-Gaps, Priorbook-Notice, Priorbook-Receipt, RateLimit, RateLimit-Policy, Retry-After, Sunset, X-Request-Id',
   ]
+}
+
+/** The headers of a route that will be removed, by RFC 9745 and RFC 8594. */
+export function deprecationHeaders({ since, sunset, link }: Deprecation): readonly string[] {
+  const start = Date.parse(`${since}T00:00:00Z`) / 1000
+  const end = new Date(`${sunset}T00:00:00Z`).toUTCString()
+  return ['Deprecation', `@${start}`, 'Sunset', end, 'Link', `<${link}>; rel="deprecation"`]
 }
 
 /** The policy of data: browsers must run nothing in them. */

@@ -16,6 +16,8 @@ const MAX_STRING_BYTES = 8192
 export type MountedRoute = {
   readonly route: Route
   readonly context: ApiContext
+  /** Headers of every answer of the route, as a flat list. */
+  readonly headers: readonly string[]
   readonly reader: ParamReader
   readonly chooseFormat: FormatChooser
   readonly keyless: PlanGrant | undefined

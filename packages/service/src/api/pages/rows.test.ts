@@ -296,7 +296,7 @@ describe('coverage', () => {
         row['dataset'],
         row['assets'],
         row['windows'],
-        row['floor_time'],
+        row['venue_floor'],
         row['year_inferred'],
       ])
     expect(floors).toEqual([
@@ -310,7 +310,7 @@ describe('coverage', () => {
       (row) => row['venue'] === 'venueb' && row['dataset'] === 'trades',
     )
     expect(trades).toMatchObject({
-      floor_time: null,
+      venue_floor: null,
       first_time: '2026-08-05T12:00:11.000000Z',
       first_day: '2026-08-05',
       capture_started_time: '2026-08-05T11:00:00.000000Z',
@@ -363,7 +363,7 @@ describe('bad parameters', () => {
       ['/v3/venuea-prediction/markets?cursor=abc', 'invalid_cursor', 'cursor'],
       ['/v3/venuea-prediction/markets?asset=btc', 'unknown_parameter', 'asset'],
       ['/v3/venueb/markets?start_time=yesterday', 'invalid_parameter', 'start_time'],
-      ['/v3/venueb/markets?start_time=1786410915', 'invalid_parameter', 'start_time'],
+      ['/v3/venueb/markets?start_time=178641091', 'invalid_parameter', 'start_time'],
       ['/v3/venueb/markets?end_time=9999999999999999', 'invalid_parameter', 'end_time'],
       ['/v3/venueb/markets?series=', 'invalid_parameter', 'series'],
       ['/v3/btc/markets?window=7m', 'invalid_parameter', 'window'],

@@ -1,0 +1,204 @@
+import type { Gap } from '@priorbook/sdk/domain'
+import type { Verdict } from '../capture/checker.ts'
+import type { LiveReader, PageReader, Prober } from './chaos-readers.ts'
+import type { ChaosService, Usage } from './chaos-service.ts'
+
+/** Everything that a run found out. */
+export type Findings = {
+  readonly minutes: number
+  readonly faults: number
+  readonly fills: number
+  readonly canFill: boolean
+  readonly service: ChaosService
+  readonly code: number | null
+  readonly pages: PageReader
+  readonly prober: Prober
+  readonly live: LiveReader
+  readonly liveDifferences: readonly string[]
+  readonly verdict: Verdict
+  readonly seen: {
+    readonly rows: number
+    readonly trades: number
+    readonly differences: readonly string[]
+  }
+  readonly journal: readonly string[]
+  readonly downs: readonly Gap[]
+  readonly fulls: readonly Gap[]
+}
+
+/** One promise, what was seen, and what broke it; `undefined` where the run could not tell. */
+type Promised = {
+  readonly promise: string
+  readonly seen: string
+  readonly broken: readonly string[] | undefined
+}
+
+// The figures of the promises, for a machine that does nothing else.
+const START_MS = 10_000
+const RESUME_MS = 5000
+const RSS_MB = 1000
+const DESCRIPTORS = 32
+const SLOPE_PER_HOUR = 0.01
+// A shorter stretch shows caches that fill, not a leak.
+const SLOPE_MINUTES = 30
+
+/** Judges the promises, in the order of a message: from the wire to a reader. */
+export function judge(found: Findings): readonly Promised[] {
+  return [...judgeTape(found), ...judgeService(found), ...judgeReaders(found), ...judgeUse(found)]
+}
+
+function judgeTape({ verdict, seen, journal, downs, fulls }: Findings): Promised[] {
+  const open = (gaps: readonly Gap[]): string[] =>
+    gaps.filter(({ end }) => end === undefined).map(({ venue, key }) => `${venue}:${key}`)
+  const spans = downs.flatMap(({ start, end }) => (end === undefined ? [] : [(end - start) / 1e6]))
+  const longest = spans.length === 0 ? 0 : Math.max(...spans)
+  const reasons = Object.entries(verdict.gaps).map(([reason, count]) => `${count} ${reason}`)
+  return [
+    {
+      promise: 'every book on the wire is a row or inside a gap; every row and gap has its cause',
+      seen: `${verdict.rows} rows of ${verdict.payloads} books, ${verdict.trades} trades, ${verdict.samples} samples; gaps: ${reasons.join(', ')}`,
+      broken: verdict.complaints,
+    },
+    {
+      promise: 'a row that was read once stays, unchanged and once',
+      seen: `${seen.rows} rows and ${seen.trades} trades read while it ran`,
+      broken: seen.differences,
+    },
+    {
+      promise: 'the journal yields the same tape again',
+      seen: `${journal.length} differences`,
+      broken: journal,
+    },
+    {
+      promise: 'a pause of the recorder is a gap with a beginning and an end',
+      seen: `${spans.length} gaps, the longest ${longest.toFixed(1)} s`,
+      // The stop at the end leaves gaps open.
+      broken: spans.length === 0 ? ['no gap recorder_down has an end'] : [],
+    },
+    {
+      promise: 'a full disk is a gap that ends',
+      seen: `${fulls.length} gaps`,
+      broken: open(fulls),
+    },
+  ]
+}
+
+function judgeService({ service, code, fills, canFill }: Findings): Promised[] {
+  const { starts, resumes, orphans, noise } = service
+  return [
+    {
+      promise: `after kill -9 the service answers within ${START_MS / 1000} s`,
+      seen: `${service.deaths.length} kills; slowest start ${Math.max(...starts)} ms`,
+      broken: starts.filter((ms) => ms > START_MS).map((ms) => `${ms} ms`),
+    },
+    {
+      promise: 'kill -9 of the service takes its workers along',
+      seen: `${orphans} workers left after a second`,
+      broken: orphans === 0 ? [] : [`${orphans} workers`],
+    },
+    {
+      promise: `recording goes on within ${RESUME_MS / 1000} s of space on the disk`,
+      seen: canFill
+        ? `${fills} full disks; slowest ${Math.max(0, ...resumes)} ms`
+        : 'not tried: no private tmpfs can be mounted here',
+      broken: canFill ? resumes.filter((ms) => ms > RESUME_MS).map((ms) => `${ms} ms`) : undefined,
+    },
+    {
+      promise: 'it ends in order when it is asked to, and prints nothing unexpected',
+      seen: `exit status ${code}, ${noise.length} lines`,
+      broken: [...(code === 0 ? [] : [`exit status ${code}`]), ...noise],
+    },
+  ]
+}
+
+function judgeReaders({ pages, prober, live, liveDifferences }: Findings): Promised[] {
+  const times = prober.times.toSorted((a, b) => a - b)
+  const p99 = times[Math.floor(times.length * 0.99)] ?? 0
+  return [
+    {
+      promise: 'walks are exact: the rows are those of the receipt, in order',
+      seen: `${pages.walks} walks, ${pages.rows} rows`,
+      broken: pages.walks === 0 ? ['no walk ended'] : pages.wrong,
+    },
+    {
+      promise: 'while it runs, no request fails',
+      seen: `${prober.answered} requests answered, p99 ${p99.toFixed(0)} ms`,
+      broken: [...prober.failed, ...pages.failed],
+    },
+    {
+      promise: 'the stream loses nothing in silence',
+      seen: `${live.rows} rows of ${live.books.size} books, ${live.disconnects} lost connections, ${live.resyncs} resyncs`,
+      broken: [...live.holes, ...live.errors],
+    },
+    {
+      promise: 'in the end the books of the stream are those of the store',
+      seen: `${live.books.size} books`,
+      broken: live.books.size === 0 ? ['no book came'] : liveDifferences,
+    },
+  ]
+}
+
+function judgeUse({ service: { usage } }: Findings): Promised[] {
+  const warm = usage.slice(Math.min(30, Math.floor(usage.length / 4)))
+  const most = Math.max(0, ...usage.map(({ rssMb }) => rssMb))
+  const perHour = slopeOf(warm)
+  const minutes = warm.length < 2 ? 0 : (warm.at(-1)!.at - warm[0]!.at) / 60_000
+  const mean = warm.reduce((sum, { rssMb }) => sum + rssMb, 0) / Math.max(1, warm.length)
+  const share = perHour / Math.max(1, mean)
+  const isLong = minutes >= SLOPE_MINUTES
+  const first = warm.slice(0, 10).map(({ descriptors }) => descriptors)
+  const growth = (warm.at(-1)?.descriptors ?? 0) - Math.max(0, ...first)
+  const slope = `${perHour.toFixed(1)} MB an hour over ${minutes.toFixed(1)} min without a restart`
+  return [
+    {
+      promise: `memory of all processes stays below ${RSS_MB} MB`,
+      seen: `at most ${most.toFixed(0)} MB`,
+      broken: most < RSS_MB ? [] : [`${most.toFixed(0)} MB`],
+    },
+    {
+      promise: `memory grows at most ${SLOPE_PER_HOUR * 100} % an hour`,
+      seen: isLong ? slope : `${slope}: too short to judge`,
+      broken: isLong ? (share > SLOPE_PER_HOUR ? [slope] : []) : undefined,
+    },
+    {
+      promise: 'descriptors do not pile up',
+      seen: `${warm.at(-1)?.descriptors ?? 0} at the end, ${growth} more than at first`,
+      broken: growth > DESCRIPTORS ? [`${growth} more`] : [],
+    },
+  ]
+}
+
+// Least squares, in MB an hour.
+function slopeOf(usage: readonly Usage[]): number {
+  if (usage.length < 2) return 0
+  const hours = usage.map(({ at }) => (at - usage[0]!.at) / 3_600_000)
+  const meanHours = hours.reduce((sum, hour) => sum + hour, 0) / hours.length
+  const meanMb = usage.reduce((sum, { rssMb }) => sum + rssMb, 0) / usage.length
+  let above = 0
+  let below = 0
+  for (const [index, { rssMb }] of usage.entries()) {
+    above += (hours[index]! - meanHours) * (rssMb - meanMb)
+    below += (hours[index]! - meanHours) ** 2
+  }
+  return below === 0 ? 0 : above / below
+}
+
+const SHOWN = 5
+
+/** The page, and whether every promise held. */
+export function printPage(promises: readonly Promised[]): {
+  readonly lines: readonly string[]
+  readonly isWhole: boolean
+} {
+  const lines: string[] = ['', 'What was promised, and what was seen', '']
+  for (const { promise, seen, broken } of promises) {
+    const mark = broken === undefined ? '–     ' : broken.length === 0 ? 'held  ' : 'BROKEN'
+    lines.push(`${mark}  ${promise}`, `        ${seen}`)
+    for (const text of broken?.slice(0, SHOWN) ?? []) lines.push(`        ! ${text}`)
+    if ((broken?.length ?? 0) > SHOWN) lines.push(`        ! and ${broken!.length - SHOWN} more`)
+  }
+  const wrong = promises.filter(({ broken }) => (broken?.length ?? 0) > 0).length
+  const judged = promises.filter(({ broken }) => broken !== undefined).length
+  lines.push('', `${judged - wrong} of ${judged} promises held`)
+  return { lines, isWhole: wrong === 0 }
+}
