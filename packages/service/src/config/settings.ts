@@ -2,6 +2,7 @@ import {
   amount,
   setting,
   text,
+  texts,
   whole,
   word,
   type Setting,
@@ -68,6 +69,11 @@ const SETTINGS = {
       whole(0, 65_535),
       9464,
       'The port of status page and metrics; 0 takes any free port.',
+    ),
+    names: setting(
+      texts(),
+      [],
+      'Names by which requests may call the host of status page and metrics, beside its addresses and localhost.',
     ),
   },
   log: {
