@@ -57,6 +57,17 @@ const SETTINGS = {
       '',
       'The web origin that may call the API from a browser; empty for none.',
     ),
+    trustProxy: setting(
+      texts(),
+      [],
+      'Proxies in front of the API, by address or network (10.0.0.0/8): their X-Forwarded-For is believed.',
+    ),
+    tlsCert: setting(
+      text(),
+      '',
+      'A file with the certificate chain (PEM) to serve HTTPS; empty for HTTP.',
+    ),
+    tlsKey: setting(text(), '', 'The file with the private key (PEM) of api.tlsCert.'),
     plans: setting(
       text(),
       '',
