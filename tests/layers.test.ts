@@ -80,7 +80,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/store',
   ],
   // The recorder and the API do not know each other.
+  // Executions charge fees by the formulas of the backtester.
   'service/api': [
+    'sdk/backtest',
     'sdk/domain',
     'sdk/tape',
     'sdk/wire',

@@ -7,6 +7,7 @@ export {
   MONEY_ONE,
   PRICE_DECIMALS,
   PRICE_ONE,
+  notional,
   parseMoney,
   printMoney,
 } from './money.ts'

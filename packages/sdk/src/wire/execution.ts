@@ -39,6 +39,8 @@ export const EXECUTION_SCHEMA = named(
       token_id: TEXT_OR_NULL,
       side: ORDER_SIDE,
       at: TIME,
+      latency_ms: COUNT,
+      arrival_time: described(TIME, '`at` and `latency_ms` later: the order meets this book.'),
       size: DECIMAL,
       filled_size: DECIMAL,
       is_complete: FLAG,
@@ -51,12 +53,19 @@ export const EXECUTION_SCHEMA = named(
       levels: LADDER_SCHEMA,
       fee: named(
         'ExecutionFee',
-        objectOf({
-          amount: described(DECIMAL_OR_NULL, 'By the schedule of the record, before rounding.'),
-          rate: DECIMAL_OR_NULL,
-          formula: TEXT_OR_NULL,
-          reason: described(TEXT_OR_NULL, 'Why there is no amount.'),
-        }),
+        objectOf(
+          {
+            amount: described(
+              DECIMAL_OR_NULL,
+              'By the schedule of the record or the published one; rounded where `formula` says so.',
+            ),
+            rate: DECIMAL_OR_NULL,
+            formula: TEXT_OR_NULL,
+            source: described(TEXT_OR_NULL, 'Where the schedule comes from.'),
+            reason: described(TEXT_OR_NULL, 'Why there is no amount.'),
+          },
+          { optional: ['source'] },
+        ),
       ),
       evidence: named(
         'ExecutionEvidence',
@@ -73,7 +82,11 @@ export const EXECUTION_SCHEMA = named(
       ),
       disclaimer: TEXT,
     },
-    { description: 'What an order would have met in the recorded book.' },
+    {
+      // Servers before latencies were taken do not send these.
+      optional: ['latency_ms', 'arrival_time'],
+      description: 'What an order would have met in the recorded book.',
+    },
   ),
 )
 

@@ -46,6 +46,10 @@ export const PARAM_TEXTS: Readonly<Record<string, string>> = {
   side: 'What the order does with the outcome.',
   size: 'How much, in the size unit of the venue: a positive decimal.',
   at: `The last book received at or before this time. ${FORMS_OF_TIME}`,
+  latency_ms:
+    'How long the order is on its way, in milliseconds: it meets the book of its arrival.',
+  max_age_ms:
+    'Max age of that book in milliseconds; where it is older there is no quote, and a notice `stale_book`.',
   id: 'The id of a book row, trade or sample of this market.',
   q: 'Text in the id, title, question, slug or tickers; case does not matter.',
   sort: 'What `order` goes by; open_time by default.',

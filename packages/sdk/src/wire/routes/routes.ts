@@ -111,6 +111,10 @@ export const MARKET_ROUTES = {
       side: required(wordParam(['buy', 'sell'], 'OrderSide')),
       size: required(SIZE_PARAM),
       at: timeParam(),
+      /** Milliseconds until the order arrives. */
+      latency_ms: integerParam(0, 60_000),
+      /** Max age of the book at the arrival, in milliseconds. */
+      max_age_ms: integerParam(0, 86_400_000),
       ...OUTCOME_PARAMS,
       ...KNOWN_AT_PARAM,
       ...STYLE_PARAMS,

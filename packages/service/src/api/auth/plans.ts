@@ -82,7 +82,7 @@ export const DEFAULT_PLANS: readonly Plan[] = [
     days: null,
     per_second: 25,
     per_minute: 1000,
-    features: [],
+    features: ['audit'],
     stream: STREAM_DEFAULT,
   },
   {

@@ -21,6 +21,9 @@ import { walkLadder, type LadderFill } from './walk-ladder.ts'
 /** An order to evaluate, in the units of its venue. */
 export type EvaluatedOrder = {
   readonly at: number
+  /** How long the order is on its way, in milliseconds, and when it arrives. */
+  readonly latency: number
+  readonly arrival: number
   readonly size: number
   readonly side: 'buy' | 'sell'
   readonly style: ValueStyle
@@ -28,7 +31,7 @@ export type EvaluatedOrder = {
 
 type Run = NonNullable<AsOf['run']>
 
-/** Fills an order from the recorded book at its time, and shows the evidence. */
+/** Fills an order from the recorded book at its arrival, and shows the evidence. */
 export async function evaluate(
   context: ApiContext,
   record: MarketRecord,
@@ -36,13 +39,13 @@ export async function evaluate(
   chosen: ChosenBook,
   order: EvaluatedOrder,
 ) {
-  const { at, size, side, style } = order
+  const { at, latency, arrival, size, side, style } = order
   const { instrument, isComplement } = chosen
   const recorded = ladderOf(run)
   const ladder = isComplement ? recorded.complement() : recorded
   const decimals = { price: ladder.decimals, size: VENUES[record.venue].sizeDecimals }
   const walk = walkLadder(side === 'buy' ? ladder.asks() : ladder.bids(), size, decimals)
-  const gap = await nextGap(context, instrument, at)
+  const gap = await nextGap(context, instrument, arrival)
   const amount = (units: number) => decimalJson(printScaled(units, decimals.size), style)
   return {
     venue: record.venue,
@@ -51,12 +54,14 @@ export async function evaluate(
     token_id: chosen.tokenId ?? null,
     side,
     at: timeJson(at, style),
+    latency_ms: latency,
+    arrival_time: timeJson(arrival, style),
     size: amount(size),
     filled_size: amount(walk.filled),
     is_complete: walk.filled === size,
     ...toPricesJson(walk, decimals, style),
-    fee: toFeeJson(takerFee(record, walk.taken, decimals), style),
-    evidence: toEvidenceJson(run, chosen, gap, at, style),
+    fee: toFeeJson(takerFee(record, walk.taken, decimals, order), style),
+    evidence: toEvidenceJson(run, chosen, gap, arrival, style),
     disclaimer: DISCLAIMER,
   }
 }
@@ -109,11 +114,14 @@ function toEvidenceJson(
 }
 
 function toFeeJson(fee: ReturnType<typeof takerFee>, style: ValueStyle) {
-  if (fee.amount === null) return { amount: null, rate: null, formula: null, reason: fee.reason }
+  if (fee.amount === null) {
+    return { amount: null, rate: null, formula: null, source: null, reason: fee.reason }
+  }
   return {
     amount: decimalJson(fee.amount, style),
     rate: decimalJson(fee.rate, style),
     formula: fee.formula,
+    source: fee.source,
     reason: null,
   }
 }
@@ -130,6 +138,24 @@ async function nextGap(
     if (first !== undefined && (next === undefined || first.start < next.start)) next = first
   }
   return next
+}
+
+/** That the last book before an order arrives is older than the request allows; undefined if not. */
+export function explainStale(
+  { columns, firstSequence, to }: Run,
+  arrival: number,
+  maxAge: number | undefined,
+  style: ValueStyle,
+): Notice | undefined {
+  const received = columns.received[to - 1]!
+  if (maxAge === undefined || arrival - received <= maxAge * 1000) return undefined
+  return {
+    code: 'stale_book',
+    message: 'The last book recorded before the order arrives is older than max_age_ms.',
+    book_age_ms: decimalJson(printScaled(arrival - received, 3), style),
+    max_age_ms: maxAge,
+    last_before: { sequence: firstSequence + to - 1, received_time: timeJson(received, style) },
+  }
 }
 
 /** Tells why there is no book at a time. */

@@ -46,10 +46,9 @@ it('answers problems with their status, and links where there is no envelope', a
     400,
     'invalid_parameter',
   ])
-  expect(await statuses(`/v3/venueb/${B_MARKET}/audit?id=venueb:${B_MARKET}:1`, quant)).toEqual([
-    403,
-    'plan_required',
-  ])
+  expect(
+    await statuses(`/v3/venueb/${B_MARKET}/audit?id=venueb:${B_MARKET}:1`, test.keyOf('explorer')),
+  ).toEqual([403, 'plan_required'])
   const csv = await test.ask(`/v3/venueb/${B_MARKET}/trades?limit=2`, {
     key: quant,
     headers: { accept: 'text/csv' },
@@ -57,7 +56,7 @@ it('answers problems with their status, and links where there is no envelope', a
   expect(csv.headers['content-type']).toContain('text/csv')
   expect(csv.headers['link']).toContain('rel="next"')
   const missing = await test.ask(`/v3/venueb/${B_MARKET}/audit?id=venueb:${B_MARKET}:1`, {
-    key: test.keyOf('desk'),
+    key: quant,
   })
   expect(missing.json()).toMatchObject({
     data: null,

@@ -45,7 +45,7 @@ describe('an execution', () => {
       worst_price: 0.46,
       price_range: 0.02,
       levels: { price: [0.44, 0.45, 0.46], size: [1, 2, 2] },
-      fee: { amount: null, reason: 'The market record does not hold the rate of the fee.' },
+      fee: { amount: 0.09, rate: 0.07, reason: null },
       evidence: {
         row_id: `venueb:${B_MARKET}:5`,
         sequence: 5,

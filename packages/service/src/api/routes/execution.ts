@@ -1,9 +1,9 @@
-import { parseScaled, PriorbookError, VENUES, type VenueId } from '@priorbook/sdk/domain'
+import { parseScaled, PriorbookError, toMicros, VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { DISCLAIMER, marketContract, Problem, toMarketJson } from '@priorbook/sdk/wire'
 import { noticeMeta, windowNotice } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { chooseBook } from '../execution/choose-book.ts'
-import { evaluate, explainNoBook } from '../execution/evaluate.ts'
+import { evaluate, explainNoBook, explainStale } from '../execution/evaluate.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
@@ -19,11 +19,13 @@ function executionRoute(address: VenueAddress): Route {
     const state = await findMarket(context, address, request.path, request.grant)
     const { record } = state
     const now = context.now()
-    const at = query.at ?? now
+    const { latency_ms: latency = 0, max_age_ms: maxAge } = query
+    const at = toMicros(query.at ?? now - latency * 1000)
+    const arrival = toMicros(at + latency * 1000)
     const size = parseSize(query.size, venue)
     const chosen = await chooseBook(context, record, query)
     const window = request.grant.windowStart(now)
-    const known = (await context.store.market(venue, record.marketId, at)) ?? state
+    const known = (await context.store.market(venue, record.marketId, arrival)) ?? state
     const meta = { market: toMarketJson(known, style), disclaimer: DISCLAIMER }
     const nothing = (notice: Notice) =>
       ({ kind: 'data', data: null, count: 0, meta: { ...meta, ...noticeMeta(notice) } }) as const
@@ -35,13 +37,17 @@ function executionRoute(address: VenueAddress): Route {
     const asOf = await context.store.asOf({
       venue,
       key,
-      at,
+      at: arrival,
       knownAt,
     })
     if (asOf.run === undefined)
-      return nothing(await explainNoBook(context, record, asOf, at, style))
+      return nothing(await explainNoBook(context, record, asOf, arrival, style))
+    const stale = explainStale(asOf.run, arrival, maxAge, style)
+    if (stale !== undefined) return nothing(stale)
     const data = await evaluate(context, known.record, asOf.run, chosen, {
       at,
+      latency,
+      arrival,
       size,
       side: query.side,
       style,

@@ -1,31 +1,83 @@
-import type { Json, MarketRecord, VenueId } from '@priorbook/sdk/domain'
+import {
+  charge,
+  notional,
+  PRICE_DECIMALS,
+  printMoney,
+  RATE_DECIMALS,
+  scheduleOf,
+} from '@priorbook/sdk/backtest'
+import {
+  POW10,
+  printScaled,
+  type Json,
+  type MarketRecord,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import type { Taken } from '../walk-ladder.ts'
 import { parseExact, printExact, type Exact } from '../exact.ts'
 
 /** The taker's fee by the schedule in the market record, or why there is none. */
 export type Fee =
-  | { readonly amount: string; readonly formula: string; readonly rate: string }
+  | {
+      readonly amount: string
+      readonly formula: string
+      readonly rate: string
+      /** Where the schedule comes from. */
+      readonly source: string
+    }
   | { readonly amount: null; readonly reason: string }
 
-/** The taker's fee by the venue's published formula, before the venue rounds it. */
+/** The taker's fee of an order by the venue's published formula. */
 export function takerFee(
   record: MarketRecord,
   taken: readonly Taken[],
   decimals: { readonly price: number; readonly size: number },
+  order: { readonly side: 'buy' | 'sell'; readonly arrival: number },
 ): Fee {
-  const formula = FORMULAS[record.venue]
-  if (formula === undefined) return { amount: null, reason: NO_RATE }
-  return formula(record, taken, decimals)
+  return FORMULAS[record.venue](record, taken, decimals, order)
 }
 
 type Formula = (...of: Parameters<typeof takerFee>) => Fee
 
-// Venue B is not here: its series name the kind of the fee and a multiplier, but no rate.
-const FORMULAS: Readonly<Partial<Record<VenueId, Formula>>> = {
+const FORMULAS: Readonly<Record<VenueId, Formula>> = {
   venuea: venueAFee,
+  venueb: venueBFee,
   venuec: venueCFee,
 }
-const NO_RATE = 'The market record does not hold the rate of the fee.'
+const RECORD = 'the market record'
+
+// By the schedule and the rounding of the backtester: each level is one fill of the order.
+function venueBFee(
+  record: MarketRecord,
+  taken: readonly Taken[],
+  decimals: { readonly price: number; readonly size: number },
+  { side, arrival }: { readonly side: 'buy' | 'sell'; readonly arrival: number },
+): Fee {
+  const { venue } = record
+  const schedule = scheduleOf(record, arrival)
+  if ('unknown' in schedule) return { amount: null, reason: `${schedule.unknown}.` }
+  const { formula, basis, source } = schedule
+  const type = field(record.native['series'], 'fee_type')
+  if (formula.kind !== 'quadratic' || (basis === 'table' && type !== undefined)) {
+    return { amount: null, reason: `The formula of the fee ${JSON.stringify(type)} is not known.` }
+  }
+  const rounding = { owed: 0 }
+  let total = 0
+  for (const { price: ticks, size } of taken) {
+    const price = ticks * POW10[PRICE_DECIMALS - decimals.price]!
+    const value = notional(venue, price, size, side === 'buy' ? 'up' : 'down')
+    const revenue = side === 'buy' ? -value : value
+    const fill = { venue, liquidity: 'taker', side, price, size, revenue } as const
+    total += charge(formula, fill, rounding).value
+  }
+  return {
+    amount: printMoney(total),
+    formula:
+      'size × rate × price × (1 − price) per level, rounded up to 0.0001; balances are rounded to the cent, and whole cents of rounding are refunded',
+    rate: printScaled(formula.taker, RATE_DECIMALS),
+    source,
+  }
+}
 
 // `feeRateBps`, of the market or its topic: basis points of size × min(price, 1 − price).
 function venueAFee(
@@ -43,6 +95,7 @@ function venueAFee(
     amount: printExact({ units: base * bps.units, scale }),
     formula: 'size × min(price, 1 − price) × rate / 10,000',
     rate: printExact(bps),
+    source: RECORD,
   }
 }
 
@@ -54,7 +107,7 @@ function venueCFee(
 ): Fee {
   const { gamma } = native
   if (field(gamma, 'feesEnabled') === false) {
-    return { amount: '0', formula: 'fees are not enabled', rate: '0' }
+    return { amount: '0', formula: 'fees are not enabled', rate: '0', source: RECORD }
   }
   const schedule = field(gamma, 'feeSchedule')
   const rate = exactOf(field(schedule, 'rate'))
@@ -70,6 +123,7 @@ function venueCFee(
     amount: printExact({ units: base * rate.units, scale }),
     formula: 'size × rate × (price × (1 − price))^exponent',
     rate: printExact(rate),
+    source: RECORD,
   }
 }
 
