@@ -1,6 +1,7 @@
 import { benchApi } from './api.ts'
 import { benchBacktest } from './backtest.ts'
 import { benchCapture } from './capture.ts'
+import { benchCatalogue } from './catalogue.ts'
 import { benchGrowth } from './growth.ts'
 import { benchLive } from './live.ts'
 import { benchReplay } from './replay.ts'
@@ -10,6 +11,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   tape: benchTape,
   growth: benchGrowth,
   capture: benchCapture,
+  catalogue: benchCatalogue,
   api: benchApi,
   backtest: benchBacktest,
   live: benchLive,

@@ -6,7 +6,7 @@ type Floor = {
   readonly dataset: string
   readonly assets: readonly string[]
   readonly windows: readonly string[] | null
-  readonly floor_time: string
+  readonly venue_floor: string
   readonly year_inferred: boolean
   readonly backfilled: boolean
 }
@@ -63,7 +63,6 @@ const floor = (
     readonly windows?: string
     readonly day: string
     readonly is_year_given: boolean
-    readonly is_backfilled: boolean
   },
 ): Statement => {
   const isIt = (row: Floor): boolean =>
@@ -71,15 +70,14 @@ const floor = (
     row.dataset === wanted.dataset &&
     row.assets.join() === wanted.assets &&
     (row.windows?.join() ?? '') === (wanted.windows ?? '') &&
-    row.floor_time === `${wanted.day}T00:00:00.000000Z` &&
-    row.year_inferred === !wanted.is_year_given &&
-    row.backfilled === wanted.is_backfilled
+    row.venue_floor === `${wanted.day}T00:00:00.000000Z` &&
+    row.year_inferred === !wanted.is_year_given
   return {
     place,
     ask: '/v3/coverage?venue=venuea',
     at: 'body.data',
     is: (rows: readonly Floor[]) => rows.filter(isIt).length === 1,
-    wrong: [[], [{ venue: 'venuea', dataset: wanted.dataset, assets: [], floor_time: null }]],
+    wrong: [[], [{ venue: 'venuea', dataset: wanted.dataset, assets: [], venue_floor: null }]],
   }
 }
 
@@ -448,21 +446,18 @@ export const INTERFACE: readonly Statement[] = [
     assets: 'BTC',
     day: '2026-05-05',
     is_year_given: true,
-    is_backfilled: true,
   }),
   floor('Limits A ETH and BNB catalogue', {
     dataset: 'catalogue',
     assets: 'ETH,BNB',
     day: '2026-06-29',
     is_year_given: true,
-    is_backfilled: true,
   }),
   floor('Limits A samples', {
     dataset: 'metrics',
     assets: 'BTC,ETH,BNB',
     day: '2026-07-17',
     is_year_given: false,
-    is_backfilled: false,
   }),
   floor('Limits A BTC 15-minute panel', {
     dataset: 'books',
@@ -470,14 +465,12 @@ export const INTERFACE: readonly Statement[] = [
     windows: '15m',
     day: '2026-06-26',
     is_year_given: false,
-    is_backfilled: false,
   }),
   floor('Limits A depth', {
     dataset: 'books',
     assets: 'BTC,ETH,BNB',
     day: '2026-07-26',
     is_year_given: false,
-    is_backfilled: false,
   }),
   ...refused('Versioning 1: nothing beside /v3', '/v2/venueb/markets', 404, 'unknown_route'),
   {

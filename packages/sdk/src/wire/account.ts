@@ -1,4 +1,5 @@
 import {
+  described,
   COUNT,
   DAY,
   FLAG,
@@ -161,7 +162,8 @@ export const STATUS_SCHEMA = named(
           reason: TEXT,
           summary: TEXT,
           start_time: TEXT,
-          end_time: TEXT_OR_NULL,
+          end_time: described(TEXT_OR_NULL, 'Null while books are missing.'),
+          books: described(COUNT, 'How many books it interrupted.'),
           detail: TEXT_OR_NULL,
         }),
       ),

@@ -57,13 +57,22 @@ export const DATASET_COVERAGE_SCHEMA = named(
     dataset: named('Dataset', wordOf(DATASETS)),
     assets: orNull(listOf(TEXT)),
     windows: orNull(listOf(TEXT)),
-    /** Null where only the start of this installation counts. */
-    floor_time: described(TIME_OR_NULL, 'Nothing exists before this time.'),
+    /** Null where the interface document names none. */
+    venue_floor: described(
+      TIME_OR_NULL,
+      'The documented start of the venue’s data; this installation may begin later.',
+    ),
     year_inferred: described(FLAG, 'The year of the floor is our reading.'),
-    backfilled: FLAG,
+    backfilled: described(
+      FLAG,
+      'This installation holds rows from before its recorder first started.',
+    ),
     /** When this installation began to record the venue; null while it has not. */
     capture_started_time: TIME_OR_NULL,
-    first_time: described(TIME_OR_NULL, 'Received time of the first stored row.'),
+    first_time: described(
+      TIME_OR_NULL,
+      'Received time of the first row that this installation holds.',
+    ),
     first_day: DAY_OR_NULL,
   }),
 )

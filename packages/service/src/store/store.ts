@@ -158,15 +158,27 @@ export type MarketQuery = {
   readonly start?: number | undefined
   readonly end?: number | undefined
   readonly after?:
-    | { readonly openTime: number; readonly venue: string; readonly marketId: string }
+    | {
+        readonly openTime: number
+        readonly venue: string
+        readonly marketId: string
+        /** The value that the list is sorted by, where that is not the open time; null for none. */
+        readonly value?: number | null | undefined
+      }
     | undefined
   readonly limit: number
+  /** What the list is sorted by; open_time where it is absent. Markets without a value come last. */
+  readonly sort?: 'open_time' | 'close_time' | 'volume' | 'liquidity' | undefined
   readonly order?: Order | undefined
 }
 
-/** Markets by (open time, venue, id). A market never seen open counts from its first revision. */
+/** Markets by (value, venue, id). A market never seen open counts from its first revision. */
 export type MarketPage = {
-  readonly markets: readonly (MarketState & { readonly sortTime: number })[]
+  readonly markets: readonly (MarketState & {
+    readonly sortTime: number
+    /** The value that the list is sorted by; null where the market has none. */
+    readonly sortValue: number | null
+  })[]
   readonly hasMore: boolean
 }
 
@@ -206,6 +218,53 @@ export type Coverage = {
   readonly facts: InstrumentFacts
   readonly days: readonly DayCoverage[]
   readonly gaps: readonly Gap[]
+}
+
+/** What is stored of a venue as a whole. */
+export type VenueTotals = {
+  readonly instruments: number
+  /** 0 where nothing was observed. */
+  readonly lastReceived: number
+  /** Open gaps, by reason. */
+  readonly openGaps: Readonly<Partial<Record<GapReason, number>>>
+}
+
+/** The books of a venue on one UTC day, for one asset; empty where the asset is unknown. */
+export type DayTotals = {
+  readonly day: number
+  readonly asset: string
+  readonly markets: number
+  readonly instruments: number
+  readonly observations: number
+  readonly observedMicros: number
+  /** The closed gaps, each counted on every day that it touches. */
+  readonly gaps: readonly {
+    readonly reason: GapReason
+    readonly gaps: number
+    readonly micros: number
+  }[]
+}
+
+/** The first row of one kind, by asset and window; empty names where they are unknown. */
+export type DatasetExtent = {
+  readonly kind: ChunkKind
+  readonly metric: string
+  readonly asset: string
+  readonly window: string
+  readonly origin: Origin
+  readonly streams: number
+  readonly firstReceived: number
+}
+
+/** An outage: the gaps that began together, for one reason. */
+export type Incident = {
+  readonly venue: VenueId
+  readonly reason: GapReason
+  readonly start: number
+  /** Absent while one of its books is missing. */
+  readonly end?: number
+  readonly books: number
+  readonly detail?: string
 }
 
 /** How much one pass sealed. */
@@ -325,6 +384,19 @@ export interface StoreReader {
   markets(query: MarketQuery): Promise<MarketPage>
   gaps(query: GapQuery): Promise<readonly Gap[]>
   coverage(ref: InstrumentRef): Promise<Coverage | undefined>
+  /** The instruments of one market that have a row. */
+  instrumentsOf(venue: VenueId, marketId: string): Promise<readonly InstrumentFacts[]>
+  totals(venue: VenueId): Promise<VenueTotals>
+  /** The days of a venue in [from, to), by asset; days without anything are left out. */
+  days(venue: VenueId, from: number, to: number): Promise<readonly DayTotals[]>
+  extents(venue: VenueId): Promise<readonly DatasetExtent[]>
+  /** Outages that touch [start, end), newest first. */
+  incidents(query: {
+    venue: VenueId
+    start: number
+    end: number
+    limit: number
+  }): Promise<readonly Incident[]>
   quarantine(page: {
     venue?: VenueId
     after?: number

@@ -123,7 +123,7 @@ function DatasetRow(props: {
 }) {
   const { dataset, cells, day, onPick } = props
   const weeks = toWeeks(cells)
-  const floor = microsOrAbsent(dataset.floor_time)
+  const floor = microsOrAbsent(dataset.venue_floor)
   const first = microsOrAbsent(dataset.first_time)
   return (
     <div class="dataset">

@@ -66,7 +66,7 @@ const COLUMNS = [
 ] as const
 
 function cellsOf(row: DatasetCoverageJson): string[] {
-  const floor = row.floor_time === null ? '–' : String(row.floor_time).slice(0, 10)
+  const floor = row.venue_floor === null ? '–' : String(row.venue_floor).slice(0, 10)
   return [
     row.venue,
     row.dataset,

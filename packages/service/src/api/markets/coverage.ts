@@ -15,15 +15,9 @@ import {
   type DayCoverageJson,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import type {
-  Coverage,
-  DayCoverage,
-  InstrumentFacts,
-  MarketState,
-  StoreReader,
-} from '../../store/store.ts'
+import type { Coverage, DayCoverage, DayTotals, StoreReader } from '../../store/store.ts'
+import { firstRowTime } from '../pages/first-row.ts'
 import type { ApiContext } from '../route.ts'
-import { instrumentsOf } from './instruments.ts'
 
 /** A UTC day in microseconds. */
 export const DAY = 86_400_000_000
@@ -96,32 +90,22 @@ export function printDay(time: number): string {
   return printMicros(time as Micros).slice(0, 10)
 }
 
-/** The coverage of one instrument on one day. */
-export type CalendarPiece = {
-  readonly day: number
-  readonly observations: number
-  readonly observedMicros: number
-  readonly holes: readonly { readonly reason: GapReason; readonly micros: number }[]
-}
-
-/** Sums the coverage of a venue's instruments on one day. */
+/** Sums the books of a venue on one day over the assets of a plan. */
 export class DayTally {
+  #markets = 0
   #instruments = 0
   #observations = 0
   #observedMicros = 0
-  readonly #markets = new Set<string>()
   readonly #holes = new Map<GapReason, { gaps: number; micros: number }>()
 
-  add(piece: CalendarPiece, market: string): void {
-    if (piece.observations > 0) {
-      this.#instruments++
-      this.#markets.add(market)
-      this.#observations += piece.observations
-      this.#observedMicros += piece.observedMicros
-    }
-    for (const { reason, micros } of piece.holes) {
+  add(totals: DayTotals): void {
+    this.#markets += totals.markets
+    this.#instruments += totals.instruments
+    this.#observations += totals.observations
+    this.#observedMicros += totals.observedMicros
+    for (const { reason, gaps, micros } of totals.gaps) {
       const sum = this.#holes.get(reason) ?? { gaps: 0, micros: 0 }
-      this.#holes.set(reason, { gaps: sum.gaps + 1, micros: sum.micros + micros })
+      this.#holes.set(reason, { gaps: sum.gaps + gaps, micros: sum.micros + micros })
     }
   }
 
@@ -132,7 +116,7 @@ export class DayTally {
       venue,
       day: printDay(day),
       condition: this.#observations === 0 ? 'missing' : holes.length > 0 ? 'degraded' : 'available',
-      markets: this.#markets.size,
+      markets: this.#markets,
       instruments: this.#instruments,
       observations: this.#observations,
       observed_ms: millis(this.#observedMicros, style)!,
@@ -146,116 +130,54 @@ export class DayTally {
   }
 }
 
-// An instrument without a row for this long, in microseconds, has ended: its days are cached.
-const ENDED = 3_600_000_000
-
-const cached = new WeakMap<
-  StoreReader,
-  Map<string, { mark: string; pieces: readonly CalendarPiece[] }>
->()
-
-/** The coverage of an instrument, day by day. */
-export async function piecesOf(
-  store: StoreReader,
-  facts: InstrumentFacts,
-  now: number,
-): Promise<readonly CalendarPiece[]> {
-  const { venue, key } = facts.instrument
-  let known = cached.get(store)
-  if (known === undefined) cached.set(store, (known = new Map()))
-  const name = `${venue} ${key}`
-  const mark = `${facts.firstSequence} ${facts.lastSequence}`
-  const before = known.get(name)
-  if (before?.mark === mark) return before.pieces
-  const coverage = await store.coverage({ venue, key })
-  const life = { open: facts.firstReceived, close: facts.lastReceived + 1 }
-  const pieces = coverageDays(coverage, life, 0).map((day) => ({
-    day: day.day,
-    observations: day.observations,
-    observedMicros: day.observedMicros,
-    holes: holesOf(coverage?.gaps ?? [], day.day, facts.lastReceived),
-  }))
-  if (facts.lastReceived < now - ENDED) known.set(name, { mark, pieces })
-  return pieces
-}
-
-function holesOf(gaps: readonly Gap[], day: number, last: number): CalendarPiece['holes'] {
-  return gaps.flatMap(({ reason, start, end = last as Gap['start'] }) => {
-    if (isExpectedGap(reason)) return []
-    const micros = Math.min(end, day + DAY) - Math.max(start, day)
-    return micros > 0 ? [{ reason, micros }] : []
-  })
-}
-
-/** Renders a dataset with the time of its first row. */
+/** Renders a dataset with what this installation holds of it. */
 export async function toDataset(
-  context: ApiContext,
+  { store }: ApiContext,
   floor: DatasetFloor,
   style: ValueStyle,
 ): Promise<DatasetCoverageJson> {
-  const started = await context.store.fact(`capture_started:${floor.venue}`)
-  const first = await firstTime(context, floor)
+  const started = await store.fact(`capture_started:${floor.venue}`)
+  const { first, oldest } = await beginOf(store, floor)
   return {
     kind: 'dataset',
     venue: floor.venue,
     dataset: floor.dataset,
     assets: floor.assets ?? null,
     windows: floor.windows ?? null,
-    floor_time: timeJson(floor.start, style),
+    venue_floor: timeJson(floor.start, style),
     year_inferred: floor.yearInferred === true,
-    backfilled: floor.backfilled === true,
+    backfilled: started !== undefined && oldest !== undefined && oldest < started,
     capture_started_time: timeJson(started, style),
     first_time: timeJson(first, style),
     first_day: first === undefined ? null : printDay(Math.floor(first / DAY) * DAY),
   }
 }
 
-// The store keeps markets by open time, so the oldest ones hold the first row of a dataset.
-const OLDEST = 20
-
-async function firstTime(context: ApiContext, floor: DatasetFloor): Promise<number | undefined> {
-  const { store } = context
+// The first time of a dataset, and the oldest time that a live recorder would have had to see. A recorder
+// finds markets that opened before it started, but none that had closed by then.
+async function beginOf(
+  store: StoreReader,
+  floor: DatasetFloor,
+): Promise<{ readonly first: number | undefined; readonly oldest: number | undefined }> {
   const { venue, dataset, assets = [undefined], windows = [undefined] } = floor
-  let first: number | undefined
-  const meet = (time: number | undefined): void => {
-    if (time !== undefined && (first === undefined || time < first)) first = time
+  if (dataset !== 'catalogue') {
+    const first = await firstRowTime(store, venue, dataset, floor)
+    return { first, oldest: first }
   }
+  const opens: number[] = []
+  const closes: number[] = []
   for (const asset of assets) {
     for (const window of windows) {
-      const filters = { ...(asset && { asset }), ...(window && { window }) }
-      const { markets } = await store.markets({ venue, ...filters, limit: OLDEST })
-      if (dataset === 'catalogue') meet(markets[0]?.sortTime)
-      else for (const market of markets) meet(await firstRow(context, market, dataset))
+      const query = { venue, asset, window, limit: 1 }
+      const opened = (await store.markets(query)).markets[0]
+      const closed = (await store.markets({ ...query, sort: 'close_time' })).markets[0]
+      if (opened !== undefined) opens.push(opened.sortTime)
+      if (closed?.record.closeTime !== undefined) closes.push(closed.record.closeTime)
     }
   }
-  return first
+  return { first: least(opens), oldest: least(closes) }
 }
 
-async function firstRow(
-  context: ApiContext,
-  { record }: MarketState,
-  dataset: DatasetFloor['dataset'],
-): Promise<number | undefined> {
-  const { store } = context
-  const times: number[] = []
-  const query = { venue: record.venue, order: 'asc', limit: 1 } as const
-  if (dataset === 'metrics') {
-    for (const { tokenId: key } of record.outcomes) {
-      if (key === undefined) continue
-      const { rows, ordinals } = await store.samples({ ...query, key, metric: 'chance' })
-      if (ordinals.length > 0) times.push(rows.received[0]!)
-    }
-  } else {
-    for (const { key } of await instrumentsOf(context, record)) {
-      if (dataset === 'books') {
-        const facts = await store.instrument({ venue: record.venue, key })
-        const hasRows = facts !== undefined && facts.firstSequence <= facts.lastSequence
-        if (hasRows) times.push(facts.firstReceived)
-      } else {
-        const { rows, ordinals } = await store.trades({ ...query, key })
-        if (ordinals.length > 0) times.push(rows.received[0]!)
-      }
-    }
-  }
-  return times.length === 0 ? undefined : Math.min(...times)
+function least(times: readonly number[]): number | undefined {
+  return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b))
 }

@@ -18,10 +18,13 @@ export async function instrumentsOf(
 ): Promise<readonly MarketInstrument[]> {
   const named = namedInstruments(record)
   if (named.length > 0) return named
-  const recorded = await store.instruments(record.venue)
-  return recorded
-    .filter(({ instrument }) => instrument.market === record.marketId)
-    .map(({ instrument: { key } }, index) => ({ ...sharedBy(record), key, index, tokenId: key }))
+  const recorded = await store.instrumentsOf(record.venue, record.marketId)
+  return recorded.map(({ instrument: { key } }, index) => ({
+    ...sharedBy(record),
+    key,
+    index,
+    tokenId: key,
+  }))
 }
 
 /** The context of an instrument’s rows, as far as the market record knows it. */

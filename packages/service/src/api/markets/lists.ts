@@ -1,19 +1,17 @@
-import {
-  Problem,
-  type MARKET_SORTS,
-  type MarketJson,
-  type VenueAMarketJson,
-  type VenueBMarketJson,
-  type VenueCMarketJson,
+import type {
+  MarketJson,
+  VenueAMarketJson,
+  VenueBMarketJson,
+  VenueCMarketJson,
 } from '@priorbook/sdk/wire'
-import { isVenueId, type MarketRecord } from '@priorbook/sdk/domain'
-import type { MarketQuery, MarketState } from '../../store/store.ts'
+import type { MarketRecord } from '@priorbook/sdk/domain'
+import type { MarketPage, MarketQuery } from '../../store/store.ts'
 import type { ApiContext } from '../route.ts'
 import { NO_END, type Page, type PageRange } from '../pages/page.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 
-/** A market with the time that lists are sorted by. */
-export type ListedMarket = MarketState & { readonly sortTime: number }
+/** A market with the value that its list is sorted by. */
+export type ListedMarket = MarketPage['markets'][number]
 
 /** A page of markets, and whether the walk stopped before the page was full. */
 export type WalkedMarkets = {
@@ -27,8 +25,8 @@ const SLICE = 200
 const MAX_VISITED = 4000
 
 /**
- * Walks the catalogue from the position of the page, by (open time, venue, id), and collects the wanted
- * markets. A walk that has visited many markets stops early, and the next page goes on.
+ * Walks the catalogue from the position of the page, in the order of the filters’ `sort`, and collects the
+ * wanted markets. A walk that has visited many markets stops early, and the next page goes on.
  */
 export async function walkMarkets(
   { store }: ApiContext,
@@ -42,7 +40,7 @@ export async function walkMarkets(
   let visited = 0
   for (;;) {
     const missing = page.limit - found.length
-    const limit = isWanted === undefined ? missing : SLICE
+    const limit = visited === 0 ? missing : SLICE
     const { order } = page
     const { markets, hasMore } = await store.markets({ ...filters, after: last, order, limit })
     for (const [index, market] of markets.entries()) {
@@ -73,8 +71,12 @@ export function marketFilters(
 }
 
 /** The position after a market, for cursors. */
-export function marketState({ sortTime, record }: ListedMarket): Record<string, string | number> {
-  return { time: sortTime, venue: record.venue, id: record.marketId }
+export function marketState({
+  sortTime,
+  sortValue,
+  record,
+}: ListedMarket): Record<string, string | number> {
+  return { time: sortTime, venue: record.venue, id: record.marketId, value: sortValue ?? '' }
 }
 
 /** The columns of market records in CSV; fields that a venue lacks are empty. */
@@ -106,11 +108,13 @@ export const MARKET_COLUMNS = [
   'slug',
   'asset',
   'window',
+  'strike',
   'participant_count',
   'chain',
   'exchange_contract',
   'native',
   'revision_time',
+  'last_anomaly',
 ] as const satisfies readonly (keyof AnyMarket)[]
 
 /** A market record whose venue the compiler does not know. */
@@ -122,87 +126,25 @@ export type AnyMarket = MarketJson &
   >
 
 function placeOf({ state }: Page): MarketQuery['after'] {
-  const { time, venue, id } = state
+  const { time, venue, id, value } = state
   if (time === undefined) return undefined
-  return { openTime: time as number, venue: venue as string, marketId: id as string }
+  return {
+    openTime: time as number,
+    venue: venue as string,
+    marketId: id as string,
+    // Cursors of lists by open time had no value once.
+    value: value === undefined ? undefined : value === '' ? null : (value as number),
+  }
 }
 
-function toPlace({ sortTime, record }: ListedMarket): NonNullable<MarketQuery['after']> {
-  return { openTime: sortTime, venue: record.venue, marketId: record.marketId }
+function toPlace({ sortTime, sortValue, record }: ListedMarket): MarketQuery['after'] {
+  const { venue, marketId } = record
+  return { openTime: sortTime, venue, marketId, value: sortValue }
 }
-
-/** The name of an order of markets. */
-export type MarketSort = (typeof MARKET_SORTS)[number]
 
 /** True when a text in lower case is part of an identifier, title or slug. */
 export function matchesText(record: MarketRecord, text: string): boolean {
   const { marketId, title, question, slug, eventTicker, seriesTicker } = record
   const fields = [marketId, title, question, slug, eventTicker, seriesTicker]
   return fields.some((field) => field?.toLowerCase().includes(text) === true)
-}
-
-// Max markets that are sorted here; the store keeps them by open time only.
-const MAX_SORTED = 2000
-
-/** Sorts the matching markets by a value and gives one page of them. */
-export async function walkSorted(
-  context: ApiContext,
-  filters: Omit<MarketQuery, 'limit' | 'after' | 'order'>,
-  page: Page,
-  isWanted: (market: ListedMarket) => boolean,
-  sort: MarketSort,
-): Promise<WalkedMarkets> {
-  const all = { ...page, limit: MAX_SORTED, order: 'asc' as const, state: {} }
-  const { markets, hasMore } = await walkMarkets(context, filters, all, isWanted)
-  if (hasMore) {
-    throw new Problem('invalid_parameter', `too many markets match to sort them by ${sort}`, {
-      param: 'sort',
-      hint: 'Narrow the list by venue, asset, window, status or range, or sort by open_time.',
-    })
-  }
-  const sign = page.order === 'asc' ? 1 : -1
-  const compare = (a: SortedPlace, b: SortedPlace): number => {
-    if (a.value === undefined || b.value === undefined) {
-      // Markets without a value come last in both orders.
-      if (a.value !== b.value) return a.value === undefined ? 1 : -1
-    } else if (a.value !== b.value) return sign * (a.value - b.value)
-    return sign * (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
-  }
-  const placed = markets.map((market) => ({ market, place: sortedPlaceOf(market, sort) }))
-  placed.sort((a, b) => compare(a.place, b.place))
-  const after = sortedPlaceIn(page)
-  const rest = placed.filter(({ place }) => after === undefined || compare(place, after) > 0)
-  const taken = rest.slice(0, page.limit).map(({ market }) => market)
-  return { markets: taken, last: taken.at(-1), hasMore: rest.length > taken.length }
-}
-
-type SortedPlace = { readonly value: number | undefined; readonly name: string }
-
-function sortedPlaceOf(market: ListedMarket, sort: MarketSort): SortedPlace {
-  const { venue, marketId } = market.record
-  return { value: sortValue(market, sort), name: `${venue} ${marketId}` }
-}
-
-function sortedPlaceIn({ state }: Page): SortedPlace | undefined {
-  const { venue, id, value } = state
-  if (!isVenueId(venue)) return undefined
-  return { value: typeof value === 'number' ? value : undefined, name: `${venue} ${id}` }
-}
-
-/** The value that a market is sorted by. */
-export function sortValue(
-  { record, sortTime }: ListedMarket,
-  sort: MarketSort,
-): number | undefined {
-  switch (sort) {
-    case 'open_time':
-      return sortTime
-    case 'close_time':
-      return record.closeTime
-    case 'volume':
-    case 'liquidity': {
-      const text = record[sort]
-      return text === undefined ? undefined : Number(text)
-    }
-  }
 }

@@ -7,6 +7,7 @@ import {
 } from '@priorbook/sdk/domain'
 import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
 import type { ApiContext, Meta, Notice } from '../route.ts'
+import { firstRowTime } from './first-row.ts'
 import type { PageRange } from './page.ts'
 
 /** `meta.notice`: absent, one notice, or a list. */
@@ -141,7 +142,10 @@ export async function explainEmpty(
   return { code: 'no_rows_in_range', message: 'Nothing was recorded in the range.' }
 }
 
-/** The later of the document's floor and the start of this installation's capture. */
+/**
+ * Where the data of this installation begin: with its first row or the start of its capture, whichever
+ * was first, and not before the documented floor unless it holds older rows.
+ */
 export async function captureBegins(
   { store }: ApiContext,
   record: Pick<MarketRecord, 'venue' | 'asset' | 'window'>,
@@ -150,9 +154,15 @@ export async function captureBegins(
   const floor = floorOf(record.venue, dataset, record)
   // The catalogue is backfilled, so it can begin before capture.
   if (dataset === 'catalogue') return floor
-  const started = await store.fact(`capture_started:${record.venue}`)
-  if (floor === undefined) return started
-  return Math.max(floor, started ?? 0)
+  const { venue, asset, window } = record
+  const started = await store.fact(`capture_started:${venue}`)
+  const first = await firstRowTime(store, venue, dataset, {
+    ...(asset === undefined ? {} : { assets: [asset] }),
+    ...(window === undefined ? {} : { windows: [window] }),
+  })
+  if (started === undefined && first === undefined) return floor
+  const own = Math.min(started ?? Infinity, first ?? Infinity)
+  return floor === undefined || (own < floor && first === own) ? own : Math.max(floor, own)
 }
 
 /** The words of the interface document on a reserved trades route. */

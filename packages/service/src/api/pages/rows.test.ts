@@ -296,7 +296,7 @@ describe('coverage', () => {
         row['dataset'],
         row['assets'],
         row['windows'],
-        row['floor_time'],
+        row['venue_floor'],
         row['year_inferred'],
       ])
     expect(floors).toEqual([
@@ -310,7 +310,7 @@ describe('coverage', () => {
       (row) => row['venue'] === 'venueb' && row['dataset'] === 'trades',
     )
     expect(trades).toMatchObject({
-      floor_time: null,
+      venue_floor: null,
       first_time: '2026-08-05T12:00:11.000000Z',
       first_day: '2026-08-05',
       capture_started_time: '2026-08-05T11:00:00.000000Z',

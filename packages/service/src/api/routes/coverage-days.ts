@@ -1,11 +1,9 @@
-import type { VenueId } from '@priorbook/sdk/domain'
 import { contractOf, DOCUMENTED_DAYS, Problem, timeJson } from '@priorbook/sdk/wire'
-import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { noticeMeta, windowNotice } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
-import { DayTally, piecesOf, DAY } from '../markets/coverage.ts'
+import { DayTally, DAY } from '../markets/coverage.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
-import { defineRoute, type ApiContext, type Route } from '../route.ts'
+import { defineRoute, type Route } from '../route.ts'
 
 const { calendar: DEFAULT_DAYS, calendarMax: MAX_DAYS } = DOCUMENTED_DAYS
 /** A venue's books day by day. */
@@ -34,15 +32,10 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
     const days = new Map<number, DayTally>()
     for (let day = from; day < end; day += DAY) days.set(day, new DayTally())
     const plan = new PlanFilter(grant)
-    let visited = 0
-    for (const facts of await context.store.instruments(venue)) {
-      if (facts.lastReceived < from || facts.firstReceived >= end) continue
-      const { market } = facts.instrument
-      if (!(await isIncluded(context, plan, venue, market))) continue
-      for (const piece of await piecesOf(context.store, facts, now)) {
-        days.get(piece.day)?.add(piece, market)
-      }
-      if (++visited % 16 === 0) await yieldToEventLoop()
+    for (const totals of await context.store.days(venue, from, end)) {
+      // Markets of an unknown asset count only for plans that have them all.
+      const asset = totals.asset === '' ? undefined : totals.asset
+      if (plan.includesAsset(venue, asset)) days.get(totals.day)?.add(totals)
     }
     const started = await context.store.fact(`capture_started:${venue}`)
     const data = [...days].map(([day, tally]) => tally.toJson(venue, day, style))
@@ -59,15 +52,3 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
     }
   },
 )
-
-// A plan with all assets needs no look at the market.
-async function isIncluded(
-  { store }: ApiContext,
-  plan: PlanFilter,
-  venue: VenueId,
-  marketId: string,
-): Promise<boolean> {
-  if (plan.grant.allows(venue, undefined)) return true
-  const state = await store.market(venue, marketId)
-  return plan.includes(state?.record ?? { venue, marketId })
-}

@@ -9,8 +9,6 @@ import {
   marketState,
   walkMarkets,
   matchesText,
-  sortValue,
-  walkSorted,
   type AnyMarket,
   type ListedMarket,
 } from '../markets/lists.ts'
@@ -30,15 +28,12 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
     if (asset !== undefined) requireAssetAnywhere(grant, venue, asset)
     const given = { venue, asset, window, status, series }
     const page = openPage(request, context, { ...given, q, sort }, NO_END)
-    const filters = marketFilters(given, page.range)
+    const filters = { ...marketFilters(given, page.range), sort }
     const text = q?.toLowerCase()
     const plan = new PlanFilter(grant)
     const isWanted = ({ record }: ListedMarket): boolean =>
       (text === undefined || matchesText(record, text)) && plan.includes(record)
-    const walked =
-      sort === 'open_time'
-        ? await walkMarkets(context, filters, page, isWanted)
-        : await walkSorted(context, filters, page, isWanted, sort)
+    const walked = await walkMarkets(context, filters, page, isWanted)
     const rows: (AnyMarket & QuoteJson)[] = []
     for (const market of walked.markets) {
       const quote = await readQuote(context, market.record, page.range.window, style)
@@ -46,8 +41,7 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
       if (rows.length % 16 === 0) await yieldToEventLoop()
     }
     const { last, hasMore } = walked
-    const state =
-      last === undefined ? undefined : { ...marketState(last), value: sortValue(last, sort) ?? '' }
+    const state = last === undefined ? undefined : marketState(last)
     return answerList(request, {
       type: 'market',
       rows,

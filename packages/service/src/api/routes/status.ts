@@ -1,6 +1,7 @@
-import { GAP_REASONS, printMicros, type Gap } from '@priorbook/sdk/domain'
+import { GAP_REASONS, printMicros, type Micros } from '@priorbook/sdk/domain'
 import { contractOf } from '@priorbook/sdk/wire'
 import type { RecorderPulse, StreamPulse, VenuePulse } from '../../lib/pulse.ts'
+import type { Incident } from '../../store/store.ts'
 import { callerOf } from '../auth/grant.ts'
 import { readVenueState, type VenueState } from '../markets/venue-state.ts'
 import { defineRoute } from '../route.ts'
@@ -49,7 +50,7 @@ function venueRow(state: VenueState, recorder: RecorderPulse | undefined) {
           : 'interrupted',
     detail: live === undefined || live.detail === '' ? null : live.detail,
     instruments,
-    last_received_time: lastReceived === 0 ? null : printMicros(lastReceived as Gap['start']),
+    last_received_time: lastReceived === 0 ? null : printMicros(lastReceived as Micros),
     open_gaps: openGaps,
     capture: live?.capture === undefined ? null : captureRow(live.capture, live.booksOpen),
   }
@@ -86,14 +87,15 @@ function streamRow({ connections, subscriptions, instruments, messagesPerSecond 
   return { connections, subscriptions, instruments, messages_per_second: messagesPerSecond }
 }
 
-function incidentRow({ venue, reason, start, end, detail }: Gap) {
+function incidentRow({ venue, reason, start, end, books, detail }: Incident) {
   return {
     venue,
     state: end === undefined ? 'open' : 'resolved',
     reason,
     summary: GAP_REASONS[reason],
-    start_time: printMicros(start),
-    end_time: end === undefined ? null : printMicros(end),
+    start_time: printMicros(start as Micros),
+    end_time: end === undefined ? null : printMicros(end as Micros),
+    books,
     detail: detail ?? null,
   }
 }

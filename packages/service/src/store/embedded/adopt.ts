@@ -3,6 +3,7 @@ import { nameOf } from './bodies.ts'
 import { Database } from './database.ts'
 import { writePlace } from './directory.ts'
 import { listGaps, removeGaps, saveGap } from './gaps.ts'
+import { recount } from './recount.ts'
 import { readState, STATE, writeState } from './state.ts'
 import { createStream, listStreams, saveStream, type Stream } from './streams.ts'
 import { View } from './view.ts'
@@ -31,6 +32,7 @@ export function adoptStreams(
       adopted.push(nameOf(stream, { first: 1, count: stream.next - 1 }))
     }
     view.followAdoptions()
+    if (adopted.length > 0) recount(view)
     return adopted
   } finally {
     other.close()

@@ -6,7 +6,10 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import type { MarketPage, MarketQuery, MarketState } from '../store.ts'
+import { isDamage } from './bodies.ts'
 import type { Column, Database, Row } from './database.ts'
+import { saveListing } from './listing.ts'
+import { compareListed, walkListings, type Listed } from './listing-walk.ts'
 import { checkRow, insertRow } from './row-sum.ts'
 
 // Revisions of a market differ in a few numbers. Each is compressed with the last full one as its
@@ -99,56 +102,67 @@ export function listRevisions(
   return states
 }
 
-/** Markets that match, by (open time, venue, id). */
+/** Markets that match, in the order of the query. */
 export function listMarkets(database: Database, query: MarketQuery): MarketPage {
-  database.ensureWhole('market')
-  const where: string[] = []
-  const values: Column[] = []
-  const add = (condition: string, ...more: Column[]): void => {
-    where.push(condition)
-    values.push(...more)
+  for (const table of ['market', 'listing', 'family']) database.ensureWhole(table)
+  const found: ListedState[] = []
+  const walk =
+    query.event === undefined ? walkListings(database, query) : walkEvent(database, query)
+  // Text is matched in the record itself, so the walk goes on until the page is full.
+  for (const listed of walk) {
+    const state = readListed(database, listed)
+    if (query.text !== undefined && !matches(state.record, query.text)) continue
+    if (found.length === query.limit) return { markets: found, hasMore: true }
+    found.push(state)
   }
-  const equals = {
-    venue: query.venue,
-    series: query.series,
-    event: query.event,
-    asset: query.asset,
+  return { markets: found, hasMore: false }
+}
+
+type ListedState = MarketPage['markets'][number]
+
+function readListed(database: Database, { id, name, venue, value }: Listed): ListedState {
+  const row = database.get(`SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market WHERE id = ?`, id)
+  if (row === undefined || row['market'] !== name || row['venue'] !== venue) {
+    throw new PriorbookError('corrupt_row', `the list of markets is damaged at ${name}`)
   }
-  for (const [column, value] of Object.entries(equals)) {
-    if (value !== undefined) add(`${column} = ?`, value)
+  checkRow('market', MARKET_COLUMNS, row)
+  const state = toState(readRevision(database, id, row['revisions'] as number))
+  return { ...state, sortTime: row['sort_time'] as number, sortValue: value }
+}
+
+// An event has few markets: they are read whole and sorted here.
+function walkEvent(database: Database, query: MarketQuery): Listed[] {
+  const { event, venue, series, asset, window, status, start, end, sort = 'open_time' } = query
+  const where: string[] = ['event = ?']
+  const values: Column[] = [event!]
+  for (const [column, value] of Object.entries({ venue, series, asset, span: window, status })) {
+    if (value === undefined) continue
+    where.push(`market.${column} = ?`)
+    values.push(value)
   }
-  if (query.window !== undefined) add('span = ?', query.window)
-  if (query.status !== undefined) add('status = ?', query.status)
-  if (query.start !== undefined) add('(close_time IS NULL OR close_time > ?)', query.start)
-  if (query.end !== undefined) add('sort_time < ?', query.end)
-  const down = query.order === 'desc'
-  if (query.after !== undefined) {
-    const { openTime, venue, marketId } = query.after
-    add(`(sort_time, venue, market) ${down ? '<' : '>'} (?, ?, ?)`, openTime, venue, marketId)
-  }
-  const direction = down ? 'DESC' : 'ASC'
-  const found: (MarketState & { sortTime: number })[] = []
-  const wanted = query.limit + 1
-  // Text is matched in the record itself, so read on until the page is full.
-  for (let skip = 0; found.length < wanted;) {
-    const rows = database.all(
-      `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market
-       ${where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`}
-       ORDER BY sort_time ${direction}, venue ${direction}, market ${direction} LIMIT ? OFFSET ?`,
-      ...values,
-      wanted,
-      skip,
-    )
-    for (const row of rows) {
-      checkRow('market', MARKET_COLUMNS, row)
-      const state = toState(readRevision(database, row['id'] as number, row['revisions'] as number))
-      if (query.text !== undefined && !matches(state.record, query.text)) continue
-      if (found.length < wanted) found.push({ ...state, sortTime: row['sort_time'] as number })
-    }
-    if (rows.length < wanted) break
-    skip += rows.length
-  }
-  return { markets: found.slice(0, query.limit), hasMore: found.length > query.limit }
+  if (start !== undefined) where.push('(close_time IS NULL OR close_time > ?)')
+  if (end !== undefined) where.push('sort_time < ?')
+  const rows = database.all(
+    `SELECT market.id AS id, venue, market, sort_time AS open_time, close_time, volume, liquidity
+     FROM market INDEXED BY market_by_event JOIN listing ON listing.id = market.id
+     WHERE ${where.join(' AND ')}`,
+    ...values,
+    ...(start === undefined ? [] : [start]),
+    ...(end === undefined ? [] : [end]),
+  )
+  const sign = query.order === 'desc' ? -1 : 1
+  const listed = rows.map((row): Listed => ({
+    id: row['id'] as number,
+    value: row[sort] as number | null,
+    venue: row['venue'] as string,
+    name: row['market'] as string,
+  }))
+  listed.sort((a, b) => compareListed(a, b, sign))
+  const { after } = query
+  if (after === undefined) return listed
+  const value = after.value === undefined ? after.openTime : after.value
+  const place = { id: 0, value, venue: after.venue, name: after.marketId }
+  return listed.filter((one) => compareListed(one, place, sign) > 0)
 }
 
 type Revision = {
@@ -246,10 +260,34 @@ function saveMarket(
     revisions,
   ]
   insertRow(database, 'INSERT OR REPLACE INTO market', MARKET_COLUMNS, values)
+  saveListing(database, id, record, sortTime)
 }
 
 function matches(record: MarketRecord, text: string): boolean {
   const wanted = text.toLowerCase()
   const fields = [record.marketId, record.title, record.question, record.slug, record.eventTicker]
   return fields.some((field) => field?.toLowerCase().includes(wanted) === true)
+}
+
+/** Lists again every market of the tape, from its newest revision; damaged ones are left out. */
+export function relistMarkets(database: Database): void {
+  database.run('DELETE FROM listing')
+  database.run('DELETE FROM family')
+  for (let last = 0; ;) {
+    const rows = database.all(
+      `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market WHERE id > ? ORDER BY id LIMIT 500`,
+      last,
+    )
+    for (const row of rows) {
+      last = row['id'] as number
+      try {
+        checkRow('market', MARKET_COLUMNS, row)
+        const { record } = toState(readRevision(database, last, row['revisions'] as number))
+        saveListing(database, last, record, row['sort_time'] as number)
+      } catch (error) {
+        if (!isDamage(error)) throw error
+      }
+    }
+    if (rows.length < 500) return
+  }
 }

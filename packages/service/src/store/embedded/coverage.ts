@@ -105,7 +105,8 @@ function coverDay(
   }
 }
 
-function rowsBefore(view: View, stream: Stream, time: number): number {
+/** How many rows of a stream were received before a time, removed ones included. */
+export function rowsBefore(view: View, stream: Stream, time: number): number {
   const tail = view.tailOf(stream)
   if (tail !== undefined && tail.columns.received[0]! < time) {
     return tail.first + lastReceivedAtMost(tail.columns, time - 1)

@@ -8,6 +8,7 @@ import {
 } from '@priorbook/sdk/domain'
 import type { GapQuery } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
+import { tallyGap } from './gap-tally.ts'
 import { checkRow, holds, insertRow } from './row-sum.ts'
 
 const COLUMNS = [
@@ -27,6 +28,29 @@ const COLUMNS = [
 
 /** Writes a gap, or closes the open one with the same start; the caller is in a write transaction. */
 export function saveGap(database: Database, gap: Gap): void {
+  const before = findGap(database, gap)
+  writeGap(database, gap)
+  tallyGap(database, before, gap)
+}
+
+function findGap(database: Database, gap: Gap): Gap | undefined {
+  const { venue, key, start, afterSequence, reason, scope } = gap
+  const row = database.get(
+    `SELECT ${COLUMNS.join(', ')}, sum FROM gap WHERE ${BY_NAME}`,
+    venue,
+    key,
+    start,
+    afterSequence,
+    reason,
+    scope,
+  )
+  return row === undefined || !holds('gap', COLUMNS, row) ? undefined : toGap(row)
+}
+
+const BY_NAME =
+  'venue = ? AND key = ? AND start = ? AND after_sequence = ? AND reason = ? AND scope = ?'
+
+function writeGap(database: Database, gap: Gap): void {
   const values: Column[] = [
     gap.venue,
     gap.scope,
@@ -93,7 +117,7 @@ export function hasMarketClosed(
 
 /** Removes the gaps of an instrument that were derived from the journal; those of retention stay. */
 export function removeGaps(database: Database, ref: { venue: VenueId; key: string }): void {
-  database.run('DELETE FROM gap WHERE venue = ? AND key = ? AND journal > 0', ref.venue, ref.key)
+  for (const gap of listGaps(database, ref)) if (gap.journal > 0) removeGap(database, gap)
 }
 
 /**
@@ -108,20 +132,30 @@ export function rollBackGaps(
   for (const gap of listGaps(database, { venue })) {
     const position = positionOf(gap)
     if (gap.journal <= position && (gap.endJournal ?? 0) <= position) continue
-    const { start, reason, scope, key, afterSequence } = gap
-    database.run(
-      `DELETE FROM gap WHERE venue = ? AND key = ? AND start = ? AND after_sequence = ?
-       AND reason = ? AND scope = ?`,
-      venue,
-      key,
-      start,
-      afterSequence,
-      reason,
-      scope,
-    )
+    removeGap(database, gap)
     if (gap.journal > position) continue
     const { end: _end, sourceEnd: _sourceEnd, endJournal: _endJournal, ...open } = gap
     saveGap(database, open)
+  }
+}
+
+/** Removes one gap; the caller is in a write transaction. */
+export function removeGap(database: Database, gap: Gap): void {
+  const { venue, start, reason, scope, key, afterSequence } = gap
+  database.run(`DELETE FROM gap WHERE ${BY_NAME}`, venue, key, start, afterSequence, reason, scope)
+  tallyGap(database, gap, undefined)
+}
+
+/** Every gap whose row is not damaged, read in slices. */
+export function* eachGap(database: Database): Generator<Gap> {
+  for (let last = 0; ;) {
+    const rows = database.all(
+      `SELECT id, ${COLUMNS.join(', ')}, sum FROM gap WHERE id > ? ORDER BY id LIMIT 1000`,
+      last,
+    )
+    for (const row of rows) if (holds('gap', COLUMNS, row)) yield toGap(row)
+    if (rows.length < 1000) return
+    last = rows.at(-1)!['id'] as number
   }
 }
 
@@ -149,7 +183,7 @@ export function listGaps(database: Database, query: GapQuery): Gap[] {
     add('(start, after_sequence, venue, key, reason, scope) > (?, ?, ?, ?, ?, ?)', ...place)
   }
   const rows = database.all(
-    `SELECT ${COLUMNS.join(', ')}, sum FROM gap
+    `SELECT ${COLUMNS.join(', ')}, sum FROM gap ${indexFor(query)}
      ${where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`}
      ORDER BY start, after_sequence, venue, key, reason, scope LIMIT ?`,
     ...values,
@@ -158,16 +192,24 @@ export function listGaps(database: Database, query: GapQuery): Gap[] {
   return rows.map(toGap)
 }
 
+// The index that has the order of the list, unless the key finds few gaps anyway.
+function indexFor({ venue, key, open }: GapQuery): string {
+  if (venue !== undefined && key !== undefined) return 'INDEXED BY gap_by_name'
+  if (open === true || key !== undefined) return ''
+  return venue === undefined ? 'INDEXED BY gap_by_start' : 'INDEXED BY gap_by_venue'
+}
+
 const damaged = new WeakMap<Database, readonly { venue: Column; key: Column }[]>()
 
 // A damaged end could hide a gap from the query that needs it. So all gaps are checked once per
-// connection; the index still names those that fail.
+// connection, unless there are so many that `verify` alone does; the index still names those that fail.
 function refuseDamaged(database: Database, query: GapQuery): void {
   let names = damaged.get(database)
   if (names === undefined) {
     database.ensureWhole('gap')
-    names = database
-      .all(`SELECT ${COLUMNS.join(', ')}, sum FROM gap`)
+    const isLong = database.isLong('gap')
+    const rows = isLong ? [] : database.all(`SELECT ${COLUMNS.join(', ')}, sum FROM gap`)
+    names = rows
       .filter((row) => !holds('gap', COLUMNS, row))
       .map((row) => ({ venue: row['venue']!, key: row['key']! }))
     damaged.set(database, names)

@@ -366,7 +366,7 @@ class Inspector {
     await this.attempt('markets', async () => {
       const { markets } = await store.markets({ limit: 1000 })
       const newest = [...oracle.revisions.values()].map((states) => states.at(-1)!)
-      for (const { sortTime: _, ...state } of markets) {
+      for (const { sortTime: _, sortValue: __, ...state } of markets) {
         if (!this.isTrue(state)) findings.wrong.push(`market ${state.record.marketId}`)
         if (!newest.some((one) => isDeepStrictEqual(one, state))) findings.silent.push('markets')
       }

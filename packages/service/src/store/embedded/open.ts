@@ -11,6 +11,7 @@ import { Database } from './database.ts'
 import { listKept, type KeptPlace, type KeptStep, type TapeTier } from './kept.ts'
 import { removeQuarantined } from './quarantine.ts'
 import { createReader } from './reader.ts'
+import { recount } from './recount.ts'
 import { removeOlder, removeStep, type RemovalOrder, type RemovalStep } from './retention.ts'
 import { Verifier } from './verify.ts'
 import { readState, STATE } from './state.ts'
@@ -63,6 +64,7 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     lock = openWriterLock(`${file}.lock`)
   }
   try {
+    if (readOnly) upgrade(file, platform)
     const database = new Database(file, readOnly, options.mayBeFixed)
     const view = new View(database, platform, options)
     database.read(() => view.refresh())
@@ -71,6 +73,21 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   } catch (error) {
     lock?.close()
     throw error
+  }
+}
+
+// A tape of an earlier version is brought to this one first, where nothing else writes it.
+function upgrade(file: string, platform: TapePlatform): void {
+  if (Database.versionOf(file) !== 1) return
+  const lock = openWriterLock(`${file}.lock`)
+  try {
+    const database = new Database(file, false)
+    const view = new View(database, platform)
+    database.read(() => view.refresh())
+    if (view.damagedLog === undefined) recount(view)
+    database.close()
+  } finally {
+    lock.close()
   }
 }
 

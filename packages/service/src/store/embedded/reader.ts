@@ -1,16 +1,20 @@
-import type { HeadQuery, InstrumentRef, StoredChunk, StoreReader } from '../store.ts'
+import type { VenueId } from '@priorbook/sdk/domain'
+import type { HeadQuery, InstrumentRef, StoredChunk, StoreReader, VenueTotals } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { BookReader } from './books.ts'
 import { listMarkets, listRevisions, readMarket } from './catalog.ts'
 import { factsOf, listFacts, readCoverage } from './coverage.ts'
 import { placeOfOrdinal } from './directory.ts'
 import { LogFollower } from './follow.ts'
+import { countOpenGaps, listIncidents, listUnbroken } from './gap-tally.ts'
 import { listGaps } from './gaps.ts'
 import { listQuarantine } from './quarantine.ts'
+import { factsOfMarket } from './recount.ts'
 import { readSamples, readTrades } from './rows.ts'
 import type { Session } from './session.ts'
 import { findState, readState, STATE } from './state.ts'
-import { listStreamsOf, listUnbroken } from './streams.ts'
+import { listStreamsOf } from './streams.ts'
+import { lastReceivedOf, listDays, listExtents } from './tally.ts'
 import type { View } from './view.ts'
 
 /** Creates the reading side of an opened tape. */
@@ -54,8 +58,22 @@ export function createReader(session: Session): StoreReader {
     revisions: (venue, id, page) => read(() => listRevisions(database, venue, id, page)),
     markets: (query) => read(() => listMarkets(database, query)),
     gaps: (query) => read(() => listGaps(database, query)),
+    instrumentsOf: (venue, market) => read(() => factsOfMarket(view, { venue, market })),
+    totals: (venue) => read(() => readTotals(view, venue)),
+    days: (venue, from, to) => read(() => listDays(database, venue, from, to)),
+    extents: (venue) => read(() => listExtents(database, venue)),
+    incidents: (query) => read(() => listIncidents(database, query)),
     coverage: (ref) => read(() => readCoverage(view, ref)),
     quarantine: (page) => read(() => listQuarantine(database, page)),
+  }
+}
+
+function readTotals({ database }: View, venue: VenueId): VenueTotals {
+  const books = listExtents(database, venue).filter(({ kind }) => kind === 'book')
+  return {
+    instruments: books.reduce((sum, { streams }) => sum + streams, 0),
+    lastReceived: lastReceivedOf(database, venue),
+    openGaps: countOpenGaps(database, venue),
   }
 }
 

@@ -3,9 +3,11 @@ import { chunkHash, type TapePlatform } from '@priorbook/sdk/tape'
 import type { RetentionReport } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { removePlace, type ChunkPlace } from './directory.ts'
-import { findRetention, hasMarketClosed, saveGap } from './gaps.ts'
+import { findRetention, hasMarketClosed, removeGap, saveGap } from './gaps.ts'
+import { recountStream, sharesOf } from './recount.ts'
 import { readState, STATE, writeState } from './state.ts'
 import { findStream, saveStream, type Stream } from './streams.ts'
+import { recountExtents } from './tally.ts'
 import type { View } from './view.ts'
 
 /** One step of a removal. */
@@ -86,6 +88,10 @@ export function removeStep(view: View, platform: TapePlatform, order: RemovalOrd
       if (next === id - 1) break
     }
     if (touched.length > 0) writeState(database, STATE.version, version)
+    // Reading all streams of a large tape would keep an append waiting.
+    if (touched.length > 0 && next === undefined && !database.isLong('stream')) {
+      recountExtents(database)
+    }
   }
   try {
     if (isDryRun) database.read(work)
@@ -152,6 +158,7 @@ function removePlaces(
       if (!isDamage(error)) throw error
     }
   }
+  const shares = sharesOf(view, stream)
   for (const place of old) removePlace(database, place)
   database.run('DELETE FROM chunk WHERE stream = ? AND first <= ?', stream.id, removed)
   stream.removed = removed
@@ -159,7 +166,9 @@ function removePlaces(
   stream.version = version
   saveStream(database, stream)
   // The rows of a replaced generation are served only to those who ask for the past.
-  if (stream.knownTo === null) declare(view, stream, old[0]!.firstReceived, last.lastReceived)
+  if (stream.knownTo !== null) return
+  declare(view, stream, old[0]!.firstReceived, last.lastReceived)
+  recountStream(view, stream, shares)
 }
 
 function declare(view: View, stream: Stream, first: number, last: number): void {
@@ -168,10 +177,7 @@ function declare(view: View, stream: Stream, first: number, last: number): void 
   const known = findRetention(database, stream)
   const start = Math.min(known?.start ?? first, first) as Micros
   const end = Math.max(known?.end ?? 0, last + 1) as Micros
-  if (known !== undefined && known.start !== start) {
-    const where = "venue = ? AND key = ? AND reason = 'retention'"
-    database.run(`DELETE FROM gap WHERE ${where}`, venue, key)
-  }
+  if (known !== undefined && known.start !== start) removeGap(database, known)
   const detail = 'the rows were removed by age or to save space'
   const gap = { venue, scope: 'instrument', key, reason: 'retention', start, end } as const
   saveGap(database, { ...gap, afterSequence: 0, detail, journal: 0 })

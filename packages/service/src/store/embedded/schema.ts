@@ -1,5 +1,5 @@
 /** The schema that this build writes; older ones are migrated on opening for writing. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 /**
  * Every table's rows carry a checksum (`sum`) over their own columns, see `row-sum.ts`; bodies of
@@ -105,8 +105,119 @@ CREATE TABLE quarantine (
 CREATE UNIQUE INDEX quarantine_by_place ON quarantine (venue, journal, code, key);
 `
 
+/**
+ * What lists and sums need, kept with every commit, so that no request reads all markets or instruments.
+ * Everything here follows from the tables above; `recount.ts` fills it from them.
+ *
+ * - family: the markets that share venue, asset, window and status (kind 0) or venue, series and status
+ *   (kind 1). A filter selects families; `longest` bounds the time from open to close.
+ * - listing: the sort values of a market, indexed within its two families.
+ * - day, day_gap: the books of a venue by UTC day and asset, and their closed gaps.
+ * - extent: the first row of each kind, by asset, window and origin.
+ * - unbroken: the instruments without an open gap.
+ * - outage: the gaps that one journal record opened for one reason.
+ */
+const VERSION_2 = `
+DROP INDEX market_by_time;
+CREATE INDEX market_by_event ON market (event, venue) WHERE event IS NOT NULL;
+CREATE INDEX stream_by_market ON stream (venue, market);
+CREATE INDEX chunk_loose ON chunk (stream) WHERE form = 0;
+CREATE INDEX gap_by_start ON gap (start, after_sequence, venue, key, reason, scope);
+CREATE INDEX gap_by_venue ON gap (venue, start, after_sequence, key, reason, scope);
+CREATE INDEX gap_open ON gap (venue, reason, key) WHERE finish IS NULL;
+CREATE TABLE family (
+  id INTEGER PRIMARY KEY,
+  kind INTEGER NOT NULL,
+  venue TEXT NOT NULL,
+  asset TEXT NOT NULL,
+  span TEXT NOT NULL,
+  series TEXT NOT NULL,
+  status TEXT NOT NULL,
+  endless INTEGER NOT NULL,
+  longest INTEGER NOT NULL,
+  markets INTEGER NOT NULL,
+  sum INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX family_by_name ON family (kind, venue, asset, span, series, status, endless);
+CREATE INDEX family_by_series ON family (series) WHERE kind = 1;
+CREATE TABLE listing (
+  id INTEGER PRIMARY KEY,
+  family INTEGER NOT NULL,
+  line INTEGER,
+  name TEXT NOT NULL,
+  open INTEGER NOT NULL,
+  close INTEGER,
+  volume REAL,
+  liquidity REAL
+) STRICT;
+CREATE INDEX listing_open ON listing (family, open, name);
+CREATE INDEX listing_close ON listing (family, close, name);
+CREATE INDEX listing_volume ON listing (family, volume, name);
+CREATE INDEX listing_liquidity ON listing (family, liquidity, name);
+CREATE INDEX line_open ON listing (line, open, name) WHERE line IS NOT NULL;
+CREATE INDEX line_close ON listing (line, close, name) WHERE line IS NOT NULL;
+CREATE INDEX line_volume ON listing (line, volume, name) WHERE line IS NOT NULL;
+CREATE INDEX line_liquidity ON listing (line, liquidity, name) WHERE line IS NOT NULL;
+CREATE TABLE day (
+  venue TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  asset TEXT NOT NULL,
+  markets INTEGER NOT NULL,
+  instruments INTEGER NOT NULL,
+  observations INTEGER NOT NULL,
+  observed INTEGER NOT NULL,
+  last INTEGER NOT NULL,
+  sum INTEGER NOT NULL,
+  PRIMARY KEY (venue, day, asset)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE day_gap (
+  venue TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  asset TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  gaps INTEGER NOT NULL,
+  micros INTEGER NOT NULL,
+  sum INTEGER NOT NULL,
+  PRIMARY KEY (venue, day, asset, reason)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE extent (
+  venue TEXT NOT NULL,
+  kind INTEGER NOT NULL,
+  metric TEXT NOT NULL,
+  asset TEXT NOT NULL,
+  span TEXT NOT NULL,
+  origin INTEGER NOT NULL,
+  streams INTEGER NOT NULL,
+  first INTEGER NOT NULL,
+  sum INTEGER NOT NULL,
+  PRIMARY KEY (venue, kind, metric, asset, span, origin)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE unbroken (
+  venue TEXT NOT NULL,
+  key TEXT NOT NULL,
+  market TEXT NOT NULL,
+  sum INTEGER NOT NULL,
+  PRIMARY KEY (venue, key)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE outage (
+  venue TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  journal INTEGER NOT NULL,
+  start INTEGER NOT NULL,
+  finish INTEGER NOT NULL,
+  books INTEGER NOT NULL,
+  open INTEGER NOT NULL,
+  held INTEGER NOT NULL,
+  detail TEXT,
+  sum INTEGER NOT NULL,
+  PRIMARY KEY (venue, reason, journal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX outage_by_start ON outage (venue, start);
+CREATE INDEX outage_open ON outage (venue) WHERE open > 0;
+`
+
 // Step n brings a database of version n to n + 1; a released step is never edited.
-const STEPS: readonly string[] = [VERSION_1]
+const STEPS: readonly string[] = [VERSION_1, VERSION_2]
 
 /** Runs the steps that bring a database from a version to the newest, inside the opening transaction. */
 export function migrate(from: number, run: (sql: string) => void): void {

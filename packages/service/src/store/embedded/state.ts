@@ -33,6 +33,8 @@ export const STATE = {
   sealedThrough: 'sealed_through',
   /** Counts packing steps; a stream whose own version is older has not changed since. */
   version: 'version',
+  /** 1 when the kept lists and sums fit the rows; else they are made again on opening for writing. */
+  counted: 'counted',
   /** Counts streams that were replaced by rebuilt ones. */
   adoptions: 'adoptions',
   /** The last journal record whose rows are stored, and the last whose rows are in chunks. */

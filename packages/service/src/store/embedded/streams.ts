@@ -1,4 +1,4 @@
-import { ORIGINS, PriorbookError, type Instrument, type VenueId } from '@priorbook/sdk/domain'
+import { ORIGINS, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { CHUNK_KINDS, NO_HASH, type ChunkKind } from '@priorbook/sdk/tape'
 import type { InstrumentRef } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
@@ -87,11 +87,13 @@ export function readStream(database: Database, id: number): Stream {
 
 /** All streams of a kind in their newest generation, by venue and key. */
 export function listStreams(database: Database, kind?: ChunkKind, venue?: VenueId): Stream[] {
-  const rows = database.all(`${SELECT} WHERE known_to IS NULL ORDER BY venue, key, kind, metric`)
-  return rows
-    .map(toStream)
-    .filter((stream) => kind === undefined || stream.kind === kind)
-    .filter((stream) => venue === undefined || stream.venue === venue)
+  const rows = database.all(
+    `${SELECT} WHERE known_to IS NULL AND (? IS NULL OR venue = ?) ORDER BY venue, key, kind, metric`,
+    venue ?? null,
+    venue ?? null,
+  )
+  const streams = rows.map(toStream)
+  return kind === undefined ? streams : streams.filter((stream) => stream.kind === kind)
 }
 
 /** The streams of one key in their newest generation, found by the index. */
@@ -105,15 +107,21 @@ export function listStreamsOf(database: Database, ref: InstrumentRef): Stream[] 
   return rows.map(toStream).filter(({ venue, key }) => venue === ref.venue && key === ref.key)
 }
 
-/** The instruments of a venue whose books have no open gap, found through the indexes. */
-export function listUnbroken(database: Database, venue: VenueId): Instrument[] {
+/** The streams of one market in their newest generation, by key. */
+export function listStreamsOfMarket(
+  database: Database,
+  { venue, market }: Pick<StreamName, 'venue' | 'market'>,
+  kind?: ChunkKind,
+): Stream[] {
   const rows = database.all(
-    `${SELECT} WHERE known_to IS NULL AND venue = ? AND kind = ? AND NOT EXISTS (
-       SELECT 1 FROM gap WHERE gap.venue = stream.venue AND gap.key = stream.key AND finish IS NULL)`,
+    `${SELECT} INDEXED BY stream_by_market
+     WHERE venue = ? AND market = ? AND known_to IS NULL ORDER BY key, kind, metric`,
     venue,
-    CHUNK_KINDS.indexOf('book'),
+    market,
   )
-  return rows.map(toStream).map(({ market, key }) => ({ venue, market, key }))
+  return rows
+    .map(toStream)
+    .filter((stream) => stream.market === market && (kind === undefined || stream.kind === kind))
 }
 
 /** Adds a stream; the caller is in a write transaction. */

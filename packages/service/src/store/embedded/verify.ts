@@ -12,6 +12,7 @@ import { isDamage, nameOf } from './bodies.ts'
 import { listMarkets, listRevisions } from './catalog.ts'
 import type { ChunkPlace } from './directory.ts'
 import { listGaps } from './gaps.ts'
+import { checkKept } from './recount.ts'
 import { listQuarantine } from './quarantine.ts'
 import { checkStates } from './state.ts'
 import { listStreams, type Stream } from './streams.ts'
@@ -46,6 +47,7 @@ export class Verifier {
       this.attempt(`stream ${id}`, () => this.checkStream(this.view.streamById(id)))
     }
     this.attempt('gaps', () => listGaps(this.view.database, {}))
+    this.attempt('kept lists and sums', () => checkKept(this.view.database))
     this.attempt('quarantine', () => listQuarantine(this.view.database, { limit: -1 }))
     this.attempt('markets', () => this.checkMarkets())
     const { chunks, book, trade, sample } = this.counts

@@ -155,11 +155,13 @@ export class View {
   remember(stream: Stream): void {
     if (stream.knownTo === null) this.names.set(nameText(stream), stream.id)
     this.streams.set(stream.id, stream)
-    if (this.streams.size <= REMEMBERED) return
+    // Streams with rows in the log stay, so they are not among those that may be evicted.
+    const most = REMEMBERED + this.tail.streams.size
+    if (this.streams.size <= most) return
     for (const [id, old] of this.streams) {
       if (this.tail.streams.has(id)) continue
       this.forgetStream(old)
-      if (this.streams.size <= REMEMBERED) return
+      if (this.streams.size <= most) return
     }
   }
 

@@ -23,6 +23,8 @@ import type { Database } from './database.ts'
 import { rollBackGaps, saveGap } from './gaps.ts'
 import { LogWriter, type Maker } from './log.ts'
 import { saveQuarantine } from './quarantine.ts'
+import { recount } from './recount.ts'
+import { RowTally } from './row-tally.ts'
 import { Sealer, type Packing } from './seal.ts'
 import { readState, STATE, writeState } from './state.ts'
 import { createStream, listStreams, type Stream } from './streams.ts'
@@ -48,6 +50,7 @@ export class Writer {
   private readonly log = new LogWriter()
   private readonly packing: Packing
   private readonly limits: SealLimits
+  private readonly tally: RowTally
   private readonly applied = new Map<string, number>()
   // Observations of one instrument share its object, which saves building and looking up a name per row.
   private bookStreams = new WeakMap<Instrument, Stream>()
@@ -63,8 +66,10 @@ export class Writer {
     this.sealer = new Sealer(view.database, view.bodies)
     this.packing = { sealed: platform, part: withoutCompression(platform), partForm: 'loose' }
     this.limits = { ...DEFAULT_LIMITS, ...limits }
+    this.tally = new RowTally(view)
     this.repairLog()
     this.readFloors()
+    if (readState(this.database, STATE.counted) !== 1) recount(view)
   }
 
   appliedPosition(venue: string): number {
@@ -82,6 +87,7 @@ export class Writer {
     const positions = new Map<string, number>()
     try {
       this.database.write(() => {
+        this.tally.begin()
         for (const batch of batches) {
           const applied = positions.get(batch.venue) ?? this.appliedPosition(batch.venue)
           if (batch.position <= applied) continue
@@ -100,6 +106,7 @@ export class Writer {
     for (const written of group.batches) this.show(written)
     this.view.advance(group.id)
     try {
+      this.tally.moveCommitted()
       this.packSome()
     } catch (error) {
       // The batches are durable anyway; packing is retried after the next commit.
@@ -180,8 +187,10 @@ export class Writer {
       log.sample(id, ordinal, headOf(row), parseScaled(row.value, SAMPLE_DECIMALS))
     }
     for (const revision of batch.revisions ?? []) {
-      if (revision.journal <= applied || !appendRevision(this.database, revision)) continue
+      if (revision.journal <= applied) continue
       const { venue, marketId } = revision.record
+      const append = (): boolean => appendRevision(this.database, revision)
+      if (!this.tally.revise(venue, marketId, append)) continue
       log.market(marketId)
       told.markets.push({ venue, marketId })
     }
@@ -189,6 +198,7 @@ export class Writer {
       if ((gap.endJournal ?? gap.journal) <= applied) continue
       saveGap(this.database, gap)
       log.gap(gap)
+      this.tally.gap(this.view.stream(gap, 'book'))
       told.gaps.push(gap)
     }
     this.database.run('INSERT INTO log (id, bytes) VALUES (?, ?)', group.id, log.finish())
@@ -198,6 +208,7 @@ export class Writer {
     for (const message of batch.quarantine ?? []) {
       if (message.journal > applied) saveQuarantine(this.database, message)
     }
+    this.tally.finish()
   }
 
   // Publishes committed rows to readers, in the order of their places.
@@ -241,6 +252,7 @@ export class Writer {
         `${stream.venue}:${stream.key} has a row received at ${end.received}; ${received} is before it`,
       )
     }
+    if (stream.kind === 'book') this.tally.row(stream, end.received, received)
     end.received = received
     return ++end.ordinal
   }
@@ -266,6 +278,7 @@ export class Writer {
     const stream = createStream(this.database, name, maker, facts)
     this.view.remember(stream)
     group.created.push(stream)
+    this.tally.create(stream, received)
     return stream
   }
 
@@ -379,6 +392,8 @@ export class Writer {
     })
     this.view.damagedLog = undefined
     this.sealAll()
+    // Rows that were cut off are counted when the journal yields them again.
+    this.database.write(() => writeState(this.database, STATE.counted, 0))
     // Numbers of lost batches are not reused: readers would skip the new ones as known.
     this.database.write(() => writeState(this.database, STATE.sealedThrough, last))
     this.view.truncated(last)

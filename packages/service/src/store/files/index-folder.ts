@@ -8,8 +8,10 @@ import { appendRevision } from '../embedded/catalog.ts'
 import { Database } from '../embedded/database.ts'
 import { writePlace } from '../embedded/directory.ts'
 import { saveGap } from '../embedded/gaps.ts'
+import { recount } from '../embedded/recount.ts'
 import { STATE, writeState } from '../embedded/state.ts'
 import { createStream, saveStream } from '../embedded/streams.ts'
+import { View } from '../embedded/view.ts'
 import { cutPiece, firstOf, joinPieces, type JoinedPiece } from './pieces.ts'
 import { FolderBodies, PLACE_TABLES } from './folder-bodies.ts'
 import { readContainer, type FilePiece } from './read-container.ts'
@@ -166,10 +168,22 @@ async function writeIndex(
         writer.close()
       }
     })
+    countRows(folder, index)
     // A single file without a write-ahead log can be renamed atomically.
     index.script('PRAGMA wal_checkpoint(TRUNCATE)')
   } finally {
     index.close()
+  }
+}
+
+function countRows(folder: string, index: Database): void {
+  const bodies = new FolderBodies(folder, index)
+  try {
+    const view = new View(index, createNodePlatform(), { readBody: bodies.read })
+    index.read(() => view.refresh())
+    recount(view)
+  } finally {
+    bodies.close()
   }
 }
 

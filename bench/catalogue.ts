@@ -1,0 +1,167 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { VENUE_IDS, VENUES } from '@priorbook/sdk/domain'
+import { writeCatalogue, type Catalogue } from './lib/catalogue.ts'
+import { familyRssMb, stopChild } from './lib/child.ts'
+import { withScratch } from './lib/scratch.ts'
+
+const SERVER = fileURLToPath(
+  new URL('../packages/service/bin/priorbook-server.mjs', import.meta.url),
+)
+const MARKETS = Number(process.env['BENCH_MARKETS'] ?? 1_000_000)
+const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 300)
+const PORT = 18_793
+const URL_BASE = `http://127.0.0.1:${PORT}`
+// The venue whose markets have one book for each of two outcomes.
+const VENUE = VENUE_IDS.find(
+  (venue) => VENUES[venue].booksPer !== 'market' && VENUES[venue].hasTrades,
+)!
+
+/**
+ * `npm run bench -- catalogue`: a million markets with two million books, and the routes that must not
+ * read them all. BENCH_MARKETS changes the number of markets.
+ */
+export function benchCatalogue(): Promise<Record<string, unknown>> {
+  return withScratch(async (folder) => {
+    const file = join(folder, 'tape.db')
+    const begun = performance.now()
+    const catalogue = await writeCatalogue(file, VENUE, MARKETS, (done) => {
+      if (done % 50_000 === 0) console.error(`${done} markets`)
+    })
+    const written = (performance.now() - begun) / 1000
+    const key = await createKey(folder)
+    const started = performance.now()
+    const server = start(folder)
+    try {
+      await reachable(key)
+      const startSeconds = (performance.now() - started) / 1000
+      const times = await measure(catalogue, key)
+      return {
+        markets: MARKETS,
+        instruments: MARKETS * 2,
+        write_s: round(written),
+        file_mb: round(statSync(file).size / 1e6),
+        start_s: round(startSeconds),
+        ...times,
+        rss_mb: round(familyRssMb(server)),
+      }
+    } finally {
+      await stopChild(server)
+    }
+  })
+}
+
+async function measure(
+  { end, series, events, markets }: Catalogue,
+  key: string,
+): Promise<Record<string, number>> {
+  const at = <T>(list: readonly T[], index: number): T => list[index % list.length]!
+  const list = (query: (index: number) => string) => (index: number) =>
+    `/v3/markets?limit=50&${query(index)}`
+  const from = (index: number): number => end - Math.round((MARKETS * 1e6 * (index % 97)) / 97)
+  const statuses = ['open', 'closed', 'resolved']
+  const sorted = (sort: string, order: string) =>
+    list((index) => `sort=${sort}&order=${order}&status=${at(statuses, index)}`)
+  const routes: Record<string, (index: number) => string> = {
+    status: () => '/v3/status',
+    coverage: () => '/v3/coverage',
+    coverage_days: (index) =>
+      `/v3/coverage/days?venue=${VENUE}&start_time=${end - 30 * 86_400e6 - index}&end_time=${end}`,
+    coverage_market: (index) => `/v3/coverage?market=${at(markets, index)}`,
+    gaps: (index) => `/v3/gaps?venue=${VENUE}&start_time=${from(index)}&limit=50`,
+    list: list((index) => `order=${at(['asc', 'desc'], index)}`),
+    list_venue: list((index) => `venue=${VENUE}&order=${at(['asc', 'desc'], index)}`),
+    list_status: list((index) => `status=${at(statuses, index)}`),
+    list_asset: list((index) => `asset=${at(['btc', 'eth', 'sol'], index)}&order=desc`),
+    list_window: list((index) => `window=${at(['5m', '15m', '1h'], index)}`),
+    list_series: list((index) => `series=${at(series, index)}&status=${at(statuses, index)}`),
+    list_range: list((index) => `start_time=${from(index)}&end_time=${from(index) + 3600e6}`),
+    list_from: list((index) => `start_time=${from(index)}`),
+    list_event: (index) =>
+      `${VENUES[VENUE].paths.markets.replace('{asset}', 'btc')}?event=${at(events, index)}`,
+    list_text: list((index) => `q=round ${index}`),
+    sort_close_asc: sorted('close_time', 'asc'),
+    sort_close_desc: sorted('close_time', 'desc'),
+    sort_volume_asc: sorted('volume', 'asc'),
+    sort_volume_desc: sorted('volume', 'desc'),
+    sort_liquidity_desc: sorted('liquidity', 'desc'),
+    sort_volume_range: list(
+      (index) => `sort=volume&order=desc&start_time=${from(index)}&end_time=${from(index) + 600e6}`,
+    ),
+  }
+  const figures: Record<string, number> = {}
+  const health = besideHealth(key)
+  for (const [name, path] of Object.entries(routes)) {
+    for (let index = 0; index < 20; index++) await ask(path(index + 1000), key)
+    const times: number[] = []
+    for (let index = 0; index < REQUESTS; index++) times.push(await ask(path(index), key))
+    figures[`${name}_p99_ms`] = percentile(times, 0.99)
+    console.error(`${name} ${figures[`${name}_p99_ms`]} ms`)
+  }
+  return { ...figures, health_p99_ms: percentile(await health.stop(), 0.99) }
+}
+
+// Asks for the health all the time, as a load balancer would, and times it.
+function besideHealth(key: string): { stop(): Promise<readonly number[]> } {
+  const times: number[] = []
+  const end = new AbortController()
+  const done = (async () => {
+    for (; !end.signal.aborted; await new Promise((resolve) => setTimeout(resolve, 5))) {
+      times.push(await ask('/v3/health', key))
+    }
+  })().catch((error: unknown) => console.error(error))
+  return {
+    async stop() {
+      end.abort()
+      await done
+      return times
+    },
+  }
+}
+
+async function ask(path: string, key: string): Promise<number> {
+  const begun = performance.now()
+  const answer = await fetch(URL_BASE + path, { headers: { authorization: `Bearer ${key}` } })
+  const text = await answer.text()
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${text.slice(0, 300)}`)
+  return performance.now() - begun
+}
+
+function percentile(times: readonly number[], share: number): number {
+  const sorted = times.toSorted((a, b) => a - b)
+  return round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
+}
+
+async function createKey(folder: string): Promise<string> {
+  const args = [SERVER, 'keys', 'create', '--plan', 'unlimited', '--data', folder, '--json']
+  const { stdout } = await promisify(execFile)(process.execPath, [...process.execArgv, ...args])
+  return (JSON.parse(stdout.split('\n')[0]!) as { key: string }).key
+}
+
+function start(folder: string): ChildProcess {
+  const args = ['serve', '--data', folder, '--upstream', 'none', '--role', 'api']
+  const ports = ['--port', String(PORT), '--ops-port', '0']
+  return spawn(process.execPath, [...process.execArgv, SERVER, ...args, ...ports], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+    env: { ...process.env, PRIORBOOK_LOG_LEVEL: 'warn' },
+  })
+}
+
+async function reachable(key: string): Promise<void> {
+  for (let attempt = 0; attempt < 2000; attempt++) {
+    try {
+      await ask('/v3/whoami', key)
+      return
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 25))
+    }
+  }
+  throw new Error('the server does not answer')
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100
+}

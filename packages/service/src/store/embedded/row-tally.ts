@@ -1,0 +1,219 @@
+import type { VenueId } from '@priorbook/sdk/domain'
+import { mendBook, moveGaps } from './gap-tally.ts'
+import { listGaps } from './gaps.ts'
+import { firstReceived, hasSibling, sharesOf } from './recount.ts'
+import { STATE, writeState } from './state.ts'
+import { listStreamsOfMarket, type Stream } from './streams.ts'
+import {
+  addStream,
+  addToDay,
+  DAY,
+  facetsOf,
+  sameFacets,
+  type DayDelta,
+  type Facets,
+} from './tally.ts'
+import type { View } from './view.ts'
+
+type Touched = {
+  /** The received time of the row before the batch, 0 where there is none. */
+  readonly before: number
+  readonly first: number
+  last: number
+  /** Rows by day, and the days that have their first row in this batch. */
+  readonly days: Map<number, { rows: number; isFirst: boolean }>
+}
+
+/** Counts the rows of appended batches in the sums that the store keeps. */
+export class RowTally {
+  private readonly view: View
+  private touched = new Map<Stream, Touched>()
+  private created: { readonly stream: Stream; readonly received: number }[] = []
+  /** Days of markets that this commit counted; the view does not show its rows yet. */
+  private counted = new Set<string>()
+  private readonly facets = new WeakMap<Stream, Facets>()
+  /** Streams of markets that got another asset or window in this commit. */
+  private moves = new Map<Stream, { readonly from: Facets; readonly to: Facets }>()
+  /** Streams without a gap since their last row; all others are looked up. */
+  private readonly whole = new WeakSet<Stream>()
+
+  constructor(view: View) {
+    this.view = view
+  }
+
+  /** Forgets what a commit that failed, or the one before, had counted. */
+  begin(): void {
+    this.touched = new Map()
+    this.created = []
+    this.counted = new Set()
+    this.moves = new Map()
+  }
+
+  /** Notes a new stream. */
+  create(stream: Stream, received: number): void {
+    this.created.push({ stream, received })
+  }
+
+  /** Notes a row of a book; `before` is the received time of the row before it, 0 where there is none. */
+  row(stream: Stream, before: number, received: number): void {
+    let touched = this.touched.get(stream)
+    if (touched === undefined) {
+      touched = { before, first: received, last: received, days: new Map() }
+      this.touched.set(stream, touched)
+    }
+    touched.last = received
+    const day = Math.floor(received / DAY) * DAY
+    const known = touched.days.get(day)
+    if (known !== undefined) known.rows++
+    else touched.days.set(day, { rows: 1, isFirst: before < day })
+  }
+
+  /** Notes that a gap of an instrument was written. */
+  gap(stream: Stream | undefined): void {
+    if (stream !== undefined) this.whole.delete(stream)
+  }
+
+  /**
+   * Runs `change`, which may write a revision of a market. If it names another asset or window, what was
+   * counted for the market so far moves there: gaps at once, rows when they are committed.
+   */
+  revise<T>(venue: VenueId, market: string, change: () => T): T {
+    const { database } = this.view
+    const from = facetsOf(database, venue, market)
+    const result = change()
+    const to = facetsOf(database, venue, market)
+    if (sameFacets(from, to)) return result
+    const fresh = new Set(this.created.map(({ stream }) => stream.id))
+    const keys = new Set([market])
+    for (const { id, key } of listStreamsOfMarket(database, { venue, market })) {
+      keys.add(key)
+      if (fresh.has(id)) continue
+      const stream = this.view.streamById(id)
+      // Rows of this commit are counted where the earlier ones are, and move with them.
+      this.facets.set(stream, this.moves.get(stream)?.from ?? from)
+      this.moves.set(stream, { from: this.moves.get(stream)?.from ?? from, to })
+      writeState(database, STATE.counted, 0)
+    }
+    for (const key of keys)
+      moveGaps(database, listGaps(database, { venue, key }), from.asset, to.asset)
+    return result
+  }
+
+  /** Moves the rows of markets that got another asset; their commit is visible now. */
+  moveCommitted(): void {
+    const { moves, view } = this
+    if (moves.size === 0) return
+    this.moves = new Map()
+    const { database } = view
+    database.write(() => {
+      const seen = new Set<string>()
+      for (const [stream, { from, to }] of moves) {
+        this.facets.set(stream, to)
+        const first = firstReceived(view, stream)
+        if (sameFacets(from, to) || first === undefined) continue
+        addStream(database, stream, from, first, -1)
+        addStream(database, stream, to, first)
+        for (const [day, { observations, observed }] of sharesOf(view, stream)) {
+          const name = `${stream.venue} ${stream.market} ${day}`
+          const instruments = observations > 0 ? 1 : 0
+          const markets = seen.has(name) ? 0 : instruments
+          if (markets > 0) seen.add(name)
+          const last = Math.min(view.lastReceived(stream), day + DAY - 1)
+          const share = { observations, observed, instruments, markets, last }
+          addToDay(database, stream.venue, from.asset, day, negative(share))
+          addToDay(database, stream.venue, to.asset, day, share)
+        }
+      }
+      writeState(database, STATE.counted, 1)
+    })
+  }
+
+  /** Writes the sums of a batch; its rows, revisions and gaps are in the transaction already. */
+  finish(): void {
+    const { database } = this.view
+    for (const { stream, received } of this.created) {
+      addStream(database, stream, this.facetsOf(stream), received)
+      if (stream.kind === 'book') mendBook(database, stream, stream.market)
+    }
+    const sums = new Map<string, { stream: Stream; asset: string; day: number; delta: Sum }>()
+    for (const [stream, touched] of this.touched) {
+      const { asset } = this.facetsOf(stream)
+      const observed = this.observedBy(stream, touched)
+      for (const day of new Set([...observed.keys(), ...touched.days.keys()])) {
+        const name = `${stream.venue} ${day} ${asset}`
+        const sum = sums.get(name) ?? { stream, asset, day, delta: noSum() }
+        sums.set(name, sum)
+        const seen = touched.days.get(day)
+        sum.delta.observed += observed.get(day) ?? 0
+        if (seen === undefined) continue
+        sum.delta.observations += seen.rows
+        sum.delta.last = Math.max(sum.delta.last, Math.min(touched.last, day + DAY - 1))
+        if (!seen.isFirst) continue
+        sum.delta.instruments++
+        if (this.isFirstOfMarket(stream, day)) sum.delta.markets++
+      }
+    }
+    for (const { stream, asset, day, delta } of sums.values()) {
+      addToDay(database, stream.venue, asset, day, delta)
+    }
+    this.touched = new Map()
+    this.created = []
+  }
+
+  private facetsOf(stream: Stream): Facets {
+    let facets = this.facets.get(stream)
+    if (facets === undefined) {
+      facets = facetsOf(this.view.database, stream.venue, stream.market)
+      this.facets.set(stream, facets)
+    }
+    return facets
+  }
+
+  private isFirstOfMarket(stream: Stream, day: number): boolean {
+    const name = `${stream.venue} ${stream.market} ${day}`
+    if (this.counted.has(name)) return false
+    this.counted.add(name)
+    return !hasSibling(this.view, stream, day)
+  }
+
+  // The time from the row before the batch to its last row, without gaps, by day.
+  private observedBy(stream: Stream, { before, first, last }: Touched): Map<number, number> {
+    const from = before === 0 ? first : before
+    const days = new Map<number, number>()
+    if (last <= from) return days
+    const { venue, key } = stream
+    const gaps = this.whole.has(stream)
+      ? []
+      : listGaps(this.view.database, { venue, key, start: from, end: last })
+    if (gaps.every(({ end }) => end !== undefined)) this.whole.add(stream)
+    const add = (start: number, end: number): void => {
+      for (let day = Math.floor(start / DAY) * DAY; day < end; day += DAY) {
+        const micros = Math.min(end, day + DAY) - Math.max(start, day)
+        if (micros > 0) days.set(day, (days.get(day) ?? 0) + micros)
+      }
+    }
+    let covered = from
+    for (const gap of gaps) {
+      add(covered, Math.min(Math.max(gap.start, covered), last))
+      covered = Math.max(covered, Math.min(gap.end ?? last, last))
+    }
+    add(covered, last)
+    return days
+  }
+}
+
+type Sum = { -readonly [Name in keyof DayDelta]: number }
+
+function negative({ observations, observed, instruments, markets }: DayDelta): DayDelta {
+  return {
+    observations: -observations,
+    observed: -observed,
+    instruments: -instruments,
+    markets: -markets,
+    last: 0,
+  }
+}
+
+function noSum(): Sum {
+  return { markets: 0, instruments: 0, observations: 0, observed: 0, last: 0 }
+}

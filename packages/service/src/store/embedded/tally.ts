@@ -1,0 +1,249 @@
+import { ORIGINS, VENUES, type GapReason, type Origin, type VenueId } from '@priorbook/sdk/domain'
+import { CHUNK_KINDS, type ChunkKind } from '@priorbook/sdk/tape'
+import type { DatasetExtent, DayTotals } from '../store.ts'
+import type { Column, Database, Row } from './database.ts'
+import { checkRow, holds, insertRow } from './row-sum.ts'
+import { STATE, writeState } from './state.ts'
+
+/** A UTC day in microseconds. */
+export const DAY = 86_400_000_000
+
+/** What sums are kept by. */
+export type Facets = { readonly asset: string; readonly span: string }
+
+/** The asset and window of a market, as far as its record or its ticker tells. */
+export function facetsOf(database: Database, venue: VenueId, market: string): Facets {
+  const row = database.get(
+    'SELECT asset, span, series FROM market WHERE venue = ? AND market = ?',
+    venue,
+    market,
+  )
+  const ticker = (row?.['series'] as string | null | undefined) ?? market
+  const asset = (row?.['asset'] as string | null | undefined) ?? tickerAsset(venue, ticker) ?? ''
+  return { asset: asset.toUpperCase(), span: (row?.['span'] as string | null | undefined) ?? '' }
+}
+
+function tickerAsset(venue: VenueId, ticker: string): string | undefined {
+  return VENUES[venue].assetInTicker?.exec(ticker)?.[1]
+}
+
+/** True when both put rows into the same sums. */
+export function sameFacets(a: Facets, b: Facets): boolean {
+  return a.asset === b.asset && a.span === b.span
+}
+
+/** What is added to the sums of one day. */
+export type DayDelta = {
+  readonly markets: number
+  readonly instruments: number
+  readonly observations: number
+  readonly observed: number
+  readonly last: number
+}
+
+const DAY_KEY = ['venue', 'day', 'asset']
+const DAY_VALUES = ['markets', 'instruments', 'observations', 'observed', 'last']
+const GAP_KEY = ['venue', 'day', 'asset', 'reason']
+const GAP_VALUES = ['gaps', 'micros']
+const EXTENT_KEY = ['venue', 'kind', 'metric', 'asset', 'span', 'origin']
+const EXTENT_VALUES = ['streams', 'first']
+
+/** Adds to the sums of a day; the caller is in a write transaction. */
+export function addToDay(
+  database: Database,
+  venue: VenueId,
+  asset: string,
+  day: number,
+  delta: DayDelta,
+): void {
+  const before = find(database, 'day', DAY_KEY, DAY_VALUES, [venue, day, asset])
+  const sum = (name: Exclude<keyof DayDelta, 'last'>): number =>
+    Math.max(0, numberIn(before, name) + delta[name])
+  const last = Math.max(numberIn(before, 'last'), delta.last)
+  const values = [sum('markets'), sum('instruments'), sum('observations'), sum('observed'), last]
+  save(database, 'day', [...DAY_KEY, ...DAY_VALUES], [venue, day, asset, ...values])
+}
+
+/** Adds a closed gap (`sign` 1) to the sums of the days that it touches, or takes it away again. */
+export function addGapDays(
+  database: Database,
+  gap: { readonly venue: VenueId; readonly reason: GapReason; start: number; end: number },
+  asset: string,
+  sign: 1 | -1,
+): void {
+  const { venue, reason, start, end } = gap
+  // A gap of years is no more than a sum of its first days.
+  const first = Math.floor(start / DAY) * DAY
+  for (let day = first, seen = 0; day < end && seen < MAX_GAP_DAYS; day += DAY, seen++) {
+    const micros = Math.min(end, day + DAY) - Math.max(start, day)
+    if (micros <= 0) continue
+    const key = [venue, day, asset, reason]
+    const before = find(database, 'day_gap', GAP_KEY, GAP_VALUES, key)
+    const gaps = Math.max(0, numberIn(before, 'gaps') + sign)
+    const sum = Math.max(0, numberIn(before, 'micros') + sign * micros)
+    save(database, 'day_gap', [...GAP_KEY, ...GAP_VALUES], [...key, gaps, sum])
+  }
+}
+
+const MAX_GAP_DAYS = 400
+
+/** Counts a stream from its first row on, or no longer (−1); the caller is in a write transaction. */
+export function addStream(
+  database: Database,
+  stream: {
+    readonly venue: VenueId
+    readonly kind: ChunkKind
+    readonly metric: string
+    readonly maker: { readonly origin: Origin }
+  },
+  { asset, span }: Facets,
+  firstReceived: number,
+  count: 1 | -1 = 1,
+): void {
+  const { venue, kind, metric, maker } = stream
+  const key = [venue, CHUNK_KINDS.indexOf(kind), metric, asset, span, ORIGINS.indexOf(maker.origin)]
+  const before = find(database, 'extent', EXTENT_KEY, EXTENT_VALUES, key)
+  const first = Math.min((before?.['first'] as number | undefined) ?? Infinity, firstReceived)
+  const values = [Math.max(0, numberIn(before, 'streams') + count), first]
+  save(database, 'extent', [...EXTENT_KEY, ...EXTENT_VALUES], [...key, ...values])
+}
+
+/** Finds the first row of each kind again, after rows were removed. */
+export function recountExtents(database: Database): void {
+  const rows = database.all(
+    `SELECT s.venue AS venue, s.kind AS kind, s.metric AS metric, s.origin AS origin,
+       upper(coalesce(m.asset, '')) AS asset, coalesce(m.span, '') AS span, count(*) AS streams,
+       min(coalesce((SELECT first_received FROM chunk WHERE stream = s.id ORDER BY first LIMIT 1),
+         CASE WHEN s.removed = 0 THEN s.known_from END)) AS first
+     FROM stream s LEFT JOIN market m ON m.venue = s.venue AND m.market = s.market
+     WHERE s.known_to IS NULL GROUP BY 1, 2, 3, 4, 5, 6`,
+  )
+  database.run('DELETE FROM extent')
+  const columns = [...EXTENT_KEY, ...EXTENT_VALUES]
+  for (const row of rows) {
+    if (row['first'] === null) continue
+    save(
+      database,
+      'extent',
+      columns,
+      columns.map((name) => row[name]!),
+    )
+  }
+}
+
+/** The sums of a venue for the days in [from, to), by asset. */
+export function listDays(
+  database: Database,
+  venue: VenueId,
+  from: number,
+  to: number,
+): DayTotals[] {
+  const days = new Map<string, DayTotals & { gaps: DayTotals['gaps'][number][] }>()
+  const at = (row: Row): DayTotals & { gaps: DayTotals['gaps'][number][] } => {
+    const day = row['day'] as number
+    const asset = row['asset'] as string
+    const name = `${day} ${asset}`
+    const known = days.get(name)
+    if (known !== undefined) return known
+    const empty = { day, asset, markets: 0, instruments: 0, observations: 0, observedMicros: 0 }
+    const fresh = { ...empty, gaps: [] }
+    days.set(name, fresh)
+    return fresh
+  }
+  for (const row of range(database, 'day', [...DAY_KEY, ...DAY_VALUES], venue, from, to)) {
+    const { markets, instruments, observations, observed } = row as Record<string, number>
+    Object.assign(at(row), { markets, instruments, observations, observedMicros: observed })
+  }
+  for (const row of range(database, 'day_gap', [...GAP_KEY, ...GAP_VALUES], venue, from, to)) {
+    const { gaps, micros } = row as { gaps: number; micros: number }
+    if (gaps > 0) at(row).gaps.push({ reason: row['reason'] as GapReason, gaps, micros })
+  }
+  return [...days.values()].sort((a, b) => a.day - b.day)
+}
+
+/** The first row of each kind of row of a venue, by asset, window and origin. */
+export function listExtents(database: Database, venue: VenueId): DatasetExtent[] {
+  const columns = [...EXTENT_KEY, ...EXTENT_VALUES]
+  const rows = database.all(`SELECT ${columns.join(', ')}, sum FROM extent WHERE venue = ?`, venue)
+  return rows
+    .filter(({ streams }) => streams !== 0)
+    .map((row) => {
+      checkRow('extent', columns, row)
+      return {
+        kind: CHUNK_KINDS[row['kind'] as number]!,
+        metric: row['metric'] as string,
+        asset: row['asset'] as string,
+        window: row['span'] as string,
+        origin: ORIGINS[row['origin'] as number]!,
+        streams: row['streams'] as number,
+        firstReceived: row['first'] as number,
+      }
+    })
+}
+
+/** The received time of the newest observation of a venue, 0 where there is none. */
+export function lastReceivedOf(database: Database, venue: VenueId): number {
+  const columns = [...DAY_KEY, ...DAY_VALUES]
+  const rows = database.all(
+    `SELECT ${columns.join(', ')}, sum FROM day
+     WHERE venue = ? AND day = (SELECT max(day) FROM day WHERE venue = ? AND observations > 0)`,
+    venue,
+    venue,
+  )
+  let last = 0
+  for (const row of rows) {
+    checkRow('day', columns, row)
+    last = Math.max(last, row['last'] as number)
+  }
+  return last
+}
+
+function range(
+  database: Database,
+  table: string,
+  columns: readonly string[],
+  venue: string,
+  from: number,
+  to: number,
+): Row[] {
+  const rows = database.all(
+    `SELECT ${columns.join(', ')}, sum FROM ${table} WHERE venue = ? AND day >= ? AND day < ?`,
+    venue,
+    from,
+    to,
+  )
+  for (const row of rows) checkRow(table, columns, row)
+  return rows
+}
+
+// A damaged sum must not stop a recorder: everything is counted again when the tape is next opened.
+function find(
+  database: Database,
+  table: string,
+  key: readonly string[],
+  values: readonly string[],
+  names: readonly Column[],
+): Row | undefined {
+  const columns = [...key, ...values]
+  const row = database.get(
+    `SELECT ${columns.join(', ')}, sum FROM ${table}
+     WHERE ${key.map((name) => `${name} = ?`).join(' AND ')}`,
+    ...names,
+  )
+  if (row === undefined || holds(table, columns, row)) return row
+  writeState(database, STATE.counted, 0)
+  return undefined
+}
+
+function save(
+  database: Database,
+  table: string,
+  columns: readonly string[],
+  values: readonly Column[],
+): void {
+  insertRow(database, `INSERT OR REPLACE INTO ${table}`, columns, values)
+}
+
+function numberIn(row: Row | undefined, name: string): number {
+  return (row?.[name] as number | undefined) ?? 0
+}
