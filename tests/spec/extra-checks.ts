@@ -51,11 +51,13 @@ export function createExtraChecks(options: Options): Record<string, ExtraCheck> 
     ],
     'Limits: the year is stated for two floors only': async () => {
       const floors = (await dataOf('/v3/coverage?venue=venuea')) as unknown as readonly {
-        readonly floor_time: string
+        readonly venue_floor: string | null
         readonly year_inferred: boolean
       }[]
-      const stated = floors.filter(({ year_inferred: isInferred }) => !isInferred)
-      const days = new Set(stated.map(({ floor_time: time }) => time.slice(5, 10)))
+      const stated = floors.filter(
+        ({ year_inferred: isInferred, venue_floor: floor }) => floor !== null && !isInferred,
+      )
+      const days = new Set(stated.map(({ venue_floor: floor }) => floor!.slice(5, 10)))
       return [...days].sort().join() === '05-05,06-29' ? [] : [`stated: ${[...days].join()}`]
     },
     'Service 9': async () => {
@@ -104,8 +106,11 @@ async function judgeOutage({ get, restart }: Options): Promise<string[]> {
     if (!(await gaps(series)).some(isOutage)) wrong.push(`${id}: the series has no gap`)
     for (const path of ['snapshots?limit=1000', series]) {
       for (const format of ['ndjson', 'csv']) {
-        const { bytes } = await get(`${base}/${id}/${path}&format=${format}`)
-        const isThere = Buffer.from(bytes).includes(OUTAGE)
+        const { bytes, headers } = await get(`${base}/${id}/${path}&format=${format}`)
+        // CSV names the file of its gaps in a header.
+        const beside = /<([^>]*)>; rel="gaps"/.exec(headers['link'] ?? '')?.[1]
+        const said = format === 'csv' ? (await get(beside ?? '/v3/health')).bytes : bytes
+        const isThere = Buffer.from(said).includes(OUTAGE)
         if (!isThere) wrong.push(`${id}/${path}: ${format} does not name the outage`)
       }
     }

@@ -42,7 +42,7 @@ const cPath = ({ market_id: id }: Row): string => `/v3/btc/markets/${id}`
 /** A market that has ended, was open before the recorder knew it, and has enough rows, with its last one. */
 async function findBusy(get: Get, markets: readonly Row[], path: (market: Row) => string) {
   for (const market of markets) {
-    if (market.status === 'open' || market.status === 'scheduled') continue
+    if (market.status !== 'resolved') continue
     const { body } = await get(`${path(market)}/snapshots?limit=${MIN_ROWS}`)
     const { data, meta } = body as Body & { readonly meta: { readonly gaps: readonly Row[] } }
     const isLate = meta.gaps.some(({ reason }) => /before_capture|late_discovery/.test(reason))

@@ -53,19 +53,16 @@ export const EXECUTION_SCHEMA = named(
       levels: LADDER_SCHEMA,
       fee: named(
         'ExecutionFee',
-        objectOf(
-          {
-            amount: described(
-              DECIMAL_OR_NULL,
-              'By the schedule of the record or the published one; rounded where `formula` says so.',
-            ),
-            rate: DECIMAL_OR_NULL,
-            formula: TEXT_OR_NULL,
-            source: described(TEXT_OR_NULL, 'Where the schedule comes from.'),
-            reason: described(TEXT_OR_NULL, 'Why there is no amount.'),
-          },
-          { optional: ['source'] },
-        ),
+        objectOf({
+          amount: described(
+            DECIMAL_OR_NULL,
+            'By the schedule of the record or the published one; rounded where `formula` says so.',
+          ),
+          rate: DECIMAL_OR_NULL,
+          formula: TEXT_OR_NULL,
+          source: described(TEXT_OR_NULL, 'Where the schedule comes from.'),
+          reason: described(TEXT_OR_NULL, 'Why there is no amount.'),
+        }),
       ),
       evidence: named(
         'ExecutionEvidence',
@@ -83,8 +80,6 @@ export const EXECUTION_SCHEMA = named(
       disclaimer: TEXT,
     },
     {
-      // Servers before latencies were taken do not send these.
-      optional: ['latency_ms', 'arrival_time'],
       description: 'What an order would have met in the recorded book.',
     },
   ),
