@@ -5,7 +5,6 @@ import { CATALOGUE_ROUTES } from '../api/routes/index.ts'
 import { StreamClient } from '../api/stream/stream.testing.ts'
 import { createTestServer } from '../api/server.testing.ts'
 import { createDataFolder, read, record } from '../recorder/scripted.testing.ts'
-import type { EmbeddedStore } from '../store/embedded/open.ts'
 import type { StoreReader } from '../store/store.ts'
 
 const ROUND = 'KXBTC15M-26SEP211215-15'
@@ -79,7 +78,7 @@ it('records of venue B have the asset, window, strike and reference that others 
     expect(idsOf(await list(store, '/v3/markets?asset=eth'))).toEqual(
       [SOCKET_ONLY, ABOVE].toSorted(),
     )
-    const server = await createTestServer({ store: store as EmbeddedStore })
+    const server = await createTestServer({ store })
     const key = server.keyOf('unlimited')
     const scope = 'venue=venueb&dataset=books&format=ndjson&day=2026-09-21'
     const eth = await server.ask(`/v3/bulk?${scope}&asset=eth&window=15m`, { key })
