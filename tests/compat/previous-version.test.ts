@@ -119,7 +119,7 @@ describe('an API over a data folder of version 0.1.0', () => {
 
   it.each(expected.pages)('answers $path with the same data', async ({ path, hash }) => {
     const { data: body } = await json(path)
-    expect(sha256(JSON.stringify(body))).toBe(hash)
+    expect(sha256(withoutLater(JSON.stringify(body)))).toBe(hash)
   })
 
   it.each(expected.downloads)('downloads the same $file', async (download) => {
@@ -134,7 +134,7 @@ describe('downloads of version 0.1.0', () => {
     async ({ file, lines, sha256: hash }) => {
       const text = await client('replay', join(downloads, file))
       expect(text.trimEnd().split('\n')).toHaveLength(lines)
-      expect(sha256(text)).toBe(hash)
+      expect(sha256(withoutLater(text))).toBe(hash)
     },
   )
 
@@ -159,7 +159,18 @@ async function contentOf(name: string, bytes: Uint8Array): Promise<string | Uint
   }
   const file = join(scratch, name)
   writeFileSync(file, bytes)
-  return client('replay', file)
+  return withoutLater(await client('replay', file))
+}
+
+// The members that market records have since, behind all that 0.1.0 gave.
+const LATER = new RegExp(
+  /,"strike":(?:null|"[^"]*"|[\d.]+),"last_anomaly":null/.source +
+    /(?:,"asset":(?:null|"[^"]*"),"window":(?:null|"[^"]*"))?/.source,
+  'g',
+)
+
+function withoutLater(text: string): string {
+  return text.replaceAll(LATER, '')
 }
 
 /** Decompresses a folder of fixtures; `_` in a name stands for a folder. */

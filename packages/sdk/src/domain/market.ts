@@ -1,5 +1,5 @@
 import type { Micros } from './micros.ts'
-import type { MarketStatus } from './status.ts'
+import type { MarketStatus, RevisionAnomaly } from './status.ts'
 import type { Units, VenueId } from './venues/index.ts'
 
 /** Any JSON value, for a venue's own records. */
@@ -66,6 +66,8 @@ export type MarketRecord = {
   readonly slug?: string
   readonly asset?: string
   readonly window?: string
+  /** The price of the underlying that decides the market, as decimal text. */
+  readonly strike?: string
   readonly chain?: string
   readonly exchangeContract?: string
   /** The venue's settlement fields, separate from received and source times. */
@@ -76,6 +78,8 @@ export type MarketRecord = {
     readonly settledTime?: Micros
     readonly expirationValue?: string
   }
+  /** The newest contradiction between two versions of the record; the recorder sets it. */
+  readonly lastAnomaly?: RevisionAnomaly & { readonly received: Micros }
   /** The venue's own records, for everything beyond the fields above. */
   readonly native: { readonly [key: string]: Json }
 }

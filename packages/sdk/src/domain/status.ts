@@ -37,22 +37,36 @@ export function isLegalTransition(from: MarketStatus, to: MarketStatus): boolean
   return from === to || NEXT[from].includes(to)
 }
 
+/** How two versions of a record can contradict each other. */
+export const ANOMALY_CODES = ['illegal_transition', 'reused_id'] as const
+
 /** A revision of a market that contradicts the one before it. */
 export type RevisionAnomaly = {
-  readonly code: 'illegal_transition'
+  readonly code: (typeof ANOMALY_CODES)[number]
   readonly from: MarketStatus
   readonly to: MarketStatus
 }
 
+/** The status and times of a version of a record. */
+type Version = {
+  readonly status?: MarketStatus
+  readonly openTime?: number
+  readonly closeTime?: number
+}
+
 /**
  * The anomaly of a revision: a status that its predecessor's status does not lead to. Derived from the
- * two stored revisions alone, so a rebuild finds the same anomalies.
+ * two stored revisions alone, so a rebuild finds the same anomalies. Where a market that ended goes on
+ * with other times, the venue gave its id to another market.
  */
 export function findAnomaly(
-  before: { readonly status?: MarketStatus } | undefined,
-  after: { readonly status?: MarketStatus },
+  before: Version | undefined,
+  after: Version,
 ): RevisionAnomaly | undefined {
   const [from, to] = [before?.status, after.status]
   if (from === undefined || to === undefined || isLegalTransition(from, to)) return undefined
-  return { code: 'illegal_transition', from, to }
+  const isMoved = (name: 'openTime' | 'closeTime'): boolean =>
+    before?.[name] !== undefined && after[name] !== undefined && before[name] !== after[name]
+  const isReused = isLastStatus(from) && (isMoved('openTime') || isMoved('closeTime'))
+  return { code: isReused ? 'reused_id' : 'illegal_transition', from, to }
 }

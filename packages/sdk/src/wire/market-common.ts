@@ -1,4 +1,10 @@
-import { MARKET_STATUSES, type Json, type MarketRecord, type Resolution } from '../domain/index.ts'
+import {
+  ANOMALY_CODES,
+  MARKET_STATUSES,
+  type Json,
+  type MarketRecord,
+  type Resolution,
+} from '../domain/index.ts'
 import {
   COUNT,
   DECIMAL,
@@ -84,6 +90,12 @@ export const MARKET_MEMBERS = {
   volume: DECIMAL_OR_NULL,
   liquidity: DECIMAL_OR_NULL,
   outcomes: listOf(OUTCOME),
+  asset: described(TEXT_OR_NULL, 'The underlying, such as BTC.'),
+  window: described(TEXT_OR_NULL, 'The length of the round, such as 15m.'),
+  strike: described(
+    DECIMAL_OR_NULL,
+    'The price of the underlying that decides the market: a fixed strike, or the price at the start of the round.',
+  ),
   units: named(
     'Units',
     objectOf({ price_unit: TEXT, size_unit: TEXT, volume_unit: TEXT, collateral: TEXT }),
@@ -91,6 +103,23 @@ export const MARKET_MEMBERS = {
   native: NATIVE,
   /** When the record was received in this version. */
   revision_time: described(TIME, 'When the record was received in this version.'),
+  last_anomaly: orNull(
+    named(
+      'MarketAnomaly',
+      objectOf(
+        {
+          code: named('AnomalyCode', wordOf(ANOMALY_CODES)),
+          from: MARKET_STATUS_SCHEMA,
+          to: MARKET_STATUS_SCHEMA,
+          received_time: TIME,
+        },
+        {
+          description:
+            'The newest version that contradicted the one before it: an illegal change of status, or an id that the venue gave to another market.',
+        },
+      ),
+    ),
+  ),
 } as const
 
 const COMMON_MARKET_SCHEMA = objectOf({ venue: VENUE, ...MARKET_MEMBERS })
@@ -103,7 +132,7 @@ export function toCommonMarket(
   record: MarketRecord,
   knownAt: number,
   style: ValueStyle,
-): CommonMarketJson {
+): Omit<CommonMarketJson, LaterName> {
   return {
     venue: record.venue,
     market_id: record.marketId,
@@ -133,6 +162,30 @@ export function toCommonMarket(
     native: record.native,
     revision_time: timeJson(knownAt, style)!,
   }
+}
+
+type LaterName = 'asset' | 'window' | 'strike' | 'last_anomaly'
+
+/** Renders the members that came after 0.1.0, which follow all others. */
+export function toLaterMembers(
+  record: MarketRecord,
+  style: ValueStyle,
+): Pick<CommonMarketJson, LaterName> {
+  return {
+    strike: decimalJson(record.strike ?? record.resolution?.reference?.startPrice, style),
+    last_anomaly: toAnomaly(record.lastAnomaly, style),
+    asset: record.asset ?? null,
+    window: record.window ?? null,
+  }
+}
+
+function toAnomaly(
+  anomaly: MarketRecord['lastAnomaly'],
+  style: ValueStyle,
+): CommonMarketJson['last_anomaly'] {
+  if (anomaly === undefined) return null
+  const { code, from, to, received } = anomaly
+  return { code, from, to, received_time: timeJson(received, style)! }
 }
 
 function toResolution(resolution: Resolution | undefined, style: ValueStyle): ResolutionJson {

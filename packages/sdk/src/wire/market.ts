@@ -1,4 +1,4 @@
-import type { RevisionAnomaly, VenueId } from '../domain/index.ts'
+import { ANOMALY_CODES, type RevisionAnomaly, type VenueId } from '../domain/index.ts'
 import {
   anyOf,
   COUNT,
@@ -7,15 +7,20 @@ import {
   NAME,
   named,
   objectOf,
-  onlyWord,
   ORDINAL,
   TIME_OR_NULL,
   withMembers,
+  wordOf,
   type JsonSchema,
   type TypeOf,
 } from './json-schema.ts'
 import type { ValueStyle } from './json-values.ts'
-import { MARKET_STATUS_SCHEMA, toCommonMarket, type KnownMarket } from './market-common.ts'
+import {
+  MARKET_STATUS_SCHEMA,
+  toCommonMarket,
+  toLaterMembers,
+  type KnownMarket,
+} from './market-common.ts'
 import { VENUE_WIRE } from './venues/index.ts'
 
 export type { CommonMarketJson, KnownMarket, OutcomeJson, ResolutionJson } from './market-common.ts'
@@ -35,7 +40,8 @@ export const MARKET_SCHEMA: JsonSchema<MarketJson> = named('Market', anyOf(...MA
 /** Renders a market record with the names of the wire; what is not known is null. */
 export function toMarketJson({ record, knownAt }: KnownMarket, style: ValueStyle = {}): MarketJson {
   const common = toCommonMarket(record, knownAt, style)
-  return { ...common, ...VENUE_WIRE[record.venue].toMembers(record, style) }
+  const members = VENUE_WIRE[record.venue].toMembers(record, style)
+  return { ...common, ...members, ...toLaterMembers(record, style) }
 }
 
 const QUOTE_MEMBERS = {
@@ -82,13 +88,13 @@ const ANOMALY_SCHEMA: JsonSchema<RevisionAnomaly> = named(
   'RevisionAnomaly',
   objectOf(
     {
-      code: onlyWord('illegal_transition'),
+      code: named('AnomalyCode', wordOf(ANOMALY_CODES)),
       from: MARKET_STATUS_SCHEMA,
       to: MARKET_STATUS_SCHEMA,
     },
     {
       description:
-        'Only on a version whose status does not follow from the version before it: the venue moved the market illegally, or messages were missed or reordered. The version is stored as it was received.',
+        'Only on a version whose status does not follow from the version before it: the venue moved the market illegally, messages were missed or reordered, or (`reused_id`) the venue gave the id of an ended market to another one. The version is stored as it was received.',
     },
   ),
 )

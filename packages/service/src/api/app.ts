@@ -3,6 +3,7 @@ import createRouter from 'find-my-way'
 import { toMicros, VENUE_IDS, type Micros } from '@priorbook/sdk/domain'
 import { Problem, STREAM_PATH } from '@priorbook/sdk/wire'
 import type { RequestTally } from '../lib/api-tally.ts'
+import { socketAddress, type ClientAddress } from '../lib/client-address.ts'
 import type { RecorderPulse, StreamPulse } from '../lib/pulse.ts'
 import type { StoreReader } from '../store/store.ts'
 import type { Access } from './auth/access.ts'
@@ -38,6 +39,8 @@ export type AppOptions = {
   /** The built explorer; without it `/` is a page with links. */
   readonly web?: WebFiles | undefined
   readonly now?: () => Micros
+  /** The address that requests without a key are counted by; that of the socket by default. */
+  readonly clientAddress?: ClientAddress
   /** Bounds of unread answers. */
   readonly queue?: Partial<QueueLimits>
   readonly routes?: readonly Route[]
@@ -101,16 +104,18 @@ export function createApp(options: AppOptions, parts: AppParts): App {
       places.add(toDemoAddress(address), { mounted: shown })
     }
   }
+  const { clientAddress = socketAddress } = options
   const dispatcher = new Dispatcher({
     access,
     now,
+    clientAddress,
     corsOrigin,
     onFailure: (error, { id, routeId }) => {
       const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
       log?.error({ id, route: routeId, error: redactKeys(stack) }, 'a request failed')
     },
   })
-  const queue = new FairQueue(options.queue)
+  const queue = new FairQueue(options.queue, clientAddress)
   const common = commonHeaders(corsOrigin)
   const onFinished = createOnFinished(access, parts.tally, log)
   return {

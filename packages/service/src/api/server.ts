@@ -1,7 +1,9 @@
 import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { RequestTally, type ApiTally } from '../lib/api-tally.ts'
 import { createApp, type App, type AppOptions } from './app.ts'
+import { readCertificate, watchCertificate, type CertificateFiles } from './certificate.ts'
 import { createRequestIds } from './http/log.ts'
 import { createClientErrorHandler } from './http/problem.ts'
 import { isStreamUpgrade, StreamServer, type StreamOptions } from './stream/server.ts'
@@ -22,6 +24,8 @@ type Timeouts = {
 /** What a server serves, and how. */
 export type ApiServerOptions = AppOptions & {
   readonly timeouts?: Partial<Timeouts>
+  /** Answers by TLS with this certificate; the files are read again when they change. */
+  readonly tls?: CertificateFiles
   /** Clocks and bounds of the stream. */
   readonly stream?: Pick<StreamOptions, 'timing' | 'limits' | 'clock'>
 }
@@ -31,6 +35,8 @@ export type ApiServer = {
   /** Answers one request of any HTTP server. */
   readonly handle: App['handle']
   readonly stream: Pick<StreamServer, 'pulse'>
+  /** Reads the certificate again now, if there is one. */
+  reloadCertificate(): void
   /** Totals of this process since its start. */
   tally(): ApiTally
   /** Listens and gives the address. */
@@ -71,33 +77,42 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     context,
     log,
     nextId: nextRequestId,
+    clientAddress: options.clientAddress,
     ...options.stream,
     ...(demo === undefined ? {} : { demo }),
   })
   const refuse = createClientErrorHandler(nextRequestId, (problem, id) => {
     log?.info({ id, code: problem.code }, 'unparsable request')
   })
-  const http = createHttpServer(app, { ...TIMEOUTS, ...options.timeouts }, refuse)
+  const trouble = (why: string): void =>
+    log?.error({ why }, 'the certificate was not loaded; the one before is used')
+  const timeouts = { ...TIMEOUTS, ...options.timeouts }
+  const { server: http, certificate } = openServer(timeouts, options.tls, trouble)
+  serve(http, app, timeouts, refuse)
   stream.attach(http)
   return {
+    reloadCertificate: () => certificate?.look(),
     handle: app.handle,
     stream,
     tally: () => tally.read({ memoryBytes: process.memoryUsage.rss(), stream: stream.pulse() }),
-    listen: (at) => listen(http, at),
+    listen: (at) => listen(http, at, certificate === undefined ? 'http' : 'https'),
     async close(deadlineMs = CLOSE_MS) {
       const end = performance.now() + deadlineMs
+      certificate?.close()
       await stream.close(deadlineMs)
       await closeServer(http, end - performance.now())
     },
   }
 }
 
-function createHttpServer(
-  app: App,
+type AnyServer = Server | TlsServer
+
+function openServer(
   timeouts: Timeouts,
-  onClientError: (error: Error, socket: Socket) => void,
-): Server {
-  const server = createServer({
+  tls: CertificateFiles | undefined,
+  onTrouble: (why: string) => void,
+): { readonly server: AnyServer; readonly certificate?: { look(): void; close(): void } } {
+  const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: timeouts.headersMs,
     requestTimeout: timeouts.requestMs,
@@ -106,7 +121,20 @@ function createHttpServer(
     requireHostHeader: false,
     // Requests for any other protocol are answered as if they had not asked for it.
     shouldUpgradeCallback: isStreamUpgrade,
-  })
+  }
+  if (tls === undefined) return { server: createServer(options) }
+  const first = readCertificate(tls)
+  const server = createTlsServer({ ...options, ...first, minVersion: 'TLSv1.2' })
+  const use = (next: typeof first): void => server.setSecureContext(next)
+  return { server, certificate: watchCertificate(tls, first, use, onTrouble) }
+}
+
+function serve(
+  server: AnyServer,
+  app: App,
+  timeouts: Timeouts,
+  onClientError: (error: Error, socket: Socket) => void,
+): void {
   server.setTimeout(timeouts.idleMs)
   server.on('request', (request, response) => {
     if (!server.listening) response.setHeader('Connection', 'close')
@@ -117,12 +145,12 @@ function createHttpServer(
     server.emit('request', request, response)
   })
   server.on('clientError', (error, socket) => onClientError(error, socket as Socket))
-  return server
 }
 
 async function listen(
-  server: Server,
+  server: AnyServer,
   { host, port, reusePort = false }: ListenOptions,
+  protocol: 'http' | 'https',
 ): Promise<{ readonly url: string; readonly port: number }> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -132,10 +160,10 @@ async function listen(
     })
   })
   const bound = (server.address() as AddressInfo).port
-  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`, port: bound }
+  return { url: `${protocol}://${host.includes(':') ? `[${host}]` : host}:${bound}`, port: bound }
 }
 
-async function closeServer(server: Server, deadlineMs: number): Promise<void> {
+async function closeServer(server: AnyServer, deadlineMs: number): Promise<void> {
   if (!server.listening) return
   const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS)
   const timer = setTimeout(() => server.closeAllConnections(), deadlineMs)

@@ -7,6 +7,7 @@ import { readWebFiles } from '../api/web/web-files.ts'
 import type { RecorderPulse } from '../lib/pulse.ts'
 import { readRecord } from '@priorbook/sdk/journal'
 import type { ApiTally } from '../lib/api-tally.ts'
+import { createClientAddress } from '../lib/client-address.ts'
 import { LineBuffer } from '../lib/line-buffer.ts'
 import { createAuditor } from '../derive/audit.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
@@ -26,6 +27,10 @@ export type WorkerOptions = {
   readonly cacheBytes: number
   readonly corsOrigin: string
   readonly plansFile: string
+  /** Proxies whose word on the address of a client is taken. */
+  readonly trustProxy: readonly string[]
+  /** Absent for plain HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string }
   readonly logLevel: string
   /** Absent for standard error. */
   readonly logFile?: string
@@ -46,6 +51,7 @@ export type WorkerMessage =
 export type ParentMessage =
   | { readonly kind: 'start'; readonly options: WorkerOptions }
   | { readonly kind: 'pulse'; readonly pulse: RecorderPulse }
+  | { readonly kind: 'reload' }
   | { readonly kind: 'stop' }
 
 const CLOSE_MS = 10_000
@@ -86,10 +92,13 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     auditor: createAuditor(store, options.journal),
     recorder: () => pulse,
     web: readWebFiles(),
+    clientAddress: createClientAddress(options.trustProxy),
+    ...(options.tls === undefined ? {} : { tls: options.tls }),
     ...(options.corsOrigin === '' ? {} : { corsOrigin: options.corsOrigin }),
     ...(isEmulated ? { notice: EMULATED, demo: { store, notice: EMULATED } } : {}),
     ...(sample === undefined ? {} : { demo: { store: sample, notice: SAMPLE } }),
   })
+  reload = () => server.reloadCertificate()
   const { port } = await server.listen(options)
   send({ kind: 'listening', port })
   const timer = setInterval(() => send({ kind: 'tally', tally: server.tally() }), TALLY_MS)
@@ -134,6 +143,7 @@ function send(message: WorkerMessage): void {
 }
 
 let pulse: RecorderPulse | undefined
+let reload = (): void => undefined
 
 const { promise: stopped, resolve: stop } = Promise.withResolvers<void>()
 // Ctrl-C in a terminal signals the whole process group; the parent decides when its workers stop.
@@ -155,6 +165,9 @@ process.on('message', (message: ParentMessage) => {
       break
     case 'pulse':
       pulse = message.pulse
+      break
+    case 'reload':
+      reload()
       break
     case 'stop':
       stop()

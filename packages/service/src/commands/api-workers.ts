@@ -63,8 +63,8 @@ export class ApiWorkers {
   }
 
   get url(): string {
-    const { host } = this.#options
-    return `http://${host.includes(':') ? `[${host}]` : host}:${this.#port}`
+    const { host, tls } = this.#options
+    return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${this.#port}`
   }
 
   /** Starts all workers; when one fails, stops them and throws. */
@@ -82,6 +82,11 @@ export class ApiWorkers {
   /** Totals of all workers since the start, and the present state of the running ones. */
   tally(): ApiTally {
     return [...this.#children.values()].reduce(addTallies, this.#endedTally)
+  }
+
+  /** Lets all workers read their certificate again. */
+  reload(): void {
+    for (const child of this.#children.keys()) send(child, { kind: 'reload' })
   }
 
   /** Sends the state of the recorder to all workers. */

@@ -1,6 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { PriorbookError } from '@priorbook/sdk/domain'
 import { openAccess } from '../api/auth/access.ts'
+import { readCertificate, type CertificateFiles } from '../api/certificate.ts'
+import { createClientAddress } from '../lib/client-address.ts'
 import { CONTROL_FILE, openControl } from '../api/auth/control.ts'
 import { KeyRing } from '../api/auth/keys.ts'
 import type { RecorderPulse } from '../lib/pulse.ts'
@@ -29,6 +32,9 @@ export async function serveApi(options: {
   const { config, data, isRecording, hosted, logFile, onTrouble } = options
   const isEmulated = isRecording && config.upstream === 'emulator'
   const demoTape = isEmulated ? undefined : await openSampleTape(data.path)
+  // Wrong settings are told before workers start.
+  createClientAddress(config.api.trustProxy)
+  const tls = certificateOf(config.api)
   const workers = await startApiWorkers(
     {
       dataPath: data.path,
@@ -40,6 +46,8 @@ export async function serveApi(options: {
       cacheBytes: config.api.cacheMb * 1e6,
       corsOrigin: config.api.corsOrigin,
       plansFile: config.api.plans,
+      trustProxy: config.api.trustProxy,
+      ...(tls === undefined ? {} : { tls }),
       logLevel: config.log.level,
       ...(logFile === undefined ? {} : { logFile }),
       ...(isRecording ? { isEmulated } : {}),
@@ -53,15 +61,30 @@ export async function serveApi(options: {
     },
   )
   const sendPulse = createPulse(workers)
+  const onHangUp = (): void => workers.reload()
+  if (tls !== undefined) process.on('SIGHUP', onHangUp)
   const timer = setInterval(() => sendPulse(options.status()), PULSE_MS)
   for (const line of firstLines(workers.url, data, isEmulated)) console.log(line)
   return {
     tally: () => workers.tally(),
     async stop() {
       clearInterval(timer)
+      process.off('SIGHUP', onHangUp)
       await workers.stop()
     },
   }
+}
+
+function certificateOf({
+  tlsCert: cert,
+  tlsKey: key,
+}: Config['api']): CertificateFiles | undefined {
+  if (cert === '' && key === '') return undefined
+  if (cert === '' || key === '') {
+    throw new PriorbookError('invalid_config', 'api.tlsCert and api.tlsKey go together')
+  }
+  readCertificate({ cert, key })
+  return { cert, key }
 }
 
 // One core is left to the recorder.

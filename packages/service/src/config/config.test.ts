@@ -44,7 +44,7 @@ describe('the configuration', () => {
     const config = loadConfig({ file, env, given: new Map([['ops.port', '3']]) })
     expect(config.recorder).toBe('env')
     expect(config.venueb.series).toEqual(['X', 'Y'])
-    expect(config.ops).toEqual({ host: '127.0.0.1', port: 3 })
+    expect(config.ops).toMatchObject({ host: '127.0.0.1', port: 3 })
     expect(loadConfig({ file, env: {} }).venueb.series).toEqual(['A'])
   })
 

@@ -2,6 +2,7 @@ import {
   amount,
   setting,
   text,
+  texts,
   whole,
   word,
   type Setting,
@@ -56,6 +57,17 @@ const SETTINGS = {
       '',
       'The web origin that may call the API from a browser; empty for none.',
     ),
+    trustProxy: setting(
+      texts(),
+      [],
+      'Proxies in front of the API, by address or network (10.0.0.0/8): their X-Forwarded-For is believed.',
+    ),
+    tlsCert: setting(
+      text(),
+      '',
+      'A file with the certificate chain (PEM) to serve HTTPS; empty for HTTP.',
+    ),
+    tlsKey: setting(text(), '', 'The file with the private key (PEM) of api.tlsCert.'),
     plans: setting(
       text(),
       '',
@@ -68,6 +80,11 @@ const SETTINGS = {
       whole(0, 65_535),
       9464,
       'The port of status page and metrics; 0 takes any free port.',
+    ),
+    names: setting(
+      texts(),
+      [],
+      'Names by which requests may call the host of status page and metrics, beside its addresses and localhost.',
     ),
   },
   log: {

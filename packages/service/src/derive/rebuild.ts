@@ -1,3 +1,4 @@
+import { areSameRevisions } from './compare-records.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { PriorbookError, VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
@@ -148,8 +149,8 @@ export async function compareStores(
   }
   const page = { limit: Number.MAX_SAFE_INTEGER }
   for (const [where, { venue, marketId }] of markets) {
-    const revisions = JSON.stringify(await store.revisions(venue, marketId, page))
-    if (revisions !== JSON.stringify(await other.revisions(venue, marketId, page))) {
+    const stored = await store.revisions(venue, marketId, page)
+    if (!areSameRevisions(stored, await other.revisions(venue, marketId, page))) {
       differences.push({ where, detail: 'its market record differs' })
     }
   }

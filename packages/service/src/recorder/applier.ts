@@ -1,5 +1,4 @@
 import {
-  findAnomaly,
   POW10,
   PriorbookError,
   VENUES,
@@ -510,9 +509,8 @@ export class Applier {
 
   private applyMarket(event: MarketRevision): void {
     const { markets, tracks, captureStarted } = this.state
-    const before = markets.get(event.record.marketId)
-    const record = markets.merge(event.record)
-    if (findAnomaly(before, record) !== undefined) this.counts.anomalies++
+    const { record, anomaly } = markets.merge(event)
+    if (anomaly !== undefined) this.counts.anomalies++
     this.rows.revisions.push({ ...event, record })
     // Only a running recorder expects more of a market; an import ends where its files end. An answer of a
     // backfill is about the past and says nothing about what is observed now.

@@ -1,4 +1,10 @@
-import type { MarketRecord, VenueId } from '@priorbook/sdk/domain'
+import {
+  findAnomaly,
+  type MarketRecord,
+  type MarketRevision,
+  type RevisionAnomaly,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import { BoundedMap } from '../lib/bounded-map.ts'
 import type { StoreReader } from '../store/store.ts'
 
@@ -38,11 +44,19 @@ export class MarketMemory {
     this.records.delete(marketId)
   }
 
-  /** Merges what a message says of a market into its record; returns the result. */
-  merge(said: MarketRecord): MarketRecord {
-    const merged = mergeRecords(this.records.get(said.marketId), said)
-    this.records.set(said.marketId, merged)
-    return merged
+  /** Merges what a message says of a market into its record; returns the result and its anomaly. */
+  merge({ record: said, received }: Pick<MarketRevision, 'record' | 'received'>): {
+    readonly record: MarketRecord
+    readonly anomaly?: RevisionAnomaly
+  } {
+    const before = this.records.get(said.marketId)
+    const anomaly = findAnomaly(before, said)
+    // Nothing of a market that ended is true of another one with its id.
+    const merged = mergeRecords(anomaly?.code === 'reused_id' ? undefined : before, said)
+    const record =
+      anomaly === undefined ? merged : { ...merged, lastAnomaly: { ...anomaly, received } }
+    this.records.set(said.marketId, record)
+    return anomaly === undefined ? { record } : { record, anomaly }
   }
 }
 

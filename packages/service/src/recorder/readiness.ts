@@ -152,7 +152,8 @@ export class Readiness {
     const { received, number: journal } = message
     if (!this.markets.knows(market)) await this.markets.load(market)
     if (this.markets.get(market) !== undefined) return
-    const record = this.markets.merge(this.options.toBareMarket(market, message.value()))
+    const bare = this.options.toBareMarket(market, message.value())
+    const { record } = this.markets.merge({ record: bare, received })
     this.options.onRevision({ kind: 'market', received, journal, record })
   }
 

@@ -26,8 +26,6 @@ const SCHEMA = named(
         'VenueACondition',
         objectOf({ id: TEXT_OR_NULL, question_id: TEXT_OR_NULL, question: TEXT_OR_NULL }),
       ),
-      asset: described(TEXT_OR_NULL, 'BTC, ETH or BNB.'),
-      window: described(TEXT_OR_NULL, '5m or 15m.'),
       participant_count: COUNT_OR_NULL,
       chain: described(TEXT, 'Present when available.'),
       exchange_contract: described(TEXT, 'Present when available.'),
@@ -42,7 +40,7 @@ export type VenueAMarketJson = TypeOf<typeof SCHEMA>
 /** Renders what venue A adds; `chain` and `exchange_contract` are left out when the venue gave none. */
 function toMembers(
   record: MarketRecord,
-): Omit<VenueAMarketJson, Exclude<keyof CommonMarketJson, 'venue'>> {
+): Omit<VenueAMarketJson, Exclude<keyof CommonMarketJson, 'venue' | 'asset' | 'window'>> {
   const { chain, exchangeContract } = record
   return {
     venue: 'venuea',

@@ -13,8 +13,6 @@ const SCHEMA = named(
     condition_id: TEXT,
     gamma_market_id: TEXT_OR_NULL,
     slug: TEXT_OR_NULL,
-    asset: TEXT_OR_NULL,
-    window: TEXT_OR_NULL,
   }),
 )
 
@@ -24,7 +22,7 @@ export type VenueCMarketJson = TypeOf<typeof SCHEMA>
 /** Renders what venue C adds. */
 function toMembers(
   record: MarketRecord,
-): Omit<VenueCMarketJson, Exclude<keyof CommonMarketJson, 'venue'>> {
+): Omit<VenueCMarketJson, Exclude<keyof CommonMarketJson, 'venue' | 'asset' | 'window'>> {
   return {
     venue: 'venuec',
     event_id: record.eventId ?? null,

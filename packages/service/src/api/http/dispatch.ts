@@ -1,5 +1,6 @@
 import { toMicros } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
+import type { ClientAddress } from '../../lib/client-address.ts'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import type { ApiContext, Route } from '../route.ts'
@@ -33,6 +34,7 @@ export function mountRoute(route: Route, context: ApiContext, keyless?: PlanGran
 export type DispatchOptions = {
   readonly access: Access
   readonly now: () => number
+  readonly clientAddress: ClientAddress
   readonly corsOrigin: string | undefined
   /** Called with every unexpected error. */
   readonly onFailure: (error: unknown, pending: PendingRequest) => void
@@ -109,7 +111,7 @@ export class Dispatcher {
     const { request } = pending
     if (keyless !== undefined) {
       // Without a key, requests are counted by the client's address.
-      this.#count(pending, keyless, `${keyless.keyId} ${request.socket.remoteAddress ?? ''}`)
+      this.#count(pending, keyless, `${keyless.keyId} ${this.#options.clientAddress(request)}`)
       return keyless
     }
     if (isOpen) return undefined

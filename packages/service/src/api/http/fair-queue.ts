@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { socketAddress, type ClientAddress } from '../../lib/client-address.ts'
 
 /** Bounds of a queue. */
 export type QueueLimits = {
@@ -64,6 +65,7 @@ type Connection = {
  */
 export class FairQueue {
   readonly #limits: QueueLimits
+  readonly #addressOf: ClientAddress
   readonly #clients = new Map<string, Client>()
   readonly #connections = new Map<Socket, Connection>()
   /** Clients with a connection that is ready. */
@@ -80,8 +82,9 @@ export class FairQueue {
   #unreadBytes = 0
   #isWatching = false
 
-  constructor(limits: Partial<QueueLimits> = {}) {
+  constructor(limits: Partial<QueueLimits> = {}, addressOf: ClientAddress = socketAddress) {
     this.#limits = { ...LIMITS, ...limits }
+    this.#addressOf = addressOf
   }
 
   /** Starts a request now, or when its turn comes. */
@@ -117,8 +120,9 @@ export class FairQueue {
     return unreadBytes < clientBytes && this.#unreadBytes < totalBytes
   }
 
-  #open({ socket, headers }: IncomingMessage): Connection {
-    const name = headers.authorization ?? socket.remoteAddress ?? ''
+  #open(request: IncomingMessage): Connection {
+    const { socket, headers } = request
+    const name = headers.authorization ?? this.#addressOf(request)
     let client = this.#clients.get(name)
     if (client === undefined) {
       client = {

@@ -108,11 +108,13 @@ export const MARKET_COLUMNS = [
   'slug',
   'asset',
   'window',
+  'strike',
   'participant_count',
   'chain',
   'exchange_contract',
   'native',
   'revision_time',
+  'last_anomaly',
 ] as const satisfies readonly (keyof AnyMarket)[]
 
 /** A market record whose venue the compiler does not know. */

@@ -331,6 +331,8 @@ describe('a market record', () => {
       },
       native: FULL_A.native,
       revision_time: '2026-08-05T12:05:20.000000Z',
+      strike: 114_000.5,
+      last_anomaly: null,
       topic_id: '4001',
       condition: {
         id: FULL_A.conditionId,

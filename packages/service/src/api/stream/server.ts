@@ -12,6 +12,7 @@ import type { StoreReader } from '../../store/store.ts'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { redactKeys } from '../auth/key-text.ts'
+import type { ClientAddress } from '../../lib/client-address.ts'
 import { toProblem, toProblemResponse } from '../http/problem.ts'
 import type { RequestLog } from '../http/log.ts'
 import { instrumentOf } from '../markets/instruments.ts'
@@ -31,6 +32,8 @@ export type StreamOptions = {
   readonly demo?: { readonly context: ApiContext; readonly grant: PlanGrant }
   readonly log: RequestLog | undefined
   readonly nextId: () => string
+  /** The address that connections without a key are counted by; that of the socket by default. */
+  readonly clientAddress?: ClientAddress | undefined
   readonly timing?: Partial<StreamTiming>
   readonly limits?: Partial<SubscriberLimits>
   /** Runs heartbeats, timeouts and ticks; the system clock by default. */
@@ -83,7 +86,7 @@ export class StreamServer {
   }
 
   /** Handles the upgrade requests of a server. */
-  attach(server: Server): void {
+  attach(server: Pick<Server, 'on'>): void {
     server.on('upgrade', (request, socket, head) => this.upgrade(request, socket, head))
   }
 
@@ -172,11 +175,14 @@ export class StreamServer {
       // Frames are written to the raw socket, beside the library's control frames.
       const raw = socket as Socket
       raw.setNoDelay(true)
-      const session = new StreamSession(id, this.servicesOf(context), peer, raw, () => {
+      const onGone = (): void => {
         this.sessions.delete(session)
         this.pastMessages += session.subscriber.messages
         if (this.sessions.size === 0) this.onEmpty?.()
-      })
+      }
+      const services = this.servicesOf(context)
+      const address = this.options.clientAddress?.(request)
+      const session = new StreamSession(id, services, peer, raw, onGone, address)
       this.sessions.add(session)
       begin(session)
     })

@@ -54,6 +54,7 @@ export class StreamSession {
     socket: WebSocket,
     raw: Socket,
     onGone: () => void,
+    address: string = String(raw.remoteAddress),
   ) {
     const { hub, access, context, clock, timing, limits, log } = services
     this.id = id
@@ -65,7 +66,7 @@ export class StreamSession {
     const onStalled = (): void => this.refuse(new StreamProblem('slow_reader'), 'slow_reader')
     this.subscriber = new Subscriber(new SocketSink(raw), onStalled, limits)
     this.output = new ClientOutput(id, this.subscriber, raw, log)
-    this.auth = new SessionAuth(access, context, String(raw.remoteAddress))
+    this.auth = new SessionAuth(access, context, address)
     this.subscriptions = new Subscriptions(services, this.output)
     this.replays = new Replays(services, this.output)
     const actions = {

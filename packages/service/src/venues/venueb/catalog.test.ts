@@ -35,6 +35,8 @@ describe('a market', () => {
             marketId: TICKER,
             eventTicker: EVENT_TICKER,
             seriesTicker: 'KXTEST15M',
+            window: '15m',
+            strike: '10.5',
             title: 'Test price up in next 15 mins?',
             status: 'resolved',
             statusNative: 'finalized',
@@ -45,6 +47,11 @@ describe('a market', () => {
             resolution: {
               state: 'final',
               source: 'First Source, Second Source',
+              reference: {
+                feed: 'First Source, Second Source',
+                startPrice: '10.5',
+                endPrice: '10.62',
+              },
               payouts: ['1', '0'],
               times: { settled: 1_790_006_405_459_730 },
             },
@@ -109,7 +116,10 @@ describe('a market', () => {
     })
     expect(open).not.toHaveProperty('winningOutcome')
     expect(open).not.toHaveProperty('resolvedTime')
-    expect(open.resolution).toStrictEqual({ state: 'none' })
+    expect(open.resolution).toStrictEqual({
+      state: 'none',
+      reference: { startPrice: '10.5' },
+    })
     expect(open.settlement).toStrictEqual({})
   })
 
@@ -178,7 +188,7 @@ describe('an answer', () => {
 
   it('may be one market or a page of them', () => {
     const one = read({ market: marketObject() })
-    expect(one.events[0]!.record).not.toHaveProperty('seriesTicker')
+    expect(one.events[0]!.record.seriesTicker).toBe('KXTEST15M')
     expect(one.events[0]!.record.native).not.toHaveProperty('event')
     expect(read({ markets: [marketObject()], cursor: '' })).toStrictEqual(one)
     expect(read({ markets: [], cursor: 'abc' })).toStrictEqual({
@@ -198,7 +208,7 @@ describe('an answer', () => {
     const markets = [marketObject({ event_ticker: 'OTHER-1' })]
     const { record } = read({ event: eventObject(), markets }).events[0]!
     expect(record.eventTicker).toBe('OTHER-1')
-    expect(record).not.toHaveProperty('seriesTicker')
+    expect(record.seriesTicker).toBe('OTHER')
   })
 
   it('keeps its valid markets and reports the malformed ones', () => {

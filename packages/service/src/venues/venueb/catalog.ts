@@ -1,4 +1,5 @@
 import {
+  canonicalDecimal,
   printScaled,
   PriorbookError,
   VENUES,
@@ -23,6 +24,7 @@ import {
 import type { Arrival, MessageProblem } from '../capture/contract.ts'
 import { decimal, field, OUTCOMES, payouts } from './fields.ts'
 import { MARKET_STATES } from './lifecycle.ts'
+import { readTicker, windowOf } from './ticker.ts'
 
 /** The market revisions of a catalogue answer, its malformed parts, and the cursor of the next page. */
 export type CatalogAnswer = {
@@ -146,14 +148,18 @@ function parseMarket(
   const value =
     decimal(market, 'settlement_value_dollars') ?? centsAsDollars(market, 'settlement_value')
   const settledTime = time(market, 'settlement_ts')
+  const [openTime, closeTime] = [time(market, 'open_time'), time(market, 'close_time')]
+  const series = event?.seriesTicker ?? optionalId(market, 'series_ticker') ?? context.seriesTicker
+  const named = readTicker(marketId, { series, event: eventTicker })
+  const strike = strikeOf(market) ?? named.strike
   return compact<MarketRecord>({
     venue: 'venueb',
     marketId,
     title: readText(field(market, 'title'), 'title') ?? event?.title,
     status: state?.status,
     statusNative,
-    openTime: time(market, 'open_time'),
-    closeTime: time(market, 'close_time'),
+    openTime,
+    closeTime,
     resolvedTime: settledTime,
     createdTime: time(market, 'created_time'),
     resolution:
@@ -162,6 +168,7 @@ function parseMarket(
         : compact<Resolution>({
             state: state.resolution,
             source: event?.sources,
+            reference: referenceOf(market, event, named.window === undefined ? undefined : strike),
             payouts: value === undefined ? undefined : payouts(value),
             times: settledTime === undefined ? undefined : { settled: settledTime },
           }),
@@ -170,9 +177,9 @@ function parseMarket(
     liquidity: decimal(market, 'liquidity_dollars') ?? centsAsDollars(market, 'liquidity'),
     outcomes: OUTCOMES,
     units: VENUES.venueb.units,
-    eventTicker,
-    seriesTicker:
-      event?.seriesTicker ?? optionalId(market, 'series_ticker') ?? context.seriesTicker,
+    ...named,
+    window: named.window ?? windowOf(openTime, closeTime),
+    strike,
     settlement: compact<NonNullable<MarketRecord['settlement']>>({
       result,
       value,
@@ -185,6 +192,31 @@ function parseMarket(
     },
   })
 }
+
+// A market between two strikes has no single price that decides it.
+function strikeOf(market: NativeObject): string | undefined {
+  const type = field(market, 'strike_type')
+  if (type === 'between' || type === 'structured' || type === 'custom') return undefined
+  const isBelow = typeof type === 'string' && type.startsWith('less')
+  return decimal(market, isBelow ? 'cap_strike' : 'floor_strike')
+}
+
+// A round compares two prices of the underlying: its strike is the one at its start.
+function referenceOf(
+  market: NativeObject,
+  event: NativeEvent | undefined,
+  startPrice: string | undefined,
+): Resolution['reference'] {
+  const end = readText(field(market, 'expiration_value'), 'expiration_value')
+  const reference = compact<NonNullable<Resolution['reference']>>({
+    feed: event?.sources,
+    startPrice,
+    endPrice: end !== undefined && PLAIN_DECIMAL.test(end) ? canonicalDecimal(end) : undefined,
+  })
+  return Object.keys(reference).length === 0 ? undefined : reference
+}
+
+const PLAIN_DECIMAL = /^\d{1,15}(?:\.\d{1,8})?$/
 
 function isEmptyList(value: unknown): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0)

@@ -275,6 +275,14 @@ const CONTROL_FRAMES: readonly WireCase[] = [
 ]
 
 /** A lifecycle message of the market, and the record that it must give. */
+// What the ticker says.
+const NAMED = {
+  seriesTicker: 'KXBTC15M',
+  eventTicker: 'KXBTC15M-26OCT050945',
+  asset: 'BTC',
+  window: '15m',
+}
+
 function lifecycle(name: string, seq: number, fields: string, record: object): WireCase {
   const msg = `{"market_ticker":"${KEY}",${fields}}`
   return {
@@ -286,6 +294,7 @@ function lifecycle(name: string, seq: number, fields: string, record: object): W
         record: {
           venue: 'venueb',
           marketId: KEY,
+          ...NAMED,
           outcomes: OUTCOMES,
           units: UNITS,
           native: { lifecycle: JSON.parse(msg) as object },
@@ -312,7 +321,7 @@ const LIFECYCLE_FRAMES: readonly WireCase[] = [
       openTime: OPEN,
       closeTime: CLOSE,
       resolution: { state: 'none' },
-      eventTicker: 'KXBTC15M-26OCT050945',
+      strike: '61250.5',
     },
   ),
   lifecycle('activated', 7, '"event_type":"activated","is_deactivated":false', {
@@ -487,12 +496,13 @@ const ACTIVE_RECORD = {
   openTime: OPEN,
   closeTime: CLOSE,
   createdTime: 1_791_106_200_000_000,
-  resolution: { state: 'none' },
+  resolution: { state: 'none', reference: { startPrice: '61250.5' } },
   volume: '1203.5',
   liquidity: '0',
   outcomes: OUTCOMES,
   units: UNITS,
-  eventTicker: 'KXBTC15M-26OCT050945',
+  ...NAMED,
+  strike: '61250.5',
   settlement: {},
   native: { market: JSON.parse(ACTIVE) as object },
 }
@@ -543,6 +553,7 @@ const CATALOG_ANSWERS: readonly WireCase[] = [
           resolution: {
             state: 'final',
             source: 'CF Benchmarks',
+            reference: { feed: 'CF Benchmarks', startPrice: '61250.5', endPrice: '61200.12' },
             payouts: ['0', '1'],
             times: { settled: 1_791_193_507_000_000 },
           },
@@ -571,7 +582,11 @@ const CATALOG_ANSWERS: readonly WireCase[] = [
         kind: 'market',
         record: {
           ...ACTIVE_RECORD,
-          resolution: { state: 'none', source: 'CF Benchmarks' },
+          resolution: {
+            state: 'none',
+            source: 'CF Benchmarks',
+            reference: { feed: 'CF Benchmarks', startPrice: '61250.5' },
+          },
           seriesTicker: 'KXBTC15M',
           native: {
             market: JSON.parse(ACTIVE) as object,
@@ -604,6 +619,8 @@ const CATALOG_ANSWERS: readonly WireCase[] = [
           outcomes: OUTCOMES,
           units: UNITS,
           eventTicker: 'OLDRATE-30',
+          seriesTicker: 'OLDRATE',
+          strike: '4',
           settlement: {},
           native: {
             market: {

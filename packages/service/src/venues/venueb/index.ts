@@ -5,6 +5,7 @@ import { defineVenue } from '../capture/definition.ts'
 import { VenueBConnector } from './connector.ts'
 import { OUTCOMES } from './fields.ts'
 import { createVenueBNormalizer } from './normalize.ts'
+import { readTicker } from './ticker.ts'
 
 export * from './catalog.ts'
 export * from './connector.ts'
@@ -70,6 +71,7 @@ function toBareMarket(marketId: string, frame: unknown): MarketRecord {
   return {
     venue: 'venueb',
     marketId,
+    ...readTicker(marketId),
     outcomes: OUTCOMES,
     units: VENUES.venueb.units,
     native: typeof id === 'string' ? { market_id: id } : {},

@@ -20,6 +20,7 @@ import {
 } from '../capture/fields.ts'
 import type { Arrival } from '../capture/contract.ts'
 import { decimal, isCounter, OUTCOMES, payouts } from './fields.ts'
+import { readTicker } from './ticker.ts'
 
 /** Returns true for a socket message about the status of a market. */
 export function isLifecycle(value: unknown): value is NativeObject {
@@ -84,6 +85,7 @@ function parseLifecycle(msg: NativeObject): MarketRecord {
   const more = msg['additional_metadata'] ?? undefined
   const metadata = more === undefined ? {} : readObject(more, 'additional_metadata')
   const eventTicker = metadata['event_ticker'] ?? ''
+  const strike = decimal(metadata, 'floor_strike')
   const result = readText(msg['result'], 'result')
   const value = decimal(msg, 'settlement_value')
   const determinedTime = time(msg, 'determination_ts')
@@ -120,7 +122,11 @@ function parseLifecycle(msg: NativeObject): MarketRecord {
     winningOutcome: result === 'yes' ? 'Yes' : result === 'no' ? 'No' : undefined,
     outcomes: OUTCOMES,
     units: VENUES.venueb.units,
-    eventTicker: eventTicker === '' ? undefined : readId(eventTicker, 'event_ticker'),
+    ...readTicker(
+      marketId,
+      eventTicker === '' ? {} : { event: readId(eventTicker, 'event_ticker') },
+    ),
+    ...(strike === undefined ? {} : { strike }),
     settlement: Object.keys(settlement).length === 0 ? undefined : settlement,
     // The values come from JSON.parse, so they are JSON.
     native: { lifecycle: msg as Json },

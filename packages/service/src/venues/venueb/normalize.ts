@@ -40,9 +40,10 @@ import {
 
 /**
  * Incremented when venue B's normalizer derives other events from the same bytes; stored with every
- * chunk. 2: lifecycle messages are market revisions.
+ * chunk. 2: lifecycle messages are market revisions. 3: records have asset, window, strike and
+ * reference, and tickers that the venue does not name follow from the market's.
  */
-export const VENUEB_NORMALIZER_VERSION = 2
+export const VENUEB_NORMALIZER_VERSION = 3
 
 /** Creates the normalizer of venue B: messages of its socket and answers of its REST interface. */
 export function createVenueBNormalizer(): Normalizer {

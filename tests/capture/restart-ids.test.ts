@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test, type TestContext } from 'vitest'
+import { until } from './recorder-process.ts'
+
+const BIN = join(import.meta.dirname, '../../packages/service/bin/priorbook-server.mjs')
+const PRINTED_MS = 30_000
+/** Rounds of five minutes last three seconds. */
+const SPEED = '100'
+
+type Market = {
+  readonly venue: string
+  readonly market_id: string
+  readonly status: string
+  readonly open_time: string
+  readonly last_anomaly: object | null
+}
+
+/** `serve` as `npm start` runs it, on ports of its own. */
+async function serve({ onTestFinished }: TestContext, home: string) {
+  const args = ['serve', '--data', join(home, 'data'), '--port', '0', '--speed', SPEED]
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd: home,
+    env: { ...process.env, PRIORBOOK_OPS_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let text = ''
+  child.stdout.on('data', (part) => (text += String(part)))
+  child.stderr.on('data', (part) => (text += String(part)))
+  const read = (pattern: RegExp): Promise<string> =>
+    until(String(pattern), PRINTED_MS, () => pattern.exec(text)?.[1])
+  const url = await read(/(http:\/\/\S+)\/docs/)
+  const key = await read(/(pb_\w+_[0-9A-Za-z]{36})/)
+  return {
+    async markets(query: string): Promise<Market[]> {
+      const headers = { authorization: `Bearer ${key}` }
+      const answer = await fetch(`${url}/v3/markets?limit=1000&${query}`, { headers })
+      const body = (await answer.json()) as { data: Market[] }
+      return body.data
+    },
+    async stop(): Promise<void> {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+test('a resolved market stays what it was when the service starts again', async (context) => {
+  const home = mkdtempSync(join(tmpdir(), 'priorbook-restart-'))
+  context.onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 }))
+  const first = await serve(context, home)
+  const venues = ['venuea', 'venueb', 'venuec']
+  await until('resolved markets of all venues', 2 * PRINTED_MS, async () => {
+    const resolved = await first.markets('status=resolved')
+    const found = venues.every(
+      (venue) => resolved.filter((market) => market.venue === venue).length >= 2,
+    )
+    return found ? true : undefined
+  })
+  const before = await first.markets('status=resolved')
+  await first.stop()
+  const second = await serve(context, home)
+  // As long as the first start took to list the markets that it began with, and their next rounds.
+  await pause(8_000)
+  const after = new Map((await second.markets('sort=open_time')).map((one) => [one.market_id, one]))
+  for (const { venue, market_id: id, status, open_time: openTime } of before) {
+    const now = after.get(id)
+    const shown = { venue, status: now?.status, openTime: now?.open_time }
+    expect(shown).toEqual({ venue, status, openTime })
+  }
+  expect([...after.values()].filter((one) => one.last_anomaly !== null)).toEqual([])
+  await second.stop()
+})
