@@ -3,7 +3,10 @@ import type { Proposition, World } from '../core/upstream.ts'
 /** What names a round: the same round has the same name after a restart of the emulator. */
 type RoundName = Pick<Proposition, 'venue' | 'asset' | 'window' | 'openTime'>
 
-const EPOCH_MS = Date.UTC(2020, 0, 1)
+const EPOCH_MS = Date.UTC(2024, 0, 1)
+// Starts are counted in tenths of a second and repeat after 27 years: ids of venue A have 12 digits at most.
+const UNIT_MS = 100
+const UNITS = 2 ** 33
 const ASSETS: readonly Proposition['asset'][] = ['BTC', 'ETH', 'BNB']
 const WINDOWS: readonly Proposition['window'][] = ['5m', '15m', '1h']
 const COPIES = 4
@@ -16,19 +19,20 @@ export class RoundNumbers {
 
   constructor(world: World, venue: string) {
     this.#world = world
-    // Seeds differ, as if their rounds began some seconds apart.
+    // Seeds differ, as if their rounds began some time apart.
     this.#seed = Number.parseInt(world.hex(`${venue}/start`, 4), 16)
   }
 
   /** Numbers the next round; two of the same family and start get different numbers. */
   next(round: RoundName): RoundNumber {
     const { venue, asset, window, openTime } = round
-    const key = `${venue}/${asset}/${window}/${openTime}`
+    const start = Math.floor((openTime - EPOCH_MS) / UNIT_MS)
+    const key = `${venue}/${asset}/${window}/${start}`
     const copy = this.#copies.get(key) ?? 0
     this.#copies.set(key, copy + 1)
     const family = ASSETS.indexOf(asset) * WINDOWS.length + WINDOWS.indexOf(window)
     const families = ASSETS.length * WINDOWS.length
-    const place = (openTime - EPOCH_MS + this.#seed) * families + family
+    const place = ((((start + this.#seed) % UNITS) + UNITS) % UNITS) * families + family
     const name = copy === 0 ? key : `${key}/${copy}`
     return {
       number: place * COPIES + (copy % COPIES),

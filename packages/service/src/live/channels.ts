@@ -43,12 +43,15 @@ export class BookChannel implements RecoverableChannel {
 
   /** Encodes the row that the cursor has just reached, or lets it wait for the next conflation slot. */
   push(single: BookColumns, whole: () => BookColumns): void {
-    if (this.style.conflateMs > 0) {
+    const isFirst = this.encoded === 0
+    // The first row never waits: nothing of an instrument is sent before its snapshot.
+    if (this.style.conflateMs > 0 && !isFirst) {
       this.isWaiting = true
       return
     }
     const { sequence } = this.position.cursor
-    this.encode(this.style.mode === 'full' || this.encoded === 0 ? whole() : single, sequence)
+    this.encode(this.style.mode === 'full' || isFirst ? whole() : single, sequence)
+    if (isFirst) this.keepBook()
   }
 
   /** Sends the waiting row in the next conflation slot. */
@@ -162,10 +165,11 @@ export class TradeChannel implements RecoverableChannel {
     this.style = style
   }
 
-  /** Adds a member and the last trade that it has. */
+  /** Adds a member, or updates it, with the last trade that it has. */
   join(member: Subscription, last: number | null): void {
     this.members.add(member)
-    if (last !== this.position.lastTrade) this.behind.set(member, last)
+    if (last === this.position.lastTrade) this.behind.delete(member)
+    else this.behind.set(member, last)
   }
 
   leave(member: Subscription): void {

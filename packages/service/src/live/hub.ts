@@ -123,14 +123,18 @@ export class Hub {
     this.checkTimer = undefined
   }
 
-  /** Opens a subscription: from now on instruments that it wants join when they have new rows. */
-  async subscribe(subscription: Subscription): Promise<void> {
+  /**
+   * Opens a subscription: from now on instruments that it wants join when they have new rows. `onOpen` runs
+   * before anything is sent to it.
+   */
+  async subscribe(subscription: Subscription, onOpen: () => void = () => {}): Promise<void> {
     await this.queue.run(async () => {
       await this.follower.open()
       // Nothing was followed without subscriptions, so cached records may be stale.
       if (this.subscriptions.size === 0) this.records.clear()
       await this.followVenue(subscription.venue)
       this.subscriptions.add(subscription)
+      onOpen()
       this.applier.offerAgain()
     })
     this.tickWhileNeeded().catch((error: unknown) => this.options.onError(error))

@@ -117,8 +117,14 @@ export class InstrumentFeed {
     const { datasets, style } = subscription
     this.members.add(subscription)
     subscription.attached.add(this.name)
-    if (datasets.has('trades')) this.tradeChannel(style).join(subscription, lastTrade)
     if (datasets.has('books')) this.bookChannel(style).join(subscription, lastBook, resync)
+    if (datasets.has('trades')) this.tradeChannel(style).join(subscription, lastTrade)
+  }
+
+  /** Notes the last trade that the client of a subscription has, after some were sent to it alone. */
+  setLastTrade(subscription: Subscription, lastTrade: number | null): void {
+    const { datasets, style } = subscription
+    if (datasets.has('trades')) this.tradeChannel(style).join(subscription, lastTrade)
   }
 
   /** Removes a subscription, and channels that have no members left. */
@@ -160,6 +166,7 @@ export class InstrumentFeed {
     const { venue, key } = this.instrument
     const { store, gaps: publisher, flushAndYield } = this.services
     const yielder = new Yielder()
+    const waitsForFirst = this.waitsForFirst
     const pending = new PendingGaps(gaps)
     const onDamage = (damage: readonly Gap[]): void => {
       for (const gap of damage) publisher.publishGap(gap)
@@ -175,10 +182,17 @@ export class InstrumentFeed {
     }
     this.flushBooks()
     for (const gap of pending.shiftAll()) publisher.publishGap(gap)
+    if (waitsForFirst) await this.publishTrades()
   }
 
-  /** Publishes new trades. */
+  // True while a reader of books has had no snapshot, because the instrument has no book yet.
+  private get waitsForFirst(): boolean {
+    return this.sequence === 0 && [...this.members].some(({ datasets }) => datasets.has('books'))
+  }
+
+  /** Publishes new trades; those before the first book follow its snapshot. */
   async publishTrades(): Promise<void> {
+    if (this.waitsForFirst) return
     const { venue, key } = this.instrument
     const query = { venue, key, order: 'asc', limit: PAGE } as const
     for (;;) {
@@ -222,7 +236,10 @@ export class InstrumentFeed {
     const { cursor } = this.position
     for (let row = run.from; row < run.to; row++) {
       const sequence = run.firstSequence + row
-      for (let gap = pending.shiftBefore(sequence); gap; gap = pending.shiftBefore(sequence)) {
+      // A gap before the first row follows the snapshot.
+      const isFirst = cursor.sequence === 0
+      let gap = isFirst ? undefined : pending.shiftBefore(sequence)
+      for (; gap; gap = pending.shiftBefore(sequence)) {
         this.flushBooks()
         this.services.gaps.publishGap(gap)
       }

@@ -54,9 +54,11 @@ export class Join {
       }
     }
     const gaps = await this.readCurrentGaps(feed)
+    if (!this.isOpen) return
+    feed.attach(this.subscription, null, this.points.trades.get(feed.instrument.key) ?? null)
     const lastTrade = await this.sendTrades(feed)
     if (!this.isOpen) return
-    feed.attach(this.subscription, null, lastTrade)
+    feed.setLastTrade(this.subscription, lastTrade)
     this.sendCurrentGaps(feed, gaps)
   }
 

@@ -99,7 +99,8 @@ export class Resume {
         if (cursor.sequence === 0 && this.last > 0) cursor.jumpBefore(run, row)
         const sequence = run.firstSequence + row
         if (sequence !== this.last + 1) return false
-        this.encodeGapsBefore(sequence, frames)
+        // A gap before the first row follows the snapshot.
+        if (this.last > 0) this.encodeGapsBefore(sequence, frames)
         const single = cursor.step(run, row)
         const body = style.mode === 'full' || this.last === 0 ? cursor.whole() : single
         frames.push(

@@ -58,7 +58,17 @@ export class Subscriptions {
     const subscription = this.create(request, grant, selection, since)
     this.open.set(id, subscription)
     try {
-      await hub.subscribe(subscription)
+      await hub.subscribe(subscription, () => {
+        if (this.isClosed) return
+        this.output.send({
+          type: 'subscribed',
+          id,
+          venue: selector.venue,
+          markets: selection.markets.length,
+          instruments: selection.instruments.length,
+          ...(selection.notice === undefined ? {} : { notice: selection.notice }),
+        })
+      })
     } catch (error) {
       this.end(id, subscription)
       throw error
@@ -68,14 +78,6 @@ export class Subscriptions {
       hub.unsubscribe(subscription)
       return
     }
-    this.output.send({
-      type: 'subscribed',
-      id,
-      venue: selector.venue,
-      markets: selection.markets.length,
-      instruments: selection.instruments.length,
-      ...(selection.notice === undefined ? {} : { notice: selection.notice }),
-    })
     // The next request does not wait for the snapshots, which are sent as fast as they are read.
     this.start(request, subscription, selection).catch((error: unknown) => {
       this.end(id, subscription)
