@@ -51,11 +51,11 @@ export function createExtraChecks(options: Options): Record<string, ExtraCheck> 
     ],
     'Limits: the year is stated for two floors only': async () => {
       const floors = (await dataOf('/v3/coverage?venue=venuea')) as unknown as readonly {
-        readonly floor_time: string
+        readonly venue_floor: string
         readonly year_inferred: boolean
       }[]
       const stated = floors.filter(({ year_inferred: isInferred }) => !isInferred)
-      const days = new Set(stated.map(({ floor_time: time }) => time.slice(5, 10)))
+      const days = new Set(stated.map(({ venue_floor: time }) => time.slice(5, 10)))
       return [...days].sort().join() === '05-05,06-29' ? [] : [`stated: ${[...days].join()}`]
     },
     'Service 9': async () => {

@@ -21,7 +21,7 @@ export const backupCommand = defineCommand({
   async run(context) {
     const { data, args } = context
     const target = toDataFolder(emptyFolder(args[0], 'the folder to write the backup to'))
-    const store = openEmbeddedStore({ file: data.tape, readOnly: true })
+    const store = openEmbeddedStore({ file: data.tape, readOnly: true, mayBeFixed: true })
     try {
       mkdirSync(target.path, { recursive: true })
       await store.backup(target.tape)
@@ -52,7 +52,7 @@ export const restoreCommand = defineCommand({
     if (from === undefined) throw new UsageError('name the backup folder')
     const source = toDataFolder(from)
     emptyFolder(data.path, 'the data folder')
-    const backup = openEmbeddedStore({ file: source.tape, readOnly: true })
+    const backup = openEmbeddedStore({ file: source.tape, readOnly: true, mayBeFixed: true })
     try {
       const { problems } = await backup.verify()
       if (problems.length > 0) {
@@ -93,7 +93,7 @@ type Holds = {
 }
 
 async function describe(data: DataFolder): Promise<Holds> {
-  const store = openEmbeddedStore({ file: data.tape, readOnly: true })
+  const store = openEmbeddedStore({ file: data.tape, readOnly: true, mayBeFixed: true })
   try {
     const ends = await readJournalEnds(store, data)
     return {

@@ -86,7 +86,7 @@ function* examineFolder(data: DataFolder): Generator<Finding> {
 }
 
 async function* examineTape(data: DataFolder, config: Config): AsyncGenerator<Finding> {
-  const store = openEmbeddedStore({ file: data.tape, readOnly: true })
+  const store = openEmbeddedStore({ file: data.tape, readOnly: true, mayBeFixed: true })
   try {
     for (const end of await readJournalEnds(store, data)) yield judgeEnd(end)
     yield* examineRetention(store, data, config)

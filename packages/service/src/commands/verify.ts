@@ -18,7 +18,7 @@ export const verifyCommand = defineCommand({
   examples: ['priorbook-server verify --data data', 'priorbook-server verify --journal'],
   async run(context) {
     const { data, options, io } = context
-    const store = openEmbeddedStore({ file: data.tape, readOnly: true })
+    const store = openEmbeddedStore({ file: data.tape, readOnly: true, mayBeFixed: true })
     const bar = new ProgressBar(io, 'verify')
     try {
       const report = await store.verify((done, total, what) => bar.update(done, total, what))

@@ -52,10 +52,9 @@ export async function replaceTape(
   const stamp = new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
   const movedTo = `${data.tape}.damaged-${stamp}`
   const isThere = existsSync(data.tape)
-  if (isThere) {
-    for (const part of PARTS) {
-      if (existsSync(data.tape + part)) renameSync(data.tape + part, movedTo + part)
-    }
+  // The log first: left behind by a crash between the renames, it would be applied to the new tape.
+  for (const part of PARTS.toReversed()) {
+    if (existsSync(data.tape + part)) renameSync(data.tape + part, movedTo + part)
   }
   renameSync(fresh, data.tape)
   return { records, ...(isThere ? { movedTo } : {}) }

@@ -2,9 +2,10 @@ import { isAscii } from 'node:buffer'
 import { PriorbookError } from '@priorbook/sdk/domain'
 
 // Venues nest less than ten levels. JSON.parse needs 50 bytes and more for every level, so that 32 MB of
-// brackets would take gigabytes; a short message cannot nest deeply enough to matter.
+// brackets would take gigabytes, and JSON.stringify of what it parsed fails beyond some thousand levels.
+// A short message cannot nest deeply enough to matter.
 const MAX_DEPTH = 64
-const MIN_SCANNED_BYTES = 16_384
+const MIN_SCANNED_BYTES = 1024
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 

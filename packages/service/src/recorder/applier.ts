@@ -43,6 +43,7 @@ import { toChannel, toEpoch, toSubscription } from './channel.ts'
 import { parseMessageJson } from '../lib/message-json.ts'
 import { parseJson, parseNote, type Note } from './notes.ts'
 import { isEnded, Readiness } from './readiness.ts'
+import { NOTHING_PASSED } from './passed-changes.ts'
 import type { Track } from './track.ts'
 
 /** One journal record on its way into the store. */
@@ -184,10 +185,19 @@ export class Applier {
     if (this.position === undefined) this.state.forgetEnded()
   }
 
-  /** Closes every book: journal records up to `journal` are missing. */
-  interrupt(reason: GapReason, journal: number): void {
+  /**
+   * Closes every book: journal records from `first` on are missing, up to `last` where that is known. The
+   * next batch contains the gaps.
+   */
+  async interrupt(reason: GapReason, first: number, last: number | undefined): Promise<void> {
+    if (!this.isStarted) await this.start()
+    const journal = last ?? first
+    this.broken = undefined
+    this.request = undefined
+    await this.state.loadUnbroken()
     this.state.interrupt(reason, journal)
     this.closeTracks([...this.state.tracks.values()], reason, journal)
+    this.position = last ?? first - 1
   }
 
   private async start(): Promise<void> {
@@ -226,7 +236,7 @@ export class Applier {
     this.closeTracks(closed, 'rejected', record.number)
   }
 
-  // Closes all books that the socket of a record feeds; an answer does not concern them.
+  // Closes all books that the socket of a record feeds; answers and imported recordings have none.
   private async closeSocket({ slot, number }: ApplyRecord): Promise<void> {
     if (slot === 0) return
     await this.state.loadUnbroken()
@@ -467,8 +477,10 @@ export class Applier {
       return
     }
     const outcome = track.applyBook(event, channel)
-    if (outcome.observation !== undefined) passed.forget(key)
-    else this.notePassed(event, channel)
+    if (outcome.observation === undefined) this.notePassed(event, channel)
+    else if (passed.forget(key)) {
+      rows.facts[passedFacts(this.venue, key).mark] = NOTHING_PASSED
+    }
     if (outcome.gaps.length > 0) rows.gaps.push(...outcome.gaps)
     if (outcome.observation !== undefined) rows.observations.push(outcome.observation)
     else if (outcome.stale === true) this.counts.duplicates++
@@ -485,7 +497,7 @@ export class Applier {
     if (passed === undefined) return
     const names = passedFacts(this.venue, event.instrument.key)
     this.rows.facts[names.mark] = passed.mark
-    if (passed.channel !== ABSENT) this.rows.facts[names.channel] = passed.channel
+    this.rows.facts[names.channel] = passed.channel
   }
 
   private applyTrade(event: Trade, record: ApplyRecord): void {

@@ -41,9 +41,12 @@ export async function catchUp(
   for (const block of readJournal({ dir: journalDir, venue, ...range })) {
     if (block.kind === 'damage') {
       damage.push(block)
-      if (block.lastMissing === undefined || block.lastMissing >= block.firstMissing) {
+      const { firstMissing, lastMissing, reason } = block
+      // A torn tail was never acknowledged: nothing is missing.
+      if (reason !== 'torn_tail' && (lastMissing ?? firstMissing) >= firstMissing) {
         await flush()
-        applier.interrupt('corrupt', block.lastMissing ?? block.firstMissing)
+        await applier.interrupt('corrupt', firstMissing, lastMissing)
+        await flush()
       }
       continue
     }

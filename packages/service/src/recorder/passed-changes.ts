@@ -8,6 +8,9 @@ export type PassedMark = {
   readonly mark: number
 }
 
+/** The stored mark of a book that has opened since; no venue counts below 1 or has times of 1970. */
+export const NOTHING_PASSED = 0
+
 /**
  * The newest change that every closed book skipped, by the venue's number or clock. A full book that was
  * made before that change and arrives after it must not open the book, because it lacks the change.
@@ -35,12 +38,13 @@ export class PassedChanges {
 
   /** Restores what an earlier process noted of a book that is still closed. */
   resume(key: string, mark: number | undefined, channel: number | undefined): void {
-    if (mark !== undefined) this.newest.set(key, { mark, channel: channel ?? ABSENT })
+    if (mark !== undefined && mark !== NOTHING_PASSED)
+      this.newest.set(key, { mark, channel: channel ?? ABSENT })
   }
 
-  /** The book is open again. */
-  forget(key: string): void {
-    this.newest.delete(key)
+  /** The book is open again, or not followed any more; returns true where a change was noted. */
+  forget(key: string): boolean {
+    return this.newest.delete(key)
   }
 }
 

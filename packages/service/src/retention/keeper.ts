@@ -143,7 +143,8 @@ export class Keeper {
       {
         before: limit.ageMicros === undefined ? undefined : this.#now() - limit.ageMicros,
         bytes: limit.bytes,
-        applied: await store.appliedPosition(venue),
+        // Rows that only the log holds are derived again from the journal if the log is damaged.
+        applied: await store.packedPosition(venue),
         isDryRun,
       },
       this.#segments,

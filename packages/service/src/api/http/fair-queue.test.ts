@@ -10,6 +10,7 @@ const BODY = Buffer.alloc(24_000_000, 'x')
 async function start(limits: Partial<QueueLimits> = {}) {
   const queue = new FairQueue(limits)
   const started: string[] = []
+  let arrived = 0
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     started.push(request.url!)
     if (request.url!.startsWith('/busy')) {
@@ -18,6 +19,7 @@ async function start(limits: Partial<QueueLimits> = {}) {
     response.end(request.url!.startsWith('/large') ? BODY : 'small')
   }
   const server = createServer((request, response) => {
+    arrived++
     queue.add(request, response, () => answer(request, response))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -27,7 +29,7 @@ async function start(limits: Partial<QueueLimits> = {}) {
   let closed = 0
   server.on('connection', (socket) => socket.once('close', () => closed++))
   const { port } = server.address() as AddressInfo
-  return { started, port, closed: () => closed }
+  return { started, port, closed: () => closed, arrived: () => arrived }
 }
 
 function open(port: number): Socket {
@@ -121,6 +123,19 @@ describe('a flood of pipelined requests', () => {
     const before = started.length
     for (let count = 0; count < 5; count++) await ask(port, '/small', 'b')
     expect(started.length - before).toBeLessThan(60)
+  })
+
+  it('is not read further than it is answered', async () => {
+    const { port, started, arrived } = await start()
+    const flood = open(port)
+    flood.write(requests('/large', 1))
+    flood.pause()
+    flood.write(requests('/small', 20_000))
+    await pause(300)
+    // The packets that had been read when reading stopped hold some thousand requests.
+    expect(arrived()).toBeLessThan(8000)
+    flood.resume()
+    while (started.length < 20_001) await pause(20)
   })
 
   it('ends with its connection', async () => {

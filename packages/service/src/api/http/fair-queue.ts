@@ -22,6 +22,8 @@ const FIRST_GUESS_MS = 0.2
 const NEWEST = 0.2
 // A connection with more requests waiting is not read from until it has at most half of them.
 const MAX_WAITING = 64
+// A connection with more requests waiting is closed: one packet does not hold as many.
+const MAX_QUEUED = 16_384
 // How often connections are looked at while too many bytes are unread.
 const CHECK_MS = 250
 
@@ -47,7 +49,6 @@ type Connection = {
   readonly client: Client
   readonly waiting: Waiting[]
   isBusy: boolean
-  isPaused: boolean
   /** When its answer was started, in the present turn of the event loop; undefined after that turn. */
   startedMs: number | undefined
   unreadBytes: number
@@ -96,10 +97,7 @@ export class FairQueue {
       return
     }
     connection.waiting.push({ response, start })
-    if (connection.waiting.length > MAX_WAITING && !connection.isPaused) {
-      connection.isPaused = true
-      socket.pause()
-    }
+    if (connection.waiting.length > MAX_WAITING) this.#pauseReading(connection)
     this.#offer(connection)
     this.#arm()
   }
@@ -141,7 +139,6 @@ export class FairQueue {
       client,
       waiting: [],
       isBusy: false,
-      isPaused: false,
       startedMs: undefined,
       unreadBytes: 0,
       sentBytes: 0,
@@ -161,6 +158,17 @@ export class FairQueue {
     this.#noteUnread(connection, 0)
     if (--client.connections === 0) this.#clients.delete(client.name)
     this.#arm()
+  }
+
+  // node:http resumes a socket after every message that it parses, so that the pause waits until all
+  // messages of the packet are parsed.
+  #pauseReading({ socket, waiting }: Connection): void {
+    if (waiting.length > MAX_QUEUED) socket.destroy()
+    else if (!socket.isPaused()) {
+      setImmediate(() => {
+        if (waiting.length > MAX_WAITING) socket.pause()
+      })
+    }
   }
 
   #offer(connection: Connection): void {
@@ -206,10 +214,8 @@ export class FairQueue {
       client.spentMs += took
       client.usualMs += (took - client.usualMs) * NEWEST
     }
-    if (connection.isPaused && waiting.length <= MAX_WAITING / 2) {
-      connection.isPaused = false
-      socket.resume()
-    }
+    if (waiting.length > MAX_WAITING) this.#pauseReading(connection)
+    else if (waiting.length <= MAX_WAITING / 2 && socket.isPaused()) socket.resume()
     if (waiting.length > 0 && this.#mayRun(connection)) this.#run(connection, waiting.shift()!)
     else this.#offer(connection)
     if (this.#ready.size > 0) this.#arm()
@@ -295,7 +301,7 @@ export class FairQueue {
     this.#countUnread()
     for (const connection of this.#busy) {
       const { socket, unreadBytes } = connection
-      const sentBytes = socket.bytesWritten - socket.writableLength
+      const sentBytes = socket.bytesWritten - unsentBytes(socket)
       if (unreadBytes === 0 || sentBytes !== connection.sentBytes || connection.readMs === 0) {
         connection.sentBytes = sentBytes
         connection.readMs = now
@@ -307,4 +313,12 @@ export class FairQueue {
     if (this.#ready.size > 0) this.#arm()
     if (this.#unreadBytes >= totalBytes) this.#watchUnread()
   }
+}
+
+// `writableLength` does not move while one large write is under way; the queue of its handle does.
+function unsentBytes(socket: Socket): number {
+  const { _handle: handle } = socket as unknown as {
+    readonly _handle?: { readonly writeQueueSize?: number } | null
+  }
+  return handle?.writeQueueSize ?? socket.writableLength
 }

@@ -33,10 +33,10 @@ export class Database {
   private readonly whole = new Set<string>()
   private isShut = false
 
-  constructor(file: string, readOnly: boolean) {
+  constructor(file: string, readOnly: boolean, mayBeFixed = false) {
     this.file = file
     this.readOnly = readOnly
-    this.connection = guard(file, () => connect(file, readOnly))
+    this.connection = guard(file, () => connect(file, readOnly, mayBeFixed))
     try {
       guard(file, () => this.configure())
     } catch (error) {
@@ -48,7 +48,7 @@ export class Database {
   /** The schema version of a file; 0 where it cannot be read. */
   static versionOf(file: string): number {
     try {
-      const connection = connect(file, true)
+      const connection = connect(file, true, true)
       try {
         return Number(connection.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
       } finally {
@@ -246,8 +246,8 @@ export class Database {
 
 // SQLite needs a shared-memory file beside a database in WAL mode, even to read it. On a read-only mount
 // it cannot create one, so a database without a log is opened as one that never changes.
-function connect(file: string, readOnly: boolean): DatabaseSync {
-  if (!readOnly || existsSync(`${file}-shm`) || canWriteTo(dirname(file))) {
+function connect(file: string, readOnly: boolean, mayBeFixed: boolean): DatabaseSync {
+  if (!readOnly || !mayBeFixed || existsSync(`${file}-shm`) || canWriteTo(dirname(file))) {
     return new DatabaseSync(file, { readOnly })
   }
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { PriorbookError, type ErrorCode } from '@priorbook/sdk/domain'
+import { PriorbookError, type ErrorCode, type VenueId } from '@priorbook/sdk/domain'
 import type { TapePlatform } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import type { Store } from '../store.ts'
@@ -14,6 +14,7 @@ import { createReader } from './reader.ts'
 import { recount } from './recount.ts'
 import { removeOlder, removeStep, type RemovalOrder, type RemovalStep } from './retention.ts'
 import { Verifier } from './verify.ts'
+import { readState, STATE } from './state.ts'
 import { View } from './view.ts'
 import { openWriterLock } from './writer-lock.ts'
 import { Writer, type SealLimits } from './writer.ts'
@@ -25,6 +26,8 @@ export type EmbeddedOptions = {
   /** The database file, `tape.db` in a data folder. */
   readonly file: string
   readonly readOnly?: boolean
+  /** True for a short reading, during which a tape on a read-only mount does not change. */
+  readonly mayBeFixed?: boolean
   readonly platform?: TapePlatform
   readonly limits?: Partial<SealLimits>
 } & BodyOptions
@@ -41,6 +44,8 @@ export type EmbeddedStore = Store & {
   removeSome(tier: TapeTier, order: RemovalOrder): Promise<RemovalStep>
   /** Packs the log after the next appends if it holds rows from before a time. */
   packBefore(time: number): Promise<void>
+  /** The last journal record whose rows are all in chunks: a damaged log is derived again from there. */
+  packedPosition(venue: VenueId): Promise<number>
 }
 
 /** Opens (and creates, unless read-only) the store in one SQLite file. */
@@ -60,7 +65,7 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   }
   try {
     if (readOnly) upgrade(file, platform)
-    const database = new Database(file, readOnly)
+    const database = new Database(file, readOnly, options.mayBeFixed)
     const view = new View(database, platform, options)
     database.read(() => view.refresh())
     const writer = readOnly ? undefined : new Writer(view, platform, options.limits)
@@ -124,6 +129,7 @@ function createStore(session: Session, platform: TapePlatform, unlock: () => voi
       return order.isDryRun === true ? session.read(work) : session.write(work)
     },
     packBefore: (time) => session.write((own) => own.packBefore(time)),
+    packedPosition: (venue) => session.read(() => readState(database, STATE.packed(venue))),
     get repaired() {
       return writer?.repaired
     },
