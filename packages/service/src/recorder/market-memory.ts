@@ -8,8 +8,9 @@ import {
 import { BoundedMap } from '../lib/bounded-map.ts'
 import type { StoreReader } from '../store/store.ts'
 
-/** Max markets kept, more than any venue lists at once; others are read from the store again. */
-const MAX_MARKETS = 20_000
+// Max markets kept, more than are open at once as a rule; others are read from the store again. A record
+// with all that the venue said takes up to 20 KB.
+const MAX_MARKETS = 4000
 
 /** The newest record of every market named lately, up to one batch ahead of the store. */
 export class MarketMemory {
@@ -36,6 +37,11 @@ export class MarketMemory {
   async load(marketId: string): Promise<void> {
     const state = await this.store.market(this.venue, marketId)
     this.records.set(marketId, state?.record)
+  }
+
+  /** Forgets a market; only after all that was merged into its record is stored. */
+  forget(marketId: string): void {
+    this.records.delete(marketId)
   }
 
   /** Merges what a message says of a market into its record; returns the result and its anomaly. */

@@ -139,6 +139,7 @@ export class Readiness {
       if (!track.hasEnded) continue
       this.tracks.delete(key)
       this.passed.forget(key)
+      this.markets.forget(track.instrument.market)
     }
     for (const name of this.sampleEnds.keys()) {
       if (this.sampleEnds.size <= SAMPLE_ENDS_KEPT) break

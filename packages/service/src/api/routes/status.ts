@@ -39,7 +39,12 @@ function venueRow(state: VenueState, recorder: RecorderPulse | undefined) {
   const { venue, instruments, lastReceived, openGaps, incidents } = state
   const live = recorder?.venues[venue]
   const isInterrupted = incidents.some(({ end }) => end === undefined)
-  const isRecording = live?.state === 'recording'
+  // Without credentials books are polled: they are recorded as long as none of them is missing.
+  const isPolled =
+    live?.state === 'no_credentials' &&
+    live.booksOpen > 0 &&
+    (openGaps === 0 || live.booksOpen >= (live.capture?.books ?? Infinity))
+  const isRecording = live?.state === 'recording' || isPolled
   return {
     venue,
     state:

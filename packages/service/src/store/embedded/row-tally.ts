@@ -29,6 +29,8 @@ export class RowTally {
   private readonly view: View
   private touched = new Map<Stream, Touched>()
   private created: { readonly stream: Stream; readonly received: number }[] = []
+  /** The numbers of the streams in `created`. */
+  private fresh = new Set<number>()
   /** Days of markets that this commit counted; the view does not show its rows yet. */
   private counted = new Set<string>()
   private readonly facets = new WeakMap<Stream, Facets>()
@@ -45,6 +47,7 @@ export class RowTally {
   begin(): void {
     this.touched = new Map()
     this.created = []
+    this.fresh = new Set()
     this.counted = new Set()
     this.moves = new Map()
   }
@@ -52,6 +55,7 @@ export class RowTally {
   /** Notes a new stream. */
   create(stream: Stream, received: number): void {
     this.created.push({ stream, received })
+    this.fresh.add(stream.id)
   }
 
   /** Notes a row of a book; `before` is the received time of the row before it, 0 where there is none. */
@@ -83,11 +87,10 @@ export class RowTally {
     const result = change()
     const to = facetsOf(database, venue, market)
     if (sameFacets(from, to)) return result
-    const fresh = new Set(this.created.map(({ stream }) => stream.id))
-    const keys = new Set([market])
+    const keys = new Set<string>()
     for (const { id, key } of listStreamsOfMarket(database, { venue, market })) {
-      keys.add(key)
-      if (fresh.has(id)) continue
+      if (this.fresh.has(id)) continue
+      keys.add(key).add(market)
       const stream = this.view.streamById(id)
       // Rows of this commit are counted where the earlier ones are, and move with them.
       this.facets.set(stream, this.moves.get(stream)?.from ?? from)
@@ -158,6 +161,7 @@ export class RowTally {
     }
     this.touched = new Map()
     this.created = []
+    this.fresh = new Set()
   }
 
   private facetsOf(stream: Stream): Facets {

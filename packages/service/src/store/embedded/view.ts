@@ -10,7 +10,7 @@ import { findStream, readStream, type Stream, type StreamName } from './streams.
 import { Tail, type LogListener, type TailRows } from './tail.ts'
 
 // Max streams whose row and directory stay in memory; the oldest are evicted first.
-const REMEMBERED = 20_000
+const REMEMBERED = 8000
 
 /**
  * One process's view of the database: streams, their chunk directories and the decoded log. It
