@@ -5,6 +5,7 @@ import { openAccess } from '../api/auth/access.ts'
 import { readCertificate, type CertificateFiles } from '../api/certificate.ts'
 import { createClientAddress } from '../lib/client-address.ts'
 import { CONTROL_FILE, openControl } from '../api/auth/control.ts'
+import { healControl, keepControlCopy } from '../api/auth/heal-control.ts'
 import { KeyRing } from '../api/auth/keys.ts'
 import type { RecorderPulse } from '../lib/pulse.ts'
 import type { Config } from '../config/index.ts'
@@ -32,6 +33,8 @@ export async function serveApi(options: {
   const { config, data, isRecording, hosted, logFile, onTrouble } = options
   const isEmulated = isRecording && config.upstream === 'emulator'
   const demoTape = isEmulated ? undefined : await openSampleTape(data.path)
+  const trouble = (why: string): void => onTrouble({ why }, 'control files')
+  healControl(data.path, Date.now(), trouble)
   // Wrong settings are told before workers start.
   createClientAddress(config.api.trustProxy)
   const tls = certificateOf(config.api)
@@ -60,6 +63,7 @@ export async function serveApi(options: {
       onTrouble,
     },
   )
+  const copy = keepControlCopy(data.path, trouble)
   const sendPulse = createPulse(workers)
   const onHangUp = (): void => workers.reload()
   if (tls !== undefined) process.on('SIGHUP', onHangUp)
@@ -70,6 +74,7 @@ export async function serveApi(options: {
     async stop() {
       clearInterval(timer)
       process.off('SIGHUP', onHangUp)
+      copy.stop()
       await workers.stop()
     },
   }

@@ -1,8 +1,10 @@
 import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
 import { toMicros, type Micros } from '@priorbook/sdk/domain'
 import { Authenticator } from './authenticator.ts'
 import { openConnections, type Connections } from './connections.ts'
 import { CONTROL_FILE, openControl, deriveKeyText, readSecrets } from './control.ts'
+import { KeyCopy } from './key-copy.ts'
 import { hashKey } from './key-text.ts'
 import { KeyRing } from './keys.ts'
 import { LIMITS_FILE, openLimiter, type Limiter } from './limiter.ts'
@@ -35,15 +37,22 @@ export function openAccess(
 ): Access {
   const { now = () => toMicros(Date.now() * 1000), onTrouble } = options
   const plans = openPlanBook(options.plansFile ?? join(dataPath, PLANS_FILE), onTrouble)
-  const database = openControl(join(dataPath, CONTROL_FILE))
+  const file = join(dataPath, CONTROL_FILE)
+  let database = openControl(file)
   const keys = new KeyRing(database, now)
   const limiter = openLimiter(join(dataPath, LIMITS_FILE), onTrouble)
   const connections = openConnections(join(dataPath, LIMITS_FILE), onTrouble)
   const usage = new UsageMeter(database, onTrouble)
+  const onReplaced = (next: DatabaseSync): void => {
+    usage.use(next)
+    database.close()
+    database = next
+  }
+  const copy = new KeyCopy(file, database, onReplaced, onTrouble ?? (() => undefined))
   return {
     keys,
     plans,
-    authenticator: new Authenticator(keys, plans),
+    authenticator: new Authenticator(copy, plans),
     limiter,
     connections,
     usage,

@@ -3,7 +3,7 @@ import { Problem } from '@priorbook/sdk/wire'
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import { createGrant, type PlanGrant } from './grant.ts'
 import { hashKey, isKeyText } from './key-text.ts'
-import type { KeyRecord, KeyRing } from './keys.ts'
+import type { KeyRecord } from './keys.ts'
 import type { PlanBook } from './plans.ts'
 
 // Changes of keys and plans take effect within a second; this leaves room for a slow check.
@@ -12,15 +12,21 @@ const REFRESH_MICROS = 400_000
 const MAX_CACHED = 10_000
 const SCHEME = /^bearer +(.+)$/i
 
+/** Where keys are looked up; `revision` rises when they change. */
+type KeyFinder = {
+  revision(): number
+  findByHash(hash: string): KeyRecord | undefined
+}
+
 /** Finds the grant of the key in a request header; grants are cached until keys or plans change. */
 export class Authenticator {
-  readonly #ring: KeyRing
+  readonly #ring: KeyFinder
   readonly #plans: PlanBook
   readonly #cache = new BoundedMap<string, PlanGrant>(MAX_CACHED)
   #revision: number
   #refreshed = 0
 
-  constructor(ring: KeyRing, plans: PlanBook) {
+  constructor(ring: KeyFinder, plans: PlanBook) {
     this.#ring = ring
     this.#plans = plans
     this.#revision = ring.revision()
@@ -50,7 +56,7 @@ export class Authenticator {
   }
 }
 
-function find(authorization: string, ring: KeyRing, plans: PlanBook): PlanGrant {
+function find(authorization: string, ring: KeyFinder, plans: PlanBook): PlanGrant {
   const text = SCHEME.exec(authorization)?.[1]
   if (text === undefined) throw missing()
   if (!isKeyText(text)) {

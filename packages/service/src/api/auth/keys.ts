@@ -140,6 +140,18 @@ export class KeyRing {
   }
 }
 
+/** All keys of a control database by their hash. */
+export function listKeys(database: DatabaseSync): ReadonlyMap<string, KeyRecord> {
+  const rows = database.prepare('SELECT * FROM key').all()
+  return new Map(rows.map((row) => [row['hash'] as string, toRecord(row)]))
+}
+
+/** Rises with every change of keys. */
+export function readRevision(database: DatabaseSync): number {
+  const row = database.prepare(`SELECT value FROM counter WHERE name = 'keys'`).get()
+  return (row?.['value'] as number | undefined) ?? 0
+}
+
 function createId(): string {
   const digits = Array.from({ length: 12 }, () => ID_DIGITS[randomInt(ID_DIGITS.length)]!)
   return `key_${digits.join('')}`

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { UsageRow } from '../route.ts'
 import { BUSY_MS, inTransaction } from './control.ts'
 
@@ -11,17 +11,23 @@ type Counts = { requests: number; refused: number; limited: number; rows: number
 
 /** Counts the use of keys in memory and writes it once a second, apart from requests. */
 export class UsageMeter {
-  readonly #database: DatabaseSync
+  #database!: DatabaseSync
   readonly #onTrouble: (why: string) => void
-  readonly #add
-  readonly #list
+  #add!: StatementSync
+  #list!: StatementSync
   readonly #timer: NodeJS.Timeout
   #waiting = new Map<string, Map<string, Counts>>()
   #day = toDay(Date.now())
 
   constructor(database: DatabaseSync, onTrouble: (why: string) => void = () => {}) {
-    this.#database = database
     this.#onTrouble = onTrouble
+    this.use(database)
+    this.#timer = setInterval(() => this.flush(), FLUSH_MS).unref()
+  }
+
+  /** Goes on with another control database. */
+  use(database: DatabaseSync): void {
+    this.#database = database
     this.#add = database.prepare(
       `INSERT INTO usage (key_id, day, route, requests, refused, limited, row_count, bytes)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -33,7 +39,6 @@ export class UsageMeter {
     this.#list = database.prepare(
       'SELECT * FROM usage WHERE key_id = ? AND day >= ? ORDER BY day, route',
     )
-    this.#timer = setInterval(() => this.flush(), FLUSH_MS).unref()
   }
 
   /** Counts a response; `requests` is 0 for what a counted request sends later. */
