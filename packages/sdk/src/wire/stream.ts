@@ -70,7 +70,7 @@ const SELECTOR = {
 const SELECTOR_OPTIONAL = ['market_id', 'series', 'asset', 'window'] as const
 const SELECTOR_SCHEMA = objectOf(SELECTOR, { optional: SELECTOR_OPTIONAL })
 
-/** Markets of one venue: one market, a series of B, an asset of A or C, or those of one window; all without. */
+/** Markets of one venue: one market, a series of B, an asset, or those of one window; all without. */
 export type MarketSelector = TypeOf<typeof SELECTOR_SCHEMA>
 
 const DATASETS: JsonSchema<readonly StreamDataset[]> = {

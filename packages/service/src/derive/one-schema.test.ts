@@ -2,6 +2,8 @@ import { expect, it } from 'vitest'
 import { createTestCaller } from '../api/caller.testing.ts'
 import { violations } from '../api/pages/schema.testing.ts'
 import { CATALOGUE_ROUTES } from '../api/routes/index.ts'
+import { StreamClient } from '../api/stream/stream.testing.ts'
+import { createTestServer } from '../api/server.testing.ts'
 import { createDataFolder, read, record } from '../recorder/scripted.testing.ts'
 import type { StoreReader } from '../store/store.ts'
 
@@ -76,5 +78,18 @@ it('records of venue B have the asset, window, strike and reference that others 
     expect(idsOf(await list(store, '/v3/markets?asset=eth'))).toEqual(
       [SOCKET_ONLY, ABOVE].toSorted(),
     )
+    const server = await createTestServer({ store })
+    const key = server.keyOf('unlimited')
+    const scope = 'venue=venueb&dataset=books&format=ndjson&day=2026-09-21'
+    const eth = await server.ask(`/v3/bulk?${scope}&asset=eth&window=15m`, { key })
+    expect(eth.text).toContain(`"market_id":"${SOCKET_ONLY}"`)
+    const btc = await server.ask(`/v3/bulk?${scope}&asset=btc&window=15m`, { key })
+    expect([btc.status, btc.text.includes(SOCKET_ONLY)]).toEqual([200, false])
+    const { port } = await server.server.listen({ host: '127.0.0.1', port: 0 })
+    const stream = await new StreamClient(`ws://127.0.0.1:${port}/v3/stream`, { key }).open()
+    await stream.next('welcome')
+    stream.send({ op: 'subscribe', id: 's', venue: 'venueb', asset: 'eth', window: '15m' })
+    expect(await stream.next('subscribed')).toMatchObject({ id: 's' })
+    expect(JSON.stringify(await stream.next('snapshot'))).toContain(SOCKET_ONLY)
   })
 })
