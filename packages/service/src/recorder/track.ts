@@ -479,8 +479,10 @@ const STEP_MICROS = 60_000_000
 
 // True when more time passed on our clock than on the venue's: ours was set forward between two messages.
 function isClockStep(event: Provenance, before: Mark): boolean {
-  if (event.source === undefined || before.source === ABSENT) return false
-  return event.received - before.received - (event.source - before.source) > STEP_MICROS
+  if (event.source === undefined) return false
+  // A full book has no time of the venue: its clock is then taken to have agreed with ours.
+  const lag = before.source === ABSENT ? 0 : before.received - before.source
+  return event.received - event.source - lag > STEP_MICROS
 }
 
 // True for a change whose best prices do not cross, and whose levels lie behind them.
