@@ -130,8 +130,7 @@ describe('routes and key states', () => {
       // A new key each: explorers may ask once a second.
       const url = urlOf(route, address)
       const answer = await test.ask(url, { key: test.keyOf('explorer') })
-      // Audit is for desks, whatever the venue.
-      const plan = address.endsWith('/audit') ? 'desk' : 'quant'
+      const plan = 'quant'
       expect([url, answer.json()]).toMatchObject([url, { code: 'plan_required', plan }])
     }
   })

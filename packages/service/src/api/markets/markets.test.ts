@@ -252,8 +252,11 @@ describe('plans', () => {
       const problem = await call.problem(url, EXPLORER)
       expect([url, problem.code, problem.fields.plan]).toEqual([url, 'plan_required', 'quant'])
     }
-    const audit = await call.problem(`/v3/venueb/${B_MARKET}/audit?id=venueb:${B_MARKET}:1`, QUANT)
-    expect(audit).toMatchObject({ code: 'plan_required', fields: { plan: 'desk' } })
+    const audit = await call.problem(
+      `/v3/venueb/${B_MARKET}/audit?id=venueb:${B_MARKET}:1`,
+      EXPLORER,
+    )
+    expect(audit).toMatchObject({ code: 'plan_required', fields: { plan: 'quant' } })
   })
 
   it('show btc of B and C to the cheapest plan, without a hint at venue A', async () => {

@@ -117,12 +117,15 @@ export async function explainEmpty(
   const time = (micros: number): unknown => timeJson(micros, {})
   if (end <= range.window) return windowNotice(range)!
   const begins = await captureBegins(context, record, dataset)
-  if (begins !== undefined && end <= begins) {
+  const isUnopened = openTime !== undefined && end <= openTime
+  // Imported rows without a recorder or a documented floor begin with their market.
+  const isImported =
+    floorOf(record.venue, dataset, record) === undefined &&
+    (await context.store.fact(`capture_started:${record.venue}`)) === undefined
+  if (begins !== undefined && end <= begins && !(isUnopened && isImported)) {
     return { ...because('before_capture'), available_from: time(begins) }
   }
-  if (openTime !== undefined && end <= openTime) {
-    return { ...because('market_not_open'), open_time: time(openTime) }
-  }
+  if (isUnopened) return { ...because('market_not_open'), open_time: time(openTime) }
   if (closeTime !== undefined && from >= closeTime) {
     return { ...because('market_closed'), close_time: time(closeTime) }
   }
