@@ -68,9 +68,10 @@ export function createExtraChecks(options: Options): Record<string, ExtraCheck> 
         : ['a trade of venue B without the taker side that its message named']
     },
     'Versioning 3': async () => {
-      const found = await dataOf('/v3/venueb/markets?asset=btc&limit=5')
-      const isWhole = found.every(({ asset, window }) => asset !== null && window !== null)
-      return found.length > 0 && isWhole ? [] : ['asset=btc finds no record of venue B with both']
+      const found = await dataOf('/v3/venueb/markets?asset=btc&limit=500')
+      const isOne = found.every(({ asset }) => asset === 'BTC')
+      const hasRounds = found.some(({ window }) => window === '15m')
+      return isOne && hasRounds ? [] : ['asset=btc does not find the rounds of venue B']
     },
     'Errors 3': () => judgeOutage(options),
     'Versioning 2: cursors of one base path hold on the other': async () => {

@@ -67,6 +67,7 @@ export const VENUE_B_WIRE = {
     series: textParam(200, 'KXBTC15M'),
     event: textParam(200, 'KXBTC15M-26AUG110115'),
     status: STATUS_PARAM,
+    asset: textParam(20, 'btc'),
   },
   texts: {
     markets: {
@@ -76,6 +77,7 @@ export const VENUE_B_WIRE = {
       params: {
         series: 'Only markets of this series ticker.',
         event: 'Only markets of this event ticker.',
+        asset: 'Only markets of this underlying asset, in upper or lower case.',
       },
     },
     outcomeRule: 'outcome is yes (the default) or no; no is the complement of yes.',

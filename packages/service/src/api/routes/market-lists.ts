@@ -25,14 +25,15 @@ function marketListRoute(address: VenueAddress): Route {
   return defineRoute(listContract(venue), async (request, context) => {
     const { query, grant, path } = request
     const filled = query as Readonly<Record<string, string | undefined>>
-    const { coin, ...named } = Object.fromEntries(names.map((name) => [name, filled[name]]))
-    const asset = (path.asset ?? coin)?.toUpperCase()
+    const asked = Object.fromEntries(names.map((name) => [name, filled[name]]))
+    const { coin, asset: named, ...others } = asked
+    const asset = (path.asset ?? coin ?? named)?.toUpperCase()
     grant.requireVenue(venue)
     if (asset !== undefined) {
       grant.requireAsset(venue, asset)
       if (address.hasAsset) await requireRecordedAsset(context, venue, asset)
     }
-    const given = { venue, asset, ...named }
+    const given = { venue, asset, ...others }
     const style = styleOf(query)
     const page = openPage(request, context, given, NO_END)
     const store = marketFilters(given, page.range)
