@@ -144,6 +144,8 @@ function judge(venue: VenueId, one: HeardMessage, bytes: Uint8Array): Set<ErrorC
   } catch {
     return new Set(['invalid_line'])
   }
+  // Messages of 1 KB and more may nest 64 levels.
+  if (bytes.length >= 1024 && depthOf(value) > 64) return new Set(['invalid_line'])
   try {
     const { problems } =
       'request' in one ? normalizer.answer(one.request, value, at) : normalizer.frame(value, at)
@@ -152,6 +154,16 @@ function judge(venue: VenueId, one: HeardMessage, bytes: Uint8Array): Set<ErrorC
     if (error instanceof PriorbookError) return new Set([error.code])
     throw error
   }
+}
+
+/** How many lists and objects of a value are inside each other. */
+function depthOf(value: unknown): number {
+  let depth = 0
+  const isHolder = (one: unknown): one is object => typeof one === 'object' && one !== null
+  for (let level = [value].filter(isHolder); level.length > 0; depth++) {
+    level = level.flatMap((holder) => Object.values(holder).filter(isHolder))
+  }
+  return depth
 }
 
 /** The instrument that a frame gives a full book of. */
