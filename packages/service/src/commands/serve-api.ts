@@ -35,7 +35,7 @@ export async function serveApi(options: {
   const demoTape = isEmulated ? undefined : await openSampleTape(data.path)
   const trouble = (why: string): void => onTrouble({ why }, 'control files')
   healControl(data.path, Date.now(), trouble)
-  // Wrong settings are told before workers start.
+  // Report wrong settings before any worker starts.
   createClientAddress(config.api.trustProxy)
   const tls = certificateOf(config.api)
   const workers = await startApiWorkers(

@@ -18,7 +18,7 @@ import {
 } from '@priorbook/sdk/domain'
 import { MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
 import { ABSENT } from '@priorbook/sdk/tape'
-import type { AppendBatch, StoreReader } from '../store/store.ts'
+import { captureFact, type AppendBatch, type StoreReader } from '../store/store.ts'
 import type {
   CapturedBook,
   CaptureRequest,
@@ -30,7 +30,6 @@ import { definitionOf } from '../venues/registry.ts'
 import { CallCounter } from './asked-calls.ts'
 import {
   backfillFacts,
-  captureFact,
   checkNumbers,
   checkSample,
   epochFact,

@@ -85,8 +85,3 @@ export function passedFacts(
 ): { readonly mark: string; readonly channel: string } {
   return { mark: `passed:${venue}:${key}`, channel: `passed_channel:${venue}:${key}` }
 }
-
-/** The name of the fact that says when a recorder first ran for a venue. */
-export function captureFact(venue: VenueId): string {
-  return `capture_started:${venue}`
-}

@@ -12,9 +12,9 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { applyRows, Ladder, loadBase, type BookRun } from '@priorbook/sdk/tape'
-import type { InstrumentRef, StoreReader } from '../store/store.ts'
+import { captureFact, type InstrumentRef, type StoreReader } from '../store/store.ts'
 import { HABIT_SIZE } from '../venues/capture/silence.ts'
-import { captureFact, passedFacts } from './batch.ts'
+import { passedFacts } from './batch.ts'
 import { MarketMemory } from './market-memory.ts'
 import { PassedChanges } from './passed-changes.ts'
 import { Track, type Mark, type TrackStart } from './track.ts'

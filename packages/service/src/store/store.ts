@@ -24,6 +24,11 @@ import type {
 /** The fact that marks a merged tape; its value is the number of recorders it was merged from. */
 export const MERGED_FACT = 'merged_recorders'
 
+/** The name of the fact that says when a recorder first ran for a venue. */
+export function captureFact(venue: VenueId): string {
+  return `capture_started:${venue}`
+}
+
 /** A message that could not be used, with the reason and its raw bytes. */
 export type Quarantined = {
   readonly venue: VenueId

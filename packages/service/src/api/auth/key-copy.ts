@@ -5,8 +5,8 @@ import type { KeyRecord } from './keys.ts'
 import { listKeys, readRevision } from './keys.ts'
 
 /**
- * The keys of a control file, held in memory: they go on working while the file is damaged or gone. A file that
- * was replaced by another one is opened anew.
+ * The keys of a control file, held in memory: they stay valid while the file is damaged or missing. When another
+ * file takes its place, the server opens that one.
  */
 export class KeyCopy {
   readonly #file: string

@@ -15,7 +15,13 @@ import {
   type DayCoverageJson,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import type { Coverage, DayCoverage, DayTotals, StoreReader } from '../../store/store.ts'
+import {
+  captureFact,
+  type Coverage,
+  type DayCoverage,
+  type DayTotals,
+  type StoreReader,
+} from '../../store/store.ts'
 import { firstRowTime } from '../pages/first-row.ts'
 import type { ApiContext } from '../route.ts'
 
@@ -136,7 +142,7 @@ export async function toDataset(
   floor: DatasetFloor,
   style: ValueStyle,
 ): Promise<DatasetCoverageJson> {
-  const started = await store.fact(`capture_started:${floor.venue}`)
+  const started = await store.fact(captureFact(floor.venue))
   const { first, oldest } = await beginOf(store, floor)
   return {
     kind: 'dataset',

@@ -9,6 +9,7 @@ import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
 import type { ApiContext, Meta, Notice } from '../route.ts'
 import { firstRowTime } from './first-row.ts'
 import type { PageRange } from './page.ts'
+import { captureFact } from '../../store/store.ts'
 
 /** `meta.notice`: absent, one notice, or a list. */
 export function noticeMeta(...notices: readonly (Notice | undefined)[]): Pick<Meta, 'notice'> {
@@ -116,12 +117,9 @@ export async function explainEmpty(
   const { from, end } = range
   const time = (micros: number): unknown => timeJson(micros, {})
   if (end <= range.window) return windowNotice(range)!
-  const begins = await captureBegins(context, record, dataset)
+  const { begins, isImported } = await readCaptureStart(context, record, dataset)
   const isUnopened = openTime !== undefined && end <= openTime
-  // Imported rows without a recorder or a documented floor begin with their market.
-  const isImported =
-    floorOf(record.venue, dataset, record) === undefined &&
-    (await context.store.fact(`capture_started:${record.venue}`)) === undefined
+  // Imported rows begin with their market.
   if (begins !== undefined && end <= begins && !(isUnopened && isImported)) {
     return { ...because('before_capture'), available_from: time(begins) }
   }
@@ -150,22 +148,35 @@ export async function explainEmpty(
  * was first, and not before the documented floor unless it holds older rows.
  */
 export async function captureBegins(
-  { store }: ApiContext,
-  record: Pick<MarketRecord, 'venue' | 'asset' | 'window'>,
+  context: ApiContext,
+  record: CapturedMarket,
   dataset: Dataset,
 ): Promise<number | undefined> {
+  return (await readCaptureStart(context, record, dataset)).begins
+}
+
+type CapturedMarket = Pick<MarketRecord, 'venue' | 'asset' | 'window'>
+
+/** Also tells whether the data were imported: without a recorder and without a documented floor. */
+async function readCaptureStart(
+  { store }: ApiContext,
+  record: CapturedMarket,
+  dataset: Dataset,
+): Promise<{ readonly begins: number | undefined; readonly isImported: boolean }> {
   const floor = floorOf(record.venue, dataset, record)
   // The catalogue is backfilled, so it can begin before capture.
-  if (dataset === 'catalogue') return floor
+  if (dataset === 'catalogue') return { begins: floor, isImported: false }
   const { venue, asset, window } = record
-  const started = await store.fact(`capture_started:${venue}`)
+  const started = await store.fact(captureFact(venue))
+  const isImported = floor === undefined && started === undefined
   const first = await firstRowTime(store, venue, dataset, {
     ...(asset === undefined ? {} : { assets: [asset] }),
     ...(window === undefined ? {} : { windows: [window] }),
   })
-  if (started === undefined && first === undefined) return floor
+  if (started === undefined && first === undefined) return { begins: floor, isImported }
   const own = Math.min(started ?? Infinity, first ?? Infinity)
-  return floor === undefined || (own < floor && first === own) ? own : Math.max(floor, own)
+  const isOwn = floor === undefined || (own < floor && first === own)
+  return { begins: isOwn ? own : Math.max(floor, own), isImported }
 }
 
 /** The words of the interface document on a reserved trades route. */

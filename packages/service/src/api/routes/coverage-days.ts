@@ -4,6 +4,7 @@ import { styleOf } from '../pages/page.ts'
 import { DayTally, DAY } from '../markets/coverage.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { defineRoute, type Route } from '../route.ts'
+import { captureFact } from '../../store/store.ts'
 
 const { calendar: DEFAULT_DAYS, calendarMax: MAX_DAYS } = DOCUMENTED_DAYS
 /** A venue's books day by day. */
@@ -37,7 +38,7 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
       const asset = totals.asset === '' ? undefined : totals.asset
       if (plan.includesAsset(venue, asset)) days.get(totals.day)?.add(totals)
     }
-    const started = await context.store.fact(`capture_started:${venue}`)
+    const started = await context.store.fact(captureFact(venue))
     const data = [...days].map(([day, tally]) => tally.toJson(venue, day, style))
     const range = { asked, window, from: Math.max(asked, window), end }
     return {

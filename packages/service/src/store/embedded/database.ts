@@ -129,7 +129,7 @@ export class Database {
     this.whole.add(table)
   }
 
-  /** True for a table with so many rows that reading all of them takes longer than opening may. */
+  /** True for a table that is too long to be read whole when a tape is opened. */
   isLong(table: string): boolean {
     const keyed = this.get(
       `SELECT 1 AS found FROM pragma_table_list WHERE name = ? AND wr = 0`,

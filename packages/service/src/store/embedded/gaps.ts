@@ -202,7 +202,8 @@ function indexFor({ venue, key, open }: GapQuery): string {
 const damaged = new WeakMap<Database, readonly { venue: Column; key: Column }[]>()
 
 // A damaged end could hide a gap from the query that needs it. So all gaps are checked once per
-// connection, unless there are so many that `verify` alone does; the index still names those that fail.
+// connection. Only `verify` checks a table that is too long for that; the rows that a query reads are
+// checked either way.
 function refuseDamaged(database: Database, query: GapQuery): void {
   let names = damaged.get(database)
   if (names === undefined) {

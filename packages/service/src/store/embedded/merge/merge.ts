@@ -1,7 +1,7 @@
 import { VENUE_IDS, type Instrument, type VenueId } from '@priorbook/sdk/domain'
 import { openEmbeddedStore } from '../open.ts'
 import type { Stream } from '../streams.ts'
-import { MERGED_FACT, type Progress } from '../../store.ts'
+import { captureFact, MERGED_FACT, type Progress } from '../../store.ts'
 import { mergeBooks, BookWalk, OwnGaps, type BookCounts, type BookSide } from './books.ts'
 import { copyQuarantine, mergeMarkets, type CatalogSide } from './catalog.ts'
 import { replaceFolder, MergeSink } from './target.ts'
@@ -245,7 +245,7 @@ async function readCaptureStart(
   venue: VenueId,
   parts: readonly Part[],
 ): Promise<Record<string, number>> {
-  const name = `capture_started:${venue}`
+  const name = captureFact(venue)
   const facts = await Promise.all(parts.map(({ source }) => source.store.fact(name)))
   const known = facts.filter((fact) => fact !== undefined)
   return known.length === 0 ? {} : { [name]: Math.min(...known) }
