@@ -170,6 +170,7 @@ export class Writer {
       claims.push(KNOWN, KNOWN)
       return KNOWN
     }
+    for (const gap of batch.gaps ?? []) this.tally.gap(this.view.stream(gap, 'book'))
     for (const row of batch.observations ?? []) {
       const id = claim(row, 'book')
       if (id === KNOWN) continue
@@ -198,7 +199,6 @@ export class Writer {
       if ((gap.endJournal ?? gap.journal) <= applied) continue
       saveGap(this.database, gap)
       log.gap(gap)
-      this.tally.gap(this.view.stream(gap, 'book'))
       told.gaps.push(gap)
     }
     this.database.run('INSERT INTO log (id, bytes) VALUES (?, ?)', group.id, log.finish())
