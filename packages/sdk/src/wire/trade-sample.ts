@@ -129,7 +129,7 @@ export type SampleContext = {
   readonly key: string
   readonly metric: SampleMetric
   readonly marketId: string
-  readonly topicId?: string | undefined
+  readonly eventId?: string | undefined
   readonly conditionId?: string | undefined
   readonly outcome?: string | undefined
   readonly tokenId?: string | undefined
@@ -143,7 +143,7 @@ export const SAMPLE_SCHEMA = named(
       /** `venue:token/metric:sequence`. */
       id: ROW_ID,
       venue: VENUE,
-      topic_id: TEXT_OR_NULL,
+      event_id: TEXT_OR_NULL,
       market_id: TEXT,
       condition_id: TEXT_OR_NULL,
       outcome: TEXT_OR_NULL,
@@ -185,7 +185,7 @@ export function toSampleJson(
   return {
     id: `${venue}:${key}/${metric}:${ordinal}`,
     venue,
-    topic_id: context.topicId ?? null,
+    event_id: context.eventId ?? null,
     market_id: context.marketId,
     condition_id: context.conditionId ?? null,
     outcome: context.outcome ?? null,

@@ -59,7 +59,7 @@ export function columnsOf(scope: BulkScope): readonly ColumnSpec[] {
       ]
     case 'samples':
       return [
-        ...belongings(['topic_id', 'condition_id', 'outcome', 'token_id']),
+        ...belongings(['event_id', 'condition_id', 'outcome', 'token_id']),
         nullable('source_time', TIME),
         column('received_time', TIME),
         column('sequence', INT64),
