@@ -105,8 +105,6 @@ export type VenueFacts = {
   readonly laddersByDefault: boolean
   /** True where execution prints are recorded; where false the trades route is reserved and empty. */
   readonly hasTrades: boolean
-  /** The venue's own words for the side of a taker. */
-  readonly nativeSides: { readonly buy: string; readonly sell: string }
   /** The series of samples that are recorded; empty where the venue has none. */
   readonly metrics: readonly string[]
   /** The venue's word for a group of markets, with its article. */
