@@ -74,7 +74,7 @@ describe('a frame of the Binance socket', () => {
     ['invalid_id', bookFrame({ marketId: null })],
     ['invalid_decimal', bookFrame({ bids: [['half', '1']] })],
     ['invalid_time', bookFrame({ updateTimestampMs: 'soon' })],
-    ['unrepresentable', bookFrame({ bids: [['0.12345', '1']] })],
+    ['unrepresentable', bookFrame({ bids: [['0.1234567', '1']] })],
     ['unrepresentable', bookFrame({ bids: [['0.5', '0.000000001']] })],
     ['unrepresentable', bookFrame({ bids: [['0.5', '90071993']] })],
   ])('is refused as %s: %#', (code, frame) => {
