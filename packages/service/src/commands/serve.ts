@@ -9,6 +9,7 @@ import { untilAborted } from '../lib/wait.ts'
 import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
 import { createMetrics } from '../ops/metrics.ts'
 import { Keeper, segmentLimits } from '../retention/keeper.ts'
+import { Scrubber } from '../retention/scrubber.ts'
 import { openOpsServer } from '../ops/server.ts'
 import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
 import { openRecorder, type Recorder } from '../recorder/recorder.ts'
@@ -125,6 +126,7 @@ class Service {
   #hosted: HostedFolder | undefined
   #recorder: Recorder | undefined
   #keeper: Keeper | undefined
+  #scrubber: Scrubber | undefined
   #api: Pick<ApiWorkers, 'tally'> | undefined
   #failure: { readonly error: unknown } | undefined
 
@@ -187,7 +189,10 @@ class Service {
   /** Records or serves until the service is stopped; throws when the API could not start. */
   async run(): Promise<void> {
     const { signal } = this.#stop
-    const keeping = this.#keeper?.run(signal, this.#log)
+    const keeping = Promise.all([
+      this.#keeper?.run(signal, this.#log),
+      this.#scrubber?.run(signal, this.#log),
+    ])
     await (this.#recorder === undefined ? untilAborted(signal) : this.#recorder.run(signal))
     await keeping
     if (this.#failure !== undefined) throw this.#failure.error
@@ -228,6 +233,7 @@ class Service {
     const journalDir = this.#data.journal
     if (this.#isRecording) {
       this.#keeper = new Keeper({ store, journalDir, config: this.#config, restMs: 5 })
+      this.#scrubber = new Scrubber(store)
     }
     return store
   }
@@ -259,6 +265,7 @@ class Service {
       status: () => this.#recorder?.status(),
       logFile: this.#logFile,
       onTrouble: (fields, message) => this.#log.error(fields, message),
+      onDamage: (ref) => this.#scrubber?.ask(ref),
     })
     api.then(
       (started) => (this.#api = started),
