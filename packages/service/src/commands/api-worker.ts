@@ -10,6 +10,7 @@ import type { ApiTally } from '../lib/api-tally.ts'
 import { createClientAddress } from '../lib/client-address.ts'
 import { LineBuffer } from '../lib/line-buffer.ts'
 import { createAuditor } from '../derive/audit.ts'
+import { createProofReader } from '../proofs/proof-reader.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { openFilesStore } from '../store/files/open.ts'
 import type { Store } from '../store/store.ts'
@@ -85,8 +86,10 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     options.demoTape === undefined || isEmulated
       ? undefined
       : openEmbeddedStore({ file: options.demoTape, readOnly: true })
+  const proofs = folder === undefined ? createProofReader(options.dataPath) : undefined
   const server = createApiServer({
     store,
+    ...(proofs === undefined ? {} : { proofs }),
     access,
     log,
     auditor: createAuditor(store, options.journal),
@@ -106,6 +109,7 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
   clearInterval(timer)
   await server.close(CLOSE_MS)
   access.close()
+  proofs?.close()
   await sample?.close()
   await store.close()
 }
