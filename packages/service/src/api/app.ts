@@ -30,6 +30,7 @@ export type AppOptions = {
   /** A notice for every answer, such as that the data are emulated. */
   readonly notice?: Notice
   readonly auditor?: ApiContext['auditor']
+  readonly proofs?: ApiContext['proofs']
   /** What `/v3/demo` serves; absent where there is nothing to show. */
   readonly demo?: { readonly store: StoreReader; readonly notice?: Notice }
   /** The one origin whose pages may read answers; absent for none. */
@@ -151,13 +152,14 @@ function knownKey(access: Access, authorization: string, now: Micros): string | 
 }
 
 function createContext(options: AppOptions, server: ServerInfo, now: () => Micros): ApiContext {
-  const { store, access, auditor, notice } = options
+  const { store, access, auditor, proofs, notice } = options
   return {
     store,
     cursors: createCursorCodec(access.cursorSecrets),
     server,
     now,
     ...(auditor === undefined ? {} : { auditor }),
+    ...(proofs === undefined ? {} : { proofs }),
     ...(notice === undefined ? {} : { notice }),
   }
 }

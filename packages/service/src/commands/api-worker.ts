@@ -11,6 +11,7 @@ import { createClientAddress } from '../lib/client-address.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
 import { LineBuffer } from '../lib/line-buffer.ts'
 import { createAuditor } from '../derive/audit.ts'
+import { createProofReader } from '../proofs/proof-reader.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { openFilesStore } from '../store/files/open.ts'
 import type { InstrumentRef, Store } from '../store/store.ts'
@@ -90,8 +91,10 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     options.demoTape === undefined || isEmulated
       ? undefined
       : openEmbeddedStore({ file: options.demoTape, readOnly: true })
+  const proofs = folder === undefined ? createProofReader(options.dataPath) : undefined
   const server = createApiServer({
     store,
+    ...(proofs === undefined ? {} : { proofs }),
     access,
     log,
     auditor: createAuditor(store, options.journal),
@@ -111,6 +114,7 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
   clearInterval(timer)
   await server.close(CLOSE_MS)
   access.close()
+  proofs?.close()
   await sample?.close()
   await store.close()
 }

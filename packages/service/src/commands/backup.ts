@@ -5,6 +5,7 @@ import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { listSegments } from '@priorbook/sdk/journal/format'
 import { copyControl, countKeys } from '../api/auth/control.ts'
 import { PLANS_FILE } from '../api/auth/plans.ts'
+import { copyProofs, countProofs } from '../proofs/copy-proofs.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
@@ -16,7 +17,7 @@ export const backupCommand = defineCommand({
   args: 'FOLDER',
   mostArgs: 1,
   about:
-    'Copies tape, journal, keys, usage, plans and secrets into a new folder; other processes may go on reading and writing.',
+    'Copies tape, journal, keys, usage, plans, secrets and signed roots with their key into a new folder; other processes may go on reading and writing.',
   options: {},
   examples: ['priorbook-server backup --data data backups/2026-08-11'],
   async run(context) {
@@ -77,10 +78,11 @@ export const restoreCommand = defineCommand({
 })
 
 // Everything beside the tape: the journal, the control database with keys, usage and the secrets that
-// cursors are signed with, and the operator's plans.
+// cursors are signed with, the signed roots and their key, and the operator's plans.
 function copyBeside(from: DataFolder, to: DataFolder): void {
   for (const venue of VENUE_IDS) copyJournal(from, to, venue)
   copyControl(from.path, to.path)
+  copyProofs(from.path, to.path)
   const plans = join(from.path, PLANS_FILE)
   if (existsSync(plans)) cpSync(plans, join(to.path, PLANS_FILE))
 }
@@ -106,17 +108,22 @@ type Holds = {
   readonly journal_records: number
   readonly keys: number
   readonly has_plans: boolean
+  readonly roots: number
+  readonly has_proof_key: boolean
 }
 
 async function describe(data: DataFolder): Promise<Holds> {
   const store = openEmbeddedStore({ file: data.tape, readOnly: true, mayBeFixed: true })
   try {
+    const { roots, hasKey } = countProofs(data.path)
     const ends = await readJournalEnds(store, data)
     return {
       instruments: (await store.instruments()).length,
       journal_records: ends.reduce((sum, { last }) => sum + last, 0),
       keys: countKeys(data.path),
       has_plans: existsSync(join(data.path, PLANS_FILE)),
+      roots,
+      has_proof_key: hasKey,
     }
   } finally {
     await store.close()
@@ -128,9 +135,10 @@ function toText({
   journal_records: records,
   keys,
   has_plans: hasPlans,
+  roots,
 }: Holds): string {
   const plans = hasPlans ? 'own plans' : 'no plans of its own'
-  return `${count(instruments)} instruments, ${count(records)} journal records, ${count(keys)} keys, ${plans}`
+  return `${count(instruments)} instruments, ${count(records)} journal records, ${count(keys)} keys, ${plans}, ${count(roots)} signed roots`
 }
 
 function emptyFolder(path: string | undefined, what: string): string {

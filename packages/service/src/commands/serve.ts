@@ -8,6 +8,7 @@ import type { DataFolder } from '../lib/data-folder.ts'
 import { untilAborted } from '../lib/wait.ts'
 import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
 import { createMetrics } from '../ops/metrics.ts'
+import { ProofSigner } from '../proofs/proof-signer.ts'
 import { Keeper, segmentLimits } from '../retention/keeper.ts'
 import { Scrubber } from '../retention/scrubber.ts'
 import { openOpsServer } from '../ops/server.ts'
@@ -127,6 +128,7 @@ class Service {
   #recorder: Recorder | undefined
   #keeper: Keeper | undefined
   #scrubber: Scrubber | undefined
+  #signer: ProofSigner | undefined
   #api: Pick<ApiWorkers, 'tally'> | undefined
   #failure: { readonly error: unknown } | undefined
 
@@ -192,6 +194,7 @@ class Service {
     const keeping = Promise.all([
       this.#keeper?.run(signal, this.#log),
       this.#scrubber?.run(signal, this.#log),
+      this.#signer?.run(signal, this.#log),
     ])
     await (this.#recorder === undefined ? untilAborted(signal) : this.#recorder.run(signal))
     await keeping
@@ -234,8 +237,27 @@ class Service {
     if (this.#isRecording) {
       this.#keeper = new Keeper({ store, journalDir, config: this.#config, restMs: 5 })
       this.#scrubber = new Scrubber(store)
+      this.#signer = this.#openSigner(store)
     }
     return store
+  }
+
+  // Roots that cannot be signed must not stop the recording.
+  #openSigner(store: EmbeddedStore): ProofSigner | undefined {
+    const { delayMs } = this.#config.proofs
+    try {
+      const signer = new ProofSigner({ store, folder: this.#data.path, delayMs, restMs: 5 })
+      this.#closers.push(async () => signer.close())
+      if (signer.isKeyChanged) {
+        const key = signer.publicKey
+        this.#log.warn({ key }, 'roots are signed with another key from now on')
+      }
+      return signer
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error)
+      this.#log.error({ error: detail }, 'the roots of days are not signed')
+      return undefined
+    }
   }
 
   // Only a recorder applies what the tape lacks, such as after its log was cut.

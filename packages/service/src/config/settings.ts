@@ -95,6 +95,13 @@ const SETTINGS = {
     ),
   },
   retention: retentionSettings('of each venue', 'empty for no limit'),
+  proofs: {
+    delayMs: setting(
+      whole(0, 86_400_000),
+      600_000,
+      'How long after the end of a UTC day its root is signed, in milliseconds.',
+    ),
+  },
   emulator: {
     seed: setting(
       whole(),

@@ -124,6 +124,7 @@ function removeMarket(database: Database, gone: Gone, before: number): void {
     database.run('DELETE FROM gap WHERE venue = ? AND key = ?', venue, key)
     database.run('DELETE FROM unbroken WHERE venue = ? AND key = ?', venue, key)
   }
+  database.run('DELETE FROM parity WHERE venue = ? AND market = ?', venue, market)
   removeListing(database, id)
   database.run('DELETE FROM revision WHERE market = ?', id)
   database.run('DELETE FROM revision_cut WHERE market = ?', id)

@@ -15,8 +15,9 @@ import { removeQuarantined } from './quarantine.ts'
 import { createReader } from './reader.ts'
 import { recount } from './recount.ts'
 import { removeOlder, removeStep, type RemovalOrder, type RemovalStep } from './retention.ts'
-import { Verifier } from './verify.ts'
 import { SCHEMA_VERSION } from './schema.ts'
+import { forgetSealed, readSealed, type SealedStep } from './sealed-queue.ts'
+import { Verifier } from './verify.ts'
 import { scrubInstrument, scrubStep, type ScrubPlace, type ScrubStep } from './scrub.ts'
 import { readState, STATE } from './state.ts'
 import { View } from './view.ts'
@@ -25,6 +26,7 @@ import { Writer, type SealLimits } from './writer.ts'
 
 export { KEPT_START, type KeptPlace, type TapeTier } from './kept.ts'
 export { SCRUB_START, type ScrubPlace } from './scrub.ts'
+export type { SealedChunk } from './sealed-queue.ts'
 
 /** How to open the embedded store. */
 export type EmbeddedOptions = {
@@ -57,6 +59,10 @@ export type EmbeddedStore = Store & {
   packBefore(time: number): Promise<void>
   /** The last journal record whose rows are all in chunks: a damaged log is derived again from there. */
   packedPosition(venue: VenueId): Promise<number>
+  /** The chunks that were sealed first among those not forgotten, a bounded step at a time. */
+  readSealed(): Promise<SealedStep | undefined>
+  /** Forgets that the chunks of a step were sealed. */
+  forgetSealed(step: SealedStep): Promise<void>
 }
 
 /** Opens (and creates, unless read-only) the store in one SQLite file. */
@@ -98,7 +104,8 @@ function upgrade(file: string, platform: TapePlatform): void {
     const database = new Database(file, false)
     const view = new View(database, platform)
     database.read(() => view.refresh())
-    if (version === 1 && view.damagedLog === undefined) recount(view)
+    const isCounted = readState(database, STATE.counted) === 1
+    if (view.damagedLog === undefined && !isCounted) recount(view)
     database.close()
   } finally {
     lock.close()
@@ -150,6 +157,8 @@ function createStore(session: Session, platform: TapePlatform, unlock: () => voi
     scrubInstrument: (ref) => session.write(() => scrubInstrument(view, ref)),
     packBefore: (time) => session.write((own) => own.packBefore(time)),
     packedPosition: (venue) => session.read(() => readState(database, STATE.packed(venue))),
+    readSealed: () => session.read(() => readSealed(database, platform)),
+    forgetSealed: (step) => session.write(() => forgetSealed(database, step)),
     get repaired() {
       return writer?.repaired
     },

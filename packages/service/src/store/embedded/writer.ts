@@ -23,6 +23,7 @@ import type { Database } from './database.ts'
 import { rollBackGaps, saveGap } from './gaps.ts'
 import { LogWriter, type Maker } from './log.ts'
 import { removeMarkets } from './old-markets.ts'
+import { CHECKED_FLAGS, ParityTally } from './parity.ts'
 import { saveQuarantine } from './quarantine.ts'
 import { recount } from './recount.ts'
 import type { RemovalOrder, RemovalStep } from './retention.ts'
@@ -53,6 +54,7 @@ export class Writer {
   private readonly packing: Packing
   private readonly limits: SealLimits
   private readonly tally: RowTally
+  private readonly parity: ParityTally
   private readonly applied = new Map<string, number>()
   // Observations of one instrument share its object, which saves building and looking up a name per row.
   private bookStreams = new WeakMap<Instrument, Stream>()
@@ -71,6 +73,7 @@ export class Writer {
     this.packing = { sealed: platform, part: withoutCompression(platform), partForm: 'loose' }
     this.limits = { ...DEFAULT_LIMITS, ...limits }
     this.tally = new RowTally(view)
+    this.parity = new ParityTally(view)
     this.repairLog()
     this.readFloors()
     if (readState(this.database, STATE.counted) !== 1) recount(view)
@@ -92,6 +95,7 @@ export class Writer {
     try {
       this.database.write(() => {
         this.tally.begin()
+        this.parity.begin()
         for (const batch of batches) {
           const applied = positions.get(batch.venue) ?? this.appliedPosition(batch.venue)
           if (batch.position <= applied) continue
@@ -188,6 +192,7 @@ export class Writer {
       const id = claim(row, 'book')
       if (id === KNOWN) continue
       log.book(id, ordinal, row, row.priceDecimals, row.keys, row.sizes)
+      if ((row.flags & CHECKED_FLAGS) !== 0) this.parity.row(row)
     }
     for (const row of batch.trades ?? []) {
       const id = claim(row, 'trade')
@@ -219,8 +224,12 @@ export class Writer {
       writeState(this.database, STATE.fact(name), value)
     }
     for (const message of batch.quarantine ?? []) {
-      if (message.journal > applied) saveQuarantine(this.database, message)
+      if (message.journal <= applied) continue
+      saveQuarantine(this.database, message)
+      this.parity.refused(message)
     }
+    for (const note of batch.parity ?? []) if (note.journal > applied) this.parity.note(note)
+    this.parity.finish()
     this.tally.finish()
   }
 
