@@ -8,6 +8,7 @@ import { placeOfOrdinal } from './directory.ts'
 import { LogFollower } from './follow.ts'
 import { countOpenGaps, listIncidents, listUnbroken } from './gap-tally.ts'
 import { listGaps } from './gaps.ts'
+import { listParity } from './parity.ts'
 import { listQuarantine } from './quarantine.ts'
 import { factsOfMarket } from './recount.ts'
 import { readSamples, readTrades } from './rows.ts'
@@ -58,6 +59,7 @@ export function createReader(session: Session): StoreReader {
     revisions: (venue, id, page) => read(() => listRevisions(database, venue, id, page)),
     markets: (query) => read(() => listMarkets(database, query)),
     gaps: (query) => read(() => listGaps(database, query)),
+    parity: (query) => read(() => listParity(database, query)),
     instrumentsOf: (venue, market) => read(() => factsOfMarket(view, { venue, market })),
     totals: (venue) => read(() => readTotals(view, venue)),
     days: (venue, from, to) => read(() => listDays(database, venue, from, to)),

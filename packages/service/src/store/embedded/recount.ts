@@ -29,7 +29,7 @@ export function recount(view: View): void {
   })
 }
 
-const KEPT = ['family', 'day', 'day_gap', 'extent', 'unbroken', 'outage'] as const
+const KEPT = ['family', 'day', 'day_gap', 'extent', 'unbroken', 'outage', 'parity'] as const
 
 /** Checks the rows of all kept lists and sums; throws `corrupt_row` for a damaged one. */
 export function checkKept(database: Database): void {
