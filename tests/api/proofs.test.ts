@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { main } from '../../packages/sdk/src/cli/main.ts'
 import { callServer } from '../../packages/service/src/commands/call.testing.ts'
+import { createProofReader } from '../../packages/service/src/proofs/proof-reader.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
 import { createService, type ServiceProcess } from '../service-process.ts'
 import { DATED, FIRST_ROWS, LATE_ROWS, writeDated } from './dated-tape.ts'
@@ -319,7 +320,15 @@ describe('after a day was signed', () => {
     rmSync(join(restored, 'proofs.key'))
     const next = await keyOf(restored)
     expect(next).not.toBe(own)
-    await writeDated(restored, [{ ...LATE_ROWS[0]!, instrument: DATED.over }].slice(1), 20_000)
+    const before = createProofReader(restored)
+    const last = before.book()!.newest()!
+    before.close()
+    const instrument = { venue: 'venueb', market: 'KXNEXT-26AUG12', key: 'KXNEXT-26AUG12' } as const
+    await writeDated(restored, [{ ...LATE_ROWS[0]!, instrument }], 30_000)
+    expect(await keyOf(restored)).toBe(next)
+    const after = createProofReader(restored)
+    expect(after.book()!.newest()).toMatchObject({ key: next, number: 3, previous: last.hash })
+    after.close()
     expect((await callServer('verify', '--data', restored)).code).toBe(0)
   })
 })

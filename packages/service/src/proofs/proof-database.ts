@@ -142,7 +142,6 @@ function connectReader(file: string): DatabaseSync {
   try {
     accessSync(file, constants.W_OK)
     connection = connect(file, false)
-    connection.exec('PRAGMA query_only = 1')
     connection.prepare('PRAGMA user_version').get()
     return connection
   } catch {

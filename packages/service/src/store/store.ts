@@ -42,6 +42,13 @@ export function feedFacts(venue: VenueId): {
   return { started: `${name}:started`, received: `${name}:received`, source: `${name}:source` }
 }
 
+/** The names of the facts that say how many markets of a venue retention removed, and which. */
+export const REMOVED_MARKETS = {
+  count: (venue: VenueId): string => `markets_removed:${venue}`,
+  /** All of them ended before this time. */
+  before: (venue: VenueId): string => `markets_removed_before:${venue}`,
+} as const
+
 /** A message that could not be used, with the reason and its raw bytes. */
 export type Quarantined = {
   readonly venue: VenueId
