@@ -116,7 +116,12 @@ export function createApp(options: AppOptions, parts: AppParts): App {
       log?.error({ id, route: routeId, error: redactKeys(stack) }, 'a request failed')
     },
   })
-  const queue = new FairQueue(options.queue, clientAddress)
+  // A key that was never issued is worth nothing: who invents keys is known by the address.
+  const queue = new FairQueue(options.queue, (request) => {
+    const { authorization } = request.headers
+    const keyId = authorization === undefined ? undefined : knownKey(access, authorization, now())
+    return keyId === undefined ? clientAddress(request) : `key ${keyId}`
+  })
   const common = commonHeaders(corsOrigin)
   const onFinished = createOnFinished(access, parts.tally, log)
   return {
@@ -135,6 +140,14 @@ export function createApp(options: AppOptions, parts: AppParts): App {
         } else sendWebFile(pending, file)
       })
     },
+  }
+}
+
+function knownKey(access: Access, authorization: string, now: Micros): string | undefined {
+  try {
+    return access.authenticator.check(authorization, now).keyId
+  } catch {
+    return undefined
   }
 }
 

@@ -1,7 +1,8 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { printBytes, printCount as count, UsageError } from '@priorbook/sdk/command-line'
-import { PriorbookError } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { listSegments } from '@priorbook/sdk/journal/format'
 import { copyControl, countKeys } from '../api/auth/control.ts'
 import { PLANS_FILE } from '../api/auth/plans.ts'
 import { copyProofs, countProofs } from '../proofs/copy-proofs.ts'
@@ -79,11 +80,26 @@ export const restoreCommand = defineCommand({
 // Everything beside the tape: the journal, the control database with keys, usage and the secrets that
 // cursors are signed with, the signed roots and their key, and the operator's plans.
 function copyBeside(from: DataFolder, to: DataFolder): void {
-  if (existsSync(from.journal)) cpSync(from.journal, to.journal, { recursive: true })
+  for (const venue of VENUE_IDS) copyJournal(from, to, venue)
   copyControl(from.path, to.path)
   copyProofs(from.path, to.path)
   const plans = join(from.path, PLANS_FILE)
   if (existsSync(plans)) cpSync(plans, join(to.path, PLANS_FILE))
+}
+
+// Newest file first: retention of a running recorder removes the oldest, so where one is gone by now, all
+// before it are too, and the copy has no hole.
+function copyJournal(from: DataFolder, to: DataFolder, venue: VenueId): void {
+  const files = listSegments(from.journal, venue)
+  if (files.length > 0) mkdirSync(join(to.journal, venue), { recursive: true, mode: 0o700 })
+  for (const { path } of files.toReversed()) {
+    try {
+      copyFileSync(path, join(to.journal, venue, basename(path)))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      return
+    }
+  }
 }
 
 /** What a data folder holds. */

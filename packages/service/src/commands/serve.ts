@@ -10,6 +10,7 @@ import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
 import { createMetrics } from '../ops/metrics.ts'
 import { ProofSigner } from '../proofs/proof-signer.ts'
 import { Keeper, segmentLimits } from '../retention/keeper.ts'
+import { Scrubber } from '../retention/scrubber.ts'
 import { openOpsServer } from '../ops/server.ts'
 import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
 import { openRecorder, type Recorder } from '../recorder/recorder.ts'
@@ -126,6 +127,7 @@ class Service {
   #hosted: HostedFolder | undefined
   #recorder: Recorder | undefined
   #keeper: Keeper | undefined
+  #scrubber: Scrubber | undefined
   #signer: ProofSigner | undefined
   #api: Pick<ApiWorkers, 'tally'> | undefined
   #failure: { readonly error: unknown } | undefined
@@ -189,10 +191,13 @@ class Service {
   /** Records or serves until the service is stopped; throws when the API could not start. */
   async run(): Promise<void> {
     const { signal } = this.#stop
-    const keeping = this.#keeper?.run(signal, this.#log)
-    const signing = this.#signer?.run(signal, this.#log)
+    const keeping = Promise.all([
+      this.#keeper?.run(signal, this.#log),
+      this.#scrubber?.run(signal, this.#log),
+      this.#signer?.run(signal, this.#log),
+    ])
     await (this.#recorder === undefined ? untilAborted(signal) : this.#recorder.run(signal))
-    await Promise.all([keeping, signing])
+    await keeping
     if (this.#failure !== undefined) throw this.#failure.error
     this.#log.info({}, 'stopped')
   }
@@ -231,6 +236,7 @@ class Service {
     const journalDir = this.#data.journal
     if (this.#isRecording) {
       this.#keeper = new Keeper({ store, journalDir, config: this.#config, restMs: 5 })
+      this.#scrubber = new Scrubber(store)
       this.#signer = this.#openSigner(store)
     }
     return store
@@ -281,6 +287,7 @@ class Service {
       status: () => this.#recorder?.status(),
       logFile: this.#logFile,
       onTrouble: (fields, message) => this.#log.error(fields, message),
+      onDamage: (ref) => this.#scrubber?.ask(ref),
     })
     api.then(
       (started) => (this.#api = started),

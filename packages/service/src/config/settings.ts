@@ -113,6 +113,11 @@ const SETTINGS = {
       1,
       'How many times faster than real time the emulated venues run.',
     ),
+    changes: setting(
+      amount(0.01, 1000),
+      5,
+      'How many orders an emulated market has each second at speed 1.',
+    ),
   },
 } as const
 

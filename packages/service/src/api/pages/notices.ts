@@ -1,15 +1,17 @@
 import {
   floorOf,
   GAP_REASONS,
+  VENUES,
   type Dataset,
   type Gap,
   type MarketRecord,
+  type VenueId,
 } from '@priorbook/sdk/domain'
 import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
 import type { ApiContext, Meta, Notice } from '../route.ts'
 import { firstRowTime } from './first-row.ts'
 import type { PageRange } from './page.ts'
-import { captureFact } from '../../store/store.ts'
+import { captureFact, feedFacts, REMOVED_MARKETS } from '../../store/store.ts'
 
 /** `meta.notice`: absent, one notice, or a list. */
 export function noticeMeta(...notices: readonly (Notice | undefined)[]): Pick<Meta, 'notice'> {
@@ -81,6 +83,34 @@ export function emptyRange(
 /** A notice with the code and the sentence of a gap's reason. */
 export function because(reason: keyof typeof GAP_REASONS): Notice {
   return { code: reason, message: GAP_REASONS[reason] }
+}
+
+/** Retention removed records of markets that may belong to a list; absent where it did not. */
+export async function removedMarkets(
+  { store }: ApiContext,
+  venues: readonly VenueId[],
+  from: number,
+): Promise<Notice | undefined> {
+  let count = 0
+  let before = 0
+  for (const venue of venues) {
+    const until = (await store.fact(REMOVED_MARKETS.before(venue))) ?? 0
+    if (until <= from) continue
+    before = Math.max(before, until)
+    count += (await store.fact(REMOVED_MARKETS.count(venue))) ?? 0
+  }
+  if (count === 0) return undefined
+  return {
+    code: 'markets_removed',
+    message: 'Retention removed the records of markets that ended before removed_before.',
+    removed_markets: count,
+    removed_before: timeJson(before, {}),
+  }
+}
+
+/** Retention removed the versions of a record before the first that is left. */
+export function removedRevisions(first: number): Notice {
+  return { ...because('retention'), first_revision: first }
 }
 
 /** The newest recorded book is served although a gap is open since. */
@@ -167,7 +197,8 @@ async function readCaptureStart(
   // The catalogue is backfilled, so it can begin before capture.
   if (dataset === 'catalogue') return { begins: floor, isImported: false }
   const { venue, asset, window } = record
-  const started = await store.fact(captureFact(venue))
+  const isFeed = dataset === 'trades' && VENUES[venue].tradesKey !== undefined
+  const started = await store.fact(isFeed ? feedFacts(venue).started : captureFact(venue))
   const isImported = floor === undefined && started === undefined
   const first = await firstRowTime(store, venue, dataset, {
     ...(asset === undefined ? {} : { assets: [asset] }),
@@ -179,9 +210,9 @@ async function readCaptureStart(
   return { begins: isOwn ? own : Math.max(floor, own), isImported }
 }
 
-/** The words of the interface document on a reserved trades route. */
+/** Why the trades of a venue are empty where no endpoint of its chain was ever read. */
 export const TRADES_NOT_RECONSTRUCTED: Notice = {
   code: 'trades_not_reconstructed',
   message:
-    'No historical fills; BNB Smart Chain fills are being reconstructed; earlier off-chain resting orders cannot be recovered.',
+    'No historical fills: this installation has not reconstructed BNB Smart Chain fills, which needs an endpoint of the chain; earlier off-chain resting orders cannot be recovered.',
 }

@@ -1,4 +1,4 @@
-import { gapId, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import { gapId, VENUES, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import {
   applyRows,
   BookColumns,
@@ -47,6 +47,7 @@ type AnyLane = BookLane | RowLane<TradeColumns> | MarketLane | GapEdgeLane
 
 /** All items of a replay from a time on: a merge of lanes in the order of `ReplayEvent`. */
 export class Timeline {
+  private readonly store: StoreReader
   private readonly scope: ReplayScope
   private readonly range: ReplayRange
   private readonly merge = new Merge<AnyLane>()
@@ -63,6 +64,7 @@ export class Timeline {
     budget: RowBudget,
     start: number,
   ) {
+    this.store = store
     this.scope = scope
     this.range = { start, end: scope.end }
     if (start >= scope.end) return
@@ -77,9 +79,10 @@ export class Timeline {
         this.merge.add(new MarketLane(store, market, index, this.range))
       }
     }
-    for (const [index, { venue, key }] of gapKeysOf(scope).entries()) {
+    for (const [index, { venue, key }] of gapKeysOf(scope, datasets).entries()) {
       const read = readGapsOf(store, venue, key, this.range)
-      this.merge.add(new GapEdgeLane(index, this.range, read))
+      const isSent = (gap: Gap): boolean => this.seenDamage.has(gapId(gap))
+      this.merge.add(new GapEdgeLane(index, this.range, read, isSent))
     }
   }
 
@@ -164,12 +167,21 @@ export class Timeline {
 
   private async afterLoad(): Promise<void> {
     if (this.newDamage.length > 0) {
-      const gaps = this.newDamage.filter((gap) => !this.seenDamage.has(gapId(gap)))
+      const found = this.newDamage.filter((gap) => !this.seenDamage.has(gapId(gap)))
       this.newDamage = []
+      const gaps: Gap[] = []
+      // The lanes of gaps send what the store lists.
+      for (const gap of found) if (!(await this.isListed(gap))) gaps.push(gap)
       for (const gap of gaps) this.seenDamage.add(gapId(gap))
       this.merge.add(new GapEdgeLane(Number.MAX_SAFE_INTEGER, this.range, gaps))
     }
     await this.yielder.yieldIfDue()
+  }
+
+  private async isListed(gap: Gap): Promise<boolean> {
+    const { venue, key, reason, start } = gap
+    const listed = await this.store.gaps({ venue, key, reason, start: start - 1, end: start + 1 })
+    return listed.some((one) => gapId(one) === gapId(gap))
   }
 
   private shiftOther(lane: Exclude<AnyLane, BookLane>): TimelineItem {
@@ -244,10 +256,10 @@ function copyRows({ columns, firstSequence, from, to }: BookRun): BookRun {
 }
 
 /** The keys of all gaps: by venue its instruments, then its markets, then the venue itself. */
-function gapKeysOf({
-  streams,
-  markets,
-}: ReplayScope): readonly { readonly venue: VenueId; readonly key: string }[] {
+function gapKeysOf(
+  { streams, markets }: ReplayScope,
+  datasets: ReplayRequest['datasets'],
+): readonly { readonly venue: VenueId; readonly key: string }[] {
   const keys = new Map<string, { readonly venue: VenueId; readonly key: string }>()
   const add = (venue: VenueId, key: string): void => {
     const name = `${venue}:${key}`
@@ -256,6 +268,10 @@ function gapKeysOf({
   for (const { instrument } of streams) add(instrument.venue, instrument.key)
   for (const { venue, marketId } of markets) add(venue, marketId)
   for (const { venue } of markets) add(venue, VENUE_KEY)
+  for (const { venue } of markets) {
+    const { tradesKey } = VENUES[venue]
+    if (tradesKey !== undefined && datasets.has('trades')) add(venue, tradesKey)
+  }
   // The sort is stable.
   return [...keys.values()].sort((a, b) => compareText(a.venue, b.venue))
 }

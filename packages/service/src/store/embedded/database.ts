@@ -18,6 +18,8 @@ export const ASKED = new Error('the database was asked')
 // "PBTA": lets `file` and other tools tell a tape from any other SQLite database.
 const APPLICATION_ID = 0x50425441
 
+const REMEDY = 'priorbook-server rebuild --fresh derives it again from the journal'
+
 // 100 ms to check.
 const LONG_ROWS = 50_000
 
@@ -124,7 +126,8 @@ export class Database {
     }
     const text = String(this.get(`PRAGMA integrity_check('${table}')`)!['integrity_check'])
     if (text !== 'ok') {
-      throw new PriorbookError('corrupt_database', `${this.file}: table ${table}: ${text}`)
+      const detail = `${this.file}: table ${table}: ${text}: ${REMEDY}`
+      throw new PriorbookError('corrupt_database', detail)
     }
     this.whole.add(table)
   }
@@ -315,7 +318,7 @@ function toStoreError(file: string, cause: unknown): unknown {
       return say('store_locked', 'another process holds the database')
     case CORRUPT:
     case NOTADB:
-      return say('corrupt_database', 'the database file is damaged: run priorbook-server doctor')
+      return say('corrupt_database', `the database file is damaged: ${REMEDY}`)
     case CANTOPEN:
       return say('store_unavailable', 'the file cannot be opened')
     default:

@@ -74,6 +74,15 @@ export function saveListing(
   )
 }
 
+/** Takes a market off the lists; the caller is in a write transaction. */
+export function removeListing(database: Database, id: number): void {
+  const listed = database.get('SELECT family, line FROM listing WHERE id = ?', id)
+  if (listed === undefined) return
+  leave(database, listed['family'] as number)
+  if (listed['line'] !== null) leave(database, listed['line'] as number)
+  database.run('DELETE FROM listing WHERE id = ?', id)
+}
+
 /** The families of a kind; of one series where it is named. */
 export function listFamilies(
   database: Database,

@@ -1,5 +1,5 @@
 /** The schema that this build writes; older ones are migrated on opening for writing. */
-export const SCHEMA_VERSION = 3
+export const SCHEMA_VERSION = 4
 
 /**
  * Every table's rows carry a checksum (`sum`) over their own columns, see `row-sum.ts`; bodies of
@@ -241,8 +241,20 @@ CREATE TABLE parity (
 CREATE INDEX parity_by_market ON parity (venue, market, day);
 `
 
+/**
+ * - revision_cut: the first version of a market that retention left. It is stored whole, or stands at a
+ *   place where versions are stored whole anyway.
+ */
+const VERSION_4 = `
+CREATE TABLE revision_cut (
+  market INTEGER PRIMARY KEY,
+  first INTEGER NOT NULL,
+  sum INTEGER NOT NULL
+) STRICT;
+`
+
 // Step n brings a database of version n to n + 1; a released step is never edited.
-const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3]
+const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4]
 
 /** Runs the steps that bring a database from a version to the newest, inside the opening transaction. */
 export function migrate(from: number, run: (sql: string) => void): void {

@@ -121,6 +121,20 @@ export function addStream(
   save(database, EXTENTS, [...key, ...values])
 }
 
+/** Counts a stream no longer that has no row left; the caller is in a write transaction. */
+export function dropStream(
+  database: Database,
+  stream: Parameters<typeof addStream>[1],
+  { asset, span }: Facets,
+): void {
+  const { venue, kind, metric, maker } = stream
+  const key = [venue, CHUNK_KINDS.indexOf(kind), metric, asset, span, ORIGINS.indexOf(maker.origin)]
+  const before = find(database, EXTENTS, key)
+  if (before === undefined) return
+  const values = [Math.max(0, numberIn(before, 'streams') - 1), numberIn(before, 'first')]
+  save(database, EXTENTS, [...key, ...values])
+}
+
 /** Finds the first row of each kind again, after rows were removed. */
 export function recountExtents(database: Database): void {
   const rows = database.all(

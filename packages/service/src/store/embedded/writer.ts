@@ -22,9 +22,11 @@ import { appendRevision } from './catalog.ts'
 import type { Database } from './database.ts'
 import { rollBackGaps, saveGap } from './gaps.ts'
 import { LogWriter, type Maker } from './log.ts'
+import { removeMarkets } from './old-markets.ts'
 import { CHECKED_FLAGS, ParityTally } from './parity.ts'
 import { saveQuarantine } from './quarantine.ts'
 import { recount } from './recount.ts'
+import type { RemovalOrder, RemovalStep } from './retention.ts'
 import { RowTally } from './row-tally.ts'
 import { Sealer, type Packing } from './seal.ts'
 import { readState, STATE, writeState } from './state.ts'
@@ -57,6 +59,8 @@ export class Writer {
   // Observations of one instrument share its object, which saves building and looking up a name per row.
   private bookStreams = new WeakMap<Instrument, Stream>()
   private pass: Pass | undefined
+  // The version of the tape up to which no change of a stream has rows in the log.
+  private clean = 0
   // Journal records up to which a stream is packed, where that is beyond the applied position.
   private readonly floors = new Map<number, number>()
   /** The damage that opening cut off the log; undefined when there was none. */
@@ -135,6 +139,7 @@ export class Writer {
     }
     this.endPass(pass)
     this.pass = undefined
+    this.clean = readState(this.database, STATE.version)
     this.database.get('PRAGMA wal_checkpoint(TRUNCATE)')
     return { chunks, rows }
   }
@@ -147,6 +152,14 @@ export class Writer {
       this.pass = this.beginPass()
       return
     }
+  }
+
+  /** Removes some markets that ended long ago; see `old-markets.ts`. */
+  removeMarkets(order: RemovalOrder): RemovalStep {
+    const step = removeMarkets(this.view, order, this.clean)
+    // An instrument may come back; its stream does not.
+    if (step.rows > 0) this.bookStreams = new WeakMap()
+    return step
   }
 
   private write(group: Group, batch: AppendBatch, applied: number): void {
@@ -303,6 +316,7 @@ export class Writer {
 
   private beginPass(): Pass {
     return {
+      version: readState(this.database, STATE.version),
       through: this.view.logEnd,
       streams: [...this.view.tail.streams.keys()],
       positions: VENUE_IDS.map((venue) => [venue, this.appliedPosition(venue)]),
@@ -310,6 +324,7 @@ export class Writer {
   }
 
   private endPass(pass: Pass): void {
+    this.clean = pass.version
     if (pass.through <= readState(this.database, STATE.sealedThrough)) return
     this.database.write(() => {
       this.database.run('DELETE FROM log WHERE id <= ?', pass.through)
@@ -439,6 +454,7 @@ export class Writer {
 
 /** One round of packing: everything that was in the log when it began. */
 type Pass = {
+  readonly version: number
   readonly through: number
   readonly streams: number[]
   readonly positions: readonly (readonly [string, number])[]
