@@ -48,8 +48,8 @@ export class PriceChecks {
       const other = this.otherBook(observations, from, at)
       if (other === undefined) continue
       compared?.add(market)
-      const { bookOf } = this.sources
-      const [own, across] = [bookOf(row.instrument.key), bookOf(other.instrument.key)]
+      const own = this.sources.bookOf(row.instrument.key)
+      const across = this.sources.bookOf(other.instrument.key)
       if (isSumOff(own, across)) parity.push(this.note(market, row, 'sum_off'))
       if (isCrossed(own, across)) parity.push(this.note(market, row, 'complement_crossed'))
     }
