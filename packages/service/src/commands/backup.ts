@@ -1,13 +1,14 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { printBytes, printCount as count, UsageError } from '@priorbook/sdk/command-line'
-import { PriorbookError } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
 import { copyControl, countKeys } from '../api/auth/control.ts'
 import { PLANS_FILE } from '../api/auth/plans.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
+import { tellUpgrade } from './tell-upgrade.ts'
 
 /** `priorbook-server backup FOLDER` */
 export const backupCommand = defineCommand({
@@ -21,7 +22,12 @@ export const backupCommand = defineCommand({
   async run(context) {
     const { data, args } = context
     const target = toDataFolder(emptyFolder(args[0], 'the folder to write the backup to'))
-    const store = openEmbeddedStore({ file: data.tape, readOnly: true, mayBeFixed: true })
+    const store = openEmbeddedStore({
+      file: data.tape,
+      readOnly: true,
+      mayBeFixed: true,
+      onUpgrade: tellUpgrade(),
+    })
     try {
       mkdirSync(target.path, { recursive: true })
       await store.backup(target.tape)
@@ -52,7 +58,12 @@ export const restoreCommand = defineCommand({
     if (from === undefined) throw new UsageError('name the backup folder')
     const source = toDataFolder(from)
     emptyFolder(data.path, 'the data folder')
-    const backup = openEmbeddedStore({ file: source.tape, readOnly: true, mayBeFixed: true })
+    const backup = openEmbeddedStore({
+      file: source.tape,
+      readOnly: true,
+      mayBeFixed: true,
+      onUpgrade: tellUpgrade(),
+    })
     try {
       const { problems } = await backup.verify()
       if (problems.length > 0) {
@@ -93,11 +104,17 @@ type Holds = {
 }
 
 async function describe(data: DataFolder): Promise<Holds> {
-  const store = openEmbeddedStore({ file: data.tape, readOnly: true, mayBeFixed: true })
+  const store = openEmbeddedStore({
+    file: data.tape,
+    readOnly: true,
+    mayBeFixed: true,
+    onUpgrade: tellUpgrade(),
+  })
   try {
     const ends = await readJournalEnds(store, data)
+    const totals = await Promise.all(VENUE_IDS.map((venue) => store.totals(venue)))
     return {
-      instruments: (await store.instruments()).length,
+      instruments: totals.reduce((sum, { instruments }) => sum + instruments, 0),
       journal_records: ends.reduce((sum, { last }) => sum + last, 0),
       keys: countKeys(data.path),
       has_plans: existsSync(join(data.path, PLANS_FILE)),

@@ -33,7 +33,7 @@ describe('opening', () => {
     await folder.open().close()
     const [id] = folder.sql('PRAGMA application_id')
     expect(id).toEqual({ application_id: Buffer.from('PBTA').readUInt32BE() })
-    expect(folder.sql('PRAGMA user_version')).toEqual([{ user_version: 2 }])
+    expect(folder.sql('PRAGMA user_version')).toEqual([{ user_version: 3 }])
     expect(folder.sql('PRAGMA page_size')).toEqual([{ page_size: 1024 }])
     expect(folder.sql('PRAGMA journal_mode')).toEqual([{ journal_mode: 'wal' }])
   })
@@ -46,7 +46,7 @@ describe('opening', () => {
     expect(attempt(folder)).toBe('newer_schema')
     expect(attempt(folder, { readOnly: true })).toBe('newer_schema')
     expect(readFileSync(folder.file).equals(before)).toBe(true)
-    folder.sql('PRAGMA user_version = 2')
+    folder.sql('PRAGMA user_version = 3')
     expect(attempt(folder)).toBe('open')
   })
 
@@ -113,7 +113,7 @@ console.log(attempt({ file }), attempt({ file, readOnly: true }))`
     for (let round = 0; round < 3; round++) {
       folder.sql('PRAGMA user_version = 999')
       expect(attempt(folder)).toBe('newer_schema')
-      folder.sql('PRAGMA user_version = 2')
+      folder.sql('PRAGMA user_version = 3')
       await folder.open().close()
     }
   })

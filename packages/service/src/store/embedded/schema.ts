@@ -1,5 +1,5 @@
 /** The schema that this build writes; older ones are migrated on opening for writing. */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 /**
  * Every table's rows carry a checksum (`sum`) over their own columns, see `row-sum.ts`; bodies of
@@ -216,10 +216,62 @@ CREATE INDEX outage_by_start ON outage (venue, start);
 CREATE INDEX outage_open ON outage (venue) WHERE open > 0;
 `
 
+/**
+ * What searches need, and indexes by which lists of gaps read what they return.
+ *
+ * - gap_open, gap_by_reason: gaps by reason and start; gap_long: those of more than a day, by end.
+ * - listing.text: what a search looks in, see `words.ts`.
+ * - word, posting: every word of a text, and the markets that have it, by open time.
+ * - word_part: three characters of a word each, by which words are found that contain them.
+ */
+const VERSION_3 = `
+DROP INDEX gap_by_start;
+DROP INDEX gap_open;
+CREATE INDEX gap_open ON gap (venue, reason, start, after_sequence, key, scope) WHERE finish IS NULL;
+CREATE INDEX gap_by_reason ON gap (venue, reason, start, after_sequence, key, scope);
+CREATE INDEX gap_long ON gap (venue, finish) WHERE finish - start > 86400000000;
+ALTER TABLE listing ADD COLUMN text TEXT NOT NULL DEFAULT '';
+DELETE FROM state WHERE name GLOB 'fact:passed:*' AND value = 0;
+DELETE FROM state WHERE name GLOB 'fact:passed_channel:*'
+  AND NOT EXISTS (SELECT 1 FROM state mark WHERE mark.name = 'fact:passed:' || substr(state.name, 21));
+CREATE TABLE word (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+CREATE UNIQUE INDEX word_by_text ON word (text);
+CREATE TABLE word_part (
+  part TEXT NOT NULL,
+  word INTEGER NOT NULL,
+  PRIMARY KEY (part, word)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE posting (
+  word INTEGER NOT NULL,
+  open INTEGER NOT NULL,
+  market INTEGER NOT NULL,
+  PRIMARY KEY (word, open, market)
+) STRICT, WITHOUT ROWID;
+`
+
 // Step n brings a database of version n to n + 1; a released step is never edited.
-const STEPS: readonly string[] = [VERSION_1, VERSION_2]
+const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3]
 
 /** Runs the steps that bring a database from a version to the newest, inside the opening transaction. */
 export function migrate(from: number, run: (sql: string) => void): void {
   for (const step of STEPS.slice(from)) run(step)
+}
+
+// What a tape of any version has and does not grow with its lists: these stay where they are.
+const ROWS = new Set(['chunk', 'body', 'log', 'revision', 'quarantine'])
+
+/** The tables that a read-only tape of an older version keeps in memory instead. */
+export const OVERLAID = ['stream', 'state', 'market', 'gap'] as const
+
+/** SQL that makes the newest tables and indexes, those of rows excepted, as temporary ones. */
+export function overlaySteps(): string[] {
+  const statements = STEPS.flatMap((step) => step.split(';')).map((sql) => sql.trim())
+  return statements.flatMap((sql) => {
+    const table = /^CREATE TABLE (\w+)/.exec(sql)?.[1]
+    const [, index, on] = /^CREATE (?:UNIQUE )?INDEX (\w+) ON (\w+)/.exec(sql) ?? []
+    if (sql === '' || ROWS.has(table ?? on ?? '')) return []
+    if (table !== undefined) return [sql.replace('CREATE TABLE', 'CREATE TEMP TABLE')]
+    if (index !== undefined) return [sql.replace(`INDEX ${index}`, `INDEX temp.${index}`)]
+    return [sql]
+  })
 }
