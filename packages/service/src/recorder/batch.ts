@@ -20,8 +20,8 @@ export type BatchRows = {
   readonly revisions: MarketRevision[]
   readonly gaps: Gap[]
   readonly quarantine: Quarantined[]
-  /** Numbers that the store keeps by name. */
-  readonly facts: Record<string, number>
+  /** Numbers that the store keeps by name; null for one that is removed. */
+  readonly facts: Record<string, number | null>
 }
 
 /** A batch without rows. */
