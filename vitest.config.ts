@@ -7,6 +7,9 @@ const CAPTURE = ['tests/{capture,live}/**/*.test.ts']
 const END_TO_END = [
   'tests/{api,backtest,compat,emulator,replay,sdk}/**/*.test.ts',
   'packages/service/src/commands/*.test.ts',
+  // Emulated venues and servers over sockets, for seconds each.
+  'packages/emulator/src/emulator.test.ts',
+  'packages/service/src/{api/http/fair-queue,api/replay/many,derive/backfill}.test.ts',
   // Writers in processes of their own, which are killed or run out of space.
   'packages/service/src/{journal/crash,store/embedded/{crash,disk}}.test.ts',
 ]

@@ -59,7 +59,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/store',
     'service/rows',
   ],
+  // Ticks of markets are those that the backtester trades on.
   'service/recorder': [
+    'sdk/backtest',
     'sdk/domain',
     'sdk/tape',
     'sdk/journal',
@@ -90,7 +92,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/store',
     'service/rows',
     'service/live',
+    'service/proofs',
   ],
+  // Signs what the store sealed, in the words of the wire.
+  'service/proofs': ['sdk/domain', 'sdk/tape', 'sdk/wire', 'service/lib', 'service/store'],
   'service/retention': [
     'sdk/domain',
     'service/config',
@@ -115,6 +120,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/store/embedded/merge',
     'service/ops',
     'service/retention',
+    'service/proofs',
     'service/api',
   ],
   'service/main.ts': ['sdk/command-line', 'sdk/domain', 'service/lib', 'service/commands'],

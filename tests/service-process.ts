@@ -1,8 +1,9 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startServe, type ServeProcess } from '../packages/service/src/commands/serve.testing.ts'
 
 const BIN = join(import.meta.dirname, '../packages/service/bin/priorbook-server.mjs')
 const PATIENCE_MS = 60_000
@@ -29,26 +30,18 @@ export async function createService(
   const port = await freePort()
   const opsPort = await freePort()
   const url = `http://127.0.0.1:${port}`
-  let child: ChildProcess | undefined
+  let running: ServeProcess | undefined
   const service: ServiceProcess = {
     url,
     data,
     async start() {
-      child = spawn(
-        process.execPath,
-        [BIN, 'serve', '--data', data, '--port', `${port}`, '--ops-port', `${opsPort}`, ...args],
-        { stdio: ['ignore', 'ignore', 'ignore'] },
-      )
+      const ports = ['--port', `${port}`, '--ops-port', `${opsPort}`]
+      running = await startServe(home, ['--data', data, ...ports, ...args])
       await untilAnswers(`${url}/v3/health`)
     },
     async stop() {
-      const running = child
-      child = undefined
-      // One that did not even start has no end to wait for.
-      if (running === undefined || running.exitCode !== null) return
-      const ended = new Promise((resolve) => running.once('exit', resolve))
-      running.kill('SIGTERM')
-      await ended
+      await running?.end()
+      running = undefined
     },
     keyOf: (plan, ...more) =>
       /pb_live_\w+/.exec(run('keys', 'create', '--plan', plan, '--data', data, ...more))![0],

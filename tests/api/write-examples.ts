@@ -1,4 +1,6 @@
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import {
   printMicros,
   VENUE_IDS,
@@ -9,6 +11,13 @@ import type { RouteExample } from '../../packages/sdk/src/wire/index.ts'
 import { ROUTES } from '../../packages/service/src/api/routes/index.ts'
 import type { Route } from '../../packages/service/src/api/route.ts'
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
+import { createAsker } from '../../packages/service/src/api/ask.testing.ts'
+import { openAccess } from '../../packages/service/src/api/auth/access.ts'
+import { createApiServer } from '../../packages/service/src/api/server.ts'
+import { createProofReader } from '../../packages/service/src/proofs/proof-reader.ts'
+import { ProofSigner } from '../../packages/service/src/proofs/proof-signer.ts'
+import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import { DATED, FIRST_ROWS, writeDated } from './dated-tape.ts'
 import { openEmulatedApi, type BusyMarket } from './emulated-api.ts'
 
 // Writes the examples of the OpenAPI document: for each route a request to a server over emulated venues
@@ -24,6 +33,9 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
   bulkManifest: ['market_id'],
 }
 
+// When the days of the example were signed.
+const SIGNED = Date.UTC(2026, 7, 13) * 1000
+
 const api = await openEmulatedApi({
   ms: 15_000,
   speed: 60,
@@ -35,6 +47,10 @@ try {
   for (const route of ROUTES) {
     // Raw messages of an audit are long and say little.
     if (route.data === undefined || route.id.endsWith('_audit')) continue
+    if (route.id === 'proofs' || route.id === 'proof_day') {
+      examples[route.id] = await signedExample(route)
+      continue
+    }
     const venue = VENUE_IDS.find((id) => route.id.startsWith(id)) ?? 'venueb'
     const market = busiest.get(venue)
     // Without an emulation there are no rows to show.
@@ -51,6 +67,32 @@ const lines = Object.entries(examples).map(
   ([id, example]) => `${JSON.stringify(id)}: ${JSON.stringify(example)}`,
 )
 writeFileSync(TARGET, `{\n${lines.join(',\n')}\n}\n`)
+
+// Emulated days are still running, so signed ones are made.
+async function signedExample(route: Route): Promise<RouteExample> {
+  const folder = mkdtempSync(join(tmpdir(), 'priorbook-examples-'))
+  await writeDated(folder, FIRST_ROWS)
+  const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
+  const signer = new ProofSigner({ store, folder, delayMs: 0, now: () => SIGNED })
+  await signer.pass(true)
+  signer.close()
+  const access = openAccess(folder)
+  const proofs = createProofReader(folder)
+  const server = createApiServer({ store, access, proofs })
+  const { ask, close } = createAsker(server.handle)
+  const { market: market_id, venue } = DATED.early
+  const params: RouteExample['params'] =
+    route.id === 'proofs' ? { limit: '1' } : { day: '2026-08-11', venue, market_id }
+  const { key } = access.keys.create({ plan: 'unlimited', name: 'examples' })
+  const body = (await ask(toUrl(route, params), { key })).json()
+  close()
+  await server.close(500)
+  access.close()
+  proofs.close()
+  await store.close()
+  rmSync(folder, { recursive: true })
+  return { params, body }
+}
 
 function paramsOf({ id, path, query }: Route, market: BusyMarket): RouteExample['params'] {
   const { record, key, first, last } = market

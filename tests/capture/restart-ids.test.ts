@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test, type TestContext } from 'vitest'
+import { startServe } from '../../packages/service/src/commands/serve.testing.ts'
 import { until } from './recorder-process.ts'
 
-const BIN = join(import.meta.dirname, '../../packages/service/bin/priorbook-server.mjs')
 const PRINTED_MS = 30_000
 /** Rounds of five minutes last three seconds. */
 const SPEED = '100'
@@ -22,20 +20,14 @@ type Market = {
 
 /** `serve` as `npm start` runs it, on ports of its own. */
 async function serve({ onTestFinished }: TestContext, home: string) {
-  const args = ['serve', '--data', join(home, 'data'), '--port', '0', '--speed', SPEED]
-  const child = spawn(process.execPath, [BIN, ...args], {
-    cwd: home,
-    env: { ...process.env, PRIORBOOK_OPS_PORT: '0' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const { child, end, url, printed } = await startServe(home, [
+    '--data',
+    join(home, 'data'),
+    '--speed',
+    SPEED,
+  ])
   onTestFinished(() => void child.kill('SIGKILL'))
-  let text = ''
-  child.stdout.on('data', (part) => (text += String(part)))
-  child.stderr.on('data', (part) => (text += String(part)))
-  const read = (pattern: RegExp): Promise<string> =>
-    until(String(pattern), PRINTED_MS, () => pattern.exec(text)?.[1])
-  const url = await read(/(http:\/\/\S+)\/docs/)
-  const key = await read(/(pb_\w+_[0-9A-Za-z]{36})/)
+  const key = /(pb_\w+_[0-9A-Za-z]{36})/.exec(printed())?.[1] ?? ''
   return {
     async markets(query: string): Promise<Market[]> {
       const headers = { authorization: `Bearer ${key}` }
@@ -44,8 +36,7 @@ async function serve({ onTestFinished }: TestContext, home: string) {
       return body.data
     },
     async stop(): Promise<void> {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
+      await end()
     },
   }
 }

@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test, type TestContext } from 'vitest'
 import { callServer } from '../../packages/service/src/commands/call.testing.ts'
+import { startServe } from '../../packages/service/src/commands/serve.testing.ts'
 import { countOf } from './emulated-home.ts'
 
-const BIN = join(import.meta.dirname, '../../packages/service/bin/priorbook-server.mjs')
 const AGE_S = 12
 
 test(
@@ -18,8 +17,12 @@ test(
     const sizes: number[] = []
     const from = performance.now()
     const seconds = countOf(300, 75)
+    let early: readonly Market[] = []
     while (performance.now() - from < seconds * 1000) {
       await pause(1000)
+      if (early.length === 0) {
+        early = (await service.ask<{ data: Market[] }>('/v3/markets?venue=venuec&limit=50')).data
+      }
       if (performance.now() - from > 30_000) sizes.push(sizeOf(service.data))
     }
     const metrics = await (await fetch(`${service.ops}/metrics`)).text()
@@ -28,22 +31,70 @@ test(
       /priorbook_disk_removed_bytes_total\{venue="\w+",tier="journal"\} [1-9]/,
     )
     expect(metrics).toMatch(/priorbook_disk_kept_limit_seconds\{venue="\w+",tier="tape"\} 12/)
-    const half = Math.floor(sizes.length / 2)
-    // Medians: a checkpoint or a new file of the journal moves single sizes by a tenth.
-    const early = medianOf(sizes.slice(0, half))
-    const late = medianOf(sizes.slice(half))
-    console.log(`disk: ${early} bytes at first, ${late} later`)
-    expect(late).toBeLessThan(early * 1.1)
     await expectDeclared(service)
+    await expectRemoved(service, early)
+    await expectCutRecords(service)
     await service.stop()
     const verified = await callServer('verify', '--data', service.data, '--json')
     expect(JSON.parse(verified.out)).toMatchObject({ problems: [] })
     const doctor = await callServer('doctor', '--data', service.data)
     expect(doctor).toMatchObject({ code: 0 })
+    const half = Math.floor(sizes.length / 2)
+    // Medians: a checkpoint or a new file of the journal moves single sizes by a tenth.
+    const before = medianOf(sizes.slice(0, half))
+    const after = medianOf(sizes.slice(half))
+    console.log(`disk: ${before} bytes at first, ${after} later`)
+    expect(after).toBeLessThan(before * 1.1)
   },
 )
 
 type Service = Awaited<ReturnType<typeof start>>
+type Market = { readonly market_id: string; readonly close_time: string | null }
+type Notices = { readonly meta: { readonly notice?: unknown } }
+
+const noticesOf = ({ meta }: Notices): readonly { readonly code: string }[] =>
+  [meta.notice ?? []].flat() as { code: string }[]
+
+// Markets that ended long ago are gone from the lists, and the lists say so.
+async function expectRemoved({ ask }: Service, early: readonly Market[]): Promise<void> {
+  expect(early.length).toBeGreaterThan(0)
+  for (const path of ['/v3/markets?venue=venuec', '/v3/gaps?venue=venuec', '/v3/coverage?']) {
+    const [notice] = noticesOf(await ask<Notices>(path)).filter(
+      ({ code }) => code === 'markets_removed',
+    )
+    expect([path, notice]).toMatchObject([path, { removed_markets: expect.any(Number) }])
+  }
+  const kept = noticesOf(await ask<Notices>('/v3/markets?venue=venueb&limit=1'))
+  expect(kept.map(({ code }) => code)).not.toContain('markets_removed')
+  // Longer rounds than these still trade.
+  const long = Date.now() - 4 * AGE_S * 1000
+  const ended = early.filter(({ close_time: close }) => Date.parse(close ?? '') < long)
+  expect(ended.length).toBeGreaterThan(0)
+  for (const { market_id: id } of ended) {
+    const answer = ask(`/v3/coverage?venue=venuec&market=${id}`)
+    await expect(answer).rejects.toThrow(/404.*ended before.*were removed/s)
+  }
+}
+
+// Versions of a record go with the rows of their time; the last one stays.
+async function expectCutRecords({ ask }: Service): Promise<void> {
+  type Revisions = Notices & { readonly data: readonly { readonly revision: number }[] }
+  const { data } = await ask<{ data: Market[] }>(
+    '/v3/markets?venue=venueb&status=resolved&limit=50',
+  )
+  let cut = 0
+  for (const { market_id: id } of data) {
+    const revisions = await ask<Revisions>(`/v3/venueb/${id}/revisions?limit=1000`)
+    const first = revisions.data[0]!.revision
+    const isSaid = noticesOf(revisions).some(({ code }) => code === 'retention')
+    expect([id, isSaid]).toEqual([id, first > 1])
+    const numbers = revisions.data.map(({ revision }) => revision)
+    expect(numbers).toEqual(numbers.map((_, index) => first + index))
+    if (first > 1) cut++
+  }
+  console.log(`records with removed versions: ${cut} of ${data.length}`)
+  expect(cut).toBeGreaterThan(10)
+}
 
 // Rows of a market have consecutive sequences, so the first one tells how many are gone.
 async function expectDeclared({ ask }: Service): Promise<void> {
@@ -63,7 +114,8 @@ async function expectDeclared({ ask }: Service): Promise<void> {
   const markets = await ask<{ data: { venue: string; market_id: string; open_time: string }[] }>(
     '/v3/markets?limit=400&status=resolved',
   )
-  for (const { venue, market_id: id } of markets.data.slice(0, 150)) {
+  const stay = markets.data.filter(({ venue }) => venue !== 'venuec')
+  for (const { venue, market_id: id } of stay.slice(0, 150)) {
     const coverage = await ask<{
       data: { key: string; observations: number; gaps: { reason: string }[] }[]
     }>(`/v3/coverage?market=${id}&venue=${venue}`)
@@ -97,25 +149,20 @@ async function start({ onTestFinished }: TestContext) {
     PRIORBOOK_RETENTION_TAPE_AGE: `${AGE_S}s`,
     PRIORBOOK_RETENTION_JOURNAL_AGE: `${AGE_S}s`,
     PRIORBOOK_RETENTION_QUARANTINE_BYTES: '1MB',
+    // One venue forgets its markets too.
+    PRIORBOOK_VENUEC_RETENTION_MARKETS_AGE: `${AGE_S}s`,
   }
-  const args = ['serve', '--upstream', 'emulator', '--speed', '60', '--data', data]
-  const child = spawn(process.execPath, [BIN, ...args, '--port', '0', '--workers', '1'], {
-    cwd: home,
-    env: { ...process.env, PRIORBOOK_OPS_PORT: '0', PRIORBOOK_LOG_LEVEL: 'warn', ...limits },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const args = ['--upstream', 'emulator', '--speed', '60', '--data', data, '--workers', '1']
+  const { child, end, url, ops } = await startServe(home, args, {
+    PRIORBOOK_LOG_LEVEL: 'warn',
+    ...limits,
   })
   onTestFinished(() => void child.kill('SIGKILL'))
-  let text = ''
-  child.stdout.on('data', (part) => (text += String(part)))
-  child.stderr.on('data', (part) => (text += String(part)))
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  while (!/^ {2}curl/m.test(text) && child.exitCode === null) await pause(20)
   const made = await callServer('keys', 'create', '--plan', 'unlimited', '--data', data, '--json')
   const { key } = JSON.parse(made.out) as { key: string }
-  const url = /(http:\/\/\S+)\/docs/.exec(text)?.[1] ?? ''
   return {
     data,
-    ops: /^status (\S+)\/ /m.exec(text)?.[1] ?? '',
+    ops,
     ask: async <T>(path: string): Promise<T> => {
       const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })
       const body = await answer.text()
@@ -123,8 +170,7 @@ async function start({ onTestFinished }: TestContext) {
       return JSON.parse(body) as T
     },
     async stop() {
-      child.kill('SIGTERM')
-      expect(await ended).toBe(0)
+      expect(await end()).toBe(0)
     },
   }
 }

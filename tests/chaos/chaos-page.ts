@@ -24,6 +24,8 @@ export type Findings = {
   readonly journal: readonly string[]
   readonly downs: readonly Gap[]
   readonly fulls: readonly Gap[]
+  /** Gaps of full disks that are open although a full book was on the wire since. */
+  readonly unended: readonly string[]
 }
 
 /** One promise, what was seen, and what broke it; `undefined` where the run could not tell. */
@@ -47,9 +49,7 @@ export function judge(found: Findings): readonly Promised[] {
   return [...judgeTape(found), ...judgeService(found), ...judgeReaders(found), ...judgeUse(found)]
 }
 
-function judgeTape({ verdict, seen, journal, downs, fulls }: Findings): Promised[] {
-  const open = (gaps: readonly Gap[]): string[] =>
-    gaps.filter(({ end }) => end === undefined).map(({ venue, key }) => `${venue}:${key}`)
+function judgeTape({ verdict, seen, journal, downs, fulls, unended }: Findings): Promised[] {
   const spans = downs.flatMap(({ start, end }) => (end === undefined ? [] : [(end - start) / 1e6]))
   const longest = spans.length === 0 ? 0 : Math.max(...spans)
   const reasons = Object.entries(verdict.gaps).map(([reason, count]) => `${count} ${reason}`)
@@ -78,17 +78,17 @@ function judgeTape({ verdict, seen, journal, downs, fulls }: Findings): Promised
     {
       promise: 'a full disk is a gap that ends',
       seen: `${fulls.length} gaps`,
-      broken: open(fulls),
+      broken: unended,
     },
   ]
 }
 
 function judgeService({ service, code, fills, canFill }: Findings): Promised[] {
-  const { starts, resumes, orphans, noise } = service
+  const { starts, waits, resumes, orphans, noise } = service
   return [
     {
       promise: `after kill -9 the service answers within ${START_MS / 1000} s`,
-      seen: `${service.deaths.length} kills; slowest start ${Math.max(...starts)} ms`,
+      seen: `${service.deaths.length} kills; slowest start ${Math.max(...starts)} ms, and at most ${Math.max(...waits)} ms of waiting for a processor`,
       broken: starts.filter((ms) => ms > START_MS).map((ms) => `${ms} ms`),
     },
     {
@@ -201,4 +201,31 @@ export function printPage(promises: readonly Promised[]): {
   const judged = promises.filter(({ broken }) => broken !== undefined).length
   lines.push('', `${judged - wrong} of ${judged} promises held`)
   return { lines, isWhole: wrong === 0 }
+}
+
+/** The page as Markdown, for the documentation. */
+export function toMarkdown(
+  promises: readonly Promised[],
+  run: {
+    readonly minutes: string
+    readonly speed: string
+    readonly seed: string
+    readonly date: Date
+  },
+): string {
+  const { minutes, speed, seed, date } = run
+  const rows = promises.map(({ promise, seen, broken }) => {
+    const held = broken === undefined ? 'not judged' : broken.length === 0 ? 'yes' : '**no**'
+    const why = (broken ?? []).slice(0, SHOWN).map((text) => `<br>${text}`)
+    return `| ${[promise, held, seen + why.join('')].map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`
+  })
+  return `# A run of everything together
+
+\`npm run chaos -- --minutes ${minutes} --speed ${speed} --seed ${seed} --page FILE\` wrote this page on ${date.toISOString().slice(0, 10)}.
+[Operations](operations.md#chaos) says what it does.
+
+| promise | held | seen |
+|---|---|---|
+${rows.join('\n')}
+`
 }

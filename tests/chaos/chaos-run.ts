@@ -1,6 +1,7 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Gap } from '@priorbook/sdk/domain'
 import { startEmulator } from '../../packages/emulator/src/emulator.ts'
 import { randomSchedule } from '../../packages/emulator/src/faults/schedule.ts'
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
@@ -12,9 +13,10 @@ import { check } from '../capture/checker.ts'
 import { toLiveEnvironment } from '../capture/recorder-process.ts'
 import { createSeenRows } from '../capture/seen-rows.ts'
 import { isOfUnread } from '../capture/unread.ts'
+import { gather, type Truth } from '../capture/wire-log.ts'
 import { freePort, run as runCommand } from '../service-process.ts'
 import { LiveReader, PageReader, Prober } from './chaos-readers.ts'
-import { judge, printPage, type Findings } from './chaos-page.ts'
+import { judge, printPage, toMarkdown, type Findings } from './chaos-page.ts'
 import { ChaosService } from './chaos-service.ts'
 
 // Run by `chaos.ts` in a private mount; the order is its only argument.
@@ -24,6 +26,7 @@ const order = JSON.parse(process.argv[2]!) as {
   readonly speed: string
   readonly disk: string
   readonly canFill: boolean
+  readonly page?: string
 }
 const TOTAL_MS = Number(order.minutes) * 60_000
 // Then the same processes run to the end, so that their memory can be judged.
@@ -81,6 +84,7 @@ async function chaos(): Promise<Findings> {
   const compared = await compareWithJournal(store, data)
   const downs = await store.gaps({ reason: 'recorder_down' })
   const fulls = await store.gaps({ reason: 'disk_full' })
+  const unended = findUnended(fulls, gather(emulator.truth.entries), service.freed, until)
   await store.close()
   const complaints = verdict.complaints.filter((text) => !isOfUnread(text, service.deaths))
   return {
@@ -99,7 +103,29 @@ async function chaos(): Promise<Findings> {
     journal: [...compared.differences, ...compared.damage].map((one) => JSON.stringify(one)),
     downs,
     fulls,
+    unended,
   }
+}
+
+// A book that a full disk closed opens with the next full one, if the venue sends one and the recorder runs on.
+function findUnended(
+  fulls: readonly Gap[],
+  { books }: Truth,
+  freed: readonly number[],
+  until: number,
+): string[] {
+  return fulls
+    .filter(({ end }) => end === undefined)
+    .flatMap(({ venue, key, start }) => {
+      const from = freed.find((time) => time > start) ?? Infinity
+      const next = (books.get(`${venue}:${key}`) ?? []).find(
+        ({ at, payload, delivered, isSpoiled }) =>
+          at > from && at < until && payload.kind === 'full' && delivered && !isSpoiled,
+      )
+      if (next === undefined) return []
+      const late = ((until - next.at) / 1e6).toFixed(1)
+      return [`${venue}:${key} since ${start}: a full book was sent ${late} s before the end`]
+    })
 }
 
 // Kills and full disks, one after the other, at random times; returns how often the disk was filled.
@@ -132,6 +158,11 @@ async function trouble(
   return fills
 }
 
-const { lines, isWhole } = printPage(judge(await chaos()))
+const promises = judge(await chaos())
+const { lines, isWhole } = printPage(promises)
 console.log(lines.join('\n'))
+if (order.page !== undefined) {
+  const { minutes, speed, seed } = order
+  writeFileSync(order.page, toMarkdown(promises, { minutes, speed, seed, date: new Date() }))
+}
 process.exitCode = isWhole ? 0 : 1

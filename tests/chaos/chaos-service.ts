@@ -17,9 +17,14 @@ const LEFT_BYTES = 16_384
 export class ChaosService {
   readonly outages: Outage[] = []
   readonly deaths: number[] = []
-  /** How long it took to answer after each start and to record after each full disk, in ms. */
+  /** How long it took to answer after each start, without the time that it waited for a processor, in ms. */
   readonly starts: number[] = []
+  /** That time, by start. */
+  readonly waits: number[] = []
+  /** How long it took to record after each full disk, in ms. */
   readonly resumes: number[] = []
+  /** When full disks were freed, in microseconds. */
+  readonly freed: number[] = []
   readonly noise: string[] = []
   usage: Usage[] = []
   /** Workers that outlived the service that started them. */
@@ -47,7 +52,14 @@ export class ChaosService {
       const answer = await fetch(`${this.url}/v3/health`).catch(() => undefined)
       return answer?.ok === true ? true : undefined
     })
-    this.starts.push(Date.now() - from)
+    const tookMs = Date.now() - from
+    const { pid } = this.#process
+    const waitedMs = Math.min(
+      tookMs,
+      [pid, ...childrenOf(pid)].map(waitOf).reduce((a, b) => a + b),
+    )
+    this.starts.push(Math.round(tookMs - waitedMs))
+    this.waits.push(Math.round(waitedMs))
   }
 
   /** Kills it without warning and starts it again. */
@@ -77,13 +89,19 @@ export class ChaosService {
     const ballast = join(this.#home, 'ballast')
     const from = Date.now()
     const { bavail, bsize } = statfsSync(this.#home)
-    writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - LEFT_BYTES), 1))
+    try {
+      writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - LEFT_BYTES), 1))
+    } catch (error) {
+      // The recorder wrote meanwhile: then the disk is full all the more.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+    }
     const isFull = async (): Promise<boolean> =>
       (await this.#process!.status()).recorder?.diskFull === true
     await until('a full disk', WAIT_MS, async () => ((await isFull()) ? true : undefined))
     await pause(forMs)
     rmSync(ballast)
     const freed = Date.now()
+    this.freed.push(freed * 1000)
     await until('recording again', WAIT_MS, async () => ((await isFull()) ? undefined : true))
     this.resumes.push(Date.now() - freed)
     console.log(`  disk full for ${((freed - from) / 1000).toFixed(1)} s`)
@@ -120,6 +138,16 @@ function isAlive(pid: number): boolean {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch {
     return false
+  }
+}
+
+// How long the main thread of a process was ready to run and another process had the processor, in ms. The
+// promises are those of a machine that does nothing else.
+function waitOf(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6
+  } catch {
+    return 0
   }
 }
 

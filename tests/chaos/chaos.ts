@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-// `npm run chaos -- --minutes N`: emulated venues with faults, a service that records and serves them, readers
+// `npm run chaos -- --minutes N [--page FILE]`: emulated venues with faults, a service that records and serves them, readers
 // of pages and of the stream, `kill -9` and full disks, all together. At the end an independent checker
 // compares everything with what was on the wire. Prints one page; the exit status is 1 where a promise broke.
 
@@ -13,6 +13,8 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '3' },
     seed: { type: 'string', default: '1' },
     speed: { type: 'string', default: '2' },
+    // A file of Markdown that gets the page too.
+    page: { type: 'string' },
   },
 })
 const RUN = join(import.meta.dirname, 'chaos-run.ts')

@@ -99,6 +99,8 @@ function callsOf({ busiest }: EmulatedApi): readonly Call[] {
     across('coverage', {}),
     across('coverage', { venue: 'venueb', market: b.market_ticker }),
     across('coverage_days', { venue: 'venuec' }),
+    across('parity', {}),
+    call('proofs', 'proofs', {}),
     call('venue_a', 'venuea_market', a),
     call('venue_a', 'venuea_snapshots', { ...a, limit: 3 }),
     call('venue_a', 'venuea_timeseries', { ...a, metric: 'chance', limit: 3 }),

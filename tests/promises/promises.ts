@@ -95,6 +95,7 @@ export const PROMISES: readonly Promised[] = [
     tests: [
       'packages/service/src/recorder/recorder.test.ts',
       'packages/service/src/recorder/hostile.test.ts',
+      'tests/capture/clock-step.test.ts',
     ],
   },
   {

@@ -46,6 +46,7 @@ const METHODS: Readonly<Record<string, string>> = {
   bulk: 'download',
   bulkManifest: 'manifest',
   coverage_days: 'coverageDays',
+  proof_day: 'proof',
   market: 'record',
   orderbook_latest: 'latest',
   orderbook: 'asOf',

@@ -29,6 +29,7 @@ export const SERVER_PROGRAM: Program<ServerExtra, typeof COMMON_OPTIONS> = {
     verify: async () => (await import('./commands/verify.ts')).verifyCommand,
     seal: async () => (await import('./commands/seal.ts')).sealCommand,
     rebuild: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
+    prove: async () => (await import('./commands/prove.ts')).proveCommand,
     retention: async () => (await import('./commands/retention.ts')).retentionCommand,
     backup: async () => (await import('./commands/backup.ts')).backupCommand,
     restore: async () => (await import('./commands/backup.ts')).restoreCommand,

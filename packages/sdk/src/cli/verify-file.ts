@@ -12,6 +12,7 @@ import {
 import { UsageError } from '../command-line/index.ts'
 import { fileIn, hashFile, type SavedManifest } from './file-proof.ts'
 import { RowChecks, type FileRow, type Finding } from './row-checks.ts'
+import { verifyProof, type ProofCheckOrder, type ProofVerdict } from './proof/verify-proof.ts'
 import { verifyTape } from './verify-tape.ts'
 
 /** The results of all checks of a file. */
@@ -20,13 +21,19 @@ export type Verdict = {
   readonly findings: readonly Finding[]
   readonly rows: RowChecks
   readonly isGood: boolean
+  /** Present where a proof was given. */
+  readonly proved?: ProofVerdict
 }
+
+/** A proof to check a file against. */
+export type GivenProof = Pick<ProofCheckOrder, 'proof' | 'proofFile' | 'key'>
 
 /** Checks a file against its manifest, where there is one, and its rows with the six checks. */
 export async function verifyFile(
   path: string,
   saved: SavedManifest | undefined,
   signal: AbortSignal,
+  proof?: GivenProof,
 ): Promise<Verdict> {
   const format = await formatOf(path)
   const findings: Finding[] = []
@@ -60,7 +67,11 @@ export async function verifyFile(
       'Name its manifest with --manifest.',
     )
   }
-  return { format, findings, rows, isGood: findings.every(({ isGood }) => isGood) }
+  const proved =
+    proof === undefined ? undefined : await verifyProof({ ...proof, path, format, signal })
+  findings.push(...(proved?.findings ?? []))
+  const isGood = findings.every((one) => one.isGood)
+  return { format, findings, rows, isGood, ...(proved === undefined ? {} : { proved }) }
 }
 
 function compare(check: string, expected: string | number, found: string | number): Finding {

@@ -5,11 +5,14 @@ import {
   STREAM_PATH,
   type CalendarDayJson,
   type CoverageJson,
+  type DayProofJson,
   type GapJson,
   type LimitsJson,
   type ListedMarketJson,
   type ManifestJson,
   type MarketJson,
+  type ParityDayJson,
+  type RootJson,
   type RouteId,
   type StatusJson,
   type UsageJson,
@@ -155,6 +158,27 @@ export class PriorbookClient {
   /** Opens a download; read its bytes from `body`. */
   download(params: DownloadParams, options: DownloadOptions = {}): Promise<Download> {
     return openDownload(this.caller, params, options)
+  }
+
+  /** Prices that contradict each other, by market and day. */
+  parity(params: RouteParams<'parity'> = {}, options: WalkOptions = {}): Walk<ParityDayJson> {
+    return this.walk('parity', params, options)
+  }
+
+  /** Signed roots of days, in the order of their signing. */
+  proofs(params: RouteParams<'proofs'> = {}, options: WalkOptions = {}): Walk<RootJson> {
+    return this.walk('proofs', params, options)
+  }
+
+  /** The signed roots of a UTC day such as `2026-08-11`; with `market_id` the leaves of that market. */
+  proof(
+    day: string,
+    params: RouteParams<'proof_day'> = {},
+    options: CallOptions = {},
+  ): Promise<Answer<DayProofJson | null>> {
+    const { proof_day: route } = ROUTES
+    const path = route.address.replace('{day}', encodeURIComponent(day))
+    return this.caller.one(route, path, params, options)
   }
 
   /** Which key this is and what its plan allows. */

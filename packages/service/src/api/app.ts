@@ -30,6 +30,7 @@ export type AppOptions = {
   /** A notice for every answer, such as that the data are emulated. */
   readonly notice?: Notice
   readonly auditor?: ApiContext['auditor']
+  readonly proofs?: ApiContext['proofs']
   /** What `/v3/demo` serves; absent where there is nothing to show. */
   readonly demo?: { readonly store: StoreReader; readonly notice?: Notice }
   /** The one origin whose pages may read answers; absent for none. */
@@ -115,7 +116,12 @@ export function createApp(options: AppOptions, parts: AppParts): App {
       log?.error({ id, route: routeId, error: redactKeys(stack) }, 'a request failed')
     },
   })
-  const queue = new FairQueue(options.queue, clientAddress)
+  // A key that was never issued is worth nothing: who invents keys is known by the address.
+  const queue = new FairQueue(options.queue, (request) => {
+    const { authorization } = request.headers
+    const keyId = authorization === undefined ? undefined : knownKey(access, authorization, now())
+    return keyId === undefined ? clientAddress(request) : `key ${keyId}`
+  })
   const common = commonHeaders(corsOrigin)
   const onFinished = createOnFinished(access, parts.tally, log)
   return {
@@ -137,14 +143,23 @@ export function createApp(options: AppOptions, parts: AppParts): App {
   }
 }
 
+function knownKey(access: Access, authorization: string, now: Micros): string | undefined {
+  try {
+    return access.authenticator.check(authorization, now).keyId
+  } catch {
+    return undefined
+  }
+}
+
 function createContext(options: AppOptions, server: ServerInfo, now: () => Micros): ApiContext {
-  const { store, access, auditor, notice } = options
+  const { store, access, auditor, proofs, notice } = options
   return {
     store,
     cursors: createCursorCodec(access.cursorSecrets),
     server,
     now,
     ...(auditor === undefined ? {} : { auditor }),
+    ...(proofs === undefined ? {} : { proofs }),
     ...(notice === undefined ? {} : { notice }),
   }
 }

@@ -1,6 +1,7 @@
 import type { Auditor, Micros, VenueId } from '@priorbook/sdk/domain'
 import type { PageBuffer, ParamTable, ParamValues, RouteContract } from '@priorbook/sdk/wire'
 import type { RecorderPulse, StreamPulse } from '../lib/pulse.ts'
+import type { ProofReader } from '../proofs/proof-reader.ts'
 import type { StoreReader } from '../store/store.ts'
 
 // Every other file of the API may import this one, so this one imports none of them.
@@ -86,6 +87,8 @@ export type ApiContext = {
   readonly store: StoreReader
   /** Reads the journal and derives a row again; absent where the journal is not on this machine. */
   readonly auditor?: Auditor
+  /** Signed roots; absent where none are kept, such as over downloaded files. */
+  readonly proofs?: ProofReader
   readonly cursors: CursorCodec
   /** Absent where a handler runs without a server. */
   readonly server?: ServerInfo

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import { RequestTally, type ApiTally } from '../lib/api-tally.ts'
 import { createApp, type App, type AppOptions } from './app.ts'
 import { readCertificate, watchCertificate, type CertificateFiles } from './certificate.ts'
@@ -88,7 +88,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     log?.error({ why }, 'the certificate was not loaded; the one before is used')
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
   const { server: http, certificate } = openServer(timeouts, options.tls, trouble)
-  serve(http, app, timeouts, refuse)
+  const sockets = serve(http, app, timeouts, refuse)
   stream.attach(http)
   return {
     reloadCertificate: () => certificate?.look(),
@@ -100,7 +100,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       const end = performance.now() + deadlineMs
       certificate?.close()
       await stream.close(deadlineMs)
-      await closeServer(http, end - performance.now())
+      await closeServer(http, sockets, end - performance.now())
     },
   }
 }
@@ -129,14 +129,21 @@ function openServer(
   return { server, certificate: watchCertificate(tls, first, use, onTrouble) }
 }
 
+// Returns the open sockets that have sent a request.
 function serve(
   server: AnyServer,
   app: App,
   timeouts: Timeouts,
   onClientError: (error: Error, socket: Socket) => void,
-): void {
+): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>()
   server.setTimeout(timeouts.idleMs)
   server.on('request', (request, response) => {
+    const { socket } = request
+    if (!sockets.has(socket)) {
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+    }
     if (!server.listening) response.setHeader('Connection', 'close')
     app.handle(request, response)
   })
@@ -145,6 +152,7 @@ function serve(
     server.emit('request', request, response)
   })
   server.on('clientError', (error, socket) => onClientError(error, socket as Socket))
+  return sockets
 }
 
 async function listen(
@@ -163,16 +171,30 @@ async function listen(
   return { url: `${protocol}://${host.includes(':') ? `[${host}]` : host}:${bound}`, port: bound }
 }
 
-async function closeServer(server: AnyServer, deadlineMs: number): Promise<void> {
+// Node takes a connection for idle as soon as its answer is made, and closes it with what is not sent yet. So
+// none is closed, here or by `close` of an HTTP server, while a socket has something to send.
+async function closeServer(
+  server: AnyServer,
+  sockets: ReadonlySet<Socket>,
+  deadlineMs: number,
+): Promise<void> {
   if (!server.listening) return
-  const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS)
+  const closeIdle = (): void => {
+    if (![...sockets].some(({ writableLength }) => writableLength > 0)) {
+      server.closeIdleConnections()
+    }
+  }
+  const idle = setInterval(closeIdle, CLOSE_IDLE_MS)
   const timer = setTimeout(() => server.closeAllConnections(), deadlineMs)
   try {
     await new Promise<void>((resolve) => {
-      server.close(() => resolve())
+      NetServer.prototype.close.call(server, () => resolve())
+      closeIdle()
     })
   } finally {
     clearTimeout(timer)
     clearInterval(idle)
+    // Ends the checks of an HTTP server.
+    server.close(() => undefined)
   }
 }

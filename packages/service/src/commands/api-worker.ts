@@ -8,11 +8,13 @@ import type { RecorderPulse } from '../lib/pulse.ts'
 import { readRecord } from '@priorbook/sdk/journal'
 import type { ApiTally } from '../lib/api-tally.ts'
 import { createClientAddress } from '../lib/client-address.ts'
+import { BoundedMap } from '../lib/bounded-map.ts'
 import { LineBuffer } from '../lib/line-buffer.ts'
 import { createAuditor } from '../derive/audit.ts'
+import { createProofReader } from '../proofs/proof-reader.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { openFilesStore } from '../store/files/open.ts'
-import type { Store } from '../store/store.ts'
+import type { InstrumentRef, Store } from '../store/store.ts'
 
 /** What a worker serves, and where. */
 export type WorkerOptions = {
@@ -45,6 +47,8 @@ export type WorkerMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'tally'; readonly tally: ApiTally }
+  /** Reading met a damaged chunk of this instrument. */
+  | { readonly kind: 'damage'; readonly ref: InstrumentRef }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
 
 /** A message of the parent to a worker. */
@@ -57,6 +61,8 @@ export type ParentMessage =
 const CLOSE_MS = 10_000
 const TALLY_MS = 1000
 const LOG_FLUSH_MS = 500
+const TELL_MS = 60_000
+const MAX_TOLD = 1000
 const EMULATED = {
   code: 'emulated_data',
   message: 'The data come from an emulator, not from a venue.',
@@ -73,7 +79,7 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
   const { tape, filesFolder: folder, cacheBytes } = options
   const store =
     folder === undefined
-      ? openEmbeddedStore({ file: tape, readOnly: true, cacheBytes })
+      ? openEmbeddedStore({ file: tape, readOnly: true, cacheBytes, onDamage: createTeller() })
       : openFilesStore({ folder, index: tape, cacheBytes })
   const { plansFile } = options
   const access = openAccess(options.dataPath, {
@@ -85,8 +91,10 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     options.demoTape === undefined || isEmulated
       ? undefined
       : openEmbeddedStore({ file: options.demoTape, readOnly: true })
+  const proofs = folder === undefined ? createProofReader(options.dataPath) : undefined
   const server = createApiServer({
     store,
+    ...(proofs === undefined ? {} : { proofs }),
     access,
     log,
     auditor: createAuditor(store, options.journal),
@@ -106,8 +114,21 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
   clearInterval(timer)
   await server.close(CLOSE_MS)
   access.close()
+  proofs?.close()
   await sample?.close()
   await store.close()
+}
+
+// Tells the recorder of damage: of one instrument at most once in a while, however often it is read.
+function createTeller(): (ref: InstrumentRef) => void {
+  const told = new BoundedMap<string, number>(MAX_TOLD)
+  return (ref) => {
+    const name = `${ref.venue}:${ref.key}`
+    const now = performance.now()
+    if (now - (told.get(name) ?? -Infinity) < TELL_MS) return
+    told.set(name, now)
+    send({ kind: 'damage', ref })
+  }
 }
 
 // Emulated data never share a folder with real data, so one record tells the origin of all.

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { addTallies, endedTally, NO_TALLY, type ApiTally } from '../lib/api-tally.ts'
 import type { RecorderPulse } from '../lib/pulse.ts'
+import type { InstrumentRef } from '../store/store.ts'
 import type { ParentMessage, WorkerMessage, WorkerOptions } from './api-worker.ts'
 
 /** How workers are started. */
@@ -12,6 +13,8 @@ export type PoolOptions = {
   /** True where one of the next ports will do when the port is taken. */
   readonly mayMove: boolean
   readonly onTrouble: (fields: object, message: string) => void
+  /** Called when a worker met a damaged chunk of an instrument. */
+  readonly onDamage?: ((ref: InstrumentRef) => void) | undefined
 }
 
 // Bounds V8's young generation to two halves of 4 MB, as for the parent process.
@@ -45,6 +48,7 @@ export class ApiWorkers {
   readonly count: number
   readonly #options: WorkerOptions
   readonly #onTrouble: PoolOptions['onTrouble']
+  readonly #onDamage: PoolOptions['onDamage']
   readonly #children = new Map<ChildProcess, ApiTally>()
   readonly #exits = new Set<Promise<void>>()
   #port: number
@@ -59,6 +63,7 @@ export class ApiWorkers {
     this.count = canShare ? pool.count : 1
     this.#options = { ...options, reusePort: canShare }
     this.#onTrouble = pool.onTrouble
+    this.#onDamage = pool.onDamage
     this.#port = options.port
   }
 
@@ -145,6 +150,9 @@ export class ApiWorkers {
             break
           case 'tally':
             this.#children.set(child, message.tally)
+            break
+          case 'damage':
+            this.#onDamage?.(message.ref)
             break
           case 'failed':
             reject(toError(message))

@@ -1,9 +1,11 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { printBytes, printCount as count, UsageError } from '@priorbook/sdk/command-line'
-import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { listSegments } from '@priorbook/sdk/journal/format'
 import { copyControl, countKeys } from '../api/auth/control.ts'
 import { PLANS_FILE } from '../api/auth/plans.ts'
+import { copyProofs, countProofs } from '../proofs/copy-proofs.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
@@ -16,7 +18,7 @@ export const backupCommand = defineCommand({
   args: 'FOLDER',
   mostArgs: 1,
   about:
-    'Copies tape, journal, keys, usage, plans and secrets into a new folder; other processes may go on reading and writing.',
+    'Copies tape, journal, keys, usage, plans, secrets and signed roots with their key into a new folder; other processes may go on reading and writing.',
   options: {},
   examples: ['priorbook-server backup --data data backups/2026-08-11'],
   async run(context) {
@@ -87,12 +89,28 @@ export const restoreCommand = defineCommand({
 })
 
 // Everything beside the tape: the journal, the control database with keys, usage and the secrets that
-// cursors are signed with, and the operator's plans.
+// cursors are signed with, the signed roots and their key, and the operator's plans.
 function copyBeside(from: DataFolder, to: DataFolder): void {
-  if (existsSync(from.journal)) cpSync(from.journal, to.journal, { recursive: true })
+  for (const venue of VENUE_IDS) copyJournal(from, to, venue)
   copyControl(from.path, to.path)
+  copyProofs(from.path, to.path)
   const plans = join(from.path, PLANS_FILE)
   if (existsSync(plans)) cpSync(plans, join(to.path, PLANS_FILE))
+}
+
+// Newest file first: retention of a running recorder removes the oldest, so where one is gone by now, all
+// before it are too, and the copy has no hole.
+function copyJournal(from: DataFolder, to: DataFolder, venue: VenueId): void {
+  const files = listSegments(from.journal, venue)
+  if (files.length > 0) mkdirSync(join(to.journal, venue), { recursive: true, mode: 0o700 })
+  for (const { path } of files.toReversed()) {
+    try {
+      copyFileSync(path, join(to.journal, venue, basename(path)))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      return
+    }
+  }
 }
 
 /** What a data folder holds. */
@@ -101,6 +119,8 @@ type Holds = {
   readonly journal_records: number
   readonly keys: number
   readonly has_plans: boolean
+  readonly roots: number
+  readonly has_proof_key: boolean
 }
 
 async function describe(data: DataFolder): Promise<Holds> {
@@ -111,6 +131,7 @@ async function describe(data: DataFolder): Promise<Holds> {
     onUpgrade: tellUpgrade(),
   })
   try {
+    const { roots, hasKey } = countProofs(data.path)
     const ends = await readJournalEnds(store, data)
     const totals = await Promise.all(VENUE_IDS.map((venue) => store.totals(venue)))
     return {
@@ -118,6 +139,8 @@ async function describe(data: DataFolder): Promise<Holds> {
       journal_records: ends.reduce((sum, { last }) => sum + last, 0),
       keys: countKeys(data.path),
       has_plans: existsSync(join(data.path, PLANS_FILE)),
+      roots,
+      has_proof_key: hasKey,
     }
   } finally {
     await store.close()
@@ -129,9 +152,10 @@ function toText({
   journal_records: records,
   keys,
   has_plans: hasPlans,
+  roots,
 }: Holds): string {
   const plans = hasPlans ? 'own plans' : 'no plans of its own'
-  return `${count(instruments)} instruments, ${count(records)} journal records, ${count(keys)} keys, ${plans}`
+  return `${count(instruments)} instruments, ${count(records)} journal records, ${count(keys)} keys, ${plans}, ${count(roots)} signed roots`
 }
 
 function emptyFolder(path: string | undefined, what: string): string {

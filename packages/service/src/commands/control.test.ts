@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { callServer } from './call.testing.ts'
+import { startServe } from './serve.testing.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/priorbook-server.mjs', import.meta.url))
 const scratch = mkdtempSync(join(tmpdir(), 'priorbook-control-'))
 const data = join(scratch, 'data')
 const control = join(data, 'control.db')
@@ -22,22 +20,13 @@ async function makeKey(folder = data): Promise<string> {
 }
 
 async function serve() {
-  const args = ['serve', '--data', data, '--upstream', 'emulator', '--port', '0', '--workers', '1']
-  const child = spawn(process.execPath, [BIN, ...args, '--speed', '10'], {
-    cwd: scratch,
-    env: { ...process.env, PRIORBOOK_OPS_PORT: '0', PRIORBOOK_LOG_LEVEL: 'warn' },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const args = ['--data', data, '--upstream', 'emulator', '--workers', '1', '--speed', '10']
+  const { child, end, url, ops, printed } = await startServe(scratch, args, {
+    PRIORBOOK_LOG_LEVEL: 'warn',
   })
   onTestFinished(() => void child.kill('SIGKILL'))
-  let text = ''
-  child.stdout.on('data', (part) => (text += String(part)))
-  child.stderr.on('data', (part) => (text += String(part)))
-  const ended = new Promise((resolve) => child.once('exit', resolve))
-  while (!/^ {2}curl/m.test(text) && child.exitCode === null) await pause(20)
-  const url = /(http:\/\/\S+)\/docs/.exec(text)?.[1] ?? ''
-  const ops = /^status (\S+)\/ /m.exec(text)?.[1] ?? ''
   return {
-    printed: () => text,
+    printed,
     statusOf: async (key: string): Promise<number> => {
       const headers = { authorization: `Bearer ${key}` }
       return (await fetch(`${url}/v3/whoami`, { headers })).status
@@ -48,8 +37,7 @@ async function serve() {
       return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
     },
     stop: async (): Promise<void> => {
-      child.kill('SIGTERM')
-      expect(await ended).toBe(0)
+      expect(await end()).toBe(0)
     },
   }
 }

@@ -19,14 +19,16 @@ export type Emulated = {
 }
 
 /** Starts the emulator; it exits when this process exits, even after a crash. */
-export async function startEmulated(options: { seed: number; speed: number }): Promise<Emulated> {
+export async function startEmulated(options: Config['emulator']): Promise<Emulated> {
   const { resolve } = createRequire(import.meta.url)
   const bin = join(
     dirname(resolve('@priorbook/emulator/package.json')),
     'bin/priorbook-emulator.mjs',
   )
   const args = ['--json', '--until-stdin-ends']
-  args.push('--seed', String(options.seed), '--speed', String(options.speed))
+  for (const name of ['seed', 'speed', 'changes'] as const) {
+    args.push(`--${name}`, String(options[name]))
+  }
   // In a process group of its own, so that Ctrl-C in a terminal does not stop it before the recorder.
   const child = spawn(process.execPath, [bin, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],

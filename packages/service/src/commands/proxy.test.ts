@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { callServer } from './call.testing.ts'
+import { startServe } from './serve.testing.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/priorbook-server.mjs', import.meta.url))
 const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))
 const PAGE = fileURLToPath(new URL('../../../../docs/operate/proxy.md', import.meta.url))
 const DEMO = '/v3/demo/venueb/markets?limit=1'
@@ -27,18 +27,10 @@ beforeAll(() => callServer('import', 'venueb', SAMPLE, '--data', data))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
 async function serve(env: Record<string, string>) {
-  const args = ['serve', '--data', data, '--upstream', 'none', '--port', '0', '--workers', '1']
-  const child = spawn(process.execPath, [BIN, ...args], {
-    cwd: scratch,
-    env: { ...process.env, PRIORBOOK_OPS_PORT: '0', PRIORBOOK_LOG_LEVEL: 'warn', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let text = ''
-  child.stdout.on('data', (part) => (text += String(part)))
-  child.stderr.on('data', (part) => (text += String(part)))
-  while (!/^ {2}curl/m.test(text) && child.exitCode === null) await pause(20)
-  return { child, url: /(https?:\/\/\S+)\/docs/.exec(text)?.[1] ?? '', printed: () => text }
+  const args = ['--data', data, '--upstream', 'none', '--workers', '1']
+  const served = await startServe(scratch, args, { PRIORBOOK_LOG_LEVEL: 'warn', ...env })
+  onTestFinished(() => void served.child.kill('SIGKILL'))
+  return served
 }
 
 type Got = { readonly status: number; readonly certificate: string }

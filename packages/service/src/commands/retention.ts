@@ -16,7 +16,7 @@ export const retentionCommand = defineCommand({
   args: '',
   mostArgs: 0,
   about:
-    'Removes what the retention settings no longer keep of tape, journal and quarantine; a running serve does the same in the background.',
+    'Removes what the retention settings no longer keep of tape, journal, quarantine and market records; a running serve does the same in the background.',
   options: {
     'dry-run': flagOption('Print what would go, and remove nothing.'),
     ...CONFIG_OPTION,
@@ -34,8 +34,11 @@ export const retentionCommand = defineCommand({
       if (!isDryRun) await store.seal()
       const keeper = new Keeper({ store, journalDir: data.journal, config, isDryRun })
       await keeper.pass()
-      // Trades and samples follow the book of their key.
-      if (!isDryRun) await keeper.pass()
+      // Trades and samples follow the book of their key, and records of markets their rows.
+      for (const _again of isDryRun ? [] : [1, 2]) {
+        await store.seal()
+        await keeper.pass()
+      }
       const tiers = keeper.status()
       await print(
         context,

@@ -11,6 +11,7 @@ import type { RecorderPulse } from '../lib/pulse.ts'
 import type { Config } from '../config/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import type { RecorderStatus } from '../recorder/recorder.ts'
+import type { InstrumentRef } from '../store/store.ts'
 import { startApiWorkers, type ApiWorkers } from './api-workers.ts'
 import type { HostedFolder } from './hosted-folder.ts'
 import { openSampleTape } from './sample-store.ts'
@@ -29,8 +30,9 @@ export async function serveApi(options: {
   readonly status: () => RecorderStatus | undefined
   readonly logFile: string | undefined
   readonly onTrouble: (fields: object, message: string) => void
+  readonly onDamage: (ref: InstrumentRef) => void
 }): Promise<Pick<ApiWorkers, 'tally' | 'stop'>> {
-  const { config, data, isRecording, hosted, logFile, onTrouble } = options
+  const { config, data, isRecording, hosted, logFile, onTrouble, onDamage } = options
   const isEmulated = isRecording && config.upstream === 'emulator'
   const demoTape = isEmulated ? undefined : await openSampleTape(data.path)
   const trouble = (why: string): void => onTrouble({ why }, 'control files')
@@ -61,6 +63,7 @@ export async function serveApi(options: {
       count: config.api.workers === 0 ? workersFor(isRecording) : config.api.workers,
       mayMove: isDefaultPort('api.port', config.api.port),
       onTrouble,
+      onDamage,
     },
   )
   const copy = keepControlCopy(data.path, trouble)

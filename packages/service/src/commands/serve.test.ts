@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startApiWorkers } from './api-workers.ts'
 import { callServer } from './call.testing.ts'
+import { startServe } from './serve.testing.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/priorbook-server.mjs', import.meta.url))
 const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))
 const MARKET = 'KXSYNT15M-26AUG102130-30'
 
@@ -29,19 +28,9 @@ type Key = { readonly key: string; readonly id: string; readonly last_four: stri
 
 /** A running `serve`, its address, and all that it printed. */
 async function serve(...args: string[]) {
-  const child = spawn(process.execPath, [BIN, 'serve', '--data', data, ...args], {
-    cwd: scratch,
-    env: { ...process.env, PRIORBOOK_OPS_PORT: '0' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let text = ''
-  child.stdout.on('data', (part) => (text += String(part)))
-  child.stderr.on('data', (part) => (text += String(part)))
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  while (!/^ {2}curl/m.test(text) && child.exitCode === null) await pause(20)
-  const url = /(http:\/\/\S+)\/docs/.exec(text)?.[1] ?? ''
-  return { child, ended, url, printed: () => text }
+  const served = await startServe(scratch, ['--data', data, ...args])
+  onTestFinished(() => void served.child.kill('SIGKILL'))
+  return served
 }
 
 const ask = (url: string, key?: string): Promise<Response> =>

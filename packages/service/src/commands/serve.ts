@@ -8,7 +8,9 @@ import type { DataFolder } from '../lib/data-folder.ts'
 import { untilAborted } from '../lib/wait.ts'
 import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
 import { createMetrics } from '../ops/metrics.ts'
+import { ProofSigner } from '../proofs/proof-signer.ts'
 import { Keeper, segmentLimits } from '../retention/keeper.ts'
+import { Scrubber } from '../retention/scrubber.ts'
 import { openOpsServer } from '../ops/server.ts'
 import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
 import { openRecorder, type Recorder } from '../recorder/recorder.ts'
@@ -126,6 +128,8 @@ class Service {
   #hosted: HostedFolder | undefined
   #recorder: Recorder | undefined
   #keeper: Keeper | undefined
+  #scrubber: Scrubber | undefined
+  #signer: ProofSigner | undefined
   #api: Pick<ApiWorkers, 'tally'> | undefined
   #failure: { readonly error: unknown } | undefined
 
@@ -188,7 +192,11 @@ class Service {
   /** Records or serves until the service is stopped; throws when the API could not start. */
   async run(): Promise<void> {
     const { signal } = this.#stop
-    const keeping = this.#keeper?.run(signal, this.#log)
+    const keeping = Promise.all([
+      this.#keeper?.run(signal, this.#log),
+      this.#scrubber?.run(signal, this.#log),
+      this.#signer?.run(signal, this.#log),
+    ])
     await (this.#recorder === undefined ? untilAborted(signal) : this.#recorder.run(signal))
     await keeping
     if (this.#failure !== undefined) throw this.#failure.error
@@ -233,8 +241,28 @@ class Service {
     const journalDir = this.#data.journal
     if (this.#isRecording) {
       this.#keeper = new Keeper({ store, journalDir, config: this.#config, restMs: 5 })
+      this.#scrubber = new Scrubber(store)
+      this.#signer = this.#openSigner(store)
     }
     return store
+  }
+
+  // Roots that cannot be signed must not stop the recording.
+  #openSigner(store: EmbeddedStore): ProofSigner | undefined {
+    const { delayMs } = this.#config.proofs
+    try {
+      const signer = new ProofSigner({ store, folder: this.#data.path, delayMs, restMs: 5 })
+      this.#closers.push(async () => signer.close())
+      if (signer.isKeyChanged) {
+        const key = signer.publicKey
+        this.#log.warn({ key }, 'roots are signed with another key from now on')
+      }
+      return signer
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error)
+      this.#log.error({ error: detail }, 'the roots of days are not signed')
+      return undefined
+    }
   }
 
   // Only a recorder applies what the tape lacks, such as after its log was cut.
@@ -264,6 +292,7 @@ class Service {
       status: () => this.#recorder?.status(),
       logFile: this.#logFile,
       onTrouble: (fields, message) => this.#log.error(fields, message),
+      onDamage: (ref) => this.#scrubber?.ask(ref),
     })
     api.then(
       (started) => (this.#api = started),

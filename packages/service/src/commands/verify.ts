@@ -2,6 +2,7 @@ import { flagOption, printCount as count, ProgressBar } from '@priorbook/sdk/com
 import { readJournal } from '@priorbook/sdk/journal'
 import { readJournalEnds } from '../derive/journal-end.ts'
 import { compareWithJournal } from '../derive/rebuild.ts'
+import { checkProofs } from '../proofs/check-proofs.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
 import { tellUpgrade } from './tell-upgrade.ts'
@@ -12,7 +13,7 @@ export const verifyCommand = defineCommand({
   args: '',
   mostArgs: 0,
   about:
-    'Checks every checksum, hash chain, sequence and book of the tape, and every block of the journal.',
+    'Checks every checksum, hash chain, sequence and book of the tape, every block of the journal, and every signed root.',
   options: {
     journal: flagOption('Also derive the tape again from the journal and compare.'),
   },
@@ -52,14 +53,18 @@ export const verifyCommand = defineCommand({
           problems.push({ code: 'corrupt_chunk', where, detail })
         }
       }
+      const proofs = checkProofs(data.path)
+      for (const { where, detail } of proofs.problems) {
+        problems.push({ code: 'corrupt_row', where, detail })
+      }
       bar.end()
       const pending = ends.reduce((sum, end) => sum + end.pending, 0)
-      await print(context, { ...report, records, pending, problems }, [
+      await print(context, { ...report, records, pending, roots: proofs.roots, problems }, [
         ...problems.map(({ code, where, detail }) => `problem ${where}: ${code}: ${detail}`),
         ...(pending === 0
           ? []
           : [`${count(pending)} journal records are not in the tape: the next serve applies them`]),
-        `${count(report.chunks)} chunks, ${count(report.observations)} observations, ${count(report.trades)} trades, ${count(report.samples)} samples, ${count(records)} journal records: ${problems.length === 0 ? 'all sound' : `${problems.length} problems`}`,
+        `${count(report.chunks)} chunks, ${count(report.observations)} observations, ${count(report.trades)} trades, ${count(report.samples)} samples, ${count(records)} journal records, ${count(proofs.roots)} signed roots: ${problems.length === 0 ? 'all sound' : `${problems.length} problems`}`,
       ])
       return problems.length === 0 ? 0 : 1
     } finally {

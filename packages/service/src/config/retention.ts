@@ -5,6 +5,7 @@ export const RETENTION_TIERS = {
   tape: 'observations, trades and samples',
   journal: 'raw messages',
   quarantine: 'messages that could not be used',
+  markets: 'records of ended markets without rows',
 } as const
 
 /** One kind of stored data. */
@@ -39,6 +40,8 @@ export function retentionSettings(whose: string, empty: string) {
     journalBytes: bytes('journal'),
     quarantineAge: age('quarantine'),
     quarantineBytes: bytes('quarantine'),
+    marketsAge: age('markets'),
+    marketsBytes: bytes('markets'),
   }
 }
 

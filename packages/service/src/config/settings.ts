@@ -95,6 +95,13 @@ const SETTINGS = {
     ),
   },
   retention: retentionSettings('of each venue', 'empty for no limit'),
+  proofs: {
+    delayMs: setting(
+      whole(0, 86_400_000),
+      600_000,
+      'How long after the end of a UTC day its root is signed, in milliseconds.',
+    ),
+  },
   emulator: {
     seed: setting(
       whole(),
@@ -105,6 +112,11 @@ const SETTINGS = {
       amount(1, 300),
       1,
       'How many times faster than real time the emulated venues run.',
+    ),
+    changes: setting(
+      amount(0.01, 1000),
+      5,
+      'How many orders an emulated market has each second at speed 1.',
     ),
   },
 } as const

@@ -13,14 +13,16 @@ const LATER_FIELDS: ReadonlySet<string> = new Set([
 
 /**
  * True when a journal gives the stored versions of a market again. Fields that later versions of a
- * normalizer derive beside the stored ones are not a difference; any other field is.
+ * normalizer derive beside the stored ones are not a difference; any other field is. Versions before the
+ * first stored one were removed by retention.
  */
 export function areSameRevisions(
   stored: readonly MarketState[],
   derived: readonly MarketState[],
 ): boolean {
-  if (stored.length !== derived.length) return false
-  return stored.every((state, at) => holds(state, derived[at]))
+  const first = (stored[0]?.revision ?? 1) - 1
+  if (first + stored.length !== derived.length) return false
+  return stored.every((state, at) => holds(state, derived[first + at]))
 }
 
 function holds(stored: unknown, derived: unknown): boolean {

@@ -9,6 +9,7 @@ import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import {
   MERGED_FACT,
+  REMOVED_MARKETS,
   type InstrumentRef,
   type MarketQuery,
   type Store,
@@ -127,8 +128,10 @@ export async function compareStores(
 ): Promise<{ chunks: number; differences: Difference[] }> {
   const differences: Difference[] = []
   const markets = await marketsOf(store, other)
+  const removed = await removeRemoved(store, markets)
   let chunks = 0
   for (const [where, ref] of await streamsOf(store, other, markets)) {
+    if (removed.has(where)) continue
     const own = await chunksOf(store, ref)
     const gaps = await store.gaps(ref)
     const isCut = gaps.some(({ reason }) => reason === 'retention')
@@ -142,7 +145,8 @@ export async function compareStores(
       const row = await findDifferentRow(store, other, ref, metrics, isCut)
       if (row !== undefined) differences.push({ where, detail: `${row} differs` })
     }
-    const derived = gaps.filter(({ reason }) => reason !== 'retention')
+    // Gaps without a record are those of the store: removed and damaged chunks.
+    const derived = gaps.filter(({ journal }) => journal > 0)
     if (JSON.stringify(derived) !== JSON.stringify(await other.gaps(ref))) {
       differences.push({ where, detail: 'its gaps differ' })
     }
@@ -155,6 +159,26 @@ export async function compareStores(
     }
   }
   return { chunks, differences }
+}
+
+// Takes markets that retention removed off the list; returns the names of their streams.
+async function removeRemoved(
+  store: StoreReader,
+  markets: Map<string, MarketRecord>,
+): Promise<Set<string>> {
+  const names = new Set<string>()
+  for (const venue of VENUE_IDS) {
+    const before = await store.fact(REMOVED_MARKETS.before(venue))
+    if (before === undefined) continue
+    for (const [where, record] of markets) {
+      if (record.venue !== venue || (record.closeTime ?? 0) >= before) continue
+      if ((await store.market(venue, record.marketId)) !== undefined) continue
+      markets.delete(where)
+      names.add(where)
+      for (const { tokenId } of record.outcomes) names.add(`${venue}:${tokenId}`)
+    }
+  }
+  return names
 }
 
 const MARKETS_PAGE = 1000

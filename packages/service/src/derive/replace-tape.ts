@@ -2,7 +2,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { journalStats } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../lib/data-folder.ts'
-import { openEmbeddedStore, probeWriter } from '../store/embedded/open.ts'
+import { lockTape, openEmbeddedStore } from '../store/embedded/open.ts'
 import { deriveAll, journaledVenues } from './rebuild.ts'
 
 /** What replaced a tape. */
@@ -24,9 +24,31 @@ export async function replaceTape(
   nowMs: number,
   onProgress: (done: number, total: number) => void,
 ): Promise<Replacement> {
-  if (probeWriter(data.tape) !== undefined) {
-    throw new PriorbookError('store_locked', 'stop the process that writes to this folder first')
+  const lock = takeLock(data.tape)
+  try {
+    return await replaceLocked(data, nowMs, onProgress)
+  } finally {
+    lock.close()
   }
+}
+
+// A recorder that started meanwhile would write into the file that is moved away.
+function takeLock(tape: string): { close(): void } {
+  try {
+    return lockTape(tape)
+  } catch (cause) {
+    const isTaken = cause instanceof PriorbookError && cause.code === 'store_locked'
+    if (!isTaken) throw cause
+    const detail = 'stop the process that writes to this folder first'
+    throw new PriorbookError('store_locked', detail, { cause })
+  }
+}
+
+async function replaceLocked(
+  data: DataFolder,
+  nowMs: number,
+  onProgress: (done: number, total: number) => void,
+): Promise<Replacement> {
   const venues = journaledVenues(data)
   if (venues.length === 0) {
     throw new PriorbookError('invalid_argument', `there is no journal in ${data.path}`)

@@ -86,6 +86,12 @@ const VENUE_METRICS: readonly Metric<VenueStatus>[] = [
     ({ counts }) => counts.anomalies,
   ],
   [
+    'parity_failures_total',
+    'Checks of prices that failed since the start, by check.',
+    ({ counts }) => Object.entries(counts.parity).map(([check, count]) => [count, check] as const),
+    'check',
+  ],
+  [
     'passed_over_total',
     'Messages skipped because they were outdated, duplicates, or for a closed book.',
     ({ counts }) => counts.duplicates + counts.unapplied,

@@ -17,7 +17,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
-import { ABSENT } from '@priorbook/sdk/tape'
+import { ABSENT, type Observation } from '@priorbook/sdk/tape'
 import { captureFact, type AppendBatch, type StoreReader } from '../store/store.ts'
 import type {
   CapturedBook,
@@ -41,6 +41,8 @@ import {
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
 import { parseMessageJson } from '../lib/message-json.ts'
 import { parseJson, parseNote, type Note } from './notes.ts'
+import { countParity, findContradictions, noParity, type ParityCounts } from './parity-check.ts'
+import { isOffGrid, TickGrids } from './tick-grid.ts'
 import { isEnded, Readiness } from './readiness.ts'
 import type { Track } from './track.ts'
 
@@ -67,6 +69,8 @@ export type ApplyCounts = {
   quarantined: number
   /** Market revisions whose status does not follow from the one before. */
   anomalies: number
+  /** Checks of prices that failed. */
+  readonly parity: ParityCounts
   duplicates: number
   unapplied: number
   failed: number
@@ -95,12 +99,14 @@ export class Applier {
     gaps: 0,
     quarantined: 0,
     anomalies: 0,
+    parity: noParity(),
     duplicates: 0,
     unapplied: 0,
     failed: 0,
   }
   private readonly store: StoreReader
   private readonly venue: VenueId
+  private readonly grids = new TickGrids()
   private readonly normalizer: Normalizer
   private readonly rules: BookRules
   private readonly onClosed: OnClosed
@@ -450,6 +456,7 @@ export class Applier {
 
   private applyEvents(record: ApplyRecord, events: readonly TapeEvent[]): void {
     const { rows, state } = this
+    const before = rows.observations.length
     for (const event of events) {
       switch (event.kind) {
         case 'snapshot':
@@ -477,6 +484,32 @@ export class Applier {
         case 'gap':
           rows.gaps.push(event.gap)
       }
+    }
+    if (rows.observations.length > before) this.checkPrices(rows.observations.slice(before))
+  }
+
+  private checkPrices(observations: readonly Observation[]): void {
+    for (const row of observations) {
+      const { market: marketId } = row.instrument
+      const ticks = this.grids.of(this.state.markets.get(marketId))
+      if (ticks === undefined || !isOffGrid(row, ticks)) continue
+      const { received, journal } = row
+      this.rows.parity.push({ venue: this.venue, marketId, received, journal, check: 'off_tick' })
+    }
+    if (observations.length > 1) this.checkPairs(observations)
+  }
+
+  // One message that changes both books of a market shows both at one instant of the venue.
+  private checkPairs(observations: readonly Observation[]): void {
+    if (VENUES[this.venue].booksPer !== 'token') return
+    const books = observations.map(({ instrument }) => ({
+      instrument,
+      ladder: this.state.tracks.get(instrument.key)!.assembler.ladder,
+    }))
+    const { received, journal } = observations.at(-1)!
+    for (const { market, check } of findContradictions(books)) {
+      const note = { venue: this.venue, marketId: market, received, journal, check }
+      this.rows.parity.push(note)
     }
   }
 
@@ -569,6 +602,7 @@ export class Applier {
   }
 
   private count(rows: BatchRows): void {
+    countParity(this.counts.parity, rows)
     this.counts.observations += rows.observations.length
     this.counts.trades += rows.trades.length
     this.counts.samples += rows.samples.length

@@ -10,7 +10,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { HEAD_LIMIT, SAMPLE_DECIMALS, type Observation } from '@priorbook/sdk/tape'
-import type { Quarantined } from '../store/store.ts'
+import type { ParityNote, Quarantined } from '../store/store.ts'
 
 /** The rows of a batch while they are collected. */
 export type BatchRows = {
@@ -20,6 +20,7 @@ export type BatchRows = {
   readonly revisions: MarketRevision[]
   readonly gaps: Gap[]
   readonly quarantine: Quarantined[]
+  readonly parity: ParityNote[]
   /** Numbers that the store keeps by name; null for one that is removed. */
   readonly facts: Record<string, number | null>
 }
@@ -33,6 +34,7 @@ export function noRows(): BatchRows {
     revisions: [],
     gaps: [],
     quarantine: [],
+    parity: [],
     facts: {},
   }
 }

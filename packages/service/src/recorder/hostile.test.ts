@@ -24,7 +24,9 @@ const CASES: Partial<Record<VenueId, typeof VENUE_A_CASES>> = {
 
 const NOTES: readonly string[] = [
   '{"note":"connected","slot":1,"url":"ws://x"}',
+  '{"note":"connected","slot":300,"url":"ws://x"}',
   '{"note":"loss","reason":"disconnect","why":"x","slot":1}',
+  '{"note":"loss","reason":"disconnected","why":"x","slot":300}',
   '{"note":"loss","reason":"sequence_break","why":"x","slot":1,"sid":2,"keys":["a","b"]}',
   '{"note":"failed","request":{"kind":"x"},"why":"y"}',
   '{"note":"clock","offset_us":-1500,"round_trip_us":300,"step_us":1000}',

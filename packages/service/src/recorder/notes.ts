@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { GAP_REASONS, PriorbookError, showValue, type GapReason } from '@priorbook/sdk/domain'
+import { MAX_SLOT } from '@priorbook/sdk/journal'
 import { parseMessageJson } from '../lib/message-json.ts'
 import type { CaptureNote, CaptureRequest } from '../venues/capture/contract.ts'
 
@@ -28,15 +29,17 @@ export type Note =
 
 const whole = v.pipe(v.number(), v.safeInteger())
 const count = v.pipe(whole, v.minValue(0))
+// The numbers that sockets have in the journal; a restart loads what belongs to these.
+const slot = v.pipe(whole, v.minValue(1), v.maxValue(MAX_SLOT))
 const request = v.looseObject({ kind: v.string() })
 
 // The fields of every kind of note that deriving rows relies on. A note that lacks one is quarantined.
 const NOTES = {
-  connected: v.looseObject({ slot: count }),
+  connected: v.looseObject({ slot }),
   loss: v.looseObject({
     reason: v.picklist(Object.keys(GAP_REASONS) as GapReason[]),
     why: v.string(),
-    slot: v.optional(count),
+    slot: v.optional(slot),
     sid: v.optional(count),
     keys: v.optional(v.array(v.string())),
   }),

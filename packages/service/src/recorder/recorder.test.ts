@@ -107,6 +107,43 @@ function venueC(script: Script, slot = 1) {
 }
 
 describe('a recorder of venue B', () => {
+  it('knows the habit of a socket after a restart as before', async () => {
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      const slow = venueB(script)
+      slow.connect()
+      slow.full()
+      for (let row = 0; row < 64; row++) {
+        script.wait(1000)
+        slow.delta('0.4000', '1.00')
+      }
+      // The first message of each new connection proves no spacing.
+      for (let turn = 0; turn < 32; turn++) {
+        const fast = venueB(script)
+        fast.connect()
+        script.wait(10)
+        fast.full()
+        script.wait(10)
+        fast.delta('0.4000', '1.00')
+      }
+    })
+    const restart = { fresh: false }
+    await record(
+      data,
+      'venueb',
+      (script) => {
+        const after = venueB(script)
+        after.connect()
+        after.full()
+        script.wait(10_000)
+        after.delta('0.4000', '1.00')
+      },
+      restart,
+    )
+    const gaps = await gapsOf(data, 'venueb', TICKER)
+    expect(gaps.filter((text) => text.startsWith('venue_silent'))).toHaveLength(1)
+  })
+
   it('stores frames in order, and a stop and a start leave one gap', async () => {
     const data = folder()
     await record(data, 'venueb', (script) => {

@@ -420,11 +420,12 @@ export class Track implements CapturedBook {
   }
 
   // A subscription numbers the messages of all its markets: `advance` numbers in some time prove an
-  // average spacing, and a silence of at least that length. More cannot be proved.
+  // average spacing, and a silence of at least that length. More cannot be proved. Rows that prove
+  // nothing count too: the habit is that of the last rows, which a restart reads from the store.
   private noteSpacing(before: Mark, after: Mark): void {
     const advance = after.venueSeq - before.venueSeq
-    if (before.venueSeq === ABSENT || after.venueSeq === ABSENT || advance < 1) return
-    this.silence.note((after.received - before.received) / advance)
+    const isProof = before.venueSeq !== ABSENT && after.venueSeq !== ABSENT && advance >= 1
+    this.silence.note(isProof ? (after.received - before.received) / advance : undefined)
   }
 
   private watchSilence(event: Provenance, before: Mark, advance: number, gaps: Gap[]): void {

@@ -79,7 +79,7 @@ export class Keeper {
   async pass(signal?: AbortSignal): Promise<void> {
     // The journal first: it gives its space back to the disk at once.
     for (const venue of VENUE_IDS) await this.#trimJournal(venue)
-    for (const tier of ['tape', 'quarantine'] as const) {
+    for (const tier of ['tape', 'quarantine', 'markets'] as const) {
       if (!this.#has(tier)) continue
       const kept = await this.#survey(tier, signal)
       for (const venue of VENUE_IDS) {
@@ -196,6 +196,19 @@ export class Keeper {
       tally.removedBytes += step.bytes
       tally.removedRows += step.rows
       after = step.next
+      await this.#rest(signal)
+    }
+    if (tier === 'tape') await this.#trimRevisions({ venue, before, isDryRun }, signal)
+  }
+
+  // Versions of market records go with the rows of their time.
+  async #trimRevisions(
+    order: { readonly venue: VenueId; readonly before: number; readonly isDryRun: boolean },
+    signal?: AbortSignal,
+  ): Promise<void> {
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const { next } = await this.#options.store.removeSome('revisions', { ...order, after })
+      after = next
       await this.#rest(signal)
     }
   }

@@ -29,6 +29,13 @@ export function captureFact(venue: VenueId): string {
   return `capture_started:${venue}`
 }
 
+/** The names of the facts that say how many markets of a venue retention removed, and which. */
+export const REMOVED_MARKETS = {
+  count: (venue: VenueId): string => `markets_removed:${venue}`,
+  /** All of them ended before this time. */
+  before: (venue: VenueId): string => `markets_removed_before:${venue}`,
+} as const
+
 /** A message that could not be used, with the reason and its raw bytes. */
 export type Quarantined = {
   readonly venue: VenueId
@@ -39,6 +46,48 @@ export type Quarantined = {
   readonly code: ErrorCode | Violation
   readonly detail: string
   readonly raw: Uint8Array
+}
+
+/** A check of the two books of a market, or of one, that failed. */
+export const PARITY_CHECKS = [
+  'sum_off',
+  'complement_crossed',
+  'locked',
+  'off_tick',
+  'out_of_bounds',
+  'crossed',
+] as const
+
+/** The name of a check of parity. */
+export type ParityCheck = (typeof PARITY_CHECKS)[number]
+
+/** A message after which the books of a market contradict each other, or are off the market's ticks. */
+export type ParityNote = {
+  readonly venue: VenueId
+  readonly marketId: string
+  readonly received: number
+  readonly journal: number
+  readonly check: 'sum_off' | 'complement_crossed' | 'off_tick'
+}
+
+/** How often checks failed in the books of a market on a UTC day. */
+export type ParityDay = Readonly<Record<ParityCheck, number>> & {
+  /** The start of the day. */
+  readonly day: number
+  readonly venue: VenueId
+  readonly marketId: string
+}
+
+/** Which days of which markets to list; those without a failed check are left out. */
+export type ParityQuery = {
+  readonly venue?: VenueId | undefined
+  readonly marketId?: string | undefined
+  /** Days in [from, to). */
+  readonly from: number
+  readonly to: number
+  readonly order: Order
+  readonly after?: Pick<ParityDay, 'day' | 'venue' | 'marketId'> | undefined
+  readonly limit: number
 }
 
 /** Rows derived from one journal up to `position`; durable together or not at all. */
@@ -55,6 +104,7 @@ export type AppendBatch = {
   readonly revisions?: readonly MarketRevision[]
   readonly gaps?: readonly Gap[]
   readonly quarantine?: readonly Quarantined[]
+  readonly parity?: readonly ParityNote[]
   /**
    * Named numbers of the recorder, such as which file was imported up to which journal record; null removes
    * one.
@@ -422,6 +472,8 @@ export interface StoreReader {
   /** The days of a venue in [from, to), by asset; days without anything are left out. */
   days(venue: VenueId, from: number, to: number): Promise<readonly DayTotals[]>
   extents(venue: VenueId): Promise<readonly DatasetExtent[]>
+  /** Days of markets on which a check of parity failed, by day, venue and market. */
+  parity(query: ParityQuery): Promise<readonly ParityDay[]>
   /** Outages that touch [start, end), newest first. */
   incidents(query: {
     venue: VenueId

@@ -7,11 +7,13 @@ import {
   printSpan,
   ProgressBar,
   textOption,
+  UsageError,
 } from '../../command-line/index.ts'
 import { ROUTES } from '../../wire/index.ts'
 import { defineCommand, printJson, printNotices, type CliContext } from '../command.ts'
 import { downloadFile, type DownloadEvents } from '../download-file.ts'
 import { fileIn } from '../file-proof.ts'
+import { saveProof, type SavedProof } from '../proof/save-proof.ts'
 import { routeOption, scopeOf, SCOPE_OPTIONS } from '../options.ts'
 
 /** `download`: a range as one file, proved by its manifest. */
@@ -30,6 +32,7 @@ export const DOWNLOAD = defineCommand({
     }),
     output: textOption('PATH', 'The file, or the folder for it.', 'o'),
     ...SCOPE_OPTIONS,
+    proof: flagOption('Also save what proves the rows: the signed roots of their days.'),
     estimate: flagOption('Only print how many rows and bytes it would be.'),
     force: flagOption('Replace an existing file.'),
   },
@@ -37,12 +40,16 @@ export const DOWNLOAD = defineCommand({
     'priorbook download venueb:KXBTC15M-26AUG111515-15 --format parquet',
     'priorbook download --venue venueb --series KXBTC15M --day 2026-08-11 --format tape -o data/',
     'priorbook download venuec:0x5f… --dataset trades --format csv',
+    'priorbook download venueb:KXBTC15M-26AUG111515-15 --format tape --proof',
   ],
   async run(context) {
     const { args, options, isJson, io, signal } = context
     const params = scopeOf(args[0], options)
     const { format = 'ndjson', output } = options
     const client = context.client()
+    if (options.proof && format !== 'tape' && format !== 'ndjson') {
+      throw new UsageError(`rows of ${format} cannot be proved`, 'Use --format tape or ndjson.')
+    }
     if (options.estimate) {
       const asked = { ...params, formats: [format], estimate: true } as const
       const { data, notices } = await client.manifest(asked, { signal })
@@ -71,17 +78,36 @@ export const DOWNLOAD = defineCommand({
     )
     const { path, file, saved, resumedAt, wasThere } = done
     const { rows, gap_count: gaps } = saved.manifest
+    const proof =
+      options.proof && (format === 'tape' || format === 'ndjson')
+        ? await saveProof({
+            client,
+            path,
+            format,
+            params,
+            saved,
+            events: eventsOf(context),
+            signal,
+          })
+        : undefined
     if (isJson) {
       const facts = { path, format, rows, gaps, bytes: file.bytes, sha256: file.sha256 }
-      await printJson(context, { ...facts, resumed_at: resumedAt, was_there: wasThere })
+      const more = proof === undefined ? {} : { proof }
+      await printJson(context, { ...facts, resumed_at: resumedAt, was_there: wasThere, ...more })
       return
     }
     const how = wasThere
       ? 'it was there already'
       : `${printSpan(performance.now() - began)}, SHA-256 as announced`
-    await printLines(io, [`${path}: ${rows} rows, ${gaps} gaps, ${printBytes(file.bytes)}; ${how}`])
+    const line = `${path}: ${rows} rows, ${gaps} gaps, ${printBytes(file.bytes)}; ${how}`
+    await printLines(io, [line, ...(proof === undefined ? [] : [proofLine(proof)])])
   },
 })
+
+function proofLine({ path, signed, unsigned }: SavedProof): string {
+  const left = unsigned === 0 ? '' : `; ${unsigned} are not signed yet`
+  return `${path}: the signed roots of ${signed} market days${left}`
+}
 
 // How often the progress is printed where standard error is not a terminal.
 const LINE_MS = 10_000

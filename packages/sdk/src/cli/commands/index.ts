@@ -7,6 +7,8 @@ import { COVERAGE } from './coverage.ts'
 import { DOWNLOAD } from './download.ts'
 import { GAPS } from './gaps.ts'
 import { MARKETS } from './markets.ts'
+import { OVERLAP } from './overlap.ts'
+import { PARITY } from './parity.ts'
 import { REPLAY } from './replay.ts'
 import { VERIFY } from './verify.ts'
 import { WATCH } from './watch.ts'
@@ -19,9 +21,11 @@ export const COMMANDS: readonly Command<CliExtra>[] = [
   WATCH,
   DOWNLOAD,
   VERIFY,
+  OVERLAP,
   REPLAY,
   BACKTEST,
   GAPS,
+  PARITY,
   COVERAGE,
   WHOAMI,
   completionCommand(() => COMMANDS),

@@ -13,6 +13,8 @@ import { GAP_SCHEMA } from '../gap.ts'
 import { listOf, orNull, type JsonSchema } from '../json-schema.ts'
 import { MANIFEST_SCHEMA } from '../manifest.ts'
 import { LISTED_MARKET_SCHEMA, revisionSchema } from '../market.ts'
+import { PARITY_SCHEMA } from '../parity.ts'
+import { DAY_PROOF_SCHEMA, ROOT_SCHEMA } from '../proof.ts'
 import { SAMPLE_SCHEMA, TRADE_SCHEMA } from '../trade-sample.ts'
 import { VENUE_WIRE } from '../venues/index.ts'
 import { listRouteDocs, marketRouteDocs, PARAM_TEXTS, ROUTE_DOCS, type RouteDocs } from './docs.ts'
@@ -47,6 +49,12 @@ export type RouteContract<
     readonly data?: JsonSchema
   }
 
+type PathOf<Id extends RouteId> = (typeof ROUTES)[Id] extends {
+  readonly path: infer Path extends ParamTable
+}
+  ? Path
+  : {}
+
 type TextPath = Readonly<Record<string, Param<string>>>
 
 const NATIVE_ID = required(textParam(200))
@@ -55,12 +63,13 @@ const ASSET = required(textParam(20, 'btc'))
 /** The contract of a route that is not one venue's. */
 export function contractOf<Id extends RouteId>(
   id: Id,
-): RouteContract<{}, (typeof ROUTES)[Id]['query']> {
+): RouteContract<PathOf<Id>, (typeof ROUTES)[Id]['query']> {
+  const { path = {}, ...shape } = ROUTES[id] as RouteShape<(typeof ROUTES)[Id]['query']>
   const data: JsonSchema | undefined = DATA[id]
   return {
     id,
-    ...(ROUTES[id] as RouteShape<(typeof ROUTES)[Id]['query']>),
-    path: {},
+    ...shape,
+    path: path as PathOf<Id>,
     ...withTexts(ROUTE_DOCS[id]),
     ...(data === undefined ? {} : { data }),
   }
@@ -119,6 +128,9 @@ const DATA: Partial<Readonly<Record<RouteId, JsonSchema>>> = {
   coverage: listOf(COVERAGE_SCHEMA),
   coverage_days: listOf(CALENDAR_DAY_SCHEMA),
   bulkManifest: MANIFEST_SCHEMA,
+  parity: listOf(PARITY_SCHEMA),
+  proofs: listOf(ROOT_SCHEMA),
+  proof_day: orNull(DAY_PROOF_SCHEMA),
   whoami: WHOAMI_SCHEMA,
   limits: LIMITS_SCHEMA,
   usage: listOf(USAGE_SCHEMA),

@@ -134,6 +134,39 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
       'Rows, bytes, SHA-256, time range, schema, order, gaps and receipt of the files that /v3/bulk gives with the same parameters. Each file is rendered once to be hashed; `estimate=true` answers quickly with rows and bytes alone.',
     params: SCOPE_TEXTS,
   },
+  parity: {
+    tag: ACROSS,
+    summary: 'Prices that contradict each other',
+    description:
+      'How often checks of prices failed, by market and UTC day: Yes and No that do not add up, outcomes that cross, prices off the tick or out of bounds. Without a market only days with a failure are listed; with one, every recorded day.',
+    params: {
+      market: 'Every recorded day of this market, by the venue’s own identifier.',
+      start_time: `From the day of this time on. ${FORMS_OF_TIME}`,
+      end_time: `Up to the day before this time. ${FORMS_OF_TIME}`,
+    },
+  },
+  proofs: {
+    tag: 'Proofs',
+    summary: 'Signed roots of days',
+    description:
+      'For every UTC day one signed root of a Merkle tree over the chunks that were sealed with a last row of that day, and amendments where chunks were sealed later, in the order of their signing. Each statement names the one before it. `meta.key` is the public key that signs now.',
+    params: {
+      start_time: `Only days from the day of this time on. ${FORMS_OF_TIME}`,
+      end_time: `Only days that begin before this time. ${FORMS_OF_TIME}`,
+      order: 'Oldest first (asc, the default) or newest first, by the time of signing.',
+    },
+  },
+  proof_day: {
+    tag: 'Proofs',
+    summary: 'The signed root of a day, and the proof of a market',
+    description:
+      'All signed roots of a UTC day. With `venue` and `market_id` also the leaves of the market in the newest of them, with their neighbours and the hashes that lead to the root: they prove which chunks the market has on that day, and that it has no others. While the day is running, or not signed yet, `data` is null and the notice says so.',
+    params: {
+      day: 'A UTC day, such as 2026-08-11.',
+      venue: 'The venue of the market.',
+      market_id: 'The market whose leaves to prove, by the venue’s own identifier.',
+    },
+  },
   whoami: {
     tag: 'Account',
     summary: 'Which key this is',

@@ -2,6 +2,7 @@ import { GAP_REASONS, VENUES, type GapReason, type VenueId } from '../../domain/
 import { SAMPLE_METRICS } from '../trade-sample.ts'
 import { VENUE_WIRE } from '../venues/index.ts'
 import {
+  dayParam,
   flagParam,
   integerParam,
   required,
@@ -40,6 +41,8 @@ export type RouteShape<Query extends ParamTable = ParamTable> = {
   /** The address, or for a route of a market the part below the market's address. */
   readonly address: string
   readonly query: Query
+  /** The parameters in the address. */
+  readonly path?: ParamTable
   /** Formats beside JSON. */
   readonly formats?: readonly RowFormat[]
   readonly isKeyless?: boolean
@@ -231,6 +234,29 @@ export const ROUTES = {
       /** Rows and bytes quickly, without hashes. */
       estimate: flagParam(),
     },
+  },
+  parity: {
+    address: '/v3/parity',
+    query: {
+      venue: VENUE_PARAM,
+      market: textParam(200),
+      ...RANGE_PARAMS,
+      ...ORDERED_PAGE_PARAMS,
+      ...FORMAT_PARAM,
+    },
+    ...ROWS,
+  },
+  proofs: {
+    address: '/v3/proofs',
+    query: { ...RANGE_PARAMS, ...ORDERED_PAGE_PARAMS, ...FORMAT_PARAM, time_format },
+    ...ROWS,
+    hasNoDemo: true,
+  },
+  proof_day: {
+    address: '/v3/proofs/{day}',
+    path: { day: required(dayParam()) },
+    query: { venue: VENUE_PARAM, market_id: textParam(200), time_format },
+    hasNoDemo: true,
   },
   whoami: { address: '/v3/whoami', query: {}, hasNoDemo: true },
   limits: { address: '/v3/limits', query: {}, hasNoDemo: true },

@@ -8,7 +8,7 @@ const BODY = Buffer.alloc(24_000_000, 'x')
 
 /** A server whose answers are counted; `/busy` keeps the processor busy, `/large` sends 24 MB. */
 async function start(limits: Partial<QueueLimits> = {}) {
-  const queue = new FairQueue(limits)
+  const queue = new FairQueue(limits, ({ headers }) => headers.authorization ?? '')
   const started: string[] = []
   let arrived = 0
   const answer = (request: IncomingMessage, response: ServerResponse): void => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { socketAddress, type ClientAddress } from '../../lib/client-address.ts'
+import { socketAddress } from '../../lib/client-address.ts'
 
 /** Bounds of a queue. */
 export type QueueLimits = {
@@ -27,7 +27,10 @@ const MAX_QUEUED = 16_384
 // How often connections are looked at while too many bytes are unread.
 const CHECK_MS = 250
 
-/** A client: all connections that send the same key or, without one, come from the same address. */
+/** Names the client of a request: connections of the same name share one turn. */
+export type ClientName = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string
+
+/** A client: all connections that send the same known key or, without one, come from the same address. */
 type Client = {
   readonly name: string
   /** Connections whose next request may start, in order of arrival. */
@@ -66,7 +69,7 @@ type Connection = {
  */
 export class FairQueue {
   readonly #limits: QueueLimits
-  readonly #addressOf: ClientAddress
+  readonly #nameOf: ClientName
   readonly #clients = new Map<string, Client>()
   readonly #connections = new Map<Socket, Connection>()
   /** Clients with a connection that is ready. */
@@ -83,9 +86,9 @@ export class FairQueue {
   #unreadBytes = 0
   #isWatching = false
 
-  constructor(limits: Partial<QueueLimits> = {}, addressOf: ClientAddress = socketAddress) {
+  constructor(limits: Partial<QueueLimits> = {}, nameOf: ClientName = socketAddress) {
     this.#limits = { ...LIMITS, ...limits }
-    this.#addressOf = addressOf
+    this.#nameOf = nameOf
   }
 
   /** Starts a request now, or when its turn comes. */
@@ -119,8 +122,8 @@ export class FairQueue {
   }
 
   #open(request: IncomingMessage): Connection {
-    const { socket, headers } = request
-    const name = headers.authorization ?? this.#addressOf(request)
+    const { socket } = request
+    const name = this.#nameOf(request)
     let client = this.#clients.get(name)
     if (client === undefined) {
       client = {

@@ -1,6 +1,6 @@
 import { VENUES, VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
-import { Problem } from '@priorbook/sdk/wire'
-import type { MarketState } from '../../store/store.ts'
+import { Problem, timeJson } from '@priorbook/sdk/wire'
+import { REMOVED_MARKETS, type MarketState } from '../../store/store.ts'
 import type { ApiContext, Grant } from '../route.ts'
 import { addressOf, marketPath, type VenueAddress } from './addresses.ts'
 
@@ -70,7 +70,7 @@ export async function findAnywhere(
   id: string,
   venue: VenueId | undefined,
 ): Promise<MarketState> {
-  const venues = venue === undefined ? VENUE_IDS.filter((one) => sees(grant, one)) : [venue]
+  const venues = venuesOf(grant, venue)
   let first: Problem | undefined
   for (const one of venues) {
     const address = addressOf(one)
@@ -89,6 +89,11 @@ export async function findAnywhere(
     param: 'market',
     ...(first?.fields.hint === undefined ? {} : { hint: first.fields.hint }),
   })
+}
+
+/** The venues that a request is about: the one that it names, else those that the plan includes. */
+export function venuesOf(grant: Grant, venue: VenueId | undefined): readonly VenueId[] {
+  return venue === undefined ? VENUE_IDS.filter((one) => sees(grant, one)) : [venue]
 }
 
 /** True when a plan includes anything of a venue; btc is in every plan. */
@@ -171,7 +176,12 @@ async function hintFor(
   if (inSeries !== undefined && mayShow(inSeries.record)) {
     return `That is a series. Its markets: ${paths.markets}?series=${encodeURIComponent(id)}`
   }
-  return `${looksLike(venue, id)}${expected(venue)}`
+  const before = await store.fact(REMOVED_MARKETS.before(venue))
+  const removed =
+    before === undefined
+      ? ''
+      : ` Records of markets that ended before ${timeJson(before, {})} were removed.`
+  return `${looksLike(venue, id)}${expected(venue)}${removed}`
 }
 
 function pathOf({ venue, marketId, asset }: MarketRecord): string {

@@ -4,12 +4,13 @@ import {
   type Dataset,
   type Gap,
   type MarketRecord,
+  type VenueId,
 } from '@priorbook/sdk/domain'
 import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
 import type { ApiContext, Meta, Notice } from '../route.ts'
 import { firstRowTime } from './first-row.ts'
 import type { PageRange } from './page.ts'
-import { captureFact } from '../../store/store.ts'
+import { captureFact, REMOVED_MARKETS } from '../../store/store.ts'
 
 /** `meta.notice`: absent, one notice, or a list. */
 export function noticeMeta(...notices: readonly (Notice | undefined)[]): Pick<Meta, 'notice'> {
@@ -81,6 +82,34 @@ export function emptyRange(
 /** A notice with the code and the sentence of a gap's reason. */
 export function because(reason: keyof typeof GAP_REASONS): Notice {
   return { code: reason, message: GAP_REASONS[reason] }
+}
+
+/** Retention removed records of markets that may belong to a list; absent where it did not. */
+export async function removedMarkets(
+  { store }: ApiContext,
+  venues: readonly VenueId[],
+  from: number,
+): Promise<Notice | undefined> {
+  let count = 0
+  let before = 0
+  for (const venue of venues) {
+    const until = (await store.fact(REMOVED_MARKETS.before(venue))) ?? 0
+    if (until <= from) continue
+    before = Math.max(before, until)
+    count += (await store.fact(REMOVED_MARKETS.count(venue))) ?? 0
+  }
+  if (count === 0) return undefined
+  return {
+    code: 'markets_removed',
+    message: 'Retention removed the records of markets that ended before removed_before.',
+    removed_markets: count,
+    removed_before: timeJson(before, {}),
+  }
+}
+
+/** Retention removed the versions of a record before the first that is left. */
+export function removedRevisions(first: number): Notice {
+  return { ...because('retention'), first_revision: first }
 }
 
 /** The newest recorded book is served although a gap is open since. */

@@ -88,17 +88,20 @@ export class GapEdgeLane implements Lane {
   isDone = false
   private readonly range: ReplayRange
   private readonly read: ((after: Gap | undefined) => Promise<readonly Gap[]>) | undefined
+  private readonly isSent: ((gap: Gap) => boolean) | undefined
   /** Known edges in order; the closing edge of an open gap waits here. */
   private readonly waiting: Waiting[] = []
   private last: Gap | undefined
   private hasMore: boolean
 
-  /** Takes the gaps themselves, or a function that reads the gaps after one. */
+  /** Takes the gaps themselves, or a function that reads the gaps after one; those sent already are skipped. */
   constructor(
     index: number,
     range: ReplayRange,
     gaps: readonly Gap[] | ((after: Gap | undefined) => Promise<readonly Gap[]>),
+    isSent?: (gap: Gap) => boolean,
   ) {
+    this.isSent = isSent
     this.index = index
     this.range = range
     this.at = range.start
@@ -126,7 +129,7 @@ export class GapEdgeLane implements Lane {
 
   private place(gap: Gap): void {
     const { range, index, lane } = this
-    if (!touchesSpan(gap, range)) return
+    if (!touchesSpan(gap, range) || this.isSent?.(gap) === true) return
     // A gap without length opens and closes before the rows of its time.
     const rank = gap.end === gap.start ? RANK.gapClose : RANK.gapOpen
     const sequence = gap.afterSequence * 2

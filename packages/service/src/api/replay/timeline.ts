@@ -47,6 +47,7 @@ type AnyLane = BookLane | RowLane<TradeColumns> | MarketLane | GapEdgeLane
 
 /** All items of a replay from a time on: a merge of lanes in the order of `ReplayEvent`. */
 export class Timeline {
+  private readonly store: StoreReader
   private readonly scope: ReplayScope
   private readonly range: ReplayRange
   private readonly merge = new Merge<AnyLane>()
@@ -63,6 +64,7 @@ export class Timeline {
     budget: RowBudget,
     start: number,
   ) {
+    this.store = store
     this.scope = scope
     this.range = { start, end: scope.end }
     if (start >= scope.end) return
@@ -79,7 +81,8 @@ export class Timeline {
     }
     for (const [index, { venue, key }] of gapKeysOf(scope).entries()) {
       const read = readGapsOf(store, venue, key, this.range)
-      this.merge.add(new GapEdgeLane(index, this.range, read))
+      const isSent = (gap: Gap): boolean => this.seenDamage.has(gapId(gap))
+      this.merge.add(new GapEdgeLane(index, this.range, read, isSent))
     }
   }
 
@@ -164,12 +167,21 @@ export class Timeline {
 
   private async afterLoad(): Promise<void> {
     if (this.newDamage.length > 0) {
-      const gaps = this.newDamage.filter((gap) => !this.seenDamage.has(gapId(gap)))
+      const found = this.newDamage.filter((gap) => !this.seenDamage.has(gapId(gap)))
       this.newDamage = []
+      const gaps: Gap[] = []
+      // The lanes of gaps send what the store lists.
+      for (const gap of found) if (!(await this.isListed(gap))) gaps.push(gap)
       for (const gap of gaps) this.seenDamage.add(gapId(gap))
       this.merge.add(new GapEdgeLane(Number.MAX_SAFE_INTEGER, this.range, gaps))
     }
     await this.yielder.yieldIfDue()
+  }
+
+  private async isListed(gap: Gap): Promise<boolean> {
+    const { venue, key, reason, start } = gap
+    const listed = await this.store.gaps({ venue, key, reason, start: start - 1, end: start + 1 })
+    return listed.some((one) => gapId(one) === gapId(gap))
   }
 
   private shiftOther(lane: Exclude<AnyLane, BookLane>): TimelineItem {

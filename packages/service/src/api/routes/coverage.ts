@@ -8,10 +8,10 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import { noticeMeta, windowNotice } from '../pages/notices.ts'
+import { noticeMeta, removedMarkets, windowNotice } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { coverageDays, millis, printDay, toDayJson, toDataset } from '../markets/coverage.ts'
-import { findAnywhere, sees } from '../markets/find.ts'
+import { findAnywhere, sees, venuesOf } from '../markets/find.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { defineRoute, type ApiContext, type Route } from '../route.ts'
@@ -33,7 +33,8 @@ export const COVERAGE_ROUTE: Route = defineRoute(
         (floor) => sees(grant, floor.venue) && (venue === undefined || floor.venue === venue),
       )
       const data = await Promise.all(floors.map((floor) => toDataset(context, floor, style)))
-      return { kind: 'data', data, count: data.length, meta: noticeMeta(plan.notice) }
+      const gone = await removedMarkets(context, venuesOf(grant, venue), 0)
+      return { kind: 'data', data, count: data.length, meta: noticeMeta(gone, plan.notice) }
     }
     const state = await findAnywhere(context, grant, market, venue)
     const window = grant.windowStart(context.now())

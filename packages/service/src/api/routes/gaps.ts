@@ -1,13 +1,13 @@
 import { compareGaps, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import { GAP_COLUMNS, toGapJson, contractOf } from '@priorbook/sdk/wire'
-import { gapKeysOf, VENUE_KEY } from '../../rows/index.ts'
+import { distinctGaps, gapKeysOf, VENUE_KEY } from '../../rows/index.ts'
 import type { GapQuery } from '../../store/store.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
 import { gapFilter, gapInState, gapsAfter, gapState } from '../markets/gap-list.ts'
-import { findAnywhere } from '../markets/find.ts'
+import { findAnywhere, venuesOf } from '../markets/find.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
-import { windowNotice, presentNotices } from '../pages/notices.ts'
+import { presentNotices, removedMarkets, windowNotice } from '../pages/notices.ts'
 import { openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
 import { answerList } from '../pages/answer-rows.ts'
 
@@ -34,6 +34,10 @@ export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request,
   const last = gaps.at(-1)
   const hasMore = found.length > gaps.length
   const none = { code: 'no_gaps', message: 'No gap touches the range.' }
+  const isOfOne = market !== undefined || key !== undefined
+  const gone = isOfOne
+    ? undefined
+    : await removedMarkets(context, venuesOf(grant, venue), page.from)
   return answerList(request, {
     type: 'gap',
     rows: gaps.map((gap) => toGapJson(gap, style)),
@@ -42,6 +46,7 @@ export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request,
     notices: presentNotices(
       windowNotice(page.range),
       gaps.length === 0 && plan.notice === undefined ? none : undefined,
+      gone,
       plan.notice,
     ),
     page,
@@ -75,7 +80,7 @@ async function gapsOfMarket(
     gaps.push(...damaged.filter((gap) => isAsked(gap, filters)))
   }
   const after = gapInState(page.state)
-  return gaps
+  return distinctGaps(gaps)
     .filter((gap) => after === undefined || compareGaps(gap, after) > 0)
     .sort(compareGaps)
     .slice(0, page.limit + 1)

@@ -15,6 +15,8 @@ import { limitsRoute } from './limits.ts'
 import { MARKET_LIST_ROUTES } from './market-lists.ts'
 import { MARKET_RECORD_ROUTES } from './market-record.ts'
 import { MARKET_SEARCH_ROUTE } from './market-search.ts'
+import { PARITY_ROUTE } from './parity.ts'
+import { PROOF_ROUTES } from './proofs.ts'
 import { REVISION_ROUTES } from './revisions.ts'
 import { snapshotsRoute } from './snapshots.ts'
 import { statusRoute } from './status.ts'
@@ -33,6 +35,7 @@ export const CATALOGUE_ROUTES: readonly Route[] = [
   GAPS_ROUTE,
   COVERAGE_ROUTE,
   COVERAGE_DAYS_ROUTE,
+  PARITY_ROUTE,
   ...EXECUTION_ROUTES,
   ...AUDIT_ROUTES,
 ]
@@ -60,6 +63,7 @@ export const ROUTES: readonly Route[] = [
   ...CATALOGUE_ROUTES,
   ...BOOK_ROUTES,
   ...BULK_ROUTES,
+  ...PROOF_ROUTES,
   ...ACCOUNT_ROUTES,
 ]
 

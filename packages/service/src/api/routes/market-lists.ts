@@ -1,6 +1,6 @@
 import { floorOf, type VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toListedMarketJson, listContract, VENUE_WIRE } from '@priorbook/sdk/wire'
-import { windowNotice, presentNotices } from '../pages/notices.ts'
+import { presentNotices, removedMarkets, windowNotice } from '../pages/notices.ts'
 import { NO_END, openPage, rangeMeta, styleOf, type PageRange } from '../pages/page.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
@@ -39,12 +39,13 @@ function marketListRoute(address: VenueAddress): Route {
     const cut = windowNotice(page.range)
     const isEmpty = rows.length === 0 && !hasMore
     const why = isEmpty && plan.notice === undefined ? emptyNotice(given, page.range) : undefined
+    const gone = await removedMarkets(context, [venue], page.from)
     return answerList(request, {
       type: 'market',
       rows,
       columns: marketColumns(query.include),
       meta: { range: rangeMeta(page.range, style) },
-      notices: presentNotices(cut ?? why, plan.notice),
+      notices: presentNotices(cut ?? why, gone, plan.notice),
       page,
       next: hasMore ? next : undefined,
     })

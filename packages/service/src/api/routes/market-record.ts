@@ -1,6 +1,6 @@
 import { marketContract, timeJson, toMarketJson } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import { noticeMeta, windowNotice } from '../pages/notices.ts'
+import { noticeMeta, removedRevisions, windowNotice } from '../pages/notices.ts'
 import { NO_END, styleOf } from '../pages/page.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
@@ -42,6 +42,9 @@ async function notYet(
   { record: { venue, marketId } }: MarketState,
 ): Promise<Notice> {
   const [first] = await store.revisions(venue, marketId, { limit: 1 })
+  if (first !== undefined && first.revision > 1) {
+    return { ...removedRevisions(first.revision), known_from: timeJson(first.knownAt, {}) }
+  }
   return {
     code: 'not_known_yet',
     message: 'Nothing was known of the market at that time.',

@@ -1,9 +1,10 @@
 import { contractOf, QUOTE_NAMES, toListedMarketJson, type QuoteJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
-import { presentNotices, windowNotice } from '../pages/notices.ts'
+import { presentNotices, removedMarkets, windowNotice } from '../pages/notices.ts'
 import { NO_END, openPage, rangeMeta, styleOf } from '../pages/page.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { marketColumns, marketFilters, walkMarkets, type AnyMarket } from '../markets/lists.ts'
+import { venuesOf } from '../markets/find.ts'
 import { PlanFilter, requireAssetAnywhere } from '../markets/plan-filter.ts'
 import { readQuotes } from '../markets/quote.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
@@ -46,6 +47,7 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
       notices: presentNotices(
         windowNotice(page.range),
         plan.notice === undefined || hasMore ? noticeOf(rows.length, hasMore) : undefined,
+        await removedMarkets(context, venuesOf(grant, venue), page.from),
         plan.notice,
       ),
       page,

@@ -2,7 +2,7 @@ import { findAnomaly, type RevisionAnomaly } from '@priorbook/sdk/domain'
 import { marketContract, toMarketJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import type { MarketState } from '../../store/store.ts'
-import { presentNotices, windowNotice } from '../pages/notices.ts'
+import { presentNotices, removedRevisions, windowNotice } from '../pages/notices.ts'
 import { NO_END, openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
@@ -37,11 +37,26 @@ function revisionsRoute(address: VenueAddress): Route {
       rows,
       columns: [...marketColumns(['native']), 'revision', 'anomaly'],
       meta: { range: rangeMeta(page.range, style) },
-      notices: presentNotices(cut ?? (rows.length === 0 ? none : undefined)),
+      notices: presentNotices(
+        cut ?? (rows.length === 0 ? none : undefined),
+        await cutNotice(context, record, page),
+      ),
       page,
       next: hasMore && last !== undefined ? { revision: last.revision } : undefined,
     })
   })
+}
+
+// The first page says that versions before the first one are gone, if the range asks for them.
+async function cutNotice(
+  { store }: ApiContext,
+  { venue, marketId }: MarketState['record'],
+  page: Page,
+): Promise<Notice | undefined> {
+  if (page.state['revision'] !== undefined) return undefined
+  const [first] = await store.revisions(venue, marketId, { limit: 1 })
+  if (first === undefined || first.revision === 1 || page.from > first.knownAt) return undefined
+  return removedRevisions(first.revision)
 }
 
 type RevisionRow = AnyMarket & { readonly revision: number; readonly anomaly?: RevisionAnomaly }

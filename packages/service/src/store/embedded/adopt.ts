@@ -4,6 +4,8 @@ import { Database } from './database.ts'
 import { writePlace } from './directory.ts'
 import { listGaps, removeGaps, saveGap } from './gaps.ts'
 import { recount } from './recount.ts'
+import { copyParity } from './parity.ts'
+import { noteSealed } from './sealed-queue.ts'
 import { readState, STATE, writeState } from './state.ts'
 import { createStream, listStreams, saveStream, type Stream } from './streams.ts'
 import { View } from './view.ts'
@@ -27,7 +29,10 @@ export function adoptStreams(
       const stream = rebuilt.streamById(id)
       const own = view.stream(stream, stream.kind, stream.metric)
       if (own !== undefined && sameRows(view, own, rebuilt, stream)) continue
-      view.database.write(() => adoptStream(view, own, rebuilt, stream, knownFrom))
+      view.database.write(() => {
+        adoptStream(view, own, rebuilt, stream, knownFrom)
+        if (stream.kind === 'book') copyParity(other, view.database, stream)
+      })
       if (own !== undefined) view.forgetStream(own)
       adopted.push(nameOf(stream, { first: 1, count: stream.next - 1 }))
     }
@@ -72,6 +77,7 @@ function adoptStream(
       rebuilt.bodies.bytes(place) ?? new Uint8Array(0),
     )
     writePlace(database, { ...place, stream: created.id, body })
+    if (place.form === 'sealed') noteSealed(database, created.id, place.first)
   }
   const { next, changes, head } = stream
   saveStream(database, { ...created, next, changes, head, version })

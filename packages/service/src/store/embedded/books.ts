@@ -3,8 +3,8 @@ import { applyRow, applyRows, Ladder, loadBase, type BookRun } from '@priorbook/
 import type { AsOf, BookPage, BookQuery, InstrumentRef, SamplePage, SampleQuery } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { BucketWalk } from './bucket-walk.ts'
-import { corruptGap, missingRows } from './corrupt-gap.ts'
-import { placeOfOrdinal, placeOfTime, type Directory, type LostPlace } from './directory.ts'
+import { corruptAt, corruptGap, missingRows } from './corrupt-gap.ts'
+import { placeOfOrdinal, placeOfTime, type Directory } from './directory.ts'
 import { listGaps } from './gaps.ts'
 import type { Stream } from './streams.ts'
 import { endOf, lastReceivedAtMost, toSingleRow, type Stretch } from './stretch.ts'
@@ -86,17 +86,9 @@ export class BookReader {
       return { run: toRun(stretch, row, row + 1) }
     } catch (error) {
       if (!isDamage(error)) throw error
-      return { gap: corruptGap(stream, this.unknownFrom(stream, index)) }
+      this.view.onDamage?.(stream)
+      return { gap: corruptAt(this.view, stream, places[index]!) }
     }
-  }
-
-  // Without the rows of a damaged chunk the book is unknown until the next readable row.
-  private unknownFrom(stream: Stream, index: number): LostPlace {
-    const { places } = this.view.directory(stream)
-    const { first, count, firstReceived } = places[index]!
-    const next = places[index + 1]
-    const lastReceived = next === undefined ? Number.MAX_SAFE_INTEGER : next.firstReceived - 1
-    return { lost: true, first, count, firstReceived, lastReceived }
   }
 
   /** The last observation of every non-empty bucket; reads one chunk per bucket. */
@@ -214,14 +206,17 @@ export class BookReader {
       const place = places[placeOfOrdinal(places, ordinal)]
       const inTail = ordinal >= stream.next || place === undefined
       const last = this.view.lastOrdinal(stream)
-      const lost = inTail
-        ? {
-            first: stream.next,
-            count: last - stream.next + 1,
-            firstReceived: lastKnownOf(places.at(-1)),
-            lastReceived: this.view.lastReceived(stream),
-          }
-        : place
+      if (!inTail) {
+        this.view.onDamage?.(stream)
+        corrupt.push(corruptAt(this.view, stream, place))
+        return { first: place.first, next: place.first + place.count }
+      }
+      const lost = {
+        first: stream.next,
+        count: last - stream.next + 1,
+        firstReceived: lastKnownOf(places.at(-1)),
+        lastReceived: this.view.lastReceived(stream),
+      }
       corrupt.push(corruptGap(stream, lost))
       return { first: lost.first, next: lost.first + lost.count }
     }
@@ -243,7 +238,7 @@ export class BookReader {
       return stretch.first + lastReceivedAtMost(stretch.columns, time - 1) + 1
     } catch (error) {
       if (!isDamage(error)) throw error
-      corrupt.push(corruptGap(stream, place))
+      corrupt.push(corruptAt(this.view, stream, place))
       return place.first + place.count
     }
   }

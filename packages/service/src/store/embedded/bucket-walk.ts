@@ -2,7 +2,7 @@ import type { Gap } from '@priorbook/sdk/domain'
 import { applyRows, BookColumns, Ladder, loadBase, type BookPick } from '@priorbook/sdk/tape'
 import type { SamplePage, SampleQuery } from '../store.ts'
 import { isDamage } from './bodies.ts'
-import { corruptGap } from './corrupt-gap.ts'
+import { corruptAt, corruptGap } from './corrupt-gap.ts'
 import { placeOfOrdinal, placeOfTime, type ChunkPlace } from './directory.ts'
 import type { Stream } from './streams.ts'
 import { endOf, lastReceivedAtMost, toSingleRow, type Stretch } from './stretch.ts'
@@ -146,7 +146,8 @@ export class BucketWalk {
         this.stretch = undefined
       }
       this.damaged.add(place.first)
-      this.corrupt.push(corruptGap(stream, place))
+      view.onDamage?.(stream)
+      this.corrupt.push(corruptAt(view, stream, place))
     }
     return undefined
   }

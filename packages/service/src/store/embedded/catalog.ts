@@ -11,6 +11,7 @@ import type { Column, Database, Row } from './database.ts'
 import { saveListing } from './listing.ts'
 import { walkListings } from './listing-walk.ts'
 import { sortListed, type Listed } from './listed.ts'
+import { findCut } from './revision-cut.ts'
 import { checkRow, insertRow } from './row-sum.ts'
 
 // Revisions of a market differ in a few numbers. Each is compressed with the last full one as its
@@ -48,9 +49,7 @@ export function appendRevision(database: Database, revision: MarketRevision): bo
     if (last.journal >= revision.journal || last.text === text) return false
   }
   const ordinal = count + 1
-  const base = baseOf(ordinal)
-  const options = base === ordinal ? {} : { dictionary: wholeOf(database, id, base) }
-  const body = zstdCompressSync(text, options)
+  const body = zstdCompressSync(text, dictionaryOf(database, id, ordinal))
   const values: Column[] = [id, ordinal, revision.received, revision.journal, body]
   insertRow(database, 'INSERT INTO revision', REVISION_COLUMNS, values)
   saveMarket(database, id, record, ordinal, revision.received, market)
@@ -75,6 +74,8 @@ export function readMarket(
     knownAt,
   )
   const ordinal = (row?.['ordinal'] as number | null) ?? 0
+  // Retention removed the version of that time.
+  if (ordinal === 0 && findCut(database, id) !== undefined) return undefined
   // Detects a damaged index on time: the next revision must be later.
   if (ordinal < (market['revisions'] as number)) {
     const next = revisionRow(database, id, ordinal + 1)
@@ -96,7 +97,8 @@ export function listRevisions(
   if (market === undefined) return []
   const states: MarketState[] = []
   const last = market['revisions'] as number
-  const first = (page.after ?? 0) + 1
+  const kept = findCut(database, market['id'] as number) ?? 1
+  const first = Math.max((page.after ?? 0) + 1, kept)
   for (let ordinal = first; ordinal <= last && states.length < page.limit; ordinal++) {
     states.push(toState(readRevision(database, market['id'] as number, ordinal)))
   }
@@ -182,8 +184,7 @@ type Revision = {
 
 function readRevision(database: Database, market: number, ordinal: number): Revision {
   const row = revisionRow(database, market, ordinal)
-  const base = baseOf(ordinal)
-  const options = base === ordinal ? {} : { dictionary: wholeOf(database, market, base) }
+  const options = dictionaryOf(database, market, ordinal)
   const text = decoder.decode(zstdDecompressSync(row['body'] as Uint8Array, options))
   return {
     ordinal,
@@ -193,12 +194,31 @@ function readRevision(database: Database, market: number, ordinal: number): Revi
   }
 }
 
-function wholeOf(database: Database, market: number, ordinal: number): Uint8Array {
-  return zstdDecompressSync(revisionRow(database, market, ordinal)['body'] as Uint8Array)
+// The last full version before a version, which it is compressed with; none where it is full itself.
+function dictionaryOf(
+  database: Database,
+  market: number,
+  ordinal: number,
+): { readonly dictionary?: Uint8Array } {
+  const base = wholeAtOrBefore(ordinal)
+  if (base === ordinal) return {}
+  // Where retention removed it, the first version that is left is full.
+  const first = Math.max(base, findCut(database, market) ?? 0)
+  if (first === ordinal) return {}
+  const { body } = revisionRow(database, market, first)
+  return { dictionary: zstdDecompressSync(body as Uint8Array) }
 }
 
-function baseOf(ordinal: number): number {
+/** The last place at or before a version where versions are stored whole. */
+export function wholeAtOrBefore(ordinal: number): number {
   return ordinal - ((ordinal - 1) % WHOLE_EVERY)
+}
+
+/** Stores a version of a market whole, so that those before it can go; in a write transaction. */
+export function storeWhole(database: Database, market: number, ordinal: number): void {
+  const { knownAt, journal, text } = readRevision(database, market, ordinal)
+  const values: Column[] = [market, ordinal, knownAt, journal, zstdCompressSync(text)]
+  insertRow(database, 'INSERT OR REPLACE INTO revision', REVISION_COLUMNS, values)
 }
 
 function revisionRow(database: Database, market: number, ordinal: number): Row {

@@ -1,5 +1,19 @@
 import { PriorbookError, type Gap, type Micros } from '@priorbook/sdk/domain'
+import { placeOfOrdinal, type Directory } from './directory.ts'
 import type { Stream } from './streams.ts'
+import type { View } from './view.ts'
+
+/**
+ * The gap in place of damaged observations, the same wherever it is told: without them the book is unknown
+ * until the next readable row.
+ */
+export function corruptAt(view: View, stream: Stream, place: Directory['places'][number]): Gap {
+  const gap = corruptGap(stream, place)
+  const { places } = view.directory(stream)
+  const next = places[placeOfOrdinal(places, place.first) + 1]?.firstReceived
+  const end = next ?? view.tailOf(stream)?.columns.received[0]
+  return end === undefined ? gap : { ...gap, end: Math.max(end, gap.start) as Micros }
+}
 
 /** The gap reported in place of rows that are damaged on disk. */
 export function corruptGap(

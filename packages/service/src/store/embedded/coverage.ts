@@ -2,7 +2,7 @@ import type { Gap } from '@priorbook/sdk/domain'
 import type { Coverage, DayCoverage, InstrumentFacts, InstrumentRef } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { lastReceivedAtMost } from './stretch.ts'
-import { corruptGap } from './corrupt-gap.ts'
+import { corruptAt, corruptGap } from './corrupt-gap.ts'
 import { placeOfTime } from './directory.ts'
 import { findRetention, listGaps } from './gaps.ts'
 import { listStreams, type Stream } from './streams.ts'
@@ -61,9 +61,10 @@ export function readCoverage(view: View, ref: InstrumentRef): Coverage | undefin
   if (stream === undefined || facts === undefined) return undefined
   // Gaps of the whole market or venue are also gaps of the instrument.
   const keys = [...new Set([stream.key, stream.market, ''])]
+  const listed = keys.flatMap((key) => listGaps(view.database, { venue: stream.venue, key }))
   const gaps = [
-    ...keys.flatMap((key) => listGaps(view.database, { venue: stream.venue, key })),
-    ...damagedSpans(view, stream),
+    ...listed,
+    ...damagedSpans(view, stream).filter((span) => !listed.some((gap) => isSame(gap, span))),
   ].sort((a, b) => a.start - b.start)
   const days: DayCoverage[] = []
   const firstDay = Math.floor(facts.firstReceived / DAY) * DAY
@@ -124,9 +125,17 @@ export function rowsBefore(view: View, stream: Stream, time: number): number {
   }
 }
 
-// Only the directory is checked for damage here; `verify` opens every chunk.
+// Only the directory is checked for damage here; the scrub opens every chunk and stores what it finds.
 function damagedSpans(view: View, stream: Stream): Gap[] {
   const { places } = view.directory(stream)
-  const lost = [...places.filter((place) => 'lost' in place), view.lostTail(stream)]
-  return lost.filter((place) => place !== undefined).map((place) => corruptGap(stream, place))
+  const spans = places.filter((place) => 'lost' in place)
+  const lost = view.lostTail(stream)
+  return [
+    ...spans.map((place) => corruptAt(view, stream, place)),
+    ...(lost === undefined ? [] : [corruptGap(stream, lost)]),
+  ]
+}
+
+function isSame(gap: Gap, span: Gap): boolean {
+  return gap.reason === span.reason && gap.afterSequence === span.afterSequence
 }

@@ -20,6 +20,7 @@ const APPLICATION_ID = 0x50425441
 
 // A tape of an older schema up to this size is completed in memory where it cannot be written.
 const MAX_IN_MEMORY = 1_000_000_000
+const REMEDY = 'priorbook-server rebuild --fresh derives it again from the journal'
 
 // 100 ms to check.
 const LONG_ROWS = 50_000
@@ -142,7 +143,8 @@ export class Database {
     }
     const text = String(this.get(`PRAGMA integrity_check('${table}')`)!['integrity_check'])
     if (text !== 'ok') {
-      throw new PriorbookError('corrupt_database', `${this.file}: table ${table}: ${text}`)
+      const detail = `${this.file}: table ${table}: ${text}: ${REMEDY}`
+      throw new PriorbookError('corrupt_database', detail)
     }
     this.whole.add(table)
   }
@@ -224,7 +226,9 @@ export class Database {
   private overlay(): void {
     if (statSync(this.file).size > MAX_IN_MEMORY) this.connection.exec('PRAGMA temp_store = FILE')
     this.isOverlaid = true
-    for (const sql of overlaySteps()) this.script(sql)
+    const tables = this.all("SELECT name FROM main.sqlite_schema WHERE type = 'table'")
+    const existing = new Set(tables.map(({ name }) => String(name)))
+    for (const sql of overlaySteps(existing)) this.script(sql)
     for (const table of OVERLAID)
       this.script(`INSERT INTO temp.${table} SELECT * FROM main.${table}`)
     this.script("DELETE FROM state WHERE name IN ('counted', 'recounting')")
@@ -343,7 +347,7 @@ function toStoreError(file: string, cause: unknown): unknown {
       return say('store_locked', 'another process holds the database')
     case CORRUPT:
     case NOTADB:
-      return say('corrupt_database', 'the database file is damaged: run priorbook-server doctor')
+      return say('corrupt_database', `the database file is damaged: ${REMEDY}`)
     case CANTOPEN:
       return say('store_unavailable', 'the file cannot be opened')
     default:

@@ -122,9 +122,11 @@ export function hasMarketClosed(
   )
 }
 
-/** Removes the gaps of an instrument that were derived from the journal; those of retention stay. */
+/** Removes the gaps of an instrument whose rows are replaced; those of retention stay. */
 export function removeGaps(database: Database, ref: { venue: VenueId; key: string }): void {
-  for (const gap of listGaps(database, ref)) if (gap.journal > 0) removeGap(database, gap)
+  for (const gap of listGaps(database, ref)) {
+    if (gap.reason !== 'retention') removeGap(database, gap)
+  }
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { VenueId } from '@priorbook/sdk/domain'
-import type { Database } from './database.ts'
+import type { Database, Row } from './database.ts'
 
 /** The parts of a tape that can be removed by age or size. */
-export type TapeTier = 'tape' | 'quarantine'
+export type TapeTier = 'tape' | 'quarantine' | 'markets'
 
 /** Some bytes of a venue and the time of the newest row in them. */
 type KeptPiece = {
@@ -26,26 +26,39 @@ export const KEPT_START: KeptPlace = { stream: 0, first: 0 }
 // Bounds a step: an append waits for it.
 const STEP_ROWS = 1024
 
-/** Lists the sizes and times of some chunks, or of some quarantined messages. */
+/** Lists the sizes and times of some chunks, quarantined messages or market records. */
 export function listKept(database: Database, tier: TapeTier, after: KeptPlace): KeptStep {
-  const rows =
-    tier === 'tape'
-      ? database.all(
-          `SELECT chunk.stream AS stream, chunk.first AS first, venue, last_received AS received,
+  const pieces = readPieces(database, tier, after) as unknown as readonly (KeptPiece & KeptPlace)[]
+  const last = pieces.length < STEP_ROWS ? undefined : pieces.at(-1)
+  return { pieces, next: last && { stream: last.stream, first: last.first } }
+}
+
+function readPieces(database: Database, tier: TapeTier, after: KeptPlace): Row[] {
+  switch (tier) {
+    case 'tape':
+      return database.all(
+        `SELECT chunk.stream AS stream, chunk.first AS first, venue, last_received AS received,
              length(bytes) AS bytes
            FROM chunk JOIN stream ON stream.id = chunk.stream JOIN body ON body.id = chunk.body
            WHERE (chunk.stream, chunk.first) > (?, ?) ORDER BY chunk.stream, chunk.first LIMIT ?`,
-          after.stream,
-          after.first,
-          STEP_ROWS,
-        )
-      : database.all(
-          `SELECT id AS stream, 0 AS first, venue, received, length(raw) + length(detail) AS bytes
-           FROM quarantine WHERE id > ? ORDER BY id LIMIT ?`,
-          after.stream,
-          STEP_ROWS,
-        )
-  const pieces = rows as unknown as readonly (KeptPiece & KeptPlace)[]
-  const last = pieces.length < STEP_ROWS ? undefined : pieces.at(-1)
-  return { pieces, next: last && { stream: last.stream, first: last.first } }
+        after.stream,
+        after.first,
+        STEP_ROWS,
+      )
+    case 'quarantine':
+      return database.all(
+        `SELECT id AS stream, 0 AS first, venue, received, length(raw) + length(detail) AS bytes
+         FROM quarantine WHERE id > ? ORDER BY id LIMIT ?`,
+        after.stream,
+        STEP_ROWS,
+      )
+    case 'markets':
+      return database.all(
+        `SELECT id AS stream, 0 AS first, venue, coalesce(close_time, sort_time) AS received,
+           (SELECT coalesce(sum(length(body)), 0) FROM revision WHERE market = market.id) AS bytes
+         FROM market WHERE id > ? ORDER BY id LIMIT ?`,
+        after.stream,
+        STEP_ROWS,
+      )
+  }
 }

@@ -80,6 +80,16 @@ export function saveListing(
   )
 }
 
+/** Takes a market off the lists; the caller is in a write transaction. */
+export function removeListing(database: Database, id: number): void {
+  const listed = database.get('SELECT family, line, open, text FROM listing WHERE id = ?', id)
+  if (listed === undefined) return
+  saveWords(database, id, listed as unknown as WordPlace, { text: '', open: 0 })
+  leave(database, listed['family'] as number)
+  if (listed['line'] !== null) leave(database, listed['line'] as number)
+  database.run('DELETE FROM listing WHERE id = ?', id)
+}
+
 /** The families of a kind; of one series where it is named. */
 export function listFamilies(
   database: Database,

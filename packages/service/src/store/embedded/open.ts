@@ -3,24 +3,30 @@ import { dirname } from 'node:path'
 import { PriorbookError, type ErrorCode, type VenueId } from '@priorbook/sdk/domain'
 import type { TapePlatform } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
-import type { Progress, Store } from '../store.ts'
+import type { InstrumentRef, Progress, Store } from '../store.ts'
 import { adoptStreams } from './adopt.ts'
 import { AppendQueue, Session } from './session.ts'
 import type { BodyOptions } from './bodies.ts'
 import { Database } from './database.ts'
+import { removeMarkets } from './old-markets.ts'
+import { removeRevisions } from './old-revisions.ts'
 import { listKept, type KeptPlace, type KeptStep, type TapeTier } from './kept.ts'
 import { removeQuarantined } from './quarantine.ts'
 import { createReader } from './reader.ts'
 import { isUnfinished, makeKept } from './recount.ts'
 import { removeOlder, removeStep, type RemovalOrder, type RemovalStep } from './retention.ts'
-import { Verifier } from './verify.ts'
 import { SCHEMA_VERSION } from './schema.ts'
+import { forgetSealed, readSealed, type SealedStep } from './sealed-queue.ts'
+import { Verifier } from './verify.ts'
+import { scrubInstrument, scrubStep, type ScrubPlace, type ScrubStep } from './scrub.ts'
 import { readState, STATE } from './state.ts'
 import { View } from './view.ts'
 import { openWriterLock } from './writer-lock.ts'
 import { Writer, type SealLimits } from './writer.ts'
 
 export { KEPT_START, type KeptPlace, type TapeTier } from './kept.ts'
+export { SCRUB_START, type ScrubPlace } from './scrub.ts'
+export type { SealedChunk } from './sealed-queue.ts'
 
 /** How to open the embedded store. */
 export type EmbeddedOptions = {
@@ -33,6 +39,8 @@ export type EmbeddedOptions = {
   readonly limits?: Partial<SealLimits>
   /** Called while a tape of an older version is brought to this one, which takes minutes for a large tape. */
   readonly onUpgrade?: Progress
+  /** Called when reading met a damaged chunk of an instrument's book. */
+  readonly onDamage?: ((ref: InstrumentRef) => void) | undefined
 } & BodyOptions
 
 /** The embedded store, with the operations that only an engine in one file has. */
@@ -41,14 +49,22 @@ export type EmbeddedStore = Store & {
   readonly repaired: string | undefined
   /** Replaces streams that came out different in a rebuilt tape; see `adopt.ts`. */
   adopt(rebuiltFile: string, knownFrom: number): Promise<string[]>
-  /** Lists what the next chunks or quarantined messages take, a bounded step at a time. */
+  /** Lists what the next chunks, quarantined messages or markets take, a bounded step at a time. */
   listKept(tier: TapeTier, after: KeptPlace): Promise<KeptStep>
   /** Removes what is older than a time, a bounded step at a time. */
-  removeSome(tier: TapeTier, order: RemovalOrder): Promise<RemovalStep>
+  removeSome(what: TapeTier | 'revisions', order: RemovalOrder): Promise<RemovalStep>
+  /** Checks the next chunks, a bounded step at a time, and stores gaps for damaged ones. */
+  scrub(after: ScrubPlace): Promise<ScrubStep>
+  /** Does so for one instrument; returns the names of its damaged chunks. */
+  scrubInstrument(ref: InstrumentRef): Promise<readonly string[]>
   /** Packs the log after the next appends if it holds rows from before a time. */
   packBefore(time: number): Promise<void>
   /** The last journal record whose rows are all in chunks: a damaged log is derived again from there. */
   packedPosition(venue: VenueId): Promise<number>
+  /** The chunks that were sealed first among those not forgotten, a bounded step at a time. */
+  readSealed(): Promise<SealedStep | undefined>
+  /** Forgets that the chunks of a step were sealed. */
+  forgetSealed(step: SealedStep): Promise<void>
 }
 
 /** Opens (and creates, unless read-only) the store in one SQLite file. */
@@ -70,6 +86,8 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     if (readOnly) upgrade(file, platform, options.onUpgrade)
     const database = new Database(file, readOnly, options.mayBeFixed)
     const view = new View(database, platform, options)
+    const { onDamage } = options
+    view.onDamage = onDamage && (({ venue, key }) => onDamage({ venue, key }))
     database.read(() => view.refresh())
     if (database.isOverlaid && view.damagedLog === undefined) makeKept(view, options.onUpgrade)
     const writer = readOnly
@@ -112,6 +130,11 @@ function upgrade(file: string, platform: TapePlatform, progress?: Progress): voi
   }
 }
 
+/** Keeps others from writing a tape until it is closed; rejects with `store_locked` where another does. */
+export function lockTape(file: string): { close(): void } {
+  return openWriterLock(`${file}.lock`)
+}
+
 /** The code that opening a tape for writing would fail with now; undefined when it would succeed. */
 export function probeWriter(file: string): ErrorCode | undefined {
   try {
@@ -144,19 +167,40 @@ function createStore(session: Session, platform: TapePlatform, unlock: () => voi
         return adoptStreams(view, rebuiltFile, platform, knownFrom)
       }),
     listKept: (tier, after) => session.read(() => listKept(database, tier, after)),
-    removeSome: (tier, order) => {
-      const work = (): RemovalStep =>
-        tier === 'tape' ? removeStep(view, platform, order) : removeQuarantined(database, order)
-      return order.isDryRun === true ? session.read(work) : session.write(work)
-    },
+    removeSome: (what, order) =>
+      order.isDryRun === true
+        ? session.read(() => removeSome(session, platform, what, order))
+        : session.write(() => removeSome(session, platform, what, order)),
+    scrub: (after) => session.write(() => scrubStep(view, after)),
+    scrubInstrument: (ref) => session.write(() => scrubInstrument(view, ref)),
     packBefore: (time) => session.write((own) => own.packBefore(time)),
     packedPosition: (venue) => session.read(() => readState(database, STATE.packed(venue))),
+    readSealed: () => session.read(() => readSealed(database, platform)),
+    forgetSealed: (step) => session.write(() => forgetSealed(database, step)),
     get repaired() {
       return writer?.repaired
     },
     async close() {
       if (session.close(() => queue.flush())) unlock()
     },
+  }
+}
+
+function removeSome(
+  { database, view, writer }: Session,
+  platform: TapePlatform,
+  what: TapeTier | 'revisions',
+  order: RemovalOrder,
+): RemovalStep {
+  switch (what) {
+    case 'tape':
+      return removeStep(view, platform, order)
+    case 'quarantine':
+      return removeQuarantined(database, order)
+    case 'revisions':
+      return removeRevisions(database, order)
+    case 'markets':
+      return writer?.removeMarkets(order) ?? removeMarkets(view, order, Infinity)
   }
 }
 

@@ -7,6 +7,7 @@ import { expectStore } from '../store-answers.testing.ts'
 import { ModelStore } from '../store-model.testing.ts'
 import { Script } from '../store-script.testing.ts'
 import type { EmbeddedOptions } from './open.ts'
+import { SCHEMA_VERSION } from './schema.ts'
 import { createTapeFolder, type TapeFolder } from './tape-folder.testing.ts'
 
 /** The code that opening fails with, or `open`. */
@@ -33,7 +34,7 @@ describe('opening', () => {
     await folder.open().close()
     const [id] = folder.sql('PRAGMA application_id')
     expect(id).toEqual({ application_id: Buffer.from('PBTA').readUInt32BE() })
-    expect(folder.sql('PRAGMA user_version')).toEqual([{ user_version: 3 }])
+    expect(folder.sql('PRAGMA user_version')).toEqual([{ user_version: SCHEMA_VERSION }])
     expect(folder.sql('PRAGMA page_size')).toEqual([{ page_size: 1024 }])
     expect(folder.sql('PRAGMA journal_mode')).toEqual([{ journal_mode: 'wal' }])
   })
@@ -46,7 +47,7 @@ describe('opening', () => {
     expect(attempt(folder)).toBe('newer_schema')
     expect(attempt(folder, { readOnly: true })).toBe('newer_schema')
     expect(readFileSync(folder.file).equals(before)).toBe(true)
-    folder.sql('PRAGMA user_version = 3')
+    folder.sql(`PRAGMA user_version = ${SCHEMA_VERSION}`)
     expect(attempt(folder)).toBe('open')
   })
 
@@ -113,7 +114,7 @@ console.log(attempt({ file }), attempt({ file, readOnly: true }))`
     for (let round = 0; round < 3; round++) {
       folder.sql('PRAGMA user_version = 999')
       expect(attempt(folder)).toBe('newer_schema')
-      folder.sql('PRAGMA user_version = 3')
+      folder.sql(`PRAGMA user_version = ${SCHEMA_VERSION}`)
       await folder.open().close()
     }
   })

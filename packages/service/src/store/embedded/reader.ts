@@ -16,6 +16,7 @@ import { placeOfOrdinal } from './directory.ts'
 import { LogFollower } from './follow.ts'
 import { countOpenGaps, listIncidents, listUnbroken } from './gap-tally.ts'
 import { listGaps } from './gaps.ts'
+import { listParity } from './parity.ts'
 import { listQuarantine } from './quarantine.ts'
 import { factsOfMarket, requireKept } from './recount.ts'
 import { readSamples, readTrades } from './rows.ts'
@@ -72,6 +73,7 @@ export function createReader(session: Session): StoreReader {
     revisions: (venue, id, page) => read(() => listRevisions(database, venue, id, page)),
     markets: (query) => kept(() => listMarkets(database, query)),
     gaps: (query) => read(() => listGaps(database, query)),
+    parity: (query) => read(() => listParity(database, query)),
     instrumentsOf: (venue, market) => read(() => factsOfMarket(view, { venue, market })),
     totals: (venue) => kept(() => readTotals(view, venue)),
     days: (venue, from, to) => kept(() => listDays(database, venue, from, to)),

@@ -5,7 +5,7 @@ import type { Column, Database, Row } from './database.ts'
 const SEPARATOR = '\u001f'
 
 /** The checksum of a row: CRC-32 over its table's name and its columns in order, each with its type. */
-function rowSum(table: string, values: readonly Column[]): number {
+export function rowSum(table: string, values: readonly Column[]): number {
   let sum = 0
   // Adjacent text is hashed in one call.
   let text = table

@@ -24,6 +24,18 @@ type Touched = {
   readonly days: Map<number, { rows: number; isFirst: boolean }>
 }
 
+/** What the rows of one venue, asset and day add in the running batch. */
+type DaySum = {
+  readonly venue: VenueId
+  readonly asset: string
+  readonly day: number
+  readonly delta: Sum
+  isWaiting: boolean
+}
+
+// Sums of days past are dropped when there are more than this.
+const MAX_SUMS = 1000
+
 /** Counts the rows of appended batches in the sums that the store keeps. */
 export class RowTally {
   private readonly view: View
@@ -38,6 +50,16 @@ export class RowTally {
   private moves = new Map<Stream, { readonly from: Facets; readonly to: Facets }>()
   /** Streams without a gap since their last row; all others are looked up. */
   private readonly whole = new WeakSet<Stream>()
+  /**
+   * Where the next row of a whole stream is counted, as long as it is of the same day as the row before:
+   * nearly every row, in a few instructions.
+   */
+  private readonly accounts = new WeakMap<Stream, DaySum>()
+  /** Streams that got their account in this commit, which may fail. */
+  private opened: Stream[] = []
+  private readonly sums = new Map<string, DaySum>()
+  /** Sums with something to write. */
+  private waiting: DaySum[] = []
 
   constructor(view: View) {
     this.view = view
@@ -50,6 +72,10 @@ export class RowTally {
     this.fresh = new Set()
     this.counted = new Set()
     this.moves = new Map()
+    for (const stream of this.opened) this.accounts.delete(stream)
+    this.opened = []
+    for (const sum of this.waiting) settle(sum)
+    this.waiting = []
   }
 
   /** Notes a new stream. */
@@ -60,21 +86,31 @@ export class RowTally {
 
   /** Notes a row of a book; `before` is the received time of the row before it, 0 where there is none. */
   row(stream: Stream, before: number, received: number): void {
+    const sum = this.accounts.get(stream)
+    if (sum !== undefined && before >= sum.day && received < sum.day + DAY) {
+      sum.delta.observations++
+      sum.delta.observed += received - before
+      if (received > sum.delta.last) sum.delta.last = received
+      if (!sum.isWaiting) this.wait(sum)
+      return
+    }
     let touched = this.touched.get(stream)
     if (touched === undefined) {
       touched = { before, first: received, last: received, days: new Map() }
       this.touched.set(stream, touched)
     }
     touched.last = received
-    const day = Math.floor(received / DAY) * DAY
+    const day = dayOf(received)
     const known = touched.days.get(day)
     if (known !== undefined) known.rows++
     else touched.days.set(day, { rows: 1, isFirst: before < day })
   }
 
-  /** Notes that a gap of an instrument was written. */
+  /** Notes that a gap of an instrument will be written, before the rows of its batch are counted. */
   gap(stream: Stream | undefined): void {
-    if (stream !== undefined) this.whole.delete(stream)
+    if (stream === undefined) return
+    this.whole.delete(stream)
+    this.accounts.delete(stream)
   }
 
   /**
@@ -94,6 +130,7 @@ export class RowTally {
       const stream = this.view.streamById(id)
       // Rows of this commit are counted where the earlier ones are, and move with them.
       this.facets.set(stream, this.moves.get(stream)?.from ?? from)
+      this.accounts.delete(stream)
       this.moves.set(stream, { from: this.moves.get(stream)?.from ?? from, to })
       writeState(database, STATE.counted, 0)
     }
@@ -105,6 +142,7 @@ export class RowTally {
   /** Moves the rows of markets that got another asset; their commit is visible now. */
   moveCommitted(): void {
     const { moves, view } = this
+    this.opened = []
     if (moves.size === 0) return
     this.moves = new Map()
     const { database } = view
@@ -112,6 +150,7 @@ export class RowTally {
       const seen = new Set<string>()
       for (const [stream, { from, to }] of moves) {
         this.facets.set(stream, to)
+        this.accounts.delete(stream)
         const first = firstReceived(view, stream)
         if (sameFacets(from, to) || first === undefined) continue
         addStream(database, stream, from, first, -1)
@@ -138,30 +177,51 @@ export class RowTally {
       addStream(database, stream, this.facetsOf(stream), received)
       if (stream.kind === 'book') mendBook(database, stream, stream.market)
     }
-    const sums = new Map<string, { stream: Stream; asset: string; day: number; delta: Sum }>()
-    for (const [stream, touched] of this.touched) {
-      const { asset } = this.facetsOf(stream)
-      const observed = this.observedBy(stream, touched)
-      for (const day of new Set([...observed.keys(), ...touched.days.keys()])) {
-        const name = `${stream.venue} ${day} ${asset}`
-        const sum = sums.get(name) ?? { stream, asset, day, delta: noSum() }
-        sums.set(name, sum)
-        const seen = touched.days.get(day)
-        sum.delta.observed += observed.get(day) ?? 0
-        if (seen === undefined) continue
-        sum.delta.observations += seen.rows
-        sum.delta.last = Math.max(sum.delta.last, Math.min(touched.last, day + DAY - 1))
-        if (!seen.isFirst) continue
-        sum.delta.instruments++
-        if (this.isFirstOfMarket(stream, day)) sum.delta.markets++
-      }
+    for (const [stream, touched] of this.touched) this.count(stream, touched)
+    for (const sum of this.waiting) {
+      addToDay(database, sum.venue, sum.asset, sum.day, sum.delta)
+      settle(sum)
     }
-    for (const { stream, asset, day, delta } of sums.values()) {
-      addToDay(database, stream.venue, asset, day, delta)
-    }
+    this.waiting = []
     this.touched = new Map()
     this.created = []
     this.fresh = new Set()
+  }
+
+  private count(stream: Stream, touched: Touched): void {
+    const { asset } = this.facetsOf(stream)
+    const observed = this.observedBy(stream, touched)
+    for (const day of new Set([...observed.keys(), ...touched.days.keys()])) {
+      const sum = this.sumOf(stream.venue, asset, day)
+      if (!sum.isWaiting) this.wait(sum)
+      const { delta } = sum
+      const seen = touched.days.get(day)
+      delta.observed += observed.get(day) ?? 0
+      if (seen === undefined) continue
+      delta.observations += seen.rows
+      delta.last = Math.max(delta.last, Math.min(touched.last, day + DAY - 1))
+      if (!seen.isFirst) continue
+      delta.instruments++
+      if (this.isFirstOfMarket(stream, day)) delta.markets++
+    }
+    if (!this.whole.has(stream)) return
+    this.accounts.set(stream, this.sumOf(stream.venue, asset, dayOf(touched.last)))
+    this.opened.push(stream)
+  }
+
+  private sumOf(venue: VenueId, asset: string, day: number): DaySum {
+    const name = `${venue} ${day} ${asset}`
+    const known = this.sums.get(name)
+    if (known !== undefined) return known
+    if (this.sums.size >= MAX_SUMS) this.sums.clear()
+    const sum = { venue, asset, day, delta: noSum(), isWaiting: false }
+    this.sums.set(name, sum)
+    return sum
+  }
+
+  private wait(sum: DaySum): void {
+    sum.isWaiting = true
+    this.waiting.push(sum)
   }
 
   private facetsOf(stream: Stream): Facets {
@@ -191,7 +251,7 @@ export class RowTally {
       : listGaps(this.view.database, { venue, key, start: from, end: last })
     if (gaps.every(({ end }) => end !== undefined)) this.whole.add(stream)
     const add = (start: number, end: number): void => {
-      for (let day = Math.floor(start / DAY) * DAY; day < end; day += DAY) {
+      for (let day = dayOf(start); day < end; day += DAY) {
         const micros = Math.min(end, day + DAY) - Math.max(start, day)
         if (micros > 0) days.set(day, (days.get(day) ?? 0) + micros)
       }
@@ -216,6 +276,15 @@ function negative({ observations, observed, instruments, markets }: DayDelta): D
     markets: -markets,
     last: 0,
   }
+}
+
+function dayOf(time: number): number {
+  return Math.floor(time / DAY) * DAY
+}
+
+function settle(sum: DaySum): void {
+  Object.assign(sum.delta, noSum())
+  sum.isWaiting = false
 }
 
 function noSum(): Sum {

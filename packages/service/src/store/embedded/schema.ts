@@ -1,5 +1,5 @@
 /** The schema that this build writes; older ones are migrated on opening for writing. */
-export const SCHEMA_VERSION = 3
+export const SCHEMA_VERSION = 5
 
 /**
  * Every table's rows carry a checksum (`sum`) over their own columns, see `row-sum.ts`; bodies of
@@ -217,6 +217,43 @@ CREATE INDEX outage_open ON outage (venue) WHERE open > 0;
 `
 
 /**
+ * - sealed: chunks that were sealed and are not yet noted for the root of their day; see `sealed-queue.ts`.
+ * - parity: what contradicts itself in the books of a market, by UTC day; see `parity.ts`. `journal` is the
+ *   last record that was counted.
+ */
+const VERSION_3 = `
+CREATE TABLE sealed (id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, first INTEGER NOT NULL) STRICT;
+INSERT INTO sealed (stream, first) SELECT stream, first FROM chunk WHERE form = 2;
+CREATE TABLE parity (
+  day INTEGER NOT NULL,
+  venue TEXT NOT NULL,
+  market TEXT NOT NULL,
+  journal INTEGER NOT NULL,
+  sum_off INTEGER NOT NULL,
+  complement_crossed INTEGER NOT NULL,
+  locked INTEGER NOT NULL,
+  off_tick INTEGER NOT NULL,
+  out_of_bounds INTEGER NOT NULL,
+  crossed INTEGER NOT NULL,
+  sum INTEGER NOT NULL,
+  PRIMARY KEY (day, venue, market)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX parity_by_market ON parity (venue, market, day);
+`
+
+/**
+ * - revision_cut: the first version of a market that retention left. It is stored whole, or stands at a
+ *   place where versions are stored whole anyway.
+ */
+const VERSION_4 = `
+CREATE TABLE revision_cut (
+  market INTEGER PRIMARY KEY,
+  first INTEGER NOT NULL,
+  sum INTEGER NOT NULL
+) STRICT;
+`
+
+/**
  * What searches need, and indexes by which lists of gaps read what they return.
  *
  * - gap_open, gap_by_reason: gaps by reason and start; gap_long: those of more than a day, by end.
@@ -224,7 +261,7 @@ CREATE INDEX outage_open ON outage (venue) WHERE open > 0;
  * - word, posting: every word of a text, and the markets that have it, by open time.
  * - word_part: three characters of a word each, by which words are found that contain them.
  */
-const VERSION_3 = `
+const VERSION_5 = `
 DROP INDEX gap_by_start;
 DROP INDEX gap_open;
 CREATE INDEX gap_open ON gap (venue, reason, start, after_sequence, key, scope) WHERE finish IS NULL;
@@ -250,26 +287,34 @@ CREATE TABLE posting (
 `
 
 // Step n brings a database of version n to n + 1; a released step is never edited.
-const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3]
+const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5]
 
 /** Runs the steps that bring a database from a version to the newest, inside the opening transaction. */
 export function migrate(from: number, run: (sql: string) => void): void {
   for (const step of STEPS.slice(from)) run(step)
 }
 
-// What a tape of any version has and does not grow with its lists: these stay where they are.
-const ROWS = new Set(['chunk', 'body', 'log', 'revision', 'quarantine'])
+/** The tables that a read-only tape of an older version has in memory too, with the newest indexes. */
+export const OVERLAID: readonly string[] = ['stream', 'state', 'market', 'gap']
 
-/** The tables that a read-only tape of an older version keeps in memory instead. */
-export const OVERLAID = ['stream', 'state', 'market', 'gap'] as const
+/** The tables that `recount.ts` fills. */
+const RECOUNTED = 'family listing day day_gap extent unbroken outage word word_part posting'.split(
+  ' ',
+)
 
-/** SQL that makes the newest tables and indexes, those of rows excepted, as temporary ones. */
-export function overlaySteps(): string[] {
+/**
+ * SQL that makes tables and indexes of the newest schema as temporary ones: those of lists and sums, those
+ * in `OVERLAID`, and those that the file does not have.
+ */
+export function overlaySteps(existing: ReadonlySet<string>): string[] {
+  const isMade = (table: string): boolean =>
+    OVERLAID.includes(table) || RECOUNTED.includes(table) || !existing.has(table)
   const statements = STEPS.flatMap((step) => step.split(';')).map((sql) => sql.trim())
   return statements.flatMap((sql) => {
     const table = /^CREATE TABLE (\w+)/.exec(sql)?.[1]
     const [, index, on] = /^CREATE (?:UNIQUE )?INDEX (\w+) ON (\w+)/.exec(sql) ?? []
-    if (sql === '' || ROWS.has(table ?? on ?? '')) return []
+    const into = /^INSERT INTO (\w+)/.exec(sql)?.[1]
+    if (sql === '' || !isMade(table ?? on ?? into ?? '')) return []
     if (table !== undefined) return [sql.replace('CREATE TABLE', 'CREATE TEMP TABLE')]
     if (index !== undefined) return [sql.replace(`INDEX ${index}`, `INDEX temp.${index}`)]
     return [sql]

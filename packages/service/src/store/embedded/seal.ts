@@ -18,6 +18,7 @@ import type { Bodies } from './bodies.ts'
 import type { Database } from './database.ts'
 import { removePlace, writePlace, type ChunkPlace } from './directory.ts'
 import type { Maker } from './log.ts'
+import { noteSealed } from './sealed-queue.ts'
 import { saveStream, type Stream } from './streams.ts'
 import { pushSamples, pushTrades, sameMaker, type TailRows } from './tail.ts'
 
@@ -89,6 +90,7 @@ export class Sealer {
       })
       if (cut.full) {
         stream.head = encoded.hash
+        noteSealed(this.database, stream.id, first + cut.from)
         sealed++
       }
     }

@@ -80,9 +80,15 @@ export function findStream(
 
 /** Reads a stream again by its number. */
 export function readStream(database: Database, id: number): Stream {
+  const stream = findStreamById(database, id)
+  if (stream === undefined) throw new PriorbookError('corrupt_row', `stream ${id} is missing`)
+  return stream
+}
+
+/** Reads a stream by its number; absent where retention removed it. */
+export function findStreamById(database: Database, id: number): Stream | undefined {
   const row = database.get(`${SELECT} WHERE id = ?`, id)
-  if (row === undefined) throw new PriorbookError('corrupt_row', `stream ${id} is missing`)
-  return toStream(row)
+  return row === undefined ? undefined : toStream(row)
 }
 
 /** All streams of a kind in their newest generation, by venue and key. */

@@ -2,7 +2,7 @@ import { ORIGINS, VENUES, type GapReason, type Origin, type VenueId } from '@pri
 import { CHUNK_KINDS, type ChunkKind } from '@priorbook/sdk/tape'
 import type { DatasetExtent, DayTotals } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
-import { checkRow, holds, insertRow } from './row-sum.ts'
+import { checkRow, holds, rowSum } from './row-sum.ts'
 import { STATE, writeState } from './state.ts'
 
 /** A UTC day in microseconds. */
@@ -45,12 +45,25 @@ export type DayDelta = {
   readonly last: number
 }
 
-const DAY_KEY = ['venue', 'day', 'asset']
-const DAY_VALUES = ['markets', 'instruments', 'observations', 'observed', 'last']
-const GAP_KEY = ['venue', 'day', 'asset', 'reason']
-const GAP_VALUES = ['gaps', 'micros']
-const EXTENT_KEY = ['venue', 'kind', 'metric', 'asset', 'span', 'origin']
-const EXTENT_VALUES = ['streams', 'first']
+/** A table of sums, with its statements made once: `day` is read and written in every commit. */
+type SumTable = {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly find: string
+  readonly save: string
+}
+
+const DAYS = sumTable(
+  'day',
+  ['venue', 'day', 'asset'],
+  ['markets', 'instruments', 'observations', 'observed', 'last'],
+)
+const GAP_DAYS = sumTable('day_gap', ['venue', 'day', 'asset', 'reason'], ['gaps', 'micros'])
+const EXTENTS = sumTable(
+  'extent',
+  ['venue', 'kind', 'metric', 'asset', 'span', 'origin'],
+  ['streams', 'first'],
+)
 
 /** Adds to the sums of a day; the caller is in a write transaction. */
 export function addToDay(
@@ -60,12 +73,12 @@ export function addToDay(
   day: number,
   delta: DayDelta,
 ): void {
-  const before = find(database, 'day', DAY_KEY, DAY_VALUES, [venue, day, asset])
+  const before = find(database, DAYS, [venue, day, asset])
   const sum = (name: Exclude<keyof DayDelta, 'last'>): number =>
     Math.max(0, numberIn(before, name) + delta[name])
   const last = Math.max(numberIn(before, 'last'), delta.last)
   const values = [sum('markets'), sum('instruments'), sum('observations'), sum('observed'), last]
-  save(database, 'day', [...DAY_KEY, ...DAY_VALUES], [venue, day, asset, ...values])
+  save(database, DAYS, [venue, day, asset, ...values])
 }
 
 /** Adds a closed gap (`sign` 1) to the sums of the days that it touches, or takes it away again. */
@@ -82,10 +95,10 @@ export function addGapDays(
     const micros = Math.min(end, day + DAY) - Math.max(start, day)
     if (micros <= 0) continue
     const key = [venue, day, asset, reason]
-    const before = find(database, 'day_gap', GAP_KEY, GAP_VALUES, key)
+    const before = find(database, GAP_DAYS, key)
     const gaps = Math.max(0, numberIn(before, 'gaps') + sign)
     const sum = Math.max(0, numberIn(before, 'micros') + sign * micros)
-    save(database, 'day_gap', [...GAP_KEY, ...GAP_VALUES], [...key, gaps, sum])
+    save(database, GAP_DAYS, [...key, gaps, sum])
   }
 }
 
@@ -106,10 +119,24 @@ export function addStream(
 ): void {
   const { venue, kind, metric, maker } = stream
   const key = [venue, CHUNK_KINDS.indexOf(kind), metric, asset, span, ORIGINS.indexOf(maker.origin)]
-  const before = find(database, 'extent', EXTENT_KEY, EXTENT_VALUES, key)
+  const before = find(database, EXTENTS, key)
   const first = Math.min((before?.['first'] as number | undefined) ?? Infinity, firstReceived)
   const values = [Math.max(0, numberIn(before, 'streams') + count), first]
-  save(database, 'extent', [...EXTENT_KEY, ...EXTENT_VALUES], [...key, ...values])
+  save(database, EXTENTS, [...key, ...values])
+}
+
+/** Counts a stream no longer that has no row left; the caller is in a write transaction. */
+export function dropStream(
+  database: Database,
+  stream: Parameters<typeof addStream>[1],
+  { asset, span }: Facets,
+): void {
+  const { venue, kind, metric, maker } = stream
+  const key = [venue, CHUNK_KINDS.indexOf(kind), metric, asset, span, ORIGINS.indexOf(maker.origin)]
+  const before = find(database, EXTENTS, key)
+  if (before === undefined) return
+  const values = [Math.max(0, numberIn(before, 'streams') - 1), numberIn(before, 'first')]
+  save(database, EXTENTS, [...key, ...values])
 }
 
 /** The first rows of some streams, by what extents are kept by; null where no row is left. */
@@ -152,11 +179,32 @@ export function collectFirstRows(
 export function saveFirstRows(database: Database, found: FirstRows): void {
   for (const [name, first] of found) {
     const key = JSON.parse(name) as Column[]
-    const before = find(database, 'extent', EXTENT_KEY, EXTENT_VALUES, key)
+    const before = find(database, EXTENTS, key)
     if (before === undefined) continue
     const streams = first === null ? 0 : numberIn(before, 'streams')
     const values = [...key, streams, first ?? numberIn(before, 'first')]
-    save(database, 'extent', [...EXTENT_KEY, ...EXTENT_VALUES], values)
+    save(database, EXTENTS, values)
+  }
+}
+
+/** Finds the first row of each kind again, after rows were removed. */
+export function recountExtents(database: Database): void {
+  const rows = database.all(
+    `SELECT s.venue AS venue, s.kind AS kind, s.metric AS metric, s.origin AS origin,
+       upper(coalesce(m.asset, '')) AS asset, coalesce(m.span, '') AS span, count(*) AS streams,
+       min(coalesce((SELECT first_received FROM chunk WHERE stream = s.id ORDER BY first LIMIT 1),
+         CASE WHEN s.removed = 0 THEN s.known_from END)) AS first
+     FROM stream s LEFT JOIN market m ON m.venue = s.venue AND m.market = s.market
+     WHERE s.known_to IS NULL GROUP BY 1, 2, 3, 4, 5, 6`,
+  )
+  database.run('DELETE FROM extent')
+  for (const row of rows) {
+    if (row['first'] === null) continue
+    save(
+      database,
+      EXTENTS,
+      EXTENTS.columns.map((name) => row[name]!),
+    )
   }
 }
 
@@ -179,11 +227,11 @@ export function listDays(
     days.set(name, fresh)
     return fresh
   }
-  for (const row of range(database, 'day', [...DAY_KEY, ...DAY_VALUES], venue, from, to)) {
+  for (const row of range(database, DAYS, venue, from, to)) {
     const { markets, instruments, observations, observed } = row as Record<string, number>
     Object.assign(at(row), { markets, instruments, observations, observedMicros: observed })
   }
-  for (const row of range(database, 'day_gap', [...GAP_KEY, ...GAP_VALUES], venue, from, to)) {
+  for (const row of range(database, GAP_DAYS, venue, from, to)) {
     const { gaps, micros } = row as { gaps: number; micros: number }
     if (gaps > 0) at(row).gaps.push({ reason: row['reason'] as GapReason, gaps, micros })
   }
@@ -192,7 +240,7 @@ export function listDays(
 
 /** The first row of each kind of row of a venue, by asset, window and origin. */
 export function listExtents(database: Database, venue: VenueId): DatasetExtent[] {
-  const columns = [...EXTENT_KEY, ...EXTENT_VALUES]
+  const { columns } = EXTENTS
   const rows = database.all(`SELECT ${columns.join(', ')}, sum FROM extent WHERE venue = ?`, venue)
   return rows
     .filter(({ streams }) => streams !== 0)
@@ -212,7 +260,7 @@ export function listExtents(database: Database, venue: VenueId): DatasetExtent[]
 
 /** The received time of the newest observation of a venue, 0 where there is none. */
 export function lastReceivedOf(database: Database, venue: VenueId): number {
-  const columns = [...DAY_KEY, ...DAY_VALUES]
+  const { columns } = DAYS
   const rows = database.all(
     `SELECT ${columns.join(', ')}, sum FROM day
      WHERE venue = ? AND day = (SELECT max(day) FROM day WHERE venue = ? AND observations > 0)`,
@@ -229,48 +277,43 @@ export function lastReceivedOf(database: Database, venue: VenueId): number {
 
 function range(
   database: Database,
-  table: string,
-  columns: readonly string[],
+  { name, columns }: SumTable,
   venue: string,
   from: number,
   to: number,
 ): Row[] {
   const rows = database.all(
-    `SELECT ${columns.join(', ')}, sum FROM ${table} WHERE venue = ? AND day >= ? AND day < ?`,
+    `SELECT ${columns.join(', ')}, sum FROM ${name} WHERE venue = ? AND day >= ? AND day < ?`,
     venue,
     from,
     to,
   )
-  for (const row of rows) checkRow(table, columns, row)
+  for (const row of rows) checkRow(name, columns, row)
   return rows
 }
 
 // A damaged sum must not stop a recorder: everything is counted again when the tape is next opened.
-function find(
-  database: Database,
-  table: string,
-  key: readonly string[],
-  values: readonly string[],
-  names: readonly Column[],
-): Row | undefined {
-  const columns = [...key, ...values]
-  const row = database.get(
-    `SELECT ${columns.join(', ')}, sum FROM ${table}
-     WHERE ${key.map((name) => `${name} = ?`).join(' AND ')}`,
-    ...names,
-  )
-  if (row === undefined || holds(table, columns, row)) return row
+function find(database: Database, table: SumTable, key: readonly Column[]): Row | undefined {
+  const row = database.get(table.find, ...key)
+  if (row === undefined || holds(table.name, table.columns, row)) return row
   writeState(database, STATE.counted, 0)
   return undefined
 }
 
-function save(
-  database: Database,
-  table: string,
-  columns: readonly string[],
-  values: readonly Column[],
-): void {
-  insertRow(database, `INSERT OR REPLACE INTO ${table}`, columns, values)
+function save(database: Database, table: SumTable, values: readonly Column[]): void {
+  database.run(table.save, ...values, rowSum(table.name, values))
+}
+
+function sumTable(name: string, key: readonly string[], values: readonly string[]): SumTable {
+  const columns = [...key, ...values]
+  const names = columns.join(', ')
+  const keyed = key.map((column) => `${column} = ?`).join(' AND ')
+  return {
+    name,
+    columns,
+    find: `SELECT ${names}, sum FROM ${name} WHERE ${keyed}`,
+    save: `INSERT OR REPLACE INTO ${name} (${names}, sum) VALUES (${'?, '.repeat(columns.length)}?)`,
+  }
 }
 
 function numberIn(row: Row | undefined, name: string): number {

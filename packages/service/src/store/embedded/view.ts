@@ -6,7 +6,7 @@ import type { Database } from './database.ts'
 import { readDirectory, type Directory, type LostPlace } from './directory.ts'
 import { readLog } from './log.ts'
 import { checkStates, readState, STATE } from './state.ts'
-import { findStream, readStream, type Stream, type StreamName } from './streams.ts'
+import { findStream, findStreamById, readStream, type Stream, type StreamName } from './streams.ts'
 import { Tail, type LogListener, type TailRows } from './tail.ts'
 
 // Max streams whose row and directory stay in memory; the oldest are evicted first.
@@ -23,6 +23,8 @@ export class View {
   readonly tail = new Tail()
   /** The first damaged log batch; batches after it are not served. */
   damagedLog: { readonly id: number; readonly error: PriorbookError } | undefined
+  /** Called when reading met a damaged chunk of a stream. */
+  onDamage: ((stream: Stream) => void) | undefined
   private readonly names = new Map<string, number>()
   private readonly streams = new Map<number, Stream>()
   private readonly directories = new Map<number, Directory>()
@@ -108,6 +110,12 @@ export class View {
     this.directories.delete(stream.id)
   }
 
+  /** Records that this process removed a stream with all its rows. */
+  dropped(version: number, stream: Stream): void {
+    this.version = version
+    this.forgetStream(stream)
+  }
+
   /** Records that this process removed log batches. */
   truncated(through: number): void {
     this.sealedThrough = through
@@ -127,7 +135,8 @@ export class View {
     }
     const text = nameText(name)
     const id = this.names.get(text)
-    if (id !== undefined) return this.streamById(id)
+    const known = id === undefined ? undefined : this.knownStream(id)
+    if (known !== undefined) return known
     const found = findStream(this.database, name)
     if (found !== undefined) this.remember(found)
     return found
@@ -135,15 +144,24 @@ export class View {
 
   /** A stream by its number, in its current state. */
   streamById(id: number): Stream {
+    const known = this.knownStream(id)
+    if (known !== undefined) return known
+    const stream = readStream(this.database, id)
+    this.remember(stream)
+    return stream
+  }
+
+  // A stream in its current state, if it is cached and was not removed since.
+  private knownStream(id: number): Stream | undefined {
     const known = this.streams.get(id)
-    if (known === undefined) {
-      const stream = readStream(this.database, id)
-      this.remember(stream)
-      return stream
-    }
+    if (known === undefined) return undefined
     if (this.database.readOnly && this.compared.get(id) !== this.version) {
       // Another process may have packed this stream since; its row tells.
-      const fresh = readStream(this.database, id)
+      const fresh = findStreamById(this.database, id)
+      if (fresh === undefined) {
+        this.forgetStream(known)
+        return undefined
+      }
       if (fresh.version !== known.version) this.directories.delete(id)
       Object.assign(known, fresh)
       this.compared.set(id, this.version)

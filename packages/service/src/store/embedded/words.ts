@@ -54,6 +54,7 @@ export function saveWords(
     if (id === undefined) continue
     const place = [id, before!.open, market]
     database.run('DELETE FROM posting WHERE word = ? AND open = ? AND market = ?', ...place)
+    if (!words.has(word)) dropUnused(database, id, word)
   }
   for (const word of words) {
     if (!hasMoved && old.has(word)) continue
@@ -61,6 +62,16 @@ export function saveWords(
     const place = [id, after.open, market]
     database.run('INSERT OR IGNORE INTO posting (word, open, market) VALUES (?, ?, ?)', ...place)
   }
+}
+
+// Most words are those of one market: a number, a time, an id.
+function dropUnused(database: Database, id: number, word: string): void {
+  if (database.get('SELECT 1 AS found FROM posting WHERE word = ? LIMIT 1', id) !== undefined)
+    return
+  for (const part of partsOf(word)) {
+    database.run('DELETE FROM word_part WHERE part = ? AND word = ?', part, id)
+  }
+  database.run('DELETE FROM word WHERE id = ?', id)
 }
 
 function findWord(database: Database, word: string): number | undefined {

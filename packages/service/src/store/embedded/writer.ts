@@ -22,8 +22,11 @@ import { appendRevision } from './catalog.ts'
 import type { Database } from './database.ts'
 import { rollBackGaps, saveGap } from './gaps.ts'
 import { LogWriter, type Maker } from './log.ts'
+import { removeMarkets } from './old-markets.ts'
+import { CHECKED_FLAGS, ParityTally } from './parity.ts'
 import { saveQuarantine } from './quarantine.ts'
 import { makeKept } from './recount.ts'
+import type { RemovalOrder, RemovalStep } from './retention.ts'
 import { RowTally } from './row-tally.ts'
 import { Sealer, type Packing } from './seal.ts'
 import { readState, removeState, STATE, writeState } from './state.ts'
@@ -51,10 +54,13 @@ export class Writer {
   private readonly packing: Packing
   private readonly limits: SealLimits
   private readonly tally: RowTally
+  private readonly parity: ParityTally
   private readonly applied = new Map<string, number>()
   // Observations of one instrument share its object, which saves building and looking up a name per row.
   private bookStreams = new WeakMap<Instrument, Stream>()
   private pass: Pass | undefined
+  // The version of the tape up to which no change of a stream has rows in the log.
+  private clean = 0
   // Journal records up to which a stream is packed, where that is beyond the applied position.
   private readonly floors = new Map<number, number>()
   /** The damage that opening cut off the log; undefined when there was none. */
@@ -72,6 +78,7 @@ export class Writer {
     this.packing = { sealed: platform, part: withoutCompression(platform), partForm: 'loose' }
     this.limits = { ...DEFAULT_LIMITS, ...limits }
     this.tally = new RowTally(view)
+    this.parity = new ParityTally(view)
     this.repairLog()
     this.readFloors()
     makeKept(view, progress)
@@ -93,6 +100,7 @@ export class Writer {
     try {
       this.database.write(() => {
         this.tally.begin()
+        this.parity.begin()
         for (const batch of batches) {
           const applied = positions.get(batch.venue) ?? this.appliedPosition(batch.venue)
           if (batch.position <= applied) continue
@@ -136,6 +144,7 @@ export class Writer {
     }
     this.endPass(pass)
     this.pass = undefined
+    this.clean = readState(this.database, STATE.version)
     this.database.get('PRAGMA wal_checkpoint(TRUNCATE)')
     return { chunks, rows }
   }
@@ -148,6 +157,14 @@ export class Writer {
       this.pass = this.beginPass()
       return
     }
+  }
+
+  /** Removes some markets that ended long ago; see `old-markets.ts`. */
+  removeMarkets(order: RemovalOrder): RemovalStep {
+    const step = removeMarkets(this.view, order, this.clean)
+    // An instrument may come back; its stream does not.
+    if (step.rows > 0) this.bookStreams = new WeakMap()
+    return step
   }
 
   private write(group: Group, batch: AppendBatch, applied: number): void {
@@ -175,10 +192,12 @@ export class Writer {
       claims.push(KNOWN, KNOWN)
       return KNOWN
     }
+    for (const gap of batch.gaps ?? []) this.tally.gap(this.view.stream(gap, 'book'))
     for (const row of batch.observations ?? []) {
       const id = claim(row, 'book')
       if (id === KNOWN) continue
       log.book(id, ordinal, row, row.priceDecimals, row.keys, row.sizes)
+      if ((row.flags & CHECKED_FLAGS) !== 0) this.parity.row(row)
     }
     for (const row of batch.trades ?? []) {
       const id = claim(row, 'trade')
@@ -203,7 +222,6 @@ export class Writer {
       if ((gap.endJournal ?? gap.journal) <= applied) continue
       saveGap(this.database, gap)
       log.gap(gap)
-      this.tally.gap(this.view.stream(gap, 'book'))
       told.gaps.push(gap)
     }
     this.database.run('INSERT INTO log (id, bytes) VALUES (?, ?)', group.id, log.finish())
@@ -212,8 +230,12 @@ export class Writer {
       else writeState(this.database, STATE.fact(name), value)
     }
     for (const message of batch.quarantine ?? []) {
-      if (message.journal > applied) saveQuarantine(this.database, message)
+      if (message.journal <= applied) continue
+      saveQuarantine(this.database, message)
+      this.parity.refused(message)
     }
+    for (const note of batch.parity ?? []) if (note.journal > applied) this.parity.note(note)
+    this.parity.finish()
     this.tally.finish()
   }
 
@@ -300,6 +322,7 @@ export class Writer {
 
   private beginPass(): Pass {
     return {
+      version: readState(this.database, STATE.version),
       through: this.view.logEnd,
       streams: [...this.view.tail.streams.keys()],
       positions: VENUE_IDS.map((venue) => [venue, this.appliedPosition(venue)]),
@@ -307,6 +330,7 @@ export class Writer {
   }
 
   private endPass(pass: Pass): void {
+    this.clean = pass.version
     if (pass.through <= readState(this.database, STATE.sealedThrough)) return
     this.database.write(() => {
       this.database.run('DELETE FROM log WHERE id <= ?', pass.through)
@@ -439,6 +463,7 @@ export class Writer {
 
 /** One round of packing: everything that was in the log when it began. */
 type Pass = {
+  readonly version: number
   readonly through: number
   readonly streams: number[]
   readonly positions: readonly (readonly [string, number])[]

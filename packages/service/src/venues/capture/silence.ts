@@ -32,15 +32,15 @@ const HABIT_FACTOR = 20
  */
 export class SilenceDetector {
   readonly #minimum: number
-  readonly #spacings: number[] = []
+  readonly #spacings: (number | undefined)[] = []
   #count = 0
 
   constructor(minimum: number) {
     this.#minimum = minimum
   }
 
-  /** Learns the time between two messages. */
-  note(spacing: number): void {
+  /** Learns the time between two messages; undefined where it tells nothing, which counts among the 64. */
+  note(spacing: number | undefined): void {
     this.#spacings[this.#count++ % HABIT_SIZE] = spacing
   }
 
@@ -48,7 +48,8 @@ export class SilenceDetector {
   isSilence(pause: number): boolean {
     if (pause <= this.#minimum) return false
     // Sorted only here, because long pauses are rare and messages are not.
-    const sorted = this.#spacings.toSorted((a, b) => a - b)
+    const known = this.#spacings.filter((spacing) => spacing !== undefined)
+    const sorted = known.sort((a, b) => a - b)
     return pause > HABIT_FACTOR * (sorted[sorted.length >> 1] ?? 0)
   }
 }

@@ -1,0 +1,244 @@
+import { nodeHash } from '@priorbook/sdk/tape'
+import {
+  NO_STATEMENT,
+  parseLeaf,
+  printLeaf,
+  printStatement,
+  type ChunkLeaf,
+} from '@priorbook/sdk/wire'
+import { hex, sha256, type ProofBook, type SignedRoot } from './proof-book.ts'
+import type { ProofDatabase } from './proof-database.ts'
+import type { ProofKey } from './proof-key.ts'
+
+const DAY = 86_400_000_000
+// Leaves per step: 5 ms, in which nothing else runs.
+const STEP = 256
+
+/** A day with chunks that no root names yet. */
+export type WaitingDay = {
+  readonly day: number
+  readonly chunks: number
+  /** When the first of them was noted. */
+  readonly since: number
+}
+
+/** Writes the trees of days and signs their roots. There is one writer for each data folder. */
+export class RootWriter {
+  private readonly book: ProofBook
+  private readonly database: ProofDatabase
+  private readonly key: ProofKey
+  private lastNoted = 0
+
+  constructor(book: ProofBook, key: ProofKey, now: number) {
+    this.book = book
+    this.database = book.database
+    this.key = key
+    if (book.keys().at(-1)?.key === key.publicKey) return
+    const sql = 'INSERT OR REPLACE INTO installation_key (public, since) VALUES (?, ?)'
+    this.database.run(sql, key.publicKey, now)
+  }
+
+  /** Notes sealed chunks. A chunk belongs to the UTC day on which its last row was received. */
+  note(chunks: readonly ChunkLeaf[], now: number): void {
+    this.lastNoted = Math.max(now, this.lastNoted + 1)
+    this.database.write(() => {
+      for (const leaf of chunks) {
+        const { venue, market, key, kind, metric, first, hash } = leaf
+        this.database.run(
+          `INSERT OR IGNORE INTO waiting
+             (day, venue, market, key, kind, metric, first, hash, leaf, noted)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          Math.floor(leaf.lastReceived / DAY) * DAY,
+          venue,
+          market,
+          key,
+          kind,
+          metric,
+          first,
+          hash,
+          printLeaf(leaf),
+          this.lastNoted,
+        )
+      }
+    })
+  }
+
+  /** The days with chunks that no root names yet. */
+  waitingDays(): WaitingDay[] {
+    return this.database.all(
+      'SELECT day, count(*) AS chunks, min(noted) AS since FROM waiting GROUP BY day ORDER BY day',
+    )
+  }
+
+  /**
+   * Adds the waiting chunks of a day to its tree, in steps, and signs the root; `rest` lets others run
+   * between two steps. Leaves that an earlier root names stay where they are. Undefined where nothing was
+   * new, such as after the tape was derived again from the journal.
+   */
+  async sign(
+    day: number,
+    now: () => number,
+    rest: () => Promise<void>,
+  ): Promise<SignedRoot | undefined> {
+    const roots = this.book.rootsOf(day)
+    const before = roots.at(-1)
+    const start = before?.size ?? 0
+    const until = this.lastWaiting(day)
+    this.dropDraft(day, start)
+    let size = start
+    for (let after: WaitingRow | undefined; ;) {
+      const rows = this.waiting(day, until, after)
+      if (rows.length === 0) break
+      after = rows.at(-1)
+      size = this.database.write(() => this.append(day, size, rows, before))
+      await rest()
+    }
+    const signed = size === start ? undefined : this.publish(day, roots, size, now())
+    // A leftover of a process that ended here is found among the leaves the next time.
+    while (this.forget(day, until)) await rest()
+    return signed
+  }
+
+  private publish(
+    day: number,
+    roots: readonly SignedRoot[],
+    size: number,
+    signed: number,
+  ): SignedRoot {
+    const last = this.book.newest()
+    const before = roots.at(-1)
+    const statement = {
+      sequence: (last?.sequence ?? 0) + 1,
+      day,
+      number: roots.length + 1,
+      amends: before?.hash,
+      size,
+      segments: [...(before?.segments ?? []), size - (before?.size ?? 0)],
+      root: hex(this.book.hashOf(day, { from: 0, to: size })),
+      previous: last?.hash ?? NO_STATEMENT,
+      signed,
+      key: this.key.publicKey,
+    }
+    const text = printStatement(statement)
+    const hash = hex(sha256([Buffer.from(text)]))
+    const signature = this.key.sign(text)
+    this.database.run(
+      `INSERT INTO statement (sequence, day, number, text, hash, signature)
+       VALUES (?, ?, ?, ?, ?, ?)`,
+      statement.sequence,
+      day,
+      statement.number,
+      text,
+      hash,
+      signature,
+    )
+    return { ...statement, text, hash, signature }
+  }
+
+  private append(
+    day: number,
+    start: number,
+    rows: readonly WaitingRow[],
+    before: SignedRoot | undefined,
+  ): number {
+    let size = start
+    for (const { leaf: text } of rows) {
+      if (before !== undefined && this.book.has(before, parseLeaf(text))) continue
+      this.database.run('INSERT INTO leaf (day, position, text) VALUES (?, ?, ?)', day, size, text)
+      this.complete(day, size)
+      size++
+    }
+    return size
+  }
+
+  // Writes the nodes that the last leaf made whole.
+  private complete(day: number, position: number): void {
+    let at = position
+    for (let level = 1; at % 2 === 1; level++) {
+      const width = 2 ** (level - 1)
+      const right = this.book.hashOf(day, { from: at * width, to: (at + 1) * width })
+      const left = this.book.hashOf(day, { from: (at - 1) * width, to: at * width })
+      at = (at - 1) / 2
+      this.database.run(
+        'INSERT INTO node (day, level, position, hash) VALUES (?, ?, ?, ?)',
+        day,
+        level,
+        at,
+        nodeHash(left, right, sha256),
+      )
+    }
+  }
+
+  private waiting(day: number, until: number, after: WaitingRow | undefined): WaitingRow[] {
+    const where =
+      after === undefined
+        ? ''
+        : 'AND (venue, market, key, kind, metric, first, hash) > (?, ?, ?, ?, ?, ?, ?)'
+    const place =
+      after === undefined
+        ? []
+        : [after.venue, after.market, after.key, after.kind, after.metric, after.first, after.hash]
+    return this.database.all(
+      `SELECT venue, market, key, kind, metric, first, hash, leaf FROM waiting
+       WHERE day = ? AND noted <= ? ${where}
+       ORDER BY venue, market, key, kind, metric, first, hash LIMIT ${STEP}`,
+      day,
+      until,
+      ...place,
+    )
+  }
+
+  private lastWaiting(day: number): number {
+    const sql = 'SELECT max(noted) AS noted FROM waiting WHERE day = ?'
+    return this.database.all<{ noted: number | null }>(sql, day)[0]?.noted ?? 0
+  }
+
+  private forget(day: number, until: number): boolean {
+    const rows = this.waiting(day, until, undefined)
+    this.database.write(() => {
+      for (const { venue, market, key, kind, metric, first, hash } of rows) {
+        this.database.run(
+          `DELETE FROM waiting WHERE day = ? AND venue = ? AND market = ? AND key = ? AND kind = ?
+           AND metric = ? AND first = ? AND hash = ?`,
+          day,
+          venue,
+          market,
+          key,
+          kind,
+          metric,
+          first,
+          hash,
+        )
+      }
+    })
+    return rows.length === STEP
+  }
+
+  // Leaves of a process that ended before it could sign them.
+  private dropDraft(day: number, size: number): void {
+    this.database.write(() => {
+      this.database.run('DELETE FROM leaf WHERE day = ? AND position >= ?', day, size)
+      const sql = 'SELECT max(level) AS level FROM node WHERE day = ?'
+      const top = this.database.all<{ level: number | null }>(sql, day)[0]?.level ?? 0
+      for (let level = 1; level <= top; level++) {
+        this.database.run(
+          'DELETE FROM node WHERE day = ? AND level = ? AND position >= ?',
+          day,
+          level,
+          Math.floor(size / 2 ** level),
+        )
+      }
+    })
+  }
+}
+
+type WaitingRow = {
+  readonly venue: string
+  readonly market: string
+  readonly key: string
+  readonly kind: string
+  readonly metric: string
+  readonly first: number
+  readonly hash: string
+  readonly leaf: string
+}
