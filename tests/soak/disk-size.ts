@@ -11,10 +11,12 @@ export type DiskSize = {
   readonly journal: number
   readonly other: number
   readonly total: number
+  /** Messages since the start: with a limit by age, the disk follows their rate. */
+  readonly messages: number
 }
 
 /** Measures a data folder. */
-export function measureDisk(folder: string, at: number): DiskSize {
+export function measureDisk(folder: string, at: number, messages: number): DiskSize {
   const size = { tape: 0, log: 0, journal: 0, other: 0 }
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     // Files come and go while the recorder runs.
@@ -25,7 +27,8 @@ export function measureDisk(folder: string, at: number): DiskSize {
     else if (name.startsWith('journal')) size.journal += stat.size
     else size.other += stat.size
   }
-  return { at, ...size, total: size.tape + size.log + size.journal + size.other }
+  const total = size.tape + size.log + size.journal + size.other
+  return { at, ...size, total, messages }
 }
 
 /** The middle one of some numbers. */

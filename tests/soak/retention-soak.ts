@@ -96,7 +96,7 @@ async function watch(
   const seconds = (): number => (performance.now() - begun) / 1000
   while (seconds() < minutes * 60 && served.child.exitCode === null) {
     await pause(MEASURE_MS)
-    sizes.push(measureDisk(data, seconds()))
+    sizes.push(measureDisk(data, seconds(), await messagesOf(served)))
     memoryMb.push(memoryOf(served.child.pid!))
     const markets = await reader.markets(LISTED)
     for (let look = 0; look < MARKETS_A_LOOK && markets.length > 0; look++) {

@@ -64,9 +64,11 @@ ${broken.length === 0 ? 'Every hole is declared with the same bounds by pages, c
 
 ## Disk by minute
 
-| minute | tape, MB | its log, MB | journal, MB | other, MB | total, MB |
-|---|---|---|---|---|---|
-${minutes.map((size) => `| ${Math.round(size.at / 60)} | ${[size.tape, size.log, size.journal, size.other, size.total].map(megabytes).join(' | ')} |`).join('\n')}
+With limits by age the disk follows the rate of messages, so a run needs a machine that keeps up.
+
+| minute | messages | tape, MB | its log, MB | journal, MB | other, MB | total, MB |
+|---|---|---|---|---|---|---|
+${minutes.map(toLine).join('\n')}
 `,
   }
 }
@@ -79,8 +81,14 @@ function byMinute(sizes: readonly DiskSize[]): DiskSize[] {
     const [tape, log, journal, other] = ['tape', 'log', 'journal', 'other'].map((name) =>
       middle(name as keyof DiskSize),
     ) as [number, number, number, number]
-    return { at: minute * 60, tape, log, journal, other, total: middle('total') }
+    const messages = group.at(-1)!.messages - group[0]!.messages
+    return { at: minute * 60, tape, log, journal, other, total: middle('total'), messages }
   })
+}
+
+function toLine({ at, messages, tape, log, journal, other, total }: DiskSize): string {
+  const bytes = [tape, log, journal, other, total].map(megabytes)
+  return `| ${[Math.round(at / 60), messages.toLocaleString('en'), ...bytes].join(' | ')} |`
 }
 
 function megabytes(bytes: number): string {

@@ -45,6 +45,7 @@ import { countParity, findContradictions, noParity, type ParityCounts } from './
 import { isOffGrid, TickGrids } from './tick-grid.ts'
 import { isEnded, Readiness } from './readiness.ts'
 import type { Track } from './track.ts'
+import { TradeFeed } from './trade-feed.ts'
 
 /** One journal record on its way into the store. */
 export type ApplyRecord = {
@@ -110,8 +111,10 @@ export class Applier {
   private readonly normalizer: Normalizer
   private readonly rules: BookRules
   private readonly onClosed: OnClosed
+  private readonly isFeed: (request: CaptureRequest) => boolean
   private readonly state: Readiness
   private readonly calls: CallCounter | undefined
+  private readonly feed: TradeFeed
   /** The connection that each socket is: the journal record that noted it. */
   private readonly epochs = new Map<number, number>()
   private isStarted = false
@@ -134,6 +137,8 @@ export class Applier {
     this.rules = VENUES[venue].bookRules
     this.onClosed = live.onClosed ?? (() => undefined)
     this.calls = definition.quotaOutlivesRestart ? new CallCounter(venue) : undefined
+    this.feed = new TradeFeed(venue)
+    this.isFeed = (request) => definition.feed?.isRequest(request) === true
     this.state = new Readiness({
       store,
       venue,
@@ -230,6 +235,7 @@ export class Applier {
     await this.state.loadUnbroken()
     this.state.interrupt(reason, journal)
     this.closeTracks([...this.state.tracks.values()], reason, journal)
+    this.rows.gaps.push(...this.feed.interrupt(reason, journal))
     this.position = last ?? first - 1
   }
 
@@ -237,6 +243,7 @@ export class Applier {
     this.isStarted = true
     await this.state.start()
     await this.calls?.load(this.store)
+    await this.feed.load(this.store)
     for (let slot = 1; slot <= MAX_SLOT; slot++) {
       const epoch = await this.store.fact(epochFact(this.venue, slot))
       if (epoch !== undefined && epoch !== NO_EPOCH) this.epochs.set(slot, epoch)
@@ -296,7 +303,10 @@ export class Applier {
         return undefined
       case 'failed':
         this.counts.failed++
-        this.countCall(record)
+        this.countCall(record, note.request)
+        return undefined
+      case 'feed_lost':
+        this.rows.gaps.push(...this.feed.interrupt(note.reason, record.number, note.why))
         return undefined
       case 'connected':
         this.epochs.set(note.slot, record.number)
@@ -380,6 +390,9 @@ export class Applier {
 
   private async closeAll(reason: GapReason, record: ApplyRecord, detail?: string): Promise<void> {
     await this.state.loadUnbroken()
+    if (reason === 'recorder_down') {
+      this.rows.gaps.push(...this.feed.interrupt(reason, record.number))
+    }
     this.closeTracks([...this.state.tracks.values()], reason, record.number, detail)
   }
 
@@ -399,15 +412,20 @@ export class Applier {
     if (closed.length > 0) this.onClosed(closed, reason)
   }
 
-  private countCall({ received }: ApplyRecord): void {
-    if (this.calls === undefined) return
+  private countCall({ received }: ApplyRecord, request: CaptureRequest | undefined): void {
+    if (this.calls === undefined || (request !== undefined && this.isFeed(request))) return
     const [name, value] = this.calls.note(received)
     this.rows.facts[name] = value
   }
 
   private applyMessage(record: ApplyRecord): Promise<void> | undefined {
-    if (this.request !== undefined) this.countCall(record)
-    const { events, problems } = this.normalize(record)
+    if (this.request !== undefined) this.countCall(record, this.request)
+    const { events, problems, feed } = this.normalize(record)
+    if (feed !== undefined) {
+      const { facts, gaps } = this.feed.read(feed, record)
+      Object.assign(this.rows.facts, facts)
+      this.rows.gaps.push(...gaps)
+    }
     for (const { where, error } of problems) {
       this.rows.quarantine.push(toQuarantined(this.venue, record, where, error.code, error.message))
     }

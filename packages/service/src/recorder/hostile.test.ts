@@ -32,6 +32,7 @@ const NOTES: readonly string[] = [
   '{"note":"clock","offset_us":-1500,"round_trip_us":300,"step_us":1000}',
   '{"note":"file_imported","sha256":"00","lines":7}',
   '{"note":"broken_line","reason":"cut"}',
+  '{"note":"feed_lost","reason":"quota","why":"x"}',
   '{"note":"request","request":{"kind":"event"}}',
   '{"note":"started","version":"1"}',
   '{"note":"stopped"}',
@@ -153,6 +154,38 @@ describe('a journal with records of any content', () => {
       )
     },
   )
+})
+
+describe('a note about a socket number that cannot exist', () => {
+  it('is quarantined, so that a restart behind it changes nothing', async () => {
+    const venue = 'venuec'
+    const answer = VENUE_C_CASES.find(({ request }) => request?.kind === 'clob_book')!
+    const records = [
+      ['note', '{"note":"connected","slot":300,"url":"ws://x"}'],
+      ['note', JSON.stringify({ note: 'request', request: answer.request })],
+      ['message', answer.text],
+      ['note', '{"note":"loss","reason":"disconnected","why":"x","slot":300}'],
+    ] as const
+    const data = createDataFolder()
+    const journal = { dir: data.journal, venue, origin: 'emulator', recorder: 'r1' } as const
+    const writer = openJournalWriter({ ...journal, acknowledged: 0 })
+    for (const [index, [kind, text]] of records.entries()) {
+      writer.append(toMicros((START_MS + index) * 1000), kind, Buffer.from(text))
+    }
+    writer.close()
+    const first = openEmbeddedStore({ file: data.tape })
+    await catchUp(first, data.journal, venue, undefined, 3)
+    expect((await first.instruments(venue)).length).toBe(1)
+    await first.close()
+    const again = openEmbeddedStore({ file: data.tape })
+    await catchUp(again, data.journal, venue)
+    const rebuilt = openEmbeddedStore({ file: join(data.path, 'rebuilt.db') })
+    await catchUp(rebuilt, data.journal, venue)
+    expect((await compareStores(again, rebuilt)).differences).toEqual([])
+    expect(await again.quarantine({ limit: 10 })).toHaveLength(2)
+    await rebuilt.close()
+    await again.close()
+  })
 })
 
 describe('a clock that is more than 90 s off', () => {

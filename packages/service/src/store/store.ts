@@ -29,6 +29,19 @@ export function captureFact(venue: VenueId): string {
   return `capture_started:${venue}`
 }
 
+/**
+ * The names of the facts about a feed of trades apart from the books: when it was first and last read, and
+ * up to which time of the venue.
+ */
+export function feedFacts(venue: VenueId): {
+  readonly started: string
+  readonly received: string
+  readonly source: string
+} {
+  const name = `feed:${venue}`
+  return { started: `${name}:started`, received: `${name}:received`, source: `${name}:source` }
+}
+
 /** The names of the facts that say how many markets of a venue retention removed, and which. */
 export const REMOVED_MARKETS = {
   count: (venue: VenueId): string => `markets_removed:${venue}`,

@@ -240,7 +240,7 @@ const MARKET_DOCS: Readonly<Record<MarketRouteName, (venue: VenueId) => Texts>> 
     summary: 'Trades of a market',
     description: VENUES[venue].hasTrades
       ? 'Execution prints by (received_time, sequence), with the venue’s own trade id and side beside the normalized one.'
-      : 'A reserved route: it currently returns an empty historical dataset, not an error, while fills are reconstructed.',
+      : 'Fills that were read from BNB Smart Chain, by (received_time, sequence), if this installation reads an endpoint of the chain. Otherwise the route is reserved: it returns an empty historical dataset with the reason, not an error.',
   }),
   timeseries: () => ({
     summary: 'Samples of one metric of a market',

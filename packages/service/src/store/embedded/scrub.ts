@@ -1,4 +1,4 @@
-import type { Gap } from '@priorbook/sdk/domain'
+import { instrumentName, type Gap } from '@priorbook/sdk/domain'
 import type { InstrumentRef } from '../store.ts'
 import { isDamage, nameOf } from './bodies.ts'
 import { corruptAt } from './corrupt-gap.ts'
@@ -66,7 +66,13 @@ export function scrubStep(view: View, after: ScrubPlace): ScrubStep {
     for (const { place, why } of found) {
       if (why !== undefined) damaged.push(`${nameOf(stream, place)}: ${why}`)
     }
-    noteDamage(view, stream, found, stop === undefined ? places : undefined)
+    try {
+      noteDamage(view, stream, found, stop === undefined ? places : undefined)
+    } catch (error) {
+      // Damage in the list of gaps must not keep the other streams from being looked at.
+      if (!isDamage(error)) throw error
+      damaged.push(`${instrumentName(stream)}: ${error.message}`)
+    }
     if (stop !== undefined) return { ...sum, damaged, next: { stream: id, first: stop } }
   }
   return { ...sum, damaged, next: undefined }
