@@ -19,9 +19,10 @@ export function writeState(database: Database, name: string, value: number): voi
   insertRow(database, 'INSERT OR REPLACE INTO state', ['name', 'value'], [name, value])
 }
 
-/** Removes one of the store's own numbers. */
-export function removeState(database: Database, name: string): void {
-  database.run('DELETE FROM state WHERE name = ?', name)
+/** Writes one of the store's own numbers, or removes it where the value is null. */
+export function changeState(database: Database, name: string, value: number | null): void {
+  if (value === null) database.run('DELETE FROM state WHERE name = ?', name)
+  else writeState(database, name, value)
 }
 
 /** Checks every number: one whose name is damaged would silently read as 0. */

@@ -29,7 +29,7 @@ import { makeKept } from './recount.ts'
 import type { RemovalOrder, RemovalStep } from './retention.ts'
 import { RowTally } from './row-tally.ts'
 import { Sealer, type Packing } from './seal.ts'
-import { readState, removeState, STATE, writeState } from './state.ts'
+import { changeState, readState, STATE, writeState } from './state.ts'
 import { createStream, listStreams, type Stream } from './streams.ts'
 import type { View } from './view.ts'
 
@@ -226,8 +226,7 @@ export class Writer {
     }
     this.database.run('INSERT INTO log (id, bytes) VALUES (?, ?)', group.id, log.finish())
     for (const [name, value] of Object.entries(batch.facts ?? {})) {
-      if (value === null) removeState(this.database, STATE.fact(name))
-      else writeState(this.database, STATE.fact(name), value)
+      changeState(this.database, STATE.fact(name), value)
     }
     for (const message of batch.quarantine ?? []) {
       if (message.journal <= applied) continue
