@@ -17,7 +17,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
-import { ABSENT, type Observation } from '@priorbook/sdk/tape'
+import { ABSENT } from '@priorbook/sdk/tape'
 import { captureFact, type AppendBatch, type StoreReader } from '../store/store.ts'
 import type {
   CapturedBook,
@@ -41,8 +41,8 @@ import {
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
 import { parseMessageJson } from '../lib/message-json.ts'
 import { parseJson, parseNote, type Note } from './notes.ts'
-import { countParity, findContradictions, noParity, type ParityCounts } from './parity-check.ts'
-import { isOffGrid, TickGrids } from './tick-grid.ts'
+import { countParity, noParity, type ParityCounts } from './parity-counts.ts'
+import { PriceChecks } from './price-checks.ts'
 import { isEnded, Readiness } from './readiness.ts'
 import type { Track } from './track.ts'
 import { TradeFeed } from './trade-feed.ts'
@@ -107,7 +107,7 @@ export class Applier {
   }
   private readonly store: StoreReader
   private readonly venue: VenueId
-  private readonly grids = new TickGrids()
+  private readonly prices: PriceChecks
   private readonly normalizer: Normalizer
   private readonly rules: BookRules
   private readonly onClosed: OnClosed
@@ -146,6 +146,10 @@ export class Applier {
       toBareMarket: (market, message) => definition.toBareMarket(market, message),
       onRevision: (revision) => void this.rows.revisions.push(revision),
       onGaps: (gaps) => void this.rows.gaps.push(...gaps),
+    })
+    this.prices = new PriceChecks(venue, {
+      bookOf: (key) => this.state.tracks.get(key)!.assembler.ladder,
+      recordOf: (marketId) => this.state.markets.get(marketId),
     })
   }
 
@@ -503,32 +507,7 @@ export class Applier {
           rows.gaps.push(event.gap)
       }
     }
-    if (rows.observations.length > before) this.checkPrices(rows.observations.slice(before))
-  }
-
-  private checkPrices(observations: readonly Observation[]): void {
-    for (const row of observations) {
-      const { market: marketId } = row.instrument
-      const ticks = this.grids.of(this.state.markets.get(marketId))
-      if (ticks === undefined || !isOffGrid(row, ticks)) continue
-      const { received, journal } = row
-      this.rows.parity.push({ venue: this.venue, marketId, received, journal, check: 'off_tick' })
-    }
-    if (observations.length > 1) this.checkPairs(observations)
-  }
-
-  // One message that changes both books of a market shows both at one instant of the venue.
-  private checkPairs(observations: readonly Observation[]): void {
-    if (VENUES[this.venue].booksPer !== 'token') return
-    const books = observations.map(({ instrument }) => ({
-      instrument,
-      ladder: this.state.tracks.get(instrument.key)!.assembler.ladder,
-    }))
-    const { received, journal } = observations.at(-1)!
-    for (const { market, check } of findContradictions(books)) {
-      const note = { venue: this.venue, marketId: market, received, journal, check }
-      this.rows.parity.push(note)
-    }
+    if (rows.observations.length > before) this.prices.check(rows, before)
   }
 
   private channelOf(event: Provenance, record: ApplyRecord): number {
@@ -606,6 +585,7 @@ export class Applier {
   private applyMarket(event: MarketRevision): void {
     const { markets, tracks, captureStarted } = this.state
     const { record, anomaly } = markets.merge(event)
+    this.prices.forget(record.marketId)
     if (anomaly !== undefined) this.counts.anomalies++
     this.rows.revisions.push({ ...event, record })
     // Only a running recorder expects more of a market; an import ends where its files end. An answer of a
