@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  FAULT_KINDS,
-  type Fault,
-  type FaultKind,
-} from '../../packages/emulator/src/faults/fault.ts'
+import type { Fault, FaultKind } from '../../packages/emulator/src/faults/fault.ts'
 import { randomSchedule } from '../../packages/emulator/src/faults/schedule.ts'
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 import { recordApart } from './fault-run.ts'
@@ -13,8 +9,11 @@ const VENUES = EMULATED_VENUES
 // A third of the messages in short runs: what faults do to them is the same.
 const SPEED = FULL ? 10 : 3.3
 
+/** The faults that concern books; `chain.test.ts` has those of the chain. */
+type BookFault = Exclude<FaultKind, `chain_${string}`>
+
 /** Every fault, how it is injected, and how long it lasts. */
-const FAULTS: Readonly<Record<FaultKind, { readonly fault: Fault; readonly forMs: number }>> = {
+const FAULTS: Readonly<Record<BookFault, { readonly fault: Fault; readonly forMs: number }>> = {
   drop: { fault: { kind: 'drop', share: 0.05, count: 10 }, forMs: 2000 },
   duplicate: { fault: { kind: 'duplicate', share: 0.05, count: 20 }, forMs: 2000 },
   reorder: { fault: { kind: 'reorder', share: 0.05, count: 10 }, forMs: 2000 },
@@ -33,7 +32,7 @@ const FAULTS: Readonly<Record<FaultKind, { readonly fault: Fault; readonly forMs
 }
 
 /** The reasons that a fault may leave behind; beside them only those of a market's life. */
-const REASONS: Readonly<Record<FaultKind, readonly string[]>> = {
+const REASONS: Readonly<Record<BookFault, readonly string[]>> = {
   // A change that meets a book from which another one is missing may also cross it.
   drop: ['sequence_break', 'rejected'],
   duplicate: [],
@@ -54,7 +53,8 @@ const REASONS: Readonly<Record<FaultKind, readonly string[]>> = {
 const LIFE = ['before_capture', 'late_discovery', 'market_closed', 'recorder_down', 'book_reset']
 
 /** In short runs every venue gets another fault at the same time; in full ones every fault meets all. */
-const ROUNDS: readonly (readonly FaultKind[])[] = FULL
+const FAULT_KINDS = Object.keys(FAULTS) as BookFault[]
+const ROUNDS: readonly (readonly BookFault[])[] = FULL
   ? FAULT_KINDS.map((kind) => [kind, kind, kind])
   : Array.from({ length: 5 }, (_, round) =>
       VENUES.map((_venue, at) => FAULT_KINDS[(round + at * 5) % FAULT_KINDS.length]!),

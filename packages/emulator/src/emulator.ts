@@ -148,7 +148,11 @@ class RunningEmulator implements Emulator {
       venues.map((venue) => {
         const emulated = emulatedVenue(venue)
         const keys = emulated.keys(seed, options.credentials?.[venue])
-        const upstream = emulated.create(this.world, { speed, credentials: keys.upstream })
+        const upstream = emulated.create(this.world, {
+          speed,
+          credentials: keys.upstream,
+          faults: this.faultBox,
+        })
         return [venue, { emulated, client: keys.client, upstream }]
       }),
     )

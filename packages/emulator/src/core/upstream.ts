@@ -1,4 +1,5 @@
 import type { VenueId } from '@priorbook/sdk/domain'
+import type { FaultBox } from '../faults/fault-box.ts'
 
 /** One level of an emulated book: price in ten-thousandths (5200 = 0.52), size in millionths of a share. */
 export type Level = { readonly price: number; readonly size: number }
@@ -161,8 +162,16 @@ export type Refusal = 'quota' | 'outage' | 'signature'
 /** What a client needs to know to connect to an emulated venue. */
 export type UpstreamCredentials = Readonly<Record<string, string>>
 
+/** Finds the faults that an upstream applies itself. */
+export type UpstreamFaults = Pick<FaultBox, 'strike'>
+
 /** Creates the upstream of one venue. */
 export type CreateUpstream = (
   world: World,
-  options: { readonly speed: number; readonly credentials: UpstreamCredentials },
+  options: {
+    readonly speed: number
+    readonly credentials: UpstreamCredentials
+    /** Absent: nothing goes wrong inside the upstream. */
+    readonly faults?: UpstreamFaults
+  },
 ) => Upstream

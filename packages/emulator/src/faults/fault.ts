@@ -32,6 +32,16 @@ export type Fault =
   | { readonly kind: 'refuse' }
   /** The venue's clock is off by `skewMs`. */
   | { readonly kind: 'clock_skew'; readonly skewMs: number }
+  /** The newest `depth` blocks of the chain are replaced, with every new block; use `count`. */
+  | ({ readonly kind: 'chain_reorg'; readonly depth: number } & Strikes)
+  /** The events of blocks that are mined meanwhile can never be read. */
+  | ({ readonly kind: 'chain_gap' } & Strikes)
+  /** A list of events of the chain contains every event twice. */
+  | ({ readonly kind: 'chain_duplicate' } & Strikes)
+  /** Ranges of more than `blocks` blocks are refused. */
+  | ({ readonly kind: 'chain_range'; readonly blocks: number } & Strikes)
+  /** Requests to the chain are refused as too many. */
+  | ({ readonly kind: 'chain_limit' } & Strikes)
 
 /** The name of a fault. */
 export type FaultKind = Fault['kind']
@@ -67,6 +77,11 @@ const FIELDS: Readonly<Record<FaultKind, readonly string[]>> = {
   expired_signature: [],
   refuse: [],
   clock_skew: ['skewMs'],
+  chain_reorg: ['depth', 'share', 'count'],
+  chain_gap: ['share', 'count'],
+  chain_duplicate: ['share', 'count'],
+  chain_range: ['blocks', 'share', 'count'],
+  chain_limit: ['share', 'count'],
 }
 
 /** Every fault that can be injected. */
@@ -76,6 +91,8 @@ const REQUIRED: Partial<Record<FaultKind, string>> = {
   slow: 'delayMs',
   http_slow: 'delayMs',
   clock_skew: 'skewMs',
+  chain_reorg: 'depth',
+  chain_range: 'blocks',
 }
 
 /** Reads an injection from JSON; throws `invalid_argument` naming what is wrong. */

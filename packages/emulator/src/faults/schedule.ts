@@ -81,5 +81,13 @@ function draw(kind: FaultKind, random: Random): { readonly fault: Fault; readonl
       return { fault: { kind }, forMs: between(500, 3_000) }
     case 'clock_skew':
       return { fault: { kind, skewMs: between(-4_000, 4_000) }, forMs: between(1_000, 5_000) }
+    case 'chain_reorg':
+      return { fault: { kind, depth: between(1, 3), count: 1 }, forMs: between(1_000, 3_000) }
+    case 'chain_range':
+      return { fault: { kind, blocks: between(1, 3) }, forMs: between(1_000, 5_000) }
+    case 'chain_gap':
+    case 'chain_duplicate':
+    case 'chain_limit':
+      return { fault: { kind }, forMs: between(1_000, 4_000) }
   }
 }

@@ -1,4 +1,4 @@
-/** Flags of a book row; the bit values are part of the tape format. */
+/** Flags of a row; the bit values are part of the tape format. */
 export const FLAGS = {
   /** The venue sent the whole book instead of a change. */
   full_book: 1,
@@ -16,6 +16,8 @@ export const FLAGS = {
   restart: 64,
   /** A gap lies between this observation and the one before it. */
   after_gap: 128,
+  /** A price or size of a trade has more decimals than are kept and is rounded; the amounts are in `native`. */
+  rounded: 256,
 } as const
 
 /** The name of one flag. */

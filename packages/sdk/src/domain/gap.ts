@@ -17,6 +17,8 @@ export const GAP_REASONS = {
   disk_full: 'There was no space to record.',
   corrupt: 'The recorded data are damaged on disk and not served.',
   retention: 'The recorded data were removed by age or to save space.',
+  unavailable: 'The venue refused this span, however often it was requested.',
+  reorganized: 'The chain replaced blocks that had been read; trades of these blocks may be void.',
 } as const
 
 /** The name of one reason. */

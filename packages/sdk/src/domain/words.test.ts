@@ -18,6 +18,7 @@ describe('flags', () => {
       truncated_upstream: 32,
       restart: 64,
       after_gap: 128,
+      rounded: 256,
     })
     expect(LATE_MICROS).toBe(5_000_000)
   })
@@ -91,6 +92,8 @@ describe('lists', () => {
       'disk_full',
       'corrupt',
       'retention',
+      'unavailable',
+      'reorganized',
     ])
     for (const sentence of Object.values(GAP_REASONS)) expect(sentence).toMatch(/^[A-Z].*\.$/)
   })

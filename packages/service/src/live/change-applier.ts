@@ -6,7 +6,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { Yielder } from '../lib/yielder.ts'
-import { VENUE_KEY } from '../rows/index.ts'
+import { isTradesGap, sharedGapKeys } from '../rows/index.ts'
 import type { Changes } from '../store/store.ts'
 import type { FeedRegistry } from './feed-registry.ts'
 import type { FeedServices, InstrumentFeed } from './instrument-feed.ts'
@@ -123,7 +123,8 @@ export class ChangeApplier {
     for (const gap of gaps) {
       if (!feeds.isConcernedBy(gap) || !services.gaps.published.isNew(gap)) continue
       const name = `${gap.venue}:${gap.key}`
-      if (gap.scope === 'instrument') own.set(name, [...(own.get(name) ?? []), gap])
+      if (gap.scope === 'instrument' && !isTradesGap(gap))
+        own.set(name, [...(own.get(name) ?? []), gap])
       else if (gap.end === undefined) late.push(gap)
       else services.gaps.publishGap(gap)
     }
@@ -139,7 +140,7 @@ export class ChangeApplier {
     const markets = new Map<string, { venue: VenueId; marketId: string }>()
     for (const { instrument } of feeds.values()) {
       const { venue, market } = instrument
-      gapKeys.set(venue, { venue, key: VENUE_KEY })
+      for (const key of sharedGapKeys(venue)) gapKeys.set(`${venue} ${key}`, { venue, key })
       if (market !== instrument.key) gapKeys.set(`${venue}/${market}`, { venue, key: market })
       markets.set(`${venue}/${market}`, { venue, marketId: market })
     }

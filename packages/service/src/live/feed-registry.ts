@@ -1,4 +1,5 @@
 import type { Gap, VenueId } from '@priorbook/sdk/domain'
+import { isTradesGap } from '../rows/index.ts'
 import type { GapAudience } from './gap-publisher.ts'
 import type { InstrumentFeed } from './instrument-feed.ts'
 import type { Subscription } from './subscription.ts'
@@ -46,8 +47,10 @@ export class FeedRegistry implements GapAudience {
     if (beside?.size === 0) this.byMarket.delete(market)
   }
 
-  /** True when an open feed is concerned by a gap; every venue-wide gap counts. */
-  isConcernedBy({ venue, scope, key }: Gap): boolean {
+  /** True when an open feed is concerned by a gap; every gap of a venue or of its trades counts. */
+  isConcernedBy(gap: Gap): boolean {
+    if (isTradesGap(gap)) return true
+    const { venue, scope, key } = gap
     switch (scope) {
       case 'instrument':
         return this.feeds.has(`${venue}:${key}`)
@@ -58,8 +61,14 @@ export class FeedRegistry implements GapAudience {
     }
   }
 
-  *readersOf({ venue, scope, key }: Gap): Iterable<Subscription> {
-    switch (scope) {
+  *readersOf(gap: Gap): Iterable<Subscription> {
+    const { venue, scope, key } = gap
+    switch (isTradesGap(gap) ? 'trades' : scope) {
+      case 'trades':
+        for (const subscription of this.ofVenue(venue)) {
+          if (subscription.datasets.has('trades')) yield subscription
+        }
+        break
       case 'instrument':
         yield* this.feeds.get(`${venue}:${key}`)?.subscriptions ?? []
         break
@@ -67,11 +76,15 @@ export class FeedRegistry implements GapAudience {
         for (const { subscriptions } of this.ofMarket(venue, key)) yield* subscriptions
         break
       case 'venue':
-        for (const subscription of this.subscriptions) {
-          // A subscription that is still joining gets the gap with its first instrument.
-          const hasJoined = subscription.attached.size > 0 || subscription.pending.size === 0
-          if (subscription.venue === venue && hasJoined) yield subscription
-        }
+        yield* this.ofVenue(venue)
+    }
+  }
+
+  private *ofVenue(venue: VenueId): Iterable<Subscription> {
+    for (const subscription of this.subscriptions) {
+      // A subscription that is still joining gets the gap with its first instrument.
+      const hasJoined = subscription.attached.size > 0 || subscription.pending.size === 0
+      if (subscription.venue === venue && hasJoined) yield subscription
     }
   }
 

@@ -9,7 +9,7 @@ import type { BookContext } from '@priorbook/sdk/wire'
 import { SYSTEM_CLOCK, type Clock, type Timer } from '../lib/clock.ts'
 import { SerialQueue } from '../lib/serial-queue.ts'
 import { Yielder } from '../lib/yielder.ts'
-import { VENUE_KEY } from '../rows/index.ts'
+import { gapsOfKeys, sharedGapKeys, storeGaps, VENUE_KEY } from '../rows/index.ts'
 import type { Changes, MarketState, StoreReader } from '../store/store.ts'
 import { ChangeApplier } from './change-applier.ts'
 import { ChangeFollower } from './change-follower.ts'
@@ -238,8 +238,9 @@ export class Hub {
   private async followVenue(venue: VenueId): Promise<void> {
     const { store, gaps, recentStart } = this.services
     if (gaps.published.follows(venue, VENUE_KEY)) return
-    const found = await store.gaps({ venue, key: VENUE_KEY, start: recentStart() })
-    gaps.published.follow(venue, VENUE_KEY)
+    const start = recentStart()
+    const found = await gapsOfKeys(storeGaps(store, venue), sharedGapKeys(venue), { start })
+    for (const key of sharedGapKeys(venue)) gaps.published.follow(venue, key)
     for (const gap of found) gaps.published.add(gap)
   }
 

@@ -32,6 +32,7 @@ const NOTES: readonly string[] = [
   '{"note":"clock","offset_us":-1500,"round_trip_us":300,"step_us":1000}',
   '{"note":"file_imported","sha256":"00","lines":7}',
   '{"note":"broken_line","reason":"cut"}',
+  '{"note":"feed_lost","reason":"quota","why":"x"}',
   '{"note":"request","request":{"kind":"event"}}',
   '{"note":"started","version":"1"}',
   '{"note":"stopped"}',

@@ -13,7 +13,7 @@ import {
   type JournalWriter,
   type JournalWriterOptions,
 } from '../journal/index.ts'
-import type { AppendBatch, StoreWriter } from '../store/store.ts'
+import { feedFacts, type AppendBatch, type MarketQuery, type StoreWriter } from '../store/store.ts'
 import {
   toReading,
   type CaptureLog,
@@ -58,6 +58,8 @@ export type VenueStatus = {
   readonly messages: number
   /** Books held now, and how many of them miss nothing. */
   readonly books: { readonly tracks: number; readonly open: number }
+  /** Markets, books and series in memory. */
+  readonly remembered: number
   readonly journalBytes: number
 }
 
@@ -89,8 +91,46 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
   const unresolved = await readUnresolved(store, venue)
   const { quotaOutlivesRestart } = definitionOf(venue)
   const asked = quotaOutlivesRestart ? await readAskedCalls(store, venue) : []
-  intake.connector = options.create({ sink: intake.sink, log, clock, unresolved, asked })
+  const feed = await readFeed(store, venue)
+  intake.connector = options.create({ sink: intake.sink, log, clock, unresolved, asked, ...feed })
   return intake
+}
+
+async function readFeed(
+  store: StoreWriter,
+  venue: VenueId,
+): Promise<Pick<ConnectorContext, 'feed'>> {
+  const { feed } = definitionOf(venue)
+  if (feed === undefined) return {}
+  const facts = new Map<string, number>()
+  for (const name of feed.facts) {
+    const value = await store.fact(name)
+    if (value !== undefined) facts.set(name, value)
+  }
+  return { feed: { facts, eachMarket: (onMarket) => readFeedMarkets(store, venue, onMarket) } }
+}
+
+// A market may be listed a day before it trades. Records are large, so pages of them are.
+const LISTED_BEFORE = 86_400_000_000
+const MARKETS_PER_PAGE = 200
+
+async function readFeedMarkets(
+  store: StoreWriter,
+  venue: VenueId,
+  onMarket: (record: MarketRecord) => void,
+): Promise<void> {
+  const source = await store.fact(feedFacts(venue).source)
+  // A feed that was never read may begin in the past: then the newest markets are the best choice.
+  const query =
+    source === undefined ? { order: 'desc' as const } : { start: source - LISTED_BEFORE }
+  let after: MarketQuery['after']
+  for (let read = 0; read < MAX_UNRESOLVED; read += MARKETS_PER_PAGE) {
+    const page = await store.markets({ venue, ...query, after, limit: MARKETS_PER_PAGE })
+    for (const { record } of page.markets) onMarket(record)
+    const last = page.markets.at(-1)
+    if (!page.hasMore || last === undefined) return
+    after = { openTime: last.sortTime, venue, marketId: last.record.marketId }
+  }
 }
 
 async function readUnresolved(
@@ -216,6 +256,7 @@ export class Intake {
       counts: { ...this.applier.counts },
       messages: this.messages,
       books: this.applier.held,
+      remembered: this.applier.remembered,
       journalBytes: this.writer.pendingBytes,
     }
   }

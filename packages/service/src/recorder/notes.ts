@@ -44,6 +44,10 @@ const NOTES = {
     keys: v.optional(v.array(v.string())),
   }),
   failed: v.looseObject({}),
+  feed_lost: v.looseObject({
+    reason: v.picklist(Object.keys(GAP_REASONS) as GapReason[]),
+    why: v.string(),
+  }),
   clock: v.looseObject({ offset_us: whole }),
   file_imported: v.looseObject({ sha256: v.string(), lines: count }),
   broken_line: v.looseObject({ reason: v.string() }),

@@ -1,4 +1,4 @@
-import { gapId, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import { gapId, VENUES, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import type { RunPart } from './lane.ts'
 
 /** The received times that a question about gaps covers. */
@@ -9,6 +9,17 @@ export type GapReader = (key: string, span: TimeSpan) => Promise<readonly Gap[]>
 
 /** The key of gaps that concern a whole venue. */
 export const VENUE_KEY = ''
+
+/** The keys of gaps that concern more than one market: those of a venue, and those of its feed of trades. */
+export function sharedGapKeys(venue: VenueId): readonly string[] {
+  const { tradesKey } = VENUES[venue]
+  return tradesKey === undefined ? [VENUE_KEY] : [VENUE_KEY, tradesKey]
+}
+
+/** True for a gap of the feed of trades of a venue, which concerns none of its books. */
+export function isTradesGap({ venue, key }: Pick<Gap, 'venue' | 'key'>): boolean {
+  return VENUES[venue].tradesKey === key
+}
 
 /** The keys under which gaps of instruments are listed: their own, their markets', their venue's. */
 export function gapKeysOf(

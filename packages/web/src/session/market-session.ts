@@ -1,5 +1,4 @@
 import { batch, computed, effect, signal, untracked, type ReadonlySignal } from '@preact/signals'
-import { VENUES } from '@priorbook/sdk/domain'
 import {
   OrderBook,
   type FullRow,
@@ -274,7 +273,6 @@ export class MarketSession implements ReplayTarget {
   }
 
   private async loadTrades(): Promise<void> {
-    if (!VENUES[this.ref.venue].hasTrades) return
     const { client, note } = this.panels.trades
     const params = { order: 'desc', limit: MAX_TRADES } as const
     note(`client.market(${this.refSource}).trades`, params)
@@ -285,7 +283,6 @@ export class MarketSession implements ReplayTarget {
 
   /** Requests the executions before an instant of the past. */
   async loadPastTrades(at: number): Promise<void> {
-    if (!VENUES[this.ref.venue].hasTrades) return
     const { client, note } = this.panels.trades
     const params = { end_time: Math.round(at) + 1, order: 'desc', limit: MAX_TRADES } as const
     note(`client.market(${this.refSource}).trades`, params)

@@ -9,11 +9,16 @@ const SHOWN = 14
 /** The newest executions at or before the instant. */
 export function TradeList({ session }: { readonly session: MarketSession }) {
   const { hasTrades, label } = VENUES[session.ref.venue]
-  if (!hasTrades) {
-    return <p class="quiet">{label} publishes no executions; its last trade is a sample above.</p>
-  }
   const trades = session.isLive.value ? session.trades.value : session.pastTrades.value
-  if (trades.length === 0) return <p class="quiet">No execution up to this instant.</p>
+  if (trades.length === 0) {
+    return (
+      <p class="quiet">
+        {hasTrades
+          ? 'No execution up to this instant.'
+          : `${label} publishes no executions, and none was read from its chain up to this instant; its last trade is a sample above.`}
+      </p>
+    )
+  }
   return (
     <ol class="trades">
       {trades.slice(0, SHOWN).map((trade) => (

@@ -77,7 +77,7 @@ describe('the check of key, clock and signature', () => {
     const { status, body, headers } = tooManyRequests(7)
     expect([status, headers?.['retry-after']]).toEqual([429, '7'])
     expect(JSON.parse(body)).toMatchObject({ code: -1003 })
-    expect(upstream.quotas).toEqual({ default: { limit: 60, windowMs: 60_000 } })
+    expect(upstream.quotas['default']).toEqual({ limit: 60, windowMs: 60_000 })
     const refusals = (['quota', 'outage', 'signature'] as const).map((why) => {
       const answer = EMULATED_VENUE_A.refusal(why)
       return [answer.status, (JSON.parse(answer.body) as { code: number }).code]

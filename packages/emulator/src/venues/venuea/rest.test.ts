@@ -244,6 +244,7 @@ describe('the routes of venue A', () => {
     expect(EMULATED_VENUE_A.addresses('http://127.0.0.1:1')).toEqual({
       rest: 'http://127.0.0.1:1/sapi/v1/w3w/wallet/prediction',
       ws: 'ws://127.0.0.1:1/sapi/wss',
+      chain: 'http://127.0.0.1:1/chain',
     })
   })
 })

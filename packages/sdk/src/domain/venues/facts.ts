@@ -103,8 +103,13 @@ export type VenueFacts = {
   readonly levelsMax?: number
   /** True where `include_orderbook` defaults to true. */
   readonly laddersByDefault: boolean
-  /** True where execution prints are recorded; where false the trades route is reserved and empty. */
+  /**
+   * True where the venue itself sends execution prints. Where false they are read from its chain if an
+   * endpoint is configured; the trades route is empty otherwise.
+   */
   readonly hasTrades: boolean
+  /** The key of gaps of trades, where trades arrive by another way than books. */
+  readonly tradesKey?: string
   /** The venue's own words for the side of a taker. */
   readonly nativeSides: { readonly buy: string; readonly sell: string }
   /** The series of samples that are recorded; empty where the venue has none. */

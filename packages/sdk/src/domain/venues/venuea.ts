@@ -3,7 +3,7 @@ import type { VenueFacts } from './facts.ts'
 
 const COVERED = ['BTC', 'ETH', 'BNB']
 
-/** Venue A: whole books by push and poll, three sampled metrics, no execution prints. */
+/** Venue A: whole books by push and poll, three sampled metrics; executions only on its chain. */
 export const VENUE_A: VenueFacts = {
   label: 'Venue A',
   marketKind: 'wallet rounds',
@@ -19,6 +19,7 @@ export const VENUE_A: VenueFacts = {
   hasYesNoLadders: false,
   laddersByDefault: true,
   hasTrades: false,
+  tradesKey: 'chain',
   nativeSides: { buy: 'buy', sell: 'sell' },
   metrics: ['chance', 'price', 'last_trade'],
   groupWord: 'a topic',
@@ -46,6 +47,7 @@ export const VENUE_A: VenueFacts = {
       yearInferred: true,
     },
     { dataset: 'books', assets: COVERED, start: day('2026-07-26'), yearInferred: true },
+    { dataset: 'trades', assets: COVERED },
   ],
   bookRules: {
     order: 'none',

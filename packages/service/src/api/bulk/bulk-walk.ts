@@ -1,4 +1,4 @@
-import type { Gap } from '@priorbook/sdk/domain'
+import { VENUES, type Gap } from '@priorbook/sdk/domain'
 import type { HeadColumns, SampleColumns, TradeColumns } from '@priorbook/sdk/tape'
 import type { BookContext, SampleContext } from '@priorbook/sdk/wire'
 import {
@@ -20,6 +20,7 @@ import { marketsOf } from '../markets/family.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { keepSeriesGaps } from '../markets/series-gaps.ts'
+import { keepTradeGaps } from '../markets/trade-source.ts'
 import type { ApiContext } from '../route.ts'
 import type { BulkScope } from './scope.ts'
 
@@ -194,13 +195,16 @@ export async function gapsOf(
   const { venue, start, end } = scope
   const keys = new Set(gapKeysOf(await instrumentsOf(context, record)))
   keys.add(record.marketId).delete(VENUE_KEY)
-  const own = await gapsOfKeys(storeGaps(context.store, venue), keys, { start, end })
+  const isTrades = scope.dataset === 'trades'
+  if (isTrades) keys.add(VENUES[venue].tradesKey ?? record.marketId)
+  const all = await gapsOfKeys(storeGaps(context.store, venue), keys, { start, end })
+  const own = isTrades ? keepTradeGaps(record, all) : all
   // A gap of the venue concerns a market only while the market is open.
   const open = record.openTime ?? 0
   const close = record.closeTime ?? Number.MAX_SAFE_INTEGER
   const shared = venueGaps.filter((gap) => gap.start < close && (gap.end ?? Infinity) > open)
   if (own.length === 0 && (open >= end || close <= start)) return []
-  const all = [...own, ...shared]
-  if (scope.dataset !== 'samples') return all
-  return keepSeriesGaps(context.store, all, sampleSeriesOf(record, scope.metric!))
+  const concerned = [...own, ...shared]
+  if (scope.dataset !== 'samples') return concerned
+  return keepSeriesGaps(context.store, concerned, sampleSeriesOf(record, scope.metric!))
 }

@@ -2,6 +2,7 @@ import {
   VENUES,
   printMicros,
   toMicros,
+  type Gap,
   type MarketRecord,
   type Micros,
   type VenueId,
@@ -23,7 +24,8 @@ import { findFamily, type Family } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
 import { gapsOfSeries } from '../markets/series-gaps.ts'
-import { TRADES_NOT_RECONSTRUCTED, explainEmpty, planWindow } from '../pages/notices.ts'
+import { explainNoTrades, gapsOfTrades } from '../markets/trade-source.ts'
+import { explainEmpty, planWindow } from '../pages/notices.ts'
 import type { ApiContext, Grant, Notice } from '../route.ts'
 
 const { download: MAX_DAYS } = DOCUMENTED_DAYS
@@ -288,8 +290,9 @@ export async function explainNothing(
   context: ApiContext,
   scope: BulkScope,
 ): Promise<readonly Notice[]> {
-  const { venue, dataset, metric, market, start, end, windowStart: window, notices } = scope
-  if (dataset === 'trades' && !VENUES[venue].hasTrades) return [TRADES_NOT_RECONSTRUCTED]
+  const { venue, dataset, market, start, end, windowStart: window, notices } = scope
+  const none = dataset === 'trades' ? await explainNoTrades(context.store, venue) : undefined
+  if (none !== undefined) return [none]
   const isSaid = notices.some(({ code }) => code === 'plan_window' || code === 'future_range')
   if (start >= end && isSaid) return []
   if (market === undefined) {
@@ -299,13 +302,22 @@ export async function explainNothing(
   const { record } = market
   const kind = dataset === 'samples' ? 'metrics' : dataset
   const range = { asked: start, window, from: start, end }
-  const gaps =
-    dataset === 'samples'
-      ? await gapsOfSeries(context, record, sampleSeriesOf(record, metric!), { start, end })
-      : await gapsOfKeys(
-          storeGaps(context.store, venue),
-          gapKeysOf(await instrumentsOf(context, record)),
-          { start, end },
-        )
+  const gaps = await gapsOfScope(context, scope, record)
   return [await explainEmpty(context, record, kind, gaps, range)]
+}
+
+async function gapsOfScope(
+  context: ApiContext,
+  { venue, dataset, metric, start, end }: BulkScope,
+  record: MarketRecord,
+): Promise<readonly Gap[]> {
+  const span = { start, end }
+  if (dataset === 'samples') {
+    return gapsOfSeries(context, record, sampleSeriesOf(record, metric!), span)
+  }
+  const { store } = context
+  const instruments = await instrumentsOf(context, record)
+  return dataset === 'trades'
+    ? gapsOfTrades(store, record, instruments, span)
+    : gapsOfKeys(storeGaps(store, venue), gapKeysOf(instruments), span)
 }

@@ -1,4 +1,5 @@
 import type { Gap, GapIdentity, VenueId } from '@priorbook/sdk/domain'
+import { sharedGapKeys } from '../../rows/index.ts'
 import type { GapQuery, StoreReader } from '../../store/store.ts'
 import type { CursorState, ApiContext } from '../route.ts'
 import { sees } from './find.ts'
@@ -48,7 +49,7 @@ export function gapFilter({ store }: ApiContext, plan: PlanFilter): (gap: Gap) =
       plan.leaveOutVenue(venue)
       return false
     }
-    if (key === '') return true
+    if (sharedGapKeys(venue).includes(key)) return true
     const instrument = await store.instrument({ venue, key })
     const state = await store.market(venue, instrument?.instrument.market ?? key)
     return plan.includes(state?.record ?? { venue, marketId: key })

@@ -54,6 +54,8 @@ const CONCERNS: Readonly<Record<GapReason, 'everything' | 'the venue' | 'the boo
   book_reset: 'the book',
   rejected: 'the book',
   corrupt: 'the book',
+  unavailable: 'the book',
+  reorganized: 'the book',
 }
 
 async function hasSample(

@@ -1,6 +1,7 @@
 import {
   floorOf,
   GAP_REASONS,
+  VENUES,
   type Dataset,
   type Gap,
   type MarketRecord,
@@ -10,7 +11,7 @@ import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
 import type { ApiContext, Meta, Notice } from '../route.ts'
 import { firstRowTime } from './first-row.ts'
 import type { PageRange } from './page.ts'
-import { captureFact, REMOVED_MARKETS } from '../../store/store.ts'
+import { captureFact, feedFacts, REMOVED_MARKETS } from '../../store/store.ts'
 
 /** `meta.notice`: absent, one notice, or a list. */
 export function noticeMeta(...notices: readonly (Notice | undefined)[]): Pick<Meta, 'notice'> {
@@ -196,7 +197,8 @@ async function readCaptureStart(
   // The catalogue is backfilled, so it can begin before capture.
   if (dataset === 'catalogue') return { begins: floor, isImported: false }
   const { venue, asset, window } = record
-  const started = await store.fact(captureFact(venue))
+  const isFeed = dataset === 'trades' && VENUES[venue].tradesKey !== undefined
+  const started = await store.fact(isFeed ? feedFacts(venue).started : captureFact(venue))
   const isImported = floor === undefined && started === undefined
   const first = await firstRowTime(store, venue, dataset, {
     ...(asset === undefined ? {} : { assets: [asset] }),
@@ -208,9 +210,9 @@ async function readCaptureStart(
   return { begins: isOwn ? own : Math.max(floor, own), isImported }
 }
 
-/** The words of the interface document on a reserved trades route. */
+/** Why the trades of a venue are empty where no endpoint of its chain was ever read. */
 export const TRADES_NOT_RECONSTRUCTED: Notice = {
   code: 'trades_not_reconstructed',
   message:
-    'No historical fills; BNB Smart Chain fills are being reconstructed; earlier off-chain resting orders cannot be recovered.',
+    'No historical fills: this installation has not reconstructed BNB Smart Chain fills, which needs an endpoint of the chain; earlier off-chain resting orders cannot be recovered.',
 }

@@ -92,14 +92,14 @@ describe('trades', () => {
     expect((await call.problem(`${C}/trades?token_id=1`)).fields.param).toBe('token_id')
   })
 
-  it('of venue A are an empty dataset in the document’s words; an unknown market is still 404', async () => {
+  it('of venue A are an empty dataset with the reason where its chain was never read; an unknown market is still 404', async () => {
     const call = await caller()
     const { body } = await call.get(`${A}/trades`)
     expect(body.data).toEqual([])
     expect(body.meta['notice']).toEqual({
       code: 'trades_not_reconstructed',
       message:
-        'No historical fills; BNB Smart Chain fills are being reconstructed; earlier off-chain resting orders cannot be recovered.',
+        'No historical fills: this installation has not reconstructed BNB Smart Chain fills, which needs an endpoint of the chain; earlier off-chain resting orders cannot be recovered.',
     })
     expect((await call.problem('/v3/venuea-prediction/999/trades')).code).toBe('unknown_market')
   })
@@ -305,6 +305,7 @@ describe('coverage', () => {
       ['metrics', ['BTC', 'ETH', 'BNB'], null, '2026-07-17T00:00:00.000000Z', true],
       ['books', ['BTC'], ['15m'], '2026-06-26T00:00:00.000000Z', true],
       ['books', ['BTC', 'ETH', 'BNB'], null, '2026-07-26T00:00:00.000000Z', true],
+      ['trades', ['BTC', 'ETH', 'BNB'], null, null, false],
     ])
     const trades = (body.data as Row[]).find(
       (row) => row['venue'] === 'venueb' && row['dataset'] === 'trades',

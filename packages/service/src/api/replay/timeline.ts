@@ -1,4 +1,4 @@
-import { gapId, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import { gapId, VENUES, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import {
   applyRows,
   BookColumns,
@@ -79,7 +79,7 @@ export class Timeline {
         this.merge.add(new MarketLane(store, market, index, this.range))
       }
     }
-    for (const [index, { venue, key }] of gapKeysOf(scope).entries()) {
+    for (const [index, { venue, key }] of gapKeysOf(scope, datasets).entries()) {
       const read = readGapsOf(store, venue, key, this.range)
       const isSent = (gap: Gap): boolean => this.seenDamage.has(gapId(gap))
       this.merge.add(new GapEdgeLane(index, this.range, read, isSent))
@@ -256,10 +256,10 @@ function copyRows({ columns, firstSequence, from, to }: BookRun): BookRun {
 }
 
 /** The keys of all gaps: by venue its instruments, then its markets, then the venue itself. */
-function gapKeysOf({
-  streams,
-  markets,
-}: ReplayScope): readonly { readonly venue: VenueId; readonly key: string }[] {
+function gapKeysOf(
+  { streams, markets }: ReplayScope,
+  datasets: ReplayRequest['datasets'],
+): readonly { readonly venue: VenueId; readonly key: string }[] {
   const keys = new Map<string, { readonly venue: VenueId; readonly key: string }>()
   const add = (venue: VenueId, key: string): void => {
     const name = `${venue}:${key}`
@@ -268,6 +268,10 @@ function gapKeysOf({
   for (const { instrument } of streams) add(instrument.venue, instrument.key)
   for (const { venue, marketId } of markets) add(venue, marketId)
   for (const { venue } of markets) add(venue, VENUE_KEY)
+  for (const { venue } of markets) {
+    const { tradesKey } = VENUES[venue]
+    if (tradesKey !== undefined && datasets.has('trades')) add(venue, tradesKey)
+  }
   // The sort is stable.
   return [...keys.values()].sort((a, b) => compareText(a.venue, b.venue))
 }

@@ -1,10 +1,8 @@
-import { VENUES } from '@priorbook/sdk/domain'
 import { marketContract, toTradeJson, TRADE_CSV_COLUMNS } from '@priorbook/sdk/wire'
-import { gapKeysOf, gapsOfKeys, storeGaps } from '../../rows/index.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
-import { TRADES_NOT_RECONSTRUCTED } from '../pages/notices.ts'
+import { explainNoTrades, gapsOfTrades } from '../markets/trade-source.ts'
 import { answerRowPage } from '../pages/row-page.ts'
 import { defineRoute, type Route } from '../route.ts'
 
@@ -19,12 +17,11 @@ function tradesRoute(address: VenueAddress): Route {
       type: 'trade',
       dataset: 'trades',
       columns: TRADE_CSV_COLUMNS,
-      missing: VENUES[venue].hasTrades ? undefined : TRADES_NOT_RECONSTRUCTED,
+      missing: await explainNoTrades(context.store, venue),
       scope: {},
       meta: {},
       streams: await instrumentsOf(context, state.record),
-      gapsOf: (streams, span) =>
-        gapsOfKeys(storeGaps(context.store, venue), gapKeysOf(streams), span),
+      gapsOf: (streams, span) => gapsOfTrades(context.store, state.record, streams, span),
       read: (query) => context.store.trades(query),
       toJson: ({ columns, row, ordinal }, stream, style) =>
         toTradeJson(columns, row, ordinal, stream, style),

@@ -4,6 +4,7 @@ import {
   type GapReason,
   type Instrument,
   type Json,
+  type MarketRecord,
   type Micros,
   type TapeEvent,
   type VenueId,
@@ -26,6 +27,17 @@ export type MessageProblem = {
 export type Normalized = {
   readonly events: readonly TapeEvent[]
   readonly problems: readonly MessageProblem[]
+  /** Present in a message that continues the venue's feed of trades. */
+  readonly feed?: FeedReading
+}
+
+/**
+ * How far a feed of trades apart from the books has come: to which time by the venue's clock nothing is
+ * missing, and the named numbers with which reading continues after a restart.
+ */
+export type FeedReading = {
+  readonly source: Micros
+  readonly facts: Readonly<Record<string, number>>
 }
 
 /** The stateless, versioned part of a venue: turns its JSON into events. */
@@ -68,6 +80,8 @@ export type CaptureNote =
       readonly sid?: number
       readonly keys?: readonly string[]
     }
+  /** The feed of trades cannot be read, from its last message on until its next one. */
+  | { readonly note: 'feed_lost'; readonly reason: GapReason; readonly why: string }
   /** A request without a usable answer. */
   | {
       readonly note: 'failed'
@@ -185,6 +199,13 @@ export interface Connector {
   status(): ConnectorStatus
 }
 
+/** What earlier runs stored of a feed of trades. */
+export type StoredFeed = {
+  readonly facts: ReadonlyMap<string, number>
+  /** Calls back for the markets that may have traded since its last message. */
+  eachMarket(onMarket: (record: MarketRecord) => void): Promise<void>
+}
+
 /** How many calls to a venue ended by a time. */
 export type AskedCalls = { readonly until: Micros; readonly count: number }
 
@@ -198,4 +219,6 @@ export type ConnectorContext = {
   readonly unresolved: readonly { readonly marketId: string; readonly native: Json }[]
   /** Recent calls of earlier runs, where the venue's quota outlives a restart. */
   readonly asked?: readonly AskedCalls[]
+  /** What is stored of the venue's feed of trades, where it has one. */
+  readonly feed?: StoredFeed
 }

@@ -2,6 +2,7 @@ import type { MarketRecord, Micros } from '@priorbook/sdk/domain'
 import type { Setting, SettingValues } from '../../lib/setting.ts'
 import type {
   CaptureLog,
+  CaptureRequest,
   CaptureSink,
   Connector,
   ConnectorContext,
@@ -44,6 +45,13 @@ export type VenueDefinition<Settings extends VenueSettings = VenueSettings> = {
    */
   readonly quotaOutlivesRestart: boolean
   createConnector(upstream: Upstream<Settings>, context: ConnectorContext): Connector
+  /** How a feed of trades apart from the books is continued; absent where the venue has none. */
+  readonly feed?: {
+    /** The names of its facts. */
+    readonly facts: readonly string[]
+    /** True for requests of the feed: they do not count towards the venue's quota. */
+    isRequest(request: CaptureRequest): boolean
+  }
   /** How recordings of the venue are imported; absent where there is no recording format. */
   readonly importer?: RecordingImporter
   /** How the catalogue of past rounds is filled in; absent where the venue has no such history. */

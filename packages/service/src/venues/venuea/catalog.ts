@@ -354,8 +354,8 @@ function toWindow(
   return open === undefined || close === undefined ? undefined : BY_LENGTH.get(close - open)
 }
 
-// Exchange contracts on BNB chain mainnet, from the vendor's page of deployed contracts.
-const EXCHANGES = {
+/** Exchange contracts on BNB chain mainnet, from the vendor's page of deployed contracts. */
+export const EXCHANGES = {
   plain: '0x8BC070BEdAB741406F4B1Eb65A72bee27894B689',
   negRisk: '0x365fb81bd4A24D6303cd2F19c349dE6894D8d58A',
   yield: '0x6bEb5a40C032AFc305961162d8204CDA16DECFa5',

@@ -11,8 +11,10 @@ import type { Quota, QuotaOptions } from '../capture/quota.ts'
 import type { RestAnswer, RestCall } from '../capture/rest.ts'
 import { CallPace, CallsInFlight, chooseNext } from '../capture/scheduler.ts'
 import { OwnStalls } from '../capture/silence.ts'
+import { recordsOf } from '../capture/followed-markets.ts'
 import { UnfollowedBooks } from '../capture/unfollowed-books.ts'
 import { noteSilence } from './books.ts'
+import { ChainReader, type ChainOptions } from './chain/reader.ts'
 import { Discovery, VenueAMarkets } from './markets.ts'
 import { createPeriods, type Periods } from './periods.ts'
 import { Polling, SHARES, type CallKind, type VenueAScheduledCall } from './polling.ts'
@@ -33,6 +35,8 @@ export type VenueAOptions = {
   readonly quota: QuotaOptions | Quota
   /** Divides every internal period; 1 in production. */
   readonly speed?: number
+  /** How trades are read from the chain; absent: they are not. */
+  readonly chain?: Omit<ChainOptions, 'assets' | 'speed'>
 }
 
 /** Max calls in flight; urgent ones may be twice as many. */
@@ -59,6 +63,7 @@ export class VenueAConnector implements Connector {
   readonly #sockets: VenueASockets
   readonly #polling: Polling
   readonly #stalls: OwnStalls
+  readonly #chain: ChainReader | undefined
 
   constructor(options: VenueAOptions, context: ConnectorContext) {
     const { apiKey = '', apiSecret = '', speed = 1, assets, restBase, wsUrl } = options
@@ -103,6 +108,7 @@ export class VenueAConnector implements Connector {
       onUnreadable: (why) => this.#status.failed(why),
       onMissedBook: (marketId) => this.#sockets.renew(marketId),
     })
+    this.#chain = this.#createChain(options, speed)
     this.#resume()
   }
 
@@ -115,6 +121,7 @@ export class VenueAConnector implements Connector {
     }
     const maxNapMs = MAX_NAP_MS / Math.min(10, Math.max(1, this.#speed))
     const sockets = this.#sockets.run(signal)
+    const chain = this.#chain?.run(signal)
     let checkMs = -Infinity
     while (!signal.aborted) {
       if (this.#nowMs() >= checkMs) {
@@ -126,6 +133,7 @@ export class VenueAConnector implements Connector {
       if (waitMs > 0) await sleep(napMs, signal, this.#clock)
     }
     await sockets
+    await chain
     await this.#calls.settled()
     this.#status.stop()
   }
@@ -141,11 +149,26 @@ export class VenueAConnector implements Connector {
     const { limit, windowMs, used, refusals } = this.#quota
     return {
       venue: 'venuea',
-      ...this.#status.state(this.#discovery.sweeps > 0, sockets),
+      ...withChain(this.#status.state(this.#discovery.sweeps > 0, sockets), this.#chain?.status()),
       markets: open.length,
       sockets,
       quota: { limit, windowMs, used, refused: refusals },
     }
+  }
+
+  #createChain({ chain, assets }: VenueAOptions, speed: number): ChainReader | undefined {
+    if (chain === undefined) return undefined
+    const { sink, log, clock, feed } = this.#context
+    return new ChainReader(
+      { ...chain, assets, speed },
+      {
+        sink,
+        log,
+        ...(clock === undefined ? {} : { clock }),
+        ...(feed === undefined ? {} : { feed }),
+        isCatalogueRead: () => this.#discovery.sweeps > 0,
+      },
+    )
   }
 
   /** Continues with the calls and markets of earlier runs. */
@@ -207,6 +230,9 @@ export class VenueAConnector implements Connector {
 
   async #send(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {
     const answer = await this.#rest.send(call, signal)
+    if (answer.ok && this.#chain !== undefined) {
+      for (const record of recordsOf(answer.reading)) this.#chain.addMarket(record)
+    }
     if (isCredentialRefusal(answer)) this.#status.refused(whyOf(answer), this.#nowMs())
     else if (answer.ok) this.#status.answered()
     else this.#status.failed(answer.why)
@@ -216,6 +242,18 @@ export class VenueAConnector implements Connector {
   #nowMs(): number {
     return this.#context.sink.steadyNow() / 1000
   }
+}
+
+type ConnectorState = Pick<ConnectorStatus, 'state' | 'detail'>
+
+// Books have priority: trouble with the chain shows only while they are recorded.
+function withChain(
+  state: ConnectorState,
+  chain: ReturnType<ChainReader['status']> | undefined,
+): ConnectorState {
+  if (chain === undefined || state.state !== 'recording') return state
+  const detail = `${state.detail}; ${chain.detail}`
+  return { state: chain.isOutage ? 'degraded' : 'recording', detail }
 }
 
 function whyOf(answer: RestAnswer): string {

@@ -1,4 +1,5 @@
 import type { WireCase } from '../capture/wire.testing.ts'
+import { CHAIN_CASES } from './chain/chain.testing.ts'
 
 /** Frames and answers of venue A, one of each kind, with the events that they must give. */
 
@@ -513,4 +514,5 @@ export const VENUE_A_CASES: readonly WireCase[] = [
   ...BOOK_ANSWERS,
   ...CATALOG_ANSWERS,
   ...PREDICT_ANSWERS,
+  ...CHAIN_CASES,
 ]

@@ -1,7 +1,10 @@
-import { VENUES } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUES } from '@priorbook/sdk/domain'
 import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
 import { defineVenue } from '../capture/definition.ts'
 import { BACKFILL_WINDOWS, backfillVenueA } from './backfill.ts'
+import { EXCHANGES } from './catalog.ts'
+import { CHECKPOINT_FACTS } from './chain/checkpoints.ts'
+import { isChainRequest } from './chain/requests.ts'
 import { VenueAConnector } from './connector.ts'
 import { createVenueANormalizer } from './normalize.ts'
 import { catalogueFloor, isComplete, VENUEA_COINS } from './past.ts'
@@ -21,6 +24,33 @@ const SETTINGS = {
   apiSecret: setting(text(), '', 'The secret that signs requests.'),
   assets: setting(texts(), ['BTC', 'ETH', 'BNB'], 'The underlying assets that are recorded.'),
   callsPerMinute: setting(whole(1), 60, 'The quota of REST calls.'),
+  chainRpc: setting(
+    text(/^$|^emulator$|^https?:\/\/\S+$/),
+    '',
+    'A JSON-RPC endpoint of BNB Smart Chain, from which trades are read; emulator for the emulated one; empty for no trades.',
+  ),
+  chainConfirmations: setting(
+    whole(1, 10_000),
+    15,
+    'How many blocks must follow a block before its trades are read.',
+  ),
+  chainBlocks: setting(
+    whole(1, 100_000),
+    500,
+    'The most blocks per request of trades; fewer are requested when the endpoint refuses.',
+  ),
+  chainCallsPerMinute: setting(whole(1), 300, 'The quota of calls to the endpoint.'),
+  chainStart: setting(
+    whole(0),
+    0,
+    'The first block whose trades are read; 0 for the newest at the first start.',
+  ),
+  chainExchanges: setting(
+    texts(),
+    Object.values(EXCHANGES),
+    'The exchange contracts whose filled orders are trades.',
+  ),
+  chainDecimals: setting(whole(0, 36), 18, 'The decimals of collateral and shares on the chain.'),
 } as const
 
 /** Venue A (Binance Wallet Prediction, vendor Predict.fun). */
@@ -48,8 +78,14 @@ export const VENUE_A_DEFINITION = defineVenue({
     }),
     walk: backfillVenueA,
   },
+  feed: { facts: CHECKPOINT_FACTS, isRequest: isChainRequest },
   createConnector({ config, emulated, speed }, context) {
     const { rest, ws, apiKey, apiSecret } = { ...config, ...emulated }
+    const { chainRpc: rpc } = config
+    const url = rpc === 'emulator' ? emulated?.['chain'] : rpc
+    if (url === undefined) {
+      throw new PriorbookError('invalid_config', 'venuea.chainRpc: the emulator does not run')
+    }
     return new VenueAConnector(
       {
         restBase: rest,
@@ -59,6 +95,19 @@ export const VENUE_A_DEFINITION = defineVenue({
         assets: config.assets,
         quota: { limit: Math.floor(config.callsPerMinute * speed), windowMs: 60_000 },
         speed,
+        ...(url === ''
+          ? {}
+          : {
+              chain: {
+                url,
+                exchanges: config.chainExchanges,
+                confirmations: config.chainConfirmations,
+                maxBlocks: config.chainBlocks,
+                callsPerMinute: config.chainCallsPerMinute,
+                decimals: config.chainDecimals,
+                startBlock: config.chainStart,
+              },
+            }),
       },
       context,
     )

@@ -19,6 +19,8 @@ import {
   readVenueId,
   type NativeLadder,
 } from './native.ts'
+import { normalizeChain } from './chain/normalize.ts'
+import { isChainRequest } from './chain/requests.ts'
 import { normalizePastTopic, normalizePastTopics } from './past.ts'
 
 /** Incremented when venue A's normalizer derives other events from the same bytes; stored with every chunk. */
@@ -39,6 +41,7 @@ export function createVenueANormalizer(): Normalizer {
       return only(toSnapshot(frame.marketId, frame, frame.time, at))
     },
     answer(request, value, at) {
+      if (isChainRequest(request)) return normalizeChain(request, value, at)
       switch (request.kind) {
         case 'topics':
           return normalizeTopics(value, at)
