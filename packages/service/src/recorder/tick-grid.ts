@@ -1,4 +1,4 @@
-import { POW10, type MarketRecord } from '@priorbook/sdk/domain'
+import { POW10, VENUES, type MarketRecord } from '@priorbook/sdk/domain'
 import { PRICE_DECIMALS, rulesOf, type TickRange } from '@priorbook/sdk/backtest'
 import type { Observation } from '@priorbook/sdk/tape'
 
@@ -22,7 +22,10 @@ export class TickGrid {
   /** The grid that a record describes; undefined where it does not give its ticks. */
   static of(record: MarketRecord | undefined): TickGrid | undefined {
     const ticks = record === undefined ? undefined : rulesOf(record)?.ticks
-    return ticks === undefined ? undefined : new TickGrid(ticks)
+    if (record === undefined || ticks === undefined) return undefined
+    const finest = ticks.map((range) => refine(range, VENUES[record.venue].tickRefinement ?? 1))
+    // Finer than prices are stored: every price is on it.
+    return finest.some(({ step }) => step < 1) ? undefined : new TickGrid(finest)
   }
 
   /** True where a row sets a level at a price that is not on the grid. */
@@ -36,6 +39,12 @@ export class TickGrid {
     }
     return false
   }
+}
+
+// A market may use its finer tick before its record says so: only prices off both are off the grid.
+function refine({ from, to, step }: TickRange, times: number): TickRange {
+  const finer = step / times
+  return { from: from - step + finer, to: to + step - finer, step: finer }
 }
 
 function isOn(price: number, from: number, to: number, step: number): boolean {
