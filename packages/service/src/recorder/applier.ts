@@ -44,7 +44,6 @@ import { parseJson, parseNote, type Note } from './notes.ts'
 import { countParity, noParity, type ParityCounts } from './parity-counts.ts'
 import { PriceChecks } from './price-checks.ts'
 import { isEnded, Readiness } from './readiness.ts'
-import { NOTHING_PASSED } from './passed-changes.ts'
 import type { Track } from './track.ts'
 import { TradeFeed } from './trade-feed.ts'
 
@@ -119,6 +118,8 @@ export class Applier {
   /** The connection that each socket is: the journal record that noted it. */
   private readonly epochs = new Map<number, number>()
   private isStarted = false
+  /** Records that wait for the store. */
+  private waiting = 0
   /** Notes about the next record. */
   private broken: string | undefined
   private request: CaptureRequest | undefined
@@ -170,7 +171,14 @@ export class Applier {
    * that must be awaited before the next record.
    */
   apply(record: ApplyRecord): Promise<void> | undefined {
-    if (!this.isStarted) return this.start().then(() => this.apply(record))
+    const wait = this.applyOne(record)
+    if (wait === undefined) return undefined
+    this.waiting++
+    return wait.finally(() => this.waiting--)
+  }
+
+  private applyOne(record: ApplyRecord): Promise<void> | undefined {
+    if (!this.isStarted) return this.start().then(() => this.applyOne(record))
     this.position = record.number
     try {
       const wait = record.kind === 'note' ? this.applyNote(record) : this.applyMessage(record)
@@ -194,9 +202,29 @@ export class Applier {
     return { ...rows, ...maker, venue, position, normalizer: normalizer.version }
   }
 
-  /** Forgets ended instruments; call it only after the drained rows are stored. */
+  /**
+   * Forgets ended instruments; call it only after the drained rows are stored. What rows were derived of since
+   * then stays until they are stored too, and so does everything while the store is asked for a record.
+   */
   forgetEnded(): void {
-    if (this.position === undefined) this.state.forgetEnded()
+    if (this.waiting > 0 || !this.state.hasEnded) return
+    const pending = new Set<string>()
+    const { observations, trades, samples, revisions, gaps } = this.rows
+    for (const { instrument } of [...observations, ...trades, ...samples]) {
+      pending.add(instrument.key).add(instrument.market)
+    }
+    for (const { record } of revisions) pending.add(record.marketId)
+    for (const { key } of gaps) pending.add(key)
+    const passed = passedFacts(this.venue, '').mark
+    for (const name of Object.keys(this.rows.facts)) {
+      if (name.startsWith(passed)) pending.add(name.slice(passed.length))
+    }
+    this.state.forgetEnded(pending)
+  }
+
+  /** How many markets, books and series are in memory. */
+  get remembered(): number {
+    return this.state.size
   }
 
   /**
@@ -507,9 +535,7 @@ export class Applier {
     }
     const outcome = track.applyBook(event, channel)
     if (outcome.observation === undefined) this.notePassed(event, channel)
-    else if (passed.forget(key)) {
-      rows.facts[passedFacts(this.venue, key).mark] = NOTHING_PASSED
-    }
+    else this.forgetPassed(key)
     if (outcome.gaps.length > 0) rows.gaps.push(...outcome.gaps)
     if (outcome.observation !== undefined) rows.observations.push(outcome.observation)
     else if (outcome.stale === true) this.counts.duplicates++
@@ -527,6 +553,14 @@ export class Applier {
     const names = passedFacts(this.venue, event.instrument.key)
     this.rows.facts[names.mark] = passed.mark
     this.rows.facts[names.channel] = passed.channel
+  }
+
+  // Kept only while it matters: markets come and go, and a start reads all such numbers.
+  private forgetPassed(key: string): void {
+    if (!this.state.passed.forget(key)) return
+    const names = passedFacts(this.venue, key)
+    this.rows.facts[names.mark] = null
+    this.rows.facts[names.channel] = null
   }
 
   private applyTrade(event: Trade, record: ApplyRecord): void {
@@ -560,6 +594,7 @@ export class Applier {
     for (const track of tracks.values()) {
       if (track.instrument.market === record.marketId) {
         this.rows.gaps.push(...track.endMarket(event))
+        this.forgetPassed(track.instrument.key)
       }
     }
   }
