@@ -26,7 +26,10 @@ export class TickGrid {
   /** The grid that a record describes; undefined where it does not give its ticks. */
   static of(record: MarketRecord | undefined): TickGrid | undefined {
     const ticks = record === undefined ? undefined : rulesOf(record)?.ticks
-    return ticks === undefined ? undefined : new TickGrid(record!.venue, ticks)
+    if (record === undefined || ticks === undefined) return undefined
+    const finest = ticks.map((range) => refine(range, VENUES[record.venue].tickRefinement ?? 1))
+    // Finer than prices are stored: every price is on it.
+    return finest.some(({ step }) => step < 1) ? undefined : new TickGrid(record.venue, finest)
   }
 
   /** True where a row sets a level at a price that is not on the grid. */
@@ -40,6 +43,12 @@ export class TickGrid {
     }
     return false
   }
+}
+
+// A market may use its finer tick before its record says so: only prices off both are off the grid.
+function refine({ from, to, step }: TickRange, times: number): TickRange {
+  const finer = step / times
+  return { from: from - step + finer, to: to + step - finer, step: finer }
 }
 
 function isOn(price: number, from: number, to: number, step: number): boolean {
