@@ -109,7 +109,7 @@ describe('an API over a data folder of version 0.1.0', () => {
         cursor = page.pagination.next_cursor
       }
       expect(rows).toHaveLength(walk.rows)
-      expect(sha256(JSON.stringify(rows))).toBe(walk.hash)
+      expect(sha256(asBefore(JSON.stringify(rows)))).toBe(walk.hash)
       // That version never gave the gaps of series.
       if (walk.first.includes('/timeseries?')) return
       expect(gaps).toHaveLength(walk.gaps)
@@ -124,7 +124,9 @@ describe('an API over a data folder of version 0.1.0', () => {
 
   it.each(expected.downloads)('downloads the same $file', async (download) => {
     const bytes = new Uint8Array(await (await get(download.path)).arrayBuffer())
-    expect(sha256(await contentOf(download.file, bytes))).toBe(download.sha256)
+    const content = await contentOf(download.file, bytes)
+    const text = typeof content === 'string' ? content : new TextDecoder().decode(content)
+    expect(sha256(asBefore(text))).toBe(download.sha256)
   })
 })
 
@@ -168,6 +170,25 @@ const LATER = new RegExp(
     /(?:,"asset":(?:null|"[^"]*"),"window":(?:null|"[^"]*"))?/.source,
   'g',
 )
+
+/**
+ * Rows as 0.1.0 wrote them. It made up the native side of a trade from the normalized one, where today
+ * the rows of that version say null, and it called the topic of a sample `topic_id`.
+ */
+function asBefore(text: string): string {
+  const word = (venue: string, side: string): string =>
+    venue === 'venueb' ? (side === 'buy' ? 'yes' : 'no') : side === 'buy' ? 'BUY' : 'SELL'
+  return text
+    .replaceAll(
+      /("venue":"(venue[bc])"[^{}]*"taker_side":"(buy|sell)"[^{}]*"native":\{"taker_side":)null/g,
+      (_, before: string, venue: string, side: string) => `${before}"${word(venue, side)}"`,
+    )
+    .replaceAll(
+      /^(venue[bc])(:[^\n]*\/trade:[^\n]*,(buy|sell),[^\n]*""taker_side"":)null/gm,
+      (_, venue: string, rest: string, side: string) => `${venue}${rest}""${word(venue, side)}""`,
+    )
+    .replaceAll('"venue":"venuea","event_id":', '"venue":"venuea","topic_id":')
+}
 
 function withoutLater(text: string): string {
   return text.replaceAll(LATER, '')

@@ -1,5 +1,5 @@
-import { POW10, type MarketRecord } from '@priorbook/sdk/domain'
-import { PRICE_DECIMALS, rulesOf, type TickRange } from '@priorbook/sdk/backtest'
+import { POW10, VENUES, type MarketRecord } from '@priorbook/sdk/domain'
+import { rulesOf, type TickRange } from '@priorbook/sdk/backtest'
 import type { Observation } from '@priorbook/sdk/tape'
 
 /** The prices that markets allow, as their records say. */
@@ -23,12 +23,15 @@ const NONE: readonly TickRange[] = []
 
 /** True where a row sets a level at a price that is not on the ticks. */
 export function isOffGrid(
-  { keys, sizes, priceDecimals }: Pick<Observation, 'keys' | 'sizes' | 'priceDecimals'>,
+  row: Pick<Observation, 'instrument' | 'keys' | 'sizes' | 'priceDecimals'>,
   ticks: readonly TickRange[],
 ): boolean {
+  const { instrument, keys, sizes, priceDecimals } = row
+  // Ranges are in ticks of the venue.
+  const factor = POW10[VENUES[instrument.venue].priceDecimals - priceDecimals]!
   for (let at = 0; at < keys.length; at++) {
     if (sizes[at] === 0) continue
-    const price = ((keys[at]! >>> 1) * POW10[PRICE_DECIMALS]!) / POW10[priceDecimals]!
+    const price = (keys[at]! >>> 1) * factor
     if (!ticks.some(({ from, to, step }) => isOn(price, from, to, step))) return true
   }
   return false

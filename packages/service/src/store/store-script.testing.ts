@@ -15,6 +15,7 @@ import {
   type Sample,
   type Side,
   type SizeUnits,
+  type TradeNative,
   type Trade,
   type VenueId,
 } from '@priorbook/sdk/domain'
@@ -379,7 +380,17 @@ class InstrumentScript {
       price: script.whole(1, 9999) as PriceTicks,
       size: this.pickSize() as SizeUnits,
       ...(taker === 0 ? {} : { taker: taker === 1 ? 'buy' : 'sell' }),
+      ...(script.chance(0.3) ? {} : { native: this.pickNative() }),
     })
+  }
+
+  private pickNative(): TradeNative {
+    const { script } = this
+    return {
+      taker_side: script.chance(0.5) ? 'yes' : 'no',
+      ...(script.chance(0.5) ? {} : { is_block_trade: script.chance(0.5) }),
+      ...(script.chance(0.5) ? {} : { transaction_hash: `0x${script.whole(1, 1e9)}` }),
+    }
   }
 
   // One poll brings several metrics, which stay apart.

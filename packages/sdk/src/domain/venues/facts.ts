@@ -110,8 +110,6 @@ export type VenueFacts = {
   readonly hasTrades: boolean
   /** The key of gaps of trades, where trades arrive by another way than books. */
   readonly tradesKey?: string
-  /** The venue's own words for the side of a taker. */
-  readonly nativeSides: { readonly buy: string; readonly sell: string }
   /** The series of samples that are recorded; empty where the venue has none. */
   readonly metrics: readonly string[]
   /** The venue's word for a group of markets, with its article. */

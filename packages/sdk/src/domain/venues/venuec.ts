@@ -16,7 +16,6 @@ export const VENUE_C: VenueFacts = {
   hasYesNoLadders: false,
   laddersByDefault: false,
   hasTrades: true,
-  nativeSides: { buy: 'BUY', sell: 'SELL' },
   metrics: [],
   groupWord: 'an event',
   familyKey: 'asset',

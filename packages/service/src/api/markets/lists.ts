@@ -112,6 +112,7 @@ export const MARKET_COLUMNS = [
   'participant_count',
   'chain',
   'exchange_contract',
+  'exchange',
   'native',
   'revision_time',
   'last_anomaly',
