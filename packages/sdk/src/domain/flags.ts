@@ -16,7 +16,7 @@ export const FLAGS = {
   restart: 64,
   /** A gap lies between this observation and the one before it. */
   after_gap: 128,
-  /** A price or size of a trade has more decimals than are kept and is rounded; its raw message is exact. */
+  /** A price or size of a trade has more decimals than are kept and is rounded; the amounts are in `native`. */
   rounded: 256,
 } as const
 
