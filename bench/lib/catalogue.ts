@@ -9,11 +9,15 @@ const WINDOWS = [
   ['15m', 900],
   ['1h', 3600],
 ] as const
-const BATCH = 1000
+/** Rounds of one batch of the writer. */
+export const BATCH = 1000
 // Rounds of the last minutes are open; one in a hundred closed and is not resolved yet.
 const OPEN = 200
 
-/** A catalogue that was written: where it ends, and names to ask for. */
+/** When the first round opens. */
+export const BEGIN = Date.UTC(2026, 0, 1) * 1000
+
+/** A catalogue: where it ends, and names to ask for. */
 export type Catalogue = {
   readonly end: number
   readonly series: readonly string[]
@@ -21,63 +25,90 @@ export type Catalogue = {
   readonly markets: readonly string[]
 }
 
+/** What a catalogue of a number of markets holds. */
+export function describeCatalogue(venue: VenueId, markets: number): Catalogue {
+  const some = Array.from({ length: 500 }, (_, index) => {
+    return roundOf(venue, Math.floor((markets * index) / 500), markets).record
+  })
+  const series = new Set(some.map(({ seriesTicker }) => seriesTicker!))
+  return {
+    end: BEGIN + markets * 1e6,
+    series: [...series],
+    events: some.map(({ eventTicker }) => eventTicker!),
+    markets: some.map(({ marketId }) => marketId),
+  }
+}
+
 /**
- * Writes rounds of one venue with two books each, one row a book, as a recorder would have: each market
- * with its revisions of open and resolved, and each book closed by a gap `market_closed`.
+ * Writes rounds of one venue with two books each, one row a book, through the store's own writer, as a
+ * recorder does: each market opens and resolves, and each book is closed by a gap `market_closed`.
  */
 export async function writeCatalogue(
   file: string,
   venue: VenueId,
   markets: number,
   log: (done: number) => void,
-): Promise<Catalogue> {
+): Promise<void> {
   const store = openEmbeddedStore({ file })
-  const series = new Set<string>()
-  const names: string[] = []
-  const events: string[] = []
-  const begin = Date.UTC(2026, 0, 1) * 1000
+  const made = { venue, origin: 'emulator', recorder: 'bench', normalizer: 1 } as const
+  const facts = { [`capture_started:${venue}`]: BEGIN }
   let position = 0
   try {
     for (let first = 0; first < markets; first += BATCH) {
       const count = Math.min(BATCH, markets - first)
       const rounds = Array.from({ length: count }, (_, index) =>
-        roundOf(venue, first + index, markets, begin),
+        roundOf(venue, first + index, markets),
       )
-      const journal = ++position
+      const opened = ++position
       await store.append({
-        venue,
-        position: journal,
-        origin: 'emulator',
-        recorder: 'bench',
-        normalizer: 1,
-        revisions: rounds.map((round) => ({ ...round.revision, journal })),
-        observations: rounds.flatMap(({ rows }) => rows.map((row) => ({ ...row, journal }))),
-        gaps: rounds.flatMap(({ gaps }) => gaps.map((gap) => ({ ...gap, journal }))),
-        ...(first === 0 ? { facts: { [`capture_started:${venue}`]: begin } } : {}),
+        ...made,
+        position: opened,
+        revisions: rounds.map(({ record, open }) => revisionOf(record, open, opened, 'open')),
+        observations: rounds.flatMap(({ rows }) =>
+          rows.map((row) => ({ ...row, journal: opened })),
+        ),
+        ...(first === 0 ? { facts } : {}),
       })
-      const { record } = rounds[0]!.revision
-      series.add(record.seriesTicker!)
-      if (names.length < 500) names.push(record.marketId)
-      if (events.length < 500) events.push(record.eventTicker!)
+      const ended = rounds.filter(({ record }) => record.status !== 'open')
+      const closed = ++position
+      await store.append({
+        ...made,
+        position: closed,
+        revisions: ended.map(({ record, close }) => revisionOf(record, close, closed)),
+        gaps: ended.flatMap(({ gaps }) => gaps.map((gap) => ({ ...gap, journal: closed }))),
+      })
       log(first + count)
     }
     await store.seal()
   } finally {
     await store.close()
   }
-  return { end: begin + markets * 1e6, series: [...series], events, markets: names }
 }
 
-type Round = {
-  readonly revision: Omit<MarketRevision, 'journal'>
+function revisionOf(
+  record: MarketRecord,
+  received: Micros,
+  journal: number,
+  status = record.status,
+): MarketRevision {
+  const said = status === undefined ? record : { ...record, status }
+  return { kind: 'market', received, journal, record: said }
+}
+
+/** One round with its rows and gaps. */
+export type Round = {
+  readonly record: MarketRecord
+  readonly open: Micros
+  readonly close: Micros
   readonly rows: readonly Omit<Observation, 'journal'>[]
   readonly gaps: readonly Omit<Gap, 'journal'>[]
 }
 
-function roundOf(venue: VenueId, index: number, markets: number, begin: number): Round {
+/** A round by its number. */
+export function roundOf(venue: VenueId, index: number, markets: number): Round {
   const asset = ASSETS[index % ASSETS.length]!
   const [window, seconds] = WINDOWS[Math.floor(index / ASSETS.length) % WINDOWS.length]!
-  const open = (begin + index * 1e6) as Micros
+  const open = (BEGIN + index * 1e6) as Micros
   const close = (open + seconds * 1e6) as Micros
   const isOpen = index >= markets - OPEN
   const marketId = `0x${index.toString(16).padStart(40, '0')}`
@@ -116,7 +147,7 @@ function roundOf(venue: VenueId, index: number, markets: number, begin: number):
     sizes: [1000, 1000],
   }))
   const gaps = isOpen ? [] : tokens.map((key) => closedAt(venue, key, close))
-  return { revision: { kind: 'market', received: open, record }, rows, gaps }
+  return { record, open, close, rows, gaps }
 }
 
 function closedAt(venue: VenueId, key: string, start: Micros): Omit<Gap, 'journal'> {

@@ -2,8 +2,8 @@ import type { Ladder, Row, Statement, Words } from './conformance-check.ts'
 
 const isTime = (value: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value)
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
-const A_LIST = '/v3/{A}/markets?limit=1000'
-const A_DONE = '/v3/{A}/markets?limit=1000&status=resolved'
+const A_LIST = '/v3/{A}/markets?limit=1000&include=native'
+const A_DONE = '/v3/{A}/markets?limit=1000&status=resolved&include=native'
 const all = (attribute: string): string => `body.data[*].${attribute}`
 
 /** Ladders as a consumer checks them: equal lengths, ordered by side, no price twice, inside (0, 1). */

@@ -1,4 +1,4 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { execFile, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startServe } from '../../packages/service/src/commands/serve.testing.ts'
 
 /**
  * Data written by version 0.1.0 and read by the code of today, through the public doors alone:
@@ -63,7 +64,7 @@ describe('a data folder of version 0.1.0', () => {
 
   it('verifies, and its journal still gives the same rows', async () => {
     const report = await server('verify', '--journal', '--json', '--data', data)
-    expect(JSON.parse(report)).toEqual({ ...expected.verify, pending: 0, problems: [] })
+    expect(JSON.parse(report)).toEqual({ ...expected.verify, pending: 0, roots: 0, problems: [] })
   })
 
   it('is rebuilt from its journal without a difference', async () => {
@@ -218,21 +219,12 @@ async function client(...args: string[]): Promise<string> {
 
 /** Serves a data folder that nothing records into. */
 async function serve(data: string): Promise<{ url: string; child: ChildProcess }> {
-  const bin = join(root, 'packages/service/bin/priorbook-server.mjs')
-  const options = ['--upstream', 'none', '--role', 'api', '--workers', '1', '--port', '0']
-  const child = spawn(process.execPath, [bin, 'serve', ...options, '--data', data], {
-    env: { ...process.env, PRIORBOOK_OPS_PORT: '0', PRIORBOOK_LOG_LEVEL: 'silent' },
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const options = ['--upstream', 'none', '--role', 'api', '--workers', '1', '--data', data]
+  const { url, child, printed } = await startServe(data, options, {
+    PRIORBOOK_LOG_LEVEL: 'silent',
   })
-  return new Promise((resolve, reject) => {
-    let printed = ''
-    child.stdout.on('data', (chunk) => {
-      printed += String(chunk)
-      const url = /docs +(http:\S+)\/docs/.exec(printed)?.[1]
-      if (url !== undefined) resolve({ url, child })
-    })
-    child.on('exit', () => reject(new Error(`the server ended without an address: ${printed}`)))
-  })
+  if (url === '') throw new Error(`the server ended without an address: ${printed()}`)
+  return { url, child }
 }
 
 function sha256(content: string | Uint8Array): string {

@@ -101,7 +101,9 @@ async function overlap(lines: readonly unknown[], ...options: readonly string[])
   writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
   const once = async (...more: readonly string[]): Promise<[number, string]> => {
     let out = ''
-    const status = await main(['overlap', path, ...options, ...more], {
+    // Recorder and capture share this process: what reaches one may wait for the other.
+    const own = ['--tolerance', '1500']
+    const status = await main(['overlap', path, ...own, ...options, ...more], {
       write: async (text) => void (out += text.toString()),
       note: () => undefined,
       draw: () => undefined,

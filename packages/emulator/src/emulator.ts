@@ -268,7 +268,7 @@ class RunningEmulator implements Emulator {
 }
 
 function styleOf(venue: VenueId, { fineTicks = false }: EmulatorOptions): MarketStyle {
-  const { finestGrain, ...style }: MarketStyle = emulatedVenue(venue).style
+  const { style, finestGrain } = emulatedVenue(venue)
   return fineTicks && finestGrain !== undefined ? { ...style, finestGrain } : style
 }
 

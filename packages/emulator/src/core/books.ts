@@ -3,11 +3,6 @@ import type { Book, Level } from './upstream.ts'
 /** The price of a full payout, in ten-thousandths. */
 export const ONE = 10_000
 
-/** A price as a whole number of hundredths of a ten-thousandth: sums of decimals are not exact. */
-export function toGrain(price: number): number {
-  return Math.round(price * 100) / 100
-}
-
 /** The book of the second outcome: a bid for the one is an offer of the other at the complement. */
 export function mirror({ bids, asks }: Book): Book {
   return { bids: asks.map(complement), asks: bids.map(complement) }
@@ -22,5 +17,6 @@ export function restingMoney({ bids, asks }: Book): number {
 }
 
 function complement({ price, size }: Level): Level {
-  return { price: toGrain(ONE - price), size }
+  // Whole hundredths of a ten-thousandth: differences of decimals are not exact.
+  return { price: Math.round((ONE - price) * 100) / 100, size }
 }

@@ -1,5 +1,5 @@
-import { toGrain } from '../core/books.ts'
 import type { Fill } from '../core/upstream.ts'
+import { toGrain } from './grain.ts'
 import type { Ladder, LevelChange, Side } from './ladder.ts'
 import type { Random } from './random.ts'
 

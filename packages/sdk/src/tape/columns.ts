@@ -6,6 +6,9 @@ export const HEAD_LIMIT = 2 ** 52
 
 const FEW_ROWS = 8
 
+// What a chunk of few rows takes beside its values: nine arrays, their buffers, and the object. Measured.
+const OBJECT_BYTES = 2000
+
 /** The head of a tape row: its times, the venue's number, and its journal position. */
 export type RowHead = {
   readonly received: number
@@ -115,6 +118,7 @@ export class BookColumns extends HeadColumns {
   get byteLength(): number {
     const { received, flags, changeEnd, key, size } = this
     return (
+      OBJECT_BYTES +
       received.byteLength * 5 +
       flags.byteLength +
       changeEnd.byteLength +

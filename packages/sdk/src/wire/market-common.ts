@@ -68,7 +68,7 @@ export type OutcomeJson = TypeOf<typeof OUTCOME>
 
 const NATIVE: JsonSchema<{ readonly [key: string]: Json }> = named('MarketNative', {
   type: 'object',
-  description: 'What the venue said, in its own names.',
+  description: 'What the venue said, in its own names; on lists only with `include=native`.',
   additionalProperties: true,
 })
 
@@ -122,7 +122,13 @@ export const MARKET_MEMBERS = {
   ),
 } as const
 
-const COMMON_MARKET_SCHEMA = objectOf({ venue: VENUE, ...MARKET_MEMBERS })
+/** The members that lists leave out unless they are asked for. */
+export const OPTIONAL_MARKET_MEMBERS = ['native'] as const
+
+const COMMON_MARKET_SCHEMA = objectOf(
+  { venue: VENUE, ...MARKET_MEMBERS },
+  { optional: OPTIONAL_MARKET_MEMBERS },
+)
 
 /** What the market records of all venues share. */
 export type CommonMarketJson = TypeOf<typeof COMMON_MARKET_SCHEMA>

@@ -21,6 +21,7 @@ import {
   toLaterMembers,
   type KnownMarket,
 } from './market-common.ts'
+import type { ListExtra } from './routes/params.ts'
 import { VENUE_WIRE } from './venues/index.ts'
 
 export type { CommonMarketJson, KnownMarket, OutcomeJson, ResolutionJson } from './market-common.ts'
@@ -42,6 +43,18 @@ export function toMarketJson({ record, knownAt }: KnownMarket, style: ValueStyle
   const common = toCommonMarket(record, knownAt, style)
   const members = VENUE_WIRE[record.venue].toMembers(record, style)
   return { ...common, ...members, ...toLaterMembers(record, style) }
+}
+
+/** Renders a market record for a list: without `native` unless it was asked for. */
+export function toListedMarketJson(
+  known: KnownMarket,
+  style: ValueStyle,
+  include: readonly ListExtra[] = [],
+): MarketJson {
+  const whole = toMarketJson(known, style)
+  if (include.includes('native')) return whole
+  const { native: _, ...lean } = whole
+  return lean
 }
 
 const QUOTE_MEMBERS = {

@@ -10,6 +10,7 @@ import { readJournalEnds } from '../derive/journal-end.ts'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
+import { tellUpgrade } from './tell-upgrade.ts'
 
 /** `priorbook-server backup FOLDER` */
 export const backupCommand = defineCommand({
@@ -23,7 +24,12 @@ export const backupCommand = defineCommand({
   async run(context) {
     const { data, args } = context
     const target = toDataFolder(emptyFolder(args[0], 'the folder to write the backup to'))
-    const store = openEmbeddedStore({ file: data.tape, readOnly: true, mayBeFixed: true })
+    const store = openEmbeddedStore({
+      file: data.tape,
+      readOnly: true,
+      mayBeFixed: true,
+      onUpgrade: tellUpgrade(),
+    })
     try {
       mkdirSync(target.path, { recursive: true })
       await store.backup(target.tape)
@@ -54,7 +60,12 @@ export const restoreCommand = defineCommand({
     if (from === undefined) throw new UsageError('name the backup folder')
     const source = toDataFolder(from)
     emptyFolder(data.path, 'the data folder')
-    const backup = openEmbeddedStore({ file: source.tape, readOnly: true, mayBeFixed: true })
+    const backup = openEmbeddedStore({
+      file: source.tape,
+      readOnly: true,
+      mayBeFixed: true,
+      onUpgrade: tellUpgrade(),
+    })
     try {
       const { problems } = await backup.verify()
       if (problems.length > 0) {
@@ -113,12 +124,18 @@ type Holds = {
 }
 
 async function describe(data: DataFolder): Promise<Holds> {
-  const store = openEmbeddedStore({ file: data.tape, readOnly: true, mayBeFixed: true })
+  const store = openEmbeddedStore({
+    file: data.tape,
+    readOnly: true,
+    mayBeFixed: true,
+    onUpgrade: tellUpgrade(),
+  })
   try {
     const { roots, hasKey } = countProofs(data.path)
     const ends = await readJournalEnds(store, data)
+    const totals = await Promise.all(VENUE_IDS.map((venue) => store.totals(venue)))
     return {
-      instruments: (await store.instruments()).length,
+      instruments: totals.reduce((sum, { instruments }) => sum + instruments, 0),
       journal_records: ends.reduce((sum, { last }) => sum + last, 0),
       keys: countKeys(data.path),
       has_plans: existsSync(join(data.path, PLANS_FILE)),

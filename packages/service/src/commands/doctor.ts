@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { printBytes as size, printCount as count } from '@priorbook/sdk/command-line'
-import { PriorbookError } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
 import type { Config } from '../config/index.ts'
 import { readJournalEnds, type JournalEnd } from '../derive/journal-end.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
@@ -9,6 +9,7 @@ import { openEmbeddedStore, probeWriter, type EmbeddedStore } from '../store/emb
 import { defineCommand, print } from './command.ts'
 import { CONFIG_OPTION, readConfig } from './command-config.ts'
 import { printLimit } from './retention.ts'
+import { tellUpgrade } from './tell-upgrade.ts'
 
 type Finding = { readonly level: 'ok' | 'look' | 'bad'; readonly text: string }
 
@@ -86,7 +87,12 @@ function* examineFolder(data: DataFolder): Generator<Finding> {
 }
 
 async function* examineTape(data: DataFolder, config: Config): AsyncGenerator<Finding> {
-  const store = openEmbeddedStore({ file: data.tape, readOnly: true, mayBeFixed: true })
+  const store = openEmbeddedStore({
+    file: data.tape,
+    readOnly: true,
+    mayBeFixed: true,
+    onUpgrade: tellUpgrade(),
+  })
   try {
     for (const end of await readJournalEnds(store, data)) yield judgeEnd(end)
     yield* examineRetention(store, data, config)
@@ -100,8 +106,11 @@ async function* examineTape(data: DataFolder, config: Config): AsyncGenerator<Fi
           level: 'bad',
           text: `${problems.length} problems: run verify to see them, rebuild --adopt to mend them from the journal`,
         }
-    const open = (await store.gaps({})).filter(({ end }) => end === undefined)
-    if (open.length > 0) yield { level: 'look', text: `${open.length} gaps are open` }
+    // Those of markets that ended stay open for ever and are not counted.
+    const totals = await Promise.all(VENUE_IDS.map((venue) => store.totals(venue)))
+    const counts = totals.flatMap(({ openGaps }) => Object.values(openGaps))
+    const open = counts.reduce((sum, one) => sum + one, 0)
+    if (open > 0) yield { level: 'look', text: `${open} gaps are open` }
     const quarantined = await store.quarantine({ limit: 1 })
     if (quarantined.length > 0) {
       yield {

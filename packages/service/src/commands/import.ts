@@ -4,6 +4,7 @@ import { IMPORT_VENUES } from '../venues/registry.ts'
 import { findRecordings } from '../derive/merge-recordings.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
+import { tellUpgrade } from './tell-upgrade.ts'
 
 const SHOWN = 20
 
@@ -27,7 +28,7 @@ export const importCommand = defineCommand({
     if (paths.length === 0) throw new UsageError('name files or folders')
     const { files, skipped } = findRecordings(paths)
     const started = performance.now()
-    const store = openEmbeddedStore({ file: data.tape })
+    const store = openEmbeddedStore({ file: data.tape, onUpgrade: tellUpgrade() })
     const bar = new ProgressBar(io, 'import')
     try {
       const report = await importRecordings({

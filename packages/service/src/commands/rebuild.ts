@@ -10,6 +10,7 @@ import {
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { replaceTape } from '../derive/replace-tape.ts'
 import { defineCommand, print, type ServerContext } from './command.ts'
+import { tellUpgrade } from './tell-upgrade.ts'
 
 /** `priorbook-server rebuild` */
 export const rebuildCommand = defineCommand({
@@ -31,7 +32,7 @@ export const rebuildCommand = defineCommand({
   async run(context) {
     const { data, options, io } = context
     if (options.fresh) return rebuildFresh(context)
-    const store = openEmbeddedStore({ file: data.tape })
+    const store = openEmbeddedStore({ file: data.tape, onUpgrade: tellUpgrade() })
     const bar = new ProgressBar(io, 'rebuild')
     try {
       await refuseMerged(store)

@@ -1,6 +1,7 @@
 import { printCount } from '@priorbook/sdk/command-line'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
+import { tellUpgrade } from './tell-upgrade.ts'
 
 /** `priorbook-server seal` */
 export const sealCommand = defineCommand({
@@ -11,7 +12,7 @@ export const sealCommand = defineCommand({
   options: {},
   examples: ['priorbook-server seal --data data'],
   async run(context) {
-    const store = openEmbeddedStore({ file: context.data.tape })
+    const store = openEmbeddedStore({ file: context.data.tape, onUpgrade: tellUpgrade() })
     try {
       const report = await store.seal()
       await print(context, report, [

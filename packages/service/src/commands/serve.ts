@@ -23,6 +23,7 @@ import { startEmulated, toConnectors, type Emulated } from './emulated.ts'
 import { folderOf, hostedLine, openHosted, type HostedFolder } from './hosted-folder.ts'
 import type { ApiWorkers } from './api-workers.ts'
 import { serveApi } from './serve-api.ts'
+import { tellUpgrade } from './tell-upgrade.ts'
 
 // How often the status line is printed: on a terminal, and into a pipe or file.
 const LINE_MS = 1000
@@ -232,7 +233,11 @@ class Service {
   }
 
   #openTape(isReadOnly: { readOnly?: boolean }): EmbeddedStore {
-    const store = openEmbeddedStore({ file: this.#data.tape, ...isReadOnly })
+    const store = openEmbeddedStore({
+      file: this.#data.tape,
+      onUpgrade: tellUpgrade(),
+      ...isReadOnly,
+    })
     const journalDir = this.#data.journal
     if (this.#isRecording) {
       this.#keeper = new Keeper({ store, journalDir, config: this.#config, restMs: 5 })

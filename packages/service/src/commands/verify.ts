@@ -5,6 +5,7 @@ import { compareWithJournal } from '../derive/rebuild.ts'
 import { checkProofs } from '../proofs/check-proofs.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
+import { tellUpgrade } from './tell-upgrade.ts'
 
 /** `priorbook-server verify` */
 export const verifyCommand = defineCommand({
@@ -19,7 +20,12 @@ export const verifyCommand = defineCommand({
   examples: ['priorbook-server verify --data data', 'priorbook-server verify --journal'],
   async run(context) {
     const { data, options, io } = context
-    const store = openEmbeddedStore({ file: data.tape, readOnly: true, mayBeFixed: true })
+    const store = openEmbeddedStore({
+      file: data.tape,
+      readOnly: true,
+      mayBeFixed: true,
+      onUpgrade: tellUpgrade(),
+    })
     const bar = new ProgressBar(io, 'verify')
     try {
       const report = await store.verify((done, total, what) => bar.update(done, total, what))

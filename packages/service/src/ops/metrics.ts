@@ -107,6 +107,11 @@ const VENUE_METRICS: readonly Metric<VenueStatus>[] = [
     'state',
   ],
   [
+    'remembered',
+    'Markets, books and series in the memory of the recorder; ended ones leave it.',
+    ({ remembered }) => remembered,
+  ],
+  [
     'socket_connected',
     'Whether a socket is connected.',
     ({ connector }) =>

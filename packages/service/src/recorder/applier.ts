@@ -17,7 +17,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
-import { ABSENT, type Observation } from '@priorbook/sdk/tape'
+import { ABSENT } from '@priorbook/sdk/tape'
 import { captureFact, type AppendBatch, type StoreReader } from '../store/store.ts'
 import type {
   CapturedBook,
@@ -41,10 +41,9 @@ import {
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
 import { parseMessageJson } from '../lib/message-json.ts'
 import { parseJson, parseNote, type Note } from './notes.ts'
-import { countParity, findContradictions, noParity, type ParityCounts } from './parity-check.ts'
-import { isOffGrid, TickGrids } from './tick-grid.ts'
+import { countParity, noParity, type ParityCounts } from './parity-counts.ts'
+import { PriceChecks } from './price-checks.ts'
 import { isEnded, Readiness } from './readiness.ts'
-import { NOTHING_PASSED } from './passed-changes.ts'
 import type { Track } from './track.ts'
 import { TradeFeed } from './trade-feed.ts'
 
@@ -108,7 +107,7 @@ export class Applier {
   }
   private readonly store: StoreReader
   private readonly venue: VenueId
-  private readonly grids = new TickGrids()
+  private readonly prices: PriceChecks
   private readonly normalizer: Normalizer
   private readonly rules: BookRules
   private readonly onClosed: OnClosed
@@ -119,6 +118,8 @@ export class Applier {
   /** The connection that each socket is: the journal record that noted it. */
   private readonly epochs = new Map<number, number>()
   private isStarted = false
+  /** Records that wait for the store. */
+  private waiting = 0
   /** Notes about the next record. */
   private broken: string | undefined
   private request: CaptureRequest | undefined
@@ -146,6 +147,10 @@ export class Applier {
       onRevision: (revision) => void this.rows.revisions.push(revision),
       onGaps: (gaps) => void this.rows.gaps.push(...gaps),
     })
+    this.prices = new PriceChecks(venue, {
+      bookOf: (key) => this.state.tracks.get(key)!.assembler.ladder,
+      recordOf: (marketId) => this.state.markets.get(marketId),
+    })
   }
 
   /** The book of an instrument; undefined before its first message. */
@@ -166,7 +171,14 @@ export class Applier {
    * that must be awaited before the next record.
    */
   apply(record: ApplyRecord): Promise<void> | undefined {
-    if (!this.isStarted) return this.start().then(() => this.apply(record))
+    const wait = this.applyOne(record)
+    if (wait === undefined) return undefined
+    this.waiting++
+    return wait.finally(() => this.waiting--)
+  }
+
+  private applyOne(record: ApplyRecord): Promise<void> | undefined {
+    if (!this.isStarted) return this.start().then(() => this.applyOne(record))
     this.position = record.number
     try {
       const wait = record.kind === 'note' ? this.applyNote(record) : this.applyMessage(record)
@@ -190,9 +202,29 @@ export class Applier {
     return { ...rows, ...maker, venue, position, normalizer: normalizer.version }
   }
 
-  /** Forgets ended instruments; call it only after the drained rows are stored. */
+  /**
+   * Forgets ended instruments; call it only after the drained rows are stored. What rows were derived of since
+   * then stays until they are stored too, and so does everything while the store is asked for a record.
+   */
   forgetEnded(): void {
-    if (this.position === undefined) this.state.forgetEnded()
+    if (this.waiting > 0 || !this.state.hasEnded) return
+    const pending = new Set<string>()
+    const { observations, trades, samples, revisions, gaps } = this.rows
+    for (const { instrument } of [...observations, ...trades, ...samples]) {
+      pending.add(instrument.key).add(instrument.market)
+    }
+    for (const { record } of revisions) pending.add(record.marketId)
+    for (const { key } of gaps) pending.add(key)
+    const passed = passedFacts(this.venue, '').mark
+    for (const name of Object.keys(this.rows.facts)) {
+      if (name.startsWith(passed)) pending.add(name.slice(passed.length))
+    }
+    this.state.forgetEnded(pending)
+  }
+
+  /** How many markets, books and series are in memory. */
+  get remembered(): number {
+    return this.state.size
   }
 
   /**
@@ -482,32 +514,7 @@ export class Applier {
           rows.gaps.push(event.gap)
       }
     }
-    if (rows.observations.length > before) this.checkPrices(rows.observations.slice(before))
-  }
-
-  private checkPrices(observations: readonly Observation[]): void {
-    for (const row of observations) {
-      const { market: marketId } = row.instrument
-      const ticks = this.grids.of(this.state.markets.get(marketId))
-      if (ticks === undefined || !isOffGrid(row, ticks)) continue
-      const { received, journal } = row
-      this.rows.parity.push({ venue: this.venue, marketId, received, journal, check: 'off_tick' })
-    }
-    if (observations.length > 1) this.checkPairs(observations)
-  }
-
-  // One message that changes both books of a market shows both at one instant of the venue.
-  private checkPairs(observations: readonly Observation[]): void {
-    if (VENUES[this.venue].booksPer !== 'token') return
-    const books = observations.map(({ instrument }) => ({
-      instrument,
-      ladder: this.state.tracks.get(instrument.key)!.assembler.ladder,
-    }))
-    const { received, journal } = observations.at(-1)!
-    for (const { market, check } of findContradictions(books)) {
-      const note = { venue: this.venue, marketId: market, received, journal, check }
-      this.rows.parity.push(note)
-    }
+    if (rows.observations.length > before) this.prices.check(rows, before)
   }
 
   private channelOf(event: Provenance, record: ApplyRecord): number {
@@ -535,9 +542,7 @@ export class Applier {
     }
     const outcome = track.applyBook(event, channel)
     if (outcome.observation === undefined) this.notePassed(event, channel)
-    else if (passed.forget(key)) {
-      rows.facts[passedFacts(this.venue, key).mark] = NOTHING_PASSED
-    }
+    else this.forgetPassed(key)
     if (outcome.gaps.length > 0) rows.gaps.push(...outcome.gaps)
     if (outcome.observation !== undefined) rows.observations.push(outcome.observation)
     else if (outcome.stale === true) this.counts.duplicates++
@@ -555,6 +560,14 @@ export class Applier {
     const names = passedFacts(this.venue, event.instrument.key)
     this.rows.facts[names.mark] = passed.mark
     this.rows.facts[names.channel] = passed.channel
+  }
+
+  // Kept only while it matters: markets come and go, and a start reads all such numbers.
+  private forgetPassed(key: string): void {
+    if (!this.state.passed.forget(key)) return
+    const names = passedFacts(this.venue, key)
+    this.rows.facts[names.mark] = null
+    this.rows.facts[names.channel] = null
   }
 
   private applyTrade(event: Trade, record: ApplyRecord): void {
@@ -579,6 +592,7 @@ export class Applier {
   private applyMarket(event: MarketRevision): void {
     const { markets, tracks, captureStarted } = this.state
     const { record, anomaly } = markets.merge(event)
+    this.prices.forget(record.marketId)
     if (anomaly !== undefined) this.counts.anomalies++
     this.rows.revisions.push({ ...event, record })
     // Only a running recorder expects more of a market; an import ends where its files end. An answer of a
@@ -587,6 +601,7 @@ export class Applier {
     for (const track of tracks.values()) {
       if (track.instrument.market === record.marketId) {
         this.rows.gaps.push(...track.endMarket(event))
+        this.forgetPassed(track.instrument.key)
       }
     }
   }

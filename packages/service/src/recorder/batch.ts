@@ -21,8 +21,8 @@ export type BatchRows = {
   readonly gaps: Gap[]
   readonly quarantine: Quarantined[]
   readonly parity: ParityNote[]
-  /** Numbers that the store keeps by name. */
-  readonly facts: Record<string, number>
+  /** Numbers that the store keeps by name; null for one that is removed. */
+  readonly facts: Record<string, number | null>
 }
 
 /** A batch without rows. */

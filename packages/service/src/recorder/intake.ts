@@ -58,6 +58,8 @@ export type VenueStatus = {
   readonly messages: number
   /** Books held now, and how many of them miss nothing. */
   readonly books: { readonly tracks: number; readonly open: number }
+  /** Markets, books and series in memory. */
+  readonly remembered: number
   readonly journalBytes: number
 }
 
@@ -254,6 +256,7 @@ export class Intake {
       counts: { ...this.applier.counts },
       messages: this.messages,
       books: this.applier.held,
+      remembered: this.applier.remembered,
       journalBytes: this.writer.pendingBytes,
     }
   }

@@ -24,6 +24,11 @@ export class MarketMemory {
     this.venue = venue
   }
 
+  /** How many markets are in memory. */
+  get size(): number {
+    return this.records.size
+  }
+
   /** True when `get` needs no `load` first. */
   knows(marketId: string): boolean {
     return this.records.has(marketId)

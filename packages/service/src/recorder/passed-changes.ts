@@ -8,8 +8,8 @@ export type PassedMark = {
   readonly mark: number
 }
 
-/** The stored mark of a book that has opened since; no venue counts below 1 or has times of 1970. */
-export const NOTHING_PASSED = 0
+// The mark that 0.1.0 stored for a book that has opened since.
+const NOTHING_PASSED = 0
 
 /**
  * The newest change that every closed book skipped, by the venue's number or clock. A full book that was

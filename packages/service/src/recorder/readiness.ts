@@ -40,9 +40,11 @@ export type NamingMessage = {
   value(): unknown
 }
 
-// Max markets known to have ended, and max ends of samples kept; more are read from the store again.
-const ENDED_KEPT = 50_000
-const SAMPLE_ENDS_KEPT = 50_000
+// Max markets that are remembered after their end, because the venue goes on talking about them until they
+// are resolved; others are read from the store again.
+const ENDED_KEPT = 1000
+// Max ends of series kept; markets that never end, as in imports, leave theirs behind.
+const SAMPLE_ENDS_KEPT = 20_000
 
 /**
  * The state of one venue that events are applied to. It is loaded from the store as events name it, so
@@ -133,17 +135,46 @@ export class Readiness {
     return sample.journal <= end.journal ? undefined : end.next(sample)
   }
 
-  /** Forgets what has ended. Only after everything derived so far is stored, for it is read from there. */
-  forgetEnded(): void {
+  /** How many markets, books and series are in memory. */
+  get size(): number {
+    return this.tracks.size + this.markets.size + this.sampleEnds.size + this.endedMarkets.size
+  }
+
+  /** True when something can be forgotten. */
+  get hasEnded(): boolean {
+    if (this.endedMarkets.size > ENDED_KEPT || this.sampleEnds.size > SAMPLE_ENDS_KEPT) return true
+    for (const track of this.tracks.values()) if (track.hasEnded) return true
+    return false
+  }
+
+  /**
+   * Forgets what has ended and is not among the pending keys and markets. Everything else derived so far
+   * must be stored, for it is read from there again.
+   */
+  forgetEnded(pending: ReadonlySet<string>): void {
     for (const [key, track] of this.tracks) {
-      if (!track.hasEnded) continue
+      const { market } = track.instrument
+      if (!track.hasEnded || pending.has(key) || pending.has(market)) continue
       this.tracks.delete(key)
       this.passed.forget(key)
-      this.markets.forget(track.instrument.market)
+      this.markets.forget(market)
     }
-    for (const name of this.sampleEnds.keys()) {
+    for (const [name, { market }] of this.sampleEnds) {
       if (this.sampleEnds.size <= SAMPLE_ENDS_KEPT) break
-      this.sampleEnds.delete(name)
+      if (!pending.has(market)) this.sampleEnds.delete(name)
+    }
+    if (this.endedMarkets.size <= ENDED_KEPT) return
+    const gone = new Set<string>()
+    for (const market of this.endedMarkets) {
+      if (this.endedMarkets.size - gone.size <= ENDED_KEPT) break
+      if (!pending.has(market)) gone.add(market)
+    }
+    for (const market of gone) {
+      this.endedMarkets.delete(market)
+      this.markets.forget(market)
+    }
+    for (const [name, { market }] of this.sampleEnds) {
+      if (gone.has(market)) this.sampleEnds.delete(name)
     }
   }
 
@@ -194,11 +225,6 @@ export class Readiness {
       if (gap?.reason !== 'market_closed') await this.loadTrack(facts.instrument)
     }
     this.endedMarkets.add(marketId)
-    if (this.endedMarkets.size <= ENDED_KEPT) return
-    for (const oldest of this.endedMarkets) {
-      this.endedMarkets.delete(oldest)
-      break
-    }
   }
 }
 
@@ -256,6 +282,7 @@ async function readTrackStart(
 
 /** The end of one series of samples, whose received time never decreases. */
 type SampleEnd = {
+  readonly market: string
   readonly journal: number
   /** Returns the sample with a received time that is not before the last one. */
   next(sample: Sample): Sample
@@ -269,6 +296,7 @@ async function readSampleEnd(store: StoreReader, sample: Sample): Promise<Sample
   const at = rows.count - 1
   let last = rows.received[at] ?? 0
   return {
+    market: instrument.market,
     journal: rows.journal[at] ?? 0,
     next(next) {
       if (next.received >= last) {

@@ -97,7 +97,10 @@ export class ModelStore {
     }
     for (const gap of (batch.gaps ?? []).filter(isNew)) this.addGap(gap)
     this.quarantine.push(...(batch.quarantine ?? []).filter(isNew))
-    for (const [name, value] of Object.entries(batch.facts ?? {})) this.facts.set(name, value)
+    for (const [name, value] of Object.entries(batch.facts ?? {})) {
+      if (value === null) this.facts.delete(name)
+      else this.facts.set(name, value)
+    }
     this.applied.set(batch.venue, batch.position)
   }
 
@@ -370,7 +373,8 @@ function matchesQuery(
 ): boolean {
   const is = (wanted: string | undefined, value: string | undefined): boolean =>
     wanted === undefined || wanted === value
-  const texts = [record.marketId, record.title, record.question, record.slug, record.eventTicker]
+  const { marketId, title, question, slug, eventTicker, seriesTicker } = record
+  const texts = [marketId, title, question, slug, eventTicker, seriesTicker]
   const wanted = query.text?.toLowerCase()
   return (
     is(query.venue, record.venue) &&

@@ -118,8 +118,11 @@ export type AppendBatch = {
   readonly gaps?: readonly Gap[]
   readonly quarantine?: readonly Quarantined[]
   readonly parity?: readonly ParityNote[]
-  /** Named numbers of the recorder, such as which file was imported up to which journal record. */
-  readonly facts?: Readonly<Record<string, number>>
+  /**
+   * Named numbers of the recorder, such as which file was imported up to which journal record; null removes
+   * one.
+   */
+  readonly facts?: Readonly<Record<string, number | null>>
 }
 
 /** Names one ladder stream. */
@@ -222,7 +225,10 @@ export type MarketQuery = {
   readonly asset?: string | undefined
   readonly window?: string | undefined
   readonly status?: MarketStatus | undefined
+  /** Text in identifiers, titles or slug, whatever the case of its letters. */
   readonly text?: string | undefined
+  /** False for assets whose markets are left out; markets of an unknown asset are not asked about. */
+  readonly includes?: ((venue: VenueId, asset: string) => boolean) | undefined
   readonly start?: number | undefined
   readonly end?: number | undefined
   readonly after?:
@@ -248,6 +254,8 @@ export type MarketPage = {
     readonly sortValue: number | null
   })[]
   readonly hasMore: boolean
+  /** Where a search for text paused before the page was full; the next one goes on after it. */
+  readonly reached?: NonNullable<MarketQuery['after']>
 }
 
 /** Which gaps to list. */
@@ -333,6 +341,23 @@ export type Incident = {
   readonly end?: number
   readonly books: number
   readonly detail?: string
+}
+
+/** Asks for the newest book of an instrument, and for the newest execution or sample of a key. */
+export type QuoteQuery = InstrumentRef & {
+  readonly last?: { readonly key: string; readonly metric?: string | undefined } | undefined
+  /** Nothing older, and no gap that ended before. */
+  readonly since: number
+}
+
+/** The newest of what is stored of an instrument. */
+export type Quote = {
+  readonly facts?: InstrumentFacts | undefined
+  readonly run?: BookRun | undefined
+  /** The newest execution or sample, in the units of its column. */
+  readonly last?: { readonly value: number; readonly received: number } | undefined
+  /** Gaps since then, without those of ended markets. */
+  readonly gaps: number
 }
 
 /** How much one pass sealed. */
@@ -430,6 +455,8 @@ export interface StoreReader {
   /** The instruments of a venue without an open gap. */
   unbroken(venue: VenueId): Promise<readonly Instrument[]>
   latest(ref: InstrumentRef): Promise<BookRun | undefined>
+  /** The newest of what is stored of some instruments, in the order of the queries. */
+  quotes(queries: readonly QuoteQuery[]): Promise<readonly Quote[]>
   books(query: BookQuery): Promise<BookPage>
   asOf(query: InstrumentRef & { at: number; knownAt?: number | undefined }): Promise<AsOf>
   booksByInterval(query: SampleQuery): Promise<SamplePage>

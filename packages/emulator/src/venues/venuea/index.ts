@@ -71,6 +71,6 @@ export const EMULATED_VENUE_A = {
     lot: 1,
     tieWinner: 'tie',
     refinesTick: false,
-    finestGrain: 0.01,
   },
+  finestGrain: 0.01,
 } satisfies EmulatedVenue

@@ -1,5 +1,5 @@
-import { toGrain } from '../../core/books.ts'
 import type { Proposition, WorldEvent } from '../../core/upstream.ts'
+import { toGrain } from '../../world/grain.ts'
 
 /** What the venue keeps about a market beside its book. */
 export interface Memory {

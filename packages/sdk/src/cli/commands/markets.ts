@@ -1,5 +1,5 @@
 import type { ListedMarketJson } from '../../client/index.ts'
-import { wholeOption } from '../../command-line/index.ts'
+import { flagOption, wholeOption } from '../../command-line/index.ts'
 import { ROUTES } from '../../wire/index.ts'
 import { defineCommand, printTable, readWalk, shortTime, shown } from '../command.ts'
 import { CliError } from '../errors.ts'
@@ -27,6 +27,7 @@ export const MARKETS = defineCommand({
     sort: routeOption(PARAMS.sort, 'open_time by default.', { value: 'FIELD' }),
     order: routeOption(PARAMS.order, 'desc by default.', { value: 'ORDER' }),
     limit: wholeOption(1_000_000, 'Max markets to list, 20 by default.', { short: 'n' }),
+    native: flagOption('With --json: also what the venue said, in its own names.'),
     ...RANGE_OPTIONS,
   },
   examples: [
@@ -41,6 +42,7 @@ export const MARKETS = defineCommand({
     const filters = { venue, asset, series, window, status, sort, start_time, end_time }
     const params = {
       ...present({ q: args[0], ...filters }),
+      ...(options.native ? { include: ['native'] as const } : {}),
       order,
       number_format: 'string',
     } as const

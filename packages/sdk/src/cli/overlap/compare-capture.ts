@@ -3,6 +3,7 @@ import { CliError } from '../errors.ts'
 import { noCapture, readCapture, type CaptureCounts, type OwnRow } from './read-capture.ts'
 import {
   SeriesComparison,
+  type ComparisonLimits,
   type Difference,
   type Hole,
   type SeriesCounts,
@@ -68,7 +69,7 @@ export async function compareCapture(order: OverlapOrder): Promise<Overlap> {
     throw new CliError('usage', `${order.path} has no book of any venue${detail}`)
   }
   const unrecorded = new Set<string>()
-  const offset = await estimate(order, service, spans, unrecorded)
+  const offset = await estimate(order, service, spans)
   const spread = offset === undefined ? 0 : offset.high - offset.low
   const tolerance = order.tolerance ?? Math.min(MAX_TOLERANCE, Math.max(MIN_TOLERANCE, spread))
   const limits = { offset: offset?.median ?? 0, tolerance, hole: order.hole }
@@ -81,10 +82,11 @@ export async function compareCapture(order: OverlapOrder): Promise<Overlap> {
     if (unrecorded.has(name)) continue
     let comparison = open.get(name)
     if (comparison === undefined) {
-      const start = Math.max(0, span.first + limits.offset - START_BEFORE)
-      const end = span.last + limits.offset + tolerance + 1
-      const rows = service.rows(span, start, end)
-      comparison = new SeriesComparison(span, rows, await service.gaps(span, start, end), limits)
+      comparison = await openComparison(service, span, limits)
+      if (comparison === undefined) {
+        unrecorded.add(name)
+        continue
+      }
       open.set(name, comparison)
     }
     await comparison.add(row)
@@ -100,8 +102,23 @@ export async function compareCapture(order: OverlapOrder): Promise<Overlap> {
 }
 
 const PROGRESS_LINES = 1000
-// The nearest row before the first book may be older; quiet books have one at least this often.
-const START_BEFORE = 15 * 60_000_000
+
+/** Undefined where the service does not know the market. */
+async function openComparison(
+  service: ServiceRows,
+  span: Span,
+  limits: ComparisonLimits,
+): Promise<SeriesComparison | undefined> {
+  const start = Math.max(1, span.first + limits.offset - limits.tolerance)
+  const end = span.last + limits.offset + limits.tolerance + 1
+  try {
+    const gaps = await service.gaps(span, start, end)
+    return new SeriesComparison(span, service.rowsFrom(span, start, end), gaps, limits)
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== 'unknown_market') throw error
+    return undefined
+  }
+}
 
 async function readSpans(order: OverlapOrder, counts: CaptureCounts): Promise<Map<string, Span>> {
   const spans = new Map<string, Span>()
@@ -127,29 +144,38 @@ async function estimate(
   order: OverlapOrder,
   service: ServiceRows,
   spans: ReadonlyMap<string, Span>,
-  unrecorded: Set<string>,
 ): Promise<TimeOffset | undefined> {
-  const found = new OffsetEstimate()
-  for (const [name, span] of spans) {
-    const { sample } = span
-    const first = sample[0]?.time ?? span.first
-    const last = sample.at(-1)?.time ?? span.first
-    const rows: ServiceRow[] = []
-    try {
-      const start = Math.max(0, first - order.window)
-      for await (const row of service.rows(span, start, last + order.window)) {
-        rows.push(row)
-        // An instrument beyond the sample is only looked up.
-        if (sample.length === 0 || rows.length >= SAMPLED_ROWS * 20) break
-      }
-    } catch (error) {
-      if ((error as { readonly code?: unknown }).code !== 'unknown_market') throw error
-      unrecorded.add(name)
-    }
-    found.add(sample, rows)
-    sample.length = 0
+  const sampled = [...spans.values()].filter(({ sample }) => sample.length > 0)
+  let found: TimeOffset | undefined
+  // Most clocks are close, and a narrow window needs few rows.
+  for (const window of [...NEAR.filter((near) => near < order.window), order.window]) {
+    const estimated = new OffsetEstimate()
+    for (const span of sampled) estimated.add(span.sample, await rowsAround(service, span, window))
+    found = estimated.result()
+    if (found !== undefined && found.matches >= ENOUGH_MATCHES) break
   }
-  return found.result()
+  for (const { sample } of sampled) sample.length = 0
+  return found
+}
+
+const NEAR = [2_000_000, 20_000_000]
+const ENOUGH_MATCHES = 20
+const MAX_ROWS = 200_000
+
+/** The rows of the service around the first books of a capture; none of a market that it does not know. */
+async function rowsAround(service: ServiceRows, span: Span, window: number): Promise<ServiceRow[]> {
+  const { sample } = span
+  const rows: ServiceRow[] = []
+  const start = Math.max(1, sample[0]!.time - window)
+  try {
+    for await (const row of service.rows(span, start, sample.at(-1)!.time + window)) {
+      rows.push(row)
+      if (rows.length === MAX_ROWS) break
+    }
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== 'unknown_market') throw error
+  }
+  return rows
 }
 
 class Results {

@@ -47,6 +47,24 @@ export class ServiceRows {
     }
   }
 
+  /** The same, after the last row before the start, where the service has one. */
+  async *rowsFrom(series: SeriesName, start: number, end: number): AsyncGenerator<ServiceRow> {
+    const { venue, marketId, key } = series
+    const isToken = VENUES[venue].booksPer === 'token'
+    const { data } = await this.client.market({ venue, market_id: marketId }).asOf(
+      {
+        at: start - 1,
+        depth: this.depth,
+        time_format: 'epoch_us',
+        number_format: 'string',
+        ...(isToken ? { token_id: key } : {}),
+      },
+      { signal: this.signal },
+    )
+    for (const row of data) yield toRow(row)
+    yield* this.rows(series, start, end)
+  }
+
   /** The declared gaps of an instrument that touch a span. */
   async gaps(series: SeriesName, start: number, end: number): Promise<ServiceGap[]> {
     const { venue, marketId, key } = series

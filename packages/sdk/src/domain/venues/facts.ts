@@ -95,6 +95,8 @@ export type VenueFacts = {
   /** Decimals of a size. */
   readonly sizeDecimals: number
   readonly units: Units
+  /** How much finer the tick of a market may become by a message that its record does not show. */
+  readonly tickRefinement?: number
   /** Whether a market has one order book, or one for each outcome token. */
   readonly booksPer: 'market' | 'token'
   /** True where the venue quotes yes bids and no bids, served beside the normalized ladders. */

@@ -12,6 +12,7 @@ export const VENUE_C: VenueFacts = {
     volumeUnit: 'USDC',
     collateral: 'USDC',
   },
+  tickRefinement: 10,
   booksPer: 'token',
   hasYesNoLadders: false,
   laddersByDefault: false,

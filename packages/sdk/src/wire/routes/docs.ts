@@ -53,6 +53,7 @@ export const PARAM_TEXTS: Readonly<Record<string, string>> = {
   id: 'The id of a book row, trade or sample of this market.',
   q: 'Text in the id, title, question, slug or tickers; case does not matter.',
   sort: 'What `order` goes by; open_time by default.',
+  include: '`native` adds what the venue said, in its own names, to every market.',
   venue: 'Only this venue.',
   asset: 'The underlying asset, such as btc.',
   window: 'Only rounds of this length.',
@@ -86,7 +87,7 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
     tag: ACROSS,
     summary: 'Markets of all venues',
     description:
-      'Market records of every venue that the plan includes, with the last price, the spread and the coverage of the first outcome. `q` looks in identifiers, titles and slugs; a search that finds little may return a short page with a cursor.',
+      'Market records of every venue that the plan includes, with the last price, the spread and the coverage of the first outcome. `q` is text in an identifier, title or slug, in any case of letters; of words longer than 24 characters, such as hashes, it is the beginning. A search for frequent text may return a short page with a cursor.',
     params: { asset: 'Only this underlying asset.', ...MARKET_RANGE },
   },
   gaps: {

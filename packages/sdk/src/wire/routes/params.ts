@@ -8,6 +8,7 @@ import {
   textParam,
   timeParam,
   wordParam,
+  wordsParam,
   type Param,
 } from './param.ts'
 
@@ -129,6 +130,15 @@ export const MARKET_SORTS = ['open_time', 'close_time', 'volume', 'liquidity'] a
 
 /** The status of a market. */
 export const STATUS_PARAM = wordParam(MARKET_STATUSES, 'MarketStatus')
+
+/** What a list of markets adds on request. */
+const LIST_EXTRAS = ['native'] as const
+
+/** The name of what a list of markets adds on request. */
+export type ListExtra = (typeof LIST_EXTRAS)[number]
+
+/** Parts of a record that a list leaves out unless they are named. */
+export const INCLUDE_PARAM = { include: wordsParam(LIST_EXTRAS, 'native') }
 
 /** The size of an order in the size unit of the venue; text keeps every digit. */
 export const SIZE_PARAM: Param<string, string | number> = textParam(40, '100', '^\\d+(\\.\\d+)?$')

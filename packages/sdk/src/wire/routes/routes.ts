@@ -17,6 +17,7 @@ import {
   DEPTH_PARAM,
   FILE_FORMATS,
   FORMAT_PARAM,
+  INCLUDE_PARAM,
   INTERVAL_PARAM,
   KNOWN_AT_PARAM,
   MARKET_SORTS,
@@ -86,6 +87,7 @@ const LIST_PARAMS = {
   ...ORDERED_PAGE_PARAMS,
   ...STYLE_PARAMS,
   ...FORMAT_PARAM,
+  ...INCLUDE_PARAM,
 }
 
 /** The routes of one market, by the end of their ids (`venuea_trades`); addresses are below the market's. */

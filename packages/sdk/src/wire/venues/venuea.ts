@@ -9,7 +9,7 @@ import {
   type JsonSchema,
   type TypeOf,
 } from '../json-schema.ts'
-import { MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
+import { MARKET_MEMBERS, OPTIONAL_MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
 import { anyCaseParam, wordParam } from '../routes/param.ts'
 import { STATUS_PARAM } from '../routes/params.ts'
 
@@ -42,7 +42,7 @@ const SCHEMA = named(
         ),
       ),
     },
-    { optional: ['chain', 'exchange_contract', 'exchange'] },
+    { optional: [...OPTIONAL_MARKET_MEMBERS, 'chain', 'exchange_contract', 'exchange'] },
   ),
 )
 

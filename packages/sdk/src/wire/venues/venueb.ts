@@ -10,29 +10,32 @@ import {
   type TypeOf,
 } from '../json-schema.ts'
 import { decimalJson, timeJson, type ValueStyle } from '../json-values.ts'
-import { MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
+import { MARKET_MEMBERS, OPTIONAL_MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
 import { textParam } from '../routes/param.ts'
 import { STATUS_PARAM } from '../routes/params.ts'
 
 const SCHEMA = named(
   'VenueBMarket',
-  objectOf({
-    venue: onlyWord('venueb'),
-    ...MARKET_MEMBERS,
-    series_ticker: TEXT_OR_NULL,
-    event_ticker: TEXT_OR_NULL,
-    market_ticker: TEXT,
-    settlement: named(
-      'VenueBSettlement',
-      objectOf({
-        result: TEXT_OR_NULL,
-        value: DECIMAL_OR_NULL,
-        determined_time: TIME_OR_NULL,
-        settled_time: TIME_OR_NULL,
-        expiration_value: TEXT_OR_NULL,
-      }),
-    ),
-  }),
+  objectOf(
+    {
+      venue: onlyWord('venueb'),
+      ...MARKET_MEMBERS,
+      series_ticker: TEXT_OR_NULL,
+      event_ticker: TEXT_OR_NULL,
+      market_ticker: TEXT,
+      settlement: named(
+        'VenueBSettlement',
+        objectOf({
+          result: TEXT_OR_NULL,
+          value: DECIMAL_OR_NULL,
+          determined_time: TIME_OR_NULL,
+          settled_time: TIME_OR_NULL,
+          expiration_value: TEXT_OR_NULL,
+        }),
+      ),
+    },
+    { optional: OPTIONAL_MARKET_MEMBERS },
+  ),
 )
 
 /** A market record of venue B. */

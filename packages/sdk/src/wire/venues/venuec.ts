@@ -1,19 +1,22 @@
 import type { MarketRecord } from '../../domain/index.ts'
 import { named, objectOf, onlyWord, TEXT, TEXT_OR_NULL, type TypeOf } from '../json-schema.ts'
-import { MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
+import { MARKET_MEMBERS, OPTIONAL_MARKET_MEMBERS, type CommonMarketJson } from '../market-common.ts'
 import { textParam, wordParam } from '../routes/param.ts'
 import { STATUS_PARAM } from '../routes/params.ts'
 
 const SCHEMA = named(
   'VenueCMarket',
-  objectOf({
-    venue: onlyWord('venuec'),
-    ...MARKET_MEMBERS,
-    event_id: TEXT_OR_NULL,
-    condition_id: TEXT,
-    gamma_market_id: TEXT_OR_NULL,
-    slug: TEXT_OR_NULL,
-  }),
+  objectOf(
+    {
+      venue: onlyWord('venuec'),
+      ...MARKET_MEMBERS,
+      event_id: TEXT_OR_NULL,
+      condition_id: TEXT,
+      gamma_market_id: TEXT_OR_NULL,
+      slug: TEXT_OR_NULL,
+    },
+    { optional: OPTIONAL_MARKET_MEMBERS },
+  ),
 )
 
 /** A market record of venue C. */

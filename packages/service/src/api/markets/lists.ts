@@ -1,23 +1,26 @@
 import type {
+  ListExtra,
   MarketJson,
   VenueAMarketJson,
   VenueBMarketJson,
   VenueCMarketJson,
 } from '@priorbook/sdk/wire'
-import type { MarketRecord } from '@priorbook/sdk/domain'
+import type { VenueId } from '@priorbook/sdk/domain'
 import type { MarketPage, MarketQuery } from '../../store/store.ts'
-import type { ApiContext } from '../route.ts'
+import type { ApiContext, CursorState } from '../route.ts'
+import type { PlanFilter } from './plan-filter.ts'
 import { NO_END, type Page, type PageRange } from '../pages/page.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 
-/** A market with the value that its list is sorted by. */
-export type ListedMarket = MarketPage['markets'][number]
+// A market with the value that its list is sorted by.
+type ListedMarket = MarketPage['markets'][number]
 
 /** A page of markets, and whether the walk stopped before the page was full. */
 export type WalkedMarkets = {
   readonly markets: readonly ListedMarket[]
-  readonly last: ListedMarket | undefined
   readonly hasMore: boolean
+  /** The position of the walk, for cursors; undefined where it passed no market. */
+  readonly next: CursorState | undefined
 }
 
 // Max markets per read of the store, and per request: a search with few results goes on by cursor.
@@ -26,32 +29,40 @@ const MAX_VISITED = 4000
 
 /**
  * Walks the catalogue from the position of the page, in the order of the filters’ `sort`, and collects the
- * wanted markets. A walk that has visited many markets stops early, and the next page goes on.
+ * markets of the plan. A walk that has visited many markets stops early, and the next page goes on.
  */
 export async function walkMarkets(
   { store }: ApiContext,
   filters: Omit<MarketQuery, 'limit' | 'after' | 'order'>,
   page: Page,
-  isWanted?: (market: ListedMarket) => boolean,
+  plan: PlanFilter,
 ): Promise<WalkedMarkets> {
   const found: ListedMarket[] = []
   let last = placeOf(page)
   let lastMarket: ListedMarket | undefined
   let visited = 0
+  // Of a search, only a market that it found can be left out.
+  const isWhole = filters.text !== undefined || plan.includesAll
+  const asked = (venue: VenueId, asset: string): boolean => plan.includesAsset(venue, asset)
+  const includes = isWhole ? undefined : asked
   for (;;) {
     const missing = page.limit - found.length
     const limit = visited === 0 ? missing : SLICE
     const { order } = page
-    const { markets, hasMore } = await store.markets({ ...filters, after: last, order, limit })
+    const query = { ...filters, after: last, order, limit, includes }
+    const { markets, hasMore, reached } = await store.markets(query)
     for (const [index, market] of markets.entries()) {
       lastMarket = market
-      if (isWanted?.(market) === false) continue
+      if (!plan.includes(market.record)) continue
       found.push(market)
       if (found.length < page.limit) continue
-      return { markets: found, last: market, hasMore: hasMore || index < markets.length - 1 }
+      const isLast = !hasMore && index === markets.length - 1
+      return { markets: found, next: toState(toPlace(market)), hasMore: !isLast }
     }
     visited += markets.length
-    if (!hasMore || visited >= MAX_VISITED) return { markets: found, last: lastMarket, hasMore }
+    if (reached !== undefined) return { markets: found, next: toState(reached), hasMore }
+    const next = lastMarket === undefined ? undefined : toState(toPlace(lastMarket))
+    if (!hasMore || visited >= MAX_VISITED) return { markets: found, next, hasMore }
     last = toPlace(lastMarket!)
     await yieldToEventLoop()
   }
@@ -70,17 +81,12 @@ export function marketFilters(
   }
 }
 
-/** The position after a market, for cursors. */
-export function marketState({
-  sortTime,
-  sortValue,
-  record,
-}: ListedMarket): Record<string, string | number> {
-  return { time: sortTime, venue: record.venue, id: record.marketId, value: sortValue ?? '' }
+function toState({ openTime, venue, marketId, value }: Place): CursorState {
+  return { time: openTime, venue, id: marketId, value: value ?? '' }
 }
 
-/** The columns of market records in CSV; fields that a venue lacks are empty. */
-export const MARKET_COLUMNS = [
+// The columns of market records in CSV; fields that a venue lacks are empty.
+const MARKET_COLUMNS = [
   'venue',
   'market_id',
   'title',
@@ -118,6 +124,13 @@ export const MARKET_COLUMNS = [
   'last_anomaly',
 ] as const satisfies readonly (keyof AnyMarket)[]
 
+/** The columns of a list with the named extras. */
+export function marketColumns(
+  include: readonly ListExtra[] = [],
+): readonly (typeof MARKET_COLUMNS)[number][] {
+  return MARKET_COLUMNS.filter((name) => name !== 'native' || include.includes(name))
+}
+
 /** A market record whose venue the compiler does not know. */
 export type AnyMarket = MarketJson &
   Partial<
@@ -138,14 +151,9 @@ function placeOf({ state }: Page): MarketQuery['after'] {
   }
 }
 
-function toPlace({ sortTime, sortValue, record }: ListedMarket): MarketQuery['after'] {
+type Place = NonNullable<MarketQuery['after']>
+
+function toPlace({ sortTime, sortValue, record }: ListedMarket): Place {
   const { venue, marketId } = record
   return { openTime: sortTime, venue, marketId, value: sortValue }
-}
-
-/** True when a text in lower case is part of an identifier, title or slug. */
-export function matchesText(record: MarketRecord, text: string): boolean {
-  const { marketId, title, question, slug, eventTicker, seriesTicker } = record
-  const fields = [marketId, title, question, slug, eventTicker, seriesTicker]
-  return fields.some((field) => field?.toLowerCase().includes(text) === true)
 }

@@ -66,6 +66,35 @@ describe('lists of markets', () => {
     expect(main.body.meta['range']).toEqual({ start_time: null, end_time: null })
   })
 
+  it('carry what the venue said only where it is asked for', async () => {
+    const call = await caller()
+    const lists = [
+      ['markets', '/v3/markets?venue=venuea'],
+      ['venuea_markets', '/v3/venuea-prediction/markets?limit=50'],
+      ['venueb_markets', '/v3/venueb/markets?limit=50'],
+      ['venuec_markets', '/v3/btc/markets?limit=50'],
+    ] as const
+    for (const [route, url] of lists) {
+      const lean = (await call.get(url)).body.data as Row[]
+      const whole = (await call.get(`${url}&include=native`)).body.data as Row[]
+      expect(lean.length).toBeGreaterThan(0)
+      expect(whole.map(({ native: _native, ...row }) => row)).toEqual(lean)
+      expect(whole.every(({ native }) => typeof native === 'object')).toBe(true)
+      expect(violations(routeOf(route).data, lean)).toEqual([])
+      expect(violations(routeOf(route).data, whole)).toEqual([])
+      for (const [more, isThere] of [
+        ['', false],
+        ['&include=native', true],
+      ] as const) {
+        const csv = (await call.get(`${url}&format=csv${more}`)).text.split('\n')[0]!.split(',')
+        expect([url, more, csv.includes('native')]).toEqual([url, more, isThere])
+        const ndjson = (await call.get(`${url}&format=ndjson${more}`)).text
+        expect([url, more, ndjson.includes('"native":')]).toEqual([url, more, isThere])
+      }
+    }
+    expect((await call.problem('/v3/markets?include=everything')).fields.param).toBe('include')
+  })
+
   it('filter venue A by coin, window and status', async () => {
     const call = await caller()
     const base = '/v3/venuea-prediction/markets'

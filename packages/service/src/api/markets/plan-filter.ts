@@ -12,6 +12,11 @@ export class PlanFilter {
     this.grant = grant
   }
 
+  /** Whether the plan includes every asset of every venue. */
+  get includesAll(): boolean {
+    return VENUE_IDS.every((venue) => this.grant.allows(venue, undefined))
+  }
+
   /** Whether the plan includes a market. */
   includes(record: Pick<MarketRecord, 'venue' | 'marketId' | 'asset' | 'seriesTicker'>): boolean {
     return this.includesAsset(record.venue, planAsset(record))

@@ -8,44 +8,67 @@ import {
   type QuoteJson,
 } from '@priorbook/sdk/wire'
 import { instrumentsOf } from './instruments.ts'
+import type { Quote, QuoteQuery } from '../../store/store.ts'
 import type { ApiContext } from '../route.ts'
 
-/** Reads the newest book and execution of a market's first outcome; nothing older than `since`. */
-export async function readQuote(
+/** Reads the newest book and execution of the first outcome of each market; nothing older than `since`. */
+export async function readQuotes(
   context: ApiContext,
-  record: MarketRecord,
+  records: readonly MarketRecord[],
   since: number,
   style: ValueStyle,
-): Promise<QuoteJson> {
-  const { store } = context
-  const { venue } = record
-  const [first] = await instrumentsOf(context, record)
-  const facts = first === undefined ? undefined : await store.instrument(first)
-  const hasRows = facts !== undefined && facts.firstSequence <= facts.lastSequence
-  const isVisible = hasRows && facts.lastReceived >= since
-  const run = isVisible ? await store.latest(facts.instrument) : undefined
+): Promise<readonly QuoteJson[]> {
+  const queries: (QuoteQuery | undefined)[] = []
+  for (const record of records) {
+    const { venue } = record
+    const [first] = await instrumentsOf(context, record)
+    const last = lastOf(record, first?.key)
+    queries.push(first === undefined ? undefined : { venue, key: first.key, last, since })
+  }
+  const asked = queries.filter((query) => query !== undefined)
+  const quotes = (await context.store.quotes(asked))[Symbol.iterator]()
+  return records.map((record, at) => {
+    const quote = queries[at] === undefined ? undefined : quotes.next().value
+    return toQuote(record, quote ?? { gaps: 0 }, since, style)
+  })
+}
+
+function toQuote(
+  { venue }: MarketRecord,
+  { facts, run, last, gaps }: Quote,
+  since: number,
+  style: ValueStyle,
+): QuoteJson {
   const ladder = run === undefined ? undefined : ladderOf(run)
   const price = (ticks: number): DecimalJson | null =>
     decimalJson(printScaled(ticks, ladder!.decimals), style)
   const hasBid = ladder !== undefined && ladder.bestBid !== 0
   const hasAsk = ladder !== undefined && ladder.bestAsk !== ladder.one
-  const last = first === undefined ? undefined : await readLastPrice(context, record, first.key)
   const isRecent = last !== undefined && last.received >= since
-  const gaps = isVisible ? await store.gaps({ venue, key: facts.instrument.key, start: since }) : []
+  const { hasTrades, priceDecimals } = VENUES[venue]
+  const decimals = hasTrades ? priceDecimals : SAMPLE_DECIMALS
   return {
-    last_price: isRecent ? decimalJson(last.price, style) : null,
+    last_price: isRecent ? decimalJson(printScaled(last.value, decimals), style) : null,
     last_price_time: isRecent ? timeJson(last.received, style) : null,
     best_bid: hasBid ? price(ladder.bestBid) : null,
     best_ask: hasAsk ? price(ladder.bestAsk) : null,
     spread: hasBid && hasAsk ? price(ladder.bestAsk - ladder.bestBid) : null,
-    quote_time: isVisible ? timeJson(facts.lastReceived, style) : null,
+    quote_time: facts === undefined ? null : timeJson(facts.lastReceived, style),
     coverage: {
-      first_time: isVisible ? timeJson(Math.max(facts.firstReceived, since), style) : null,
-      last_time: isVisible ? timeJson(facts.lastReceived, style) : null,
-      observations: isVisible ? facts.lastSequence - facts.firstSequence + 1 : 0,
-      gaps: gaps.filter(({ reason }) => reason !== 'market_closed').length,
+      first_time:
+        facts === undefined ? null : timeJson(Math.max(facts.firstReceived, since), style),
+      last_time: facts === undefined ? null : timeJson(facts.lastReceived, style),
+      observations: facts === undefined ? 0 : facts.lastSequence - facts.firstSequence + 1,
+      gaps,
     },
   }
+}
+
+// Where a venue has no trades, samples say what the last one was.
+function lastOf(record: MarketRecord, key: string | undefined): QuoteQuery['last'] {
+  if (VENUES[record.venue].hasTrades) return key === undefined ? undefined : { key }
+  const tokenId = record.outcomes.find(({ index }) => index === 0)?.tokenId
+  return tokenId === undefined ? undefined : { key: tokenId, metric: 'last_trade' }
 }
 
 /** The book after the last row of a run. */
@@ -54,24 +77,4 @@ export function ladderOf({ columns, to }: BookRun): Ladder {
   loadBase(ladder, columns)
   applyRows(ladder, columns, 0, to)
   return ladder
-}
-
-async function readLastPrice(
-  { store }: ApiContext,
-  record: MarketRecord,
-  key: string,
-): Promise<{ readonly price: string; readonly received: number } | undefined> {
-  const { venue } = record
-  const query = { venue, order: 'desc', limit: 1 } as const
-  if (VENUES[venue].hasTrades) {
-    const { rows, ordinals } = await store.trades({ ...query, key })
-    if (ordinals.length === 0) return undefined
-    const price = printScaled(rows.price[0]!, VENUES[venue].priceDecimals)
-    return { price, received: rows.received[0]! }
-  }
-  const tokenId = record.outcomes.find(({ index }) => index === 0)?.tokenId
-  if (tokenId === undefined) return undefined
-  const { rows, ordinals } = await store.samples({ ...query, key: tokenId, metric: 'last_trade' })
-  if (ordinals.length === 0) return undefined
-  return { price: printScaled(rows.value[0]!, SAMPLE_DECIMALS), received: rows.received[0]! }
 }

@@ -1,17 +1,11 @@
 import { floorOf, type VenueId } from '@priorbook/sdk/domain'
-import { timeJson, toMarketJson, listContract, VENUE_WIRE } from '@priorbook/sdk/wire'
+import { timeJson, toListedMarketJson, listContract, VENUE_WIRE } from '@priorbook/sdk/wire'
 import { presentNotices, removedMarkets, windowNotice } from '../pages/notices.ts'
 import { NO_END, openPage, rangeMeta, styleOf, type PageRange } from '../pages/page.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { requireRecordedAsset } from '../markets/find.ts'
-import {
-  MARKET_COLUMNS,
-  marketFilters,
-  marketState,
-  walkMarkets,
-  type AnyMarket,
-} from '../markets/lists.ts'
+import { marketColumns, marketFilters, walkMarkets, type AnyMarket } from '../markets/lists.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 
@@ -38,10 +32,10 @@ function marketListRoute(address: VenueAddress): Route {
     const page = openPage(request, context, given, NO_END)
     const store = marketFilters(given, page.range)
     const plan = new PlanFilter(grant)
-    const { markets, last, hasMore } = await walkMarkets(context, store, page, ({ record }) =>
-      plan.includes(record),
+    const { markets, next, hasMore } = await walkMarkets(context, store, page, plan)
+    const rows: AnyMarket[] = markets.map((market) =>
+      toListedMarketJson(market, style, query.include),
     )
-    const rows: AnyMarket[] = markets.map((market) => toMarketJson(market, style))
     const cut = windowNotice(page.range)
     const isEmpty = rows.length === 0 && !hasMore
     const why = isEmpty && plan.notice === undefined ? emptyNotice(given, page.range) : undefined
@@ -49,11 +43,11 @@ function marketListRoute(address: VenueAddress): Route {
     return answerList(request, {
       type: 'market',
       rows,
-      columns: MARKET_COLUMNS,
+      columns: marketColumns(query.include),
       meta: { range: rangeMeta(page.range, style) },
       notices: presentNotices(cut ?? why, gone, plan.notice),
       page,
-      next: hasMore && last !== undefined ? marketState(last) : undefined,
+      next: hasMore ? next : undefined,
     })
   })
 }

@@ -1,21 +1,16 @@
-import { contractOf, QUOTE_NAMES, toMarketJson, type QuoteJson } from '@priorbook/sdk/wire'
+import { contractOf, QUOTE_NAMES, toListedMarketJson, type QuoteJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { presentNotices, removedMarkets, windowNotice } from '../pages/notices.ts'
 import { NO_END, openPage, rangeMeta, styleOf } from '../pages/page.ts'
 import { answerList } from '../pages/answer-rows.ts'
-import {
-  MARKET_COLUMNS,
-  marketFilters,
-  marketState,
-  walkMarkets,
-  matchesText,
-  type AnyMarket,
-  type ListedMarket,
-} from '../markets/lists.ts'
+import { marketColumns, marketFilters, walkMarkets, type AnyMarket } from '../markets/lists.ts'
 import { venuesOf } from '../markets/find.ts'
 import { PlanFilter, requireAssetAnywhere } from '../markets/plan-filter.ts'
-import { readQuote } from '../markets/quote.ts'
+import { readQuotes } from '../markets/quote.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
+
+// Quotes of a read of the store; other requests go on between two of them.
+const QUOTED = 32
 
 /** Markets of all venues. */
 export const MARKET_SEARCH_ROUTE: Route = defineRoute(
@@ -29,24 +24,25 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
     if (asset !== undefined) requireAssetAnywhere(grant, venue, asset)
     const given = { venue, asset, window, status, series }
     const page = openPage(request, context, { ...given, q, sort }, NO_END)
-    const filters = { ...marketFilters(given, page.range), sort }
-    const text = q?.toLowerCase()
+    const filters = { ...marketFilters({ ...given, text: q }, page.range), sort }
     const plan = new PlanFilter(grant)
-    const isWanted = ({ record }: ListedMarket): boolean =>
-      (text === undefined || matchesText(record, text)) && plan.includes(record)
-    const walked = await walkMarkets(context, filters, page, isWanted)
+    const walked = await walkMarkets(context, filters, page, plan)
     const rows: (AnyMarket & QuoteJson)[] = []
-    for (const market of walked.markets) {
-      const quote = await readQuote(context, market.record, page.range.window, style)
-      rows.push({ ...toMarketJson(market, style), ...quote })
-      if (rows.length % 16 === 0) await yieldToEventLoop()
+    for (let at = 0; at < walked.markets.length; at += QUOTED) {
+      const some = walked.markets.slice(at, at + QUOTED)
+      const records = some.map(({ record }) => record)
+      const quotes = await readQuotes(context, records, page.range.window, style)
+      for (const [index, market] of some.entries()) {
+        const record = toListedMarketJson(market, style, query.include)
+        rows.push({ ...record, ...quotes[index]! })
+      }
+      await yieldToEventLoop()
     }
-    const { last, hasMore } = walked
-    const state = last === undefined ? undefined : marketState(last)
+    const { hasMore } = walked
     return answerList(request, {
       type: 'market',
       rows,
-      columns: [...MARKET_COLUMNS, ...QUOTE_NAMES],
+      columns: [...marketColumns(query.include), ...QUOTE_NAMES],
       meta: { range: rangeMeta(page.range, style) },
       notices: presentNotices(
         windowNotice(page.range),
@@ -55,7 +51,7 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
         plan.notice,
       ),
       page,
-      next: hasMore ? state : undefined,
+      next: hasMore ? walked.next : undefined,
     })
   },
 )

@@ -7,7 +7,7 @@ import { NO_END, openPage, rangeMeta, styleOf, type Page } from '../pages/page.t
 import { answerList } from '../pages/answer-rows.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
-import { MARKET_COLUMNS, type AnyMarket } from '../markets/lists.ts'
+import { marketColumns, type AnyMarket } from '../markets/lists.ts'
 import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
 
 /** The history of a market record. */
@@ -35,7 +35,7 @@ function revisionsRoute(address: VenueAddress): Route {
     return answerList(request, {
       type: 'market',
       rows,
-      columns: [...MARKET_COLUMNS, 'revision', 'anomaly'],
+      columns: [...marketColumns(['native']), 'revision', 'anomaly'],
       meta: { range: rangeMeta(page.range, style) },
       notices: presentNotices(
         cut ?? (rows.length === 0 ? none : undefined),

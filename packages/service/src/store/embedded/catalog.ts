@@ -9,7 +9,8 @@ import type { MarketPage, MarketQuery, MarketState } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import type { Column, Database, Row } from './database.ts'
 import { saveListing } from './listing.ts'
-import { compareListed, walkListings, type Listed } from './listing-walk.ts'
+import { walkListings } from './listing-walk.ts'
+import { sortListed, type Listed } from './listed.ts'
 import { findCut } from './revision-cut.ts'
 import { checkRow, insertRow } from './row-sum.ts'
 
@@ -104,18 +105,26 @@ export function listRevisions(
   return states
 }
 
+// Max markets that a search by frequent words passes without a hit; others wait for it.
+const MAX_PASSED = 4000
+
 /** Markets that match, in the order of the query. */
 export function listMarkets(database: Database, query: MarketQuery): MarketPage {
   for (const table of ['market', 'listing', 'family']) database.ensureWhole(table)
   const found: ListedState[] = []
   const walk =
     query.event === undefined ? walkListings(database, query) : walkEvent(database, query)
-  // Text is matched in the record itself, so the walk goes on until the page is full.
+  let passed = 0
   for (const listed of walk) {
-    const state = readListed(database, listed)
-    if (query.text !== undefined && !matches(state.record, query.text)) continue
+    if (!listed.isHit) {
+      passed += listed.passed ?? 1
+      if (passed < MAX_PASSED) continue
+      const { venue, name: marketId, value } = listed
+      const reached = { openTime: value ?? 0, venue, marketId, value }
+      return { markets: found, hasMore: true, reached }
+    }
     if (found.length === query.limit) return { markets: found, hasMore: true }
-    found.push(state)
+    found.push(readListed(database, listed))
   }
   return { markets: found, hasMore: false }
 }
@@ -134,7 +143,8 @@ function readListed(database: Database, { id, name, venue, value }: Listed): Lis
 
 // An event has few markets: they are read whole and sorted here.
 function walkEvent(database: Database, query: MarketQuery): Listed[] {
-  const { event, venue, series, asset, window, status, start, end, sort = 'open_time' } = query
+  const { event, venue, series, asset, window, status, start, end, text } = query
+  const { sort = 'open_time' } = query
   const where: string[] = ['event = ?']
   const values: Column[] = [event!]
   for (const [column, value] of Object.entries({ venue, series, asset, span: window, status })) {
@@ -145,9 +155,11 @@ function walkEvent(database: Database, query: MarketQuery): Listed[] {
   if (start !== undefined) where.push('(close_time IS NULL OR close_time > ?)')
   if (end !== undefined) where.push('sort_time < ?')
   const rows = database.all(
-    `SELECT market.id AS id, venue, market, sort_time AS open_time, close_time, volume, liquidity
+    `SELECT market.id AS id, venue, market, sort_time AS open_time, close_time, volume, liquidity,
+       ${text === undefined ? '1' : 'instr(text, ?) > 0'} AS hit
      FROM market INDEXED BY market_by_event JOIN listing ON listing.id = market.id
      WHERE ${where.join(' AND ')}`,
+    ...(text === undefined ? [] : [text.toLowerCase()]),
     ...values,
     ...(start === undefined ? [] : [start]),
     ...(end === undefined ? [] : [end]),
@@ -158,13 +170,9 @@ function walkEvent(database: Database, query: MarketQuery): Listed[] {
     value: row[sort] as number | null,
     venue: row['venue'] as string,
     name: row['market'] as string,
+    isHit: row['hit'] !== 0,
   }))
-  listed.sort((a, b) => compareListed(a, b, sign))
-  const { after } = query
-  if (after === undefined) return listed
-  const value = after.value === undefined ? after.openTime : after.value
-  const place = { id: 0, value, venue: after.venue, name: after.marketId }
-  return listed.filter((one) => compareListed(one, place, sign) > 0)
+  return sortListed(listed, query.after, { sign })
 }
 
 type Revision = {
@@ -283,31 +291,28 @@ function saveMarket(
   saveListing(database, id, record, sortTime)
 }
 
-function matches(record: MarketRecord, text: string): boolean {
-  const wanted = text.toLowerCase()
-  const fields = [record.marketId, record.title, record.question, record.slug, record.eventTicker]
-  return fields.some((field) => field?.toLowerCase().includes(wanted) === true)
-}
+// Markets of one step.
+const RELISTED = 500
 
-/** Lists again every market of the tape, from its newest revision; damaged ones are left out. */
-export function relistMarkets(database: Database): void {
-  database.run('DELETE FROM listing')
-  database.run('DELETE FROM family')
-  for (let last = 0; ;) {
-    const rows = database.all(
-      `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market WHERE id > ? ORDER BY id LIMIT 500`,
-      last,
-    )
-    for (const row of rows) {
-      last = row['id'] as number
-      try {
-        checkRow('market', MARKET_COLUMNS, row)
-        const { record } = toState(readRevision(database, last, row['revisions'] as number))
-        saveListing(database, last, record, row['sort_time'] as number)
-      } catch (error) {
-        if (!isDamage(error)) throw error
-      }
+/**
+ * Lists some markets after a number again, from their newest revisions; damaged ones are left out. Returns
+ * the last number, undefined after the last market.
+ */
+export function relistMarkets(database: Database, after: number): number | undefined {
+  const rows = database.all(
+    `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market WHERE id > ? ORDER BY id LIMIT ?`,
+    after,
+    RELISTED,
+  )
+  for (const row of rows) {
+    const id = row['id'] as number
+    try {
+      checkRow('market', MARKET_COLUMNS, row)
+      const { record } = toState(readRevision(database, id, row['revisions'] as number))
+      saveListing(database, id, record, row['sort_time'] as number)
+    } catch (error) {
+      if (!isDamage(error)) throw error
     }
-    if (rows.length < 500) return
   }
+  return rows.at(-1)?.['id'] as number | undefined
 }

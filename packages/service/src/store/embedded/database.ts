@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import { migrate, SCHEMA_VERSION } from './schema.ts'
+import { migrate, OVERLAID, overlaySteps, SCHEMA_VERSION } from './schema.ts'
 import { findWalDamage } from './wal-check.ts'
 
 /** A value of a SQLite column as Priorbook uses them. */
@@ -18,6 +18,8 @@ export const ASKED = new Error('the database was asked')
 // "PBTA": lets `file` and other tools tell a tape from any other SQLite database.
 const APPLICATION_ID = 0x50425441
 
+// A tape of an older schema up to this size is completed in memory where it cannot be written.
+const MAX_IN_MEMORY = 1_000_000_000
 const REMEDY = 'priorbook-server rebuild --fresh derives it again from the journal'
 
 // 100 ms to check.
@@ -34,6 +36,8 @@ export class Database {
   private readonly statements = new Map<string, StatementSync>()
   private readonly whole = new Set<string>()
   private isShut = false
+  /** True where the tables that an older schema lacks are in memory, because the file cannot be written. */
+  isOverlaid = false
 
   constructor(file: string, readOnly: boolean, mayBeFixed = false) {
     this.file = file
@@ -61,6 +65,19 @@ export class Database {
     }
   }
 
+  /** What a look into a file tells; undefined where it cannot be read. */
+  static inspect<T>(file: string, look: (database: Database) => T): T | undefined {
+    let database: Database | undefined
+    try {
+      database = new Database(file, true, true)
+      return look(database)
+    } catch {
+      return undefined
+    } finally {
+      database?.close()
+    }
+  }
+
   /** Runs a statement that returns no rows. */
   run(sql: string, ...values: Column[]): number {
     return guard(this.file, () => Number(this.prepare(sql).run(...values).lastInsertRowid))
@@ -83,7 +100,7 @@ export class Database {
 
   /** Runs `work` in a write transaction: all of it, synced, or nothing. */
   write<T>(work: () => T): T {
-    if (this.readOnly) {
+    if (this.readOnly && !this.isOverlaid) {
       throw new PriorbookError('store_read_only', `${this.file} was opened for reading only`)
     }
     return this.transaction('BEGIN IMMEDIATE', work)
@@ -191,14 +208,30 @@ export class Database {
       this.connection.exec('PRAGMA journal_size_limit = 67108864')
     }
     this.connection.exec('PRAGMA cache_size = -16384')
-    this.connection.exec('PRAGMA mmap_size = 268435456')
+    this.connection.exec('PRAGMA mmap_size = 67108864')
     this.connection.exec('PRAGMA temp_store = MEMORY')
     if (version === SCHEMA_VERSION) return
+    if (this.readOnly) {
+      this.overlay()
+      return
+    }
     this.write(() => {
       migrate(version, (sql) => this.script(sql))
       this.script(`PRAGMA application_id = ${APPLICATION_ID}`)
       this.script(`PRAGMA user_version = ${SCHEMA_VERSION}`)
     })
+  }
+
+  // Lists, sums and indexes of the newest schema in temporary tables, which hide those of the file.
+  private overlay(): void {
+    if (statSync(this.file).size > MAX_IN_MEMORY) this.connection.exec('PRAGMA temp_store = FILE')
+    this.isOverlaid = true
+    const tables = this.all("SELECT name FROM main.sqlite_schema WHERE type = 'table'")
+    const existing = new Set(tables.map(({ name }) => String(name)))
+    for (const sql of overlaySteps(existing)) this.script(sql)
+    for (const table of OVERLAID)
+      this.script(`INSERT INTO temp.${table} SELECT * FROM main.${table}`)
+    this.script("DELETE FROM state WHERE name IN ('counted', 'recounting')")
   }
 
   // A database whose header lost its WAL flag would be read without the commits in its log.
@@ -226,12 +259,8 @@ export class Database {
     if (id !== APPLICATION_ID && tables > 0) {
       throw new PriorbookError('store_unavailable', `${this.file} is not a Priorbook tape`)
     }
-    if (version === SCHEMA_VERSION) return version
-    if (this.readOnly) {
-      throw new PriorbookError(
-        'store_unavailable',
-        `${this.file} has schema ${version}, not ${SCHEMA_VERSION}: open it once for writing to migrate it`,
-      )
+    if (this.readOnly && version === 0) {
+      throw new PriorbookError('store_unavailable', `${this.file} is empty: nothing was recorded`)
     }
     return version
   }

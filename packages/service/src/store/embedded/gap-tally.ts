@@ -73,7 +73,8 @@ export function mendBook(
   market: string,
 ): void {
   const open = database.get(
-    'SELECT 1 AS found FROM gap WHERE venue = ? AND key = ? AND finish IS NULL LIMIT 1',
+    `SELECT 1 AS found FROM gap INDEXED BY gap_by_name
+     WHERE venue = ? AND key = ? AND finish IS NULL LIMIT 1`,
     venue,
     key,
   )

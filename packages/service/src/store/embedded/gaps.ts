@@ -1,5 +1,8 @@
 import {
+  compareGaps,
+  GAP_REASONS,
   PriorbookError,
+  VENUE_IDS,
   type Gap,
   type GapReason,
   type GapScope,
@@ -36,7 +39,7 @@ export function saveGap(database: Database, gap: Gap): void {
 function findGap(database: Database, gap: Gap): Gap | undefined {
   const { venue, key, start, afterSequence, reason, scope } = gap
   const row = database.get(
-    `SELECT ${COLUMNS.join(', ')}, sum FROM gap WHERE ${BY_NAME}`,
+    `SELECT ${COLUMNS.join(', ')}, sum FROM gap INDEXED BY gap_by_name WHERE ${BY_NAME}`,
     venue,
     key,
     start,
@@ -83,7 +86,7 @@ export type GapPlace = Pick<Gap, 'venue' | 'key' | 'start' | 'afterSequence'>
 /** The gaps at a place. */
 export function findGaps(database: Database, place: GapPlace): Gap[] {
   const rows = database.all(
-    `SELECT ${COLUMNS.join(', ')}, sum FROM gap
+    `SELECT ${COLUMNS.join(', ')}, sum FROM gap INDEXED BY gap_by_name
      WHERE venue = ? AND key = ? AND start = ? AND after_sequence = ?`,
     place.venue,
     place.key,
@@ -99,7 +102,8 @@ export function findRetention(
   { venue, key }: Pick<Gap, 'venue' | 'key'>,
 ): Gap | undefined {
   const row = database.get(
-    `SELECT ${COLUMNS.join(', ')}, sum FROM gap WHERE venue = ? AND key = ? AND reason = 'retention'`,
+    `SELECT ${COLUMNS.join(', ')}, sum FROM gap INDEXED BY gap_by_name
+     WHERE venue = ? AND key = ? AND reason = 'retention'`,
     venue,
     key,
   )
@@ -112,7 +116,10 @@ export function hasMarketClosed(
   { venue, key }: Pick<Gap, 'venue' | 'key'>,
 ): boolean {
   const where = "venue = ? AND key = ? AND reason = 'market_closed' AND finish IS NULL"
-  return database.get(`SELECT 1 FROM gap WHERE ${where}`, venue, key) !== undefined
+  return (
+    database.get(`SELECT 1 FROM gap INDEXED BY gap_by_name WHERE ${where}`, venue, key) !==
+    undefined
+  )
 }
 
 /** Removes the gaps of an instrument whose rows are replaced; those of retention stay. */
@@ -144,61 +151,118 @@ export function rollBackGaps(
 /** Removes one gap; the caller is in a write transaction. */
 export function removeGap(database: Database, gap: Gap): void {
   const { venue, start, reason, scope, key, afterSequence } = gap
-  database.run(`DELETE FROM gap WHERE ${BY_NAME}`, venue, key, start, afterSequence, reason, scope)
+  database.run(
+    `DELETE FROM gap INDEXED BY gap_by_name WHERE ${BY_NAME}`,
+    venue,
+    key,
+    start,
+    afterSequence,
+    reason,
+    scope,
+  )
   tallyGap(database, gap, undefined)
 }
 
-/** Every gap whose row is not damaged, read in slices. */
-export function* eachGap(database: Database): Generator<Gap> {
-  for (let last = 0; ;) {
-    const rows = database.all(
-      `SELECT id, ${COLUMNS.join(', ')}, sum FROM gap WHERE id > ? ORDER BY id LIMIT 1000`,
-      last,
-    )
-    for (const row of rows) if (holds('gap', COLUMNS, row)) yield toGap(row)
-    if (rows.length < 1000) return
-    last = rows.at(-1)!['id'] as number
-  }
+/** Some gaps after a number; undefined for one whose row is damaged. */
+export function gapsFrom(
+  database: Database,
+  after: number,
+  limit: number,
+): readonly { readonly id: number; readonly gap: Gap | undefined }[] {
+  const rows = database.all(
+    `SELECT id, ${COLUMNS.join(', ')}, sum FROM gap WHERE id > ? ORDER BY id LIMIT ?`,
+    after,
+    limit,
+  )
+  return rows.map((row) => ({
+    id: row['id'] as number,
+    gap: holds('gap', COLUMNS, row) ? toGap(row) : undefined,
+  }))
 }
 
 /** Lists gaps by (start, last good sequence, venue, key, reason, scope); those that touch [start, end) where a range is given. */
 export function listGaps(database: Database, query: GapQuery): Gap[] {
   refuseDamaged(database, query)
-  const where: string[] = []
-  const values: Column[] = []
+  const { limit, venue } = query
+  const found: Gap[] = []
+  for (const one of venue === undefined ? VENUE_IDS : [venue]) {
+    for (const lane of lanesOf(query)) found.push(...readLane(database, one, query, lane))
+  }
+  found.sort(compareGaps)
+  return limit === undefined || limit < 0 ? found : found.slice(0, limit)
+}
+
+const DAY = 86_400_000_000
+
+/** The gaps that one index gives in the order of the list, and what else is asked of them. */
+type Lane = {
+  readonly index: string
+  readonly where: readonly (readonly [sql: string, ...values: Column[]])[]
+  /** Only gaps that start after this time. */
+  readonly from?: number
+}
+
+// A range touches gaps that began long before it. Those are open, or lasted for more than a day, and have
+// indexes of their own; so a list passes over the gaps of a day at most.
+function lanesOf({ key, reason, open, start }: GapQuery): Lane[] {
+  const because: Lane['where'] = reason === undefined ? [] : [['reason = ?', reason]]
+  const touching: Lane['where'] = [['(finish IS NULL OR finish > ?)', start ?? 0]]
+  if (key !== undefined) {
+    const where = [...because, ...(start === undefined ? [] : touching)]
+    const isOpen: Lane['where'] = open === true ? [['finish IS NULL']] : []
+    return [{ index: 'gap_by_name', where: [['key = ?', key], ...where, ...isOpen] }]
+  }
+  const index = reason === undefined ? 'gap_by_venue' : 'gap_by_reason'
+  if (start === undefined && open !== true) return [{ index, where: because }]
+  const reasons = reason === undefined ? Object.keys(GAP_REASONS) : [reason]
+  const lanes = reasons.map((one): Lane => ({
+    index: 'gap_open',
+    where: [['finish IS NULL'], ['reason = ?', one]],
+  }))
+  if (start === undefined || open === true) return lanes
+  const near: Lane['where'] = [...because, ['finish > ?', start]]
+  const far: Lane['where'] = [
+    ...because,
+    ['finish - start > 86400000000'],
+    ['finish > ?', start],
+    ['start <= ?', start - DAY],
+  ]
+  return [...lanes, { index, where: near, from: start - DAY }, { index: 'gap_long', where: far }]
+}
+
+function readLane(database: Database, venue: VenueId, query: GapQuery, lane: Lane): Gap[] {
+  const where: string[] = ['venue = ?', ...lane.where.map(([sql]) => sql)]
+  const values: Column[] = [venue, ...lane.where.flatMap(([, ...more]) => more)]
   const add = (condition: string, ...more: Column[]): void => {
     where.push(condition)
     values.push(...more)
   }
-  if (query.venue !== undefined) add('venue = ?', query.venue)
-  if (query.key !== undefined) add('key = ?', query.key)
-  if (query.reason !== undefined) add('reason = ?', query.reason)
-  if (query.open === true) add('finish IS NULL')
-  if (query.start !== undefined) add('(finish IS NULL OR finish > ?)', query.start)
   if (query.end !== undefined) add('start < ?', query.end)
   if (query.sequence !== undefined) {
     add('after_sequence BETWEEN ? AND ?', query.sequence.from, query.sequence.to)
   }
   if (query.after !== undefined) {
-    const { start, afterSequence, venue, key, reason, scope } = query.after
-    const place: Column[] = [start, afterSequence, venue, key, reason, scope]
+    const { start, afterSequence, venue: last, key, reason, scope } = query.after
+    const place: Column[] = [start, afterSequence, last, key, reason, scope]
     add('(start, after_sequence, venue, key, reason, scope) > (?, ?, ?, ?, ?, ?)', ...place)
   }
+  // One bound, so that the index begins there.
+  const from = Math.max(lane.from ?? -1, (query.after?.start ?? 0) - 1)
+  if (from >= 0) add('start > ?', from)
   const rows = database.all(
-    `SELECT ${COLUMNS.join(', ')}, sum FROM gap ${indexFor(query)}
-     ${where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`}
-     ORDER BY start, after_sequence, venue, key, reason, scope LIMIT ?`,
+    `SELECT ${COLUMNS.join(', ')}, sum FROM gap INDEXED BY ${lane.index}
+     WHERE ${where.join(' AND ')}
+     ORDER BY ${ORDERS[lane.index] ?? 'start, after_sequence, key, reason, scope'} LIMIT ?`,
     ...values,
     query.limit ?? -1,
   )
   return rows.map(toGap)
 }
 
-// The index that has the order of the list, unless the key finds few gaps anyway.
-function indexFor({ venue, key, open }: GapQuery): string {
-  if (venue !== undefined && key !== undefined) return 'INDEXED BY gap_by_name'
-  if (open === true || key !== undefined) return ''
-  return venue === undefined ? 'INDEXED BY gap_by_start' : 'INDEXED BY gap_by_venue'
+// Venue and reason are fixed, so these are the order of the list.
+const ORDERS: Readonly<Record<string, string>> = {
+  gap_open: 'start, after_sequence, key, scope',
+  gap_by_reason: 'start, after_sequence, key, scope',
 }
 
 const damaged = new WeakMap<Database, readonly { venue: Column; key: Column }[]>()

@@ -1,15 +1,19 @@
 import type { MarketQuery } from '../store.ts'
-import type { Column, Database } from './database.ts'
+import type { Database } from './database.ts'
+import {
+  compareListed,
+  hitOf,
+  hitValues,
+  sortListed,
+  toListed,
+  type Condition,
+  type Listed,
+  type ListOrder,
+  type Selection,
+} from './listed.ts'
 import { FAMILY_KIND, listFamilies, type Family, type ListingColumn } from './listing.ts'
-
-/** One market of a list: its number, and its place in the order. */
-export type Listed = {
-  readonly id: number
-  /** The value that the list is sorted by; null where the market has none. */
-  readonly value: number | null
-  readonly venue: string
-  readonly name: string
-}
+import { readNamed, walkWords } from './listing-search.ts'
+import { findByText } from './word-search.ts'
 
 const COLUMN_OF: Readonly<Record<NonNullable<MarketQuery['sort']>, ListingColumn>> = {
   open_time: 'open',
@@ -19,16 +23,32 @@ const COLUMN_OF: Readonly<Record<NonNullable<MarketQuery['sort']>, ListingColumn
 }
 
 /**
- * Walks the markets that match all filters but `text`, in the order of the query. Each family of markets
- * is read in the order of an index, and the families are merged: the cost depends on the markets that
- * are taken and the number of families, never on the number of markets.
+ * Walks the markets that match, in the order of the query. Each family of markets is read in the order of
+ * an index, and the families are merged: the cost depends on the markets that are taken and the number of
+ * families, never on the number of markets. A search by rare words reads only the markets that have them;
+ * one by frequent words also passes markets that are not hits.
  */
 export function* walkListings(database: Database, query: MarketQuery): Generator<Listed> {
-  const order: Order = {
+  const order: ListOrder = {
     column: COLUMN_OF[query.sort ?? 'open_time'],
     sign: query.order === 'desc' ? -1 : 1,
   }
   const families = familiesOf(database, query)
+  if (query.text !== undefined && families.markets > query.limit) {
+    const hits = findByText(database, query.text)
+    if (hits !== undefined && 'markets' in hits) {
+      yield* sortListed(
+        readNamed(database, hits.markets, families, query, order),
+        query.after,
+        order,
+      )
+      return
+    }
+    if (hits !== undefined && order.column === 'open' && families.markets > FEW) {
+      yield* walkWords(database, hits.words, families, query, order)
+      return
+    }
+  }
   if (order.column === 'volume' || order.column === 'liquidity') {
     if (query.start !== undefined || query.end !== undefined) {
       const few = readFew(database, families, query, order)
@@ -40,26 +60,13 @@ export function* walkListings(database: Database, query: MarketQuery): Generator
   }
   for (const lanes of lanesOf(families, query, order)) {
     yield* merge(
-      lanes.map((lane) => new Lane(database, lane, query.limit, lanes.length)),
+      lanes.map((lane) => new Lane(database, lane, query, lanes.length)),
       order,
     )
   }
 }
 
-type Order = { readonly column: ListingColumn; readonly sign: 1 | -1 }
-
-/** The order of a list: values first, markets without one last, ties by venue and id. */
-export function compareListed(a: Listed, b: Listed, sign: 1 | -1): number {
-  if (a.value !== b.value) {
-    if (a.value === null) return 1
-    if (b.value === null) return -1
-    return sign * (a.value - b.value)
-  }
-  if (a.venue !== b.venue) return a.venue < b.venue ? -sign : sign
-  return a.name === b.name ? 0 : a.name < b.name ? -sign : sign
-}
-
-function familiesOf(database: Database, query: MarketQuery): Filtered {
+function familiesOf(database: Database, query: MarketQuery): Selection {
   const { venue, series, asset, window, status } = query
   const kind = series === undefined ? FAMILY_KIND.facets : FAMILY_KIND.series
   const all = listFamilies(database, kind, series)
@@ -69,47 +76,53 @@ function familiesOf(database: Database, query: MarketQuery): Filtered {
       (status === undefined || family.status === status) &&
       (series !== undefined ||
         ((asset === undefined || family.asset === asset) &&
-          (window === undefined || family.span === window))),
+          (window === undefined || family.span === window))) &&
+      isIncluded(database, family, query),
   )
   // A series has one asset and one window, so these hardly ever leave a market out.
   const more: Condition[] = []
   if (series !== undefined && asset !== undefined) more.push(ofMarket('asset', asset))
   if (series !== undefined && window !== undefined) more.push(ofMarket('span', window))
-  return { by: series === undefined ? 'family' : 'line', families, more }
+  const markets = families.reduce((sum, family) => sum + family.markets, 0)
+  return { by: series === undefined ? 'family' : 'line', families, markets, more }
+}
+
+// The caller is asked only about families that have a market in the range: it may tell what is left out.
+function isIncluded(database: Database, family: Family, query: MarketQuery): boolean {
+  if (query.includes === undefined || family.asset === '') return true
+  const where = timeConditions(family, query, 'open')
+  const row = database.get(
+    `SELECT 1 AS found FROM listing INDEXED BY listing_open
+     WHERE family = ? ${where.map(([sql]) => `AND ${sql}`).join(' ')} LIMIT 1`,
+    family.id,
+    ...where.flatMap(([, ...values]) => values),
+  )
+  return row === undefined || query.includes(family.venue, family.asset)
 }
 
 function ofMarket(column: string, value: string): Condition {
   return [`(SELECT ${column} FROM market WHERE market.id = listing.id) = ?`, value]
 }
 
-type Filtered = {
-  readonly by: 'family' | 'line'
-  readonly families: readonly Family[]
-  readonly more: readonly Condition[]
-}
-
-type Condition = readonly [sql: string, ...values: Column[]]
-
 /** What one lane reads. */
 type LanePlan = {
   readonly by: 'family' | 'line'
   readonly family: Family
-  readonly order: Order
+  readonly order: ListOrder
   readonly isNull: boolean
   readonly where: readonly Condition[]
 }
 
 // Markets without a value come after all others, so they are a second round of lanes.
 function lanesOf(
-  { by, families, more }: Filtered,
+  { by, families, more }: Selection,
   query: MarketQuery,
-  order: Order,
+  order: ListOrder,
 ): [LanePlan[], LanePlan[]] {
   const filled: LanePlan[] = []
   const empty: LanePlan[] = []
   for (const family of families) {
     const times = timeConditions(family, query, order.column)
-    if (times === undefined) continue
     for (const isNull of [false, true]) {
       if (isNull && order.column === 'open') continue
       if (order.column === 'close' && family.isEndless !== isNull) continue
@@ -127,7 +140,7 @@ function timeConditions(
   family: Family,
   { start, end }: MarketQuery,
   column: ListingColumn,
-): Condition[] | undefined {
+): Condition[] {
   const where: Condition[] = []
   if (start !== undefined && !family.isEndless) {
     where.push(['close > ?', start])
@@ -147,7 +160,7 @@ function timeConditions(
 function placeConditions(
   venue: string,
   after: MarketQuery['after'],
-  { column, sign }: Order,
+  { column, sign }: ListOrder,
   isNull: boolean,
 ): Condition[] | undefined {
   const where: Condition[] = [[isNull ? `${column} IS NULL` : `${column} IS NOT NULL`]]
@@ -173,14 +186,21 @@ const MAX_READ = 1000
 class Lane {
   readonly #database: Database
   readonly #plan: LanePlan
+  readonly #text: string | undefined
   #size: number
   #rows: readonly Listed[] = []
   #at = 0
   #isDone = false
 
-  constructor(database: Database, plan: LanePlan, limit: number, lanes: number) {
+  constructor(
+    database: Database,
+    plan: LanePlan,
+    { text, limit }: Pick<MarketQuery, 'text' | 'limit'>,
+    lanes: number,
+  ) {
     this.#database = database
     this.#plan = plan
+    this.#text = text
     this.#size = lanes <= 4 ? Math.min(limit + 1, MAX_READ) : FIRST_READ
     this.#read(plan.where)
   }
@@ -206,21 +226,18 @@ class Lane {
     const { column, sign } = order
     const direction = sign === 1 ? 'ASC' : 'DESC'
     const rows = this.#database.all(
-      `SELECT id, ${column} AS value, name FROM listing INDEXED BY ${indexOf(by, column)}
+      `SELECT id, ${column} AS value, name, ${hitOf(this.#text)} AS hit
+       FROM listing INDEXED BY ${indexOf(by, column)}
        WHERE ${by} = ? ${where.map(([sql]) => `AND ${sql}`).join(' ')}
        ORDER BY ${column} ${direction}, name ${direction} LIMIT ?`,
+      ...hitValues(this.#text),
       family.id,
       ...where.flatMap(([, ...values]) => values),
       this.#size,
     )
     this.#isDone = rows.length < this.#size
     this.#at = 0
-    this.#rows = rows.map((row) => ({
-      id: row['id'] as number,
-      value: row['value'] as number | null,
-      venue: family.venue,
-      name: row['name'] as string,
-    }))
+    this.#rows = rows.map((row) => toListed(row, family.venue))
   }
 }
 
@@ -228,7 +245,7 @@ function indexOf(by: 'family' | 'line', column: ListingColumn): string {
   return `${by === 'family' ? 'listing' : 'line'}_${column}`
 }
 
-function* merge(all: readonly Lane[], { sign }: Order): Generator<Listed> {
+function* merge(all: readonly Lane[], { sign }: ListOrder): Generator<Listed> {
   let lanes = all.filter(({ head }) => head !== undefined)
   while (lanes.length > 0) {
     let first = lanes[0]!
@@ -248,30 +265,24 @@ const FEW = 4000
 // A short range of time holds few markets; walking an index on volume would visit all the others.
 function readFew(
   database: Database,
-  { by, families, more }: Filtered,
+  { by, families, more }: Selection,
   query: MarketQuery,
-  order: Order,
+  order: ListOrder,
 ): Listed[] | undefined {
   const found: Listed[] = []
   for (const family of families) {
-    const where = [...timeConditions(family, query, 'open')!, ...more]
+    const where = [...timeConditions(family, query, 'open'), ...more]
     const rows = database.all(
-      `SELECT id, ${order.column} AS value, name FROM listing INDEXED BY ${indexOf(by, 'open')}
+      `SELECT id, ${order.column} AS value, name, ${hitOf(query.text)} AS hit
+       FROM listing INDEXED BY ${indexOf(by, 'open')}
        WHERE ${by} = ? ${where.map(([sql]) => `AND ${sql}`).join(' ')} LIMIT ?`,
+      ...hitValues(query.text),
       family.id,
       ...where.flatMap(([, ...values]) => values),
       FEW + 1,
     )
-    for (const row of rows) {
-      const { id, value, name } = row as { id: number; value: number | null; name: string }
-      found.push({ id, value, venue: family.venue, name })
-    }
+    found.push(...rows.map((row) => toListed(row, family.venue)))
     if (found.length > FEW) return undefined
   }
-  found.sort((a, b) => compareListed(a, b, order.sign))
-  const { after } = query
-  if (after === undefined) return found
-  const value = after.value === undefined ? after.openTime : after.value
-  const place = { id: 0, value, venue: after.venue, name: after.marketId }
-  return found.filter((listed) => compareListed(listed, place, order.sign) > 0)
+  return sortListed(found, query.after, order)
 }

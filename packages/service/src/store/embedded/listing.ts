@@ -1,6 +1,7 @@
-import { PriorbookError, type MarketRecord } from '@priorbook/sdk/domain'
+import { PriorbookError, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
 import type { Column, Database, Row } from './database.ts'
 import { checkRow, insertRow } from './row-sum.ts'
+import { saveWords, searchTextOf, type WordPlace } from './words.ts'
 
 const FAMILY_COLUMNS = [
   'id',
@@ -21,7 +22,7 @@ export const FAMILY_KIND = { facets: 0, series: 1 } as const
 /** Markets that share venue, status and either asset and window or the series. */
 export type Family = {
   readonly id: number
-  readonly venue: string
+  readonly venue: VenueId
   readonly asset: string
   readonly span: string
   readonly series: string
@@ -30,6 +31,8 @@ export type Family = {
   readonly isEndless: boolean
   /** The longest time from open to close of any market that was ever in it. */
   readonly longest: number
+  /** How many markets it has. */
+  readonly markets: number
 }
 
 /** The columns that lists are sorted by. */
@@ -42,7 +45,7 @@ export function saveListing(
   record: MarketRecord,
   sortTime: number,
 ): void {
-  const before = database.get('SELECT family, line FROM listing WHERE id = ?', id)
+  const before = database.get('SELECT family, line, open, text FROM listing WHERE id = ?', id)
   const close = record.closeTime ?? null
   const shared = {
     venue: record.venue,
@@ -57,12 +60,14 @@ export function saveListing(
   const oldLine = before?.['line'] ?? null
   const line = series === undefined ? null : join(database, named, length, oldLine)
   if (series === undefined && oldLine !== null) leave(database, oldLine as number)
+  const text = searchTextOf(record)
+  saveWords(database, id, before as WordPlace | undefined, { text, open: sortTime })
   database.run(
-    `INSERT INTO listing (id, family, line, name, open, close, volume, liquidity)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO listing (id, family, line, name, open, close, volume, liquidity, text)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO UPDATE SET family = excluded.family, line = excluded.line,
      open = excluded.open, close = excluded.close, volume = excluded.volume,
-     liquidity = excluded.liquidity`,
+     liquidity = excluded.liquidity, text = excluded.text`,
     id,
     family,
     line,
@@ -71,13 +76,15 @@ export function saveListing(
     close,
     numberOf(record.volume),
     numberOf(record.liquidity),
+    text,
   )
 }
 
 /** Takes a market off the lists; the caller is in a write transaction. */
 export function removeListing(database: Database, id: number): void {
-  const listed = database.get('SELECT family, line FROM listing WHERE id = ?', id)
+  const listed = database.get('SELECT family, line, open, text FROM listing WHERE id = ?', id)
   if (listed === undefined) return
+  saveWords(database, id, listed as unknown as WordPlace, { text: '', open: 0 })
   leave(database, listed['family'] as number)
   if (listed['line'] !== null) leave(database, listed['line'] as number)
   database.run('DELETE FROM listing WHERE id = ?', id)
@@ -105,13 +112,14 @@ function toFamily(row: Row): Family {
   checkRow('family', FAMILY_COLUMNS, row)
   return {
     id: row['id'] as number,
-    venue: row['venue'] as string,
+    venue: row['venue'] as VenueId,
     asset: row['asset'] as string,
     span: row['span'] as string,
     series: row['series'] as string,
     status: row['status'] as string,
     isEndless: row['endless'] === 1,
     longest: row['longest'] as number,
+    markets: row['markets'] as number,
   }
 }
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { PriorbookError, type ErrorCode, type VenueId } from '@priorbook/sdk/domain'
 import type { TapePlatform } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
-import type { InstrumentRef, Store } from '../store.ts'
+import type { InstrumentRef, Progress, Store } from '../store.ts'
 import { adoptStreams } from './adopt.ts'
 import { AppendQueue, Session } from './session.ts'
 import type { BodyOptions } from './bodies.ts'
@@ -13,7 +13,7 @@ import { removeRevisions } from './old-revisions.ts'
 import { listKept, type KeptPlace, type KeptStep, type TapeTier } from './kept.ts'
 import { removeQuarantined } from './quarantine.ts'
 import { createReader } from './reader.ts'
-import { recount } from './recount.ts'
+import { isUnfinished, makeKept } from './recount.ts'
 import { removeOlder, removeStep, type RemovalOrder, type RemovalStep } from './retention.ts'
 import { SCHEMA_VERSION } from './schema.ts'
 import { forgetSealed, readSealed, type SealedStep } from './sealed-queue.ts'
@@ -37,6 +37,8 @@ export type EmbeddedOptions = {
   readonly mayBeFixed?: boolean
   readonly platform?: TapePlatform
   readonly limits?: Partial<SealLimits>
+  /** Called while a tape of an older version is brought to this one, which takes minutes for a large tape. */
+  readonly onUpgrade?: Progress
   /** Called when reading met a damaged chunk of an instrument's book. */
   readonly onDamage?: ((ref: InstrumentRef) => void) | undefined
 } & BodyOptions
@@ -81,13 +83,16 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     lock = openWriterLock(`${file}.lock`)
   }
   try {
-    if (readOnly) upgrade(file, platform)
+    if (readOnly) upgrade(file, platform, options.onUpgrade)
     const database = new Database(file, readOnly, options.mayBeFixed)
     const view = new View(database, platform, options)
     const { onDamage } = options
     view.onDamage = onDamage && (({ venue, key }) => onDamage({ venue, key }))
     database.read(() => view.refresh())
-    const writer = readOnly ? undefined : new Writer(view, platform, options.limits)
+    if (database.isOverlaid && view.damagedLog === undefined) makeKept(view, options.onUpgrade)
+    const writer = readOnly
+      ? undefined
+      : new Writer(view, platform, options.limits, options.onUpgrade)
     return createStore(new Session(view, writer), platform, () => lock?.close())
   } catch (error) {
     lock?.close()
@@ -95,18 +100,31 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   }
 }
 
-// A tape of an earlier version is brought to this one first, where nothing else writes it.
-function upgrade(file: string, platform: TapePlatform): void {
+// A tape of an earlier version is brought to this one first, where nothing else writes it. What a process
+// that was killed left unfinished is finished.
+function upgrade(file: string, platform: TapePlatform, progress?: Progress): void {
   const version = Database.versionOf(file)
-  if (version === 0 || version >= SCHEMA_VERSION) return
-  const lock = openWriterLock(`${file}.lock`)
+  if (version === 0 || version > SCHEMA_VERSION) return
+  if (version === SCHEMA_VERSION && !Database.inspect(file, isUnfinished)) return
+  let lock: { close(): void }
+  try {
+    for (const own of [file, `${file}.lock`]) ensureWritable(own)
+    lock = openWriterLock(`${file}.lock`)
+  } catch (error) {
+    if (!(error instanceof PriorbookError)) throw error
+    // A writer finishes it; on a read-only mount the reader completes it in memory.
+    if (version === SCHEMA_VERSION || error.code === 'store_read_only') return
+    throw error
+  }
   try {
     const database = new Database(file, false)
-    const view = new View(database, platform)
-    database.read(() => view.refresh())
-    const isCounted = readState(database, STATE.counted) === 1
-    if (view.damagedLog === undefined && !isCounted) recount(view)
-    database.close()
+    try {
+      const view = new View(database, platform)
+      database.read(() => view.refresh())
+      if (view.damagedLog === undefined) makeKept(view, progress)
+    } finally {
+      database.close()
+    }
   } finally {
     lock.close()
   }

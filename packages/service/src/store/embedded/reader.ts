@@ -1,5 +1,13 @@
 import type { VenueId } from '@priorbook/sdk/domain'
-import type { HeadQuery, InstrumentRef, StoredChunk, StoreReader, VenueTotals } from '../store.ts'
+import type {
+  HeadQuery,
+  InstrumentRef,
+  Quote,
+  QuoteQuery,
+  StoredChunk,
+  StoreReader,
+  VenueTotals,
+} from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { BookReader } from './books.ts'
 import { listMarkets, listRevisions, readMarket } from './catalog.ts'
@@ -10,7 +18,7 @@ import { countOpenGaps, listIncidents, listUnbroken } from './gap-tally.ts'
 import { listGaps } from './gaps.ts'
 import { listParity } from './parity.ts'
 import { listQuarantine } from './quarantine.ts'
-import { factsOfMarket } from './recount.ts'
+import { factsOfMarket, requireKept } from './recount.ts'
 import { readSamples, readTrades } from './rows.ts'
 import type { Session } from './session.ts'
 import { findState, readState, STATE } from './state.ts'
@@ -22,6 +30,11 @@ import type { View } from './view.ts'
 export function createReader(session: Session): StoreReader {
   const { database, view, read, writer } = session
   const books = new BookReader(view)
+  const kept = <T>(work: () => T): Promise<T> =>
+    read(() => {
+      requireKept(database)
+      return work()
+    })
   return {
     stamp: async () => {
       session.ensureOpen()
@@ -46,6 +59,7 @@ export function createReader(session: Session): StoreReader {
     instruments: (venue) => read(() => listFacts(view, venue)),
     unbroken: (venue) => read(() => listUnbroken(database, venue)),
     latest: (ref) => read(() => books.latest(ref)),
+    quotes: (queries) => read(() => queries.map((query) => quoteOf(view, books, query))),
     books: (query) => read(() => books.page(query)),
     asOf: (query) => read(() => books.asOf(query)),
     booksByInterval: (query) => read(() => books.sample(query)),
@@ -57,17 +71,45 @@ export function createReader(session: Session): StoreReader {
     market: (venue, marketId, knownAt) =>
       read(() => readMarket(database, venue, marketId, knownAt)),
     revisions: (venue, id, page) => read(() => listRevisions(database, venue, id, page)),
-    markets: (query) => read(() => listMarkets(database, query)),
+    markets: (query) => kept(() => listMarkets(database, query)),
     gaps: (query) => read(() => listGaps(database, query)),
     parity: (query) => read(() => listParity(database, query)),
     instrumentsOf: (venue, market) => read(() => factsOfMarket(view, { venue, market })),
-    totals: (venue) => read(() => readTotals(view, venue)),
-    days: (venue, from, to) => read(() => listDays(database, venue, from, to)),
-    extents: (venue) => read(() => listExtents(database, venue)),
-    incidents: (query) => read(() => listIncidents(database, query)),
+    totals: (venue) => kept(() => readTotals(view, venue)),
+    days: (venue, from, to) => kept(() => listDays(database, venue, from, to)),
+    extents: (venue) => kept(() => listExtents(database, venue)),
+    incidents: (query) => kept(() => listIncidents(database, query)),
     coverage: (ref) => read(() => readCoverage(view, ref)),
     quarantine: (page) => read(() => listQuarantine(database, page)),
   }
+}
+
+function quoteOf(view: View, books: BookReader, query: QuoteQuery): Quote {
+  const { venue, key, last, since } = query
+  const stream = view.stream(query, 'book')
+  const facts = stream === undefined ? undefined : factsOf(view, stream)
+  const isSeen =
+    facts !== undefined && facts.firstSequence <= facts.lastSequence && facts.lastReceived >= since
+  const gaps = isSeen ? listGaps(view.database, { venue, key, start: since }) : []
+  return {
+    facts: isSeen ? facts : undefined,
+    run: isSeen ? books.latest(query) : undefined,
+    last: last === undefined ? undefined : lastOf(view, venue, last),
+    gaps: gaps.filter(({ reason }) => reason !== 'market_closed').length,
+  }
+}
+
+function lastOf(view: View, venue: VenueId, last: NonNullable<QuoteQuery['last']>): Quote['last'] {
+  const { key, metric } = last
+  const newest = { venue, key, order: 'desc', limit: 1 } as const
+  if (metric === undefined) {
+    const { rows, ordinals } = readTrades(view, newest)
+    if (ordinals.length === 0) return undefined
+    return { value: rows.price[0]!, received: rows.received[0]! }
+  }
+  const { rows, ordinals } = readSamples(view, { ...newest, metric })
+  if (ordinals.length === 0) return undefined
+  return { value: rows.value[0]!, received: rows.received[0]! }
 }
 
 function readTotals({ database }: View, venue: VenueId): VenueTotals {

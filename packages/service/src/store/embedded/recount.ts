@@ -1,13 +1,13 @@
-import { PriorbookError } from '@priorbook/sdk/domain'
-import type { InstrumentFacts } from '../store.ts'
+import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
+import type { InstrumentFacts, Progress } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { relistMarkets } from './catalog.ts'
 import { factsOf, readCoverage, rowsBefore } from './coverage.ts'
 import type { Database } from './database.ts'
 import { mendBook, tallyGap } from './gap-tally.ts'
-import { eachGap } from './gaps.ts'
+import { gapsFrom } from './gaps.ts'
 import { checkRow } from './row-sum.ts'
-import { STATE, writeState } from './state.ts'
+import { readState, STATE, writeState } from './state.ts'
 import { listStreamsOfMarket, type Stream } from './streams.ts'
 import { addStream, addToDay, DAY, facetsOf } from './tally.ts'
 import type { View } from './view.ts'
@@ -15,18 +15,109 @@ import type { View } from './view.ts'
 /** What one book stream adds to the sums of one day. */
 type DayShare = { readonly observations: number; readonly observed: number }
 
-/** Makes all kept lists and sums from the rows, in one transaction. */
-export function recount(view: View): void {
+/**
+ * Makes the kept lists and sums from the rows where they are missing or do not fit. On a long tape it is
+ * done in steps, and a restart continues after the last one; `progress` is called after each.
+ */
+export function makeKept(view: View, progress?: Progress): void {
   const { database } = view
-  database.write(() => {
-    for (const table of ['day', 'day_gap', 'extent', 'unbroken', 'outage']) {
+  const pass = readState(database, STATE.recounting)
+  if (readState(database, STATE.counted) !== 1) runPass(view, pass >= ALL ? pass : 0, ALL, progress)
+  else if (readState(database, STATE.searchable) !== 1) runPass(view, pass, LISTS, progress)
+}
+
+/** Makes all kept lists and sums from the rows. */
+export function recount(view: View): void {
+  runPass(view, 0, ALL)
+}
+
+/** Throws while lists and sums are being made: they would be incomplete. */
+export function requireKept(database: Database): void {
+  if (readState(database, STATE.recounting) === 0) return
+  throw new PriorbookError(
+    'store_unavailable',
+    `${database.file}: the lists and sums are being made from the rows, which takes minutes on a large tape`,
+  )
+}
+
+/** True when another process, which ended, left lists and sums unfinished. */
+export function isUnfinished(database: Database): boolean {
+  return readState(database, STATE.recounting) !== 0
+}
+
+// The passes: lists alone, for tapes of schema 2; or lists, then streams, then gaps.
+const LISTS = 1
+const ALL = 2
+
+type Step = {
+  readonly table: 'market' | 'stream' | 'gap'
+  /** Handles some rows after a number; returns the last number handled, undefined after the last row. */
+  run(view: View, after: number): number | undefined
+  readonly next: number
+}
+
+const STEPS: Readonly<Record<number, Step>> = {
+  1: { table: 'market', run: ({ database }, after) => relistMarkets(database, after), next: 0 },
+  2: { table: 'market', run: ({ database }, after) => relistMarkets(database, after), next: 3 },
+  3: { table: 'stream', run: countStreams, next: 4 },
+  4: { table: 'gap', run: countGaps, next: 0 },
+}
+
+// Up to this many rows, all is done in one transaction.
+const AT_ONCE = 2000
+
+function runPass(view: View, begun: number, first: number, progress?: Progress): void {
+  const { database } = view
+  const begin = (): void => {
+    if (begun === 0) beginPass(database, first)
+  }
+  const tables = first === LISTS ? (['market'] as const) : (['market', 'stream', 'gap'] as const)
+  const ends = tables.map((table) => lastId(database, table))
+  if (ends.reduce((a, b) => a + b, 0) <= AT_ONCE) {
+    database.write(() => {
+      begin()
+      while (takeStep(view) !== undefined);
+    })
+    return
+  }
+  database.write(begin)
+  for (;;) {
+    const step = database.write(() => takeStep(view))
+    if (step === undefined) return
+    const { table } = STEPS[step.pass]!
+    progress?.(step.last, lastId(database, table), `${table}s listed and counted`)
+  }
+}
+
+function lastId(database: Database, table: string): number {
+  return (database.get(`SELECT max(id) AS id FROM ${table}`)!['id'] as number | null) ?? 0
+}
+
+function beginPass(database: Database, first: number): void {
+  if (first === ALL) {
+    for (const table of ['day', 'day_gap', 'extent', 'unbroken', 'outage', 'listing', 'family']) {
       database.run(`DELETE FROM ${table}`)
     }
-    relistMarkets(database)
-    countStreams(view)
-    for (const gap of eachGap(database)) tallyGap(database, undefined, gap)
-    writeState(database, STATE.counted, 1)
-  })
+    for (const table of ['posting', 'word_part', 'word']) database.run(`DELETE FROM ${table}`)
+    writeState(database, STATE.counted, 0)
+  }
+  writeState(database, STATE.recounting, first)
+  writeState(database, STATE.recounted, 0)
+}
+
+// One step; undefined after the last.
+function takeStep(view: View): { readonly pass: number; readonly last: number } | undefined {
+  const { database } = view
+  const pass = readState(database, STATE.recounting)
+  const step = STEPS[pass]!
+  const last = step.run(view, readState(database, STATE.recounted))
+  writeState(database, STATE.recounted, last ?? 0)
+  if (last !== undefined) return { pass, last }
+  writeState(database, STATE.recounting, step.next)
+  if (step.next !== 0) return { pass: step.next, last: 0 }
+  writeState(database, STATE.counted, 1)
+  writeState(database, STATE.searchable, 1)
+  return undefined
 }
 
 const KEPT = ['family', 'day', 'day_gap', 'extent', 'unbroken', 'outage', 'parity'] as const
@@ -101,24 +192,46 @@ export function factsOfMarket(
   )
 }
 
-function countStreams(view: View): void {
+// Rows of one step.
+const STREAMS = 1000
+const GAPS = 2000
+
+// The streams of a market are counted together, when the first of them is met.
+function countStreams(view: View, after: number): number | undefined {
   const { database } = view
   const rows = database.all(
-    'SELECT id FROM stream WHERE known_to IS NULL ORDER BY venue, market, id',
-  )
-  let market = ''
-  let days = new Set<number>()
-  for (const row of rows) {
-    try {
-      const stream = view.streamById(row['id'] as number)
-      const name = `${stream.venue} ${stream.market}`
-      if (name !== market) days = new Set()
-      market = name
-      countStream(view, stream, days)
-    } catch (error) {
-      if (!isDamage(error)) throw error
+    `SELECT id, venue, market FROM stream
+     WHERE id > ? AND known_to IS NULL ORDER BY id LIMIT ?`,
+    after,
+    STREAMS,
+  ) as { id: number; venue: VenueId; market: string }[]
+  for (const { id, venue, market } of rows) {
+    const ids = database.all(
+      `SELECT id FROM stream INDEXED BY stream_by_market
+       WHERE venue = ? AND market = ? AND known_to IS NULL ORDER BY id`,
+      venue,
+      market,
+    )
+    if (ids[0]?.['id'] !== id) continue
+    const days = new Set<number>()
+    for (const one of ids) {
+      try {
+        countStream(view, view.streamById(one['id'] as number), days)
+      } catch (error) {
+        if (!isDamage(error)) throw error
+      }
     }
   }
+  return rows.at(-1)?.id
+}
+
+function countGaps({ database }: View, after: number): number | undefined {
+  let last: number | undefined
+  for (const { id, gap } of gapsFrom(database, after, GAPS)) {
+    last = id
+    if (gap !== undefined) tallyGap(database, undefined, gap)
+  }
+  return last
 }
 
 function countStream(view: View, stream: Stream, marketDays: Set<number>): void {

@@ -7,7 +7,7 @@ import { findRetention, hasMarketClosed, removeGap, saveGap } from './gaps.ts'
 import { recountStream, sharesOf } from './recount.ts'
 import { readState, STATE, writeState } from './state.ts'
 import { findStream, saveStream, type Stream } from './streams.ts'
-import { recountExtents } from './tally.ts'
+import { collectFirstRows, saveFirstRows, type FirstRows } from './tally.ts'
 import type { View } from './view.ts'
 
 /** One step of a removal. */
@@ -88,20 +88,47 @@ export function removeStep(view: View, platform: TapePlatform, order: RemovalOrd
       if (next === id - 1) break
     }
     if (touched.length > 0) writeState(database, STATE.version, version)
-    // Reading all streams of a large tape would keep an append waiting.
-    if (touched.length > 0 && next === undefined && !database.isLong('stream')) {
-      recountExtents(database)
+    const seen = after === 0 ? undefined : firsts.get(view)
+    if (
+      !isDryRun &&
+      next === undefined &&
+      (touched.length > 0 || seen?.hasRemoved === true) &&
+      (after === 0 || seen !== undefined)
+    ) {
+      saveFirstRows(database, collectFirstRows(database, order.venue, after, end, seen?.rows))
     }
   }
   try {
     if (isDryRun) database.read(work)
-    else if (ids.length > 0) database.write(work)
+    else if (ids.length > 0 || next === undefined) database.write(work)
   } catch (error) {
     for (const { stream, row } of touched) Object.assign(stream, row)
     throw error
   }
   for (const { stream } of touched) view.repacked(version, stream)
+  if (!isDryRun) noteFirsts(view, order, next, touched.length > 0)
   return { ...sum, next }
+}
+
+// What the steps of a walk over all streams have seen of first rows. The last step writes it: no step reads
+// all streams, for which an append would wait.
+const firsts = new WeakMap<View, { readonly rows: FirstRows; readonly hasRemoved: boolean }>()
+
+function noteFirsts(
+  view: View,
+  { venue, after }: RemovalOrder,
+  next: number | undefined,
+  hasRemoved: boolean,
+): void {
+  const before = after === 0 ? undefined : firsts.get(view)
+  if (next === undefined || (after > 0 && before === undefined)) {
+    firsts.delete(view)
+    return
+  }
+  const rows = view.database.read(() =>
+    collectFirstRows(view.database, venue, after, next, before?.rows),
+  )
+  firsts.set(view, { rows, hasRemoved: hasRemoved || before?.hasRemoved === true })
 }
 
 // The chunks of a stream that may go, oldest first. Damaged entries between them go with them.

@@ -1,5 +1,5 @@
 /** The schema that this build writes; older ones are migrated on opening for writing. */
-export const SCHEMA_VERSION = 4
+export const SCHEMA_VERSION = 5
 
 /**
  * Every table's rows carry a checksum (`sum`) over their own columns, see `row-sum.ts`; bodies of
@@ -253,10 +253,70 @@ CREATE TABLE revision_cut (
 ) STRICT;
 `
 
+/**
+ * What searches need, and indexes by which lists of gaps read what they return.
+ *
+ * - gap_open, gap_by_reason: gaps by reason and start; gap_long: those of more than a day, by end.
+ * - listing.text: what a search looks in, see `words.ts`.
+ * - word, posting: every word of a text, and the markets that have it, by open time.
+ * - word_part: three characters of a word each, by which words are found that contain them.
+ */
+const VERSION_5 = `
+DROP INDEX gap_by_start;
+DROP INDEX gap_open;
+CREATE INDEX gap_open ON gap (venue, reason, start, after_sequence, key, scope) WHERE finish IS NULL;
+CREATE INDEX gap_by_reason ON gap (venue, reason, start, after_sequence, key, scope);
+CREATE INDEX gap_long ON gap (venue, finish) WHERE finish - start > 86400000000;
+ALTER TABLE listing ADD COLUMN text TEXT NOT NULL DEFAULT '';
+DELETE FROM state WHERE name GLOB 'fact:passed:*' AND value = 0;
+DELETE FROM state WHERE name GLOB 'fact:passed_channel:*'
+  AND NOT EXISTS (SELECT 1 FROM state mark WHERE mark.name = 'fact:passed:' || substr(state.name, 21));
+CREATE TABLE word (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+CREATE UNIQUE INDEX word_by_text ON word (text);
+CREATE TABLE word_part (
+  part TEXT NOT NULL,
+  word INTEGER NOT NULL,
+  PRIMARY KEY (part, word)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE posting (
+  word INTEGER NOT NULL,
+  open INTEGER NOT NULL,
+  market INTEGER NOT NULL,
+  PRIMARY KEY (word, open, market)
+) STRICT, WITHOUT ROWID;
+`
+
 // Step n brings a database of version n to n + 1; a released step is never edited.
-const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4]
+const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5]
 
 /** Runs the steps that bring a database from a version to the newest, inside the opening transaction. */
 export function migrate(from: number, run: (sql: string) => void): void {
   for (const step of STEPS.slice(from)) run(step)
+}
+
+/** The tables that a read-only tape of an older version has in memory too, with the newest indexes. */
+export const OVERLAID: readonly string[] = ['stream', 'state', 'market', 'gap']
+
+/** The tables that `recount.ts` fills. */
+const RECOUNTED = 'family listing day day_gap extent unbroken outage word word_part posting'.split(
+  ' ',
+)
+
+/**
+ * SQL that makes tables and indexes of the newest schema as temporary ones: those of lists and sums, those
+ * in `OVERLAID`, and those that the file does not have.
+ */
+export function overlaySteps(existing: ReadonlySet<string>): string[] {
+  const isMade = (table: string): boolean =>
+    OVERLAID.includes(table) || RECOUNTED.includes(table) || !existing.has(table)
+  const statements = STEPS.flatMap((step) => step.split(';')).map((sql) => sql.trim())
+  return statements.flatMap((sql) => {
+    const table = /^CREATE TABLE (\w+)/.exec(sql)?.[1]
+    const [, index, on] = /^CREATE (?:UNIQUE )?INDEX (\w+) ON (\w+)/.exec(sql) ?? []
+    const into = /^INSERT INTO (\w+)/.exec(sql)?.[1]
+    if (sql === '' || !isMade(table ?? on ?? into ?? '')) return []
+    if (table !== undefined) return [sql.replace('CREATE TABLE', 'CREATE TEMP TABLE')]
+    if (index !== undefined) return [sql.replace(`INDEX ${index}`, `INDEX temp.${index}`)]
+    return [sql]
+  })
 }

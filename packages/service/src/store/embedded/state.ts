@@ -19,6 +19,12 @@ export function writeState(database: Database, name: string, value: number): voi
   insertRow(database, 'INSERT OR REPLACE INTO state', ['name', 'value'], [name, value])
 }
 
+/** Writes one of the store's own numbers, or removes it where the value is null. */
+export function changeState(database: Database, name: string, value: number | null): void {
+  if (value === null) database.run('DELETE FROM state WHERE name = ?', name)
+  else writeState(database, name, value)
+}
+
 /** Checks every number: one whose name is damaged would silently read as 0. */
 export function checkStates(database: Database): void {
   database.ensureWhole('state')
@@ -35,6 +41,11 @@ export const STATE = {
   version: 'version',
   /** 1 when the kept lists and sums fit the rows; else they are made again on opening for writing. */
   counted: 'counted',
+  /** Which pass makes lists and sums again, see `recount.ts`, and how far it has come; 0 for none. */
+  recounting: 'recounting',
+  recounted: 'recounted',
+  /** 1 when every listed market can be found by its words. */
+  searchable: 'searchable',
   /** Counts streams that were replaced by rebuilt ones. */
   adoptions: 'adoptions',
   /** The last journal record whose rows are stored, and the last whose rows are in chunks. */

@@ -18,6 +18,10 @@ export function facetsOf(database: Database, venue: VenueId, market: string): Fa
     venue,
     market,
   )
+  return facetsIn(venue, market, row)
+}
+
+function facetsIn(venue: VenueId, market: string, row: Row | undefined): Facets {
   const ticker = (row?.['series'] as string | null | undefined) ?? market
   const asset = (row?.['asset'] as string | null | undefined) ?? tickerAsset(venue, ticker) ?? ''
   return { asset: asset.toUpperCase(), span: (row?.['span'] as string | null | undefined) ?? '' }
@@ -133,6 +137,54 @@ export function dropStream(
   if (before === undefined) return
   const values = [Math.max(0, numberIn(before, 'streams') - 1), numberIn(before, 'first')]
   save(database, EXTENTS, [...key, ...values])
+}
+
+/** The first rows of some streams, by what extents are kept by; null where no row is left. */
+export type FirstRows = ReadonlyMap<string, number | null>
+
+/** Adds the first rows of the streams with numbers in (after, until] to those found before. */
+export function collectFirstRows(
+  database: Database,
+  venue: VenueId | undefined,
+  after: number,
+  until: number,
+  found: FirstRows = new Map(),
+): FirstRows {
+  const rows = database.all(
+    `SELECT s.venue AS venue, s.market AS market, s.kind AS kind, s.metric AS metric,
+       s.origin AS origin, m.asset AS asset, m.span AS span, m.series AS series,
+       coalesce((SELECT first_received FROM chunk WHERE stream = s.id ORDER BY first LIMIT 1),
+         CASE WHEN s.removed = 0 THEN s.known_from END) AS first
+     FROM stream s LEFT JOIN market m ON m.venue = s.venue AND m.market = s.market
+     WHERE s.id > ? AND s.id <= ? AND s.known_to IS NULL AND (? IS NULL OR s.venue = ?)`,
+    after,
+    until,
+    venue ?? null,
+    venue ?? null,
+  )
+  const merged = new Map(found)
+  for (const row of rows) {
+    const { kind, metric, origin } = row
+    const { asset, span } = facetsIn(row['venue'] as VenueId, row['market'] as string, row)
+    const name = JSON.stringify([row['venue'], kind, metric, asset, span, origin])
+    const known = merged.get(name) ?? null
+    const first = row['first'] as number | null
+    const both = known !== null && first !== null
+    merged.set(name, both ? Math.min(known, first) : (known ?? first))
+  }
+  return merged
+}
+
+/** Writes the first row of each kind, after rows were removed; the caller is in a write transaction. */
+export function saveFirstRows(database: Database, found: FirstRows): void {
+  for (const [name, first] of found) {
+    const key = JSON.parse(name) as Column[]
+    const before = find(database, EXTENTS, key)
+    if (before === undefined) continue
+    const streams = first === null ? 0 : numberIn(before, 'streams')
+    const values = [...key, streams, first ?? numberIn(before, 'first')]
+    save(database, EXTENTS, values)
+  }
 }
 
 /** Finds the first row of each kind again, after rows were removed. */

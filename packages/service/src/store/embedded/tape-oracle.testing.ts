@@ -176,7 +176,10 @@ export class Oracle {
     }
     for (const gap of batch.gaps ?? []) this.gapsByName.set(nameOfGap(gap), gap)
     this.quarantined.push(...(batch.quarantine ?? []))
-    for (const [name, value] of Object.entries(batch.facts ?? {})) this.facts.set(name, value)
+    for (const [name, value] of Object.entries(batch.facts ?? {})) {
+      if (value === null) this.facts.delete(name)
+      else this.facts.set(name, value)
+    }
     this.positions.set(batch.venue, batch.position)
   }
 

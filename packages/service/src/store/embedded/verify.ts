@@ -1,4 +1,11 @@
-import { checkBook, instrumentName, type ErrorCode, type Violation } from '@priorbook/sdk/domain'
+import {
+  checkBook,
+  instrumentName,
+  PriorbookError,
+  type ErrorCode,
+  type VenueId,
+  type Violation,
+} from '@priorbook/sdk/domain'
 import {
   applyRow,
   chunkHash,
@@ -9,14 +16,17 @@ import {
 } from '@priorbook/sdk/tape'
 import type { Problem, Progress, VerifyReport } from '../store.ts'
 import { isDamage, nameOf } from './bodies.ts'
-import { listMarkets, listRevisions } from './catalog.ts'
+import { listRevisions } from './catalog.ts'
 import type { ChunkPlace } from './directory.ts'
-import { listGaps } from './gaps.ts'
+import { gapsFrom } from './gaps.ts'
 import { checkKept } from './recount.ts'
 import { listQuarantine } from './quarantine.ts'
 import { checkStates } from './state.ts'
-import { listStreams, type Stream } from './streams.ts'
+import { readStream, type Stream } from './streams.ts'
 import type { View } from './view.ts'
+import { searchTextOf } from './words.ts'
+
+const SLICE = 1000
 
 /** Checks everything: the file, every row's checksum, every chunk, chain, order and book. */
 export class Verifier {
@@ -38,17 +48,10 @@ export class Verifier {
       if (damagedLog !== undefined)
         this.report(damagedLog.error.code, 'log', damagedLog.error.message)
     })
-    let streams: Stream[] = []
-    this.attempt('streams', () => {
-      streams = listStreams(this.view.database)
-    })
-    for (const [index, { id }] of streams.entries()) {
-      progress?.(index, streams.length, 'streams')
-      this.attempt(`stream ${id}`, () => this.checkStream(this.view.streamById(id)))
-    }
-    this.attempt('gaps', () => listGaps(this.view.database, {}))
+    this.checkStreams(progress)
+    this.attempt('gaps', () => this.checkGaps())
     this.attempt('kept lists and sums', () => checkKept(this.view.database))
-    this.attempt('quarantine', () => listQuarantine(this.view.database, { limit: -1 }))
+    this.attempt('quarantine', () => this.checkQuarantine())
     this.attempt('markets', () => this.checkMarkets())
     const { chunks, book, trade, sample } = this.counts
     const { problems } = this
@@ -111,13 +114,64 @@ export class Verifier {
     else judge.times(tail.columns, tail.first)
   }
 
-  private checkMarkets(): void {
-    const page = listMarkets(this.view.database, { limit: Number.MAX_SAFE_INTEGER - 1 })
-    for (const { record, revision } of page.markets) {
-      this.attempt(`market ${record.venue}:${record.marketId}`, () => {
-        const all = { limit: revision }
-        listRevisions(this.view.database, record.venue, record.marketId, all)
+  // Everything is read in slices, because a tape can have millions of markets.
+  private checkStreams(progress?: Progress): void {
+    const { database } = this.view
+    const total = database.get('SELECT count(*) AS count FROM stream')!['count'] as number
+    let done = 0
+    this.eachId('stream', (id) => {
+      progress?.(done++, total, 'streams')
+      this.attempt(`stream ${id}`, () => {
+        const stream = readStream(database, id)
+        if (stream.knownTo === null) this.checkStream(this.view.streamById(id))
       })
+    })
+  }
+
+  private checkGaps(): void {
+    const { database } = this.view
+    for (let last = 0; ;) {
+      const rows = gapsFrom(database, last, SLICE)
+      for (const { id, gap } of rows) {
+        if (gap === undefined) this.report('corrupt_row', `gap ${id}`, 'it fails its checksum')
+      }
+      if (rows.length < SLICE) return
+      last = rows.at(-1)!.id
+    }
+  }
+
+  private checkQuarantine(): void {
+    for (let after = 0; ;) {
+      const rows = listQuarantine(this.view.database, { after, limit: SLICE })
+      if (rows.length < SLICE) return
+      after = rows.at(-1)!.id
+    }
+  }
+
+  private checkMarkets(): void {
+    const { database } = this.view
+    this.eachId('market', (id) => {
+      const row = database.get('SELECT venue, market FROM market WHERE id = ?', id)!
+      const venue = row['venue'] as VenueId
+      const market = row['market'] as string
+      this.attempt(`market ${venue}:${market}`, () => {
+        const all = listRevisions(database, venue, market, { limit: Number.MAX_SAFE_INTEGER })
+        const listed = database.get('SELECT text FROM listing WHERE id = ?', id)?.['text']
+        const last = all.at(-1)
+        if (last === undefined || listed !== searchTextOf(last.record)) {
+          throw new PriorbookError('corrupt_row', 'it is not listed as it is')
+        }
+      })
+    })
+  }
+
+  private eachId(table: string, look: (id: number) => void): void {
+    const sql = `SELECT id FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`
+    for (let last = 0; ;) {
+      const rows = this.view.database.all(sql, last, SLICE)
+      for (const { id } of rows) look(id as number)
+      if (rows.length < SLICE) return
+      last = rows.at(-1)!['id'] as number
     }
   }
 

@@ -17,7 +17,7 @@ import {
   withoutCompression,
   type TapePlatform,
 } from '@priorbook/sdk/tape'
-import type { AppendBatch, MarketRef, SealReport } from '../store.ts'
+import type { AppendBatch, MarketRef, Progress, SealReport } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { appendRevision } from './catalog.ts'
 import type { Database } from './database.ts'
@@ -26,11 +26,11 @@ import { LogWriter, type Maker } from './log.ts'
 import { removeMarkets } from './old-markets.ts'
 import { CHECKED_FLAGS, ParityTally } from './parity.ts'
 import { saveQuarantine } from './quarantine.ts'
-import { recount } from './recount.ts'
+import { makeKept } from './recount.ts'
 import type { RemovalOrder, RemovalStep } from './retention.ts'
 import { RowTally } from './row-tally.ts'
 import { Sealer, type Packing } from './seal.ts'
-import { readState, STATE, writeState } from './state.ts'
+import { changeState, readState, STATE, writeState } from './state.ts'
 import { createStream, listStreams, type Stream } from './streams.ts'
 import type { View } from './view.ts'
 
@@ -67,7 +67,12 @@ export class Writer {
   /** The damage that opening cut off the log; undefined when there was none. */
   repaired: string | undefined
 
-  constructor(view: View, platform: TapePlatform, limits: Partial<SealLimits> = {}) {
+  constructor(
+    view: View,
+    platform: TapePlatform,
+    limits: Partial<SealLimits> = {},
+    progress?: Progress,
+  ) {
     this.view = view
     this.database = view.database
     this.sealer = new Sealer(view.database, view.bodies)
@@ -77,7 +82,7 @@ export class Writer {
     this.parity = new ParityTally(view)
     this.repairLog()
     this.readFloors()
-    if (readState(this.database, STATE.counted) !== 1) recount(view)
+    makeKept(view, progress)
   }
 
   appliedPosition(venue: string): number {
@@ -222,7 +227,7 @@ export class Writer {
     }
     this.database.run('INSERT INTO log (id, bytes) VALUES (?, ?)', group.id, log.finish())
     for (const [name, value] of Object.entries(batch.facts ?? {})) {
-      writeState(this.database, STATE.fact(name), value)
+      changeState(this.database, STATE.fact(name), value)
     }
     for (const message of batch.quarantine ?? []) {
       if (message.journal <= applied) continue
@@ -419,7 +424,10 @@ export class Writer {
     this.view.damagedLog = undefined
     this.sealAll()
     // Rows that were cut off are counted when the journal yields them again.
-    this.database.write(() => writeState(this.database, STATE.counted, 0))
+    this.database.write(() => {
+      writeState(this.database, STATE.counted, 0)
+      writeState(this.database, STATE.recounting, 0)
+    })
     // Numbers of lost batches are not reused: readers would skip the new ones as known.
     this.database.write(() => writeState(this.database, STATE.sealedThrough, last))
     this.view.truncated(last)

@@ -1,0 +1,157 @@
+import { spawnSync } from 'node:child_process'
+import { copyFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, test } from 'vitest'
+import { fillCatalogue } from './catalogue.testing.ts'
+import { createTapeFolder, type TapeFolder } from './tape-folder.testing.ts'
+import { makeBatches } from './tape-batches.testing.ts'
+
+const LISTS = ['day', 'day_gap', 'extent', 'unbroken', 'outage', 'family', 'listing']
+const WORDS = ['word', 'word_part', 'posting']
+// The index of the first schema that the second one dropped.
+const BY_TIME = 'CREATE INDEX market_by_time ON market (sort_time, venue, market)'
+
+const LATER = ['sealed', 'parity', 'revision_cut']
+
+const WITHOUT_WORDS = [
+  ...WORDS.map((table) => `DROP TABLE ${table}`),
+  'ALTER TABLE listing DROP COLUMN text',
+  'DROP INDEX gap_open',
+  'DROP INDEX gap_by_reason',
+  'DROP INDEX gap_long',
+  'CREATE INDEX gap_open ON gap (venue, reason, key) WHERE finish IS NULL',
+  'CREATE INDEX gap_by_start ON gap (start, after_sequence, venue, key, reason, scope)',
+  "DELETE FROM state WHERE name IN ('searchable', 'recounting', 'recounted')",
+]
+
+/** Takes from a tape what later schemas added, as if an earlier version had written it. */
+const DOWNGRADES: Readonly<Record<number, readonly string[]>> = {
+  4: [...WITHOUT_WORDS, 'PRAGMA user_version = 4'],
+  2: [...LATER.map((table) => `DROP TABLE ${table}`), ...WITHOUT_WORDS, 'PRAGMA user_version = 2'],
+  1: [
+    ...[...WORDS, ...LISTS, ...LATER].map((table) => `DROP TABLE ${table}`),
+    ...['market_by_event', 'stream_by_market', 'chunk_loose', 'gap_by_venue'].map(
+      (index) => `DROP INDEX ${index}`,
+    ),
+    ...['gap_open', 'gap_by_reason', 'gap_long'].map((index) => `DROP INDEX ${index}`),
+    BY_TIME,
+    "DELETE FROM state WHERE name IN ('counted', 'searchable', 'recounting', 'recounted')",
+    'PRAGMA user_version = 1',
+  ],
+}
+
+/** The kept lists and sums; families and words get other numbers when they are made again. */
+function keptIn(file: string): Record<string, unknown[]> {
+  const database = new DatabaseSync(file)
+  const read = (sql: string): unknown[] => database.prepare(sql).all()
+  const kept = {
+    listing: read('SELECT id, name, open, close, volume, liquidity, text FROM listing ORDER BY id'),
+    words: read('SELECT text FROM word ORDER BY text'),
+    parts: read('SELECT part, text FROM word_part JOIN word ON word = id ORDER BY 1, 2'),
+    postings: read(
+      'SELECT text, open, market FROM posting JOIN word ON word = id ORDER BY 1, 2, 3',
+    ),
+    families: read(
+      'SELECT venue, asset, span, series, status, markets FROM family ORDER BY 1, 2, 3, 4, 5',
+    ),
+    indexes: read(
+      "SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL AND type = 'index' ORDER BY 1",
+    ),
+  }
+  database.close()
+  return kept
+}
+
+async function written(): Promise<TapeFolder> {
+  const folder = createTapeFolder()
+  const store = folder.open()
+  await fillCatalogue(store, 2400)
+  let batches = 0
+  for (const batch of makeBatches(5, 1, 20)) {
+    await store.append(batch)
+    if (++batches === 20) break
+  }
+  await store.close()
+  return folder
+}
+
+/** Opens the tape in another process, which is killed after some steps of the upgrade. */
+function openAndDie(file: string, steps: number): string {
+  const code = `
+import { openEmbeddedStore } from '${new URL('open.ts', import.meta.url).href}'
+let steps = 0
+const onUpgrade = (done) => {
+  console.log(done)
+  if (++steps === ${steps}) process.kill(process.pid, 'SIGKILL')
+}
+await openEmbeddedStore({ file: process.argv[1], readOnly: true, onUpgrade }).close()
+console.log('open')`
+  const args = ['--input-type=module', '-e', code, file]
+  const { stdout, signal } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  return `${stdout.trim().split('\n').join(' ')}${signal === null ? '' : ` ${signal}`}`
+}
+
+describe.each([1, 2, 4])('a tape of schema %i', (version) => {
+  test('is brought to the newest one in steps, which a kill does not undo', async () => {
+    const folder = await written()
+    const wanted = keptIn(folder.file)
+    for (const sql of DOWNGRADES[version]!) folder.sql(sql)
+    expect(openAndDie(folder.file, 3)).toMatch(/^(\d+ ){3}SIGKILL$/)
+    const [state] = folder.sql("SELECT value FROM state WHERE name = 'recounted'")
+    const last = Number(state!['value'])
+    expect(last).toBeGreaterThan(0)
+    const rest = openAndDie(folder.file, -1).split(' ')
+    expect(Number(rest[0])).toBeGreaterThan(last)
+    expect(rest.at(-1)).toBe('open')
+    expect(keptIn(folder.file)).toEqual(wanted)
+    const store = folder.open({ readOnly: true })
+    expect((await store.verify()).problems).toEqual([])
+    expect((await store.markets({ text: 'round 2399', limit: 5 })).markets).toHaveLength(1)
+  })
+
+  test('is not listed while half of its lists are made', async () => {
+    const folder = await written()
+    for (const sql of DOWNGRADES[version]!) folder.sql(sql)
+    openAndDie(folder.file, 2)
+    // A reader of this version that cannot finish the work, because a writer does.
+    const lock = new DatabaseSync(`${folder.file}.lock`)
+    lock.exec('BEGIN EXCLUSIVE')
+    const store = folder.open({ readOnly: true })
+    await expect(store.markets({ limit: 1 })).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(store.totals('venuea')).rejects.toMatchObject({ code: 'store_unavailable' })
+    lock.exec('ROLLBACK')
+    lock.close()
+  })
+
+  const canMount = spawnSync('unshare', ['--mount', 'true']).status === 0
+
+  test.skipIf(!canMount)('is read whole on a read-only mount, and left as it is', async () => {
+    const folder = await written()
+    for (const sql of DOWNGRADES[version]!) folder.sql(sql)
+    const code = `
+import { openEmbeddedStore } from '${new URL('open.ts', import.meta.url).href}'
+const store = openEmbeddedStore({ file: process.argv[1], readOnly: true, mayBeFixed: true })
+const { markets } = await store.markets({ limit: 3, sort: 'volume', order: 'desc' })
+const found = await store.markets({ text: 'round 2399', limit: 5 })
+const { problems } = await store.verify()
+const totals = await store.totals('venueb')
+const gaps = await store.gaps({ start: 1, limit: 3 })
+console.log(JSON.stringify({ top: markets.map(({ record }) => record.marketId), found: found.markets.length,
+  problems, totals, gaps }))
+await store.close()`
+    const args = ['--input-type=module', '-e', code]
+    const read = (inside: string): unknown => {
+      const command = `${inside} exec "$@"`
+      const given = ['--mount', 'sh', '-c', command, 'sh', process.execPath, ...args, folder.file]
+      const { stdout, stderr } = spawnSync('unshare', given, { encoding: 'utf8' })
+      return stdout === '' ? stderr : JSON.parse(stdout)
+    }
+    const place = folder.file.replace(/\/tape\.db$/, '')
+    const bind = `mount --bind ${place} ${place} && mount -o remount,ro,bind ${place} &&`
+    copyFileSync(folder.file, `${folder.file}.before`)
+    const answer = read(bind)
+    expect(folder.sql('PRAGMA user_version')).toEqual([{ user_version: version }])
+    expect(answer).toEqual(read(''))
+    expect(answer).toMatchObject({ found: 1, problems: [] })
+  })
+})

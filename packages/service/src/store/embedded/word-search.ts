@@ -1,0 +1,102 @@
+import type { Column, Database } from './database.ts'
+import { LONGEST_SPLIT, PART, wordsOf } from './words.ts'
+
+// Max words and markets that one search sorts in memory, and max parts that are compared for it. Beyond
+// them a word says little, and lists are walked in their order instead.
+const MAX_WORDS = 2000
+const MAX_MARKETS = 2000
+const MAX_PARTS = 5000
+// Words of a search that are tried, the longest first.
+const MAX_TRIED = 3
+// Max words whose markets are merged by time.
+const MAX_LANES = 16
+
+/** What the words of a search lead to. */
+export type WordHits =
+  /** All markets whose text may hold the wanted one, and some that do not. */
+  | { readonly markets: readonly number[] }
+  /** Words that every such market has one of; too many markets have them to be sorted at once. */
+  | { readonly words: readonly number[] }
+
+/** Looks up the words of a search; undefined where they say too little. */
+export function findByText(database: Database, text: string): WordHits | undefined {
+  const wanted = text.toLowerCase()
+  const pieces = piecesOf(wanted).toSorted((a, b) => b.text.length - a.text.length)
+  let frequent: WordHits | undefined
+  for (const piece of pieces.slice(0, MAX_TRIED)) {
+    const words = findWords(database, piece)
+    if (words === undefined) continue
+    const markets = findMarkets(database, words)
+    if (markets !== undefined) return { markets }
+    if (words.length <= MAX_LANES) frequent ??= { words }
+  }
+  return frequent
+}
+
+/** A word of a search, and whether the stored word may have more before or after it. */
+type Piece = { readonly text: string; readonly isCutBefore: boolean; readonly isCutAfter: boolean }
+
+function piecesOf(wanted: string): Piece[] {
+  return [...wordsOf(wanted)].map((text) => ({
+    text,
+    isCutBefore: wanted.startsWith(text),
+    isCutAfter: wanted.endsWith(text),
+  }))
+}
+
+function findWords(database: Database, piece: Piece): readonly number[] | undefined {
+  const found = piece.isCutAfter
+    ? idsOf(database, 'SELECT id FROM word WHERE text >= ? AND text < ?', ...prefix(piece.text))
+    : idsOf(database, 'SELECT id FROM word WHERE text = ?', piece.text)
+  if (found === undefined || !piece.isCutBefore) return found
+  if (piece.text.length > LONGEST_SPLIT) return found
+  const inside = findInside(database, piece.text)
+  return inside === undefined ? undefined : [...new Set([...found, ...inside])]
+}
+
+// The words that contain a text, found by the rarest of its parts.
+function findInside(database: Database, text: string): readonly number[] | undefined {
+  const isShort = text.length < PART
+  const where = isShort ? 'part >= ? AND part < ?' : 'part = ?'
+  const starts = Array.from({ length: Math.max(1, text.length - PART + 1) }, (_, at) => at)
+  let best: { readonly values: Column[]; readonly count: number } | undefined
+  for (const at of starts) {
+    const values = isShort ? prefix(text) : [text.slice(at, at + PART)]
+    const row = database.get(
+      `SELECT count(*) AS count FROM (SELECT 1 FROM word_part WHERE ${where} LIMIT ?)`,
+      ...values,
+      Math.min(MAX_PARTS, best?.count ?? MAX_PARTS),
+    )
+    const count = row!['count'] as number
+    if (best === undefined || count < best.count) best = { values, count }
+  }
+  if (best === undefined || best.count >= MAX_PARTS) return undefined
+  return idsOf(
+    database,
+    `SELECT DISTINCT word AS id FROM word_part JOIN word ON word.id = word_part.word
+     WHERE ${where} AND instr(text, ?) > 0`,
+    ...best.values,
+    text,
+  )
+}
+
+function findMarkets(database: Database, words: readonly number[]): readonly number[] | undefined {
+  const where = 'FROM posting WHERE word IN (SELECT value FROM json_each(?))'
+  const named = JSON.stringify(words)
+  const sql = `SELECT count(*) AS count FROM (SELECT 1 ${where} LIMIT ?)`
+  if ((database.get(sql, named, MAX_MARKETS + 1)!['count'] as number) > MAX_MARKETS)
+    return undefined
+  return database
+    .all(`SELECT DISTINCT market ${where}`, named)
+    .map(({ market }) => market as number)
+}
+
+function idsOf(database: Database, sql: string, ...values: Column[]): number[] | undefined {
+  const rows = database.all(`${sql} LIMIT ?`, ...values, MAX_WORDS + 1)
+  return rows.length > MAX_WORDS ? undefined : rows.map(({ id }) => id as number)
+}
+
+// The range of texts that begin with one.
+function prefix(text: string): [string, string] {
+  return [text, `${text}\u{10FFFF}`]
+}
