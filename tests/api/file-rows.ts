@@ -71,5 +71,10 @@ function flatten(row: JsonRow): ReadRow {
   for (const name of ['taker_side', 'sid', 'connection', 'seq']) {
     if (said?.[name] !== undefined) flat[`native_${name}`] = said[name]
   }
+  // What the message of a trade said is one text.
+  const { taker_side: taker, sid: _sid, connection: _connection, seq: _seq, ...words } = said ?? {}
+  const isOwn = (taker ?? null) !== null && words['side'] === undefined
+  const texts = isOwn ? { taker_side: taker, ...words } : words
+  if (Object.keys(texts).length > 0) flat['native'] = JSON.stringify(texts)
   return flat
 }

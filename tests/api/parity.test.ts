@@ -96,7 +96,7 @@ function play(script: Script, random: () => number): { outOfBounds: number; cros
     // Over midnight twice.
     wait(step % 200 === 199 ? 20 * HOUR : 50)
     const isBid = random() < 0.5
-    const fine = random() < 0.1 ? 5 : 0
+    const fine = random() < 0.1 ? 0.5 : 0
     const price = Math.floor(30 + random() * 40) * 10 + fine
     const size = random() < 0.3 ? 0 : 1 + Math.floor(random() * 90)
     const own: Level = { side: isBid ? 'BUY' : 'SELL', price, size }
@@ -220,7 +220,7 @@ async function ask(path: string) {
       listed,
       csv: await (await get(`/v3/parity?${range}&format=csv`)).text(),
       cli,
-      recount: recountParity(tape, 10_000),
+      recount: recountParity(tape, 1000),
     }
   } finally {
     await server.close(500)

@@ -17,7 +17,7 @@ export function ladderText(ladder: Ladder, sizeDecimals: number): string {
   const lines = ladder.keys().map((level) => {
     const side = (level & 1) === 0 ? 'bid' : 'ask'
     const price = Number(printScaled(level >> 1, ladder.decimals))
-    return `${side} ${price} ${Number(printScaled(ladder.size[level]!, sizeDecimals))}`
+    return `${side} ${price} ${Number(printScaled(ladder.sizeAt(level), sizeDecimals))}`
   })
   return lines.sort().join('\n')
 }

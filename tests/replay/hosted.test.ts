@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { createClient } from '@priorbook/sdk/client'
 import { replayMessages, type Replay } from '@priorbook/sdk/replay'
@@ -12,6 +9,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createAsker, type Asker } from '../../packages/service/src/api/ask.testing.ts'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
+import { callServer } from '../../packages/service/src/commands/call.testing.ts'
+import { startServe } from '../../packages/service/src/commands/serve.testing.ts'
 import { indexFolder } from '../../packages/service/src/store/files/index-folder.ts'
 import { openFilesStore } from '../../packages/service/src/store/files/open.ts'
 import { lineOf } from '../../packages/sdk/src/replay/container.testing.ts'
@@ -23,9 +22,6 @@ import {
   type EmulatedVenueId,
 } from '../../packages/emulator/src/venues/registry.ts'
 
-const BIN = fileURLToPath(
-  new URL('../../packages/service/bin/priorbook-server.mjs', import.meta.url),
-)
 const datasetsOf = (venue: VenueId): readonly string[] => [
   'dataset=books',
   ...(VENUES[venue].hasTrades ? ['dataset=trades'] : []),
@@ -256,32 +252,13 @@ test('serve --store files:DIR answers offline, names what it rejects, and stops 
     writeFileSync(join(served, name), readFileSync(join(folder, name)))
   }
   writeFileSync(join(served, 'cut.pbx'), broken.subarray(0, broken.length - 10))
-  const run = (...args: string[]) =>
-    spawn(process.execPath, [BIN, ...args, '--data', data], {
-      cwd: scratch,
-      env: { ...process.env, PRIORBOOK_OPS_PORT: '0' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-  const made = run('keys', 'create', '--plan', 'unlimited', '--json')
-  let text = ''
-  made.stdout.on('data', (part) => (text += String(part)))
-  await new Promise((resolve) => {
-    made.once('exit', resolve)
-  })
-  const own = (JSON.parse(text) as { key: string }).key
-  const child = run('serve', '--store', `files:${served}`, '--port', '0', '--workers', '1')
+  const made = await callServer('keys', 'create', '--plan', 'unlimited', '--data', data, '--json')
+  const own = (JSON.parse(made.out) as { key: string }).key
+  const args = ['--store', `files:${served}`, '--workers', '1', '--data', data]
+  const { child, end, url, ops, printed } = await startServe(scratch, args)
   onTestFinished(() => void child.kill('SIGKILL'))
-  const ended = new Promise<number | null>((resolve) => {
-    child.once('exit', resolve)
-  })
-  let printed = ''
-  child.stdout.on('data', (part) => (printed += String(part)))
-  child.stderr.on('data', (part) => (printed += String(part)))
-  while (!/^ {2}curl/m.test(printed) && child.exitCode === null) await pause(20)
-  expect(printed).toContain('serves 7 files; refused cut.pbx (truncated_file)')
-  expect(printed).toMatch(/"file":"cut.pbx".*a file is not served/)
-  const url = /(http:\/\/\S+)\/docs/.exec(printed)![1]!
-  const ops = /status (http:\/\/\S+)\//.exec(printed)![1]!
+  expect(printed()).toContain('serves 7 files; refused cut.pbx (truncated_file)')
+  expect(printed()).toMatch(/"file":"cut.pbx".*a file is not served/)
   const page = await (await fetch(`${ops}/`)).text()
   expect(page).toContain('cut.pbx: truncated_file')
   const { path, first, last } = original.busiest.venueb
@@ -292,6 +269,5 @@ test('serve --store files:DIR answers offline, names what it rejects, and stops 
   const wanted = (await original.get(address)).body as Body
   expect(comparable(body)).toEqual(comparable(wanted))
   expect(body.meta['notice']).toBeDefined()
-  child.kill('SIGTERM')
-  expect(await ended).toBe(0)
+  expect(await end()).toBe(0)
 })

@@ -69,6 +69,7 @@ async function soak(): Promise<boolean> {
     date: new Date(),
     minutes,
     speed: Number(values.speed),
+    changes: Number(values.changes),
     ageSeconds,
     sizes,
     memoryMb,

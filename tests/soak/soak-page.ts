@@ -6,6 +6,8 @@ export type SoakFindings = {
   readonly date: Date
   readonly minutes: number
   readonly speed: number
+  /** Orders of a market each second at speed 1. */
+  readonly changes: number
   readonly ageSeconds: number
   readonly sizes: readonly DiskSize[]
   readonly memoryMb: readonly number[]
@@ -47,8 +49,8 @@ export function judgeSoak(found: SoakFindings): SoakVerdict {
     broken,
     page: `# A recorder with retention of minutes
 
-\`npm run soak:retention -- --minutes ${found.minutes} --page FILE\` wrote this page on ${found.date.toISOString().slice(0, 10)}: emulated venues at
-speed ${found.speed}, limits of ${age} for tape, journal, quarantine and market records, ${found.messages.toLocaleString('en')} messages.
+\`npm run soak:retention -- --minutes ${found.minutes} --age ${ageSeconds} --speed ${found.speed} --changes ${found.changes} --page FILE\` wrote this
+page on ${found.date.toISOString().slice(0, 10)}: emulated venues at speed ${found.speed}, limits of ${age} for tape, journal, quarantine and market records, ${found.messages.toLocaleString('en')} messages.
 
 | what | figure |
 |---|---|

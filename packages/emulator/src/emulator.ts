@@ -9,7 +9,7 @@ import { createFaultBox, type ActiveFault, type FaultBox } from './faults/fault-
 import type { Injection } from './faults/fault.ts'
 import type { ScheduledFault } from './faults/schedule.ts'
 import { EMULATED_VENUES, emulatedVenue, type Addresses } from './venues/registry.ts'
-import { venueMarkets } from './world/families.ts'
+import { venueMarkets, type MarketStyle } from './world/families.ts'
 import type { MarketRates } from './world/market.ts'
 import { createRandom, type Random } from './world/random.ts'
 import { STEP_MS, SteppedWorld } from './world/world.ts'
@@ -27,6 +27,8 @@ export type EmulatorOptions = {
   readonly history?: number
   /** Markets open at a time: of A and C at most 6, of B 12 by default and up to 1,002. */
   readonly markets?: Readonly<Partial<Record<VenueId, number>>>
+  /** Where a venue allows finer prices, rounds have them from their middle on; false by default. */
+  readonly fineTicks?: boolean
   /** Rates and shares of all markets, overriding the defaults. */
   readonly rates?: Partial<MarketRates>
   /** Loopback ports; 0 or absent takes any. */
@@ -133,7 +135,7 @@ class RunningEmulator implements Emulator {
       rounds: options.rounds ?? 2,
       history: options.history ?? 0,
       venues: EMULATED_VENUES.filter((venue) => venues.includes(venue)).map((venue) =>
-        venueMarkets(venue, emulatedVenue(venue).style, options.markets?.[venue]),
+        venueMarkets(venue, styleOf(venue, options), options.markets?.[venue]),
       ),
       rates: ratesOf(options),
       clock: this.clock,
@@ -263,6 +265,11 @@ class RunningEmulator implements Emulator {
     const delayMs = isBehind ? 0 : Math.max(1, Math.min(5, STEP_MS / this.speed))
     this.timer = setTimeout(() => this.turn(), delayMs)
   }
+}
+
+function styleOf(venue: VenueId, { fineTicks = false }: EmulatorOptions): MarketStyle {
+  const { style, finestGrain } = emulatedVenue(venue)
+  return fineTicks && finestGrain !== undefined ? { ...style, finestGrain } : style
 }
 
 function ratesOf({ rates, flood }: EmulatorOptions): (venue: VenueId) => MarketRates {

@@ -28,6 +28,7 @@ const OPTIONS = {
   ),
   changes: amountOption('Order changes per market and second at speed 1; 5 by default.'),
   trades: amountOption('Trades per market and second at speed 1; 0.3 by default.'),
+  'fine-ticks': flagOption('Venue A has prices of six decimals from the middle of every round on.'),
   flood: parsedOption(
     'N changes per second on one venue, instead of its order flow.',
     { value: 'VENUE:N' },
@@ -151,6 +152,7 @@ function optionsOf(flags: Flags): EmulatorOptions {
     ...optional('speed', flags.speed),
     ...(markets === undefined ? {} : { markets: { venueb: markets } }),
     ...optional('history', flags.history),
+    fineTicks: flags['fine-ticks'],
     rates: { ...optional('changes', flags.changes), ...optional('trades', flags.trades) },
     ...optional('flood', flags.flood),
     ...optional('ports', portsOf(base)),

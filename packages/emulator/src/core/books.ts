@@ -17,5 +17,6 @@ export function restingMoney({ bids, asks }: Book): number {
 }
 
 function complement({ price, size }: Level): Level {
-  return { price: ONE - price, size }
+  // Whole hundredths of a ten-thousandth: differences of decimals are not exact.
+  return { price: Math.round((ONE - price) * 100) / 100, size }
 }

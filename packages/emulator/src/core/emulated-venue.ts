@@ -12,6 +12,8 @@ export type EmulatedVenue = {
   readonly refusal: (why: Refusal) => UpstreamAnswer
   readonly socket: SocketProtocol
   readonly style: MarketStyle
+  /** The finest step of prices that its markets may have, by option; absent: the tick. */
+  readonly finestGrain?: number
 }
 
 /** The upstream's half of a client's credentials, and the client's half. */

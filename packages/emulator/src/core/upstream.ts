@@ -1,7 +1,10 @@
 import type { VenueId } from '@priorbook/sdk/domain'
 import type { FaultBox } from '../faults/fault-box.ts'
 
-/** One level of an emulated book: price in ten-thousandths (5200 = 0.52), size in millionths of a share. */
+/**
+ * One level of an emulated book: price in ten-thousandths (5200 = 0.52), with two decimals where the
+ * grain is finer, and size in millionths of a share.
+ */
 export type Level = { readonly price: number; readonly size: number }
 
 /** A book of a proposition's first outcome (Yes, Up), best first; the other outcome is its mirror. */
@@ -32,6 +35,8 @@ export type Proposition = {
   readonly strike?: string
   /** The tick in ten-thousandths: 100 or 10. Venue C may make it finer near the ends. */
   tick: number
+  /** The finest step of prices in ten-thousandths: the tick, or 0.01 for prices of six decimals. */
+  grain: number
   phase: Phase
   outcome: Outcome | undefined
   book: Book

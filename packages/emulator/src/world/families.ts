@@ -22,6 +22,8 @@ export type MarketStyle = {
   readonly tieWinner: 'first' | 'tie'
   /** True where the tick becomes finer near prices of 0 and 1. */
   readonly refinesTick: boolean
+  /** The finest step of prices from the middle of a window on; absent: the tick. */
+  readonly finestGrain?: number
 }
 
 /** The markets that a world makes for one venue. */

@@ -1,4 +1,5 @@
 import type { Fill } from '../core/upstream.ts'
+import { toGrain } from './grain.ts'
 import type { Ladder, LevelChange, Side } from './ladder.ts'
 import type { Random } from './random.ts'
 
@@ -8,6 +9,8 @@ export type Place = {
   readonly random: Random
   /** In ten-thousandths. */
   readonly tick: number
+  /** The finest step of prices: makers place orders on ticks, or anywhere between where it is finer. */
+  readonly grain: number
   /** The smallest step of a size, in millionths of a share. */
   readonly lot: number
   /** The value of the first outcome, in ten-thousandths. */
@@ -128,8 +131,10 @@ function requote(place: Place, side: Side): FlowStep {
   return { levels }
 }
 
-function put(place: Place, side: Side, price: number, size: number): LevelChange | undefined {
-  const { ladder, tick } = place
+function put(place: Place, side: Side, onTick: number, size: number): LevelChange | undefined {
+  const { ladder, tick, grain, random } = place
+  const price =
+    grain < tick ? toGrain(onTick + random.int(Math.round(tick / grain)) * grain) : onTick
   const other = ladder.best(side === 'bid' ? 'ask' : 'bid')?.price
   if (price < tick || price > ONE - tick) return undefined
   if (other !== undefined && (side === 'bid' ? price >= other : price <= other)) return undefined

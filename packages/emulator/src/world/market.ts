@@ -51,6 +51,7 @@ export class Market implements Proposition {
   readonly strike?: string
   startPrice = ''
   tick = 100
+  grain = 100
   phase: Phase = 'listed'
   outcome: Outcome | undefined
   lastTrade: number | undefined
@@ -168,16 +169,23 @@ export class Market implements Proposition {
     if (!this.#style.refinesTick || this.tick !== 100) return false
     const price = this.lastTrade ?? this.ladder.best('bid')?.price ?? 5_000
     const isNearEnd = price > 9_600 || price < 400
-    if (isNearEnd) this.tick = 10
+    if (isNearEnd) this.tick = this.grain = 10
     return isNearEnd
+  }
+
+  /** Allows finer prices from the middle of the window on where the style does. */
+  refineGrain(at: number): void {
+    const { finestGrain } = this.#style
+    const middle = (this.openTime + this.closeTime) / 2
+    if (finestGrain !== undefined && at >= middle) this.grain = finestGrain
   }
 
   #place(underlying: Underlying, at: number): Place {
     const strike = Number(this.strike ?? this.startPrice)
     const secondsLeft = (this.closeTime - at) / this.#secondMs
     const fair = fairPrice(underlying.price(this.asset), strike, secondsLeft)
-    const { ladder, random, tick } = this
-    return { ladder, random, tick, lot: this.#style.lot, fair }
+    const { ladder, random, tick, grain } = this
+    return { ladder, random, tick, grain, lot: this.#style.lot, fair }
   }
 
   #apply(step: FlowStep): readonly LevelChange[] {

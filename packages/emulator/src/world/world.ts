@@ -198,6 +198,7 @@ export class SteppedWorld implements World {
   private flow(market: Market, at: number, emit: (event: WorldEvent) => void): void {
     const { changes, trades } = this.options.rates(market.venue)
     const per = (STEP_MS / 1000) * market.activity
+    market.refineGrain(at)
     while (market.nextChange <= this.steps || market.nextTrade <= this.steps) {
       const first = market.nextChange <= market.nextTrade
       const { levels, fill } = first

@@ -4,7 +4,6 @@ import type { EventQueue } from './event-queue.ts'
 import type { Latency } from './run-options.ts'
 import type { Ledger } from './ledger.ts'
 import type { MarketState } from './market-state.ts'
-import { PRICE_ONE } from './money.ts'
 import type { OrderRequest } from './order.ts'
 import type { Orders, RunEvent } from './orders.ts'
 import type { RunMarket } from './run-market.ts'
@@ -116,8 +115,8 @@ export class Desk {
 }
 
 // The mid of the first outcome as a probability.
-function impliedChance({ primary, inGap }: MarketState): number | undefined {
+function impliedChance({ primary, inGap, one }: MarketState): number | undefined {
   const mid = inGap ? undefined : primary?.mid
   if (mid === undefined) return undefined
-  return primary!.outcome === 0 ? mid / PRICE_ONE : 1 - mid / PRICE_ONE
+  return primary!.outcome === 0 ? mid / one : 1 - mid / one
 }

@@ -1,7 +1,14 @@
-import { decimalText, parseScaled, POW10, printScaled, VENUES } from '../domain/index.ts'
+import {
+  decimalText,
+  parseScaled,
+  POW10,
+  printScaled,
+  VENUES,
+  type VenueId,
+} from '../domain/index.ts'
 import type { FeeAccumulator } from './fees.ts'
 import type { MarketState } from './market-state.ts'
-import { parseMoney, PRICE_DECIMALS, PRICE_ONE } from './money.ts'
+import { parseMoney, PRICE_ONE, priceOne, shownPrice } from './money.ts'
 import {
   TIMES_IN_FORCE,
   type EndReason,
@@ -43,7 +50,7 @@ export class EngineOrder {
   reservedCash = 0
   reservedUnits = 0
   readonly fee: FeeAccumulator = { owed: 0 }
-  /** Best prices of the outcome when the order was sent; 0 where a side was empty. */
+  /** Best prices of the outcome when the order was sent, as strategies see them; 0 where a side was empty. */
   sentBid = 0
   sentAsk = 0
   /** What happened to the order; undefined where it is not kept. */
@@ -75,6 +82,11 @@ export class EngineOrder {
     return this.timeInForce === 'GTC' || this.timeInForce === 'GTD'
   }
 
+  /** The limit as strategies see it. */
+  get shownPrice(): number | undefined {
+    return this.price === undefined ? undefined : shownPrice(this.price, this.market.one)
+  }
+
   /** A frozen copy for strategies and reports. */
   view(): OrderView {
     const decimals = VENUES[this.market.venue].sizeDecimals
@@ -84,7 +96,7 @@ export class EngineOrder {
       venue: this.market.venue,
       outcome: this.outcome,
       side: this.side,
-      price: this.price,
+      price: this.shownPrice,
       size: printScaled(this.size, decimals),
       filled: printScaled(this.filled, decimals),
       state: this.state,
@@ -125,7 +137,7 @@ export function parseOrder(
   const { side, postOnly = false, reduceOnly = false, tag } = request
   if (side !== 'buy' && side !== 'sell') return 'invalid_order'
   if (tag !== undefined && typeof tag !== 'string') return 'invalid_order'
-  const price = request.price === undefined ? undefined : parseTicks(request.price)
+  const price = request.price === undefined ? undefined : parseTicks(market.venue, request.price)
   if (price === null) return 'invalid_price'
   const timeInForce = request.timeInForce ?? (price === undefined ? 'IOC' : 'GTC')
   if (!TIMES_IN_FORCE.includes(timeInForce)) return 'invalid_order'
@@ -153,7 +165,7 @@ export function parseReplacement(
   change: Pick<OrderRequest, 'price' | 'size'>,
 ): ParsedOrder | RejectReason {
   if (typeof change !== 'object' || change === null) return 'invalid_order'
-  const price = change.price === undefined ? old.price : parseTicks(change.price)
+  const price = change.price === undefined ? old.price : parseTicks(old.market.venue, change.price)
   if (price === null) return 'invalid_price'
   const size = change.size === undefined ? old.remaining : parseUnits(old.market, change.size)
   if (size === undefined) return 'invalid_size'
@@ -185,12 +197,24 @@ export function outcomeIndex(
   return market.record?.outcomes.find(({ label }) => label.toLowerCase() === wanted)?.index
 }
 
-function parseTicks(price: unknown): number | null {
+// Decimal text, or a number of ten-thousandths; null where it is not a price between 0 and 1 in whole
+// ticks of the venue.
+function parseTicks(venue: VenueId, price: unknown): number | null {
+  const one = priceOne(venue)
   const ticks =
-    typeof price === 'string' ? attempt(() => parseScaled(price, PRICE_DECIMALS)) : price
-  return typeof ticks === 'number' && Number.isInteger(ticks) && ticks > 0 && ticks < PRICE_ONE
-    ? ticks
-    : null
+    typeof price === 'string'
+      ? attempt(() => parseScaled(price, VENUES[venue].priceDecimals))
+      : typeof price === 'number'
+        ? wholeTicks(price, one)
+        : undefined
+  return ticks !== undefined && Number.isInteger(ticks) && ticks > 0 && ticks < one ? ticks : null
+}
+
+// A sum of views such as 5200.25 + 0.01 may be off by less than a billionth of a tick.
+function wholeTicks(price: number, one: number): number {
+  const ticks = price * (one / PRICE_ONE)
+  const whole = Math.round(ticks)
+  return one !== PRICE_ONE && Math.abs(ticks - whole) < 1e-6 ? whole : ticks
 }
 
 // Strategies may pass any value: one that cannot be parsed rejects the order and throws nothing.

@@ -8,16 +8,18 @@ import { scheduleOf } from './venues/index.ts'
 
 const at = (day: string): number => parseMicros(`${day}T00:00:00Z`)
 
+// Prices are ten-thousandths, as strategies see them.
 function fee(
   venue: VenueId,
   formula: FeeFormula,
   side: 'buy' | 'sell',
-  price: number,
+  shown: number,
   shares: number,
   liquidity: 'taker' | 'maker' = 'taker',
   order: FeeAccumulator = { owed: 0 },
 ) {
   const size = Math.round(shares * 10 ** VENUES[venue].sizeDecimals)
+  const price = Math.round(shown * 10 ** (VENUES[venue].priceDecimals - 4))
   const revenue = revenueOf(venue, side, price, size)
   const {
     cash,
@@ -140,6 +142,20 @@ describe('venue A', () => {
       value: '0.6',
       units: 85_714_286,
     })
+  })
+
+  it('charges prices of six decimals exactly', () => {
+    // 2 % × 100 × 0.123457 = 0.246914 USDT, at 0.123457 that is 2 shares.
+    expect(fee('venuea', shares, 'buy', 1234.57, 100)).toStrictEqual({
+      cash: '0',
+      units: 200_000_000,
+      value: '0.246914',
+      rebate: '0',
+    })
+    expect(fee('venuea', shares, 'sell', 9999.99, 100).cash).toBe('0.000002')
+    // Another venue's formula, with factors beyond 2^53: 0.07 × 100 × 0.123457 × 0.876543 = 0.7575…
+    const quadratic = { kind: 'quadratic', taker: 70_000, maker: 0, precision: 1 } as const
+    expect(fee('venuea', quadratic, 'buy', 1234.57, 100).cash).toBe('0.7576')
   })
 
   it('charges a sale in cash and makers nothing', () => {

@@ -1,5 +1,5 @@
 import { POW10, VENUES, type VenueId } from '../domain/index.ts'
-import { divideBig, PRICE_ONE } from './money.ts'
+import { divideBig, priceOne } from './money.ts'
 
 /** Rates are whole millionths: 70,000 means 0.07. */
 export const RATE_DECIMALS = 6
@@ -90,7 +90,7 @@ export type FeeFill = {
   readonly venue: VenueId
   readonly liquidity: 'taker' | 'maker'
   readonly side: 'buy' | 'sell'
-  /** Ten-thousandths. */
+  /** In ticks of the venue. */
   readonly price: number
   readonly size: number
   /** The signed change of cash before fees: negative for a buy. */
@@ -136,7 +136,7 @@ export function chargeBound(
   size: number,
 ): number {
   // p × (1 − p) is highest at 0.5.
-  const worst = Math.min(price, PRICE_ONE / 2)
+  const worst = Math.min(price, priceOne(venue) / 2)
   const fill = { venue, liquidity: 'taker', side: 'buy', price: worst, size, revenue: 0 } as const
   switch (formula.kind) {
     case 'none':
@@ -174,15 +174,19 @@ function chargeQuadratic(
 
 // rate × C × p × (1 − p), rounded up to $0.0001.
 function quadraticFee(rate: number, { venue, price, size }: FeeFill): number {
-  // The factors are whole numbers of 10^−6, 10^−sizeDecimals, 10^−4 and 10^−4; the result counts 10^−4.
-  const scale = POW10[RATE_DECIMALS + VENUES[venue].sizeDecimals + 4 + 4 - 4]!
-  const product = rate * size * (price * (PRICE_ONE - price))
+  // The factors are whole numbers of 10^−6, 10^−sizeDecimals and twice 10^−priceDecimals; the result
+  // counts 10^−4.
+  const { priceDecimals, sizeDecimals } = VENUES[venue]
+  const decimals = RATE_DECIMALS + sizeDecimals + 2 * priceDecimals - 4
+  const scale = POW10[decimals]
+  const rest = priceOne(venue) - price
+  const product = rate * size * (price * rest)
   const centicents =
-    product <= Number.MAX_SAFE_INTEGER
+    scale !== undefined && product <= Number.MAX_SAFE_INTEGER
       ? Math.ceil(product / scale)
       : divideBig(
-          BigInt(rate) * BigInt(size) * BigInt(price) * BigInt(PRICE_ONE - price),
-          BigInt(scale),
+          BigInt(rate) * BigInt(size) * BigInt(price) * BigInt(rest),
+          10n ** BigInt(decimals),
           'up',
         )
   return centicents * CENTICENT
@@ -197,11 +201,13 @@ function flatFee(perContract: number, { venue, size }: FeeFill): number {
 function chargeCurve(formula: FeeFormula & { readonly kind: 'curve' }, fill: FeeFill): FeeCharge {
   const { venue, price, size } = fill
   const exponent = BigInt(formula.exponent)
-  const variance = (BigInt(price) * BigInt(PRICE_ONE - price)) ** exponent
+  const { priceDecimals, sizeDecimals } = VENUES[venue]
+  const variance = (BigInt(price) * BigInt(priceOne(venue) - price)) ** exponent
   const exact = BigInt(formula.rate) * BigInt(size) * variance
-  // Rate, size and each p × (1 − p) count 10^−6, 10^−sizeDecimals and 10^−8; the result counts 10^−5,
-  // of which each is 1,000 money units.
-  const scale = 10n ** (BigInt(RATE_DECIMALS + VENUES[venue].sizeDecimals - 5) + 8n * exponent)
+  // Rate, size and each p × (1 − p) count 10^−6, 10^−sizeDecimals and 10^−(2 × priceDecimals); the
+  // result counts 10^−5, of which each is 1,000 money units.
+  const scale =
+    10n ** (BigInt(RATE_DECIMALS + sizeDecimals - 5) + 2n * BigInt(priceDecimals) * exponent)
   const fee = divideBig(exact, scale, 'down') * 1000
   if (fill.liquidity === 'taker') return { cash: fee, shares: 0, value: fee, rebate: 0 }
   const rebate = divideBig(BigInt(fee) * BigInt(formula.rebate), 1_000_000_000n, 'down') * 1000
@@ -211,10 +217,12 @@ function chargeCurve(formula: FeeFormula & { readonly kind: 'curve' }, fill: Fee
 function chargeShares(formula: FeeFormula & { readonly kind: 'shares' }, fill: FeeFill): FeeCharge {
   if (fill.liquidity === 'maker') return FREE
   const { venue, price, size } = fill
-  const exact = BigInt(formula.bps) * BigInt(size) * BigInt(Math.min(price, PRICE_ONE - price))
-  // Basis points and price both count 10^−4: dividing by one share leaves money units of 10^−8. The
-  // venue settles with 18 decimals; rounding up to ours errs against the trader.
-  const value = divideBig(exact, BigInt(POW10[VENUES[venue].sizeDecimals]!), 'up')
+  const { priceDecimals, sizeDecimals } = VENUES[venue]
+  const cheaper = Math.min(price, priceOne(venue) - price)
+  const exact = BigInt(formula.bps) * BigInt(size) * BigInt(cheaper)
+  // Basis points count 10^−4 and prices 10^−priceDecimals; money units count 10^−8. The venue settles
+  // with 18 decimals; rounding up to ours errs against the trader.
+  const value = divideBig(exact, 10n ** BigInt(sizeDecimals + priceDecimals - 4), 'up')
   if (fill.side === 'sell') return { cash: value, shares: 0, value, rebate: 0 }
   const shares = divideBig(exact, BigInt(price) * 10_000n, 'up')
   return { cash: 0, shares, value, rebate: 0 }

@@ -1,11 +1,11 @@
 import type { VenueId } from '../domain/index.ts'
 import type { Ladder } from '../tape/index.ts'
-import { affordable, MONEY_ONE, notional, PRICE_ONE } from './money.ts'
+import { affordable, MONEY_ONE, notional } from './money.ts'
 
 /** The recorded book that an order meets, in its own outcome. */
 export type MatchBook = {
   readonly ladder: Ladder
-  /** Ten-thousandths per tick of the ladder. */
+  /** Ticks of the venue per tick of the ladder. */
   readonly factor: number
   readonly outcome: number
 }
@@ -55,6 +55,7 @@ export function matchOrder(
   venue: VenueId,
 ): Match {
   const { ladder, factor } = book
+  const one = ladder.one * factor
   const isBid = order.bookSide === 0
   const otherSide = isBid ? 1 : 0
   const end = isBid ? ladder.one : 0
@@ -69,9 +70,9 @@ export function matchOrder(
     const bookPrice = tick * factor
     if (isBid ? bookPrice > order.bookPrice : bookPrice < order.bookPrice) break
     const available =
-      ladder.size[tick * 2 + otherSide]! - (consumed.get(bookPrice * 2 + otherSide) ?? 0)
+      ladder.sizeAt(tick * 2 + otherSide) - (consumed.get(bookPrice * 2 + otherSide) ?? 0)
     if (available <= 0) continue
-    const price = order.outcome === book.outcome ? bookPrice : PRICE_ONE - bookPrice
+    const price = order.outcome === book.outcome ? bookPrice : one - bookPrice
     const wanted =
       order.money === undefined
         ? order.remaining - units

@@ -34,11 +34,11 @@ describe('a position', () => {
   it('pays cash fees from the account and share fees from the delivery', () => {
     const { position, unit } = open('venuea')
     const fee = { cash: 0, shares: unit / 10, value: 5_000_000, rebate: 0 }
-    position.book({ outcome: 0, side: 'buy', price: 5000, size: unit }, fee)
+    position.book({ outcome: 0, side: 'buy', price: 500_000, size: unit }, fee)
     expect(position.units[0]).toBe(0.9 * unit)
     expect(position.account.flows).toMatchObject({ fees: 0, shareFees: 5_000_000 })
     const cashFee = { cash: 1_000_000, shares: 0, value: 1_000_000, rebate: 7 }
-    position.book({ outcome: 0, side: 'sell', price: 5000, size: unit / 2 }, cashFee)
+    position.book({ outcome: 0, side: 'sell', price: 500_000, size: unit / 2 }, cashFee)
     expect(printMoney(position.account.cash)).toBe('99.74')
     expect(position.account.flows).toMatchObject({ fees: 1_000_000, rebates: 7 })
   })

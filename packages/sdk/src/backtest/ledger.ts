@@ -1,6 +1,6 @@
 import { POW10, VENUES, VENUE_IDS, type VenueId } from '../domain/index.ts'
 import type { FeeCharge } from './fees.ts'
-import { MONEY_DECIMALS, MONEY_ONE, mulDiv, notional, payoutOf, PRICE_ONE } from './money.ts'
+import { MONEY_DECIMALS, MONEY_ONE, mulDiv, notional, payoutOf, priceOne } from './money.ts'
 
 /** Where the money of an account went, in money units. Start and flows together give the cash. */
 export type Flows = {
@@ -123,7 +123,7 @@ export class Position {
     } else {
       const held = Math.min(size, units[outcome]!)
       if (held > 0) this.sell(outcome, price, held)
-      if (size > held) this.buy(1 - outcome, PRICE_ONE - price, size - held, fee)
+      if (size > held) this.buy(1 - outcome, priceOne(account.venue) - price, size - held, fee)
     }
     if (this.netsOutcomes) this.merge(Infinity)
   }

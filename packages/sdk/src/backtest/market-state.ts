@@ -11,7 +11,7 @@ import {
 import type { BookEvent } from '../replay/index.ts'
 import { Ladder } from '../tape/index.ts'
 import type { FeeAssumptions, FeeSchedule } from './fees.ts'
-import { MONEY_PER_TICK, PRICE_DECIMALS, PRICE_ONE } from './money.ts'
+import { moneyPerTick, PRICE_DECIMALS, priceOne } from './money.ts'
 import type { RejectReason } from './order.ts'
 import type { BookView } from './strategy.ts'
 import {
@@ -45,9 +45,9 @@ export class InstrumentBook {
   /** The venue's time of the last row; −1 where it gave none, because numeric fields are not boxed. */
   source = -1
   sequence = 0
-  /** Ten-thousandths per tick of the ladder. */
-  factor = 100
-  /** The last best prices while both sides had some, in ten-thousandths; 0 before. */
+  /** Ticks of the venue per tick of the ladder. */
+  factor = 1
+  /** The last best prices while both sides had some, in ticks of the venue; 0 before. */
   lastBid = 0
   lastAsk = 0
   /** The view that strategies get. */
@@ -55,18 +55,27 @@ export class InstrumentBook {
   firstSequence = 0
   firstAt = 0
   rows = 0
+  /** Ten-thousandths per tick of the ladder, or ticks of the ladder per ten-thousandth. */
+  private multiple = 1
+  private divisor = 1
 
   constructor(market: MarketState, key: string, outcome: number) {
     this.market = market
     this.key = key
     this.outcome = outcome
+    this.setFactors()
   }
 
-  /** The displayed size at a price in ten-thousandths; side 0 is the bids. */
+  /** A price of the ladder in ten-thousandths, as strategies see it. */
+  shown(ticks: number): number {
+    return this.divisor === 1 ? ticks * this.multiple : ticks / this.divisor
+  }
+
+  /** The displayed size at a price in ticks of the venue; side 0 is the bids. */
   sizeAt(side: 0 | 1, price: number): number {
     const { factor } = this
     if (price % factor !== 0) return 0
-    return this.ladder.size[(price / factor) * 2 + side]!
+    return this.ladder.sizeAt((price / factor) * 2 + side)
   }
 
   /** The id of the last row. */
@@ -74,7 +83,7 @@ export class InstrumentBook {
     return `${this.market.venue}:${this.key}:${this.sequence}`
   }
 
-  /** The price half-way between the best ones, in ten-thousandths; undefined without both sides. */
+  /** The price half-way between the best ones, in ticks of the venue; undefined without both sides. */
   get mid(): number | undefined {
     const { ladder, factor } = this
     if (ladder.bestBid === 0 || ladder.bestAsk === ladder.one) return undefined
@@ -103,7 +112,7 @@ export class InstrumentBook {
     const { ladder } = this
     ladder.clear()
     this.rescale(source.decimals)
-    for (const key of source.keys()) ladder.apply(key, source.size[key]!)
+    for (const key of source.keys()) ladder.apply(key, source.sizeAt(key))
     this.isStarted = true
   }
 
@@ -126,13 +135,23 @@ export class InstrumentBook {
 
   private rescale(decimals: number): void {
     this.ladder.rescale(decimals)
-    this.factor = POW10[PRICE_DECIMALS - this.ladder.decimals]! | 0
+    this.setFactors()
+  }
+
+  private setFactors(): void {
+    const { decimals } = this.ladder
+    // Small integers: they are multiplied with every row.
+    this.factor = POW10[VENUES[this.market.venue].priceDecimals - decimals]! | 0
+    this.multiple = POW10[Math.max(0, PRICE_DECIMALS - decimals)]! | 0
+    this.divisor = POW10[Math.max(0, decimals - PRICE_DECIMALS)]! | 0
   }
 }
 
 /** A market of a run, shared by all strategies that run over the same events. */
 export class MarketState {
   readonly index: number
+  /** The price 1.0 in ticks of the venue. */
+  readonly one: number
   readonly name: string
   readonly venue: VenueId
   readonly marketId: string
@@ -180,6 +199,7 @@ export class MarketState {
     this.venue = venue
     this.marketId = marketId
     this.name = `${venue}:${marketId}`
+    this.one = priceOne(venue)
     this.assume = assume
     const { order, fullBooksVerify } = VENUES[venue].bookRules
     this.isPolled = order === 'none'
@@ -311,9 +331,9 @@ export class MarketState {
     if (primary === undefined) return 0
     const { lastBid, lastAsk } = primary
     const isLong = primary.outcome === 0 ? net >= 0 : net < 0
-    const price = isLong ? lastBid : lastAsk === 0 ? PRICE_ONE : lastAsk
-    const own = outcome === primary.outcome ? price : PRICE_ONE - price
-    return own * MONEY_PER_TICK
+    const price = isLong ? lastBid : lastAsk === 0 ? this.one : lastAsk
+    const own = outcome === primary.outcome ? price : this.one - price
+    return own * moneyPerTick(this.venue)
   }
 
   private openLosses(): number {

@@ -6,7 +6,7 @@ import { charge, chargeBound, type FeeCharge, type FeeFormula } from './fees.ts'
 import { matchOrder, type LevelFill, type Match } from './fills.ts'
 import { revenueOf, type Ledger } from './ledger.ts'
 import type { InstrumentBook } from './market-state.ts'
-import { affordable, PRICE_DECIMALS, PRICE_ONE, printMoney } from './money.ts'
+import { affordable, priceOne, printMoney, shownPrice } from './money.ts'
 import {
   EVIDENCE_CLASSES,
   type EndReason,
@@ -115,7 +115,7 @@ export class MatchingEngine {
     this.queue.now = at
     const { key, size } = columns
     // Small integers: a map looks up a double much more slowly.
-    const factor = POW10[PRICE_DECIMALS - columns.priceDecimals]! | 0
+    const factor = POW10[VENUES[market.state.venue].priceDecimals - columns.priceDecimals]! | 0
     const end = columns.changeEnd[row]!
     for (let index = columns.changeStart(row); index < end; index++) {
       const side = (key[index]! & 1) as 0 | 1
@@ -263,7 +263,7 @@ export class MatchingEngine {
     }
     if (order.steps !== undefined) {
       const rule = `rests behind what is displayed (${model} queue)`
-      this.orders.step(order, { rule, ahead: order.ahead, price: order.price })
+      this.orders.step(order, { rule, ahead: order.ahead, price: order.shownPrice })
     }
     this.orders.notify(order)
   }
@@ -300,7 +300,7 @@ export class MatchingEngine {
     rows: readonly string[],
   ): void {
     market.isDirty = true
-    const { ahead, price, bookPrice } = order
+    const { ahead, shownPrice: price, bookPrice } = order
     this.orders.step(order, { rule: evidence, ahead, size, price, rows })
     this.fill(market, order, { bookPrice, size, liquidity: 'maker', evidence, rows })
   }
@@ -311,7 +311,7 @@ export class MatchingEngine {
     const book = state.primary!
     const { bookPrice, size, liquidity } = facts
     const { outcome, side } = order
-    const price = outcome === book.outcome ? bookPrice : PRICE_ONE - bookPrice
+    const price = outcome === book.outcome ? bookPrice : state.one - bookPrice
     const revenue = revenueOf(venue, side, price, size)
     const formula = feesOf(state, this.queue.now)
     const fee = charge(formula, { venue, liquidity, side, price, size, revenue }, order.fee)
@@ -348,7 +348,7 @@ export class MatchingEngine {
     tally.bookAgeMax = Math.max(tally.bookAgeMax, age)
     if (isTaker) {
       tally.takerFills++
-      countSlippage(tally, order, price, shares)
+      countSlippage(tally, order, shownPrice(price, state.one), shares)
     } else tally.makerFills++
     const evidence = EVIDENCE_CLASSES.indexOf(facts.evidence)
     const units = side === 'buy' ? size - fee.shares : -size
@@ -359,11 +359,11 @@ export class MatchingEngine {
     )
     // A sale is a purchase of the other outcome at the complementary price.
     const bought = side === 'buy' ? outcome : 1 - outcome
-    const chance = (side === 'buy' ? price : PRICE_ONE - price) / PRICE_ONE
+    const chance = (side === 'buy' ? price : state.one - price) / state.one
     statistics.entries[bought as 0 | 1].add(chance, shares)
     const sign = order.bookSide === 0 ? 1 : -1
     for (let horizon = 0; horizon < MARKOUTS.length; horizon++) {
-      const fill = { isTaker, horizon, bookPrice, sign, shares }
+      const fill = { isTaker, horizon, bookPrice: shownPrice(bookPrice, state.one), sign, shares }
       this.queue.add(now + MARKOUTS[horizon]!, { kind: 'markout', market, fill })
     }
   }
@@ -385,7 +385,7 @@ export class MatchingEngine {
       outcome: order.outcome,
       side: order.side,
       liquidity,
-      price,
+      price: shownPrice(price, market.one),
       size: printScaled(size, decimals),
       fee: printMoney(fee.value),
       feeShares: printScaled(fee.shares, decimals),
@@ -456,11 +456,11 @@ function checkRules(
 
 /** Turns an order around where it is for the other outcome than the book. */
 function placeInBook(order: EngineOrder, book: InstrumentBook): void {
+  const { one } = book.market
   const isSame = order.outcome === book.outcome
   order.bookSide = (order.side === 'buy') === isSame ? 0 : 1
-  const unlimited = order.bookSide === 0 ? PRICE_ONE - 1 : 1
-  order.bookPrice =
-    order.price === undefined ? unlimited : isSame ? order.price : PRICE_ONE - order.price
+  const unlimited = order.bookSide === 0 ? one - 1 : 1
+  order.bookPrice = order.price === undefined ? unlimited : isSame ? order.price : one - order.price
 }
 
 /** True where an order would trade with, or rest across, a resting order of the same account. */
@@ -502,7 +502,7 @@ function mostPayable(
   { price, size }: LevelFill,
   formula: FeeFormula,
 ): number {
-  const cost = side === 'buy' ? price : PRICE_ONE - price
+  const cost = side === 'buy' ? price : priceOne(venue) - price
   const closed = side === 'buy' ? 1 - outcome : outcome
   const closes = side === 'sell' || VENUES[venue].trading.netsOutcomes
   const held = closes ? Math.min(size, position.units[closed]!) : 0

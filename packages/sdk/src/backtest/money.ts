@@ -14,14 +14,32 @@ export const MONEY_DECIMALS = 8
 /** One unit of collateral (a dollar, a USDC, a USDT) in money units. */
 export const MONEY_ONE: number = POW10[MONEY_DECIMALS]!
 
-/** Prices of all venues are whole ten-thousandths: 5200 means 0.52. */
+/** Strategies and reports have prices in ten-thousandths: 5200 means 0.52, and 5200.25 means 0.520025. */
 export const PRICE_DECIMALS = 4
 
-/** The price 1.0: what a winning share pays. */
+/** The price 1.0 in ten-thousandths. */
 export const PRICE_ONE: number = POW10[PRICE_DECIMALS]!
 
-/** Money units that one share costs per ten-thousandth of its price. */
-export const MONEY_PER_TICK: number = MONEY_ONE / PRICE_ONE
+/** The price 1.0 in ticks of the venue, in which the engine counts: what a winning share pays. */
+export function priceOne(venue: VenueId): number {
+  return POW10[VENUES[venue].priceDecimals]!
+}
+
+/** Money units that one share costs per tick of the venue. */
+export function moneyPerTick(venue: VenueId): number {
+  return MONEY_ONE / priceOne(venue)
+}
+
+/** A price in ten-thousandths, as strategies see it, from ticks of which `one` make 1.0. */
+export function shownPrice(ticks: number, one: number): number {
+  return one === PRICE_ONE ? ticks : (ticks * PRICE_ONE) / one
+}
+
+/** The decimal text of a price in ten-thousandths. */
+export function printShownPrice(price: number): string {
+  const finest = Math.max(...VENUE_IDS.map((venue) => VENUES[venue].priceDecimals))
+  return printScaled(Math.round(price * POW10[finest - PRICE_DECIMALS]!), finest)
+}
 
 /** Direction of rounding; callers choose the one that costs the trader. */
 export type Rounding = 'down' | 'up'
@@ -63,7 +81,7 @@ export function notional(
 ): number {
   const step = STEPS[venue]
   const divisor = step * POW10[VENUES[venue].sizeDecimals]!
-  return mulDiv(priceTicks * MONEY_PER_TICK, sizeUnits, divisor, rounding) * step
+  return mulDiv(priceTicks * moneyPerTick(venue), sizeUnits, divisor, rounding) * step
 }
 
 /** The payout of a size at `payout` money units per share, rounded down. */
@@ -75,7 +93,7 @@ export function payoutOf(venue: VenueId, payout: number, sizeUnits: number): num
 export function affordable(venue: VenueId, priceTicks: number, amount: number): number {
   if (amount <= 0) return 0
   const share = POW10[VENUES[venue].sizeDecimals]!
-  let size = mulDiv(amount, share, priceTicks * MONEY_PER_TICK, 'down')
+  let size = mulDiv(amount, share, priceTicks * moneyPerTick(venue), 'down')
   while (size > 0 && notional(venue, priceTicks, size, 'up') > amount) size--
   return size
 }

@@ -7,8 +7,8 @@ export const TIMES_IN_FORCE = ['GTC', 'GTD', 'IOC', 'FAK', 'FOK'] as const
 export type TimeInForce = (typeof TIMES_IN_FORCE)[number]
 
 /**
- * An order as a strategy sends it. A price is a whole number of ten-thousandths (5200 means 0.52) or
- * decimal text ('0.52'); a size is a number of contracts or shares, as a number or decimal text.
+ * An order as a strategy sends it. A price is a number of ten-thousandths (5200 means 0.52) or decimal
+ * text ('0.52'); a size is a number of contracts or shares, as a number or decimal text.
  */
 export type OrderRequest = {
   /** `venue:market id`, as every view names it. */
@@ -36,7 +36,7 @@ export type OrderRequest = {
 /** Why an order was rejected; each with the sentence that reports show. */
 export const REJECT_REASONS = {
   invalid_order: 'Side, size, price, time in force or their combination is not valid.',
-  invalid_price: 'The price is not a whole number of ten-thousandths between 0 and 1.',
+  invalid_price: 'The price is not between 0 and 1, or finer than prices of the venue.',
   invalid_size: 'The size is not a positive number of the units that the venue counts in.',
   invalid_amount: 'The amount is not a positive sum of money.',
   unknown_market: 'The market is not part of the run.',

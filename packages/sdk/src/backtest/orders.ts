@@ -4,7 +4,7 @@ import type { EventQueue } from './event-queue.ts'
 import { chargeBound, type FeeFormula } from './fees.ts'
 import type { Ledger, Position } from './ledger.ts'
 import type { MarketState } from './market-state.ts'
-import { MONEY_ONE, notional, payoutOf, PRICE_ONE } from './money.ts'
+import { MONEY_ONE, notional, payoutOf, PRICE_ONE, priceOne } from './money.ts'
 import type { EndReason, OrderState, OrderView, RejectReason } from './order.ts'
 import type { RunMarket } from './run-market.ts'
 import { countReject, type PendingMarkout, type Tally } from './statistics.ts'
@@ -209,8 +209,8 @@ export function cashNeeded(
   const short = remaining - Math.min(remaining, units[outcome]!)
   if (short === 0) return 0
   // A sale can fill above its limit: the other outcome is then cheaper, but its fee may be higher.
-  const fee = chargeBound(formula, venue, PRICE_ONE / 2, short)
-  return notional(venue, PRICE_ONE - price, short, 'up') + fee
+  const fee = chargeBound(formula, venue, priceOne(venue) / 2, short)
+  return notional(venue, priceOne(venue) - price, short, 'up') + fee
 }
 
 /** The fee formula of a market; throws where it is not known. */
@@ -226,9 +226,9 @@ export function feesOf(state: MarketState, at: number): FeeFormula {
 function noteQuotes(order: EngineOrder): void {
   const book = order.market.primary
   if (book === undefined) return
-  const { ladder, factor } = book
-  const bid = ladder.bestBid * factor
-  const ask = ladder.bestAsk === ladder.one ? 0 : ladder.bestAsk * factor
+  const { ladder } = book
+  const bid = book.shown(ladder.bestBid)
+  const ask = ladder.bestAsk === ladder.one ? 0 : book.shown(ladder.bestAsk)
   const isSame = order.outcome === book.outcome
   order.sentBid = isSame ? bid : ask === 0 ? 0 : PRICE_ONE - ask
   order.sentAsk = isSame ? ask : bid === 0 ? 0 : PRICE_ONE - bid

@@ -5,7 +5,7 @@ import { createLatency, type StrategyRunOptions } from './run-options.ts'
 import { Ledger } from './ledger.ts'
 import { isLoss, type InstrumentBook, type MarketState } from './market-state.ts'
 import { MatchingEngine } from './matching-engine.ts'
-import { printMoney } from './money.ts'
+import { printMoney, shownPrice } from './money.ts'
 import { Orders, type RunEvent } from './orders.ts'
 import { createRandom } from './random.ts'
 import { RunMarket } from './run-market.ts'
@@ -189,8 +189,9 @@ export class StrategyRun {
         this.hooks.call('onOrder', (strategy, context) => strategy.onOrder?.(event.view, context))
         return
       case 'markout': {
-        const { inGap, primary } = event.market.state
-        countMarkout(this.tally, event.fill, inGap ? undefined : primary!.mid)
+        const { inGap, primary, one } = event.market.state
+        const mid = inGap ? undefined : primary!.mid
+        countMarkout(this.tally, event.fill, mid === undefined ? undefined : shownPrice(mid, one))
       }
     }
   }

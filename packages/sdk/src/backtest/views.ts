@@ -1,6 +1,5 @@
 import { POW10, VENUES, type Json } from '../domain/index.ts'
 import type { InstrumentBook, MarketState } from './market-state.ts'
-import { PRICE_ONE } from './money.ts'
 import type { BookView, LevelView, MarketView } from './strategy.ts'
 
 /** A market as strategies see it: read-only, without a way to the engine. */
@@ -81,16 +80,18 @@ export class FrozenBook implements BookView {
     return this.#outcome
   }
   get bestBid(): number | null {
-    const { ladder, factor } = this.#book
+    const { ladder } = this.#book
     if (this.#flip) {
-      return ladder.bestAsk === ladder.one ? null : PRICE_ONE - ladder.bestAsk * factor
+      return ladder.bestAsk === ladder.one ? null : this.#book.shown(ladder.one - ladder.bestAsk)
     }
-    return ladder.bestBid === 0 ? null : ladder.bestBid * factor
+    return ladder.bestBid === 0 ? null : this.#book.shown(ladder.bestBid)
   }
   get bestAsk(): number | null {
-    const { ladder, factor } = this.#book
-    if (this.#flip) return ladder.bestBid === 0 ? null : PRICE_ONE - ladder.bestBid * factor
-    return ladder.bestAsk === ladder.one ? null : ladder.bestAsk * factor
+    const { ladder } = this.#book
+    if (this.#flip) {
+      return ladder.bestBid === 0 ? null : this.#book.shown(ladder.one - ladder.bestBid)
+    }
+    return ladder.bestAsk === ladder.one ? null : this.#book.shown(ladder.bestAsk)
   }
   get bidSize(): number {
     const { ladder } = this.#book
@@ -101,15 +102,15 @@ export class FrozenBook implements BookView {
     return (this.#flip ? bidSize(ladder) : askSize(ladder)) / this.#unit
   }
   get mid(): number | null {
-    const { ladder, factor } = this.#book
+    const { ladder } = this.#book
     if (ladder.bestBid === 0 || ladder.bestAsk === ladder.one) return null
-    const mid = ((ladder.bestBid + ladder.bestAsk) * factor) / 2
-    return this.#flip ? PRICE_ONE - mid : mid
+    const mid = (ladder.bestBid + ladder.bestAsk) / 2
+    return this.#book.shown(this.#flip ? ladder.one - mid : mid)
   }
   get spread(): number | null {
-    const { ladder, factor } = this.#book
+    const { ladder } = this.#book
     if (ladder.bestBid === 0 || ladder.bestAsk === ladder.one) return null
-    return (ladder.bestAsk - ladder.bestBid) * factor
+    return this.#book.shown(ladder.bestAsk - ladder.bestBid)
   }
   get bidLevels(): number {
     const { ladder } = this.#book
@@ -137,12 +138,12 @@ export class FrozenBook implements BookView {
   }
 
   #levels(side: 0 | 1, depth: number): readonly LevelView[] {
-    const { ladder, factor } = this.#book
+    const { ladder } = this.#book
     const { price, size } = side === 0 ? ladder.bids(depth) : ladder.asks(depth)
     return Object.freeze(
       price.map((ticks, index) =>
         Object.freeze({
-          price: this.#flip ? PRICE_ONE - ticks * factor : ticks * factor,
+          price: this.#book.shown(this.#flip ? ladder.one - ticks : ticks),
           size: size[index]! / this.#unit,
         }),
       ),
@@ -157,9 +158,9 @@ for (const shared of [FrozenMarket, FrozenBook]) {
 }
 
 function bidSize(ladder: InstrumentBook['ladder']): number {
-  return ladder.bestBid === 0 ? 0 : ladder.size[ladder.bestBid * 2]!
+  return ladder.bestBid === 0 ? 0 : ladder.sizeAt(ladder.bestBid * 2)
 }
 
 function askSize(ladder: InstrumentBook['ladder']): number {
-  return ladder.bestAsk === ladder.one ? 0 : ladder.size[ladder.bestAsk * 2 + 1]!
+  return ladder.bestAsk === ladder.one ? 0 : ladder.sizeAt(ladder.bestAsk * 2 + 1)
 }

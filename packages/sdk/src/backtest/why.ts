@@ -1,6 +1,6 @@
 import { printMicros, printScaled, VENUES, type Micros, type VenueId } from '../domain/index.ts'
 import type { MatchBook } from './fills.ts'
-import { PRICE_DECIMALS, PRICE_ONE } from './money.ts'
+import { printShownPrice, shownPrice } from './money.ts'
 import type { OrderView } from './order.ts'
 
 /** The best levels of a book at one moment: prices in ten-thousandths, sizes in units. */
@@ -25,7 +25,8 @@ export function glanceAt(
     return price.map((ticks, index) => {
       const bookPrice = ticks * factor
       const used = consumed.get(bookPrice * 2 + which) ?? 0
-      return [isSame ? bookPrice : PRICE_ONE - bookPrice, size[index]! - used]
+      const shown = shownPrice(isSame ? ticks : ladder.one - ticks, ladder.one)
+      return [shown, size[index]! - used]
     })
   }
   return isSame ? { bids: side(0), asks: side(1) } : { bids: side(1), asks: side(0) }
@@ -51,18 +52,17 @@ export type Why = { readonly order: OrderView; readonly steps: readonly WhyStep[
 /** Prints an order and its steps as plain lines. */
 export function printWhy({ order, steps }: Why): string {
   const { venue } = order
-  const price = (ticks: number): string => printScaled(ticks, PRICE_DECIMALS)
   const size = (units: number): string => printScaled(units, VENUES[venue].sizeDecimals)
   const lines = [
     `order ${order.id}: ${order.side} ${order.size} of outcome ${order.outcome} of ${order.market}` +
-      (order.price === undefined ? ' at the market' : ` at ${price(order.price)}`) +
+      (order.price === undefined ? ' at the market' : ` at ${printShownPrice(order.price)}`) +
       `, ${order.timeInForce}`,
     `  ${order.state}${order.reason === undefined ? '' : ` (${order.reason})`}, filled ${order.filled}`,
   ]
   for (const step of steps) {
     const parts = [`  ${printMicros(step.at as Micros)}  ${step.rule}`]
     if (step.size !== undefined) parts.push(`size ${size(step.size)}`)
-    if (step.price !== undefined) parts.push(`price ${price(step.price)}`)
+    if (step.price !== undefined) parts.push(`price ${printShownPrice(step.price)}`)
     if (step.ahead !== undefined) parts.push(`queue ahead ${size(step.ahead)}`)
     if (step.rows !== undefined) parts.push(`rows ${step.rows.join(', ')}`)
     lines.push(parts.join(', '))
@@ -77,7 +77,7 @@ function printGlance({ bids, asks }: BookGlance, venue: VenueId): string {
     levels
       .map(
         ([price, size]) =>
-          `${printScaled(price, PRICE_DECIMALS)}×${printScaled(size, VENUES[venue].sizeDecimals)}`,
+          `${printShownPrice(price)}×${printScaled(size, VENUES[venue].sizeDecimals)}`,
       )
       .join(' ') || 'none'
   return `bids ${side(bids)} | asks ${side(asks)}`

@@ -17,7 +17,7 @@ import type {
   TradeEvent,
 } from '../replay/index.ts'
 import { InstrumentBook, isLoss, MarketState, type Assumptions } from './market-state.ts'
-import { PRICE_ONE } from './money.ts'
+import { shownPrice } from './money.ts'
 import {
   finalPayouts,
   isDisputed,
@@ -192,7 +192,7 @@ export class World implements RunEnvironment {
     else if (market.busy > 0 && market.primary !== undefined && at < market.closesAt) {
       // Both outcomes share one queue: a buyer of one is a seller of the other.
       const isSame = book.outcome === market.primary.outcome
-      const bookPrice = isSame ? price : PRICE_ONE - price
+      const bookPrice = isSame ? price : market.one - price
       const isBuy = (taker === 'buy') === isSame
       for (const run of this.runs) {
         const own = run.markets[market.index]
@@ -207,7 +207,7 @@ export class World implements RunEnvironment {
       view ??= Object.freeze({
         market: market.name,
         outcome: book.outcome,
-        price,
+        price: shownPrice(price, market.one),
         size: size / POW10[instrument.sizeDecimals]!,
         taker,
         time: at,
@@ -337,8 +337,8 @@ export class World implements RunEnvironment {
     if (primary === undefined || primary.lastBid === 0) return
     market.firstQuoteAt = this.now
     const isFirst = primary.outcome === 0
-    market.firstBid = isFirst ? primary.lastBid : PRICE_ONE - primary.lastAsk
-    market.firstAsk = isFirst ? primary.lastAsk : PRICE_ONE - primary.lastBid
+    market.firstBid = isFirst ? primary.lastBid : market.one - primary.lastAsk
+    market.firstAsk = isFirst ? primary.lastAsk : market.one - primary.lastBid
   }
 
   private stateOf(venue: VenueId, marketId: string): MarketState {

@@ -29,7 +29,6 @@ export type Finding = { readonly check: string; readonly isGood: boolean; readon
 /** A failed check of a row. */
 export type RowFault = { readonly id: string; readonly code: string; readonly detail: string }
 
-const PRICE_DECIMALS = 4
 const MOST_FAULTS = 100
 
 /**
@@ -98,16 +97,16 @@ export class RowChecks {
     asks: LadderJson,
   ): { readonly code: string; readonly detail: string } | undefined {
     try {
-      const { sizeDecimals } = VENUES[row.venue]
+      const { priceDecimals, sizeDecimals } = VENUES[row.venue]
       const scale = (values: readonly (number | string)[], decimals: number): number[] =>
         values.map((value) => parseScaled(decimalText(value), decimals))
       const code = checkBook({
         id: row.market_id,
         received: microsOf(row.received_time),
-        one: POW10[PRICE_DECIMALS]!,
-        bidPrice: scale(bids.price, PRICE_DECIMALS),
+        one: POW10[priceDecimals]!,
+        bidPrice: scale(bids.price, priceDecimals),
         bidSize: scale(bids.size, sizeDecimals),
-        askPrice: scale(asks.price, PRICE_DECIMALS),
+        askPrice: scale(asks.price, priceDecimals),
         askSize: scale(asks.size, sizeDecimals),
       })
       return code === undefined ? undefined : { code, detail: VIOLATIONS[code] }

@@ -1,6 +1,7 @@
 import {
   decimalText,
   parseScaled,
+  POW10,
   printScaled,
   PriorbookError,
   VENUES,
@@ -40,8 +41,7 @@ export type AnyBookRow = FullRow | ChangedRow
 /** Messages of the stream that carry a row of a book. */
 export type BookMessage = Extract<StreamMessage, { readonly type: 'snapshot' | 'update' }>
 
-// Prices of all venues have at most four decimals; most books are in cents, which take 2 KB per book.
-const PRICE_DECIMALS = 4
+// Most books are in cents, which take 2 KB per book.
 const CENTS = 2
 
 /**
@@ -53,6 +53,8 @@ export class OrderBook {
   /** Prices in ticks of 10^-`ladder.decimals`, sizes in units of 10^-`sizeDecimals`. */
   readonly ladder: Ladder = new Ladder(CENTS)
   readonly sizeDecimals: number
+  /** The most decimals of a price of the venue. */
+  private readonly priceDecimals: number
   marketId: string | undefined
   tokenId: string | undefined
   /** The sequence of the last row; 0 before the first. */
@@ -65,6 +67,7 @@ export class OrderBook {
   constructor(venue: VenueId) {
     this.venue = venue
     this.sizeDecimals = VENUES[venue].sizeDecimals
+    this.priceDecimals = VENUES[venue].priceDecimals
   }
 
   /** A book of its first row. */
@@ -148,10 +151,10 @@ export class OrderBook {
 
   /** The size that rests at a price, as text; `0` where none does. */
   sizeAt(side: 'bid' | 'ask', price: DecimalJson): string {
-    const ticks = parseScaled(decimalText(price), PRICE_DECIMALS)
-    const factor = 10 ** (PRICE_DECIMALS - this.ladder.decimals)
-    if (ticks % factor !== 0) return '0'
-    return printScaled(this.ladder.size[levelKey(side, ticks / factor)] ?? 0, this.sizeDecimals)
+    const ticks = parseScaled(decimalText(price), this.priceDecimals)
+    const factor = 10 ** (this.priceDecimals - this.ladder.decimals)
+    if (ticks % factor !== 0 || ticks < 0 || ticks > this.ladder.one * factor) return '0'
+    return printScaled(this.ladder.sizeAt(levelKey(side, ticks / factor)), this.sizeDecimals)
   }
 
   /** How much rests on a side down to `depth` levels, as exact text. */
@@ -219,15 +222,13 @@ export class OrderBook {
     price: DecimalJson | undefined,
     size: DecimalJson | undefined,
   ): void {
-    const fine = parseScaled(decimalText(price), PRICE_DECIMALS)
+    const fine = parseScaled(decimalText(price), this.priceDecimals)
     const units = parseScaled(decimalText(size), this.sizeDecimals)
     const { ladder } = this
-    let factor = 10 ** (PRICE_DECIMALS - ladder.decimals)
-    if (fine % factor !== 0) {
-      ladder.rescale(PRICE_DECIMALS)
-      factor = 1
-    }
-    const ticks = fine / factor
+    let { decimals } = ladder
+    while (fine % POW10[this.priceDecimals - decimals]! !== 0) decimals++
+    ladder.rescale(decimals)
+    const ticks = fine / POW10[this.priceDecimals - decimals]!
     if (!(ticks > 0 && ticks < ladder.one) || units < 0) {
       throw new PriorbookError('invalid_message', `a level of ${price} × ${size} is none`)
     }

@@ -3,6 +3,7 @@ import type { Gap, GapReason } from './gap.ts'
 import type { Instrument } from './identity.ts'
 import type { MarketRecord } from './market.ts'
 import type { Micros } from './micros.ts'
+import type { TradeNative } from './trade-native.ts'
 
 /** The side of a normalized book; for venue B `bid` is the yes ladder and `ask` the complement of the no ladder. */
 export type Side = 'bid' | 'ask'
@@ -60,6 +61,8 @@ export type Trade = Provenance & {
   readonly price: PriceTicks
   readonly size: SizeUnits
   readonly taker?: 'buy' | 'sell'
+  /** What the message said in the venue's own words; absent where that is not known. */
+  readonly native?: TradeNative
 }
 
 /** One value of one named metric at one instant, as canonical decimal text. */

@@ -70,6 +70,12 @@ export type MarketRecord = {
   readonly strike?: string
   readonly chain?: string
   readonly exchangeContract?: string
+  /** What the venue says about the exchange contract of the market. */
+  readonly exchange?: {
+    readonly isNegRisk?: boolean
+    readonly isYieldBearing?: boolean
+    readonly resolverAddress?: string
+  }
   /** The venue's settlement fields, separate from received and source times. */
   readonly settlement?: {
     readonly result?: string

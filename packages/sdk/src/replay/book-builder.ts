@@ -1,4 +1,4 @@
-import { FLAGS, PriorbookError } from '../domain/index.ts'
+import { FLAGS, PriorbookError, VENUES } from '../domain/index.ts'
 import { BookColumns, BookEncoder, NO_HASH, type TapePlatform } from '../tape/index.ts'
 import type { BookContext } from '../wire/index.ts'
 import type { ChunkFacts } from './contents.ts'
@@ -41,8 +41,6 @@ export type OnChunk = (facts: ChunkFacts, bytes: Uint8Array) => void
 
 // Max rows per chunk, as in a store.
 export const CHUNK_ROWS = 1024
-// The finest ticks of all venues; the encoder uses coarser ones where it can.
-const PRICE_DECIMALS = 4
 const RESTART = FLAGS.restart
 
 /**
@@ -56,13 +54,15 @@ export class BookBuilder {
   asks = new SideLevels()
   private lastBids = new SideLevels()
   private lastAsks = new SideLevels()
-  private readonly columns = new BookColumns(PRICE_DECIMALS, CHUNK_ROWS)
+  /** In the finest ticks of the venue; the encoder uses coarser ones where it can. */
+  private readonly columns: BookColumns
   private first = 0
   private readonly onChunk: OnChunk
   private readonly platform: TapePlatform
 
   constructor(context: BookContext, platform: TapePlatform, onChunk: OnChunk) {
     this.context = context
+    this.columns = new BookColumns(VENUES[context.venue].priceDecimals, CHUNK_ROWS)
     this.platform = platform
     this.onChunk = onChunk
   }

@@ -78,7 +78,7 @@ export function bookChunk(
   const ladder = new Ladder()
   for (const row of rows.slice(0, from)) applyTestRow(ladder, row)
   const keys = ladder.keys()
-  const base = { key: keys, size: keys.map((each) => ladder.size[each]!) }
+  const base = { key: keys, size: keys.map((each) => ladder.sizeAt(each)) }
   for (const row of rows.slice(from, to)) columns.push(headOf(row), row.keys ?? [], row.sizes ?? [])
   const identity = { ...identityOf(venue, key, from), previousHash, changesBefore: 0 }
   return encoder.encode(columns, 0, to - from, base, identity, platform).bytes

@@ -199,7 +199,7 @@ class RunningBook {
       sizes.push(0)
     }
     for (const [key, size] of wanted) {
-      if (this.ladder.size[key] === size) continue
+      if (this.ladder.sizeAt(key) === size) continue
       keys.push(key)
       sizes.push(size)
     }

@@ -1,4 +1,12 @@
-import { parsePrice, parseSize, PriorbookError, showValue, VENUES } from '../domain/index.ts'
+import {
+  parsePrice,
+  parseSize,
+  POW10,
+  PriorbookError,
+  showValue,
+  VENUES,
+  type VenueFacts,
+} from '../domain/index.ts'
 import { withoutCompression, type TapePlatform } from '../tape/index.ts'
 import {
   decimalOf,
@@ -16,8 +24,6 @@ import { RowBuilder } from './row-builder.ts'
 import { contextOfRow, exactUnits, headOf, idOf, invalid } from './row-json.ts'
 
 const EVERYTHING: Span = { start: 0, end: Infinity }
-const PRICE_DECIMALS = 4
-const PRICE_ONE = 10_000
 const LINE_FEED = 10
 
 /**
@@ -136,9 +142,8 @@ class NdjsonReader {
       builder = new BookBuilder(context, this.platform, this.onChunk)
       this.books.set(name, builder)
     }
-    const { sizeDecimals } = VENUES[venue]
-    if (!fillSide(builder.bids, row['bids'], -1, sizeDecimals)) return false
-    if (!fillSide(builder.asks, row['asks'], 1, sizeDecimals)) return false
+    if (!fillSide(builder.bids, row['bids'], -1, VENUES[venue])) return false
+    if (!fillSide(builder.asks, row['asks'], 1, VENUES[venue])) return false
     builder.add({ ...headOf(row), sequence })
     return true
   }
@@ -198,7 +203,7 @@ function fillSide(
   side: SideLevels,
   value: unknown,
   direction: 1 | -1,
-  sizeDecimals: number,
+  { priceDecimals, sizeDecimals }: VenueFacts,
 ): boolean {
   if (value === undefined) {
     throw new PriorbookError(
@@ -211,12 +216,13 @@ function fillSide(
     throw invalid('a ladder has different numbers of prices and sizes')
   }
   side.count = 0
-  let last = direction === 1 ? 0 : PRICE_ONE
+  const one = POW10[priceDecimals]!
+  let last = direction === 1 ? 0 : one
   for (let index = 0; index < price.length; index++) {
-    const ticks = unitsOf(price[index], PRICE_DECIMALS, parsePrice)
+    const ticks = unitsOf(price[index], priceDecimals, parsePrice)
     const units = unitsOf(size[index], sizeDecimals, parseSize)
     if (ticks === undefined || units === undefined) return false
-    if (!((ticks - last) * direction > 0 && ticks > 0 && ticks < PRICE_ONE && units > 0)) {
+    if (!((ticks - last) * direction > 0 && ticks > 0 && ticks < one && units > 0)) {
       throw invalid('a ladder is not sorted best first, or a price or size is out of bounds')
     }
     side.push(ticks, units)

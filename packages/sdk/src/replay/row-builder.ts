@@ -10,7 +10,13 @@ import {
   type RowHead,
   type TapePlatform,
 } from '../tape/index.ts'
-import { decimalOf, type BookContext, type JsonFields } from '../wire/index.ts'
+import {
+  decimalOf,
+  fieldsOf,
+  saidOfTrade,
+  type BookContext,
+  type JsonFields,
+} from '../wire/index.ts'
 import { CHUNK_ROWS, type OnChunk } from './book-builder.ts'
 import { headOf, invalid } from './row-json.ts'
 
@@ -79,7 +85,9 @@ function pushTrade(
   }
   const price = parsePrice(decimalOf(row['price']), priceDecimals)
   const size = parseSize(decimalOf(row['size']), sizeDecimals)
-  columns.push(head, tradeId, price, size, taker)
+  const { native } = row
+  const said = native === undefined ? undefined : saidOfTrade(fieldsOf(native, 'native'))
+  columns.push(head, tradeId, price, size, taker, said)
 }
 
 function pushSample(columns: SampleColumns, row: JsonFields, head: RowHead, metric: string): void {

@@ -505,7 +505,7 @@ function levelsOf({ keys, sizes, priceDecimals }: Observation): Record<string, n
 
 function priced(ladder: Ladder): Record<string, number> {
   const keys = ladder.keys()
-  const sizes = keys.map((key) => ladder.size[key]!)
+  const sizes = keys.map((key) => ladder.sizeAt(key))
   const levels = levelsOf({ keys, sizes, priceDecimals: ladder.decimals } as unknown as Observation)
   return sortedRecord(Object.entries(levels))
 }

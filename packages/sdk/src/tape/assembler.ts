@@ -83,7 +83,7 @@ export class BookAssembler {
     for (const change of event.changes) {
       if (!this.inBounds(change.price)) return this.refuse('price_out_of_bounds', change)
       const key = this.keyOf(change.price, change.side === 'ask' ? 1 : 0, keys)
-      const sizeBefore = this.ladder.size[key]!
+      const sizeBefore = this.ladder.sizeAt(key)
       const size = event.signed ? sizeBefore + change.size : change.size
       if (!(size >= 0 && size <= Number.MAX_SAFE_INTEGER)) return this.refuse('bad_size', change)
       this.ladder.apply(key, size)
@@ -126,11 +126,11 @@ export class BookAssembler {
     }
     for (const [venueKey, size] of wanted) {
       const key = this.keyOf(venueKey >>> 1, venueKey & 1, keys)
-      if (this.ladder.size[key] === size) continue
+      if (this.ladder.sizeAt(key) === size) continue
       keys.push(key)
       sizes.push(size)
     }
-    const before = keys.map((key) => this.ladder.size[key]!)
+    const before = keys.map((key) => this.ladder.sizeAt(key))
     for (const [index, key] of keys.entries()) this.ladder.apply(key, sizes[index]!)
     if (this.isCrossed()) return this.refuse('crossed_book')
     this.sizesBefore = before

@@ -62,35 +62,38 @@ export class BookEncoder {
     const shrink = shrinkOf(rows, start, end, base.key)
     const divisor = POW10[shrink]!
     const priceDecimals = rows.priceDecimals - shrink
-    this.levels.reset(POW10[priceDecimals]!)
+    const one = POW10[priceDecimals]!
     const scaled = (key: number): number => ((key >>> 1) / divisor) * 2 + (key & 1)
 
     const keyframe = new ByteWriter(256)
     const order = Array.from({ length: base.key.length }, (_, index) => index)
     order.sort((a, b) => base.key[a]! - base.key[b]!)
     keyframe.varint(order.length)
+    const baseKeys: number[] = []
     let previous = 0
     for (const index of order) {
       const key = scaled(base.key[index]!)
       keyframe.varint(key - previous)
       keyframe.varint(base.size[index]!)
       previous = key
-      this.levels.state[key] = base.size[index]!
+      baseKeys.push(key)
     }
 
     const count = end - start
     const keys =
       divisor === 1 ? rows.key.subarray(start, end) : rows.key.slice(start, end).map(scaled)
+    const slots = this.levels.reset(one, baseKeys, keys, count)
+    for (const [place, index] of order.entries()) this.levels.load(place, base.size[index]!)
     const low = new Uint8Array(count)
-    const middle = new Uint8Array(POW10[priceDecimals]! >= MIDDLE_FROM ? count : 0)
-    const high = new Uint8Array(POW10[priceDecimals]! >= HIGH_FROM ? count : 0)
+    const middle = new Uint8Array(one >= MIDDLE_FROM ? count : 0)
+    const high = new Uint8Array(one >= HIGH_FROM ? count : 0)
     for (let index = 0; index < count; index++) {
       const key = keys[index]!
       low[index] = key & 0xff
       if (middle.length > 0) middle[index] = (key >>> 8) & 0xff
       if (high.length > 0) high[index] = key >>> 16
     }
-    const sizes = this.encodeSizes(keys, rows.size.subarray(start, end))
+    const sizes = this.encodeSizes(slots, rows.size.subarray(start, end))
     const heads = encodeHeads(rows, from, to)
     const header: ChunkHeader = {
       ...identity,
@@ -116,16 +119,16 @@ export class BookEncoder {
   }
 
   private encodeSizes(
-    keys: Uint32Array,
+    slots: Uint32Array,
     sizes: Float64Array,
   ): { tokens: Uint8Array; values: Uint8Array } {
     const { state, last } = this.levels
-    const tokens = new Uint8Array(keys.length)
-    const changes = new Float64Array(keys.length)
+    const tokens = new Uint8Array(sizes.length)
+    const changes = new Float64Array(sizes.length)
     const seen = new Map<number, number>()
     let taken = 0
-    for (let index = 0; index < keys.length; index++) {
-      const key = keys[index]!
+    for (let index = 0; index < sizes.length; index++) {
+      const key = slots[index]!
       const size = sizes[index]!
       const change = size - state[key]!
       changes[index] = change
@@ -187,7 +190,6 @@ export class BookDecoder {
 
   private readKeyframe(chunk: Chunk, platform: TapePlatform, into: BookColumns): void {
     const one = POW10[chunk.header.priceDecimals]!
-    this.levels.reset(one)
     const reader = new ByteReader(columnOf(chunk, BOOK_COLUMNS.keyframe, platform))
     const count = reader.varint()
     into.baseKey = []
@@ -200,7 +202,6 @@ export class BookDecoder {
       if (step === 0 || size === 0)
         throw corrupt('its first book has a level twice or without size')
       if (key < 2 || key >= 2 * one) throw corrupt('a price is out of bounds')
-      this.levels.state[key] = size
       into.baseKey.push(key)
       into.baseSize.push(size)
     }
@@ -215,6 +216,10 @@ export class BookDecoder {
     const listed = values.varint()
     if (listed > LISTED_MAX) throw corrupt('its list of amounts is too long')
     const { changes } = this
+    const { baseKey, baseSize } = into
+    const one = POW10[chunk.header.priceDecimals]!
+    const keys = this.levels.reset(one, baseKey, into.key, count)
+    for (let place = 0; place < baseKey.length; place++) this.levels.load(place, baseSize[place]!)
     const { state, last } = this.levels
     let amount = 0
     for (let place = 0; place < listed; place++) {
@@ -224,7 +229,6 @@ export class BookDecoder {
     }
     // A token beyond the list must not read an amount of another chunk.
     changes.fill(NaN, FIRST_LISTED + listed * 2)
-    const keys = into.key
     const sizes = into.size
     let taken = 0
     let sound = true
@@ -252,21 +256,51 @@ export class BookDecoder {
   }
 }
 
-/** Size and last change of every level, by key, the same in encoder and decoder. */
+/**
+ * Size and last change of every level, the same in encoder and decoder. Their slot is the level's key,
+ * or, where the ticks are very fine, the level's number in order of appearance.
+ */
 class LevelMemory {
   state = new Float64Array(0)
   last = new Float64Array(0)
+  private base: ArrayLike<number> = []
 
-  reset(one: number): void {
-    const slots = 2 * one + 2
-    if (this.state.length < slots) {
-      this.state = new Float64Array(slots)
-      this.last = new Float64Array(slots)
+  /** Forgets everything, and returns the slots of a chunk's changes: at least the first `count`. */
+  reset(one: number, base: readonly number[], keys: Uint32Array, count: number): Uint32Array {
+    const isFine = one > SLOTS_MAX
+    const slots = isFine ? numberLevels(base, keys, count) : undefined
+    const space = slots === undefined ? 2 * one + 2 : base.length + count
+    if (this.state.length < space) {
+      this.state = new Float64Array(space)
+      this.last = new Float64Array(space)
     } else {
-      this.state.fill(0, 0, slots)
-      this.last.fill(0, 0, slots)
+      this.state.fill(0, 0, space)
+      this.last.fill(0, 0, space)
     }
+    // The levels of the first book come first, so their numbers are their places.
+    this.base = isFine ? base.map((_, place) => place) : base
+    return slots ?? keys
   }
+
+  /** Sets the size of a level of the first book, by its place there. */
+  load(place: number, size: number): void {
+    this.state[this.base[place]!] = size
+  }
+}
+
+// Up to this many ticks in 1.0 every level key has a slot of its own.
+const SLOTS_MAX = 10_000
+
+function numberLevels(base: readonly number[], keys: Uint32Array, count: number): Uint32Array {
+  const numbers = new Map(base.map((key, place) => [key, place]))
+  const slots = new Uint32Array(count)
+  for (let index = 0; index < count; index++) {
+    const key = keys[index]!
+    let slot = numbers.get(key)
+    if (slot === undefined) numbers.set(key, (slot = numbers.size))
+    slots[index] = slot
+  }
+  return slots
 }
 
 function encodeCounts(rows: BookColumns, from: number, to: number): Uint8Array {

@@ -9,6 +9,9 @@ export const CHUNK_VERSION = 1
 /** The kinds of rows; the index is the byte on disk. */
 export const CHUNK_KINDS = ['book', 'trade', 'sample'] as const
 
+/** The most decimals of a price in a chunk; each chunk has the coarsest ticks that its prices allow. */
+export const MAX_PRICE_DECIMALS = 6
+
 /** The kind of a chunk's rows. */
 export type ChunkKind = (typeof CHUNK_KINDS)[number]
 
@@ -227,7 +230,7 @@ function readHeader(reader: ByteReader): ChunkHeader {
     first > 0 &&
     count > 0 &&
     count <= MAX_ROWS &&
-    priceDecimals <= 6 &&
+    priceDecimals <= MAX_PRICE_DECIMALS &&
     sizeDecimals <= 15 &&
     lastJournal >= 0 &&
     (firstSource === ABSENT) === (lastSource === ABSENT) &&

@@ -103,7 +103,7 @@ describe('a run', () => {
     applyRow(ladder, columns, 1)
     expect(ladder.keys()).toStrictEqual([98, 105])
     applyRows(ladder, columns, 2, 4)
-    expect([ladder.keys(), ladder.size[80]]).toStrictEqual([[80, 111], 9])
+    expect([ladder.keys(), ladder.sizeAt(80)]).toStrictEqual([[80, 111], 9])
     applyRows(ladder, columns, 4, 4)
     expect(ladder.keys()).toStrictEqual([80, 111])
   })

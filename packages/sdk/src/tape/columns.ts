@@ -220,14 +220,24 @@ export class TradeColumns extends HeadColumns {
   readonly size: number[] = []
   /** Index into `TAKERS`. */
   readonly taker: number[] = []
+  /** What the message said (`TradeNative`), as JSON text; undefined where that is not known. */
+  readonly native: (string | undefined)[] = []
 
   /** Appends one trade. */
-  push(head: RowHead, tradeId: string, price: number, size: number, taker: number): void {
+  push(
+    head: RowHead,
+    tradeId: string,
+    price: number,
+    size: number,
+    taker: number,
+    native?: string,
+  ): void {
     this.pushHead(head)
     this.tradeId.push(tradeId)
     this.price.push(price)
     this.size.push(size)
     this.taker.push(taker)
+    this.native.push(native)
   }
 }
 

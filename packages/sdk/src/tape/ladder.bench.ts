@@ -98,11 +98,11 @@ function createLadderBook(decimals: number): Book {
       let total = 0
       let left = 10
       for (let at = ladder.bestBid; at !== 0 && left-- > 0; at = ladder.nextBid(at)) {
-        total += ladder.size[at * 2]!
+        total += ladder.sizeAt(at * 2)
       }
       left = 10
       for (let at = ladder.bestAsk; at !== ladder.one && left-- > 0; at = ladder.nextAsk(at)) {
-        total += ladder.size[at * 2 + 1]!
+        total += ladder.sizeAt(at * 2 + 1)
       }
       return total
     },

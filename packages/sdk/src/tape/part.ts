@@ -56,7 +56,7 @@ export function encodePart(
       loadBase(ladder, columns)
       applyRows(ladder, columns, 0, from)
       const key = ladder.keys()
-      const base = { key, size: key.map((level) => ladder.size[level]!) }
+      const base = { key, size: key.map((level) => ladder.sizeAt(level)) }
       const before = changesBefore + columns.changeStart(from)
       const encoder = new BookEncoder()
       return encoder.encode(

@@ -45,7 +45,7 @@ export function loadBase(ladder: Ladder, columns: BookColumns): void {
   ladder.clear()
   ladder.rescale(columns.priceDecimals)
   const { baseKey, baseSize } = columns
-  for (let index = 0; index < baseKey.length; index++) ladder.put(baseKey[index]!, baseSize[index]!)
+  ladder.putLevels(baseKey, baseSize)
   ladder.settle()
 }
 
@@ -68,9 +68,7 @@ export function applyRows(ladder: Ladder, columns: BookColumns, from: number, to
   let restart = to - 1
   while (restart >= from && (flags[restart]! & FLAGS.restart) === 0) restart--
   if (restart >= from) ladder.clear()
-  const end = columns.changeEnd[to - 1]!
-  for (let index = columns.changeStart(Math.max(from, restart)); index < end; index++) {
-    ladder.put(key[index]!, size[index]!)
-  }
+  const start = columns.changeStart(Math.max(from, restart))
+  ladder.putChanges(key, size, start, columns.changeEnd[to - 1]!)
   ladder.settle()
 }

@@ -18,6 +18,8 @@ export const TRADE_COLUMNS = {
   prices: HEAD_COLUMN_COUNT,
   sizes: HEAD_COLUMN_COUNT + 1,
   ids: HEAD_COLUMN_COUNT + 2,
+  /** Only where a row has one; chunks of earlier versions do not have the column. */
+  natives: HEAD_COLUMN_COUNT + 3,
 } as const
 
 const IDS_AS_TEXT = 0
@@ -44,7 +46,14 @@ export function encodeTrades(
     sizes.varint(rows.size[row]!)
   }
   const heads = encodeHeads(rows, from, to)
-  const columns = [...heads.columns, prices.copy(), sizes.copy(), encodeIds(rows, from, to)]
+  const natives = encodeNatives(rows, from, to)
+  const columns = [
+    ...heads.columns,
+    prices.copy(),
+    sizes.copy(),
+    encodeIds(rows, from, to),
+    ...(natives === undefined ? [] : [natives]),
+  ]
   const header = {
     ...identity,
     ...heads.facts,
@@ -63,7 +72,8 @@ const heads = new HeadDecoder()
 /** Appends the rows of a trade chunk to `into`, which must be empty; prices are in ticks of the venue. */
 export function decodeTrades(chunk: Chunk, platform: TapePlatform, into: TradeColumns): void {
   const { header } = chunk
-  expectKind(chunk, 'trade', HEAD_COLUMN_COUNT + 3)
+  const hasNatives = chunk.sections.length === HEAD_COLUMN_COUNT + 4
+  expectKind(chunk, 'trade', HEAD_COLUMN_COUNT + (hasNatives ? 4 : 3))
   heads.decode(chunk, platform, into, { numbers: true })
   const prices = new ByteReader(columnOf(chunk, TRADE_COLUMNS.prices, platform))
   const sizes = new ByteReader(columnOf(chunk, TRADE_COLUMNS.sizes, platform))
@@ -84,6 +94,53 @@ export function decodeTrades(chunk: Chunk, platform: TapePlatform, into: TradeCo
     into.tradeId.push(form === IDS_AS_UUID ? printUuid(ids.raw(16)) : ids.text())
   }
   for (const column of [prices, sizes, ids]) column.finish()
+  if (hasNatives) readNatives(columnOf(chunk, TRADE_COLUMNS.natives, platform), into)
+  else for (let row = 0; row < header.count; row++) into.native.push(undefined)
+}
+
+// What messages said differs in a few words: texts are written once, rows refer to them from 1 on.
+function encodeNatives(rows: TradeColumns, from: number, to: number): Uint8Array | undefined {
+  const places = new Map<string, number>()
+  for (let row = from; row < to; row++) {
+    const text = rows.native[row]
+    if (text !== undefined && !places.has(text)) places.set(text, places.size + 1)
+  }
+  if (places.size === 0) return undefined
+  const out = new ByteWriter(places.size * 128)
+  out.varint(places.size)
+  for (const text of places.keys()) out.text(text)
+  for (let row = from; row < to; row++) {
+    const text = rows.native[row]
+    out.varint(text === undefined ? 0 : places.get(text)!)
+  }
+  return out.copy()
+}
+
+function readNatives(bytes: Uint8Array, into: TradeColumns): void {
+  const reader = new ByteReader(bytes)
+  const count = reader.varint()
+  if (count === 0 || count > into.count) throw corrupt('it has more native texts than rows')
+  const texts: string[] = []
+  for (let place = 0; place < count; place++) {
+    const text = reader.text()
+    if (!isObjectText(text)) throw corrupt('a native text is not a JSON object')
+    texts.push(text)
+  }
+  for (let row = 0; row < into.count; row++) {
+    const place = reader.varint()
+    if (place > count) throw corrupt('a row refers to no native text')
+    into.native.push(place === 0 ? undefined : texts[place - 1])
+  }
+  reader.finish()
+}
+
+function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
 }
 
 function encodeIds(rows: TradeColumns, from: number, to: number): Uint8Array {

@@ -40,6 +40,7 @@ const records: MarketRecord[] = [
     participantCount: 12,
     chain: 'bnb',
     exchangeContract: '0xbb',
+    exchange: { isNegRisk: false, isYieldBearing: true, resolverAddress: '0xcc' },
   },
   {
     ...base,

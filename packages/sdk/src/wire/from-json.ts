@@ -123,6 +123,7 @@ export function fromMarketJson(value: unknown): KnownMarket {
       window: textOf(json['window']),
       chain: textOf(json['chain']),
       exchangeContract: textOf(json['exchange_contract']),
+      exchange: fromExchange(json['exchange']),
       settlement: fromSettlement(json['settlement']),
       ...conditionOf(json),
     }),
@@ -144,6 +145,20 @@ type Present<Fields> = { [Key in keyof Fields]?: Exclude<Fields[Key], undefined>
 function present<Fields extends object>(fields: Fields): Present<Fields> {
   const kept = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)
   return Object.fromEntries(kept) as Present<Fields>
+}
+
+function fromExchange(value: unknown): MarketRecord['exchange'] {
+  if (value === undefined || value === null) return undefined
+  const json = fieldsOf(value, 'exchange')
+  const flag = (name: string): boolean | undefined => {
+    const said = json[name]
+    return typeof said === 'boolean' ? said : undefined
+  }
+  return present({
+    isNegRisk: flag('is_neg_risk'),
+    isYieldBearing: flag('is_yield_bearing'),
+    resolverAddress: textOf(json['resolver_address']),
+  })
 }
 
 function conditionOf(

@@ -160,7 +160,7 @@ export class LadderText {
     size: number,
   ): number {
     const { ladder, limit } = this
-    const before = ladder.size[key]!
+    const before = ladder.sizeAt(key)
     if (before === size) return length
     ladder.apply(key, size)
     this.locate(key)
@@ -287,7 +287,7 @@ export class LadderText {
 
   /** Writes the size of a level among the pieces, remembers its length and returns its end. */
   private makeSize(key: number, at: number): number {
-    const end = this.writeSize(this.pieces, at, this.ladder.size[key]!)
+    const end = this.writeSize(this.pieces, at, this.ladder.sizeAt(key))
     this.sizeLength[key] = end - at
     return end
   }
@@ -412,7 +412,7 @@ export class LadderText {
     let ticks = ladder.bestBid
     for (let level = 0; level < shown; level++) {
       if (level > 0) bytes[at++] = COMMA
-      const end = this.writeSize(bytes, at, ladder.size[ticks * 2]!)
+      const end = this.writeSize(bytes, at, ladder.sizeAt(ticks * 2))
       this.sizeLength[ticks * 2] = end - at
       at = end
       ticks = ladder.nextBid(ticks)
@@ -441,7 +441,7 @@ export class LadderText {
     let ticks = ladder.bestAsk
     for (let level = 0; level < shown; level++) {
       if (level > 0) bytes[at++] = COMMA
-      const end = this.writeSize(bytes, at, ladder.size[ticks * 2 + 1]!)
+      const end = this.writeSize(bytes, at, ladder.sizeAt(ticks * 2 + 1))
       this.sizeLength[ticks * 2 + 1] = end - at
       at = end
       ticks = ladder.nextAsk(ticks)

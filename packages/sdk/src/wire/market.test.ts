@@ -17,7 +17,7 @@ describe('a market record of which nothing is known', () => {
       const json = toMarketJson({ record: bare(venue), knownAt: KNOWN_AT })
       const { properties } = VENUE_WIRE[venue].schema as { properties: object }
       const names = Object.keys(properties).filter(
-        (name) => name !== 'chain' && name !== 'exchange_contract',
+        (name) => !['chain', 'exchange_contract', 'exchange'].includes(name),
       )
       expect(Object.keys(json).toSorted()).toEqual(names.toSorted())
       expect(json).toMatchObject({
@@ -38,12 +38,16 @@ describe('a market record of which nothing is known', () => {
     }
   })
 
-  it('leaves out chain and exchange contract of venue A, and nothing else', () => {
+  it('leaves out chain and exchange of venue A, and nothing else', () => {
     const without = toMarketJson({ record: bare('venuea'), knownAt: KNOWN_AT })
-    expect('chain' in without || 'exchange_contract' in without).toBe(false)
-    const record = { ...bare('venuea'), chain: '56', exchangeContract: '0x1' }
+    expect(without).not.toHaveProperty('chain')
+    expect(without).not.toHaveProperty('exchange_contract')
+    expect(without).not.toHaveProperty('exchange')
+    const exchange = { isYieldBearing: false }
+    const record = { ...bare('venuea'), chain: '56', exchangeContract: '0x1', exchange }
     const json = toMarketJson({ record, knownAt: KNOWN_AT })
     expect(json).toMatchObject({ chain: '56', exchange_contract: '0x1' })
+    expect(json).toHaveProperty('exchange', { is_yield_bearing: false })
   })
 })
 

@@ -3,6 +3,7 @@ import {
   ABSENT,
   applyRow,
   applyRows,
+  isFineTick,
   Ladder,
   loadBase,
   type BookColumns,
@@ -12,7 +13,7 @@ import { CSV_DIALECT, JSON_DIALECT, NDJSON_DIALECT, TRUNCATED, type Dialect } fr
 import { HeadText } from './head-text.ts'
 import { LadderText } from './ladder-text.ts'
 import { PageBuffer, type BookContext, type BookPageOptions, type BookPart } from './page.ts'
-import { PriceTokens, TimeText } from './value-text.ts'
+import { KeptPrices, TimeText, WrittenPrices, type PriceTokens } from './value-text.ts'
 
 // A splice costs about as much as writing four levels: 0.28 µs, measured with 1 to 12 changes per row in
 // books of 24 and 90 levels. With more changes than that the changed sides are written again.
@@ -203,7 +204,8 @@ class Lane {
     const start = columns.changeStart(row)
     const end = columns.changeEnd[row]!
     const isRestart = (columns.flags[row]! & FLAGS.restart) !== 0
-    const isSpliced = (end - start - 1) * LEVELS_PER_SPLICE <= text.levels
+    // Splicing needs the lengths of shown texts, which are not kept of very fine ticks.
+    const isSpliced = !ladder.isFine && (end - start - 1) * LEVELS_PER_SPLICE <= text.levels
     if (this.hasNewBids || this.hasNewAsks || isRestart || !isSpliced) {
       this.markSides(columns, start, end, isRestart)
       applyRow(ladder, columns, row)
@@ -252,10 +254,7 @@ class Lane {
   }
 
   private useDecimals(decimals: number): void {
-    const book = (this.books[decimals] ??= {
-      ladder: new Ladder(decimals),
-      sizeLength: new Uint8Array(2 * POW10[decimals]! + 2),
-    })
+    const book = (this.books[decimals] ??= createBook(decimals))
     this.ladder = book.ladder
     this.rowTokens = this.tokens(decimals, this.isQuoted ? this.dialect.quotes : 0)
     const listTokens = this.tokens(decimals, this.isQuoted ? this.dialect.listQuotes : 0)
@@ -263,9 +262,17 @@ class Lane {
   }
 }
 
+function createBook(decimals: number): { ladder: Ladder; sizeLength: Uint8Array } {
+  const sizeLength = new Uint8Array(isFineTick(decimals) ? 0 : 2 * POW10[decimals]! + 2)
+  return { ladder: new Ladder(decimals), sizeLength }
+}
+
 type TokenCache = (decimals: number, quotes: number) => PriceTokens
 
 function createTokenCache(): TokenCache {
   const made: PriceTokens[] = []
-  return (decimals, quotes) => (made[decimals * 3 + quotes] ??= new PriceTokens(decimals, quotes))
+  return (decimals, quotes) =>
+    (made[decimals * 3 + quotes] ??= isFineTick(decimals)
+      ? new WrittenPrices(decimals, quotes)
+      : new KeptPrices(decimals, quotes))
 }

@@ -1,4 +1,13 @@
-import { flagNames, printScaled, VENUES, type VenueId } from '../domain/index.ts'
+import {
+  flagNames,
+  printScaled,
+  readTradeNative,
+  TRADE_NATIVE_FIELDS,
+  VENUES,
+  type TradeNative,
+  type TradeNativeField,
+  type VenueId,
+} from '../domain/index.ts'
 import {
   ABSENT,
   SAMPLE_DECIMALS,
@@ -31,6 +40,33 @@ import type { BookContext } from './page.ts'
 
 const NATIVE_NUMBER: JsonSchema<number | null> = { type: ['integer', 'null'] }
 
+const { taker_side: TAKER_WORD, is_block_trade: BLOCK_TRADE, ...SAID } = TRADE_NATIVE_FIELDS
+
+const TEXT_OR_NUMBER: JsonSchema<string | number> = { type: ['string', 'number'] }
+
+const SAID_MEMBERS = Object.fromEntries(
+  Object.entries(SAID).map(([name, text]) => [name, described(TEXT_OR_NUMBER, text)]),
+) as Readonly<Record<keyof typeof SAID, JsonSchema<string | number>>>
+
+const BOOLEAN: JsonSchema<boolean> = { type: 'boolean' }
+
+const TRADE_NATIVE_SCHEMA = named(
+  'TradeNative',
+  objectOf(
+    {
+      taker_side: described(TEXT_OR_NULL, TAKER_WORD),
+      ...SAID_MEMBERS,
+      is_block_trade: described(BOOLEAN, BLOCK_TRADE),
+      sid: NATIVE_NUMBER,
+      seq: NATIVE_NUMBER,
+    },
+    {
+      optional: ['is_block_trade', ...(Object.keys(SAID) as (keyof typeof SAID)[])],
+      description: 'What the message said in the venue’s own words, unchanged.',
+    },
+  ),
+)
+
 /** The schema of a trade. */
 export const TRADE_SCHEMA = named(
   'Trade',
@@ -55,15 +91,7 @@ export const TRADE_SCHEMA = named(
       received_time: described(TIME, 'The recorder’s clock.'),
       sequence: ORDINAL,
       flags: listOf(ROW_FLAG),
-      native: named(
-        'TradeNative',
-        objectOf({
-          /** The venue's own word for the side. */
-          taker_side: described(TEXT_OR_NULL, 'The venue’s own word for the side.'),
-          sid: NATIVE_NUMBER,
-          seq: NATIVE_NUMBER,
-        }),
-      ),
+      native: TRADE_NATIVE_SCHEMA,
     },
     { description: 'One execution print.' },
   ),
@@ -84,7 +112,7 @@ export function toTradeJson(
   style: ValueStyle = {},
 ): TradeJson {
   const { venue, key } = context
-  const { priceDecimals, sizeDecimals, nativeSides } = VENUES[venue]
+  const { priceDecimals, sizeDecimals } = VENUES[venue]
   const taker = TAKERS[columns.taker[row]!] ?? null
   const price = printScaled(columns.price[row]!, priceDecimals)
   const size = printScaled(columns.size[row]!, sizeDecimals)
@@ -106,11 +134,30 @@ export function toTradeJson(
     sequence: ordinal,
     flags: flagNames(columns.flags[row]!),
     native: {
-      taker_side: taker === null ? null : nativeSides[taker],
+      ...saidIn(columns.native[row]),
       sid: subscriptionOf(columns.channel[row]!) || null,
       seq: present(columns.venueSeq[row]!) ?? null,
     },
   }
+}
+
+type SaidJson = Omit<TradeJson['native'], 'sid' | 'seq'>
+
+// Rows of versions that did not keep what messages said have none of it. Nothing is made up.
+function saidIn(text: string | undefined): SaidJson {
+  if (text === undefined) return { taker_side: null }
+  const said = JSON.parse(text) as TradeNative
+  // Venue C has the taker's word in `side`.
+  return { ...said, taker_side: said.taker_side ?? said.side ?? null } as SaidJson
+}
+
+/** What a trade on the wire says that its message said; undefined where it says nothing of it. */
+export function saidOfTrade(native: { readonly [name: string]: unknown }): string | undefined {
+  const { side, taker_side: taker, ...rest } = native
+  const own =
+    side === undefined && taker !== null ? { taker_side: taker, ...rest } : { ...rest, side }
+  const said = readTradeNative(own, Object.keys(TRADE_NATIVE_FIELDS) as TradeNativeField[])
+  return said === undefined ? undefined : JSON.stringify(said)
 }
 
 function present(value: number): number | undefined {
@@ -129,7 +176,7 @@ export type SampleContext = {
   readonly key: string
   readonly metric: SampleMetric
   readonly marketId: string
-  readonly topicId?: string | undefined
+  readonly eventId?: string | undefined
   readonly conditionId?: string | undefined
   readonly outcome?: string | undefined
   readonly tokenId?: string | undefined
@@ -143,7 +190,7 @@ export const SAMPLE_SCHEMA = named(
       /** `venue:token/metric:sequence`. */
       id: ROW_ID,
       venue: VENUE,
-      topic_id: TEXT_OR_NULL,
+      event_id: TEXT_OR_NULL,
       market_id: TEXT,
       condition_id: TEXT_OR_NULL,
       outcome: TEXT_OR_NULL,
@@ -185,7 +232,7 @@ export function toSampleJson(
   return {
     id: `${venue}:${key}/${metric}:${ordinal}`,
     venue,
-    topic_id: context.topicId ?? null,
+    event_id: context.eventId ?? null,
     market_id: context.marketId,
     condition_id: context.conditionId ?? null,
     outcome: context.outcome ?? null,

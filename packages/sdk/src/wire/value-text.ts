@@ -93,8 +93,18 @@ function writePair(bytes: Uint8Array, at: number, value: number): void {
 
 const QUOTE = 34
 
-/** The text of every price of one tick size, made on first use. Cents take 600 bytes, 0.0001 ticks 60 KB. */
-export class PriceTokens {
+/** The texts of prices of one tick size. */
+export interface PriceTokens {
+  /** Max bytes of a text. */
+  readonly stride: number
+  /** The length of each text that was written, by ticks; empty where none is kept. */
+  readonly length: Uint8Array
+  /** Writes the text of a price and returns where it ends. */
+  write(out: Uint8Array, at: number, ticks: number): number
+}
+
+/** The text of every price, made on first use. Cents take 600 bytes, 0.0001 ticks 60 KB. */
+export class KeptPrices implements PriceTokens {
   readonly decimals: number
   /** Quotes around a price: none, one, or two where a quoted cell doubles them. */
   readonly quotes: number
@@ -129,6 +139,28 @@ export class PriceTokens {
     for (let index = 0; index < this.quotes; index++) this.bytes[end++] = QUOTE
     this.length[ticks] = end - start
     return end - start
+  }
+}
+
+/** Prices of very fine ticks, of which a table would take megabytes: none is kept. */
+export class WrittenPrices implements PriceTokens {
+  readonly stride: number
+  readonly length: Uint8Array = new Uint8Array(0)
+  private readonly decimals: number
+  private readonly quotes: number
+
+  constructor(decimals: number, quotes: number) {
+    this.decimals = decimals
+    this.quotes = quotes
+    this.stride = decimals + 2 + 2 * quotes
+  }
+
+  write(out: Uint8Array, at: number, ticks: number): number {
+    let end = at
+    for (let index = 0; index < this.quotes; index++) out[end++] = QUOTE
+    end = writeScaled(out, end, ticks, this.decimals)
+    for (let index = 0; index < this.quotes; index++) out[end++] = QUOTE
+    return end
   }
 }
 

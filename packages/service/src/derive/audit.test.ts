@@ -80,7 +80,13 @@ describe('the auditor', () => {
     const trade = await audit(data, { venue: 'venueb', key: TICKER, kind: 'trade', sequence: 1 })
     expect(trade).toMatchObject({
       state: 'equal',
-      stored: { trade_id: 't1', price: '0.45', size: '1', taker_side: 'sell' },
+      stored: {
+        trade_id: 't1',
+        price: '0.45',
+        size: '1',
+        taker_side: 'sell',
+        native: { taker_side: 'no', yes_price_dollars: '0.4500' },
+      },
     })
   })
 

@@ -9,6 +9,8 @@ const LATER_FIELDS: ReadonlySet<string> = new Set([
   'eventTicker',
   'reference',
   'lastAnomaly',
+  'exchange',
+  'resolvedTime',
 ])
 
 /**

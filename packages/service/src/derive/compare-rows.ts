@@ -4,6 +4,7 @@ import {
   applyRows,
   Ladder,
   loadBase,
+  MAX_PRICE_DECIMALS,
   SAMPLE_DECIMALS,
   TAKERS,
   type BookRun,
@@ -72,13 +73,24 @@ async function firstDifference(
   for (let row = 1; ; row++) {
     const [a, b] = [await ours.next(), await theirs.next()]
     if (a.done === true && b.done === true) return undefined
-    if (a.value !== b.value) {
+    if (!isSame(a.value, b.value)) {
       await ours.return(undefined)
       await theirs.return(undefined)
       return row
     }
   }
 }
+
+// Rows of versions that did not keep what messages said are not told apart from those that do.
+function isSame(a: string | undefined, b: string | undefined): boolean {
+  if (a === b) return true
+  const [own, said] = a?.split(SAID) ?? []
+  const [other, saidThere] = b?.split(SAID) ?? []
+  return own === other && (said === '' || saidThere === '')
+}
+
+// Before what the message of a trade said.
+const SAID = '\n'
 
 async function* bookTexts(
   store: StoreReader,
@@ -103,10 +115,10 @@ function* runTexts({ columns, firstSequence, from, to }: BookRun): Generator<str
     applyRow(ladder, columns, row)
     if (row < from) continue
     // Prices in the finest ticks: a chunk and a tail may hold the same book in different ones.
-    const scale = POW10[4 - ladder.decimals]!
+    const scale = POW10[MAX_PRICE_DECIMALS - ladder.decimals]!
     const levels = ladder
       .keys()
-      .map((key) => `${(key >>> 1) * scale}${(key & 1) === 0 ? 'b' : 'a'}${ladder.size[key]}`)
+      .map((key) => `${(key >>> 1) * scale}${(key & 1) === 0 ? 'b' : 'a'}${ladder.sizeAt(key)}`)
     yield `${firstSequence + row} ${headText(columns, row)} ${levels.join(' ')}`
   }
 }
@@ -120,8 +132,9 @@ async function* tradeTexts(
     const page = await store.trades({ ...ref, order: 'asc', limit: PAGE, after })
     const { rows } = page
     for (let row = 0; row < rows.count; row++) {
-      const { tradeId, price, size, taker } = rows
-      yield `${headText(rows, row)} ${tradeId[row]} ${price[row]} ${size[row]} ${taker[row]}`
+      const { tradeId, price, size, taker, native } = rows
+      const values = [headText(rows, row), tradeId[row], price[row], size[row], taker[row]]
+      yield `${values.join(' ')}${SAID}${native[row] ?? ''}`
     }
     if (!page.hasMore) return
     after = page.ordinals.at(-1)!
@@ -167,6 +180,7 @@ export type StoredRow = {
       readonly price: number
       readonly size: number
       readonly taker: string | undefined
+      readonly native: string | undefined
     }
   | { readonly kind: 'sample'; readonly value: string }
 )
@@ -234,13 +248,15 @@ async function findTrade(store: StoreReader, target: AuditTarget): Promise<Store
   const { priceDecimals, sizeDecimals } = VENUES[venue]
   const [tradeId, price, size] = [rows.tradeId[0]!, rows.price[0]!, rows.size[0]!]
   const taker = TAKERS[rows.taker[0]!]
+  const native = rows.native[0]
   const shown = {
     trade_id: tradeId,
     price: printScaled(price, priceDecimals),
     size: printScaled(size, sizeDecimals),
     taker_side: taker ?? null,
+    ...(native === undefined ? {} : { native: JSON.parse(native) as Json }),
   }
-  return { kind: 'trade', ...headOf(page), shown, tradeId, price, size, taker }
+  return { kind: 'trade', ...headOf(page), shown, tradeId, price, size, taker, native }
 }
 
 async function findSample(store: StoreReader, target: AuditTarget): Promise<StoredRow | undefined> {

@@ -313,8 +313,8 @@ function bookText(ladder: Ladder): string {
   const lines = ladder.keys().map((key) => {
     const ticks = (key >> 1) * scale
     return (key & 1) === 0
-      ? `yes ${ticks} ${ladder.size[key]}`
-      : `no ${10_000 - ticks} ${ladder.size[key]}`
+      ? `yes ${ticks} ${ladder.sizeAt(key)}`
+      : `no ${10_000 - ticks} ${ladder.sizeAt(key)}`
   })
   return lines.sort().join('\n')
 }

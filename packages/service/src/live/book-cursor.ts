@@ -53,7 +53,7 @@ export class BookCursor {
     const columns = new BookColumns(ladder.decimals, 1, 1)
     columns.pushRows(last, 0, 1)
     columns.baseKey = ladder.keys()
-    columns.baseSize = columns.baseKey.map((key) => ladder.size[key]!)
+    columns.baseSize = columns.baseKey.map((key) => ladder.sizeAt(key))
     return columns
   }
 
@@ -87,10 +87,10 @@ export function differenceOf(
 ): { readonly keys: readonly number[]; readonly sizes: readonly number[] } {
   before.rescale(Math.max(before.decimals, after.decimals))
   after.rescale(before.decimals)
-  const changed = after.keys().filter((key) => before.size[key] !== after.size[key])
-  const gone = before.keys().filter((key) => after.size[key] === 0)
+  const changed = after.keys().filter((key) => before.sizeAt(key) !== after.sizeAt(key))
+  const gone = before.keys().filter((key) => after.sizeAt(key) === 0)
   const keys = [...changed, ...gone].sort(byBest)
-  return { keys, sizes: keys.map((key) => after.size[key]!) }
+  return { keys, sizes: keys.map((key) => after.sizeAt(key)) }
 }
 
 function byBest(left: number, right: number): number {

@@ -280,12 +280,19 @@ export class Applier {
     this.closeTracks(closed, 'rejected', record.number)
   }
 
-  // Closes all books that the socket of a record feeds; answers and imported recordings have none.
-  private async closeSocket({ slot, number }: ApplyRecord): Promise<void> {
-    if (slot === 0) return
+  // Closes all books that the socket of a record feeds; answers come over none. A recording does not say
+  // which socket a line came over: it may concern every imported book without newer rows.
+  private async closeSocket(record: ApplyRecord): Promise<void> {
+    const { slot, number, received } = record
+    if (slot === 0 && (this.isAnswer || isRecordedAnswer(record))) return
     await this.state.loadUnbroken()
-    const epoch = this.epochs.get(slot) ?? 0
-    const fed = [...this.state.tracks.values()].filter(({ channel }) => toEpoch(channel) === epoch)
+    const epoch = slot === 0 ? IMPORTED : (this.epochs.get(slot) ?? 0)
+    const fed = [...this.state.tracks.values()].filter(
+      ({ channel, assembler }) =>
+        channel !== ABSENT &&
+        toEpoch(channel) === epoch &&
+        (slot > 0 || assembler.lastReceived <= received),
+    )
     this.closeTracks(fed, 'rejected', number)
   }
 
@@ -629,14 +636,25 @@ const NO_EPOCH = 0
 // Requests of a backfill: their answers are the catalogue of the past, such as `past_topic`.
 const PAST = 'past_'
 
+// Rows of imported recordings have no connection of ours.
+const IMPORTED = 0
+
+function isRecordedAnswer(record: ApplyRecord): boolean {
+  const line = jsonOf(record)
+  return typeof line === 'object' && line !== null && 'response' in line
+}
+
 // The frame of a record as JSON, without the line that an import wraps it in; undefined if it is not JSON.
 function frameOf(record: ApplyRecord): unknown {
-  let value = record.parsed
+  const value = jsonOf(record)
+  if (record.slot > 0 || typeof value !== 'object' || value === null) return value
+  return 'event' in value ? value.event : value
+}
+
+function jsonOf(record: ApplyRecord): unknown {
   try {
-    value ??= parseMessageJson(record.bytes)
+    return record.parsed ?? parseMessageJson(record.bytes)
   } catch {
     return undefined
   }
-  if (record.slot > 0 || typeof value !== 'object' || value === null) return value
-  return 'event' in value ? value.event : value
 }

@@ -283,7 +283,7 @@ export class Track implements CapturedBook {
     const { ladder } = this.assembler
     if (!this.assembler.open) return states
     const scale = this.venueTicks(ladder)
-    for (const key of ladder.keys()) states.change(toVenueKey(key, scale), 0, ladder.size[key]!)
+    for (const key of ladder.keys()) states.change(toVenueKey(key, scale), 0, ladder.sizeAt(key))
     return states
   }
 
@@ -342,7 +342,10 @@ export class Track implements CapturedBook {
     const { ladder } = this.assembler
     const scale = this.venueTicks(ladder)
     const has = (levels: readonly Level[], side: number): boolean =>
-      levels.every(({ price, size }) => ladder.size[(price / scale) * 2 + side] === size)
+      levels.every(
+        ({ price, size }) =>
+          price % scale === 0 && ladder.sizeAt((price / scale) * 2 + side) === size,
+      )
     return (
       bids.length === ladder.bidLevels &&
       asks.length === ladder.askLevels &&

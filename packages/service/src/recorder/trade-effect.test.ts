@@ -15,11 +15,11 @@ function ladderOf(text: string): Ladder {
 function judge(before: string, after: string): boolean {
   const [old, now] = [ladderOf(before), ladderOf(after)]
   const keys = [...new Set([...old.keys(), ...now.keys()])]
-  const differ = keys.filter((key) => old.size[key] !== now.size[key])
+  const differ = keys.filter((key) => old.sizeAt(key) !== now.sizeAt(key))
   return isTradeEffect(
     now,
     differ,
-    differ.map((key) => old.size[key]!),
+    differ.map((key) => old.sizeAt(key)),
   )
 }
 

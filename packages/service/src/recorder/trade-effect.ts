@@ -11,8 +11,8 @@ export function isTradeEffect(
   keys: readonly number[],
   sizesBefore: readonly number[],
 ): boolean {
-  const grown = keys.filter((key, at) => ladder.size[key]! > sizesBefore[at]!)
-  const taken = keys.filter((key, at) => ladder.size[key]! < sizesBefore[at]!)
+  const grown = keys.filter((key, at) => ladder.sizeAt(key) > sizesBefore[at]!)
+  const taken = keys.filter((key, at) => ladder.sizeAt(key) < sizesBefore[at]!)
   if (grown.length > 1 || taken.length === 0) return false
   const side = taken[0]! & 1
   const best = (of: number): number => (of === 0 ? ladder.bestBid : ladder.bestAsk)
@@ -28,7 +28,7 @@ export function isTradeEffect(
     price === best(rest & 1) &&
     taken.every((key) => {
       const ticks = key >>> 1
-      return ladder.size[key] === 0 && (side === 0 ? price <= ticks : price >= ticks)
+      return ladder.sizeAt(key) === 0 && (side === 0 ? price <= ticks : price >= ticks)
     })
   )
 }

@@ -1,7 +1,6 @@
 import {
   parseScaled,
   POW10,
-  VENUES,
   type Gap,
   type MarketRecord,
   type Sample,
@@ -255,8 +254,8 @@ export class ModelStore {
     const list = listOf(this.books, nameOf(row.instrument))
     const book = this.truth.get(row)
     if (book === undefined) throw new Error('an observation without its book')
-    const { priceDecimals } = VENUES[row.instrument.venue]
-    const factor = POW10[priceDecimals - row.priceDecimals]!
+    // The scripts draw prices of up to four decimals.
+    const factor = POW10[4 - row.priceDecimals]!
     list.push({
       sequence: list.length + 1,
       received: row.received,
@@ -272,8 +271,9 @@ export class ModelStore {
 
   private addTrade(trade: Trade): void {
     const list = listOf(this.trades, nameOf(trade.instrument))
-    const { tradeId, price, size, taker } = trade
-    list.push(toEntry(list.length + 1, trade, [tradeId, price, size, taker].join(' ')))
+    const { tradeId, price, size, taker, native } = trade
+    const said = native === undefined ? undefined : JSON.stringify(native)
+    list.push(toEntry(list.length + 1, trade, [tradeId, price, size, taker, said].join(' ')))
   }
 
   private addSample(sample: Sample): void {

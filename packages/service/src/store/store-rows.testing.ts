@@ -1,4 +1,4 @@
-import { FLAGS, POW10, VENUES } from '@priorbook/sdk/domain'
+import { FLAGS, POW10 } from '@priorbook/sdk/domain'
 import {
   applyRow,
   applyRows,
@@ -35,8 +35,8 @@ const platform = createNodePlatform()
 // A ladder of fine ticks is 163 KB, so one is shared; loading a base resets it.
 const ladder = new Ladder()
 
-// Every venue has the same price ticks: 0.0001.
-const { priceDecimals: PRICE_DECIMALS } = VENUES.venuea
+// The scripts draw prices of up to four decimals.
+const PRICE_DECIMALS = 4
 
 /** The observations of runs, each with its whole book. */
 export function rowsOf(runs: readonly BookRun[]): PlainRow[] {
@@ -63,9 +63,9 @@ export function bucketsOf(picks: readonly BookPick[]): PlainBucket[] {
 
 /** The trades of a page. */
 export function tradesOf(page: RowPage<TradeColumns>): PlainEntry[] {
-  const { tradeId, price, size, taker } = page.rows
+  const { tradeId, price, size, taker, native } = page.rows
   return entriesOf(page, (row) =>
-    [tradeId[row], price[row], size[row], TAKERS[taker[row]!]].join(' '),
+    [tradeId[row], price[row], size[row], TAKERS[taker[row]!], native[row]].join(' '),
   )
 }
 

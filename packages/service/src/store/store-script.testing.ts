@@ -1,6 +1,7 @@
 import { createRandom } from '../lib/random.testing.ts'
 import {
   FLAGS,
+  POW10,
   VENUES,
   type BookChange,
   type BookSnapshot,
@@ -15,6 +16,7 @@ import {
   type Sample,
   type Side,
   type SizeUnits,
+  type TradeNative,
   type Trade,
   type VenueId,
 } from '@priorbook/sdk/domain'
@@ -245,7 +247,7 @@ class InstrumentScript {
     const side = (wanted: number): Level[] =>
       [...book]
         .filter(([key]) => (key & 1) === wanted)
-        .map(([key, size]) => ({ price: (key >> 1) as PriceTicks, size: size as SizeUnits }))
+        .map(([key, size]) => ({ price: this.ticksOf(key >> 1), size: size as SizeUnits }))
     const event: BookSnapshot = {
       kind: 'snapshot',
       instrument: this.instrument,
@@ -267,7 +269,7 @@ class InstrumentScript {
       const before = book.get(key) ?? 0
       const said = signed ? size - before : size
       changes.push({
-        price: (key >> 1) as PriceTicks,
+        price: this.ticksOf(key >> 1),
         side: (key & 1) === 0 ? 'bid' : 'ask',
         size: said as SizeUnits,
       })
@@ -336,9 +338,14 @@ class InstrumentScript {
     return { venue, scope: 'instrument', key, reason, start, afterSequence: this.sequence, journal }
   }
 
+  /** Prices are drawn in ten-thousandths; events have ticks of the venue. */
+  private ticksOf(price: number): PriceTicks {
+    return (price * POW10[VENUES[this.instrument.venue].priceDecimals - 4]!) as PriceTicks
+  }
+
   private tellCrossed(journal: number, rows: Rows): void {
-    const level = { price: 9900 as PriceTicks, size: this.unit as SizeUnits }
-    const ask = { price: 100 as PriceTicks, size: this.unit as SizeUnits }
+    const level = { price: this.ticksOf(9900), size: this.unit as SizeUnits }
+    const ask = { price: this.ticksOf(100), size: this.unit as SizeUnits }
     const event: BookChange = {
       kind: 'change',
       instrument: this.instrument,
@@ -379,7 +386,17 @@ class InstrumentScript {
       price: script.whole(1, 9999) as PriceTicks,
       size: this.pickSize() as SizeUnits,
       ...(taker === 0 ? {} : { taker: taker === 1 ? 'buy' : 'sell' }),
+      ...(script.chance(0.3) ? {} : { native: this.pickNative() }),
     })
+  }
+
+  private pickNative(): TradeNative {
+    const { script } = this
+    return {
+      taker_side: script.chance(0.5) ? 'yes' : 'no',
+      ...(script.chance(0.5) ? {} : { is_block_trade: script.chance(0.5) }),
+      ...(script.chance(0.5) ? {} : { transaction_hash: `0x${script.whole(1, 1e9)}` }),
+    }
   }
 
   // One poll brings several metrics, which stay apart.

@@ -1,7 +1,7 @@
 import { useComputed, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { colour, paint } from '../app/theme.ts'
-import { printCount } from '../model/decimal.ts'
+import { placesIn, printCount } from '../model/decimal.ts'
 import { toHeatGrid, type HeatGrid } from '../model/heat.ts'
 import { printSeconds } from '../model/time.ts'
 import type { ChartStore, Range } from '../session/chart-store.ts'
@@ -83,7 +83,8 @@ function readout(
     )
   const bid = sizeAt(column?.bidTicks, column?.bidSize)
   const ask = sizeAt(column?.askTicks, column?.askSize)
-  const price = (ticks / 10 ** history.decimals).toFixed(grid.tick >= 100 ? 2 : history.decimals)
+  const places = Math.max(2, placesIn(grid.tick, history.decimals))
+  const price = (ticks / 10 ** history.decimals).toFixed(places)
   const what =
     column === undefined
       ? 'not recorded'
@@ -206,6 +207,11 @@ function drawBest(
   }
 }
 
+// Distances of price labels; books of very fine ticks may lie within a thousandth.
+const PRICE_STEPS: readonly number[] = [6, 5, 4, 3, 2, 1].flatMap((places) =>
+  (places === 1 ? [1, 2] : [1, 2, 5]).map((part) => part / 10 ** places),
+)
+
 function drawAxes(
   context: CanvasRenderingContext2D,
   grid: HeatGrid | undefined,
@@ -222,9 +228,8 @@ function drawAxes(
     const span = grid.height * grid.tick
     const one = 10 ** decimals
     const wanted = span / Math.max(2, plot / 34)
-    const step =
-      [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2].find((part) => part * one >= wanted) ?? 0.25
-    const places = step >= 0.01 ? 2 : 3
+    const step = PRICE_STEPS.find((part) => part * one >= wanted) ?? 0.25
+    const places = Math.max(2, Math.ceil(-Math.log10(step)))
     const bottom = grid.top - span + grid.tick
     for (
       let ticks = Math.ceil(bottom / (step * one)) * step * one;

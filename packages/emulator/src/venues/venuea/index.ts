@@ -72,4 +72,5 @@ export const EMULATED_VENUE_A = {
     tieWinner: 'tie',
     refinesTick: false,
   },
+  finestGrain: 0.01,
 } satisfies EmulatedVenue

@@ -3,7 +3,7 @@ import type { Level } from '../../core/upstream.ts'
 
 /** A price or a chance as the venue writes it, without trailing zeros. */
 export function priceText(price: number): string {
-  return printScaled(price, 4)
+  return printScaled(Math.round(price * 100), 6)
 }
 
 /** A size as the venue writes it; it allows 8 decimals, the world has 6. */

@@ -1,4 +1,5 @@
 import type { Proposition, WorldEvent } from '../../core/upstream.ts'
+import { toGrain } from '../../world/grain.ts'
 
 /** What the venue keeps about a market beside its book. */
 export interface Memory {
@@ -51,9 +52,12 @@ function settled({ phase, outcome }: Proposition): number | undefined {
   return { first: 10_000, second: 0, tie: HALF }[outcome.winner]
 }
 
-function middle({ book, lastTrade }: Proposition): number {
+function middle({ book, lastTrade, grain }: Proposition): number {
   const bid = book.bids[0]?.price
   const ask = book.asks[0]?.price
-  if (bid !== undefined && ask !== undefined) return Math.floor((bid + ask) / 2)
+  if (bid !== undefined && ask !== undefined) {
+    const middle = (bid + ask) / 2
+    return grain < 1 ? toGrain(middle) : Math.floor(middle)
+  }
   return bid ?? ask ?? lastTrade ?? HALF
 }

@@ -123,7 +123,7 @@ class TopicView implements Topics {
       status: statusOf(of.phase),
       tradingStatus: TRADING[of.phase],
       ...money(of),
-      decimalPrecision: of.tick < 100 ? 3 : 2,
+      decimalPrecision: of.grain < 1 ? 6 : of.tick < 100 ? 3 : 2,
       outcomes: [this.outcome(round, 0), this.outcome(round, 1)],
     }
   }

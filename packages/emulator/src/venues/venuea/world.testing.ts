@@ -62,6 +62,7 @@ export function createTestWorld(venue: VenueId, seed = 'seed'): TestWorld {
         closeTime: openTime + WINDOW_MS[window],
         startPrice: '63123.54',
         tick,
+        grain: tick,
         phase: 'listed',
         outcome: undefined,
         book: { bids: [], asks: [] },

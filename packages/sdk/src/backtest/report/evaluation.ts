@@ -2,7 +2,7 @@ import { POW10, VENUES } from '../../domain/index.ts'
 import { charge } from '../fees.ts'
 import { revenueOf } from '../ledger.ts'
 import type { MarketState } from '../market-state.ts'
-import { MONEY_ONE, MONEY_PER_TICK, PRICE_ONE } from '../money.ts'
+import { MONEY_ONE, moneyPerTick } from '../money.ts'
 import { createRandom } from '../random.ts'
 import type { ChanceBuckets } from '../statistics.ts'
 import type { StrategyRun } from '../strategy-run.ts'
@@ -80,11 +80,11 @@ export function baselinesOf(world: World): Baseline[] {
 }
 
 function gainOf(name: keyof typeof BASELINES, state: MarketState): number {
-  const { venue, firstBid, firstAsk, payouts } = state
+  const { venue, one, firstBid, firstAsk, payouts } = state
   const mid = (firstBid + firstAsk) / 2
-  if (name === 'mid') return payouts![0]! - mid * MONEY_PER_TICK
-  const outcome = name === 'always_yes' || mid >= PRICE_ONE / 2 ? 0 : 1
-  const price = outcome === 0 ? firstAsk : PRICE_ONE - firstBid
+  if (name === 'mid') return payouts![0]! - mid * moneyPerTick(venue)
+  const outcome = name === 'always_yes' || mid >= one / 2 ? 0 : 1
+  const price = outcome === 0 ? firstAsk : one - firstBid
   const fees = state.fees(state.firstQuoteAt)
   const size = POW10[VENUES[venue].sizeDecimals]!
   const revenue = revenueOf(venue, 'buy', price, size)

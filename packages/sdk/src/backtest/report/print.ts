@@ -1,5 +1,5 @@
-import { printMicros, printScaled, type Micros } from '../../domain/index.ts'
-import { PRICE_DECIMALS, printMoney } from '../money.ts'
+import { printMicros, type Micros } from '../../domain/index.ts'
+import { printMoney, printShownPrice } from '../money.ts'
 import type { Report } from './report-shape.ts'
 import { quoteCell } from '../../wire/index.ts'
 
@@ -30,8 +30,8 @@ type Value = string | number | null | undefined
 type Columns<Row> = Readonly<Record<string, (row: Row) => Value>>
 
 const time = (at: number | undefined): string => (at === undefined ? '' : printMicros(at as Micros))
-const price = (ticks: number | undefined): string =>
-  ticks === undefined ? '' : printScaled(ticks, PRICE_DECIMALS)
+const price = (shown: number | undefined): string =>
+  shown === undefined ? '' : printShownPrice(shown)
 
 const FILLS: Columns<Report['fills_kept'][number]> = {
   id: ({ id }) => id,

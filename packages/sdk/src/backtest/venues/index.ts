@@ -13,7 +13,6 @@ import {
   type FeeSchedule,
   type FeeTableRow,
 } from '../fees.ts'
-import { PRICE_DECIMALS } from '../money.ts'
 import { evenTicks, type OrderRules, type RuleAssumption, type TradingProfiles } from './profile.ts'
 import { TRADING_A } from './venuea.ts'
 import { TRADING_B } from './venueb.ts'
@@ -73,7 +72,7 @@ export function assumedRules(venue: VenueId, assumption: RuleAssumption): OrderR
     ...(minimumSize === undefined
       ? {}
       : { minimumSize: parseScaled(minimumSize, VENUES[venue].sizeDecimals) }),
-    ticks: evenTicks(parseScaled(decimalText(tick), PRICE_DECIMALS)),
+    ticks: evenTicks(venue, parseScaled(decimalText(tick), VENUES[venue].priceDecimals)),
     source: 'assume.rules',
   }
 }

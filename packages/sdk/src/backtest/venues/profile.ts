@@ -6,9 +6,9 @@ import {
   type VenueId,
 } from '../../domain/index.ts'
 import type { FeeSchedule, FeeTableRow } from '../fees.ts'
-import { PRICE_ONE } from '../money.ts'
+import { priceOne } from '../money.ts'
 
-/** Prices from `from` up to `to` move in steps, all in ten-thousandths. */
+/** Prices from `from` up to `to` move in steps, all in ticks of the venue. */
 export type TickRange = { readonly from: number; readonly to: number; readonly step: number }
 
 /** Which orders a market accepts, as known at one time. */
@@ -46,8 +46,8 @@ export type TradingProfile = {
 }
 
 /** The same tick over the whole range of prices. */
-export function evenTicks(step: number): TickRange[] {
-  return [{ from: step, to: PRICE_ONE - step, step }]
+export function evenTicks(venue: VenueId, step: number): TickRange[] {
+  return [{ from: step, to: priceOne(venue) - step, step }]
 }
 
 /** A market's own fee schedule. */

@@ -1,5 +1,5 @@
-import { POW10 } from '../../domain/index.ts'
-import { MONEY_ONE, PRICE_DECIMALS } from '../money.ts'
+import { POW10, VENUES } from '../../domain/index.ts'
+import { MONEY_ONE } from '../money.ts'
 import { evenTicks, marketFees, nativeField, nativeUnits, type TradingProfile } from './profile.ts'
 
 /** Trading on venue A: takers pay basis points of the cheaper outcome, purchases in shares. */
@@ -24,15 +24,16 @@ export const TRADING_A: TradingProfile = {
     return marketFees({ kind: 'shares', bps }, 'feeRateBps of the market record')
   },
   orderRules: { minimumSize: 1, sizeStep: 1, minimumValue: MONEY_ONE, gtdEarly: 0 },
-  archivedRules({ native }) {
+  archivedRules({ venue, native }) {
+    const { priceDecimals } = VENUES[venue]
     const places = nativeUnits(
       nativeField(native['market'], 'decimalPrecision') ??
         nativeField(native['topic'], 'decimalPrecision'),
       0,
     )
-    if (places === undefined || places > PRICE_DECIMALS) return undefined
+    if (places === undefined || places > priceDecimals) return undefined
     return {
-      ticks: evenTicks(POW10[PRICE_DECIMALS - places]!),
+      ticks: evenTicks(venue, POW10[priceDecimals - places]!),
       source: 'decimalPrecision of the market record',
     }
   },

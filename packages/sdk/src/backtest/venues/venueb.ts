@@ -1,6 +1,5 @@
 import { POW10, VENUES, type Json } from '../../domain/index.ts'
 import { CENT, QUADRATIC_MAKER_RATE, RATE_DECIMALS, type FeeFormula } from '../fees.ts'
-import { PRICE_DECIMALS } from '../money.ts'
 import {
   marketFees,
   nativeField,
@@ -50,10 +49,11 @@ export const TRADING_B: TradingProfile = {
   },
   orderRules: { minimumSize: 1, sizeStep: 1, minimumValue: 0, gtdEarly: 0 },
   archivedRules({ venue, native }) {
-    const ticks = priceRanges(nativeField(native['market'], 'price_ranges'))
+    const { priceDecimals, sizeDecimals } = VENUES[venue]
+    const ticks = priceRanges(nativeField(native['market'], 'price_ranges'), priceDecimals)
     if (ticks === undefined) return undefined
     const isWhole = nativeField(native['market'], 'fractional_trading_enabled') === false
-    const contract = POW10[VENUES[venue].sizeDecimals]!
+    const contract = POW10[sizeDecimals]!
     return {
       ...(isWhole ? { minimumSize: contract, sizeStep: contract } : {}),
       ticks,
@@ -66,13 +66,13 @@ export const TRADING_B: TradingProfile = {
   },
 }
 
-function priceRanges(value: Json | undefined): TickRange[] | undefined {
+function priceRanges(value: Json | undefined, decimals: number): TickRange[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined
   const ranges: TickRange[] = []
   for (const range of value as readonly Json[]) {
-    const from = nativeUnits(nativeField(range, 'start'), PRICE_DECIMALS)
-    const to = nativeUnits(nativeField(range, 'end'), PRICE_DECIMALS)
-    const step = nativeUnits(nativeField(range, 'step'), PRICE_DECIMALS)
+    const from = nativeUnits(nativeField(range, 'start'), decimals)
+    const to = nativeUnits(nativeField(range, 'end'), decimals)
+    const step = nativeUnits(nativeField(range, 'step'), decimals)
     if (from === undefined || to === undefined || step === undefined || step <= 0) return undefined
     ranges.push({ from, to, step })
   }

@@ -1,6 +1,6 @@
 import { VENUES, type MarketRecord } from '../../domain/index.ts'
 import { RATE_DECIMALS, type FeeFormula } from '../fees.ts'
-import { MONEY_ONE, PRICE_DECIMALS } from '../money.ts'
+import { MONEY_ONE } from '../money.ts'
 import { evenTicks, marketFees, nativeField, nativeUnits, type TradingProfile } from './profile.ts'
 
 const SOURCE = 'docs.polymarket.com/trading/fees'
@@ -77,7 +77,7 @@ export const TRADING_C: TradingProfile = {
       nativeField(market, 'orderPriceMinTickSize') ??
         nativeField(market, 'order_price_min_tick_size') ??
         nativeField(market, 'minimum_tick_size'),
-      PRICE_DECIMALS,
+      VENUES[venue].priceDecimals,
     )
     if (tick === undefined || tick === 0) return undefined
     const minimumSize = nativeUnits(
@@ -86,7 +86,7 @@ export const TRADING_C: TradingProfile = {
     )
     return {
       ...(minimumSize === undefined ? {} : { minimumSize }),
-      ticks: evenTicks(tick),
+      ticks: evenTicks(venue, tick),
       source: 'orderPriceMinTickSize and orderMinSize of the market record',
     }
   },

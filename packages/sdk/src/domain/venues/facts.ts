@@ -95,6 +95,8 @@ export type VenueFacts = {
   /** Decimals of a size. */
   readonly sizeDecimals: number
   readonly units: Units
+  /** How much finer the tick of a market may become by a message that its record does not show. */
+  readonly tickRefinement?: number
   /** Whether a market has one order book, or one for each outcome token. */
   readonly booksPer: 'market' | 'token'
   /** True where the venue quotes yes bids and no bids, served beside the normalized ladders. */
@@ -110,8 +112,6 @@ export type VenueFacts = {
   readonly hasTrades: boolean
   /** The key of gaps of trades, where trades arrive by another way than books. */
   readonly tradesKey?: string
-  /** The venue's own words for the side of a taker. */
-  readonly nativeSides: { readonly buy: string; readonly sell: string }
   /** The series of samples that are recorded; empty where the venue has none. */
   readonly metrics: readonly string[]
   /** The venue's word for a group of markets, with its article. */

@@ -7,7 +7,7 @@ const COVERED = ['BTC', 'ETH', 'BNB']
 export const VENUE_A: VenueFacts = {
   label: 'Venue A',
   marketKind: 'wallet rounds',
-  priceDecimals: 4,
+  priceDecimals: 6,
   sizeDecimals: 8,
   units: {
     priceUnit: 'USDT per share',
@@ -20,7 +20,6 @@ export const VENUE_A: VenueFacts = {
   laddersByDefault: true,
   hasTrades: false,
   tradesKey: 'chain',
-  nativeSides: { buy: 'buy', sell: 'sell' },
   metrics: ['chance', 'price', 'last_trade'],
   groupWord: 'a topic',
   familyKey: 'asset',

@@ -17,7 +17,6 @@ export const VENUE_B: VenueFacts = {
   levelsMax: 100,
   laddersByDefault: false,
   hasTrades: true,
-  nativeSides: { buy: 'yes', sell: 'no' },
   metrics: [],
   groupWord: 'an event',
   familyKey: 'series',

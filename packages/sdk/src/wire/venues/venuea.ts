@@ -13,6 +13,7 @@ import { MARKET_MEMBERS, OPTIONAL_MARKET_MEMBERS, type CommonMarketJson } from '
 import { anyCaseParam, wordParam } from '../routes/param.ts'
 import { STATUS_PARAM } from '../routes/params.ts'
 
+const BOOLEAN: JsonSchema<boolean> = { type: 'boolean' }
 const COUNT_OR_NULL: JsonSchema<number | null> = { type: ['integer', 'null'], minimum: 0 }
 
 const SCHEMA = named(
@@ -29,19 +30,30 @@ const SCHEMA = named(
       participant_count: COUNT_OR_NULL,
       chain: described(TEXT, 'Present when available.'),
       exchange_contract: described(TEXT, 'Present when available.'),
+      exchange: named(
+        'VenueAExchange',
+        objectOf(
+          { is_neg_risk: BOOLEAN, is_yield_bearing: BOOLEAN, resolver_address: TEXT },
+          {
+            optional: ['is_neg_risk', 'is_yield_bearing', 'resolver_address'],
+            description:
+              'What the venue says about the exchange contract; absent where it does not.',
+          },
+        ),
+      ),
     },
-    { optional: [...OPTIONAL_MARKET_MEMBERS, 'chain', 'exchange_contract'] },
+    { optional: [...OPTIONAL_MARKET_MEMBERS, 'chain', 'exchange_contract', 'exchange'] },
   ),
 )
 
 /** A market record of venue A. */
 export type VenueAMarketJson = TypeOf<typeof SCHEMA>
 
-/** Renders what venue A adds; `chain` and `exchange_contract` are left out when the venue gave none. */
+/** Renders what venue A adds; `chain` and the exchange fields are left out when the venue gave none. */
 function toMembers(
   record: MarketRecord,
 ): Omit<VenueAMarketJson, Exclude<keyof CommonMarketJson, 'venue' | 'asset' | 'window'>> {
-  const { chain, exchangeContract } = record
+  const { chain, exchangeContract, exchange } = record
   return {
     venue: 'venuea',
     topic_id: record.topicId ?? null,
@@ -55,6 +67,18 @@ function toMembers(
     participant_count: record.participantCount ?? null,
     ...(chain === undefined ? {} : { chain }),
     ...(exchangeContract === undefined ? {} : { exchange_contract: exchangeContract }),
+    ...(exchange === undefined ? {} : { exchange: toExchangeJson(exchange) }),
+  }
+}
+
+function toExchangeJson(
+  exchange: NonNullable<MarketRecord['exchange']>,
+): NonNullable<VenueAMarketJson['exchange']> {
+  const { isNegRisk, isYieldBearing, resolverAddress } = exchange
+  return {
+    ...(isNegRisk === undefined ? {} : { is_neg_risk: isNegRisk }),
+    ...(isYieldBearing === undefined ? {} : { is_yield_bearing: isYieldBearing }),
+    ...(resolverAddress === undefined ? {} : { resolver_address: resolverAddress }),
   }
 }
 

@@ -11,8 +11,7 @@ const INT64: ColumnType = { kind: 'int64' }
 
 /**
  * The columns of Arrow and Parquet files: the names and the order of CSV, without those of sampling.
- * Decimals have the scale of the venue, whatever the tick of a market: 4 for prices, one more for mid, the
- * venue's own for sizes. 18 digits hold every size that can be stored (2^53 − 1 units).
+ * Decimals have the scale of the venue, whatever the tick of a market; mid has one more than prices. 18 digits hold every size that can be stored (2^53 − 1 units).
  */
 export function columnsOf(scope: BulkScope): readonly ColumnSpec[] {
   const { priceDecimals, sizeDecimals } = VENUES[scope.venue]
@@ -56,10 +55,11 @@ export function columnsOf(scope: BulkScope): readonly ColumnSpec[] {
         nullable('native_taker_side', TEXT),
         nullable('native_sid', INT64),
         nullable('native_seq', INT64),
+        nullable('native', TEXT),
       ]
     case 'samples':
       return [
-        ...belongings(['topic_id', 'condition_id', 'outcome', 'token_id']),
+        ...belongings(['event_id', 'condition_id', 'outcome', 'token_id']),
         nullable('source_time', TIME),
         column('received_time', TIME),
         column('sequence', INT64),

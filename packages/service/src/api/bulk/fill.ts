@@ -211,14 +211,14 @@ class BookFiller {
     const { bids, asks } = sides
     let place = bids.reserve(Math.min(limit, ladder.bidLevels))
     for (let at = ladder.bestBid, left = limit; at !== 0 && left > 0; left--) {
-      bids.put(place++, at * factor, ladder.size[at * 2]!)
+      bids.put(place++, at * factor, ladder.sizeAt(at * 2))
       at = ladder.nextBid(at)
     }
     bids.end(place)
     noPrices?.reserve(Math.min(limit, ladder.askLevels))
     place = asks.reserve(Math.min(limit, ladder.askLevels))
     for (let at = ladder.bestAsk, left = limit; at !== one && left > 0; left--) {
-      asks.put(place, at * factor, ladder.size[at * 2 + 1]!)
+      asks.put(place, at * factor, ladder.sizeAt(at * 2 + 1))
       if (noPrices !== undefined) noPrices.words[place] = (one - at) * factor
       place++
       at = ladder.nextAsk(at)
@@ -351,6 +351,7 @@ function valuesOf(item: RowsItem, index: number): Readonly<Record<string, unknow
     native_taker_side: native.taker_side,
     native_sid: native.sid,
     native_seq: native.seq,
+    native: columns.native[row],
   }
 }
 

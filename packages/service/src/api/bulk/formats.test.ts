@@ -365,10 +365,17 @@ function toCsv(row: Line): string {
   }).join(',')
 }
 
+// What the message said is one text beside the numbers and the word of the side.
 function prefixed(native: ReadRow): ReadRow {
-  return Object.fromEntries(
-    Object.entries(native).map(([name, value]) => [`native_${name}`, value]),
-  )
+  const { taker_side, sid, seq, ...words } = native
+  const isOwn = taker_side !== null && words['side'] === undefined
+  const said = isOwn ? { taker_side, ...words } : words
+  return {
+    native_taker_side: taker_side,
+    native_sid: sid,
+    native_seq: seq,
+    native: Object.keys(said).length === 0 ? null : JSON.stringify(said),
+  }
 }
 
 function parse(payload: Uint8Array): Readonly<Record<string, unknown>> {

@@ -38,11 +38,11 @@ export function sampleSeriesOf(
   record: MarketRecord,
   metric: SampleMetric,
 ): readonly SampleContext[] {
-  const { venue, marketId, topicId, conditionId } = record
+  const { venue, marketId, conditionId, eventId } = sharedBy(record)
   return record.outcomes.flatMap(({ label: outcome, tokenId }) =>
     tokenId === undefined
       ? []
-      : [{ venue, key: tokenId, metric, marketId, topicId, conditionId, outcome, tokenId }],
+      : [{ venue, key: tokenId, metric, marketId, eventId, conditionId, outcome, tokenId }],
   )
 }
 

@@ -118,6 +118,7 @@ const MARKET_COLUMNS = [
   'participant_count',
   'chain',
   'exchange_contract',
+  'exchange',
   'native',
   'revision_time',
   'last_anomaly',

@@ -300,9 +300,10 @@ const B_INSTRUMENT: Instrument = { venue: 'venueb', market: B_MARKET, key: B_MAR
 
 /** Trades of B and of both tokens of C, interleaved and with ties. */
 const TRADES: readonly Trade[] = [
-  ...[11, 21, 41, 51, 52].map((seconds, index) =>
-    trade(B_INSTRUMENT, seconds, `b${index + 1}`, index % 2 === 0 ? 'buy' : 'sell'),
-  ),
+  ...[11, 21, 41, 51, 52].map((seconds, index) => ({
+    ...trade(B_INSTRUMENT, seconds, `b${index + 1}`, index % 2 === 0 ? 'buy' : 'sell'),
+    native: { taker_side: index % 2 === 0 ? 'yes' : 'no' },
+  })),
   ...[6, 8, 8, 120, 130].map((seconds, index) =>
     trade(
       { venue: 'venuec', market: C_MARKET, key: C_TOKENS[index % 2]! },

@@ -190,7 +190,7 @@ describe('samples', () => {
       expect((body.data as Row[])[0]).toEqual({
         id: `venuea:${A_TOKENS[0]}/${metric}:1`,
         venue: 'venuea',
-        topic_id: '4001',
+        event_id: '4001',
         market_id: A_MARKET,
         condition_id: `0x${'aa'.repeat(32)}`,
         outcome: 'Up',

@@ -250,7 +250,7 @@ function copyRows({ columns, firstSequence, from, to }: BookRun): BookRun {
   loadBase(ladder, columns)
   applyRows(ladder, columns, 0, from)
   copy.baseKey = ladder.keys()
-  copy.baseSize = copy.baseKey.map((key) => ladder.size[key]!)
+  copy.baseSize = copy.baseKey.map((key) => ladder.sizeAt(key))
   copy.pushRows(columns, from, to)
   return { columns: copy, firstSequence: firstSequence + from, from: 0, to: to - from }
 }

@@ -38,6 +38,7 @@ export interface RowSink {
     price: number,
     size: number,
     taker: number,
+    native: string | undefined,
   ): void
   sample(stream: number, ordinal: number, maker: Maker, head: RowHead, value: number): void
   /** A gap that the batch opened or closed, and a market with a new revision. */
@@ -53,8 +54,9 @@ export type LogHeader = {
   readonly maker: Maker
 }
 
-// Version 2 also names gaps and markets; version 1 can still be read.
-const VERSION = 2
+// Version 2 also names gaps and markets, version 3 also has what messages of trades said; older ones can
+// still be read.
+const VERSION = 3
 const OLDEST = 1
 const END = 0
 const BOOK = 1
@@ -62,6 +64,7 @@ const TRADE = 2
 const SAMPLE = 3
 const GAP = 4
 const MARKET = 5
+const TRADE_WITH_NATIVE = 6
 
 /** Writes the rows of one append into one body: the whole tail is a log of such bodies. */
 export class LogWriter {
@@ -110,13 +113,15 @@ export class LogWriter {
     price: number,
     size: number,
     taker: number,
+    native: string | undefined,
   ): void {
-    this.out.byte(TRADE)
+    this.out.byte(native === undefined ? TRADE : TRADE_WITH_NATIVE)
     this.head(stream, ordinal, head)
     this.out.text(tradeId)
     this.out.varint(price)
     this.out.varint(size)
     this.out.byte(taker)
+    if (native !== undefined) this.out.text(native)
   }
 
   sample(stream: number, ordinal: number, head: RowHead, value: number): void {
@@ -211,11 +216,13 @@ export function readLog(id: number, bytes: Uint8Array, sink: RowSink): LogHeader
         sizes.push(reader.varint())
       }
       sink.book(stream, ordinal, maker, head, decimals, keys, sizes)
-    } else if (kind === TRADE) {
+    } else if (kind === TRADE || kind === TRADE_WITH_NATIVE) {
       const tradeId = reader.text()
       const price = reader.varint()
       const size = reader.varint()
-      sink.trade(stream, ordinal, maker, head, tradeId, price, size, reader.byte())
+      const taker = reader.byte()
+      const native = kind === TRADE ? undefined : reader.text()
+      sink.trade(stream, ordinal, maker, head, tradeId, price, size, taker, native)
     } else if (kind === SAMPLE) sink.sample(stream, ordinal, maker, head, reader.signed())
     else throw damaged(id, `it has a row of kind ${kind}`)
   }

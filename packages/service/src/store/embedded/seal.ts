@@ -183,7 +183,7 @@ export class Sealer {
         // A book that restarts does not depend on earlier rows: its keyframe is empty.
         if ((rows.flags[cut.from]! & FLAGS.restart) !== 0) this.ladder.clear()
         const key = this.ladder.keys()
-        const base = { key, size: key.map((at) => this.ladder.size[at]!) }
+        const base = { key, size: key.map((at) => this.ladder.sizeAt(at)) }
         const changesBefore = stream.changes
         const { from, to } = cut
         const more = { ...identity, changesBefore }

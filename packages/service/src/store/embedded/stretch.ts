@@ -16,7 +16,7 @@ export function toSingleRow(book: Ladder, from: BookColumns, row: number): BookC
   columns.pushRows(from, row, row + 1)
   columns.rescale(book.decimals)
   columns.baseKey = book.keys()
-  columns.baseSize = columns.baseKey.map((key) => book.size[key]!)
+  columns.baseSize = columns.baseKey.map((key) => book.sizeAt(key))
   return columns
 }
 

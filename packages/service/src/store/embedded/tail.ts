@@ -68,9 +68,10 @@ export class Tail implements RowSink {
     price: number,
     size: number,
     taker: number,
+    native: string | undefined,
   ): void {
     const tail = this.at(stream, ordinal, maker, 'trade')
-    if (tail?.kind === 'trade') tail.columns.push(head, tradeId, price, size, taker)
+    if (tail?.kind === 'trade') tail.columns.push(head, tradeId, price, size, taker, native)
   }
 
   sample(stream: number, ordinal: number, maker: Maker, head: RowHead, value: number): void {
@@ -128,7 +129,7 @@ export class Tail implements RowSink {
     if (ladder.decimals > tail.columns.priceDecimals) this.refine(tail, ladder.decimals)
     ladder.rescale(tail.columns.priceDecimals)
     tail.columns.baseKey = ladder.keys()
-    tail.columns.baseSize = tail.columns.baseKey.map((key) => ladder.size[key]!)
+    tail.columns.baseSize = tail.columns.baseKey.map((key) => ladder.sizeAt(key))
     tail.based = true
   }
 
@@ -180,6 +181,7 @@ export function pushTrades(
     into.price.push(other.price[row]!)
     into.size.push(other.size[row]!)
     into.taker.push(other.taker[row]!)
+    into.native.push(other.native[row])
   }
 }
 

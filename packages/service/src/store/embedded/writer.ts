@@ -6,6 +6,7 @@ import {
   type Gap,
   type Instrument,
   type Provenance,
+  type Trade,
 } from '@priorbook/sdk/domain'
 import {
   ABSENT,
@@ -202,8 +203,8 @@ export class Writer {
     for (const row of batch.trades ?? []) {
       const id = claim(row, 'trade')
       if (id === KNOWN) continue
-      const { tradeId, price, size, taker } = row
-      log.trade(id, ordinal, headOf(row), tradeId, price, size, TAKERS.indexOf(taker))
+      const { tradeId, price, size } = row
+      log.trade(id, ordinal, headOf(row), tradeId, price, size, takerOf(row), nativeOf(row))
     }
     for (const row of batch.samples ?? []) {
       const id = claim(row, 'sample', row.metric)
@@ -255,8 +256,9 @@ export class Writer {
       const id = claims[at++]!
       const ordinal = claims[at++]!
       if (id === KNOWN) continue
-      const { tradeId, price, size, taker } = row
-      tail.trade(id, ordinal, maker, headOf(row), tradeId, price, size, TAKERS.indexOf(taker))
+      const { tradeId, price, size } = row
+      const said = nativeOf(row)
+      tail.trade(id, ordinal, maker, headOf(row), tradeId, price, size, takerOf(row), said)
     }
     for (const row of batch.samples ?? []) {
       const id = claims[at++]!
@@ -497,6 +499,14 @@ type Group = {
 export function isOutOfSpace(error: unknown): boolean {
   if (!(error instanceof PriorbookError)) return false
   return error.code === 'disk_full' || error.code === 'store_unavailable'
+}
+
+function takerOf({ taker }: Trade): number {
+  return TAKERS.indexOf(taker)
+}
+
+function nativeOf({ native }: Trade): string | undefined {
+  return native === undefined ? undefined : JSON.stringify(native)
 }
 
 function headOf(row: Provenance): RowHead {

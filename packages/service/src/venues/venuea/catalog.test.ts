@@ -83,6 +83,7 @@ describe('a topic', () => {
       asset: 'BTC',
       window: '15m',
       chain: '56',
+      exchange: { isYieldBearing: false },
       native: { topic: own, market: marketObject() },
     })
   })
@@ -345,6 +346,7 @@ describe('a category of Predict.fun', () => {
         asset: 'ETH',
         window: '5m',
         exchangeContract: '0x6bEb5a40C032AFc305961162d8204CDA16DECFa5',
+        exchange: { isNegRisk: false, isYieldBearing: true },
         native: { category: own, market: (markets as unknown[])[0] },
       },
     ])

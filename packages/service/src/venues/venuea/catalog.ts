@@ -188,6 +188,8 @@ function parseMarket(
   const named = outcomes.map((outcome, place) => toOutcome(outcome, place, market))
   const reference = readReference(either('variantData'), where)
   const payouts = toPayouts(result, outcomes.length)
+  const exchange = readExchange(either)
+  const resolved = readResolvedTime(market, where)
   const title = readText(market['title'], 'title')
   const topicTitle = readText(own['title'], 'title')
   // The volume of a topic is not that of one of its several markets.
@@ -202,6 +204,7 @@ function parseMarket(
     openTime,
     closeTime,
     createdTime: optionalTime(either('publishedAt') ?? either('createdAt'), 'publishedAt'),
+    resolvedTime: state.resolution === 'final' ? resolved.value : undefined,
     resolution: compact<Resolution>({
       state: state.resolution,
       source: reference.source ?? readText(own['resolutionProvider'], 'resolutionProvider'),
@@ -222,17 +225,15 @@ function parseMarket(
     asset: toAsset(readText(either('symbol'), 'symbol') ?? reference.symbol, slug),
     window: toWindow(slug, openTime, closeTime),
     chain: text('chainId'),
-    exchangeContract: toExchangeContract(
-      optionalFlag(either('isNegRisk')),
-      optionalFlag(either('isYieldBearing')),
-    ),
+    exchangeContract: toExchangeContract(exchange ?? {}),
+    exchange,
     // The values come from JSON.parse, so they are JSON.
     native:
       topic === undefined
         ? { market: market as Json }
         : { [topic.word]: topic.own as Json, market: market as Json },
   })
-  return { record, outcomes, problems: reference.problems }
+  return { record, outcomes, problems: [...reference.problems, ...resolved.problems] }
 }
 
 function readOutcomes(value: unknown): readonly NativeObject[] {
@@ -362,11 +363,41 @@ export const EXCHANGES = {
   yieldNegRisk: '0x8A289d458f5a134bA40015085A8F50Ffb681B41d',
 } as const
 
+type Exchange = NonNullable<MarketRecord['exchange']>
+
+// What the venue says about the contracts of a market; undefined where it says nothing.
+function readExchange(said: (name: string) => unknown): Exchange | undefined {
+  const resolver = said('resolverAddress')
+  const exchange = compact<Exchange>({
+    isNegRisk: optionalFlag(said('isNegRisk')),
+    isYieldBearing: optionalFlag(said('isYieldBearing')),
+    resolverAddress: typeof resolver === 'string' ? resolver : undefined,
+  })
+  return Object.keys(exchange).length === 0 ? undefined : exchange
+}
+
+// The vendors say when a market was resolved in `resolvedAt`, of the market or of its resolution, or not
+// at all. The time at which we learned of it is not that time.
+function readResolvedTime(
+  market: NativeObject,
+  where: string,
+): { readonly value: Micros | undefined; readonly problems: readonly MessageProblem[] } {
+  const { resolution } = market
+  const own =
+    typeof resolution === 'object' && resolution !== null
+      ? (resolution as NativeObject)['resolvedAt']
+      : undefined
+  try {
+    const value = optionalTime(market['resolvedAt'] ?? own, 'resolvedAt')
+    return { value, problems: [] }
+  } catch (error) {
+    if (!(error instanceof PriorbookError)) throw error
+    return { value: undefined, problems: [{ where: `${where}.resolvedAt`, error }] }
+  }
+}
+
 // The exchange contract that the two flags select; undefined unless the venue sent both.
-function toExchangeContract(
-  isNegRisk: boolean | undefined,
-  isYieldBearing: boolean | undefined,
-): string | undefined {
+function toExchangeContract({ isNegRisk, isYieldBearing }: Exchange): string | undefined {
   if (isNegRisk === undefined || isYieldBearing === undefined) return undefined
   if (isYieldBearing) return isNegRisk ? EXCHANGES.yieldNegRisk : EXCHANGES.yield
   return isNegRisk ? EXCHANGES.negRisk : EXCHANGES.plain

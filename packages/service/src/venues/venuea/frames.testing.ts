@@ -33,10 +33,10 @@ const BINANCE_FRAMES: readonly WireCase[] = [
       {
         kind: 'snapshot',
         instrument: INSTRUMENT,
-        bids: [{ price: 4300, size: 9_000_000_001 }],
+        bids: [{ price: 430_000, size: 9_000_000_001 }],
         asks: [
-          { price: 4400, size: 31_000_000_000 },
-          { price: 4500, size: 150_025_000_000 },
+          { price: 440_000, size: 31_000_000_000 },
+          { price: 450_000, size: 150_025_000_000 },
         ],
         source: 1_793_642_471_320_000,
       },
@@ -50,7 +50,7 @@ const BINANCE_FRAMES: readonly WireCase[] = [
       {
         kind: 'snapshot',
         instrument: INSTRUMENT,
-        bids: [{ price: 9990, size: 100_000_000 }],
+        bids: [{ price: 999_000, size: 100_000_000 }],
         asks: [],
         source: 1_793_642_471_500_000,
       },
@@ -68,7 +68,7 @@ const BINANCE_FRAMES: readonly WireCase[] = [
         kind: 'snapshot',
         instrument: INSTRUMENT,
         bids: [],
-        asks: [{ price: 5000, size: 200_000_000 }],
+        asks: [{ price: 500_000, size: 200_000_000 }],
         source: 1_793_642_471_900_000,
       },
     ],
@@ -124,10 +124,10 @@ const PREDICT_FRAMES: readonly WireCase[] = [
         kind: 'snapshot',
         instrument: PREDICT,
         bids: [
-          { price: 6000, size: 1_200_000_000 },
-          { price: 5800, size: 312_500_000 },
+          { price: 600_000, size: 1_200_000_000 },
+          { price: 580_000, size: 312_500_000 },
         ],
-        asks: [{ price: 6100, size: 4_050_000_000 }],
+        asks: [{ price: 610_000, size: 4_050_000_000 }],
         source: 1_793_642_471_250_000,
       },
     ],
@@ -164,10 +164,10 @@ const BOOK_ANSWERS: readonly WireCase[] = [
         kind: 'snapshot',
         instrument: INSTRUMENT,
         bids: [
-          { price: 4300, size: 9_000_000_000 },
-          { price: 4000, size: 1_250_000_000 },
+          { price: 430_000, size: 9_000_000_000 },
+          { price: 400_000, size: 1_250_000_000 },
         ],
-        asks: [{ price: 4400, size: 31_012_345_678 }],
+        asks: [{ price: 440_000, size: 31_012_345_678 }],
         source: 1_793_642_480_777_000,
       },
     ],
@@ -216,7 +216,7 @@ const BOOK_ANSWERS: readonly WireCase[] = [
         kind: 'snapshot',
         instrument: PREDICT,
         bids: [],
-        asks: [{ price: 6100, size: 100_000_000 }],
+        asks: [{ price: 610_000, size: 100_000_000 }],
         source: 1_793_642_490_001_000,
       },
     ],
@@ -275,6 +275,7 @@ const RECORD = {
   chain: '56',
   // Yield bearing and not neg-risk.
   exchangeContract: '0x6bEb5a40C032AFc305961162d8204CDA16DECFa5',
+  exchange: { isNegRisk: false, isYieldBearing: true },
 }
 
 const LIVE_RECORD = {
@@ -435,8 +436,9 @@ const CATEGORY = `"id":31007,"slug":"eth-updown-5m-1793642400","title":"ETH Up o
   "createdAt":"2026-11-01T18:00:00.000Z","isNegRisk":false,"isYieldBearing":false,
   "resolutionProvider":"CHAINLINK"`
 const PREDICT_MARKET = `{"id":480099,"question":"ETH Up or Down?","conditionId":"0xe1",
-  "oracleQuestionId":"0xe2","status":"REGISTERED","tradingStatus":"CLOSED",
+  "oracleQuestionId":"0xe2","resolverAddress":"0x77","status":"REGISTERED","tradingStatus":"CLOSED",
   "variantData":{"priceFeedSymbol":"ETHUSDT","startPrice":2400.5,"endPrice":2401.25},
+  "resolution":{"name":"Up","indexSet":1,"status":"WON","resolvedAt":"2026-11-02T18:05:04.000Z"},
   "outcomes":[{"name":"Up","indexSet":1,"onChainId":"e-up","status":"WON"},
   {"name":"Down","indexSet":2,"onChainId":"e-down","status":"LOST"}]}`
 
@@ -457,6 +459,7 @@ const PREDICT_ANSWERS: readonly WireCase[] = [
           openTime: OPEN,
           closeTime: 1_793_642_700_000_000,
           createdTime: 1_793_556_000_000_000,
+          resolvedTime: 1_793_642_704_000_000,
           resolution: {
             state: 'final',
             source: 'CHAINLINK',
@@ -477,6 +480,7 @@ const PREDICT_ANSWERS: readonly WireCase[] = [
           asset: 'ETH',
           window: '5m',
           exchangeContract: '0x8BC070BEdAB741406F4B1Eb65A72bee27894B689',
+          exchange: { isNegRisk: false, isYieldBearing: false, resolverAddress: '0x77' },
           native: {
             category: JSON.parse(`{${CATEGORY}}`) as object,
             market: JSON.parse(PREDICT_MARKET) as object,

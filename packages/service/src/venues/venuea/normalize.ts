@@ -23,8 +23,12 @@ import { normalizeChain } from './chain/normalize.ts'
 import { isChainRequest } from './chain/requests.ts'
 import { normalizePastTopic, normalizePastTopics } from './past.ts'
 
-/** Incremented when venue A's normalizer derives other events from the same bytes; stored with every chunk. */
-const VENUEA_NORMALIZER_VERSION = 1
+/**
+ * Incremented when venue A's normalizer derives other events from the same bytes; stored with every chunk.
+ * 2: prices have up to six decimals; records have exchange fields and, where the venue says it, the time of
+ * the resolution.
+ */
+const VENUEA_NORMALIZER_VERSION = 2
 
 const NOTHING: Normalized = { events: [], problems: [] }
 

@@ -70,8 +70,8 @@ const FILES: Readonly<Record<string, () => void>> = {
     const request = { kind: 'book', market_id: '5567895', token_id: '112233', outcome_index: 0 }
     expect(answer(request, 'binance/doc_examples/order_book.json')).toMatchObject([
       {
-        bids: [{ price: 5100, size: 500_000_000_000 }],
-        asks: [{ price: 5200, size: 300_000_000_000 }],
+        bids: [{ price: 510_000, size: 500_000_000_000 }],
+        asks: [{ price: 520_000, size: 300_000_000_000 }],
         source: 1_748_131_800_000_000,
       },
     ])
@@ -97,8 +97,8 @@ const FILES: Readonly<Record<string, () => void>> = {
     expect(others).toHaveLength(0)
     expect(book!.source).toBe(1_785_329_122_855_000)
     expect([book!.bids.length, book!.asks.length]).toStrictEqual([17, 32])
-    expect(book!.bids[1]).toStrictEqual({ price: 2500, size: 1_424_454_333_333 })
-    expect(book!.asks[0]).toStrictEqual({ price: 3000, size: 1_336_000_000 })
+    expect(book!.bids[1]).toStrictEqual({ price: 250_000, size: 1_424_454_333_333 })
+    expect(book!.asks[0]).toStrictEqual({ price: 300_000, size: 1_336_000_000 })
     expectBestFirst(book!)
   },
   'predict-fun/recorded/categories_eth_updown_15m_2026-08-26.json': () => {

@@ -241,14 +241,27 @@ describe('an answer', () => {
     ]
     const { events, problems } = answer({ kind: 'trades', ticker: TICKER }, { trades, cursor: '' })
     const trade = { kind: 'trade', instrument, ...AT, price: 4150, size: 325 }
+    const said = (side: string): object => ({
+      taker_side: side,
+      yes_price_dollars: '0.4150',
+      no_price_dollars: '0.5850',
+      count_fp: '3.25',
+    })
     expect(events).toStrictEqual([
-      { ...trade, tradeId: 'T3' },
-      { ...trade, tradeId: 'T2', source: 1_789_999_999_000_000, taker: 'sell' },
+      { ...trade, tradeId: 'T3', native: said('') },
+      {
+        ...trade,
+        tradeId: 'T2',
+        source: 1_789_999_999_000_000,
+        taker: 'sell',
+        native: said('no'),
+      },
       {
         ...trade,
         tradeId: '00000000-0000-4000-8000-0000000000ab',
         source: 1_790_000_000_500_000,
         taker: 'buy',
+        native: said('yes'),
       },
     ])
     expect(problems.map(({ where, error }) => `${where} ${error.code}`)).toStrictEqual([

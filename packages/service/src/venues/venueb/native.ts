@@ -1,10 +1,12 @@
 import {
   PriorbookError,
+  readTradeNative,
   type Instrument,
   type Level,
   type Micros,
   type PriceTicks,
   type SizeUnits,
+  type TradeNative,
 } from '@priorbook/sdk/domain'
 import {
   isNoTime,
@@ -53,7 +55,8 @@ export type NativeTrade = {
   readonly yesPrice: PriceTicks
   readonly count: SizeUnits
   readonly takerSide: 'yes' | 'no' | undefined
-  readonly isBlockTrade: boolean | undefined
+  /** What the message said, unchanged. */
+  readonly said: TradeNative | undefined
   readonly time: Micros | undefined
 }
 
@@ -158,6 +161,19 @@ function parseTrade(message: NativeObject, msg: NativeObject): NativeTrade {
   }
 }
 
+const SAID = [
+  'taker_side',
+  'taker_outcome_side',
+  'taker_book_side',
+  'is_block_trade',
+  'yes_price_dollars',
+  'no_price_dollars',
+  'count_fp',
+  'yes_price',
+  'no_price',
+  'count',
+] as const
+
 /** Parses the fields of a trade that the socket and REST share; only their time fields differ. */
 export function parsePrint(
   msg: NativeObject,
@@ -182,7 +198,7 @@ export function parsePrint(
     yesPrice,
     count,
     takerSide: takerSide(msg),
-    isBlockTrade,
+    said: readTradeNative(msg, SAID),
   }
 }
 

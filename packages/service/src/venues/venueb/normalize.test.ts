@@ -18,7 +18,7 @@ const normalize = (message: unknown) => normalizeVenueB(message, AT)
 const codeFor = (message: unknown) => codeOf(() => normalize(message))
 
 it('has a version', () => {
-  expect(VENUEB_NORMALIZER_VERSION).toBe(3)
+  expect(VENUEB_NORMALIZER_VERSION).toBe(4)
 })
 
 describe('orderbook_snapshot', () => {
@@ -204,12 +204,22 @@ describe('trade', () => {
     venueSeq: 9,
     channel: 4,
     taker: 'sell',
+    native: {
+      taker_side: 'no',
+      taker_outcome_side: 'no',
+      taker_book_side: 'ask',
+      is_block_trade: false,
+      yes_price_dollars: '0.4150',
+      no_price_dollars: '0.5850',
+      count_fp: '3.25',
+    },
   }
 
   it('gives the yes price, the size and what the taker did with yes', () => {
     expect(normalize(tradeMessage())).toStrictEqual([event])
     const yes = { taker_side: 'yes', taker_outcome_side: 'yes', taker_book_side: 'bid' }
-    expect(normalize(tradeMessage(yes))).toStrictEqual([{ ...event, taker: 'buy' }])
+    const native = { ...event.native, ...yes }
+    expect(normalize(tradeMessage(yes))).toStrictEqual([{ ...event, taker: 'buy', native }])
   })
 
   it.each<[string, Draft, 'buy' | 'sell' | undefined]>([
@@ -242,20 +252,27 @@ describe('trade', () => {
     }
     const { seq: _seq, ...message } = tradeMessage(old)
     const { venueSeq: _venueSeq, ...expected } = event
+    const { taker_side, taker_outcome_side, taker_book_side, is_block_trade } = event.native
+    const sides = { taker_side, taker_outcome_side, taker_book_side, is_block_trade }
+    const native = { ...sides, yes_price: 41, no_price: 59, count: 3 }
     expect(normalize(message)).toStrictEqual([
-      { ...expected, price: 4100, size: 300, source: 1_790_000_000_000_000 },
+      { ...expected, price: 4100, size: 300, source: 1_790_000_000_000_000, native },
     ])
   })
 
-  it('keeps the block trade flag in the native message', () => {
-    expect(parseMessage(tradeMessage({ is_block_trade: true }))).toHaveProperty(
-      'isBlockTrade',
-      true,
-    )
-    expect(parseMessage(tradeMessage({ is_block_trade: undefined }))).toHaveProperty(
-      'isBlockTrade',
-      undefined,
-    )
+  it('keeps what the message said, and nothing that it did not', () => {
+    const [block] = normalize(tradeMessage({ is_block_trade: true }))
+    expect(block).toHaveProperty('native.is_block_trade', true)
+    const silent = { taker_side: undefined, taker_outcome_side: undefined }
+    const said = { is_block_trade: undefined, taker_book_side: 'ask', count_fp: '3.10' }
+    const [trade] = normalize(tradeMessage({ ...silent, ...said }))
+    expect(trade).toMatchObject({ taker: 'sell' })
+    expect(trade).toHaveProperty('native', {
+      taker_book_side: 'ask',
+      yes_price_dollars: '0.4150',
+      no_price_dollars: '0.5850',
+      count_fp: '3.10',
+    })
   })
 
   it.each([

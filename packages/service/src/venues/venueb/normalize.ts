@@ -41,9 +41,10 @@ import {
 /**
  * Incremented when venue B's normalizer derives other events from the same bytes; stored with every
  * chunk. 2: lifecycle messages are market revisions. 3: records have asset, window, strike and
- * reference, and tickers that the venue does not name follow from the market's.
+ * reference, and tickers that the venue does not name follow from the market's. 4: trades have what their
+ * message said.
  */
-export const VENUEB_NORMALIZER_VERSION = 3
+export const VENUEB_NORMALIZER_VERSION = 4
 
 /** Creates the normalizer of venue B: messages of its socket and answers of its REST interface. */
 export function createVenueBNormalizer(): Normalizer {
@@ -188,6 +189,7 @@ function toTrade(message: NativeTrade, at: Arrival): Trade {
   if (message.seq !== undefined) trade.venueSeq = message.seq
   if (message.sid !== undefined) trade.channel = message.sid
   if (message.takerSide !== undefined) trade.taker = message.takerSide === 'yes' ? 'buy' : 'sell'
+  if (message.said !== undefined) trade.native = message.said
   return trade
 }
 

@@ -1,5 +1,6 @@
 import {
   PriorbookError,
+  readTradeNative,
   type BookChange,
   type Instrument,
   type Level,
@@ -7,6 +8,7 @@ import {
   type PriceTicks,
   type Side,
   type SizeUnits,
+  type TradeNative,
 } from '@priorbook/sdk/domain'
 import {
   readArray,
@@ -60,6 +62,8 @@ export type NativeTrade = {
   readonly size: SizeUnits
   readonly side: 'BUY' | 'SELL' | undefined
   readonly transaction: string | undefined
+  /** What the message said, unchanged. */
+  readonly said: TradeNative | undefined
   readonly time: Micros | undefined
 }
 
@@ -183,6 +187,8 @@ function parseClaims(entry: NativeObject): BookChange['claims'] | undefined {
   }
 }
 
+const SAID = ['side', 'price', 'size', 'fee_rate_bps', 'transaction_hash'] as const
+
 function parseTrade(object: NativeObject, time: Micros | undefined): NativeTrade {
   const side = object['side'] ?? undefined
   if (side !== undefined && side !== '' && side !== 'BUY' && side !== 'SELL') {
@@ -197,6 +203,7 @@ function parseTrade(object: NativeObject, time: Micros | undefined): NativeTrade
     size,
     side: side === '' ? undefined : side,
     transaction: readText(object['transaction_hash'], 'transaction_hash'),
+    said: readTradeNative(object, SAID),
     time,
   }
 }

@@ -48,7 +48,7 @@ const change = { kind: 'change', instrument: up, signed: false, ...observed }
 const claims = { bestBid: 4800, bestAsk: 5000 }
 
 it('has a version', () => {
-  expect(normalizer.version).toBe(2)
+  expect(normalizer.version).toBe(3)
 })
 
 describe('book', () => {
@@ -298,13 +298,21 @@ describe('last_trade_price', () => {
     size: 100_000_000,
     taker: 'buy',
     tradeId: `0xfeed-${UP}-0.6-100-BUY-1790000000123`,
+    native: {
+      side: 'BUY',
+      price: '0.60',
+      size: '100',
+      fee_rate_bps: '0',
+      transaction_hash: '0xfeed',
+    },
     ...observed,
   }
 
   it('gives a trade in the terms of its token', () => {
     expect(eventsOf(tradeMessage())).toStrictEqual([trade])
+    const native = { ...trade.native, side: 'SELL', price: '0.6' }
     expect(eventsOf(tradeMessage({ side: 'SELL', price: '0.6' }))).toStrictEqual([
-      { ...trade, taker: 'sell', tradeId: `0xfeed-${UP}-0.6-100-SELL-1790000000123` },
+      { ...trade, taker: 'sell', tradeId: `0xfeed-${UP}-0.6-100-SELL-1790000000123`, native },
     ])
   })
 
@@ -333,6 +341,7 @@ describe('last_trade_price', () => {
       price: 6000,
       size: 100_000_000,
       tradeId: `0xfeed-${UP}-0.6-100`,
+      native: { ...trade.native, side: '' },
       ...AT,
     })
   })

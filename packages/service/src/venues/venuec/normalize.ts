@@ -34,9 +34,10 @@ import {
 
 /**
  * The version of venue C's normalizer, stored with every chunk.
- * 2: a change with a malformed entry becomes no row, instead of a part of it.
+ * 2: a change with a malformed entry becomes no row, instead of a part of it. 3: trades have what their
+ * message said.
  */
-const VENUEC_NORMALIZER_VERSION = 2
+const VENUEC_NORMALIZER_VERSION = 3
 
 /** Creates venue C's normalizer, which is stateless. */
 export function createVenueCNormalizer(): Normalizer {
@@ -253,7 +254,7 @@ const { priceDecimals, sizeDecimals } = VENUES.venuec
 // Trades have no id. One transaction can contain several, and old trades name none, so that all fields
 // together are the id; it is the same for a trade that is delivered twice.
 function toTrade(message: NativeTrade, at: Arrival): Trade {
-  const { instrument, price, size, side, transaction, time } = message
+  const { instrument, price, size, side, transaction, said, time } = message
   const words = [
     ...(transaction === undefined ? [] : [transaction]),
     instrument.key,
@@ -273,6 +274,7 @@ function toTrade(message: NativeTrade, at: Arrival): Trade {
   }
   if (time !== undefined) trade.source = time
   if (side !== undefined) trade.taker = side === 'BUY' ? 'buy' : 'sell'
+  if (said !== undefined) trade.native = said
   return trade
 }
 

@@ -1,14 +1,8 @@
-import {
-  charge,
-  notional,
-  PRICE_DECIMALS,
-  printMoney,
-  RATE_DECIMALS,
-  scheduleOf,
-} from '@priorbook/sdk/backtest'
+import { charge, notional, printMoney, RATE_DECIMALS, scheduleOf } from '@priorbook/sdk/backtest'
 import {
   POW10,
   printScaled,
+  VENUES,
   type Json,
   type MarketRecord,
   type VenueId,
@@ -64,7 +58,7 @@ function venueBFee(
   const rounding = { owed: 0 }
   let total = 0
   for (const { price: ticks, size } of taken) {
-    const price = ticks * POW10[PRICE_DECIMALS - decimals.price]!
+    const price = ticks * POW10[VENUES[venue].priceDecimals - decimals.price]!
     const value = notional(venue, price, size, side === 'buy' ? 'up' : 'down')
     const revenue = side === 'buy' ? -value : value
     const fill = { venue, liquidity: 'taker', side, price, size, revenue } as const

@@ -337,7 +337,7 @@ export class BookWalk {
   /** The whole book after the row taken last. */
   book(): Levels {
     const keys = this.ladder.keys()
-    const sizes = keys.map((key) => this.ladder.size[key]!)
+    const sizes = keys.map((key) => this.ladder.sizeAt(key))
     return { priceDecimals: this.ladder.decimals, keys, sizes }
   }
 
@@ -388,5 +388,5 @@ function isSameBook(a: Ladder, b: Ladder): boolean {
   const factor = POW10[fine.decimals - coarse.decimals]!
   return coarse
     .keys()
-    .every((key) => fine.size[(key >>> 1) * factor * 2 + (key & 1)] === coarse.size[key])
+    .every((key) => fine.sizeAt((key >>> 1) * factor * 2 + (key & 1)) === coarse.sizeAt(key))
 }

@@ -6,6 +6,7 @@ import {
   type PriceTicks,
   type Provenance,
   type SizeUnits,
+  type TradeNative,
 } from '@priorbook/sdk/domain'
 import {
   ABSENT,
@@ -54,6 +55,7 @@ export async function mergeTrades(
   for await (const { row, side, head, maker } of weave(walks, counts)) {
     const { columns, at } = row
     const taker = TAKERS[columns.taker[at]!]
+    const native = columns.native[at]
     sink.rowsOf(instrument.venue, maker).trades.push({
       kind: 'trade',
       instrument,
@@ -62,6 +64,7 @@ export async function mergeTrades(
       price: columns.price[at] as PriceTicks,
       size: columns.size[at] as SizeUnits,
       ...(taker === undefined ? {} : { taker }),
+      ...(native === undefined ? {} : { native: JSON.parse(native) as TradeNative }),
     })
     if (sink.isFull) await sink.flush()
   }
