@@ -212,22 +212,28 @@ function lanesOf({ key, reason, open, start }: GapQuery): Lane[] {
     const isOpen: Lane['where'] = open === true ? [['finish IS NULL']] : []
     return [{ index: 'gap_by_name', where: [['key = ?', key], ...where, ...isOpen] }]
   }
-  const index = reason === undefined ? 'gap_by_venue' : 'gap_by_reason'
-  if (start === undefined && open !== true) return [{ index, where: because }]
+  if (start === undefined && open !== true && reason === undefined) {
+    return [{ index: 'gap_by_venue', where: [] }]
+  }
   const reasons = reason === undefined ? Object.keys(GAP_REASONS) : [reason]
-  const lanes = reasons.map((one): Lane => ({
+  const opened = reasons.map((one): Lane => ({
     index: 'gap_open',
     where: [['finish IS NULL'], ['reason = ?', one]],
   }))
-  if (start === undefined || open === true) return lanes
-  const near: Lane['where'] = [...because, ['finish > ?', start]]
+  if (open === true) return opened
+  const closed = reasons.map((one): Lane => {
+    const where: Lane['where'] = [['finish IS NOT NULL'], ['reason = ?', one]]
+    if (start === undefined) return { index: 'gap_closed', where }
+    return { index: 'gap_closed', where: [...where, ['finish > ?', start]], from: start - DAY }
+  })
+  if (start === undefined) return [...opened, ...closed]
   const far: Lane['where'] = [
     ...because,
     ['finish - start > 86400000000'],
     ['finish > ?', start],
     ['start <= ?', start - DAY],
   ]
-  return [...lanes, { index, where: near, from: start - DAY }, { index: 'gap_long', where: far }]
+  return [...opened, ...closed, { index: 'gap_long', where: far }]
 }
 
 function readLane(database: Database, venue: VenueId, query: GapQuery, lane: Lane): Gap[] {
@@ -262,7 +268,7 @@ function readLane(database: Database, venue: VenueId, query: GapQuery, lane: Lan
 // Venue and reason are fixed, so these are the order of the list.
 const ORDERS: Readonly<Record<string, string>> = {
   gap_open: 'start, after_sequence, key, scope',
-  gap_by_reason: 'start, after_sequence, key, scope',
+  gap_closed: 'start, after_sequence, key, scope',
 }
 
 const damaged = new WeakMap<Database, readonly { venue: Column; key: Column }[]>()

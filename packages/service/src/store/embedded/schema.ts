@@ -256,7 +256,7 @@ CREATE TABLE revision_cut (
 /**
  * What searches need, and indexes by which lists of gaps read what they return.
  *
- * - gap_open, gap_by_reason: gaps by reason and start; gap_long: those of more than a day, by end.
+ * - gap_open, gap_closed: gaps by reason and start; gap_long: those of more than a day, by end.
  * - listing.text: what a search looks in, see `words.ts`.
  * - word, posting: every word of a text, and the markets that have it, by open time.
  * - word_part: three characters of a word each, by which words are found that contain them.
@@ -265,7 +265,7 @@ const VERSION_5 = `
 DROP INDEX gap_by_start;
 DROP INDEX gap_open;
 CREATE INDEX gap_open ON gap (venue, reason, start, after_sequence, key, scope) WHERE finish IS NULL;
-CREATE INDEX gap_by_reason ON gap (venue, reason, start, after_sequence, key, scope);
+CREATE INDEX gap_closed ON gap (venue, reason, start, after_sequence, key, scope) WHERE finish IS NOT NULL;
 CREATE INDEX gap_long ON gap (venue, finish) WHERE finish - start > 86400000000;
 ALTER TABLE listing ADD COLUMN text TEXT NOT NULL DEFAULT '';
 DELETE FROM state WHERE name GLOB 'fact:passed:*' AND value = 0;

@@ -17,7 +17,7 @@ const WITHOUT_WORDS = [
   ...WORDS.map((table) => `DROP TABLE ${table}`),
   'ALTER TABLE listing DROP COLUMN text',
   'DROP INDEX gap_open',
-  'DROP INDEX gap_by_reason',
+  'DROP INDEX gap_closed',
   'DROP INDEX gap_long',
   'CREATE INDEX gap_open ON gap (venue, reason, key) WHERE finish IS NULL',
   'CREATE INDEX gap_by_start ON gap (start, after_sequence, venue, key, reason, scope)',
@@ -33,7 +33,7 @@ const DOWNGRADES: Readonly<Record<number, readonly string[]>> = {
     ...['market_by_event', 'stream_by_market', 'chunk_loose', 'gap_by_venue'].map(
       (index) => `DROP INDEX ${index}`,
     ),
-    ...['gap_open', 'gap_by_reason', 'gap_long'].map((index) => `DROP INDEX ${index}`),
+    ...['gap_open', 'gap_closed', 'gap_long'].map((index) => `DROP INDEX ${index}`),
     BY_TIME,
     "DELETE FROM state WHERE name IN ('counted', 'searchable', 'recounting', 'recounted')",
     'PRAGMA user_version = 1',
