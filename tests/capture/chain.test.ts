@@ -125,6 +125,10 @@ function expectTrade(row: TradeJson, trade: ChainTrade): void {
   expect(abs(size - shares) <= 5n * 10n ** 9n).toBe(true)
   const isRounded = size !== shares || off >= scale
   expect(row.flags.includes('rounded')).toBe(isRounded)
+  const { origin, makerAmountFilled, takerAmountFilled } = row.native
+  const amounts = [String(makerAmountFilled), String(takerAmountFilled)]
+  expect(amounts.toSorted()).toEqual([String(collateral), String(shares)].toSorted())
+  expect(origin).toBe('chain')
   expect({
     market: row.market_id,
     taker: row.taker_side,

@@ -15,6 +15,15 @@ export const TRADE_NATIVE_FIELDS = {
   size: 'Venue C: the size.',
   fee_rate_bps: 'Venue C: the fee rate in basis points.',
   transaction_hash: 'Venue C: the transaction that settled the trade.',
+  origin: 'Venue A: chain, because the trade was read from an event of the exchange contract.',
+  orderHash: 'Venue A: the resting order that was filled.',
+  maker: 'Venue A: the owner of the resting order.',
+  taker: 'Venue A: the other side.',
+  makerAssetId: 'Venue A: what the owner of the resting order gave; 0 is the collateral.',
+  takerAssetId: 'Venue A: what the owner of the resting order got; 0 is the collateral.',
+  makerAmountFilled: 'Venue A: how much the owner gave, in the smallest unit.',
+  takerAmountFilled: 'Venue A: how much the owner got, in the smallest unit.',
+  fee: 'Venue A: the fee of the resting order, in the smallest unit.',
 } as const
 
 /** The name of one such field. */

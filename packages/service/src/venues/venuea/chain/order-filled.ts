@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { ChainLog } from './rpc-values.ts'
 
@@ -20,35 +21,52 @@ export type OrderFilled = {
 export const ORDER_FILLED_TOPIC =
   '0xd0a08e8c493f9c94f29311604c9de1b4e8c8d4c06bd0c789af57f2d65bfec0f6'
 
-// The data are five words of 32 bytes: two asset ids, two amounts and the fee.
-const WORDS = 5
-const WORD_CHARS = 64
-const ADDRESS_CHARS = 40
+const uint256 = (name: string) => ({ name, type: 'uint256', indexed: false }) as const
+
+const ABI = [
+  {
+    type: 'event',
+    name: 'OrderFilled',
+    inputs: [
+      { name: 'orderHash', type: 'bytes32', indexed: true },
+      { name: 'maker', type: 'address', indexed: true },
+      { name: 'taker', type: 'address', indexed: true },
+      uint256('makerAssetId'),
+      uint256('takerAssetId'),
+      uint256('makerAmountFilled'),
+      uint256('takerAmountFilled'),
+      uint256('fee'),
+    ],
+  },
+] as const
 
 /** Decodes an event of the exchange; throws PriorbookError where it is not a filled order. */
 export function decodeOrderFilled({ topics, data }: ChainLog): OrderFilled {
-  const [topic, orderHash, maker, taker] = topics
-  const isWhole = topics.length === 4 && data.length === 2 + WORDS * WORD_CHARS
-  if (topic !== ORDER_FILLED_TOPIC || !isWhole) {
-    throw new PriorbookError('invalid_message', 'an event that is not a filled order')
-  }
-  const word = (at: number): bigint => {
-    const start = 2 + at * WORD_CHARS
-    return BigInt(`0x${data.slice(start, start + WORD_CHARS)}`)
-  }
-  return {
-    orderHash: orderHash!,
-    maker: toAddress(maker!),
-    taker: toAddress(taker!),
-    makerAssetId: word(0),
-    takerAssetId: word(1),
-    makerAmountFilled: word(2),
-    takerAmountFilled: word(3),
-    fee: word(4),
+  decoder ??= loadDecoder()
+  try {
+    const { args } = decoder({ abi: ABI, topics, data, strict: true })
+    return { ...args, maker: args.maker.toLowerCase(), taker: args.taker.toLowerCase() }
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message.split('\n', 1)[0]! : String(cause)
+    throw new PriorbookError('invalid_message', `an event that is not a filled order: ${why}`, {
+      cause,
+    })
   }
 }
 
-// A topic is a word of 32 bytes, of which an address fills the last 20.
-function toAddress(topic: string): string {
-  return `0x${topic.slice(-ADDRESS_CHARS)}`
+type DecodeEventLog = (log: {
+  readonly abi: typeof ABI
+  readonly topics: readonly string[]
+  readonly data: string
+  readonly strict: boolean
+}) => { readonly args: OrderFilled }
+
+let decoder: DecodeEventLog | undefined
+
+// Loading the library takes a tenth of a second, so it is loaded with the first event: installations
+// that do not read the chain never load it. Synchronously, because a normalizer cannot wait.
+function loadDecoder(): DecodeEventLog {
+  const require = createRequire(import.meta.url)
+  const { decodeEventLog } = require('viem/utils') as { readonly decodeEventLog: DecodeEventLog }
+  return decodeEventLog
 }

@@ -2,7 +2,7 @@ import { PriorbookError, type GapReason, type Json, type MarketRecord } from '@p
 import { SYSTEM_CLOCK, type Clock } from '../../../lib/clock.ts'
 import { sleep } from '../../../lib/wait.ts'
 import type { CaptureLog, CaptureRequest, CaptureSink, StoredFeed } from '../../capture/contract.ts'
-import { createQuota } from '../../capture/quota.ts'
+import { createQuota, type QuotaOptions } from '../../capture/quota.ts'
 import {
   checkpointFacts,
   readCheckpoints,
@@ -96,7 +96,7 @@ export class ChainReader {
   #failures = 0
   #failingSinceMs: number | undefined
   #isOutage = false
-  #trouble = ''
+  #trouble: { readonly reason: GapReason; readonly why: string } = { reason: 'rejected', why: '' }
 
   constructor(options: ChainOptions, context: ChainContext) {
     const { url, callsPerMinute, maxBlocks, assets } = options
@@ -104,7 +104,7 @@ export class ChainReader {
     this.#options = options
     this.#context = context
     this.#clock = clock
-    const quota = createQuota({ limit: callsPerMinute, windowMs: 60_000 }, clock)
+    const quota = createQuota(toWindow(callsPerMinute), clock)
     this.#rpc = new RpcClient({ url, quota, now: () => sink.now() })
     this.#tokens = new Tokens(assets)
     this.#checkpoints = readCheckpoints(feed?.facts ?? new Map<string, number>())
@@ -120,7 +120,7 @@ export class ChainReader {
   status(): { readonly isOutage: boolean; readonly detail: string } {
     const block = this.#newest?.block
     const detail = this.#isOutage
-      ? `fills are not read: ${this.#trouble}`
+      ? `fills are not read: ${this.#trouble.why}`
       : block === undefined
         ? 'fills not read yet'
         : `fills up to block ${block}`
@@ -436,6 +436,8 @@ export class ChainReader {
   /** Journals an answer that moves the position. */
   #keep(request: CaptureRequest, raw: RawAnswer, next: NextCheckpoint): void {
     const checkpoint = { ...next, received: raw.received }
+    // The quota may have waited for most of an outage, without a further failure.
+    this.#declareOutage()
     this.#answer(request, raw, Object.keys(checkpointFacts(checkpoint)))
     this.#checkpoints = withCheckpoint(this.#checkpoints, checkpoint)
   }
@@ -459,21 +461,24 @@ export class ChainReader {
 
   /** Notes a failure; an outage that lasts is a gap of trades. Returns how long to wait. */
   #failed(error: unknown): number {
-    const [reason, request, why] = explain(error)
-    const nowMs = this.#nowMs()
+    const { reason, request, message: why } = toChainTrouble(error)
     this.#failures++
-    this.#failingSinceMs ??= nowMs
-    this.#trouble = why
+    this.#failingSinceMs ??= this.#nowMs()
+    this.#trouble = { reason, why }
     this.#note(request, why)
-    if (!this.#isOutage && nowMs - this.#failingSinceMs >= this.#periodMs(OUTAGE_MS)) {
-      this.#isOutage = true
-      this.#context.log.error({ venue: 'venuea', why }, 'fills cannot be read')
-      if (this.#newest !== undefined && reason !== 'disk_full') {
-        this.#context.sink.note({ note: 'feed_lost', reason, why })
-      }
-    }
+    this.#declareOutage()
     const growth = 2 ** Math.min(this.#failures - 1, 10)
     return Math.min(this.#periodMs(RETRY_MS) * growth, this.#periodMs(MAX_RETRY_MS))
+  }
+
+  #declareOutage(): void {
+    const sinceMs = this.#failingSinceMs ?? Infinity
+    if (this.#isOutage || this.#nowMs() - sinceMs < this.#periodMs(OUTAGE_MS)) return
+    this.#isOutage = true
+    const { reason, why } = this.#trouble
+    this.#context.log.error({ venue: 'venuea', why }, 'fills cannot be read')
+    if (this.#newest === undefined || reason === 'disk_full') return
+    this.#context.sink.note({ note: 'feed_lost', reason, why })
   }
 
   #note(request: CaptureRequest, why: string): void {
@@ -489,15 +494,21 @@ export class ChainReader {
   }
 }
 
+// A tenth of a minute where that is possible: after a refusal the quota pauses for half a window.
+function toWindow(callsPerMinute: number): QuotaOptions {
+  const limit = Math.max(1, Math.floor(callsPerMinute / 10))
+  return { limit, windowMs: (60_000 * limit) / callsPerMinute }
+}
+
 function blockParams(number: number): Json {
   return [printQuantity(number), false]
 }
 
-// An answer that cannot be read is trouble of the endpoint, and so is any error that nobody foresaw:
-// books are recorded whatever becomes of the chain.
-function explain(error: unknown): readonly [GapReason, CaptureRequest, string] {
-  if (error instanceof ChainTrouble) return [error.reason, error.request, error.message]
+// An answer that cannot be read is trouble of the endpoint, and so is an unforeseen error: books are
+// recorded whatever becomes of the chain.
+function toChainTrouble(error: unknown): ChainTrouble {
+  if (error instanceof ChainTrouble) return error
   const why = error instanceof Error ? error.message : String(error)
   const reason = error instanceof PriorbookError ? 'venue_silent' : 'rejected'
-  return [reason, { kind: 'chain_head' }, why]
+  return new ChainTrouble(reason, { kind: 'chain_head' }, why)
 }

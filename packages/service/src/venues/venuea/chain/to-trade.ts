@@ -6,6 +6,7 @@ import {
   type PriceTicks,
   type SizeUnits,
   type Trade,
+  type TradeNative,
 } from '@priorbook/sdk/domain'
 import type { Arrival } from '../../capture/contract.ts'
 import { bookInstrument } from '../native.ts'
@@ -75,7 +76,7 @@ const ONE = 10n ** BigInt(priceDecimals)
  * price, and buying it is selling the first. `decimals` are those of collateral and shares.
  */
 export function toTrade(
-  { log, exchanged, place, time }: PlacedFill,
+  { log, filled, exchanged, place, time }: PlacedFill,
   decimals: number,
   { received, journal }: Arrival,
 ): Trade {
@@ -98,7 +99,24 @@ export function toTrade(
     source: time,
     venueSeq: log.block,
     journal,
+    native: toNative(filled),
     ...(isRounded ? { flags: FLAGS.rounded } : {}),
+  }
+}
+
+// What the event says; amounts are larger than numbers of JSON.
+function toNative(filled: OrderFilled): TradeNative {
+  const { orderHash, maker, taker } = filled
+  return {
+    origin: 'chain',
+    orderHash,
+    maker,
+    taker,
+    makerAssetId: String(filled.makerAssetId),
+    takerAssetId: String(filled.takerAssetId),
+    makerAmountFilled: String(filled.makerAmountFilled),
+    takerAmountFilled: String(filled.takerAmountFilled),
+    fee: String(filled.fee),
   }
 }
 
