@@ -264,10 +264,12 @@ class InstrumentScript {
     if (script.chance(script.finer) && this.step > 1) this.step /= 10
     const book = new Map(this.book)
     const changes: (Level & { side: Side })[] = []
+    let lastKey = 0
     const signed = this.instrument.venue === 'venueb' && script.chance(0.5)
     const set = (key: number, size: number): void => {
       const before = book.get(key) ?? 0
       const said = signed ? size - before : size
+      lastKey = key
       changes.push({
         price: this.ticksOf(key >> 1),
         side: (key & 1) === 0 ? 'bid' : 'ask',
@@ -284,8 +286,7 @@ class InstrumentScript {
     for (let index = 0; index < count; index++) {
       set(this.pickKey(), script.chance(0.4) ? 0 : this.pickSize())
       // A level can move twice in one message.
-      const last = changes.at(-1)!
-      if (script.chance(0.05)) set(last.price * 2 + (last.side === 'ask' ? 1 : 0), this.pickSize())
+      if (script.chance(0.05)) set(lastKey, this.pickSize())
     }
     const event: BookChange = {
       kind: 'change',
