@@ -265,7 +265,7 @@ export const RESOURCES: readonly Statement[] = [
   ]),
   {
     place: 'B market 1: series, event, market ticker',
-    ask: '/v3/venueb/markets?limit=1000&series={series}',
+    ask: '/v3/venueb/markets?limit=1000&series={series}&include=native',
     at: 'body.data[*]',
     is: ({ series_ticker, event_ticker, market_ticker, native }: Row) =>
       market_ticker === native.market.ticker &&
