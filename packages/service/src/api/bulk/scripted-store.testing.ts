@@ -130,12 +130,13 @@ function plainRow(
   sequence: number,
 ): PlainRow {
   const { venue, key, market } = observation.instrument
-  const { priceDecimals, sizeDecimals } = VENUES[venue]
+  const { sizeDecimals } = VENUES[venue]
   const side = (wanted: 0 | 1): PlainRow['bids'] => {
     const levels = [...book].filter(([level, size]) => (level & 1) === wanted && size > 0)
     levels.sort(([a], [b]) => (wanted === 0 ? b - a : a - b))
     return {
-      price: levels.map(([level]) => printScaled(level >> 1, priceDecimals)),
+      // The script draws prices in ten-thousandths.
+      price: levels.map(([level]) => printScaled(level >> 1, 4)),
       size: levels.map(([, size]) => printScaled(size, sizeDecimals)),
     }
   }

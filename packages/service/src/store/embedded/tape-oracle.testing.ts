@@ -224,7 +224,7 @@ function compareText(a: string, b: string): number {
 
 // Prices are compared in the finest ticks that a venue has, whatever the columns use.
 function toFinest(key: number, decimals: number): number {
-  return (key >>> 1) * 10 ** (4 - decimals) * 2 + (key & 1)
+  return (key >>> 1) * 10 ** (6 - decimals) * 2 + (key & 1)
 }
 
 /** A book by level, with a number that changes when any level does; made without the ladder of the tape. */
