@@ -9,7 +9,7 @@ import { countOf } from './emulated-home.ts'
 const RUN = join(import.meta.dirname, 'disk-full-run.ts')
 const DISK = 48 * 1024 * 1024
 // Other sizes are full at other points: in the journal, in an append, in packing, in a checkpoint.
-const FREE = [1_000_000, 1_500_000, 1_950_000, 2_600_000, 4_300_000].slice(0, countOf(5, 1))
+const FREE = [2_000_000, 2_500_000, 2_950_000, 3_600_000, 5_300_000].slice(0, countOf(5, 1))
 /** The promise is 5 s; half of a second of it is the recorder's own pause between attempts. */
 const RESUMED_MS = 5_000
 

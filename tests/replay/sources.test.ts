@@ -168,11 +168,12 @@ test('the books equal those that were written, in order of time', async () => {
         a.sequence - b.sequence,
     )
     .map(({ id, received, bids, asks, venue }) => {
-      const { sizeDecimals } = VENUES[venue]
+      const { priceDecimals, sizeDecimals } = VENUES[venue]
       const side = ({ price, size }: typeof bids): string =>
         price
           .map(
-            (each, index) => `${parseScaled(each, 4)}x${parseScaled(size[index]!, sizeDecimals)}`,
+            (each, index) =>
+              `${parseScaled(each, priceDecimals)}x${parseScaled(size[index]!, sizeDecimals)}`,
           )
           .join(' ')
       return `${received} ${id} ${side(bids)} | ${side(asks)}`

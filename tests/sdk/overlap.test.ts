@@ -126,7 +126,7 @@ describe('a capture made beside the service', () => {
   for (const venue of VENUE_IDS) {
     it(`agrees with it: ${venue}`, async () => {
       const { status, json, out } = await overlap(linesOf(venue), '--agree', '1')
-      expect([json.reasons, json.agrees, status]).toEqual([[], true, 0])
+      expect([json.differences, json.reasons, json.agrees, status]).toEqual([[], [], true, 0])
       expect(json.compared).toBeGreaterThan(50)
       expect([json.best, json.depth]).toEqual([json.compared, json.compared])
       expect(json.offset.matches).toBeGreaterThan(10)
