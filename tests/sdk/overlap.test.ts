@@ -27,7 +27,7 @@ beforeAll(async () => {
   await pause(CAPTURE_MS)
   for (const [index, venue] of VENUE_IDS.entries()) {
     captures[index]!.stop()
-    captured.set(venue, captures[index]!.lines)
+    captured.set(venue, withoutGreetings(captures[index]!.lines))
   }
   await pause(1000)
   const home = join(dirname(run.data.tape), 'access')
@@ -38,6 +38,20 @@ beforeAll(async () => {
   const { key } = access.keys.create({ plan: 'unlimited', name: 'overlap' })
   env = { PRIORBOOK_URL: url, PRIORBOOK_KEY: key }
 }, 120_000)
+
+/**
+ * Venue A answers a subscription with the book of that moment, which may lie between two of its pushes to
+ * others, so the recorder cannot have it.
+ */
+function withoutGreetings(lines: readonly CapturedLine[]): readonly CapturedLine[] {
+  const topics = new Set<string>()
+  return lines.filter(({ message }) => {
+    const { type, topic } = message as { readonly type?: string; readonly topic?: string }
+    if (type !== 'TOPIC' || topic === undefined || topics.has(topic)) return true
+    topics.add(topic)
+    return false
+  })
+}
 
 afterAll(async () => {
   await server.close(500)
