@@ -88,10 +88,11 @@ const OUTAGE = 'recorder_down'
 const OUTAGE_MARKETS = 20
 
 // After a restart, books and series of the markets that were open must name the outage as a gap, and in
-// the same place in every format.
+// the same place in every format. Those that close last are still open afterwards.
 async function judgeOutage({ get, restart }: Options): Promise<string[]> {
   const base = '/v3/venuea-prediction'
-  const { body } = await get(`${base}/markets?status=open&limit=${OUTAGE_MARKETS}`)
+  const last = `status=open&sort=close_time&order=desc&limit=${OUTAGE_MARKETS}`
+  const { body } = await get(`/v3/markets?venue=venuea&${last}`)
   const open = (body as Body).data.map(({ market_id: id }) => id)
   await restart()
   await pause(AFTER_OUTAGE_MS)
