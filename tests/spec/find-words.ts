@@ -5,6 +5,8 @@ type Get = (url: string) => Promise<Reply>
 
 // Statements look at the past of a market, so that it needs rows enough.
 const MIN_ROWS = 60
+// Frames may still be on their way when a market is resolved.
+const QUIET_MS = 5000
 
 /** The names that statements ask about, found over HTTP; undefined while something is not recorded yet. */
 export async function findWords(get: Get): Promise<Words | undefined> {
@@ -48,7 +50,9 @@ async function findBusy(get: Get, markets: readonly Row[], path: (market: Row) =
     const isLate = meta.gaps.some(({ reason }) => /before_capture|late_discovery/.test(reason))
     if (!isLate || data.length < MIN_ROWS) continue
     const newest = await get(`${path(market)}/snapshots?limit=1&order=desc`)
-    return { market, last: (newest.body as Body).data[0]! }
+    const last = (newest.body as Body).data[0]!
+    if (Date.now() - Date.parse(last.received_time) < QUIET_MS) continue
+    return { market, last }
   }
   return undefined
 }
