@@ -102,11 +102,13 @@ async function judgeOutage({ get, restart }: Options): Promise<string[]> {
     const gaps = async (path: string): Promise<readonly Row[]> =>
       ((await get(`${base}/${id}/${path}`)).body as Gapped).meta.gaps
     const isOutage = ({ reason }: Row): boolean => reason === OUTAGE
-    if (!(await gaps('snapshots?limit=1000')).some(isOutage)) continue
+    // The newest rows first: the outage was a moment ago.
+    const books = 'snapshots?limit=1000&order=desc'
+    if (!(await gaps(books)).some(isOutage)) continue
     judged++
-    const series = `timeseries?metric=chance&limit=1000`
+    const series = 'timeseries?metric=chance&limit=1000&order=desc'
     if (!(await gaps(series)).some(isOutage)) wrong.push(`${id}: the series has no gap`)
-    for (const path of ['snapshots?limit=1000', series]) {
+    for (const path of [books, series]) {
       for (const format of ['ndjson', 'csv']) {
         const { bytes, headers } = await get(`${base}/${id}/${path}&format=${format}`)
         // CSV names the file of its gaps in a header.
