@@ -2,6 +2,7 @@ import type { Json } from '@priorbook/sdk/domain'
 import { tryParseMessageJson } from '../../lib/message-json.ts'
 import type { CaptureLog, CaptureRequest, CaptureSink, Reading } from './contract.ts'
 import type { Quota } from './quota.ts'
+import { readBody } from './read-body.ts'
 
 /** One request: what it is for, where it goes, and what it costs of the quota. */
 export type RestCall = {
@@ -63,7 +64,6 @@ export function createRest(options: RestOptions): Rest {
 }
 
 const TIMEOUT_MS = 5_000
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 // How often the venue's clock is noted, and by how much a stepped wall clock has moved at least, in µs.
 const CLOCK_EVERY = 60_000_000
 const STEP = 1_000_000
@@ -191,17 +191,6 @@ function toUrl(base: string, call: RestCall, signed: RestCall['query'] = {}): UR
     }
   }
   return url
-}
-
-async function readBody(response: Response): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = []
-  let length = 0
-  for await (const piece of response.body ?? []) {
-    length += piece.length
-    if (length > MAX_ANSWER_BYTES) throw new Error(`answer beyond ${MAX_ANSWER_BYTES} bytes`)
-    pieces.push(piece)
-  }
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
 }
 
 function describe(error: unknown): string {

@@ -1,10 +1,4 @@
-import {
-  isLastStatus,
-  PriorbookError,
-  toMicros,
-  type Json,
-  type MarketRecord,
-} from '@priorbook/sdk/domain'
+import { isLastStatus, toMicros, type Json, type MarketRecord } from '@priorbook/sdk/domain'
 import type { Arrival, Normalized } from '../capture/contract.ts'
 import { readObject } from '../capture/fields.ts'
 import {
@@ -14,6 +8,7 @@ import {
   type FollowedMarket,
 } from '../capture/followed-markets.ts'
 import type { RestAnswer } from '../capture/rest.ts'
+import { attempt } from './attempt.ts'
 import { normalizeTopic } from './catalog.ts'
 import { createPageWalk, readPage, readTimeline, type PageWalk } from './rest.ts'
 import { createPeriods, type Periods } from './periods.ts'
@@ -334,12 +329,3 @@ export class Discovery {
 
 /** For records that only this process looks at. */
 const NOWHERE: Arrival = { received: toMicros(0), journal: 0 }
-
-function attempt<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof PriorbookError) return undefined
-    throw error
-  }
-}

@@ -1,4 +1,4 @@
-import { PriorbookError } from '@priorbook/sdk/domain'
+import { attempt } from '../attempt.ts'
 import { decodeOrderFilled } from './order-filled.ts'
 import type { BlockRange, Reorganized } from './requests.ts'
 import { readEvent, readEvents } from './rpc-values.ts'
@@ -71,14 +71,5 @@ export class RecentTrades {
     const ids = new Set(trades.map(({ id }) => id))
     const replaced = this.#trades.filter(({ block }) => block >= reorganized.from)
     return replaced.flatMap(({ id }) => (ids.has(id) ? [] : [id]))
-  }
-}
-
-function attempt<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof PriorbookError) return undefined
-    throw error
   }
 }

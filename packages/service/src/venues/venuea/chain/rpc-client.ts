@@ -2,6 +2,7 @@ import { PriorbookError, type Json, type Micros } from '@priorbook/sdk/domain'
 import { tryParseMessageJson } from '../../../lib/message-json.ts'
 import { isObject } from '../../capture/fields.ts'
 import type { Quota } from '../../capture/quota.ts'
+import { readBody } from '../../capture/read-body.ts'
 import { readOutcome } from './rpc-values.ts'
 
 /** An answer with its bytes, a refusal of the endpoint, or why there is none. */
@@ -35,7 +36,6 @@ export type RpcOptions = {
 }
 
 const TIMEOUT_MS = 15_000
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 const SHOWN_CHARS = 160
 const LIMIT =
   /rate.?limit|too many requests|request rate|per second|compute unit|throughput|capacity|quota/i
@@ -122,15 +122,4 @@ function secretsOf(url: string): string[] {
   const { pathname, search, username, password } = new URL(url)
   const parts = [...pathname.split('/'), ...search.split(/[?&=]/), username, password]
   return parts.filter((part) => part.length >= SECRET_CHARS)
-}
-
-async function readBody(response: Response): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = []
-  let length = 0
-  for await (const piece of response.body ?? []) {
-    length += piece.length
-    if (length > MAX_ANSWER_BYTES) throw new Error(`answer beyond ${MAX_ANSWER_BYTES} bytes`)
-    pieces.push(piece)
-  }
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
 }
