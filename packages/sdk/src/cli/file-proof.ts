@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import type { GapJson } from '../wire/index.ts'
 import type { FileFormat, ManifestFileJson, ManifestJson } from '../client/index.ts'
 import { CliError } from './errors.ts'
+import { readBeside } from './read-beside.ts'
 
 /** The content of `FILE.manifest.json` beside a downloaded file. */
 export type SavedManifest = {
@@ -21,13 +21,8 @@ export function manifestPath(path: string): string {
 
 /** Reads a saved manifest; undefined where there is none. */
 export async function readSavedManifest(path: string): Promise<SavedManifest | undefined> {
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+  const text = await readBeside(path)
+  if (text === undefined) return undefined
   try {
     const saved = JSON.parse(text) as SavedManifest
     if (Array.isArray(saved.manifest.files)) return saved

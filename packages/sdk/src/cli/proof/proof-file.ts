@@ -1,6 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import type { DayProofJson } from '../../wire/index.ts'
 import { CliError } from '../errors.ts'
+import { readBeside } from '../read-beside.ts'
 
 const FORMAT = 'priorbook-proof/1'
 
@@ -46,13 +47,8 @@ export async function writeProof(path: string, proof: Omit<ProofFile, 'format'>)
 
 /** Reads the proof of a file; undefined where there is none. */
 export async function readProof(path: string): Promise<ProofFile | undefined> {
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+  const text = await readBeside(path)
+  if (text === undefined) return undefined
   try {
     const proof = JSON.parse(text) as ProofFile
     if (proof.format === FORMAT && Array.isArray(proof.days)) return proof
