@@ -18,7 +18,7 @@ export type DatedRows = {
   readonly start: number
   readonly rows: number
   readonly stepMicros: number
-  /** Trades beside the rows, one for every so many. */
+  /** Adds a trade after every `tradeEvery` rows. */
   readonly tradeEvery?: number
 }
 

@@ -99,7 +99,7 @@ async function untilListed(
   }
 }
 
-test('a damaged chunk has the same bounds wherever gaps are told', async () => {
+test('pages, lists of gaps, coverage and replay give a damaged chunk the same bounds', async () => {
   const folder = await makeTape()
   const chunk = chunkOf(folder)
   const bytes = damage(folder, chunk)

@@ -135,8 +135,8 @@ function connect(file: string, readOnly: boolean): DatabaseSync {
   return new DatabaseSync(file, { readOnly, timeout: BUSY_MS })
 }
 
-// What a killed writer left half done is undone by whoever opens the file next, which takes the right to
-// write it; on a read-only mount there is no such writer.
+// A killed writer may leave an unfinished transaction. SQLite rolls it back when a process with write access
+// opens the file next. A read-only mount has no writer.
 function connectReader(file: string): DatabaseSync {
   let connection: DatabaseSync | undefined
   try {

@@ -4,8 +4,8 @@ import type { Stream } from './streams.ts'
 import type { View } from './view.ts'
 
 /**
- * The gap in place of damaged observations, the same wherever it is told: without them the book is unknown
- * until the next readable row.
+ * The gap in place of damaged observations. Pages, lists of gaps, coverage and replay all use it, so its
+ * bounds are the same everywhere. It ends at the next readable row: until then the book is unknown.
  */
 export function corruptAt(view: View, stream: Stream, place: Directory['places'][number]): Gap {
   const gap = corruptGap(stream, place)
