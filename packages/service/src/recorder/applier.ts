@@ -18,6 +18,7 @@ import {
 } from '@priorbook/sdk/domain'
 import { MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
 import { ABSENT } from '@priorbook/sdk/tape'
+import { noParity, type ParityCounts } from '../store/parity-checks.ts'
 import { captureFact, type AppendBatch, type StoreReader } from '../store/store.ts'
 import type {
   CapturedBook,
@@ -41,7 +42,7 @@ import {
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
 import { parseMessageJson } from '../lib/message-json.ts'
 import { parseJson, parseNote, type Note } from './notes.ts'
-import { countParity, noParity, type ParityCounts } from './parity-counts.ts'
+import { countParity } from './parity-counts.ts'
 import { PriceChecks } from './price-checks.ts'
 import { isEnded, Readiness } from './readiness.ts'
 import type { Track } from './track.ts'

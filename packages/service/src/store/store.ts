@@ -20,6 +20,7 @@ import type {
   SampleColumns,
   TradeColumns,
 } from '@priorbook/sdk/tape'
+import type { ParityCounts } from './parity-checks.ts'
 
 /** The fact that marks a merged tape; its value is the number of recorders it was merged from. */
 export const MERGED_FACT = 'merged_recorders'
@@ -61,19 +62,6 @@ export type Quarantined = {
   readonly raw: Uint8Array
 }
 
-/** A check of the two books of a market, or of one, that failed. */
-export const PARITY_CHECKS = [
-  'sum_off',
-  'complement_crossed',
-  'locked',
-  'off_tick',
-  'out_of_bounds',
-  'crossed',
-] as const
-
-/** The name of a check of parity. */
-export type ParityCheck = (typeof PARITY_CHECKS)[number]
-
 /** A message after which the books of a market contradict each other, or are off the market's ticks. */
 export type ParityNote = {
   readonly venue: VenueId
@@ -84,7 +72,7 @@ export type ParityNote = {
 }
 
 /** How often checks failed in the books of a market on a UTC day. */
-export type ParityDay = Readonly<Record<ParityCheck, number>> & {
+export type ParityDay = Readonly<ParityCounts> & {
   /** The start of the day. */
   readonly day: number
   readonly venue: VenueId

@@ -1,10 +1,17 @@
-import { printMicros, type MarketRecord, type Micros, type VenueId } from '@priorbook/sdk/domain'
+import {
+  startOfDay,
+  printMicros,
+  type MarketRecord,
+  type Micros,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import {
   contractOf,
   DOCUMENTED_DAYS,
   PARITY_COLUMNS,
   type ParityDayJson,
 } from '@priorbook/sdk/wire'
+import { noParity } from '../../store/parity-checks.ts'
 import type { ParityDay, ParityQuery } from '../../store/store.ts'
 import { findAnywhere, sees } from '../markets/find.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
@@ -13,8 +20,6 @@ import { answerList } from '../pages/answer-rows.ts'
 import { presentNotices, windowNotice } from '../pages/notices.ts'
 import { openPage, rangeMeta, type Page } from '../pages/page.ts'
 import { defineRoute, type ApiContext, type CursorState, type Route } from '../route.ts'
-
-const DAY = 86_400_000_000
 
 const NONE = { code: 'no_failed_checks', message: 'No check of prices failed in the range.' }
 
@@ -68,7 +73,7 @@ async function failedDays(
   const { venue: last, day, market } = page.state as Record<string, string | number | undefined>
   let after =
     day === undefined ? undefined : ({ day, venue: last, marketId: market } as ParityQuery['after'])
-  const range = { from: dayOf(page.from), to: page.end, order: page.order, venue }
+  const range = { from: startOfDay(page.from), to: page.end, order: page.order, venue }
   for (;;) {
     const days = await store.parity({ ...range, after, limit: page.limit + 1 })
     for (const one of days) {
@@ -88,7 +93,7 @@ async function daysOf(
 ): Promise<ParityDayJson[]> {
   const { venue, marketId } = record
   const { store } = context
-  const from = dayOf(page.from)
+  const from = startOfDay(page.from)
   const failed = await store.parity({
     venue,
     marketId,
@@ -115,22 +120,13 @@ async function daysOf(
     .filter(isNext)
     .slice(0, page.limit + 1)
     .map((day) => {
-      const known = byDay.get(day) ?? { ...SOUND, day, venue, marketId }
+      const known = byDay.get(day) ?? { ...noParity(), day, venue, marketId }
       return toJson(known, observations.get(day) ?? 0)
     })
 }
 
 // More than any market is recorded.
 const MAX_DAYS = DOCUMENTED_DAYS.calendarMax * 100
-
-const SOUND = {
-  sum_off: 0,
-  complement_crossed: 0,
-  locked: 0,
-  off_tick: 0,
-  out_of_bounds: 0,
-  crossed: 0,
-}
 
 function toJson(found: ParityDay, observations: number | null): ParityDayJson {
   const { day, venue, marketId, ...counts } = found
@@ -140,8 +136,4 @@ function toJson(found: ParityDay, observations: number | null): ParityDayJson {
 
 function placeOf({ day, venue, market_id: market }: ParityDayJson): CursorState {
   return { day: Date.parse(day) * 1000, venue, market }
-}
-
-function dayOf(time: number): number {
-  return Math.floor(time / DAY) * DAY
 }

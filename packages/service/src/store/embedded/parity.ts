@@ -1,15 +1,14 @@
-import { FLAGS, VENUES, type Instrument, type VenueId } from '@priorbook/sdk/domain'
+import { startOfDay, FLAGS, VENUES, type Instrument, type VenueId } from '@priorbook/sdk/domain'
 import {
+  noParity,
   PARITY_CHECKS,
+  REFUSED_CHECKS,
   type ParityCheck,
-  type ParityDay,
-  type ParityNote,
-  type ParityQuery,
-  type Quarantined,
-} from '../store.ts'
+  type ParityCounts,
+} from '../parity-checks.ts'
+import type { ParityDay, ParityNote, ParityQuery, Quarantined } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
 import { checkRow, holds, insertRow } from './row-sum.ts'
-import { DAY } from './tally.ts'
 import type { View } from './view.ts'
 
 /** The flag of a row that is counted. */
@@ -17,8 +16,6 @@ export const CHECKED_FLAGS: number = FLAGS.locked
 
 const COLUMNS = ['day', 'venue', 'market', 'journal', ...PARITY_CHECKS]
 const SELECT = `SELECT ${COLUMNS.join(', ')}, sum FROM parity`
-
-type Counts = Record<ParityCheck, number>
 
 /** One day of one market in a commit. */
 type Touched = {
@@ -28,7 +25,7 @@ type Touched = {
   /** The last record that the table had counted before the commit. */
   readonly counted: number
   journal: number
-  readonly counts: Counts
+  readonly counts: ParityCounts
 }
 
 type Failure = {
@@ -39,7 +36,7 @@ type Failure = {
 }
 
 /**
- * Counts failed checks by market and day. Only failures are written, so that sound books cost nothing. A
+ * ParityCounts failed checks by market and day. Only failures are written, so that sound books cost nothing. A
  * journal that is applied again is not counted again.
  */
 export class ParityTally {
@@ -72,7 +69,7 @@ export class ParityTally {
 
   /** Notes a message that was refused for its prices; others are not about parity. */
   refused({ venue, key, received, journal, code }: Quarantined): void {
-    const check = REFUSALS.get(code)
+    const check = REFUSED_CHECKS.get(code)
     if (check === undefined) return
     const isToken = VENUES[venue].booksPer === 'token'
     const market = isToken ? this.view.stream({ venue, key }, 'book')?.market : key
@@ -92,13 +89,13 @@ export class ParityTally {
   }
 
   private add({ venue, market, received, journal }: Failure, check: ParityCheck): void {
-    const day = Math.floor(received / DAY) * DAY
+    const day = startOfDay(received)
     const name = `${day} ${venue} ${market}`
     let touched = this.touched.get(name)
     if (touched === undefined) {
       const before = readDay(this.view.database, day, venue, market)
       const counted = numberIn(before, 'journal')
-      touched = { day, venue, market, counted, journal: counted, counts: noCounts() }
+      touched = { day, venue, market, counted, journal: counted, counts: noParity() }
       this.touched.set(name, touched)
     }
     if (journal <= touched.counted) return
@@ -106,11 +103,6 @@ export class ParityTally {
     touched.journal = Math.max(touched.journal, journal)
   }
 }
-
-const REFUSALS: ReadonlyMap<string, ParityCheck> = new Map([
-  ['price_out_of_bounds', 'out_of_bounds'],
-  ['crossed_book', 'crossed'],
-])
 
 /** Lists the days of markets on which a check failed. */
 export function listParity(database: Database, query: ParityQuery): ParityDay[] {
@@ -169,21 +161,10 @@ function toParityDay(row: Row): ParityDay {
   checkRow('parity', COLUMNS, row)
   const counts = PARITY_CHECKS.map((check) => [check, row[check]])
   return {
-    ...(Object.fromEntries(counts) as Counts),
+    ...(Object.fromEntries(counts) as ParityCounts),
     day: row['day'] as number,
     venue: row['venue'] as VenueId,
     marketId: row['market'] as string,
-  }
-}
-
-function noCounts(): Counts {
-  return {
-    sum_off: 0,
-    complement_crossed: 0,
-    locked: 0,
-    off_tick: 0,
-    out_of_bounds: 0,
-    crossed: 0,
   }
 }
 
