@@ -1,8 +1,13 @@
-import { cpSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OrderBook, type ChangesRowJson } from '@priorbook/sdk/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { recordAndServe, runProgram, type RecordedService } from './recorded-service.ts'
+import {
+  expectRebuilt,
+  recordAndServe,
+  runProgram,
+  type RecordedService,
+} from './recorded-service.ts'
 
 /**
  * Rounds of venue A whose prices have two decimals in their first half and up to six in their second.
@@ -137,20 +142,7 @@ test('are in downloads, and come back from them and from the journal', async () 
     const report = JSON.parse(await runProgram('priorbook', 'verify', file, '--json')) as object
     expect(report).toMatchObject({ is_good: true, fault_count: 0 })
   }
-  const copy = join(service.home, 'copy')
-  await service.store.seal()
-  cpSync(service.data, copy, { recursive: true })
-  const verified = await runProgram(
-    'priorbook-server',
-    'verify',
-    '--journal',
-    '--json',
-    '--data',
-    copy,
-  )
-  expect(JSON.parse(verified)).toMatchObject({ problems: [] })
-  const rebuilt = await runProgram('priorbook-server', 'rebuild', '--json', '--data', copy)
-  expect(JSON.parse(rebuilt)).toMatchObject({ differences: [], damage: [] })
+  await expectRebuilt(service)
 })
 
 function bookIn(text: string): { market: string; time: string; book: string }[] {

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { expect } from 'vitest'
 import type { TruthEntry } from '../../packages/emulator/src/core/truth.ts'
 import type { EmulatorOptions } from '../../packages/emulator/src/emulator.ts'
 import { createAsker } from '../../packages/service/src/api/ask.testing.ts'
@@ -81,4 +82,16 @@ export async function runProgram(
     maxBuffer: MAX_OUTPUT,
   })
   return stdout
+}
+
+/** Expects that the journal of a service gives its rows: by `verify --journal`, and by a rebuild. */
+export async function expectRebuilt({ store, home, data }: RecordedService): Promise<void> {
+  const copy = join(home, 'copy')
+  await store.seal()
+  cpSync(data, copy, { recursive: true })
+  const check = ['verify', '--journal', '--json', '--data', copy]
+  const verified = await runProgram('priorbook-server', ...check)
+  expect(JSON.parse(verified)).toMatchObject({ problems: [] })
+  const rebuilt = await runProgram('priorbook-server', 'rebuild', '--json', '--data', copy)
+  expect(JSON.parse(rebuilt)).toMatchObject({ differences: [], damage: [] })
 }

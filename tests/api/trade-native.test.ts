@@ -1,7 +1,7 @@
-import { cpSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { recordAndServe, runProgram, type RecordedService } from './recorded-service.ts'
+import { expectRebuilt, recordAndServe, type RecordedService } from './recorded-service.ts'
 
 /**
  * What the messages of trades said, in the venues' own words, is served beside what it means. The
@@ -88,20 +88,7 @@ test('CSV, downloads, hosted downloads and a rebuilt tape say the same', async (
       writeFileSync(file, await service.get(`/v3/bulk?${query}&format=${format}`))
     }
   }
-  const copy = join(service.home, 'copy')
-  await service.store.seal()
-  cpSync(service.data, copy, { recursive: true })
-  const verified = await runProgram(
-    'priorbook-server',
-    'verify',
-    '--journal',
-    '--json',
-    '--data',
-    copy,
-  )
-  expect(JSON.parse(verified)).toMatchObject({ problems: [] })
-  const rebuilt = await runProgram('priorbook-server', 'rebuild', '--json', '--data', copy)
-  expect(JSON.parse(rebuilt)).toMatchObject({ differences: [], damage: [] })
+  await expectRebuilt(service)
 })
 
 function texts(): Record<string, unknown>[] {
