@@ -1,4 +1,5 @@
 import {
+  DAY_MICROS,
   FLAGS,
   gapId,
   POW10,
@@ -21,8 +22,6 @@ import {
   type OrderRules,
   type RuleAssumption,
 } from './venues/index.ts'
-
-const DAY = 86_400_000_000
 
 /** What the caller of a run assumes where the recorded data does not say. */
 export type Assumptions = {
@@ -281,7 +280,7 @@ export class MarketState {
 
   /** The fees as known now; a change of the dated table takes effect at midnight. */
   fees(at: number): FeeSchedule | { readonly unknown: string } {
-    const day = Math.floor(at / DAY)
+    const day = Math.floor(at / DAY_MICROS)
     if (this.feesKept === undefined || this.feesFor !== this.record || this.feesDay !== day) {
       this.feesFor = this.record
       this.feesDay = day

@@ -91,3 +91,11 @@ function secondsOf(text: string, shown: string): number {
   lastSeconds = millis / 1000
   return lastSeconds
 }
+
+/** A UTC day in microseconds. */
+export const DAY_MICROS = 86_400_000_000
+
+/** The start of the UTC day of a time, in microseconds. */
+export function startOfDay(time: number): number {
+  return Math.floor(time / DAY_MICROS) * DAY_MICROS
+}

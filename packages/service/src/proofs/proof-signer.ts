@@ -1,12 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { PriorbookError, printMicros, type Micros } from '@priorbook/sdk/domain'
+import {
+  DAY_MICROS,
+  startOfDay,
+  PriorbookError,
+  printMicros,
+  type Micros,
+} from '@priorbook/sdk/domain'
 import type { EmbeddedStore } from '../store/embedded/open.ts'
 import { ProofBook, type SignedRoot } from './proof-book.ts'
 import { ProofDatabase } from './proof-database.ts'
 import { openProofKey } from './proof-key.ts'
 import { RootWriter, type WaitingDay } from './root-writer.ts'
 
-const DAY = 86_400_000_000
 const MINUTE = 60_000_000
 // How often chunks are collected and days are looked at.
 const EVERY_MS = 30_000
@@ -101,14 +106,14 @@ export class ProofSigner {
   // Rows of a day that is over leave the log, so that full chunks of them are sealed.
   async #packEnded(): Promise<void> {
     const now = this.#now()
-    const today = Math.floor(now / DAY) * DAY
+    const today = startOfDay(now)
     if (now - today < this.#delay / 2) return
     await this.#options.store.packBefore(today)
   }
 
   #isDue({ day, since }: WaitingDay, isEager: boolean): boolean {
     const now = this.#now()
-    if (now < day + DAY + this.#delay) return false
+    if (now < day + DAY_MICROS + this.#delay) return false
     return isEager || this.#book.rootsOf(day).length === 0 || now - since >= AMEND_AFTER
   }
 

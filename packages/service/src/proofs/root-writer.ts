@@ -1,3 +1,4 @@
+import { startOfDay } from '@priorbook/sdk/domain'
 import { nodeHash } from '@priorbook/sdk/tape'
 import {
   NO_STATEMENT,
@@ -10,7 +11,6 @@ import { hex, sha256, type ProofBook, type SignedRoot } from './proof-book.ts'
 import type { ProofDatabase } from './proof-database.ts'
 import type { ProofKey } from './proof-key.ts'
 
-const DAY = 86_400_000_000
 // Leaves per step: 5 ms, in which nothing else runs.
 const STEP = 256
 
@@ -43,19 +43,12 @@ export class RootWriter {
     this.lastNoted = Math.max(now, this.lastNoted + 1)
     this.database.write(() => {
       for (const leaf of chunks) {
-        const { venue, market, key, kind, metric, first, hash } = leaf
         this.database.run(
           `INSERT OR IGNORE INTO waiting
              (day, venue, market, key, kind, metric, first, hash, leaf, noted)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-          Math.floor(leaf.lastReceived / DAY) * DAY,
-          venue,
-          market,
-          key,
-          kind,
-          metric,
-          first,
-          hash,
+          startOfDay(leaf.lastReceived),
+          ...placeOf(leaf),
           printLeaf(leaf),
           this.lastNoted,
         )
@@ -174,10 +167,7 @@ export class RootWriter {
       after === undefined
         ? ''
         : 'AND (venue, market, key, kind, metric, first, hash) > (?, ?, ?, ?, ?, ?, ?)'
-    const place =
-      after === undefined
-        ? []
-        : [after.venue, after.market, after.key, after.kind, after.metric, after.first, after.hash]
+    const place = after === undefined ? [] : placeOf(after)
     return this.database.all(
       `SELECT venue, market, key, kind, metric, first, hash, leaf FROM waiting
        WHERE day = ? AND noted <= ? ${where}
@@ -196,18 +186,12 @@ export class RootWriter {
   private forget(day: number, until: number): boolean {
     const rows = this.waiting(day, until, undefined)
     this.database.write(() => {
-      for (const { venue, market, key, kind, metric, first, hash } of rows) {
+      for (const row of rows) {
         this.database.run(
           `DELETE FROM waiting WHERE day = ? AND venue = ? AND market = ? AND key = ? AND kind = ?
            AND metric = ? AND first = ? AND hash = ?`,
           day,
-          venue,
-          market,
-          key,
-          kind,
-          metric,
-          first,
-          hash,
+          ...placeOf(row),
         )
       }
     })
@@ -232,13 +216,13 @@ export class RootWriter {
   }
 }
 
-type WaitingRow = {
-  readonly venue: string
-  readonly market: string
-  readonly key: string
-  readonly kind: string
-  readonly metric: string
-  readonly first: number
-  readonly hash: string
-  readonly leaf: string
+type WaitingRow = Pick<
+  ChunkLeaf,
+  'venue' | 'market' | 'key' | 'kind' | 'metric' | 'first' | 'hash'
+> & { readonly leaf: string }
+
+// The key of a waiting chunk, which is also the order of the leaves.
+function placeOf(row: Omit<WaitingRow, 'leaf'>): (string | number)[] {
+  const { venue, market, key, kind, metric, first, hash } = row
+  return [venue, market, key, kind, metric, first, hash]
 }

@@ -1,4 +1,4 @@
-import { toMicros, type VenueId } from '@priorbook/sdk/domain'
+import { DAY_MICROS, toMicros, type VenueId } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
 import type { Grant } from '../route.ts'
 import type { KeyRecord } from './keys.ts'
@@ -10,8 +10,6 @@ export type PlanGrant = Grant & {
   readonly key: KeyRecord | undefined
   allowsVenue(venue: VenueId): boolean
 }
-
-const DAY = 86_400_000_000
 
 /** Creates the grant of a plan; a refusal names the cheapest of `plans` that would allow the request. */
 export function createGrant(
@@ -43,7 +41,8 @@ export function createGrant(
     },
     allows: (venue, asset) => has(plan, venue, asset),
     allowsVenue: (venue) => hasVenue(plan, venue),
-    windowStart: (now) => toMicros(plan.days === null ? 0 : Math.max(0, now - plan.days * DAY)),
+    windowStart: (now) =>
+      toMicros(plan.days === null ? 0 : Math.max(0, now - plan.days * DAY_MICROS)),
   }
 }
 

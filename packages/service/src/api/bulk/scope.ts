@@ -1,4 +1,5 @@
 import {
+  DAY_MICROS,
   VENUES,
   printMicros,
   toMicros,
@@ -30,7 +31,6 @@ import type { ApiContext, Grant, Notice } from '../route.ts'
 
 const { download: MAX_DAYS } = DOCUMENTED_DAYS
 
-const DAY = 86_400_000_000
 // Rows are stored within seconds of being received: a range that ended this long ago gets no more rows.
 const SETTLED_MICROS = 60_000_000
 
@@ -155,7 +155,8 @@ async function resolveRange(
   // Without a range the whole market is downloaded, up to its last row.
   const last = asked.end ?? Math.min(now, span?.last ?? now)
   const start = Math.max(first, windowStart)
-  if (Math.min(last, now) - start > MAX_DAYS * DAY) grant.requireFeature('bulk_beyond_31_days')
+  if (Math.min(last, now) - start > MAX_DAYS * DAY_MICROS)
+    grant.requireFeature('bulk_beyond_31_days')
   if (first < windowStart) {
     notices.push(planWindow(grant.plan, windowStart, {}))
   }
@@ -173,7 +174,7 @@ function askedRange(query: ScopeQuery): { start?: Micros; end?: Micros } {
       const param = start === undefined ? 'end_time' : 'start_time'
       throw new Problem('invalid_parameter', `day and ${param} are both given`, { param })
     }
-    return { start: day, end: toMicros(day + DAY) }
+    return { start: day, end: toMicros(day + DAY_MICROS) }
   }
   if (start !== undefined && end !== undefined && start >= end) {
     throw new Problem('invalid_range', 'end_time is not after start_time', { param: 'end_time' })

@@ -1,4 +1,6 @@
 import {
+  DAY_MICROS,
+  startOfDay,
   printMicros,
   printScaled,
   type DatasetFloor,
@@ -25,9 +27,6 @@ import {
 import { firstRowTime } from '../pages/first-row.ts'
 import type { ApiContext } from '../route.ts'
 
-/** A UTC day in microseconds. */
-export const DAY = 86_400_000_000
-
 /** True for gaps in which the market did not trade, so that nothing was missed. */
 function isExpectedGap(reason: GapReason): boolean {
   return reason === 'market_not_open' || reason === 'market_closed'
@@ -50,12 +49,12 @@ export function coverageDays(
   const last = Math.max(life.close - 1, coverage?.facts.lastReceived ?? 0)
   if (!Number.isFinite(first)) return []
   const days: DayCoverage[] = []
-  const start = Math.floor(Math.max(first, since) / DAY) * DAY
-  for (let day = start; day <= last && days.length < 3660; day += DAY) {
+  const start = startOfDay(Math.max(first, since))
+  for (let day = start; day <= last && days.length < 3660; day += DAY_MICROS) {
     const seen = known.get(day)
     if (seen === undefined) {
       const from = Math.max(day, first)
-      const gapMicros = Math.max(0, Math.min(day + DAY, last + 1) - from)
+      const gapMicros = Math.max(0, Math.min(day + DAY_MICROS, last + 1) - from)
       days.push({ day, condition: 'missing', observations: 0, observedMicros: 0, gapMicros })
     } else days.push({ ...seen, condition: conditionOf(seen, coverage!.gaps, life) })
   }
@@ -65,7 +64,7 @@ export function coverageDays(
 function conditionOf(day: DayCoverage, gaps: readonly Gap[], life: Life): DayCoverage['condition'] {
   if (day.observations === 0) return 'missing'
   const from = Math.max(day.day, life.open ?? 0)
-  const to = Math.min(day.day + DAY, life.close)
+  const to = Math.min(day.day + DAY_MICROS, life.close)
   const isHole = (gap: Gap): boolean =>
     !isExpectedGap(gap.reason) && gap.start < to && (gap.end ?? Infinity) > from
   return gaps.some(isHole) ? 'degraded' : 'available'
@@ -155,7 +154,7 @@ export async function toDataset(
     backfilled: started !== undefined && oldest !== undefined && oldest < started,
     capture_started_time: timeJson(started, style),
     first_time: timeJson(first, style),
-    first_day: first === undefined ? null : printDay(Math.floor(first / DAY) * DAY),
+    first_day: first === undefined ? null : printDay(startOfDay(first)),
   }
 }
 

@@ -1,9 +1,8 @@
-import type { GapReason, VenueId } from '@priorbook/sdk/domain'
+import { DAY_MICROS, type GapReason, type VenueId } from '@priorbook/sdk/domain'
 import { DOCUMENTED_DAYS } from '@priorbook/sdk/wire'
 import type { Incident, StoreReader } from '../../store/store.ts'
 
 const { status: DAYS } = DOCUMENTED_DAYS
-const DAY = 86_400_000_000
 // Max incidents per venue.
 const MAX_INCIDENTS = 200
 
@@ -23,7 +22,7 @@ export async function readVenueState(
   now: number,
 ): Promise<VenueState> {
   const { instruments, lastReceived, openGaps } = await store.totals(venue)
-  const range = { start: now - DAYS * DAY, end: now, limit: MAX_INCIDENTS }
+  const range = { start: now - DAYS * DAY_MICROS, end: now, limit: MAX_INCIDENTS }
   const failures = Object.entries(openGaps).filter(([reason]) => !isOver(reason as GapReason))
   return {
     venue,

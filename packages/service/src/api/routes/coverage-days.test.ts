@@ -1,14 +1,14 @@
-import type { Micros } from '@priorbook/sdk/domain'
+import { DAY_MICROS, type Micros } from '@priorbook/sdk/domain'
 import { type CalendarDayJson, Problem } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
 import type { DayTotals, Store } from '../../store/store.ts'
 import type { ApiContext } from '../route.ts'
 import { COVERAGE_DAYS_ROUTE } from './coverage-days.ts'
-import { DAY } from '../markets/coverage.ts'
 
-const NOW = 20_000 * DAY + 7_200_000_000
+const NOW = 20_000 * DAY_MICROS + 7_200_000_000
 const HOUR = 3_600_000_000
-const at = (days: number, hours: number): Micros => ((20_000 - days) * DAY + hours * HOUR) as Micros
+const at = (days: number, hours: number): Micros =>
+  ((20_000 - days) * DAY_MICROS + hours * HOUR) as Micros
 
 const day = (days: number, more: Partial<DayTotals> = {}): DayTotals => ({
   day: at(days, 0),
@@ -86,7 +86,7 @@ describe('the calendar of a venue', () => {
   it('refuses empty ranges and too many days', async () => {
     const store = storeOf([])
     await expect(ask(store, { start_time: NOW })).rejects.toBeInstanceOf(Problem)
-    await expect(ask(store, { start_time: NOW - 93 * DAY })).rejects.toBeInstanceOf(Problem)
+    await expect(ask(store, { start_time: NOW - 93 * DAY_MICROS })).rejects.toBeInstanceOf(Problem)
     expect(await ask(store)).toHaveLength(31)
   })
 })

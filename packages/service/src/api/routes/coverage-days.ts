@@ -1,7 +1,8 @@
+import { DAY_MICROS, startOfDay } from '@priorbook/sdk/domain'
 import { contractOf, DOCUMENTED_DAYS, Problem, timeJson } from '@priorbook/sdk/wire'
 import { noticeMeta, windowNotice } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
-import { DayTally, DAY } from '../markets/coverage.ts'
+import { DayTally } from '../markets/coverage.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { captureFact } from '../../store/store.ts'
@@ -16,22 +17,22 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
     const style = styleOf(query)
     const now = context.now()
     const end = Math.min(query.end_time ?? now, now)
-    const asked = query.start_time ?? Math.max(0, end - (DEFAULT_DAYS - 1) * DAY)
+    const asked = query.start_time ?? Math.max(0, end - (DEFAULT_DAYS - 1) * DAY_MICROS)
     if (asked >= end) {
       throw new Problem('invalid_range', 'start_time lies at or after end_time or now', {
         param: 'start_time',
       })
     }
-    if (end - asked > MAX_DAYS * DAY) {
+    if (end - asked > MAX_DAYS * DAY_MICROS) {
       throw new Problem('invalid_range', `a calendar has at most ${MAX_DAYS} days`, {
         param: 'start_time',
         hint: 'Ask for one quarter after another.',
       })
     }
     const window = grant.windowStart(now)
-    const from = Math.floor(Math.max(asked, window) / DAY) * DAY
+    const from = startOfDay(Math.max(asked, window))
     const days = new Map<number, DayTally>()
-    for (let day = from; day < end; day += DAY) days.set(day, new DayTally())
+    for (let day = from; day < end; day += DAY_MICROS) days.set(day, new DayTally())
     const plan = new PlanFilter(grant)
     for (const totals of await context.store.days(venue, from, end)) {
       // Markets of an unknown asset count only for plans that have them all.

@@ -1,4 +1,4 @@
-import { printMicros, type Micros } from '@priorbook/sdk/domain'
+import { DAY_MICROS, startOfDay, printMicros, type Micros } from '@priorbook/sdk/domain'
 import {
   contractOf,
   Problem,
@@ -15,8 +15,6 @@ import { noticeMeta, presentNotices } from '../pages/notices.ts'
 import { NO_END, openPage, rangeMeta, styleOf } from '../pages/page.ts'
 import { defineRoute, type Meta, type Notice, type Route } from '../route.ts'
 
-const DAY = 86_400_000_000
-
 const NO_PROOFS: Notice = {
   code: 'no_proofs',
   message: 'This installation has not signed any root.',
@@ -30,7 +28,7 @@ const PROOF_LIST_ROUTE: Route = defineRoute(contractOf('proofs'), async (request
   const found =
     book?.roots({
       // Roots show no rows, so a plan's window does not hide them.
-      from: Math.floor((query.start_time ?? 0) / DAY) * DAY,
+      from: startOfDay(query.start_time ?? 0),
       to: page.end,
       order: page.order,
       after: page.state['sequence'] as number | undefined,
@@ -82,7 +80,7 @@ export const PROOF_ROUTES: readonly Route[] = [PROOF_LIST_ROUTE, PROOF_DAY_ROUTE
 
 function whyUnsigned(book: ProofBook | undefined, day: number, now: number): Notice {
   if (now < day) return { code: 'future_range', message: 'The day has not begun.' }
-  if (now < day + DAY) {
+  if (now < day + DAY_MICROS) {
     return { code: 'day_running', message: 'The day is still running; it is signed after its end.' }
   }
   if (book === undefined) return NO_PROOFS

@@ -1,9 +1,8 @@
-import { printMicros, type Micros } from '@priorbook/sdk/domain'
+import { DAY_MICROS, printMicros, type Micros } from '@priorbook/sdk/domain'
 import { contractOf, DOCUMENTED_DAYS } from '@priorbook/sdk/wire'
 import { defineRoute, requireServer } from '../route.ts'
 import { callerOf } from '../auth/grant.ts'
 
-const DAY = 86_400_000_000
 const { usage: DEFAULT_DAYS } = DOCUMENTED_DAYS
 
 /** `/v3/usage`: the use of the key, by UTC day and route. */
@@ -11,7 +10,7 @@ export const usageRoute = defineRoute(
   contractOf('usage'),
   async ({ grant, query: { days = DEFAULT_DAYS } }, context) => {
     const now = context.now()
-    const first = now - (now % DAY) - (days - 1) * DAY
+    const first = now - (now % DAY_MICROS) - (days - 1) * DAY_MICROS
     const rows = requireServer(context).usage(grant.keyId, first)
     const data = rows.map(({ day, route, requests, refused, limited, rows, bytes }) => ({
       day: printMicros(day as Micros).slice(0, 10),

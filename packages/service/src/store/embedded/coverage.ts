@@ -1,4 +1,4 @@
-import type { Gap } from '@priorbook/sdk/domain'
+import { DAY_MICROS, startOfDay, type Gap } from '@priorbook/sdk/domain'
 import type { Coverage, DayCoverage, InstrumentFacts, InstrumentRef } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { lastReceivedAtMost } from './stretch.ts'
@@ -7,8 +7,6 @@ import { placeOfTime } from './directory.ts'
 import { findRetention, listGaps } from './gaps.ts'
 import { listStreams, type Stream } from './streams.ts'
 import type { View } from './view.ts'
-
-const DAY = 86_400_000_000
 
 /** What is stored of one book stream; absent where it never had a row. */
 export function factsOf(view: View, stream: Stream): InstrumentFacts | undefined {
@@ -67,8 +65,8 @@ export function readCoverage(view: View, ref: InstrumentRef): Coverage | undefin
     ...damagedSpans(view, stream).filter((span) => !listed.some((gap) => isSame(gap, span))),
   ].sort((a, b) => a.start - b.start)
   const days: DayCoverage[] = []
-  const firstDay = Math.floor(facts.firstReceived / DAY) * DAY
-  for (let day = firstDay; day <= facts.lastReceived; day += DAY) {
+  const firstDay = startOfDay(facts.firstReceived)
+  for (let day = firstDay; day <= facts.lastReceived; day += DAY_MICROS) {
     days.push(coverDay(view, stream, facts, gaps, day))
   }
   return { facts, days, gaps }
@@ -82,8 +80,8 @@ function coverDay(
   day: number,
 ): DayCoverage {
   const from = Math.max(day, facts.firstReceived)
-  const to = Math.min(day + DAY, facts.lastReceived)
-  const observations = rowsBefore(view, stream, day + DAY) - rowsBefore(view, stream, day)
+  const to = Math.min(day + DAY_MICROS, facts.lastReceived)
+  const observations = rowsBefore(view, stream, day + DAY_MICROS) - rowsBefore(view, stream, day)
   let gapMicros = 0
   let covered = from
   for (const gap of gaps) {
@@ -94,7 +92,7 @@ function coverDay(
     covered = end
   }
   const observedMicros = Math.max(0, to - from - gapMicros)
-  const holes = gaps.some((gap) => gap.start < day + DAY && (gap.end ?? Infinity) > from)
+  const holes = gaps.some((gap) => gap.start < day + DAY_MICROS && (gap.end ?? Infinity) > from)
   const condition = observations === 0 ? 'missing' : holes ? 'degraded' : 'available'
   return {
     day,

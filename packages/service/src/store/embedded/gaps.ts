@@ -1,4 +1,5 @@
 import {
+  DAY_MICROS,
   compareGaps,
   GAP_REASONS,
   PriorbookError,
@@ -37,21 +38,19 @@ export function saveGap(database: Database, gap: Gap): void {
 }
 
 function findGap(database: Database, gap: Gap): Gap | undefined {
-  const { venue, key, start, afterSequence, reason, scope } = gap
   const row = database.get(
     `SELECT ${COLUMNS.join(', ')}, sum FROM gap INDEXED BY gap_by_name WHERE ${BY_NAME}`,
-    venue,
-    key,
-    start,
-    afterSequence,
-    reason,
-    scope,
+    ...nameOf(gap),
   )
   return row === undefined || !holds('gap', COLUMNS, row) ? undefined : toGap(row)
 }
 
 const BY_NAME =
   'venue = ? AND key = ? AND start = ? AND after_sequence = ? AND reason = ? AND scope = ?'
+
+function nameOf({ venue, key, start, afterSequence, reason, scope }: Gap): Column[] {
+  return [venue, key, start, afterSequence, reason, scope]
+}
 
 function writeGap(database: Database, gap: Gap): void {
   const values: Column[] = [
@@ -150,16 +149,7 @@ export function rollBackGaps(
 
 /** Removes one gap; the caller is in a write transaction. */
 export function removeGap(database: Database, gap: Gap): void {
-  const { venue, start, reason, scope, key, afterSequence } = gap
-  database.run(
-    `DELETE FROM gap INDEXED BY gap_by_name WHERE ${BY_NAME}`,
-    venue,
-    key,
-    start,
-    afterSequence,
-    reason,
-    scope,
-  )
+  database.run(`DELETE FROM gap INDEXED BY gap_by_name WHERE ${BY_NAME}`, ...nameOf(gap))
   tallyGap(database, gap, undefined)
 }
 
@@ -192,8 +182,6 @@ export function listGaps(database: Database, query: GapQuery): Gap[] {
   return limit === undefined || limit < 0 ? found : found.slice(0, limit)
 }
 
-const DAY = 86_400_000_000
-
 /** The gaps that one index gives in the order of the list, and what else is asked of them. */
 type Lane = {
   readonly index: string
@@ -224,14 +212,18 @@ function lanesOf({ key, reason, open, start }: GapQuery): Lane[] {
   const closed = reasons.map((one): Lane => {
     const where: Lane['where'] = [['finish IS NOT NULL'], ['reason = ?', one]]
     if (start === undefined) return { index: 'gap_closed', where }
-    return { index: 'gap_closed', where: [...where, ['finish > ?', start]], from: start - DAY }
+    return {
+      index: 'gap_closed',
+      where: [...where, ['finish > ?', start]],
+      from: start - DAY_MICROS,
+    }
   })
   if (start === undefined) return [...opened, ...closed]
   const far: Lane['where'] = [
     ...because,
     ['finish - start > 86400000000'],
     ['finish > ?', start],
-    ['start <= ?', start - DAY],
+    ['start <= ?', start - DAY_MICROS],
   ]
   return [...opened, ...closed, { index: 'gap_long', where: far }]
 }

@@ -1,4 +1,4 @@
-import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
+import { DAY_MICROS, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import type { InstrumentFacts, Progress } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { relistMarkets } from './catalog.ts'
@@ -9,7 +9,7 @@ import { gapsFrom } from './gaps.ts'
 import { checkRow } from './row-sum.ts'
 import { readState, STATE, writeState } from './state.ts'
 import { listStreamsOfMarket, type Stream } from './streams.ts'
-import { addStream, addToDay, DAY, facetsOf } from './tally.ts'
+import { addStream, addToDay, facetsOf } from './tally.ts'
 import type { View } from './view.ts'
 
 /** What one book stream adds to the sums of one day. */
@@ -178,7 +178,7 @@ export function hasSibling(view: View, stream: Stream, day: number): boolean {
     if (key === stream.key) return false
     const sibling = view.streamById(id)
     if (view.lastReceived(sibling) < day) return false
-    return rowsBefore(view, sibling, day + DAY) > rowsBefore(view, sibling, day)
+    return rowsBefore(view, sibling, day + DAY_MICROS) > rowsBefore(view, sibling, day)
   })
 }
 
@@ -248,7 +248,7 @@ function countStream(view: View, stream: Stream, marketDays: Set<number>): void 
     const markets = isSeen && !marketDays.has(day) ? 1 : 0
     if (isSeen) marketDays.add(day)
     const instruments = isSeen ? 1 : 0
-    const until = Math.min(last, day + DAY - 1)
+    const until = Math.min(last, day + DAY_MICROS - 1)
     addToDay(database, stream.venue, facets.asset, day, {
       ...share,
       markets,

@@ -1,18 +1,10 @@
-import type { VenueId } from '@priorbook/sdk/domain'
+import { DAY_MICROS, startOfDay, type VenueId } from '@priorbook/sdk/domain'
 import { mendBook, moveGaps } from './gap-tally.ts'
 import { listGaps } from './gaps.ts'
 import { firstReceived, hasSibling, sharesOf } from './recount.ts'
 import { STATE, writeState } from './state.ts'
 import { listStreamsOfMarket, type Stream } from './streams.ts'
-import {
-  addStream,
-  addToDay,
-  DAY,
-  facetsOf,
-  sameFacets,
-  type DayDelta,
-  type Facets,
-} from './tally.ts'
+import { addStream, addToDay, facetsOf, sameFacets, type DayDelta, type Facets } from './tally.ts'
 import type { View } from './view.ts'
 
 type Touched = {
@@ -87,7 +79,7 @@ export class RowTally {
   /** Notes a row of a book; `before` is the received time of the row before it, 0 where there is none. */
   row(stream: Stream, before: number, received: number): void {
     const sum = this.accounts.get(stream)
-    if (sum !== undefined && before >= sum.day && received < sum.day + DAY) {
+    if (sum !== undefined && before >= sum.day && received < sum.day + DAY_MICROS) {
       sum.delta.observations++
       sum.delta.observed += received - before
       if (received > sum.delta.last) sum.delta.last = received
@@ -100,7 +92,7 @@ export class RowTally {
       this.touched.set(stream, touched)
     }
     touched.last = received
-    const day = dayOf(received)
+    const day = startOfDay(received)
     const known = touched.days.get(day)
     if (known !== undefined) known.rows++
     else touched.days.set(day, { rows: 1, isFirst: before < day })
@@ -160,7 +152,7 @@ export class RowTally {
           const instruments = observations > 0 ? 1 : 0
           const markets = seen.has(name) ? 0 : instruments
           if (markets > 0) seen.add(name)
-          const last = Math.min(view.lastReceived(stream), day + DAY - 1)
+          const last = Math.min(view.lastReceived(stream), day + DAY_MICROS - 1)
           const share = { observations, observed, instruments, markets, last }
           addToDay(database, stream.venue, from.asset, day, negative(share))
           addToDay(database, stream.venue, to.asset, day, share)
@@ -199,13 +191,13 @@ export class RowTally {
       delta.observed += observed.get(day) ?? 0
       if (seen === undefined) continue
       delta.observations += seen.rows
-      delta.last = Math.max(delta.last, Math.min(touched.last, day + DAY - 1))
+      delta.last = Math.max(delta.last, Math.min(touched.last, day + DAY_MICROS - 1))
       if (!seen.isFirst) continue
       delta.instruments++
       if (this.isFirstOfMarket(stream, day)) delta.markets++
     }
     if (!this.whole.has(stream)) return
-    this.accounts.set(stream, this.sumOf(stream.venue, asset, dayOf(touched.last)))
+    this.accounts.set(stream, this.sumOf(stream.venue, asset, startOfDay(touched.last)))
     this.opened.push(stream)
   }
 
@@ -251,8 +243,8 @@ export class RowTally {
       : listGaps(this.view.database, { venue, key, start: from, end: last })
     if (gaps.every(({ end }) => end !== undefined)) this.whole.add(stream)
     const add = (start: number, end: number): void => {
-      for (let day = dayOf(start); day < end; day += DAY) {
-        const micros = Math.min(end, day + DAY) - Math.max(start, day)
+      for (let day = startOfDay(start); day < end; day += DAY_MICROS) {
+        const micros = Math.min(end, day + DAY_MICROS) - Math.max(start, day)
         if (micros > 0) days.set(day, (days.get(day) ?? 0) + micros)
       }
     }
@@ -276,10 +268,6 @@ function negative({ observations, observed, instruments, markets }: DayDelta): D
     markets: -markets,
     last: 0,
   }
-}
-
-function dayOf(time: number): number {
-  return Math.floor(time / DAY) * DAY
 }
 
 function settle(sum: DaySum): void {

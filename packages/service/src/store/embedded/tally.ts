@@ -1,12 +1,17 @@
-import { ORIGINS, VENUES, type GapReason, type Origin, type VenueId } from '@priorbook/sdk/domain'
+import {
+  DAY_MICROS,
+  startOfDay,
+  ORIGINS,
+  VENUES,
+  type GapReason,
+  type Origin,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import { CHUNK_KINDS, type ChunkKind } from '@priorbook/sdk/tape'
 import type { DatasetExtent, DayTotals } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
 import { checkRow, holds, rowSum } from './row-sum.ts'
 import { STATE, writeState } from './state.ts'
-
-/** A UTC day in microseconds. */
-export const DAY = 86_400_000_000
 
 /** What sums are kept by. */
 export type Facets = { readonly asset: string; readonly span: string }
@@ -90,9 +95,9 @@ export function addGapDays(
 ): void {
   const { venue, reason, start, end } = gap
   // A gap of years is no more than a sum of its first days.
-  const first = Math.floor(start / DAY) * DAY
-  for (let day = first, seen = 0; day < end && seen < MAX_GAP_DAYS; day += DAY, seen++) {
-    const micros = Math.min(end, day + DAY) - Math.max(start, day)
+  const first = startOfDay(start)
+  for (let day = first, seen = 0; day < end && seen < MAX_GAP_DAYS; day += DAY_MICROS, seen++) {
+    const micros = Math.min(end, day + DAY_MICROS) - Math.max(start, day)
     if (micros <= 0) continue
     const key = [venue, day, asset, reason]
     const before = find(database, GAP_DAYS, key)
