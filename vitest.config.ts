@@ -8,10 +8,13 @@ const END_TO_END = [
   'tests/{api,backtest,compat,emulator,replay,sdk}/**/*.test.ts',
   'packages/service/src/commands/*.test.ts',
   // Emulated venues and servers over sockets, for seconds each.
-  'packages/emulator/src/emulator.test.ts',
+  'packages/emulator/src/{emulator,faults/faults,venues/venueb/venueb}.test.ts',
   'packages/service/src/{api/http/fair-queue,api/replay/many,derive/backfill}.test.ts',
+  'packages/service/src/{api/{sockets,stream/stream},venues/venuea/chain/reader}.test.ts',
   // Writers in processes of their own, which are killed or run out of space.
-  'packages/service/src/{journal/crash,store/embedded/{crash,disk}}.test.ts',
+  'packages/service/src/{journal/crash,store/embedded/{crash,disk,upgrade}}.test.ts',
+  // Tapes of thousands of markets, and tapes that are damaged at many places.
+  'packages/service/src/{recorder/memory,derive/repair,store/embedded/{damage,log-repair,search}}.test.ts',
 ]
 // Tests that read our files with other people's programs: `npm run test:peers` installs those first.
 const PEERS = 'tests/peers/**/*.test.ts'

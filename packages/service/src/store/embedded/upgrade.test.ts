@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillCatalogue } from './catalogue.testing.ts'
+import { openEmbeddedStore } from './open.ts'
 import { createTapeFolder, type TapeFolder } from './tape-folder.testing.ts'
 import { makeBatches } from './tape-batches.testing.ts'
 
@@ -62,9 +65,13 @@ function keptIn(file: string): Record<string, unknown[]> {
   return kept
 }
 
-async function written(): Promise<TapeFolder> {
-  const folder = createTapeFolder()
-  const store = folder.open()
+// The tape that all tests copy: to write it takes longer than to upgrade it.
+const original = mkdtempSync(join(tmpdir(), 'priorbook-upgrade-'))
+let kept: Record<string, unknown[]>
+
+beforeAll(async () => {
+  const file = join(original, 'tape.db')
+  const store = openEmbeddedStore({ file })
   await fillCatalogue(store, 2400)
   let batches = 0
   for (const batch of makeBatches(5, 1, 20)) {
@@ -72,6 +79,16 @@ async function written(): Promise<TapeFolder> {
     if (++batches === 20) break
   }
   await store.close()
+  kept = keptIn(file)
+})
+
+afterAll(() => rmSync(original, { recursive: true, force: true }))
+
+/** A copy of the tape, as a version with that schema would have written it. */
+function writtenWith(version: number): TapeFolder {
+  const folder = createTapeFolder()
+  copyFileSync(join(original, 'tape.db'), folder.file)
+  for (const sql of DOWNGRADES[version]!) folder.sql(sql)
   return folder
 }
 
@@ -93,9 +110,7 @@ console.log('open')`
 
 describe.each([1, 2, 4])('a tape of schema %i', (version) => {
   test('is brought to the newest one in steps, which a kill does not undo', async () => {
-    const folder = await written()
-    const wanted = keptIn(folder.file)
-    for (const sql of DOWNGRADES[version]!) folder.sql(sql)
+    const folder = writtenWith(version)
     expect(openAndDie(folder.file, 3)).toMatch(/^(\d+ ){3}SIGKILL$/)
     const [state] = folder.sql("SELECT value FROM state WHERE name = 'recounted'")
     const last = Number(state!['value'])
@@ -103,15 +118,14 @@ describe.each([1, 2, 4])('a tape of schema %i', (version) => {
     const rest = openAndDie(folder.file, -1).split(' ')
     expect(Number(rest[0])).toBeGreaterThan(last)
     expect(rest.at(-1)).toBe('open')
-    expect(keptIn(folder.file)).toEqual(wanted)
+    expect(keptIn(folder.file)).toEqual(kept)
     const store = folder.open({ readOnly: true })
     expect((await store.verify()).problems).toEqual([])
     expect((await store.markets({ text: 'round 2399', limit: 5 })).markets).toHaveLength(1)
   })
 
   test('is not listed while half of its lists are made', async () => {
-    const folder = await written()
-    for (const sql of DOWNGRADES[version]!) folder.sql(sql)
+    const folder = writtenWith(version)
     openAndDie(folder.file, 2)
     // A reader of this version that cannot finish the work, because a writer does.
     const lock = new DatabaseSync(`${folder.file}.lock`)
@@ -126,8 +140,7 @@ describe.each([1, 2, 4])('a tape of schema %i', (version) => {
   const canMount = spawnSync('unshare', ['--mount', 'true']).status === 0
 
   test.skipIf(!canMount)('is read whole on a read-only mount, and left as it is', async () => {
-    const folder = await written()
-    for (const sql of DOWNGRADES[version]!) folder.sql(sql)
+    const folder = writtenWith(version)
     const code = `
 import { openEmbeddedStore } from '${new URL('open.ts', import.meta.url).href}'
 const store = openEmbeddedStore({ file: process.argv[1], readOnly: true, mayBeFixed: true })
@@ -148,7 +161,6 @@ await store.close()`
     }
     const place = folder.file.replace(/\/tape\.db$/, '')
     const bind = `mount --bind ${place} ${place} && mount -o remount,ro,bind ${place} &&`
-    copyFileSync(folder.file, `${folder.file}.before`)
     const answer = read(bind)
     expect(folder.sql('PRAGMA user_version')).toEqual([{ user_version: version }])
     expect(answer).toEqual(read(''))
