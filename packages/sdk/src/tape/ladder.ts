@@ -58,6 +58,11 @@ export class Ladder {
     return this.fine !== undefined
   }
 
+  /** The memory of the slots; the few levels of a fine ladder are not counted. */
+  get bytes(): number {
+    return this.size.byteLength + this.bits.byteLength
+  }
+
   /** The size of a level by its key; 0 where there is none. */
   sizeAt(key: number): number {
     return this.fine === undefined ? this.size[key]! : this.fine.sizeAt(key)

@@ -39,7 +39,7 @@ function toQuote(
   since: number,
   style: ValueStyle,
 ): QuoteJson {
-  const ladder = run === undefined ? undefined : ladderOf(run)
+  const ladder = run === undefined ? undefined : loadRun(scratchFor(run), run)
   const price = (ticks: number): DecimalJson | null =>
     decimalJson(printScaled(ticks, ladder!.decimals), style)
   const hasBid = ladder !== undefined && ladder.bestBid !== 0
@@ -71,9 +71,19 @@ function lastOf(record: MarketRecord, key: string | undefined): QuoteQuery['last
   return tokenId === undefined ? undefined : { key: tokenId, metric: 'last_trade' }
 }
 
+// One ladder for each number of decimals: a list has hundreds of quotes, each of which is read at once.
+const scratch: Ladder[] = []
+
+function scratchFor({ columns: { priceDecimals } }: BookRun): Ladder {
+  return (scratch[priceDecimals] ??= new Ladder(priceDecimals))
+}
+
 /** The book after the last row of a run. */
-export function ladderOf({ columns, to }: BookRun): Ladder {
-  const ladder = new Ladder(columns.priceDecimals)
+export function ladderOf(run: BookRun): Ladder {
+  return loadRun(new Ladder(run.columns.priceDecimals), run)
+}
+
+function loadRun(ladder: Ladder, { columns, to }: BookRun): Ladder {
   loadBase(ladder, columns)
   applyRows(ladder, columns, 0, to)
   return ladder

@@ -6,24 +6,18 @@ import { BucketWalk } from './bucket-walk.ts'
 import { corruptAt, corruptGap, missingRows } from './corrupt-gap.ts'
 import { placeOfOrdinal, placeOfTime, type Directory } from './directory.ts'
 import { listGaps } from './gaps.ts'
+import { KeptBooks, type KeptBook } from './kept-books.ts'
 import type { Stream } from './streams.ts'
 import { endOf, lastReceivedAtMost, toSingleRow, type Stretch } from './stretch.ts'
 import type { View } from './view.ts'
 
-// Max books kept up to date for `latest`, of the instruments queried last.
-const KEPT_BOOKS = 4096
-
-type KeptBook = {
-  readonly ladder: Ladder
-  ordinal: number
-  /** The row returned last, where it is in a chunk, so that it is not decoded again. */
-  newest: { readonly run: BookRun; readonly version: number } | undefined
-}
+// Max instruments whose gaps are kept until the next commit.
+const KEPT_GAPS = 4096
 
 /** Reads observations of one instrument out of chunks and tail. */
 export class BookReader {
   private readonly view: View
-  private readonly kept = new Map<number, KeptBook>()
+  private readonly kept = new KeptBooks()
   private readonly keptGaps = new Map<number, { stamp: string; gaps: readonly Gap[] }>()
 
   constructor(view: View) {
@@ -274,7 +268,7 @@ export class BookReader {
     const keys = [...new Set([stream.key, stream.market, ''])]
     const gaps = keys.flatMap((key) => listGaps(this.view.database, { venue, key }))
     this.keptGaps.set(stream.id, { stamp, gaps })
-    if (this.keptGaps.size > KEPT_BOOKS) this.keptGaps.delete(this.keptGaps.keys().next().value!)
+    if (this.keptGaps.size > KEPT_GAPS) this.keptGaps.delete(this.keptGaps.keys().next().value!)
     return gaps
   }
 
@@ -284,13 +278,10 @@ export class BookReader {
     const reachable =
       kept !== undefined && kept.ordinal >= stretch.first - 1 && kept.ordinal <= last
     if (kept === undefined || !reachable || kept.ladder.decimals < stretch.columns.priceDecimals) {
-      const ladder = new Ladder()
+      const ladder = new Ladder(stretch.columns.priceDecimals)
       loadBase(ladder, stretch.columns)
       kept = { ladder, ordinal: stretch.first - 1, newest: undefined }
     }
-    this.kept.delete(stream.id)
-    this.kept.set(stream.id, kept)
-    if (this.kept.size > KEPT_BOOKS) this.kept.delete(this.kept.keys().next().value!)
     if (kept.ladder.decimals === stretch.columns.priceDecimals) {
       for (let row = kept.ordinal + 1 - stretch.first; row <= last - stretch.first; row++) {
         applyRow(kept.ladder, stretch.columns, row)
@@ -300,6 +291,7 @@ export class BookReader {
       applyRows(kept.ladder, stretch.columns, 0, last - stretch.first + 1)
     }
     kept.ordinal = last
+    this.kept.put(stream.id, kept)
     return kept
   }
 }

@@ -6,6 +6,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import type { MarketPage, MarketQuery, MarketState } from '../store.ts'
+import { BoundedMap } from '../../lib/bounded-map.ts'
 import { isDamage } from './bodies.ts'
 import type { Column, Database, Row } from './database.ts'
 import { saveListing } from './listing.ts'
@@ -32,6 +33,8 @@ const MARKET_COLUMNS = [
   'revisions',
 ]
 const REVISION_COLUMNS = ['market', 'ordinal', 'known_at', 'journal', 'body']
+const MARKET_BY_ID = `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market WHERE id = ?`
+const REVISION_AT = `SELECT ${REVISION_COLUMNS.join(', ')}, sum FROM revision WHERE market = ? AND ordinal = ?`
 const decoder = new TextDecoder()
 
 /**
@@ -132,12 +135,12 @@ export function listMarkets(database: Database, query: MarketQuery): MarketPage 
 type ListedState = MarketPage['markets'][number]
 
 function readListed(database: Database, { id, name, venue, value }: Listed): ListedState {
-  const row = database.get(`SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market WHERE id = ?`, id)
+  const row = database.get(MARKET_BY_ID, id)
   if (row === undefined || row['market'] !== name || row['venue'] !== venue) {
     throw new PriorbookError('corrupt_row', `the list of markets is damaged at ${name}`)
   }
   checkRow('market', MARKET_COLUMNS, row)
-  const state = toState(readRevision(database, id, row['revisions'] as number))
+  const state = readListedState(database, id, row['revisions'] as number)
   return { ...state, sortTime: row['sort_time'] as number, sortValue: value }
 }
 
@@ -182,8 +185,33 @@ type Revision = {
   readonly text: string
 }
 
-function readRevision(database: Database, market: number, ordinal: number): Revision {
+// Records that lists showed, by market. To unpack and parse one takes longer than everything else of a list.
+const listedStates = new WeakMap<Database, BoundedMap<number, KeptState>>()
+const MAX_LISTED = 2000
+
+type KeptState = { readonly sum: Column; readonly state: MarketState }
+
+function readListedState(database: Database, market: number, ordinal: number): MarketState {
   const row = revisionRow(database, market, ordinal)
+  const { known_at: knownAt, journal, sum } = row
+  let states = listedStates.get(database)
+  if (states === undefined) listedStates.set(database, (states = new BoundedMap(MAX_LISTED)))
+  const kept = states.get(market)
+  // Retention can give the number of a market that it removed to another one: the row says which it is.
+  if (kept !== undefined && kept.sum === sum && kept.state.revision === ordinal) {
+    if (kept.state.knownAt === knownAt && kept.state.journal === journal) return kept.state
+  }
+  const state = toState(unpack(database, row))
+  states.set(market, { sum: sum!, state })
+  return state
+}
+
+function readRevision(database: Database, market: number, ordinal: number): Revision {
+  return unpack(database, revisionRow(database, market, ordinal))
+}
+
+function unpack(database: Database, row: Row): Revision {
+  const { market, ordinal } = row as { market: number; ordinal: number }
   const options = dictionaryOf(database, market, ordinal)
   const text = decoder.decode(zstdDecompressSync(row['body'] as Uint8Array, options))
   return {
@@ -222,11 +250,7 @@ export function storeWhole(database: Database, market: number, ordinal: number):
 }
 
 function revisionRow(database: Database, market: number, ordinal: number): Row {
-  const row = database.get(
-    `SELECT ${REVISION_COLUMNS.join(', ')}, sum FROM revision WHERE market = ? AND ordinal = ?`,
-    market,
-    ordinal,
-  )
+  const row = database.get(REVISION_AT, market, ordinal)
   if (row === undefined) {
     throw new PriorbookError('corrupt_row', `revision ${ordinal} of market ${market} is missing`)
   }

@@ -10,7 +10,7 @@ import {
   type Micros,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import type { GapQuery } from '../store.ts'
+import type { GapQuery, InstrumentRef } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
 import { tallyGap } from './gap-tally.ts'
 import { checkRow, holds, insertRow } from './row-sum.ts'
@@ -180,6 +180,21 @@ export function listGaps(database: Database, query: GapQuery): Gap[] {
   }
   found.sort(compareGaps)
   return limit === undefined || limit < 0 ? found : found.slice(0, limit)
+}
+
+/** How many gaps of an instrument reach beyond a time, without the one that begins with the end of its market. */
+export function countHoles(
+  database: Database,
+  { venue, key }: InstrumentRef,
+  since: number,
+): number {
+  refuseDamaged(database, { venue, key })
+  const where: Lane['where'] = [
+    ['key = ?', key],
+    ["reason <> 'market_closed'"],
+    ['(finish IS NULL OR finish > ?)', since],
+  ]
+  return readLane(database, venue, {}, { index: 'gap_by_name', where }).length
 }
 
 /** The gaps that one index gives in the order of the list, and what else is asked of them. */

@@ -15,7 +15,7 @@ import { factsOf, listFacts, readCoverage } from './coverage.ts'
 import { placeOfOrdinal } from './directory.ts'
 import { LogFollower } from './follow.ts'
 import { countOpenGaps, listIncidents, listUnbroken } from './gap-tally.ts'
-import { listGaps } from './gaps.ts'
+import { countHoles, listGaps } from './gaps.ts'
 import { listParity } from './parity.ts'
 import { listQuarantine } from './quarantine.ts'
 import { factsOfMarket, requireKept } from './recount.ts'
@@ -85,17 +85,16 @@ export function createReader(session: Session): StoreReader {
 }
 
 function quoteOf(view: View, books: BookReader, query: QuoteQuery): Quote {
-  const { venue, key, last, since } = query
+  const { venue, last, since } = query
   const stream = view.stream(query, 'book')
   const facts = stream === undefined ? undefined : factsOf(view, stream)
   const isSeen =
     facts !== undefined && facts.firstSequence <= facts.lastSequence && facts.lastReceived >= since
-  const gaps = isSeen ? listGaps(view.database, { venue, key, start: since }) : []
   return {
     facts: isSeen ? facts : undefined,
     run: isSeen ? books.latest(query) : undefined,
     last: last === undefined ? undefined : lastOf(view, venue, last),
-    gaps: gaps.filter(({ reason }) => reason !== 'market_closed').length,
+    gaps: isSeen ? countHoles(view.database, query, since) : 0,
   }
 }
 
