@@ -3,6 +3,7 @@ import { printMicros, type Micros } from '@priorbook/sdk/domain'
 import { ProofSigner } from '../proofs/proof-signer.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
+import { parseAmount } from '../config/retention.ts'
 import { CONFIG_OPTION, readConfig } from './command-config.ts'
 
 /** `priorbook-server prove` */
@@ -15,10 +16,11 @@ export const proveCommand = defineCommand({
   examples: ['priorbook-server prove --data data'],
   async run(context) {
     const { data } = context
-    const { delayMs } = readConfig(context.options.config).proofs
+    const { delayMs, age } = readConfig(context.options.config).proofs
+    const ageMicros = parseAmount(age)
     const store = openEmbeddedStore({ file: data.tape })
     try {
-      const signer = new ProofSigner({ store, folder: data.path, delayMs })
+      const signer = new ProofSigner({ store, folder: data.path, delayMs, ageMicros })
       try {
         await store.seal()
         const roots = await signer.pass(true)

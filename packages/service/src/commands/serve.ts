@@ -4,6 +4,7 @@ import { pino, type Logger } from 'pino'
 import { parsedOption, type Option } from '@priorbook/sdk/command-line'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { configKeys, type Config } from '../config/index.ts'
+import { parseAmount } from '../config/retention.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { untilAborted } from '../lib/wait.ts'
 import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
@@ -249,9 +250,11 @@ class Service {
 
   // Roots that cannot be signed must not stop the recording.
   #openSigner(store: EmbeddedStore): ProofSigner | undefined {
-    const { delayMs } = this.#config.proofs
+    const { delayMs, age } = this.#config.proofs
+    const ageMicros = parseAmount(age)
     try {
-      const signer = new ProofSigner({ store, folder: this.#data.path, delayMs, restMs: 5 })
+      const folder = this.#data.path
+      const signer = new ProofSigner({ store, folder, delayMs, ageMicros, restMs: 5 })
       this.#closers.push(async () => signer.close())
       if (signer.isKeyChanged) {
         const key = signer.publicKey

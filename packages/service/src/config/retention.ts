@@ -23,12 +23,15 @@ export type RetentionTexts = SettingValues<ReturnType<typeof retentionSettings>>
 const AGE = /^(|all|\d+(\.\d+)?(s|m|h|d))$/
 const BYTES = /^(|all|\d+(\.\d+)?(kB|MB|GB|TB))$/
 
+/** A setting for how long something stays. */
+export function ageSetting(what: string, empty = 'empty for no limit'): Setting<string> {
+  return setting(text(AGE), '', `${what}, such as 30d, 12h or 90m; all keeps them; ${empty}.`)
+}
+
 /** The settings of retention, for all venues or for one. */
 export function retentionSettings(whose: string, empty: string) {
-  const age = (tier: RetentionTier): Setting<string> => {
-    const what = `How long ${RETENTION_TIERS[tier]} ${whose} stay`
-    return setting(text(AGE), '', `${what}, such as 30d, 12h or 90m; all keeps them; ${empty}.`)
-  }
+  const age = (tier: RetentionTier): Setting<string> =>
+    ageSetting(`How long ${RETENTION_TIERS[tier]} ${whose} stay`, empty)
   const bytes = (tier: RetentionTier): Setting<string> => {
     const what = `How many bytes of ${RETENTION_TIERS[tier]} ${whose} stay`
     return setting(text(BYTES), '', `${what}, such as 50GB; all keeps them; ${empty}.`)
@@ -67,7 +70,8 @@ export function limitOf(
   return { ...(ageMicros !== undefined && { ageMicros }), ...(bytes !== undefined && { bytes }) }
 }
 
-function parseAmount(text: string): number | undefined {
+/** An age in microseconds or a number of bytes; undefined where there is no limit. */
+export function parseAmount(text: string): number | undefined {
   if (text === '' || text === 'all') return undefined
   const [, digits, unit] = /^([\d.]+)(\D+)$/.exec(text)!
   return Number(digits) * UNITS[unit!]!

@@ -9,7 +9,7 @@ import {
   type SettingGroup,
   type SettingValues,
 } from '../lib/setting.ts'
-import { retentionSettings, type RetentionTexts } from './retention.ts'
+import { ageSetting, retentionSettings, type RetentionTexts } from './retention.ts'
 import { VENUE_DEFINITIONS } from '../venues/registry.ts'
 
 /**
@@ -101,6 +101,7 @@ const SETTINGS = {
       600_000,
       'How long after the end of a UTC day its root is signed, in milliseconds.',
     ),
+    age: ageSetting('How long the leaves below signed roots stay'),
   },
   emulator: {
     seed: setting(

@@ -42,6 +42,14 @@ export type MarketLeaves = {
   readonly hashes: readonly string[]
 }
 
+/** What retention removed of the proofs of a day. */
+export type RemovedProofs = {
+  /** True where the leaves of the roots went. The roots themselves stay. */
+  readonly isTreeGone: boolean
+  /** Chunks that went before a root named them. */
+  readonly unsigned: number
+}
+
 /** Hashes with Node. */
 export const sha256: Sha256 = (parts) => {
   const hash = createHash('sha256')
@@ -104,6 +112,16 @@ export class ProofBook {
   isWaiting(day: number): boolean {
     const sql = 'SELECT 1 AS found FROM waiting WHERE day = ? LIMIT 1'
     return this.database.all(sql, day).length > 0
+  }
+
+  /** What retention removed of a day; undefined where nothing went. */
+  removedOf(day: number): RemovedProofs | undefined {
+    // A reader may open a file of an earlier version, which no writer has brought up to date yet.
+    const table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'removed'"
+    if (this.database.all(table).length === 0) return undefined
+    const sql = 'SELECT tree, unsigned FROM removed WHERE day = ?'
+    const [row] = this.database.all<{ tree: number; unsigned: number }>(sql, day)
+    return row === undefined ? undefined : { isTreeGone: row.tree === 1, unsigned: row.unsigned }
   }
 
   /** The leaves of one market in the tree of a root. Cost follows their number, not the size of the tree. */

@@ -6,7 +6,7 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 /** The name of the file with signed roots and their leaves in a data folder. */
 export const PROOFS_FILE = 'proofs.db'
 
-const VERSION = 1
+const VERSION = 2
 const BUSY_MS = 5000
 
 /**
@@ -15,7 +15,15 @@ const BUSY_MS = 5000
  * - leaf, node: the tree of each day. A node of level n covers 2^n leaves; it is there once they all are.
  * - statement: what was signed. Nothing here is ever changed or removed; leaves beyond the size of the
  *   newest statement of a day are a draft.
+ * - removed: days of which retention removed something: the tree of its roots, and chunks that no root names.
  */
+const REMOVED = `
+CREATE TABLE removed (
+  day INTEGER PRIMARY KEY,
+  tree INTEGER NOT NULL,
+  unsigned INTEGER NOT NULL
+) STRICT;
+`
 const SCHEMA = `
 CREATE TABLE installation_key (public TEXT PRIMARY KEY, since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE waiting (
@@ -53,7 +61,7 @@ CREATE TABLE statement (
   signature TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX statement_by_day ON statement (day, number);
-`
+${REMOVED}`
 
 type Values = readonly SQLInputValue[]
 
@@ -118,7 +126,8 @@ export class ProofDatabase {
       throw new PriorbookError('newer_schema', `${file} has version ${version}`)
     }
     if (version === VERSION || isReadOnly) return
-    this.write(() => this.connection.exec(`${SCHEMA} PRAGMA user_version = ${VERSION}`))
+    const missing = version === 0 ? SCHEMA : REMOVED
+    this.write(() => this.connection.exec(`${missing} PRAGMA user_version = ${VERSION}`))
   }
 
   private prepare(sql: string): StatementSync {

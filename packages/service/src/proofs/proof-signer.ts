@@ -25,6 +25,8 @@ export type SignerOptions = {
   readonly folder: string
   /** How long after the end of a day its root is signed, in milliseconds. */
   readonly delayMs: number
+  /** How long trees of days and unsigned chunks stay, in microseconds; for ever where it is absent. */
+  readonly ageMicros?: number | undefined
   /** How long to leave the process to others between two steps; 0 only gives way. */
   readonly restMs?: number
   /** The time in microseconds. */
@@ -59,7 +61,7 @@ export class ProofSigner {
     this.#book.close()
   }
 
-  /** Collects chunks and signs what is due; `isEager` does not wait for more amendments. */
+  /** Collects chunks, signs what is due and removes what is too old; `isEager` does not wait for more amendments. */
   async pass(isEager = false, signal?: AbortSignal): Promise<readonly SignedRoot[]> {
     await this.#collect(signal)
     const signed: SignedRoot[] = []
@@ -71,6 +73,10 @@ export class ProofSigner {
         () => this.#rest(signal),
       )
       if (root !== undefined) signed.push(root)
+    }
+    const { ageMicros } = this.#options
+    if (ageMicros !== undefined) {
+      await this.#writer.removeBefore(this.#now() - ageMicros, () => this.#rest(signal))
     }
     return signed
   }

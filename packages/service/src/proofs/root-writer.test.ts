@@ -123,6 +123,41 @@ describe('the tree of a day', () => {
     expect(checkProofs(folder)).toEqual({ roots: 1, problems: [] })
   })
 
+  it('loses its leaves with age, but neither its signature nor its place in the chain', async () => {
+    const { folder, book, writer } = open()
+    const rest = async (): Promise<void> => undefined
+    writer.note(
+      Array.from({ length: 700 }, (_, number) => leafOf(number)),
+      DAY,
+    )
+    await sign(writer)
+    const day = 86_400_000_000
+    // The day has to be over for as long as leaves stay.
+    await writer.removeBefore(DAY + day - 1, rest)
+    expect(book.removedOf(DAY)).toBeUndefined()
+    await writer.removeBefore(DAY + day, rest)
+    expect(book.removedOf(DAY)).toEqual({ isTreeGone: true, unsigned: 0 })
+    expect(book.database.all('SELECT 1 FROM leaf UNION ALL SELECT 1 FROM node')).toEqual([])
+    expect(checkProofs(folder)).toEqual({ roots: 1, problems: [] })
+    // A chunk that comes later for that day cannot be added any more.
+    writer.note([leafOf(900)], DAY + 2 * day)
+    expect(await writer.sign(DAY, () => DAY + 2 * day, rest)).toBeUndefined()
+    expect(writer.waitingDays()).toEqual([])
+    expect(book.removedOf(DAY)).toEqual({ isTreeGone: true, unsigned: 1 })
+    book.database.run("UPDATE statement SET signature = '00' || substr(signature, 3)")
+    expect(checkProofs(folder).problems).toHaveLength(1)
+  })
+
+  it('does not name chunks that were too old before it was signed', async () => {
+    const { book, writer } = open()
+    const rest = async (): Promise<void> => undefined
+    writer.note([leafOf(1), leafOf(2)], DAY + 10)
+    writer.note([leafOf(3)], DAY + 500)
+    await writer.removeBefore(DAY + 100, rest)
+    expect(book.removedOf(DAY)).toEqual({ isTreeGone: false, unsigned: 2 })
+    expect((await sign(writer))!.size).toBe(1)
+  })
+
   it('shows every change of what was signed', async () => {
     const { folder, book, writer } = open()
     writer.note([leafOf(1), leafOf(2), leafOf(3)], DAY)

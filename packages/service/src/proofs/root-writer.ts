@@ -1,4 +1,4 @@
-import { startOfDay } from '@priorbook/sdk/domain'
+import { DAY_MICROS, startOfDay } from '@priorbook/sdk/domain'
 import { nodeHash } from '@priorbook/sdk/tape'
 import {
   NO_STATEMENT,
@@ -73,6 +73,11 @@ export class RootWriter {
     now: () => number,
     rest: () => Promise<void>,
   ): Promise<SignedRoot | undefined> {
+    // A tree without its leaves cannot grow: what comes later for that day goes too.
+    if (this.book.removedOf(day)?.isTreeGone === true) {
+      while (this.dropUnsigned(now() + 1, day)) await rest()
+      return undefined
+    }
     const roots = this.book.rootsOf(day)
     const before = roots.at(-1)
     const start = before?.size ?? 0
@@ -90,6 +95,60 @@ export class RootWriter {
     // A leftover of a process that ended here is found among the leaves the next time.
     while (this.forget(day, until)) await rest()
     return signed
+  }
+
+  /**
+   * Removes, in steps, the trees of days that ended before a time, and chunks that were noted before it and
+   * that no root names yet. Signed roots stay.
+   */
+  async removeBefore(before: number, rest: () => Promise<void>): Promise<void> {
+    // Only days with a root: a draft that nobody signed is dropped with its next signing.
+    const days = this.database.all<{ day: number }>(
+      'SELECT DISTINCT day FROM leaf WHERE day <= ? AND day IN (SELECT day FROM statement)',
+      before - DAY_MICROS,
+    )
+    for (const { day } of days) {
+      // Marked first: a process that ends in between has removed leaves that are said to be gone.
+      this.markRemoved(day, true, 0)
+      for (const table of ['leaf', 'node'] as const) {
+        while (this.removeSome(table, day)) await rest()
+      }
+    }
+    while (this.dropUnsigned(before, startOfDay(before))) await rest()
+  }
+
+  private removeSome(table: 'leaf' | 'node', day: number): boolean {
+    const key = table === 'leaf' ? 'position' : 'level, position'
+    const some = `SELECT ${key} FROM ${table} WHERE day = ? LIMIT ${STEP}`
+    const sql = `DELETE FROM ${table} WHERE day = ? AND (${key}) IN (${some})`
+    return this.database.write(() => this.database.run(sql, day, day)) > 0
+  }
+
+  // True where there may be more.
+  private dropUnsigned(noted: number, lastDay: number): boolean {
+    const rows = this.database.all<WaitingRow & { readonly day: number }>(
+      `SELECT day, venue, market, key, kind, metric, first, hash, leaf FROM waiting
+       WHERE day <= ? AND noted < ? LIMIT ${STEP}`,
+      lastDay,
+      noted,
+    )
+    this.database.write(() => {
+      for (const row of rows) {
+        this.drop(row.day, row)
+        this.markRemoved(row.day, false, 1)
+      }
+    })
+    return rows.length === STEP
+  }
+
+  private markRemoved(day: number, isTree: boolean, unsigned: number): void {
+    this.database.run(
+      `INSERT INTO removed (day, tree, unsigned) VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE
+       SET tree = max(tree, excluded.tree), unsigned = unsigned + excluded.unsigned`,
+      day,
+      Number(isTree),
+      unsigned,
+    )
   }
 
   private publish(
@@ -186,16 +245,18 @@ export class RootWriter {
   private forget(day: number, until: number): boolean {
     const rows = this.waiting(day, until, undefined)
     this.database.write(() => {
-      for (const row of rows) {
-        this.database.run(
-          `DELETE FROM waiting WHERE day = ? AND venue = ? AND market = ? AND key = ? AND kind = ?
-           AND metric = ? AND first = ? AND hash = ?`,
-          day,
-          ...placeOf(row),
-        )
-      }
+      for (const row of rows) this.drop(day, row)
     })
     return rows.length === STEP
+  }
+
+  private drop(day: number, row: WaitingRow): void {
+    this.database.run(
+      `DELETE FROM waiting WHERE day = ? AND venue = ? AND market = ? AND key = ? AND kind = ?
+       AND metric = ? AND first = ? AND hash = ?`,
+      day,
+      ...placeOf(row),
+    )
   }
 
   // Leaves of a process that ended before it could sign them.

@@ -48,7 +48,7 @@ export async function saveProof(order: ProofOrder): Promise<SavedProof> {
   const unsigned: UnsignedDay[] = []
   for (const { day, ...market } of wanted.values()) {
     const { data, notices } = await client.proof(day, market, { signal })
-    if (data !== null) days.push(data)
+    if (data !== null && data.market !== null) days.push(data)
     else unsigned.push({ day, ...market, reason: notices[0]?.code ?? 'unknown' })
   }
   const { depth, include_orderbook, number_format, time_format } = params

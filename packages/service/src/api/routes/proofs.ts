@@ -20,6 +20,12 @@ const NO_PROOFS: Notice = {
   message: 'This installation has not signed any root.',
 }
 
+const LEAVES_REMOVED: Notice = {
+  code: 'leaves_removed',
+  message:
+    'Retention removed the leaves of that day: its roots are listed, but nothing can be proved.',
+}
+
 const PROOF_LIST_ROUTE: Route = defineRoute(contractOf('proofs'), async (request, context) => {
   const { query } = request
   const style = styleOf(query)
@@ -67,12 +73,14 @@ const PROOF_DAY_ROUTE: Route = defineRoute(contractOf('proof_day'), async (reque
     return { kind: 'data', data: null, count: 0, meta: { ...meta, ...noticeMeta(notice) } }
   }
   const style = styleOf(query)
+  const isGone = book.removedOf(day)?.isTreeGone === true
   const proof: MarketProofJson | null =
-    venue === undefined || market === undefined
+    isGone || venue === undefined || market === undefined
       ? null
       : { venue, market_id: market, ...book.leavesOf(newest, { venue, market }) }
   const data = { day: dayText(day), roots: roots.map((root) => toRootJson(root, style)) }
-  return { kind: 'data', data: { ...data, market: proof }, count: 1, meta }
+  const notices = isGone ? noticeMeta(LEAVES_REMOVED) : {}
+  return { kind: 'data', data: { ...data, market: proof }, count: 1, meta: { ...meta, ...notices } }
 })
 
 /** Signed roots, and what they prove of a market. */
@@ -86,6 +94,10 @@ function whyUnsigned(book: ProofBook | undefined, day: number, now: number): Not
   if (book === undefined) return NO_PROOFS
   if (book.isWaiting(day)) {
     return { code: 'not_signed_yet', message: 'The day is over, but its root is not signed yet.' }
+  }
+  if (book.removedOf(day) !== undefined) {
+    const message = 'Retention removed the chunks of that day before its root was signed.'
+    return { code: 'removed_unsigned', message }
   }
   return { code: 'no_sealed_rows', message: 'No chunk was sealed with a last row of that day.' }
 }
