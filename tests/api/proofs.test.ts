@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { main } from '../../packages/sdk/src/cli/main.ts'
 import { callServer } from '../../packages/service/src/commands/call.testing.ts'
 import { createProofReader } from '../../packages/service/src/proofs/proof-reader.ts'
@@ -330,5 +330,29 @@ describe('after a day was signed', () => {
     expect(after.book()!.newest()).toMatchObject({ key: next, number: 3, previous: last.hash })
     after.close()
     expect((await callServer('verify', '--data', restored)).code).toBe(0)
+  })
+
+  it('leaves go with proofs.age; roots and proofs that were saved before stay good', async () => {
+    vi.stubEnv('PRIORBOOK_PROOFS_AGE', '1h')
+    expect((await callServer('prove', '--data', service.data)).code).toBe(0)
+    vi.unstubAllEnvs()
+    expect((await callServer('verify', '--data', service.data)).out).toContain('3 signed roots')
+    await service.start()
+    const path = `/v3/proofs/2026-08-11?venue=venueb&market_id=${DATED.over.market}`
+    const { data, meta } = await get(path)
+    expect(meta.notice?.code).toBe('leaves_removed')
+    const left = data as OracleProof & { readonly market: unknown }
+    expect(left.market).toBeNull()
+    expect(left.roots.every(isSigned)).toBe(true)
+    const late = ['download', OVER, '-f', 'tape', '-o', file('unproved.tape'), '--proof']
+    expect((await run(...late)).status).toBe(0)
+    const { proof } = await verify(file('unproved.tape'))
+    expect(proof.covered_rows).toBe(0)
+    expect(proof.uncovered.map(({ reason }) => reason)).toEqual([
+      'retention had removed the leaves of 2026-08-12 when the proof was made',
+      'not in a sealed chunk',
+    ])
+    expect((await verify(file('over.tape'))).bad).toBe('')
+    await service.stop()
   })
 })

@@ -15,7 +15,7 @@ export type ProofFile = {
   readonly evidence: string | null
   /** One entry for each market and day, as `/v3/proofs/{day}` answered. */
   readonly days: readonly DayProofJson[]
-  /** Markets and days without a root, with the reason. */
+  /** Markets and days without a root or without its leaves, with the reason. */
   readonly unsigned: readonly UnsignedDay[]
 }
 

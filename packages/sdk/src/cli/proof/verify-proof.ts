@@ -58,7 +58,7 @@ export async function verifyProof(order: ProofCheckOrder): Promise<ProofVerdict>
   const { createReplayPlatform } = await import('../../replay/replay-node.ts')
   const platform = createReplayPlatform()
   const evidence = format === 'tape' ? path : evidenceOf(order)
-  const verdict = new Verdict(key)
+  const verdict = new Verdict(key, proof.unsigned)
   try {
     for (const day of proof.days) verdict.add(proveMarket(day, key))
     const index = await indexTape(evidence, platform, signal)
@@ -89,12 +89,18 @@ class Verdict {
   private readonly proved: ProvedMarket[] = []
   private readonly leaves = new Map<string, ChunkLeaf>()
   private readonly signedDays = new Set<string>()
+  /** Days of markets whose leaves retention had removed when the proof was made. */
+  private readonly removedDays: ReadonlySet<string>
   private readonly uncovered: UncoveredRows[] = []
   private covered = 0
   private range: ProofVerdict['range']
 
-  constructor(key: string | undefined) {
+  constructor(key: string | undefined, unsigned: ProofFile['unsigned']) {
     this.key = key
+    const removed = unsigned.filter(({ reason }) => reason === 'leaves_removed')
+    this.removedDays = new Set(
+      removed.map(({ day, venue, market_id: market }) => `${day} ${venue}:${market}`),
+    )
   }
 
   add(proved: ProvedMarket): void {
@@ -168,7 +174,7 @@ class Verdict {
 
   private miss(chunk: IndexedChunk, rows: number): void {
     const day = dayOf(chunk)
-    const isSigned = this.signedDays.has(`${day} ${chunk.venue}:${chunk.market}`)
+    const name = `${day} ${chunk.venue}:${chunk.market}`
     this.uncovered.push({
       series: `${chunk.venue}:${seriesOf(chunk)}`,
       first: chunk.first,
@@ -176,9 +182,11 @@ class Verdict {
       rows,
       reason: !chunk.isSealed
         ? 'not in a sealed chunk'
-        : isSigned
+        : this.signedDays.has(name)
           ? `sealed after the newest root of ${day}`
-          : `${day} was not signed when the proof was made`,
+          : this.removedDays.has(name)
+            ? `retention had removed the leaves of ${day} when the proof was made`
+            : `${day} was not signed when the proof was made`,
     })
   }
 

@@ -10,6 +10,8 @@ import { readVenueState } from './venue-state.ts'
 // Tables with a row for each market, instrument, gap, chunk or word: none may be read whole.
 const LONG = 'market|revision|listing|stream|chunk|gap|posting|word|word_part|quarantine'
 const SCAN = new RegExp(`^SCAN (${LONG})\\b`)
+// All gaps of a venue, nearly all of them those of markets that ended.
+const ALL_GAPS = /^SEARCH gap USING .*gap_(open|closed) \(venue=\?\)$/
 
 const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
 afterAll(() => prepare.mockRestore())
@@ -28,7 +30,8 @@ function badPlans(): string[] {
     const isSorted = details.some((detail) => /TEMP B-TREE FOR ORDER BY/.test(detail))
     // Gaps of more than a day are few, so they may be sorted.
     const isLong = /FROM (listing|posting|gap)\b/.test(sql) && !sql.includes('gap_long')
-    if (details.some((detail) => SCAN.test(detail)) || (isSorted && isLong)) {
+    const isWhole = details.some((detail) => SCAN.test(detail) || ALL_GAPS.test(detail))
+    if (isWhole || (isSorted && isLong)) {
       found.push(`${sql.replaceAll(/\s+/g, ' ')} → ${details.join('; ')}`)
     }
   }

@@ -182,6 +182,9 @@ export function listGaps(database: Database, query: GapQuery): Gap[] {
   return limit === undefined || limit < 0 ? found : found.slice(0, limit)
 }
 
+const HOLES = `SELECT ${COLUMNS.join(', ')}, sum FROM gap INDEXED BY gap_by_name
+  WHERE venue = ? AND key = ? AND reason <> 'market_closed' AND (finish IS NULL OR finish > ?)`
+
 /** How many gaps of an instrument reach beyond a time, without the one that begins with the end of its market. */
 export function countHoles(
   database: Database,
@@ -189,12 +192,9 @@ export function countHoles(
   since: number,
 ): number {
   refuseDamaged(database, { venue, key })
-  const where: Lane['where'] = [
-    ['key = ?', key],
-    ["reason <> 'market_closed'"],
-    ['(finish IS NULL OR finish > ?)', since],
-  ]
-  return readLane(database, venue, {}, { index: 'gap_by_name', where }).length
+  const rows = database.all(HOLES, venue, key, since)
+  for (const row of rows) checkRow('gap', COLUMNS, row)
+  return rows.length
 }
 
 /** The gaps that one index gives in the order of the list, and what else is asked of them. */
