@@ -13,8 +13,9 @@ const END_TO_END = [
   'packages/service/src/{api/{sockets,stream/stream},venues/venuea/chain/reader}.test.ts',
   // Writers in processes of their own, which are killed or run out of space.
   'packages/service/src/{journal/crash,store/embedded/{crash,disk,upgrade}}.test.ts',
-  // Tapes of thousands of markets, and tapes that are damaged at many places.
-  'packages/service/src/{recorder/memory,derive/repair,store/embedded/{damage,log-repair,search}}.test.ts',
+  // Tapes of thousands of markets; tapes and journals that are damaged at many places; merged recorders.
+  'packages/service/src/{derive/repair,recorder/{hostile,memory}}.test.ts',
+  'packages/service/src/store/embedded/{damage,log-repair,search,merge/{merge,cases,skew}}.test.ts',
 ]
 // Tests that read our files with other people's programs: `npm run test:peers` installs those first.
 const PEERS = 'tests/peers/**/*.test.ts'
