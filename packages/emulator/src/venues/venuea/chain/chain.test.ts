@@ -4,7 +4,7 @@ import type { Fault, FaultKind } from '../../../faults/fault.ts'
 import { createRounds } from '../rounds.ts'
 import { createTestWorld, ladder, type TestWorld } from '../world.testing.ts'
 import { createChain, type EmulatedChain } from './index.ts'
-import { BLOCK_MS } from './ledger.ts'
+import { BLOCK_MS, Ledger } from './ledger.ts'
 import { EXCHANGE, ORDER_FILLED } from './match.ts'
 
 type Log = {
@@ -132,6 +132,20 @@ describe('the chain of venue A', () => {
     expect(call('eth_blockNumber')).toMatchObject({ status: 429, error: { code: -32005 } })
     fault = undefined
     expect(call('eth_call')).toMatchObject({ error: { code: -32601 } })
+  })
+
+  it('keeps a bounded number of transactions, however many a block has', () => {
+    const ledger = new Ledger(world, { reorganizes: () => undefined, loses: () => false })
+    const log = { address: EXCHANGE, topics: [], data: '0x' }
+    const first = ledger.head + 1
+    for (let block = 0; block < 30; block++) {
+      for (let number = 0; number < 1000; number++) {
+        ledger.add({ hash: `0x${block}/${number}`, logs: [log] })
+      }
+      world.at += BLOCK_MS
+    }
+    expect(ledger.logs(first, first + 9)).toEqual([])
+    expect(ledger.logs(first + 10, first + 29)).toHaveLength(20_000)
   })
 })
 

@@ -28,7 +28,7 @@ export interface MiningFaults {
 
 /** Milliseconds between two blocks, at any speed of the markets. */
 export const BLOCK_MS = 750
-/** Max blocks with transactions that are kept; older ones are empty. */
+/** Max transactions that are kept, in whole blocks; older blocks are empty. */
 const KEPT = 20_000
 /** Of the transactions of replaced blocks, every third never happens. */
 const DROPPED = 3
@@ -44,6 +44,7 @@ export class Ledger {
   /** How many times a block was replaced. */
   readonly #branches = new Map<number, number>()
   readonly #lost = new Set<number>()
+  #transactions = 0
   #head = 0
   #replaced = 0
 
@@ -109,9 +110,7 @@ export class Ledger {
   #reorganize(depth: number): void {
     for (let number = this.#head - depth + 1; number <= this.#head; number++) {
       this.#branches.set(number, (this.#branches.get(number) ?? 0) + 1)
-      const transactions = this.#blocks.get(number) ?? []
-      this.#blocks.delete(number)
-      for (const transaction of transactions) {
+      for (const transaction of this.#remove(number)) {
         if (this.#replaced++ % DROPPED !== 0) this.#put(transaction)
       }
     }
@@ -122,10 +121,18 @@ export class Ledger {
     const block = this.#blocks.get(next)
     if (block !== undefined) block.push(transaction)
     else this.#blocks.set(next, [transaction])
+    this.#transactions++
     for (const oldest of this.#blocks.keys()) {
-      if (this.#blocks.size <= KEPT) break
-      this.#blocks.delete(oldest)
+      if (this.#transactions <= KEPT || oldest === next) break
+      this.#remove(oldest)
     }
+  }
+
+  #remove(number: number): readonly ChainTransaction[] {
+    const transactions = this.#blocks.get(number) ?? []
+    this.#blocks.delete(number)
+    this.#transactions -= transactions.length
+    return transactions
   }
 
   #hash(number: number): string {
