@@ -5,6 +5,7 @@ import type { CalendarDayJson, ListedMarketJson, StatusJson } from '@priorbook/s
 import { describe, expect, it } from 'vitest'
 import type { AppendBatch } from '../../store/store.ts'
 import { createTestServer, type TestServer } from '../server.testing.ts'
+import type { RecorderPulse } from '../../lib/pulse.ts'
 
 const NOON = Date.UTC(2026, 7, 5, 12) * 1000
 const at = (seconds: number): Micros => (NOON + seconds * 1e6) as Micros
@@ -35,11 +36,17 @@ const gap = (key: string, journal: number, more: Partial<Gap> = {}): Gap => ({
   ...more,
 })
 
-async function serve(now: Micros): Promise<{
+async function serve(
+  now: Micros,
+  recorder?: () => RecorderPulse,
+): Promise<{
   readonly append: (batch: Partial<AppendBatch>) => Promise<void>
   readonly get: <T>(path: string) => Promise<T>
 }> {
-  const { store, ask, keyOf }: TestServer = await createTestServer({ now: () => now })
+  const { store, ask, keyOf }: TestServer = await createTestServer({
+    now: () => now,
+    ...(recorder !== undefined && { recorder }),
+  })
   const key = keyOf('unlimited')
   let position = 0
   return {
@@ -88,6 +95,41 @@ describe('incidents of /v3/status', () => {
     expect((await get<StatusJson>('/v3/status')).incidents).toMatchObject([
       { reason: 'recorder_down', books: 1 },
     ])
+  })
+})
+
+describe('a venue without credentials, whose books are polled', () => {
+  const capture = { markets: 4, books: 4, sockets: 0, messages: 9, messagesPerSecond: 1 }
+  const counts = { observations: 9, trades: 0, samples: 0, gaps: 0, quarantined: 0 }
+  const pulseOf = (booksOpen: number): RecorderPulse => ({
+    venues: {
+      venueb: {
+        state: 'no_credentials',
+        detail: 'books are polled',
+        booksOpen,
+        capture: { ...capture, ...counts },
+      },
+    },
+    lagP50Ms: 1,
+    lagP99Ms: 2,
+    isDiskFull: false,
+  })
+
+  it('is recorded while all of its books are open, and interrupted when one is missing', async () => {
+    let booksOpen = KEYS.length
+    const { append, get } = await serve(at(3600), () => pulseOf(booksOpen))
+    const stateOf = async (): Promise<string | undefined> =>
+      (await get<StatusJson>('/v3/status')).venues.find(({ venue }) => venue === 'venueb')?.state
+    await append({ observations: KEYS.map((key, index) => row(key, at(index), 1)) })
+    expect(await stateOf()).toBe('recording')
+    await append({ gaps: [gap(KEYS[0]!, 2)] })
+    booksOpen--
+    expect(await stateOf()).toBe('interrupted')
+    await append({ gaps: [gap(KEYS[0]!, 2, { end: at(20), endJournal: 3 })] })
+    booksOpen++
+    expect(await stateOf()).toBe('recording')
+    booksOpen = 0
+    expect(await stateOf()).toBe('interrupted')
   })
 })
 
