@@ -65,7 +65,7 @@ export function judgeLosses(
       continue
     }
     complain(
-      `${name}: a book at ${one.at} (${one.delivered ? 'on the wire' : 'lost'}) is in no gap; rows ${before?.sequence}@${last} … ${next?.sequence}@${next?.received}; ${followed?.shown ?? ''}`,
+      `${name}: a book at ${one.at} (${one.delivered ? 'on the wire' : one.isSpoiled ? 'spoiled' : 'lost'}) is in no gap; rows ${before?.sequence}@${last} … ${next?.sequence}@${next?.received}; ${followed?.shown ?? ''}`,
     )
   }
   return { lost, unseen, believed }

@@ -65,13 +65,18 @@ function truncate(text: string, random: Random): string {
   return text.slice(0, 1 + random.int(Math.max(1, text.length - 1)))
 }
 
-// Every price goes to 0.99: bids of both outcomes at 0.99 meet, and so do bids and asks.
+// Every price goes to 0.99: bids of both outcomes at 0.99 meet, and so do bids and asks. Two levels of one side
+// have the same price then; a single level could be right. So could a change to 0.99 in a book with one side,
+// which is why it goes to 1, where no price can be.
 function cross(text: string): string | undefined {
-  const levels = text.replace(new RegExp(LEVEL, 'g'), (level) =>
-    level.replace(/\d*\.\d+/, '0.9900'),
-  )
-  if (levels !== text) return levels
-  return text.replace(/"(price_dollars|price)":"\d*\.\d+"/g, '"$1":"0.9900"')
+  const levels = text.match(new RegExp(LEVEL, 'g'))
+  if (levels?.length === 1) return undefined
+  if (levels !== null) {
+    return text.replace(new RegExp(LEVEL, 'g'), (level) => level.replace(/\d*\.\d+/, '0.9900'))
+  }
+  return text
+    .replace(/"price":"\d*\.\d+"/g, '"price":"0.9900"')
+    .replace(/"price_dollars":"\d*\.\d+"/g, '"price_dollars":"1.0000"')
 }
 
 function replaceLast(text: string, pattern: RegExp, by: string): string | undefined {

@@ -47,7 +47,10 @@ describe('a malformed frame', () => {
       '{"price":"0.01","size":"5"},{"price":"0.01","size":"5"}',
     )
     expect(of('crossed', objects)).toContain('"bids":[{"price":"0.9900","size":"5"}]')
-    expect(of('crossed', delta)).toContain('"price_dollars":"0.9900"')
+    expect(of('crossed', delta)).toContain('"price_dollars":"1.0000"')
+    // A single level at another price could be right.
+    const single = book.replace(',["0.4000","2.00"]', '').replace('[["0.0200","1.00"]]', '[]')
+    expect(malform(single, createRandom('x'), 'crossed').variant).toBe('truncated')
     expect(() => JSON.parse(of('wrong_types', book)) as unknown).not.toThrow()
     expect(() => JSON.parse(of('truncated', book)) as unknown).toThrow('JSON')
     expect(malform(delta, createRandom('x'), 'duplicate_prices').variant).toBe('truncated')
