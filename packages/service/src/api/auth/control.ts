@@ -54,6 +54,8 @@ export function openControl(file: string): DatabaseSync {
     // its shared memory the mode of the database.
     chmodSync(file, 0o600)
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_mode = WAL`)
+    // The file has a few pages, so its log need not become a thousand.
+    database.exec('PRAGMA wal_autocheckpoint = 100')
     const { user_version: version } = database.prepare('PRAGMA user_version').get() as {
       user_version: number
     }
