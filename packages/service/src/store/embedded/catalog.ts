@@ -197,7 +197,7 @@ function readListedState(database: Database, market: number, ordinal: number): M
   let states = listedStates.get(database)
   if (states === undefined) listedStates.set(database, (states = new BoundedMap(MAX_LISTED)))
   const kept = states.get(market)
-  // Retention can give the number of a market that it removed to another one: the row says which it is.
+  // Only where the row is the one that it was read from.
   if (kept !== undefined && kept.sum === sum && kept.state.revision === ordinal) {
     if (kept.state.knownAt === knownAt && kept.state.journal === journal) return kept.state
   }

@@ -16,8 +16,9 @@ import type { View } from './view.ts'
 const STEP_GONE = 64
 
 /**
- * Removes some markets that ended before a time, of which no row is left and nothing was heard since, with
- * all that is stored about them: record, gaps, streams. Sums by day and outages stay. The newest market and
+ * Removes some markets that ended before a time, of which no row is left and nothing was heard since, and
+ * those that were announced and never heard of again, with all that is stored about them: record, gaps,
+ * streams. Sums by day and outages stay. The newest market and
  * the newest stream stay, so that no number is given twice. `clean` is the version up to which changes of
  * streams have left the log: a stream that the log still names is needed to read it.
  */
@@ -27,7 +28,7 @@ export function removeMarkets(view: View, order: RemovalOrder, clean: number): R
   const end = endOfStep(database, after)
   let next = end
   const rows = database.all(
-    `SELECT id, venue, market, close_time, status, (SELECT known_at FROM revision
+    `SELECT id, venue, market, sort_time, close_time, status, (SELECT known_at FROM revision
        WHERE revision.market = market.id AND ordinal = revisions) AS known_at
      FROM market WHERE id > ? AND id <= ? AND (? IS NULL OR venue = ?) AND id < ?
        AND (close_time IS NULL OR close_time < ?) ORDER BY id`,
@@ -75,12 +76,9 @@ function findGone(view: View, row: Row, before: number, clean: number): Gone | u
   const id = row['id'] as number
   const venue = row['venue'] as VenueId
   const market = row['market'] as string
-  // A market without a close time has ended when its status says so.
-  const hasEnded = row['close_time'] !== null || isLastStatus(String(row['status']))
-  if (!hasEnded || row['known_at'] === null || (row['known_at'] as number) >= before) {
-    return undefined
-  }
+  if (row['known_at'] === null || (row['known_at'] as number) >= before) return undefined
   const found = database.all('SELECT id FROM stream WHERE venue = ? AND market = ?', venue, market)
+  if (!hasEnded(row) && !(found.length === 0 && isForgotten(row, before))) return undefined
   const newest = newestOf(database, 'stream')
   try {
     const streams = found.map((one) => view.streamById(one['id'] as number))
@@ -101,6 +99,16 @@ function findGone(view: View, row: Row, before: number, clean: number): Gone | u
     if (isDamage(error)) return undefined
     throw error
   }
+}
+
+// A market without a close time has ended when its status says so.
+function hasEnded(row: Row): boolean {
+  return row['close_time'] !== null || isLastStatus(String(row['status']))
+}
+
+// A venue announced it, and nothing was said when it should have opened: nobody asked for its books.
+function isForgotten(row: Row, before: number): boolean {
+  return row['status'] === 'scheduled' && (row['sort_time'] as number) < before
 }
 
 function isEmptied(view: View, stream: Stream): boolean {

@@ -1,0 +1,45 @@
+import { VENUES, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
+import { expect, test } from 'vitest'
+import { createTapeFolder } from './tape-folder.testing.ts'
+
+const NOON = Date.UTC(2026, 7, 5, 12) * 1000
+const HOUR = 3_600_000_000
+const MADE = { venue: 'venuec', origin: 'live', recorder: 'r', normalizer: 1 } as const
+
+const recordOf = (marketId: string, more: Partial<MarketRecord>): MarketRecord => ({
+  venue: 'venuec',
+  marketId,
+  outcomes: [],
+  units: VENUES.venuec.units,
+  native: {},
+  ...more,
+})
+
+test('markets that were announced and never heard of again go; those that may still come stay', async () => {
+  const store = createTapeFolder().open()
+  const openTime = (NOON + HOUR) as Micros
+  const records = [
+    recordOf('announced', { status: 'scheduled', openTime }),
+    recordOf('later', { status: 'scheduled', openTime: (NOON + 50 * HOUR) as Micros }),
+    recordOf('open', { status: 'open', openTime }),
+    recordOf('ended', { status: 'resolved', openTime, closeTime: (NOON + 2 * HOUR) as Micros }),
+    recordOf('newest', { status: 'scheduled', openTime }),
+  ]
+  const revisions = records.map((record, at) => ({
+    kind: 'market' as const,
+    received: NOON as Micros,
+    journal: at + 1,
+    record,
+  }))
+  await store.append({ ...MADE, position: 10, revisions })
+  const names = async (): Promise<string[]> =>
+    (await store.markets({ limit: 10 })).markets.map(({ record }) => record.marketId)
+  const remove = (before: number): Promise<{ rows: number }> =>
+    store.removeSome('markets', { venue: 'venuec', before, after: 0 })
+  // None of them is older than that.
+  expect((await remove(NOON)).rows).toBe(0)
+  expect((await remove(NOON + 24 * HOUR)).rows).toBe(2)
+  // The newest stays, so that no number is given twice.
+  expect((await names()).sort()).toEqual(['later', 'newest', 'open'])
+  expect((await store.verify()).problems).toEqual([])
+})
