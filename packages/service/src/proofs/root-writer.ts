@@ -75,7 +75,7 @@ export class RootWriter {
   ): Promise<SignedRoot | undefined> {
     // A tree without its leaves cannot grow: what comes later for that day goes too.
     if (this.book.removedOf(day)?.isTreeGone === true) {
-      while (this.dropUnsigned(now() + 1, day)) await rest()
+      while (this.dropUnsigned(day, day, Number.MAX_SAFE_INTEGER)) await rest()
       return undefined
     }
     const roots = this.book.rootsOf(day)
@@ -114,7 +114,7 @@ export class RootWriter {
         while (this.removeSome(table, day)) await rest()
       }
     }
-    while (this.dropUnsigned(before, startOfDay(before))) await rest()
+    while (this.dropUnsigned(0, startOfDay(before), before)) await rest()
   }
 
   private removeSome(table: 'leaf' | 'node', day: number): boolean {
@@ -124,11 +124,12 @@ export class RootWriter {
     return this.database.write(() => this.database.run(sql, day, day)) > 0
   }
 
-  // True where there may be more.
-  private dropUnsigned(noted: number, lastDay: number): boolean {
+  // Of some days, what was noted before a time; true where there may be more.
+  private dropUnsigned(firstDay: number, lastDay: number, noted: number): boolean {
     const rows = this.database.all<WaitingRow & { readonly day: number }>(
       `SELECT day, venue, market, key, kind, metric, first, hash, leaf FROM waiting
-       WHERE day <= ? AND noted < ? LIMIT ${STEP}`,
+       WHERE day BETWEEN ? AND ? AND noted < ? LIMIT ${STEP}`,
+      firstDay,
       lastDay,
       noted,
     )
