@@ -17,7 +17,7 @@ import { HABIT_SIZE } from '../venues/capture/silence.ts'
 import { passedFacts } from './batch.ts'
 import { MarketMemory } from './market-memory.ts'
 import { PassedChanges } from './passed-changes.ts'
-import { Track, type Mark, type TrackStart } from './track.ts'
+import { Track, TRADE_IDS_KEPT, type Mark, type TrackStart } from './track.ts'
 
 /** What loading the state of a venue needs. */
 export type ReadinessOptions = {
@@ -245,7 +245,6 @@ function sampleName({ instrument, metric }: Sample): string {
   return `${instrument.key} ${metric}`
 }
 
-const TRADE_IDS = 256
 // Max rows that are searched for the last full book: pages times rows per page.
 const FULL_PAGE = 1024
 const FULL_PAGES = 16
@@ -261,7 +260,7 @@ async function readTrackStart(
   const newest = await store.books({ ...ref, order: 'desc', limit: HABIT_SIZE + 1, numbers: true })
   const facts = await store.instrument(ref)
   const gaps = await store.gaps({ ...ref, open: true })
-  const trades = await store.trades({ ...ref, order: 'desc', limit: TRADE_IDS })
+  const trades = await store.trades({ ...ref, order: 'desc', limit: TRADE_IDS_KEPT })
   const ladder = newest.corrupt.length === 0 ? bookAfter(newest.runs) : undefined
   const gap = gaps[0]
   const sequence = facts?.lastSequence ?? 0

@@ -68,7 +68,11 @@ export type BookOutcome = {
 
 /** How much older than the newest message one may be and still be skipped; beyond, the venue's clock stepped. */
 const REORDER_MICROS = 2_000_000
-const TRADE_IDS_KEPT = 256
+/**
+ * How many trades of an instrument are known by their id. A venue that does not answer for an hour is asked
+ * for all trades of that hour, while new ones arrive: busy markets have 5,000 of them.
+ */
+export const TRADE_IDS_KEPT = 16_384
 /** A connection without a data frame for this long is silent, unless it is slow by habit. */
 const SILENCE_MICROS = 6_000_000
 
