@@ -75,7 +75,12 @@ async function expectRemoved({ ask }: Service, early: readonly Market[]): Promis
   expect(ended.length).toBeGreaterThan(0)
   for (const { market_id: id } of ended) {
     const path = `/v3/coverage?venue=venuec&market=${id}`
-    const why = await until(`no ${id}`, PATIENCE_MS, () => ask(path).then(() => undefined, String))
+    let last: unknown
+    const gone = (): Promise<string | undefined> =>
+      ask(path).then((answer) => void (last = answer), String)
+    const why = await until(`no ${id}`, PATIENCE_MS, gone).catch((error: unknown) => {
+      throw new Error(`${String(error)}: ${JSON.stringify(last).slice(0, 1500)}`)
+    })
     expect(why).toMatch(/404.*ended before.*were removed/s)
   }
 }
