@@ -236,10 +236,21 @@ describe('a restart of the server', () => {
       await service.start()
       await page.locator('.market-head .l-live').waitFor()
       const before = await page.locator('.ladder').first().getAttribute('data-sequence')
-      await page.waitForFunction((sequence) => {
-        const now = document.querySelector('.ladder')?.getAttribute('data-sequence')
-        return now !== null && now !== undefined && now !== sequence
-      }, before)
+      const moved = page.waitForFunction(
+        (sequence) => {
+          const now = document.querySelector('.ladder')?.getAttribute('data-sequence')
+          return now !== null && now !== undefined && now !== sequence
+        },
+        before,
+        // An emulated market may pause for a minute.
+        { timeout: 90_000 },
+      )
+      await moved.catch(async (error: unknown) => {
+        const shown = await page.locator('.market-head').innerText()
+        const known = await api.get(`/v3/markets?venue=venueb&q=${market.market_id}`)
+        const state = `row ${before} of ${JSON.stringify(known).slice(0, 1000)}`
+        throw new Error(`${String(error)}: the page stays at ${state} and shows ${shown}`)
+      })
       type Gap = { reason: string; start_time: string; end_time: string | null }
       const path = `/v3/gaps?venue=venueb&market=${market.market_id}`
       const data = (await api.get(path)) as Gap[]
