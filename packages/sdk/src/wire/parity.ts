@@ -1,3 +1,4 @@
+import { PARITY_CHECKS } from '../domain/index.ts'
 import {
   COUNT,
   DAY,
@@ -48,10 +49,5 @@ export const PARITY_COLUMNS: readonly (keyof ParityDayJson)[] = [
   'market_id',
   'day',
   'observations',
-  'sum_off',
-  'complement_crossed',
-  'locked',
-  'off_tick',
-  'out_of_bounds',
-  'crossed',
+  ...PARITY_CHECKS,
 ]

@@ -1,11 +1,13 @@
-import { startOfDay, FLAGS, VENUES, type Instrument, type VenueId } from '@priorbook/sdk/domain'
 import {
-  noParity,
+  startOfDay,
+  FLAGS,
   PARITY_CHECKS,
-  REFUSED_CHECKS,
+  VENUES,
+  type Instrument,
   type ParityCheck,
-  type ParityCounts,
-} from '../parity-checks.ts'
+  type VenueId,
+} from '@priorbook/sdk/domain'
+import { noParity, REFUSED_CHECKS, type ParityCounts } from '../parity-checks.ts'
 import type { ParityDay, ParityNote, ParityQuery, Quarantined } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
 import { checkRow, holds, insertRow } from './row-sum.ts'
