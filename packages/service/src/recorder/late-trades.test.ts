@@ -1,8 +1,7 @@
-import { toMicros } from '@priorbook/sdk/domain'
 import { expect, test } from 'vitest'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
 import { Applier } from './applier.ts'
-import { createDataFolder, START_MS } from './scripted.testing.ts'
+import { createDataFolder, createFeed, START_MS } from './scripted.testing.ts'
 
 const TICKER = 'KXTEST-1'
 const TRADES = 3000
@@ -21,13 +20,7 @@ test('an answer with thousands of trades that the socket has brought adds the mi
   const { tape } = createDataFolder()
   let store: EmbeddedStore = openEmbeddedStore({ file: tape })
   let applier = new Applier(store, 'venueb')
-  let number = 0
-  let received = START_MS * 1000
-  const put = async (kind: 'note' | 'message', value: object, slot = 0): Promise<void> => {
-    const bytes = Buffer.from(JSON.stringify(value))
-    received += 1000
-    await applier.apply({ number: ++number, received: toMicros(received), kind, slot, bytes })
-  }
+  const put = createFeed(() => applier)
   const keep = async (): Promise<void> => {
     const batch = applier.drain(MADE)
     if (batch !== undefined) await store.append(batch)

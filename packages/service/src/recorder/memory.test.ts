@@ -1,8 +1,7 @@
-import { toMicros } from '@priorbook/sdk/domain'
 import { expect, test } from 'vitest'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { Applier } from './applier.ts'
-import { createDataFolder, START_MS } from './scripted.testing.ts'
+import { createDataFolder, createFeed, START_MS } from './scripted.testing.ts'
 
 const MADE = { origin: 'emulator', recorder: 'r1' } as const
 
@@ -10,13 +9,7 @@ const MADE = { origin: 'emulator', recorder: 'r1' } as const
 test('a busy recorder forgets markets that ended', async () => {
   const store = openEmbeddedStore({ file: createDataFolder().tape })
   const applier = new Applier(store, 'venueb')
-  let number = 0
-  let received = START_MS * 1000
-  const put = async (kind: 'note' | 'message', value: object, slot = 0): Promise<void> => {
-    const bytes = Buffer.from(JSON.stringify(value))
-    received += 1000
-    await applier.apply({ number: ++number, received: toMicros(received), kind, slot, bytes })
-  }
+  const put = createFeed(() => applier)
   const answer = async (ticker: string, status: string): Promise<void> => {
     const open_time = new Date(START_MS).toISOString()
     await put('note', { note: 'request', request: { kind: 'market' } })

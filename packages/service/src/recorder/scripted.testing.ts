@@ -9,6 +9,7 @@ import { SYSTEM_CLOCK } from '../lib/clock.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import type { Store } from '../store/store.ts'
 import type { CaptureNote, CaptureRequest, CaptureSink } from '../venues/capture/contract.ts'
+import type { Applier } from './applier.ts'
 import { foldRuns } from './folded-rows.testing.ts'
 import { compareWithJournal } from '../derive/rebuild.ts'
 import { openRecorder } from './recorder.ts'
@@ -36,6 +37,19 @@ export function createDataFolder(): DataFolder {
   const path = mkdtempSync(join(tmpdir(), 'priorbook-recorder-'))
   onTestFinished(() => rmSync(path, { recursive: true, force: true }))
   return toDataFolder(join(path, 'data'))
+}
+
+/** Gives an applier journal records by hand, numbered and a millisecond apart. */
+export function createFeed(
+  applier: () => Applier,
+): (kind: 'note' | 'message', value: object, slot?: number) => Promise<void> {
+  let number = 0
+  let received = START_MS * 1000
+  return async (kind, value, slot = 0) => {
+    const bytes = Buffer.from(JSON.stringify(value))
+    received += 1000
+    await applier().apply({ number: ++number, received: toMicros(received), kind, slot, bytes })
+  }
 }
 
 let clock = START_MS * 1000
