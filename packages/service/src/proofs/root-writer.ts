@@ -102,7 +102,7 @@ export class RootWriter {
    * that no root names yet. Signed roots stay.
    */
   async removeBefore(before: number, rest: () => Promise<void>): Promise<void> {
-    // Only days with a root: a draft that nobody signed is dropped with its next signing.
+    // Leaves of a day without a root are a draft: `sign` drops them before it makes new ones.
     const days = this.database.all<{ day: number }>(
       'SELECT DISTINCT day FROM leaf WHERE day <= ? AND day IN (SELECT day FROM statement)',
       before - DAY_MICROS,

@@ -106,7 +106,7 @@ function hasEnded(row: Row): boolean {
   return row['close_time'] !== null || isLastStatus(String(row['status']))
 }
 
-// A venue announced it, and nothing was said when it should have opened: nobody asked for its books.
+// The venue announced this market, and no message came when it should have opened: it is not recorded here.
 function isForgotten(row: Row, before: number): boolean {
   return row['status'] === 'scheduled' && (row['sort_time'] as number) < before
 }
