@@ -1,3 +1,4 @@
+import { DAY_MICROS } from '@priorbook/sdk/domain'
 import { setting, text, type Setting, type SettingValues } from '../lib/setting.ts'
 
 /** The kinds of stored data that can be removed apart. */
@@ -52,7 +53,7 @@ const UNITS: Readonly<Record<string, number>> = {
   s: 1e6,
   m: 60e6,
   h: 3600e6,
-  d: 86_400e6,
+  d: DAY_MICROS,
   kB: 1e3,
   MB: 1e6,
   GB: 1e9,

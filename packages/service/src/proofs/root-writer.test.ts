@@ -1,3 +1,4 @@
+import { DAY_MICROS } from '@priorbook/sdk/domain'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -131,17 +132,16 @@ describe('the tree of a day', () => {
       DAY,
     )
     await sign(writer)
-    const day = 86_400_000_000
     // The day has to be over for as long as leaves stay.
-    await writer.removeBefore(DAY + day - 1, rest)
+    await writer.removeBefore(DAY + DAY_MICROS - 1, rest)
     expect(book.removedOf(DAY)).toBeUndefined()
-    await writer.removeBefore(DAY + day, rest)
+    await writer.removeBefore(DAY + DAY_MICROS, rest)
     expect(book.removedOf(DAY)).toEqual({ isTreeGone: true, unsigned: 0 })
     expect(book.database.all('SELECT 1 FROM leaf UNION ALL SELECT 1 FROM node')).toEqual([])
     expect(checkProofs(folder)).toEqual({ roots: 1, problems: [] })
     // A chunk that comes later for that day cannot be added any more.
-    writer.note([leafOf(900)], DAY + 2 * day)
-    expect(await writer.sign(DAY, () => DAY + 2 * day, rest)).toBeUndefined()
+    writer.note([leafOf(900)], DAY + 2 * DAY_MICROS)
+    expect(await writer.sign(DAY, () => DAY + 2 * DAY_MICROS, rest)).toBeUndefined()
     expect(writer.waitingDays()).toEqual([])
     expect(book.removedOf(DAY)).toEqual({ isTreeGone: true, unsigned: 1 })
     book.database.run("UPDATE statement SET signature = '00' || substr(signature, 3)")

@@ -1,4 +1,5 @@
 import {
+  DAY_MICROS,
   VENUES,
   type MarketRecord,
   type MarketStatus,
@@ -111,7 +112,7 @@ async function readFeed(
 }
 
 // A market may be listed a day before it trades. Records are large, so pages of them are.
-const LISTED_BEFORE = 86_400_000_000
+const LISTED_BEFORE = DAY_MICROS
 const MARKETS_PER_PAGE = 200
 
 async function readFeedMarkets(

@@ -1,3 +1,4 @@
+import { DAY_MICROS } from '../../domain/index.ts'
 import type { Report } from './report-shape.ts'
 
 /** The area of a plot and its scales. */
@@ -179,7 +180,7 @@ export function createActiveClock({ equity, fills_kept }: Report): ActiveClock {
     const index = Math.max(0, lastBefore(places, wanted))
     return (times[index] ?? first) + (wanted - (places[index] ?? 0))
   }
-  const isShort = last - first < 86_400_000_000
+  const isShort = last - first < DAY_MICROS
   const ticks = Array.from({ length: 5 }, (_, index) => {
     const where = (length * (index + 0.5)) / 5
     const text = new Date(toTime(where) / 1000).toISOString()

@@ -1,4 +1,4 @@
-import { MARKET_STATUSES, VENUE_IDS } from '../../domain/index.ts'
+import { DAY_MICROS, MARKET_STATUSES, VENUE_IDS } from '../../domain/index.ts'
 import { SAMPLE_METRICS } from '../trade-sample.ts'
 import {
   dayParam,
@@ -22,7 +22,7 @@ export const INTERVALS = {
   '5m': 300_000_000,
   '15m': 900_000_000,
   '1h': 3_600_000_000,
-  '1d': 86_400_000_000,
+  '1d': DAY_MICROS,
 } as const
 
 /** The name of an interval. */

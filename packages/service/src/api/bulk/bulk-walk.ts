@@ -1,4 +1,4 @@
-import { VENUES, type Gap } from '@priorbook/sdk/domain'
+import { DAY_MICROS, VENUES, type Gap } from '@priorbook/sdk/domain'
 import type { HeadColumns, SampleColumns, TradeColumns } from '@priorbook/sdk/tape'
 import type { BookContext, SampleContext } from '@priorbook/sdk/wire'
 import {
@@ -50,7 +50,7 @@ export type WalkItem =
 // Two full chunks: a page costs one read of the store and is written in slices.
 const PAGE_ROWS = 2048
 // Books are recorded from the listing of a round, which can be a day before it opens, to its resolution.
-const RECORDED_OUTSIDE = 2 * 86_400_000_000
+const RECORDED_OUTSIDE = 2 * DAY_MICROS
 
 /** The markets of a download by (open time, id); rows of a day may be those of a market of the next. */
 export async function* walkMarkets(

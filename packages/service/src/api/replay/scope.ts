@@ -1,4 +1,4 @@
-import { printMicros, toMicros, type Micros, type VenueId } from '@priorbook/sdk/domain'
+import { DAY_MICROS, printMicros, toMicros, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
 import { Yielder } from '../../lib/yielder.ts'
 import type { MarketState } from '../../store/store.ts'
@@ -16,7 +16,7 @@ export const MAX_MARKETS = 4096
 export const MAX_INSTRUMENTS = 4096
 
 // Books are recorded from the listing of a market, up to a day before it opens, until its resolution.
-const RECORDED_OUTSIDE = 2 * 86_400_000_000
+const RECORDED_OUTSIDE = 2 * DAY_MICROS
 // Rows are stored within seconds of their time; a range that ended this long ago gets no more rows.
 const SETTLED = 60_000_000
 // Larger than any sequence.

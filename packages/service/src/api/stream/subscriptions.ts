@@ -1,4 +1,5 @@
 import {
+  DAY_MICROS,
   instrumentName,
   type Instrument,
   type MarketRecord,
@@ -199,7 +200,7 @@ type Selection = {
 }
 
 // Markets that closed longer ago have no new rows; if one does, its instruments join then.
-const RECENT_MICROS = 86_400_000_000
+const RECENT_MICROS = DAY_MICROS
 const LIVE: ReadonlySet<MarketStatus | undefined> = new Set([
   undefined,
   'scheduled',

@@ -1,4 +1,10 @@
-import type { Gap, GapReason, Instrument, VenueId } from '@priorbook/sdk/domain'
+import {
+  DAY_MICROS,
+  type Gap,
+  type GapReason,
+  type Instrument,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import { CHUNK_KINDS } from '@priorbook/sdk/tape'
 import type { Incident } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
@@ -170,7 +176,7 @@ export function countOpenGaps(
 }
 
 // How long before a range an outage that reaches into it may have begun, unless it is still open.
-const LONGEST = 30 * 86_400_000_000
+const LONGEST = 30 * DAY_MICROS
 
 /** Outages that touch [start, end), newest first. */
 export function listIncidents(
