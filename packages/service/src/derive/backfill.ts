@@ -119,6 +119,7 @@ class BackfillIntake {
       frame: () => {
         throw new Error('a backfill has no sockets')
       },
+      position: () => this.writer.nextNumber - 1,
       answer: (request, received, bytes, parsed) => {
         this.note({ note: 'request', request })
         const reading = toReading(() =>

@@ -35,6 +35,7 @@ import {
   checkSample,
   epochFact,
   noRows,
+  missedFact,
   passedFacts,
   toQuarantined,
   type BatchRows,
@@ -124,6 +125,9 @@ export class Applier {
   /** Notes about the next record. */
   private broken: string | undefined
   private request: CaptureRequest | undefined
+  private asked: number | undefined
+  /** The newest record in front of which messages of any book may be missing. */
+  private missedAt = 0
   /** What the current record is: an answer, and one of a backfill. */
   private isAnswer = false
   private isPast = false
@@ -239,6 +243,7 @@ export class Applier {
     this.request = undefined
     await this.state.loadUnbroken()
     this.state.interrupt(reason, journal)
+    this.noteMissed(journal)
     this.closeTracks([...this.state.tracks.values()], reason, journal)
     this.rows.gaps.push(...this.feed.interrupt(reason, journal))
     this.position = last ?? first - 1
@@ -249,6 +254,7 @@ export class Applier {
     await this.state.start()
     await this.calls?.load(this.store)
     await this.feed.load(this.store)
+    this.missedAt = (await this.store.fact(missedFact(this.venue))) ?? 0
     for (let slot = 1; slot <= MAX_SLOT; slot++) {
       const epoch = await this.store.fact(epochFact(this.venue, slot))
       if (epoch !== undefined && epoch !== NO_EPOCH) this.epochs.set(slot, epoch)
@@ -278,7 +284,7 @@ export class Applier {
     await this.state.loadUnbroken()
     const { tracks } = this.state
     const closed = suspects.flatMap((key) => tracks.get(key) ?? [])
-    this.closeTracks(closed, 'rejected', record.number)
+    this.closeUnread(closed, record.number)
   }
 
   // Closes all books that the socket of a record feeds; answers come over none. A recording does not say
@@ -294,7 +300,12 @@ export class Applier {
         toEpoch(channel) === epoch &&
         (slot > 0 || assembler.lastReceived <= received),
     )
-    this.closeTracks(fed, 'rejected', number)
+    this.closeUnread(fed, number)
+  }
+
+  private closeUnread(tracks: readonly Track[], journal: number): void {
+    this.closeTracks(tracks, 'rejected', journal)
+    for (const { instrument } of tracks) this.noteUnread(instrument.key, journal)
   }
 
   private applyNote(record: ApplyRecord): Promise<void> | undefined {
@@ -312,6 +323,7 @@ export class Applier {
         return undefined
       case 'request':
         this.request = note.request
+        this.asked = note.asked
         return undefined
       case 'failed':
         this.counts.failed++
@@ -402,6 +414,7 @@ export class Applier {
 
   private async closeAll(reason: GapReason, record: ApplyRecord, detail?: string): Promise<void> {
     await this.state.loadUnbroken()
+    this.noteMissed(record.number)
     if (reason === 'recorder_down') {
       this.rows.gaps.push(...this.feed.interrupt(reason, record.number))
     }
@@ -497,8 +510,10 @@ export class Applier {
           this.applyTrade(event, record)
           break
         case 'reset': {
-          const gaps = state.tracks.get(event.instrument.key)!.reset(event)
+          const { key } = event.instrument
+          const gaps = state.tracks.get(key)!.reset(event)
           rows.gaps.push(...gaps)
+          this.noteUnread(key, record.number)
           if (gaps.length > 0) this.onClosed([event.instrument], event.reason)
           break
         }
@@ -534,7 +549,8 @@ export class Applier {
     if (
       (channel === ABSENT || isNumbered) &&
       !track.isOpen &&
-      (passed.isAhead(event, channel) || (this.isAnswer && track.isBehind(event)))
+      (passed.isAhead(event, channel) ||
+        (this.isAnswer && (track.isBehind(event) || this.isOvertaken(key))))
     ) {
       // It would open the book without the changes that came since, so another full book is needed.
       this.counts.duplicates++
@@ -555,6 +571,25 @@ export class Applier {
     if (outcome.closed !== undefined) this.onClosed([event.instrument], outcome.closed)
   }
 
+  // True for an answer that was requested before messages of its book were lost or could not be read: it
+  // may be from before them, and nothing would show that later changes are applied without them.
+  private isOvertaken(key: string): boolean {
+    const { asked } = this
+    if (asked === undefined || !this.rules.answersMixWithSocket) return false
+    return this.missedAt > asked || this.state.passed.isUnreadSince(key, asked)
+  }
+
+  private noteMissed(journal: number): void {
+    this.missedAt = journal
+    this.rows.facts[missedFact(this.venue)] = journal
+  }
+
+  private noteUnread(key: string, journal: number): void {
+    if (!this.rules.answersMixWithSocket) return
+    this.state.passed.noteUnread(key, journal)
+    this.rows.facts[passedFacts(this.venue, key).unread] = journal
+  }
+
   private notePassed(event: BookSnapshot | BookChange, channel: number): void {
     const passed = this.state.passed.note(event, channel)
     if (passed === undefined) return
@@ -569,6 +604,7 @@ export class Applier {
     const names = passedFacts(this.venue, key)
     this.rows.facts[names.mark] = null
     this.rows.facts[names.channel] = null
+    this.rows.facts[names.unread] = null
   }
 
   private applyTrade(event: Trade, record: ApplyRecord): void {

@@ -183,6 +183,7 @@ export class Intake {
     this.sink = {
       now: () => options.clock.now(),
       steadyNow: () => this.steady.now(),
+      position: () => this.writer.nextNumber - 1,
       frame: (...frame) => this.frame(...frame),
       answer: (...answer) => this.answer(...answer),
       note: (note) => this.note(note),
@@ -277,10 +278,11 @@ export class Intake {
     received: Micros,
     bytes: Uint8Array,
     parsed: unknown,
+    asked?: number,
   ): Reading {
     this.messages++
     // The request and its answer stand side by side.
-    this.note({ note: 'request', request })
+    this.note({ note: 'request', request, ...(asked === undefined ? {} : { asked }) })
     const journal = this.journal(received, 'message', bytes, 0)
     const reading = toReading(() =>
       this.normalizer.answer(request, parsed ?? parseMessageJson(bytes), { received, journal }),

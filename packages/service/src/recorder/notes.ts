@@ -9,8 +9,8 @@ export type Note =
   | CaptureNote
   | { readonly note: 'file_imported'; readonly sha256: string; readonly lines: number }
   | { readonly note: 'broken_line'; readonly reason: string }
-  /** The next record is the answer to this request. */
-  | { readonly note: 'request'; readonly request: CaptureRequest }
+  /** The next record is the answer to this request; when it was sent, `asked` was the newest record. */
+  | { readonly note: 'request'; readonly request: CaptureRequest; readonly asked?: number }
   /** The recorder starts here, or ended in order; all earlier connections are closed. */
   | { readonly note: 'started'; readonly version: string }
   | { readonly note: 'stopped' }
@@ -51,7 +51,7 @@ const NOTES = {
   clock: v.looseObject({ offset_us: whole }),
   file_imported: v.looseObject({ sha256: v.string(), lines: count }),
   broken_line: v.looseObject({ reason: v.string() }),
-  request: v.looseObject({ request }),
+  request: v.looseObject({ request, asked: v.optional(count) }),
   started: v.looseObject({}),
   stopped: v.looseObject({}),
   disk_full: v.looseObject({ refused: count }),

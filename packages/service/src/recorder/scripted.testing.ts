@@ -20,7 +20,10 @@ export type Script = {
   wait(ms: number): void
   frame(slot: number, value: unknown): void
   text(slot: number, text: string): void
-  answer(request: CaptureRequest, value: unknown): void
+  /** The number of the newest journal record. */
+  position(): number
+  /** `asked` is the position when the request was sent. */
+  answer(request: CaptureRequest, value: unknown, asked?: number): void
   note(note: CaptureNote): void
   /** Waits until everything put in is stored. */
   stored(): Promise<void>
@@ -96,8 +99,9 @@ export async function record(
     frame: (slot, value) =>
       sink!.frame(slot, toMicros(clock), Buffer.from(JSON.stringify(value)), value),
     text: (slot, text) => sink!.frame(slot, toMicros(clock), Buffer.from(text), undefined),
-    answer: (request, value) =>
-      sink!.answer(request, toMicros(clock), Buffer.from(JSON.stringify(value)), value),
+    position: () => sink!.position(),
+    answer: (request, value, asked) =>
+      sink!.answer(request, toMicros(clock), Buffer.from(JSON.stringify(value)), value, asked),
     note: (note) => sink!.note(note),
     stored: () => new Promise((resolve) => setTimeout(resolve, 60)),
   }

@@ -153,8 +153,16 @@ export interface CaptureSink {
   steadyNow(): Micros
   /** A data frame exactly as received; `parsed` is its JSON, undefined where it is not JSON. */
   frame(slot: number, received: Micros, bytes: Uint8Array, parsed: unknown): Reading
-  /** An answer exactly as received. */
-  answer(request: CaptureRequest, received: Micros, bytes: Uint8Array, parsed: unknown): Reading
+  /** The number of the newest journal record. */
+  position(): number
+  /** An answer exactly as received; `asked` is the position when its request was sent. */
+  answer(
+    request: CaptureRequest,
+    received: Micros,
+    bytes: Uint8Array,
+    parsed: unknown,
+    asked?: number,
+  ): Reading
   note(note: CaptureNote): void
   /** The book that the recorder holds of an instrument; undefined before its first message. */
   book(key: string): CapturedBook | undefined

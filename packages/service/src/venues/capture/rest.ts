@@ -47,7 +47,7 @@ export type RestOptions = {
     readonly headers?: Readonly<Record<string, string>>
     readonly query?: Readonly<Record<string, string>>
   }
-  readonly sink: Pick<CaptureSink, 'now' | 'steadyNow' | 'answer' | 'note'>
+  readonly sink: Pick<CaptureSink, 'now' | 'steadyNow' | 'position' | 'answer' | 'note'>
   readonly log: CaptureLog
   readonly timeoutMs?: number
 }
@@ -86,6 +86,7 @@ class RestClient implements Rest {
     const release = await quota.acquire(call.cost ?? cost, call.urgent ?? false, signal)
     let status: number
     let bytes: Uint8Array
+    const asked = sink.position()
     try {
       const sent = sink.steadyNow()
       const response = await this.#fetch(call, signal)
@@ -110,7 +111,7 @@ class RestClient implements Rest {
     const value = tryParseMessageJson(bytes)
     // Malformed JSON is journaled too: the recorder puts it into quarantine.
     const isKept = call.keep !== false
-    const reading = isKept ? sink.answer(call.request, received, bytes, value) : UNREAD
+    const reading = isKept ? sink.answer(call.request, received, bytes, value, asked) : UNREAD
     return value === undefined
       ? { ok: false, status, why: 'not JSON' }
       : { ok: true, value, reading }

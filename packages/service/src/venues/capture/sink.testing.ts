@@ -49,6 +49,7 @@ export function createTestSink(normalizer: Normalizer, now: () => Micros = wallC
       apply(reading.events, false)
       return reading
     },
+    position: () => journal,
     answer(request, received, _bytes, parsed) {
       answers.push({ request, parsed })
       const at = { received, journal: ++journal }

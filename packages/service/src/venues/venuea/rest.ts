@@ -97,6 +97,7 @@ export class VenueARest implements Rest {
       sink: {
         now: () => sink.now(),
         steadyNow: () => sink.steadyNow(),
+        position: () => sink.position(),
         answer: (...answer) => sink.answer(...answer),
         note: (note) => {
           sink.note(note)

@@ -52,6 +52,10 @@ export class TestSink implements CaptureSink {
     return this.#clock.now()
   }
 
+  position(): number {
+    return this.captured.length
+  }
+
   frame(
     slot: number,
     received: ReturnType<CaptureSink['now']>,
