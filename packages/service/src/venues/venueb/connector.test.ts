@@ -242,6 +242,21 @@ describe('with credentials', () => {
     await until('an end', () => connector.status().markets === 1)
   })
 
+  it('requests a market by name that was over before it was listed', async () => {
+    venue.list(A)
+    start(SIGNED)
+    await until('a book', () => same(A))
+    venue.list(B, { status: 'finalized', result: 'no', title: 'B', close_time: venue.time(-1000) })
+    venue.life({ market_ticker: B, event_type: 'settled', settled_ts: 1_790_000_000 })
+    const asked = { kind: 'markets', tickers: [B], series: 'KXTEST15M' }
+    const isAsked = (): boolean =>
+      sink.captured.some(
+        (one) => one.kind === 'answer' && JSON.stringify(one.request) === JSON.stringify(asked),
+      )
+    await until('its record', isAsked)
+    expect(connector.status().markets).toBe(1)
+  })
+
   it('requests books that the recorder closed, ever more slowly while that repeats', async () => {
     venue.list(A)
     start(SIGNED)

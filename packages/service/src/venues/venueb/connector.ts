@@ -303,8 +303,11 @@ export class VenueBConnector implements Connector {
   }
 
   #applyLifecycle(record: MarketRecord | undefined): void {
-    // A new event, a changed fee, lost messages, or a market whose series the message does not name.
-    if (record === undefined || this.#markets.get(record.marketId) === undefined) {
+    // A new event, a changed fee or lost messages.
+    if (record === undefined) this.#discovery.hurry()
+    else if (this.#markets.get(record.marketId) === undefined) {
+      // Lists have only markets that trade or will trade, so one that was never listed is asked for by name.
+      this.#markets.resume(record.marketId, this.#nowMs(), record.seriesTicker)
       this.#discovery.hurry()
     } else if (record.statusNative === 'finalized') {
       this.#markets.suspect(record.marketId, this.#nowMs())
