@@ -66,6 +66,7 @@ export type Row = Readonly<Record<TextName, string>> &
       readonly taker_side: string
       readonly topic: Readonly<Record<'symbol' | 'slug' | 'chainId', string>> &
         Readonly<Record<'marketTopicId' | 'startDate' | 'participantCount', number>>
+      readonly lifecycle: Readonly<Record<'market_ticker', string>>
       readonly market: Readonly<
         Record<'conditionId' | 'tradeVolume' | 'liquidity' | 'ticker' | 'event_ticker', string>
       > & {

@@ -267,9 +267,10 @@ export const RESOURCES: readonly Statement[] = [
     place: 'B market 1: series, event, market ticker',
     ask: '/v3/venueb/markets?limit=1000&series={series}&include=native',
     at: 'body.data[*]',
-    is: ({ series_ticker, event_ticker, market_ticker, native }: Row) =>
-      market_ticker === native.market.ticker &&
-      event_ticker === native.market.event_ticker &&
+    // A market that only a status message has named so far has no record of the catalogue.
+    is: ({ series_ticker, event_ticker, market_ticker, native: { market, lifecycle } }: Row) =>
+      market_ticker === (market ?? { ticker: lifecycle.market_ticker }).ticker &&
+      event_ticker === (market ?? { event_ticker }).event_ticker &&
       event_ticker.startsWith(`${series_ticker}-`),
     wrong: [{ series_ticker: 'X', event_ticker: 'Y', market_ticker: 'Z', native: { market: {} } }],
   },

@@ -217,11 +217,22 @@ async function judgeSamples(
     const stored = Array.from({ length: page.rows.count }, (_, at) =>
       printScaled(page.rows.value[at]!, 8),
     )
-    const told = samples.filter(({ at }) => at <= until).map(({ value }) => canonical(value))
     count += stored.length
-    const head = stored.slice(0, told.length)
-    if (stored.length < told.length || head.some((value, at) => value !== told[at])) {
-      complain(`${name}: ${stored.length} samples stored, ${told.length} told`)
+    // What is answered while the disk is full is not kept, and a gap says so.
+    const full = await store.gaps({ venue, reason: 'disk_full' })
+    const isRefused = (at: number): boolean =>
+      full.some(({ start, end = Infinity }) => start <= at && at <= end)
+    let kept = 0
+    const isMissing = ({ value, at }: (typeof samples)[number]): boolean => {
+      if (stored[kept] !== canonical(value)) return at <= until && !isRefused(at)
+      kept++
+      return false
+    }
+    const missing = samples.find(isMissing)
+    if (missing !== undefined) {
+      complain(`${name}: ${missing.value}, told at ${missing.at}, is not stored as number ${kept}`)
+    } else if (kept < stored.length) {
+      complain(`${name}: ${stored.length} samples stored, ${kept} of them told`)
     }
   }
   return count
