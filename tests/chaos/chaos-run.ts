@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Gap } from '@priorbook/sdk/domain'
+import type { TruthEntry } from '../../packages/emulator/src/core/truth.ts'
 import { startEmulator } from '../../packages/emulator/src/emulator.ts'
 import { randomSchedule } from '../../packages/emulator/src/faults/schedule.ts'
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
@@ -27,6 +28,7 @@ const order = JSON.parse(process.argv[2]!) as {
   readonly disk: string
   readonly canFill: boolean
   readonly page?: string
+  readonly keep?: string
 }
 const TOTAL_MS = Number(order.minutes) * 60_000
 // Then the same processes run to the end, so that their memory can be judged.
@@ -87,6 +89,9 @@ async function chaos(): Promise<Findings> {
   const unended = findUnended(fulls, gather(emulator.truth.entries), service.freed, until)
   await store.close()
   const complaints = verdict.complaints.filter((text) => !isOfUnread(text, service.deaths))
+  if (order.keep !== undefined && complaints.length > 0) {
+    keepEvidence(order.keep, data.path, emulator.truth.entries)
+  }
   return {
     minutes: Number(order.minutes),
     faults: faults.length,
@@ -104,6 +109,15 @@ async function chaos(): Promise<Findings> {
     downs,
     fulls,
     unended,
+  }
+}
+
+function keepEvidence(folder: string, data: string, entries: readonly TruthEntry[]): void {
+  cpSync(data, join(folder, 'data'), { recursive: true })
+  const wire = join(folder, 'wire.jsonl')
+  for (let from = 0; from < entries.length; from += 1000) {
+    const lines = entries.slice(from, from + 1000).map((entry) => `${JSON.stringify(entry)}\n`)
+    appendFileSync(wire, lines.join(''))
   }
 }
 

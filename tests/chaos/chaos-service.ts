@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startRecorderProcess, until, type RecorderProcess } from '../capture/recorder-process.ts'
@@ -89,12 +90,7 @@ export class ChaosService {
     const ballast = join(this.#home, 'ballast')
     const from = Date.now()
     const { bavail, bsize } = statfsSync(this.#home)
-    try {
-      writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - LEFT_BYTES), 1))
-    } catch (error) {
-      // The recorder wrote meanwhile: then the disk is full all the more.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
-    }
+    await writeZeros(ballast, Math.max(0, bavail * bsize - LEFT_BYTES))
     const isFull = async (): Promise<boolean> =>
       (await this.#process!.status()).recorder?.diskFull === true
     await until('a full disk', WAIT_MS, async () => ((await isFull()) ? true : undefined))
@@ -122,6 +118,17 @@ export class ChaosService {
     const isOut = this.outages.some((outage) => from < outage.to + 500 && to > outage.from - 500)
     return !isOut && this.#process?.code === undefined
   }
+}
+
+// By a process of its own, because this one is the venues too. It stops early where the recorder wrote
+// meanwhile: then the disk is full all the more.
+async function writeZeros(file: string, bytes: number): Promise<void> {
+  const out = openSync(file, 'w')
+  const head = spawn('head', ['-c', String(bytes), '/dev/zero'], {
+    stdio: ['ignore', out, 'ignore'],
+  })
+  closeSync(out)
+  await new Promise((resolve) => head.on('close', resolve))
 }
 
 function childrenOf(pid: number): number[] {

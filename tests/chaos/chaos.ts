@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-// `npm run chaos -- --minutes N [--page FILE]`: emulated venues with faults, a service that records and serves them, readers
-// of pages and of the stream, `kill -9` and full disks, all together. At the end an independent checker
-// compares everything with what was on the wire. Prints one page; the exit status is 1 where a promise broke.
+// `npm run chaos -- --minutes N [--page FILE] [--keep FOLDER]`: emulated venues with faults, a service that records and
+// serves them, readers of pages and of the stream, `kill -9` and full disks, all together. At the end an independent
+// checker compares everything with what was on the wire. Prints one page; the exit status is 1 where a promise broke.
 
 const { values } = parseArgs({
   options: {
@@ -15,6 +15,8 @@ const { values } = parseArgs({
     speed: { type: 'string', default: '2' },
     // A file of Markdown that gets the page too.
     page: { type: 'string' },
+    // A folder that gets the data and the log of the wire where a promise broke.
+    keep: { type: 'string' },
   },
 })
 const RUN = join(import.meta.dirname, 'chaos-run.ts')
@@ -25,7 +27,8 @@ const mount = `mount -t tmpfs -o size=${DISK_MB}m none "$0" && exec "$@"`
 const inMount = ['-rm', 'sh', '-c', mount, disk]
 const canMount = spawnSync('unshare', [...inMount, 'true']).status === 0
 const order = JSON.stringify({ ...values, disk, canFill: canMount })
-const own = ['--max-old-space-size=6000', RUN, order]
+// The log of the wire is in memory: half a million books take 4 GB while they are compared.
+const own = [`--max-old-space-size=${4000 + 120 * Number(values.minutes)}`, RUN, order]
 const child = canMount
   ? spawn('unshare', [...inMount, process.execPath, ...own], { stdio: 'inherit' })
   : spawn(process.execPath, own, { stdio: 'inherit' })
