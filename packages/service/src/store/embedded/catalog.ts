@@ -1,4 +1,3 @@
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import {
   PriorbookError,
   type MarketRecord,
@@ -13,10 +12,10 @@ import { saveListing } from './listing.ts'
 import { walkListings } from './listing-walk.ts'
 import { sortListed, type Listed } from './listed.ts'
 import { findCut } from './revision-cut.ts'
+import { packRevision, unpackRevision } from './revision-body.ts'
 import { checkRow, insertRow } from './row-sum.ts'
 
-// Revisions of a market differ in a few numbers. Each is compressed with the last full one as its
-// dictionary (60 bytes instead of 700), and every 32nd is full again.
+// Each revision is compressed with the last full one as its dictionary, and every 32nd is full again.
 const WHOLE_EVERY = 32
 
 const MARKET_COLUMNS = [
@@ -34,8 +33,8 @@ const MARKET_COLUMNS = [
 ]
 const REVISION_COLUMNS = ['market', 'ordinal', 'known_at', 'journal', 'body']
 const MARKET_BY_ID = `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market WHERE id = ?`
-const REVISION_AT = `SELECT ${REVISION_COLUMNS.join(', ')}, sum FROM revision WHERE market = ? AND ordinal = ?`
 const decoder = new TextDecoder()
+const REVISION_AT = `SELECT ${REVISION_COLUMNS.join(', ')}, sum FROM revision WHERE market = ? AND ordinal = ?`
 
 /**
  * Adds a revision of a market, unless it equals the last one; true when it was added. The caller is in
@@ -52,7 +51,7 @@ export function appendRevision(database: Database, revision: MarketRevision): bo
     if (last.journal >= revision.journal || last.text === text) return false
   }
   const ordinal = count + 1
-  const body = zstdCompressSync(text, dictionaryOf(database, id, ordinal))
+  const body = packRevision(text, dictionaryOf(database, id, ordinal))
   const values: Column[] = [id, ordinal, revision.received, revision.journal, body]
   insertRow(database, 'INSERT INTO revision', REVISION_COLUMNS, values)
   saveMarket(database, id, record, ordinal, revision.received, market)
@@ -212,8 +211,8 @@ function readRevision(database: Database, market: number, ordinal: number): Revi
 
 function unpack(database: Database, row: Row): Revision {
   const { market, ordinal } = row as { market: number; ordinal: number }
-  const options = dictionaryOf(database, market, ordinal)
-  const text = decoder.decode(zstdDecompressSync(row['body'] as Uint8Array, options))
+  const bytes = unpackRevision(row['body'] as Uint8Array, dictionaryOf(database, market, ordinal))
+  const text = decoder.decode(bytes)
   return {
     ordinal,
     knownAt: row['known_at'] as number,
@@ -223,18 +222,14 @@ function unpack(database: Database, row: Row): Revision {
 }
 
 // The last full version before a version, which it is compressed with; none where it is full itself.
-function dictionaryOf(
-  database: Database,
-  market: number,
-  ordinal: number,
-): { readonly dictionary?: Uint8Array } {
+function dictionaryOf(database: Database, market: number, ordinal: number): Uint8Array | undefined {
   const base = wholeAtOrBefore(ordinal)
-  if (base === ordinal) return {}
+  if (base === ordinal) return undefined
   // Where retention removed it, the first version that is left is full.
   const first = Math.max(base, findCut(database, market) ?? 0)
-  if (first === ordinal) return {}
+  if (first === ordinal) return undefined
   const { body } = revisionRow(database, market, first)
-  return { dictionary: zstdDecompressSync(body as Uint8Array) }
+  return unpackRevision(body as Uint8Array)
 }
 
 /** The last place at or before a version where versions are stored whole. */
@@ -245,7 +240,7 @@ export function wholeAtOrBefore(ordinal: number): number {
 /** Stores a version of a market whole, so that those before it can go; in a write transaction. */
 export function storeWhole(database: Database, market: number, ordinal: number): void {
   const { knownAt, journal, text } = readRevision(database, market, ordinal)
-  const values: Column[] = [market, ordinal, knownAt, journal, zstdCompressSync(text)]
+  const values: Column[] = [market, ordinal, knownAt, journal, packRevision(text)]
   insertRow(database, 'INSERT OR REPLACE INTO revision', REVISION_COLUMNS, values)
 }
 
