@@ -126,7 +126,7 @@ export class Applier {
   private broken: string | undefined
   private request: CaptureRequest | undefined
   private asked: number | undefined
-  /** The newest record in front of which messages of any book may be missing. */
+  /** The newest record that could not be read, or in front of which changes of any book were lost. */
   private missedAt = 0
   /** What the current record is: an answer, and one of a backfill. */
   private isAnswer = false
@@ -254,7 +254,9 @@ export class Applier {
     await this.state.start()
     await this.calls?.load(this.store)
     await this.feed.load(this.store)
-    this.missedAt = (await this.store.fact(missedFact(this.venue))) ?? 0
+    // After a damaged log was cut off, facts may be of records that are read again.
+    const missed = (await this.store.fact(missedFact(this.venue))) ?? 0
+    this.missedAt = missed <= (await this.store.appliedPosition(this.venue)) ? missed : 0
     for (let slot = 1; slot <= MAX_SLOT; slot++) {
       const epoch = await this.store.fact(epochFact(this.venue, slot))
       if (epoch !== undefined && epoch !== NO_EPOCH) this.epochs.set(slot, epoch)
@@ -284,7 +286,8 @@ export class Applier {
     await this.state.loadUnbroken()
     const { tracks } = this.state
     const closed = suspects.flatMap((key) => tracks.get(key) ?? [])
-    this.closeUnread(closed, record.number)
+    this.closeTracks(closed, 'rejected', record.number)
+    this.noteUnread(record)
   }
 
   // Closes all books that the socket of a record feeds; answers come over none. A recording does not say
@@ -293,19 +296,22 @@ export class Applier {
     const { slot, number, received } = record
     if (slot === 0 && (this.isAnswer || isRecordedAnswer(record))) return
     await this.state.loadUnbroken()
-    const epoch = slot === 0 ? IMPORTED : (this.epochs.get(slot) ?? 0)
-    const fed = [...this.state.tracks.values()].filter(
-      ({ channel, assembler }) =>
-        channel !== ABSENT &&
-        toEpoch(channel) === epoch &&
-        (slot > 0 || assembler.lastReceived <= received),
+    const epoch = this.epochs.get(slot) ?? 0
+    const fed = [...this.state.tracks.values()].filter(({ channel, assembler }) =>
+      slot > 0
+        ? this.isFedBy(epoch, channel)
+        : channel !== ABSENT && toEpoch(channel) === IMPORTED && assembler.lastReceived <= received,
     )
-    this.closeUnread(fed, number)
+    this.closeTracks(fed, 'rejected', number)
+    this.noteUnread(record)
   }
 
-  private closeUnread(tracks: readonly Track[], journal: number): void {
-    this.closeTracks(tracks, 'rejected', journal)
-    for (const { instrument } of tracks) this.noteUnread(instrument.key, journal)
+  // Where sockets feed all books, a book that answers opened since its last connection was lost is on a
+  // socket that the journal does not name yet, perhaps on this one.
+  private isFedBy(epoch: number, channel: number): boolean {
+    if (channel !== ABSENT && toEpoch(channel) === epoch) return true
+    if (!this.rules.socketsFeedAllBooks) return false
+    return channel === ABSENT || !this.epochs.values().some((live) => live === toEpoch(channel))
   }
 
   private applyNote(record: ApplyRecord): Promise<void> | undefined {
@@ -370,14 +376,11 @@ export class Applier {
     const { reason, why, slot, sid, keys = [] } = note
     const named = new Set(keys)
     const epoch = slot === undefined ? undefined : this.epochs.get(slot)
-    // Where sockets feed all books, a book that only answers were received of so far is on a socket that
-    // the journal does not name, perhaps on this one.
-    const isNameless = (channel: number): boolean =>
-      this.rules.socketsFeedAllBooks && channel === ABSENT && sid === undefined
     const isFed = (channel: number): boolean =>
       epoch !== undefined &&
-      (isNameless(channel) ||
-        (toEpoch(channel) === epoch && (sid === undefined || toSubscription(channel) === sid)))
+      (sid === undefined
+        ? this.isFedBy(epoch, channel)
+        : toEpoch(channel) === epoch && toSubscription(channel) === sid)
     const lost =
       slot === undefined
         ? keys.flatMap((key) => tracks.get(key) ?? [])
@@ -510,10 +513,9 @@ export class Applier {
           this.applyTrade(event, record)
           break
         case 'reset': {
-          const { key } = event.instrument
-          const gaps = state.tracks.get(key)!.reset(event)
+          const gaps = state.tracks.get(event.instrument.key)!.reset(event)
           rows.gaps.push(...gaps)
-          this.noteUnread(key, record.number)
+          this.noteUnread(record)
           if (gaps.length > 0) this.onClosed([event.instrument], event.reason)
           break
         }
@@ -550,7 +552,7 @@ export class Applier {
       (channel === ABSENT || isNumbered) &&
       !track.isOpen &&
       (passed.isAhead(event, channel) ||
-        (this.isAnswer && (track.isBehind(event) || this.isOvertaken(key))))
+        (this.isAnswer && (track.isBehind(event) || this.isOvertaken())))
     ) {
       // It would open the book without the changes that came since, so another full book is needed.
       this.counts.duplicates++
@@ -571,12 +573,12 @@ export class Applier {
     if (outcome.closed !== undefined) this.onClosed([event.instrument], outcome.closed)
   }
 
-  // True for an answer that was requested before messages of its book were lost or could not be read: it
-  // may be from before them, and nothing would show that later changes are applied without them.
-  private isOvertaken(key: string): boolean {
-    const { asked } = this
-    if (asked === undefined || !this.rules.answersMixWithSocket) return false
-    return this.missedAt > asked || this.state.passed.isUnreadSince(key, asked)
+  // True for an answer that was requested before changes were lost or could not be read: it may be from
+  // before them, and nothing would show that later changes are applied without them. Where every message
+  // is a whole book, nothing is applied to an answer.
+  private isOvertaken(): boolean {
+    const { asked, rules } = this
+    return rules.order === 'source_time' && asked !== undefined && asked < this.missedAt
   }
 
   private noteMissed(journal: number): void {
@@ -584,10 +586,9 @@ export class Applier {
     this.rows.facts[missedFact(this.venue)] = journal
   }
 
-  private noteUnread(key: string, journal: number): void {
-    if (!this.rules.answersMixWithSocket) return
-    this.state.passed.noteUnread(key, journal)
-    this.rows.facts[passedFacts(this.venue, key).unread] = journal
+  // What an unreadable answer says is requested again; only frames can be changes.
+  private noteUnread({ slot, number }: ApplyRecord): void {
+    if (slot > 0) this.noteMissed(number)
   }
 
   private notePassed(event: BookSnapshot | BookChange, channel: number): void {
@@ -604,7 +605,6 @@ export class Applier {
     const names = passedFacts(this.venue, key)
     this.rows.facts[names.mark] = null
     this.rows.facts[names.channel] = null
-    this.rows.facts[names.unread] = null
   }
 
   private applyTrade(event: Trade, record: ApplyRecord): void {

@@ -80,19 +80,15 @@ export function epochFact(venue: VenueId, slot: number): string {
   return `epoch:${venue}:${slot}`
 }
 
-/** The name of the fact that says in front of which journal record messages of any book may be missing. */
+/** The name of the fact that says at which journal record changes were last lost or could not be read. */
 export function missedFact(venue: VenueId): string {
   return `missed:${venue}`
 }
 
-/** The names of the facts about the newest change that was skipped, or not read, while a book was closed. */
+/** The names of the facts about the newest change that was skipped while a book was closed. */
 export function passedFacts(
   venue: VenueId,
   key: string,
-): { readonly mark: string; readonly channel: string; readonly unread: string } {
-  return {
-    mark: `passed:${venue}:${key}`,
-    channel: `passed_channel:${venue}:${key}`,
-    unread: `passed_unread:${venue}:${key}`,
-  }
+): { readonly mark: string; readonly channel: string } {
+  return { mark: `passed:${venue}:${key}`, channel: `passed_channel:${venue}:${key}` }
 }

@@ -14,6 +14,7 @@ import {
   record,
   START_MS,
   type Recovery,
+  type Script,
 } from './scripted.testing.ts'
 
 const TOKEN = '7'.repeat(70)
@@ -93,8 +94,11 @@ describe('an answer that is older than changes that arrived before it', () => {
 /** A frame that names the token and is no message; a spoiled change, say. */
 const SPOILED = JSON.stringify(change(25, '0.30×5', '0.4')).replace('"0.30"', '"a"')
 
-/** A message cannot be read while a book is requested; the answer has the same time as one without it. */
-function playUnread(data: ReturnType<typeof createDataFolder>): Promise<readonly Recovery[]> {
+/** A message cannot be read while a book is requested; the answer may be from before it. */
+function playUnread(
+  data: ReturnType<typeof createDataFolder>,
+  frame: string,
+): Promise<readonly Recovery[]> {
   return record(data, 'venuec', (script) => {
     script.note({ note: 'connected', slot: 1, url: 'ws://c' })
     script.frame(1, book(0, ['0.40×1']))
@@ -102,7 +106,7 @@ function playUnread(data: ReturnType<typeof createDataFolder>): Promise<readonly
     script.note({ note: 'loss', reason: 'sequence_break', why: 'a test', keys: [TOKEN] })
     const asked = script.position()
     script.wait(15)
-    script.text(1, SPOILED)
+    script.text(1, frame)
     const askedAgain = script.position()
     script.wait(5)
     script.answer(REQUEST, book(20, ['0.40×1']), asked)
@@ -113,10 +117,13 @@ function playUnread(data: ReturnType<typeof createDataFolder>): Promise<readonly
   })
 }
 
-describe('an answer that was requested before a message that could not be read', () => {
+describe.each([
+  ['names its token', SPOILED],
+  ['names nothing', SPOILED.slice(0, 20)],
+])('an answer that was requested before a message that cannot be read and %s', (_name, frame) => {
   it('opens no book, and another one is requested', async () => {
     const data = createDataFolder()
-    const recoveries = await playUnread(data)
+    const recoveries = await playUnread(data, frame)
     expect(recoveries.slice(0, 2)).toEqual([
       { keys: [TOKEN], reason: 'sequence_break' },
       { keys: [TOKEN], reason: 'book_reset' },
@@ -130,8 +137,42 @@ describe('an answer that was requested before a message that could not be read',
 
   it('is recognized after a restart at any record', async () => {
     const data = createDataFolder()
-    await playUnread(data)
+    await playUnread(data, frame)
     expect(await differencesAfterCuts(data)).toEqual([])
+  })
+})
+
+describe('a book that an answer opened after a reconnection, before its first frame', () => {
+  const play = async (trouble: (script: Script) => void) => {
+    const data = createDataFolder()
+    await record(data, 'venuec', (script) => {
+      script.note({ note: 'connected', slot: 1, url: 'ws://c' })
+      script.frame(1, book(0, ['0.40×1']))
+      script.wait(10)
+      script.note({ note: 'loss', reason: 'disconnected', why: 'a test', slot: 1 })
+      script.note({ note: 'connected', slot: 1, url: 'ws://c' })
+      script.wait(10)
+      script.answer(REQUEST, book(12, ['0.40×1']), script.position())
+      script.wait(10)
+      trouble(script)
+      script.wait(10)
+      script.frame(1, change(40, '0.40×3', '0.4'))
+    })
+    expect(await differencesAfterCuts(data)).toEqual([])
+    return gapsOf(data, 'venuec', TOKEN)
+  }
+
+  it('is closed by a frame that cannot be read', async () => {
+    const gaps = await play((script) => script.text(1, '{"broken'))
+    expect(gaps).toEqual(['disconnected 0–20', 'rejected 20–'])
+  })
+
+  it('is closed by the next loss of a connection', async () => {
+    const gaps = await play((script) => {
+      script.note({ note: 'loss', reason: 'disconnected', why: 'a test', slot: 1 })
+      script.note({ note: 'connected', slot: 1, url: 'ws://c' })
+    })
+    expect(gaps).toEqual(['disconnected 0–20', 'disconnected 20–'])
   })
 })
 

@@ -12,14 +12,11 @@ export type PassedMark = {
 const NOTHING_PASSED = 0
 
 /**
- * The newest change that every closed book skipped, by the venue's number or clock, and the newest message
- * about it that could not be read. A full book that was made before that change and arrives after it must
- * not open the book, because it lacks the change. Of a message that was not read no time is known, so an
- * answer counts only if it was requested after that message.
+ * The newest change that every closed book skipped, by the venue's number or clock. A full book that was
+ * made before that change and arrives after it must not open the book, because it lacks the change.
  */
 export class PassedChanges {
   private readonly newest = new Map<string, PassedMark>()
-  private readonly unread = new Map<string, number>()
 
   /** Notes a skipped change; returns its mark if it is the newest of its book. */
   note(event: BookSnapshot | BookChange, channel: number): PassedMark | undefined {
@@ -39,30 +36,15 @@ export class PassedChanges {
     return full.mark < known.mark
   }
 
-  /** Notes the journal record of a message that could not be read. */
-  noteUnread(key: string, journal: number): void {
-    this.unread.set(key, journal)
-  }
-
-  /** True when a message that came after this journal record could not be read. */
-  isUnreadSince(key: string, journal: number): boolean {
-    return (this.unread.get(key) ?? 0) > journal
-  }
-
   /** Restores what an earlier process noted of a book that is still closed. */
-  resume(
-    key: string,
-    noted: Readonly<Record<'mark' | 'channel' | 'unread', number | undefined>>,
-  ): void {
-    const { mark = NOTHING_PASSED, channel = ABSENT, unread } = noted
-    if (mark !== NOTHING_PASSED) this.newest.set(key, { mark, channel })
-    if (unread !== undefined) this.unread.set(key, unread)
+  resume(key: string, mark: number | undefined, channel: number | undefined): void {
+    if (mark !== undefined && mark !== NOTHING_PASSED)
+      this.newest.set(key, { mark, channel: channel ?? ABSENT })
   }
 
-  /** The book is open again, or not followed any more; returns true where something was noted. */
+  /** The book is open again, or not followed any more; returns true where a change was noted. */
   forget(key: string): boolean {
-    const isNewest = this.newest.delete(key)
-    return this.unread.delete(key) || isNewest
+    return this.newest.delete(key)
   }
 }
 

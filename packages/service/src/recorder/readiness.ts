@@ -202,11 +202,8 @@ export class Readiness {
     this.tracks.set(key, track)
     if (!track.isOpen) {
       const names = passedFacts(venue, key)
-      this.passed.resume(key, {
-        mark: await store.fact(names.mark),
-        channel: await store.fact(names.channel),
-        unread: await store.fact(names.unread),
-      })
+      const mark = await store.fact(names.mark)
+      this.passed.resume(key, mark, await store.fact(names.channel))
     }
     if (this.interrupted !== undefined) {
       const { reason, journal } = this.interrupted

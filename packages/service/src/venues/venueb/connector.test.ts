@@ -257,6 +257,16 @@ describe('with credentials', () => {
     expect(connector.status().markets).toBe(1)
   })
 
+  it('forgets a market that the venue names and does not know', async () => {
+    venue.list(A)
+    start(SIGNED)
+    await until('a book', () => same(A))
+    venue.life({ market_ticker: B, event_type: 'settled', settled_ts: 1_790_000_000 })
+    await until('it is followed', () => connector.status().markets === 2)
+    await until('it is forgotten', () => connector.status().markets === 1)
+    expect(venue.asked(new RegExp(`/markets/${B}$`)).length).toBeGreaterThan(0)
+  })
+
   it('requests books that the recorder closed, ever more slowly while that repeats', async () => {
     venue.list(A)
     start(SIGNED)

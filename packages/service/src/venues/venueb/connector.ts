@@ -307,7 +307,7 @@ export class VenueBConnector implements Connector {
     if (record === undefined) this.#discovery.hurry()
     else if (this.#markets.get(record.marketId) === undefined) {
       // Lists have only markets that trade or will trade, so one that was never listed is asked for by name.
-      this.#markets.resume(record.marketId, this.#nowMs(), record.seriesTicker)
+      this.#markets.hear(record, this.#nowMs())
       this.#discovery.hurry()
     } else if (record.statusNative === 'finalized') {
       this.#markets.suspect(record.marketId, this.#nowMs())

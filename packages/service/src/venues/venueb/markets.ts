@@ -23,6 +23,8 @@ export type VenueBMarket = FollowedMarket & {
   misses: number
   /** Its record may be outdated: it is checked although it should be trading by its times. */
   isSuspect: boolean
+  /** No list and no answer has named it so far. */
+  isUnlisted: boolean
 }
 
 /** Where a market stands: before it is recorded, to be recorded, or over and not resolved. */
@@ -53,6 +55,7 @@ export class VenueBMarkets {
       waitMs: firstWaitMs,
       misses: 0,
       isSuspect: false,
+      isUnlisted: false,
     }))
   }
 
@@ -67,6 +70,7 @@ export class VenueBMarkets {
     market.series = seriesTicker ?? series ?? market.series
     market.misses = 0
     market.isSuspect = false
+    market.isUnlisted = false
     if (statusNative === undefined || statusNative === market.statusNative) return
     market.statusNative = statusNative
     // The next status may follow soon.
@@ -77,6 +81,17 @@ export class VenueBMarkets {
   /** Follows a market of an earlier run, of which only the id is known: it is checked at once. */
   resume(ticker: string, nowMs: number, series: string | undefined): void {
     if (this.get(ticker) === undefined) this.#markets.follow(ticker, nowMs).series = series
+  }
+
+  /** Follows a market that only a status message has named: it is checked at once. */
+  hear({ marketId, seriesTicker }: MarketRecord, nowMs: number): void {
+    this.resume(marketId, nowMs, seriesTicker)
+    this.get(marketId)!.isUnlisted = true
+  }
+
+  /** The venue does not know this market. */
+  forget(ticker: string): void {
+    this.#markets.delete(ticker)
   }
 
   /** Checks a market at once: it may have changed. */

@@ -92,6 +92,11 @@ export class ResolutionChecks {
       }
       if (answer.status !== 404) return
     }
+    if (market.isUnlisted) {
+      log.warn({ ticker }, 'venue B named this market and does not know it')
+      this.#options.markets.forget(ticker)
+      return
+    }
     if (market.misses === MAX_MISSES) {
       log.warn({ ticker }, 'venue B does not know this market any more; checks become rarer')
     }
