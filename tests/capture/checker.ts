@@ -36,6 +36,8 @@ export type Verdict = {
 export type CheckOptions = {
   /** Payloads after this wall time (µs) are not expected to be stored: the recorder was stopping. */
   readonly until: number
+  /** Times (µs) in which the disk was full: answers were not kept. */
+  readonly unkept?: readonly { readonly from: number; readonly to: number }[]
   /** What clocks and sockets may differ by, in µs. */
   readonly tolerance?: number
 }
@@ -121,7 +123,10 @@ export async function check(
   const rowsOf = new Map(matched.map(({ name, rows }) => [name, rows]))
   const trades = await judgeTrades(truth, store, rowsOf, options.until - tolerance, complain)
   // An answer that is under way when the recorder stops is let go of.
-  const samples = await judgeSamples(truth, store, options.until - ANSWER_MICROS, complain)
+  const { unkept = [] } = options
+  const isKept = (at: number): boolean =>
+    at <= options.until - ANSWER_MICROS && !unkept.some(({ from, to }) => from <= at && at <= to)
+  const samples = await judgeSamples(truth, store, isKept, complain)
   const report = await store.verify()
   for (const { code, where, detail } of report.problems) complain(`${where}: ${code} ${detail}`)
   return {
@@ -206,7 +211,7 @@ function toUnheard({ venue, reason, start, end, afterSequence }: Gap, rows: read
 async function judgeSamples(
   truth: Truth,
   store: Store,
-  until: number,
+  isKept: (at: number) => boolean,
   complain: (text: string) => void,
 ): Promise<number> {
   let count = 0
@@ -218,24 +223,20 @@ async function judgeSamples(
       printScaled(page.rows.value[at]!, 8),
     )
     count += stored.length
-    // What is answered while the disk is full is not kept, and a gap says so.
-    const full = await store.gaps({ venue, reason: 'disk_full' })
-    const isRefused = (at: number): boolean =>
-      full.some(({ start, end = Infinity }) => start <= at && at <= end)
-    let kept = 0
-    const isMissing = ({ value, at }: (typeof samples)[number]): boolean => {
-      if (stored[kept] !== canonical(value)) return at <= until && !isRefused(at)
-      kept++
-      return false
-    }
-    const missing = samples.find(isMissing)
-    if (missing !== undefined) {
-      complain(`${name}: ${missing.value}, told at ${missing.at}, is not stored as number ${kept}`)
-    } else if (kept < stored.length) {
-      complain(`${name}: ${stored.length} samples stored, ${kept} of them told`)
+    const told = samples.map(({ value }) => canonical(value))
+    const kept = samples.filter(({ at }) => isKept(at)).map(({ value }) => canonical(value))
+    if (!isInOrder(kept, stored) || !isInOrder(stored, told)) {
+      complain(`${name}: ${stored.length} samples stored, ${kept.length} told`)
     }
   }
   return count
+}
+
+/** True when all values of a list are in another one, in the same order. */
+function isInOrder(few: readonly string[], many: readonly string[]): boolean {
+  let at = 0
+  for (const value of many) if (value === few[at]) at++
+  return at === few.length
 }
 
 function canonical(value: string): string {

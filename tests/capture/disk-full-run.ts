@@ -47,6 +47,7 @@ async function run(disk: string, ballastBytes: number): Promise<DiskFullResult> 
     )
     const reader = openEmbeddedStore({ file: data.tape, readOnly: true })
     const before = await countRows(reader)
+    const wasSpace = Date.now() * 1000
     const isFull = async (): Promise<boolean> => (await recorder.status()).recorder!.diskFull
     await until('a full disk', FILL_MS, async () => ((await isFull()) ? true : undefined))
     const filledMs = performance.now() - began
@@ -61,6 +62,7 @@ async function run(disk: string, ballastBytes: number): Promise<DiskFullResult> 
       (await countRows(reader)) > full ? true : undefined,
     )
     const resumedMs = performance.now() - freed
+    const unkept = [{ from: wasSpace, to: Date.now() * 1000 }]
     // Venues find space one after the other: every book that was open must have its gap, and its end.
     await until('full books again', FILL_MS, async () => {
       const told = await reader.gaps({ reason: 'disk_full' })
@@ -78,7 +80,8 @@ async function run(disk: string, ballastBytes: number): Promise<DiskFullResult> 
     await store.seal()
     const gaps = await store.gaps({ reason: 'disk_full' })
     const report = await compareWithJournal(store, data)
-    const verdict = await check(emulator.truth.entries, store, { until: stoppedAt - 500_000 })
+    const judged = { until: stoppedAt - 500_000, unkept }
+    const verdict = await check(emulator.truth.entries, store, judged)
     const end = await countRows(store)
     await store.close()
     return {
