@@ -79,7 +79,7 @@ async function expectRemoved({ ask }: Service, early: readonly Market[]): Promis
     const gone = (): Promise<string | undefined> =>
       ask(path).then((answer) => void (last = answer), String)
     const why = await until(`no ${id}`, PATIENCE_MS, gone).catch((error: unknown) => {
-      throw new Error(`${String(error)}: ${JSON.stringify(last).slice(0, 1500)}`)
+      throw new Error(`${String(error)}: ${JSON.stringify(last).slice(0, 9000)}`)
     })
     expect(why).toMatch(/404.*ended before.*were removed/s)
   }

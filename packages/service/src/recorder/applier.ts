@@ -1,4 +1,5 @@
 import {
+  isLastStatus,
   POW10,
   PriorbookError,
   VENUES,
@@ -227,6 +228,21 @@ export class Applier {
     this.state.forgetEnded(pending)
   }
 
+  /**
+   * Books that received nothing since `before` and did not end with their market, which is over for good: a
+   * message that was late opened them again, or a loss closed them. Nothing that is still to come ends them.
+   */
+  lingering(before: Micros): string[] {
+    const { tracks, markets } = this.state
+    const found: string[] = []
+    for (const { hasEnded, assembler, instrument } of tracks.values()) {
+      const { lastReceived } = assembler
+      if (hasEnded || lastReceived === 0 || lastReceived >= before) continue
+      if (isLastStatus(markets.get(instrument.market)?.status ?? '')) found.push(instrument.key)
+    }
+    return found
+  }
+
   /** How many markets, books and series are in memory. */
   get remembered(): number {
     return this.state.size
@@ -371,9 +387,10 @@ export class Applier {
   }
 
   private async applyLoss(note: Note & { note: 'loss' }, record: ApplyRecord): Promise<void> {
+    const { reason, why, slot, sid, keys = [] } = note
+    if (reason === 'market_closed') return this.endBooks(keys, record)
     await this.state.loadUnbroken()
     const { tracks } = this.state
-    const { reason, why, slot, sid, keys = [] } = note
     const named = new Set(keys)
     const epoch = slot === undefined ? undefined : this.epochs.get(slot)
     const isFed = (channel: number): boolean =>
@@ -388,6 +405,17 @@ export class Applier {
             ({ channel, instrument }) => isFed(channel) || named.has(instrument.key),
           )
     this.closeTracks(lost, reason, record.number, why)
+  }
+
+  private async endBooks(
+    keys: readonly string[],
+    { received, number: journal }: ApplyRecord,
+  ): Promise<void> {
+    await this.state.loadStored(keys)
+    for (const key of keys) {
+      this.rows.gaps.push(...(this.state.tracks.get(key)?.endMarket({ received, journal }) ?? []))
+      this.forgetPassed(key)
+    }
   }
 
   private applyClock(

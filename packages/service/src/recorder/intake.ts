@@ -3,6 +3,7 @@ import {
   VENUES,
   type MarketRecord,
   type MarketStatus,
+  toMicros,
   type Micros,
   type Origin,
   type VenueId,
@@ -72,6 +73,9 @@ const UNRESOLVED: readonly MarketStatus[] = [
   'determined',
   'disputed',
 ]
+/** A book that received nothing for this long after its market was over is ended. */
+const LINGER_MICROS = 10_000_000
+const KEYS_PER_NOTE = 200
 /** Max unresolved markets per status that a connector follows from an earlier run. */
 const MAX_UNRESOLVED = 10_000
 
@@ -168,6 +172,7 @@ export class Intake {
   private messages = 0
   private isRefusing = false
   private refused = 0
+  private lookedAt = 0
 
   constructor(writer: JournalWriter, options: IntakeOptions) {
     const { store, venue } = options
@@ -202,6 +207,7 @@ export class Intake {
 
   /** Notes an orderly end. */
   stop(): void {
+    this.endLingering(this.options.clock.now())
     this.note({ note: 'stopped' })
   }
 
@@ -236,6 +242,21 @@ export class Intake {
     for (const received of this.drained) lag.note(at - received)
     this.drained = []
     this.applier.forgetEnded()
+    if (Math.abs(at - this.lookedAt) < LINGER_MICROS) return
+    this.lookedAt = at
+    this.endLingering(toMicros(at - LINGER_MICROS))
+  }
+
+  // Answers may say that a market is over while frames about it are still on their way. Once they have come,
+  // its books are ended by a note, so that a rebuild ends them at the same place.
+  private endLingering(before: Micros): void {
+    if (this.busy !== undefined) return
+    const keys = this.applier.lingering(before)
+    const why = 'nothing came since the market was over'
+    for (let from = 0; from < keys.length; from += KEYS_PER_NOTE) {
+      const named = keys.slice(from, from + KEYS_PER_NOTE)
+      this.note({ note: 'loss', reason: 'market_closed', why, keys: named })
+    }
   }
 
   /** From now on messages are counted and not kept. */

@@ -124,6 +124,19 @@ export class Readiness {
     }
   }
 
+  /** Loads the instruments of these keys that are stored and have not ended. */
+  async loadStored(keys: Iterable<string>): Promise<void> {
+    const { store, venue } = this.options
+    for (const key of keys) {
+      if (this.tracks.has(key)) continue
+      const ref = { venue, key }
+      const facts = await store.instrument(ref)
+      if (facts === undefined) continue
+      const [gap] = await store.gaps({ ...ref, open: true })
+      if (gap?.reason !== 'market_closed') await this.loadTrack(facts.instrument)
+    }
+  }
+
   /** Instruments that are loaded from now on miss the journal records up to `journal`. */
   interrupt(reason: GapReason, journal: number): void {
     this.interrupted = { reason, journal }
@@ -213,17 +226,9 @@ export class Readiness {
 
   // The instruments of a market that ends must be loaded to be ended, whatever gap they are in.
   private async loadEnding({ marketId, outcomes }: MarketRecord): Promise<void> {
-    const { store, venue } = this.options
     const known = this.markets.get(marketId)?.outcomes ?? []
     const tokens = [...known, ...outcomes].flatMap(({ tokenId }) => tokenId ?? [])
-    for (const key of new Set([marketId, ...tokens])) {
-      if (this.tracks.has(key)) continue
-      const ref = { venue, key }
-      const facts = await store.instrument(ref)
-      if (facts === undefined) continue
-      const [gap] = await store.gaps({ ...ref, open: true })
-      if (gap?.reason !== 'market_closed') await this.loadTrack(facts.instrument)
-    }
+    await this.loadStored(new Set([marketId, ...tokens]))
     this.endedMarkets.add(marketId)
   }
 }

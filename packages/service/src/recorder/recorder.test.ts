@@ -351,6 +351,66 @@ describe('a recorder of venue B', () => {
     ])
   })
 
+  it('ends a book that late messages opened again after its market was over', async () => {
+    const data = folder()
+    const market = (status: string) => ({
+      market: { ticker: TICKER, event_ticker: 'E', status, open_time: '2026-09-21T00:00:00Z' },
+    })
+    await record(data, 'venueb', async (script) => {
+      const b = venueB(script)
+      b.connect()
+      script.answer({ kind: 'market' }, market('active'))
+      b.full()
+      script.wait(1000)
+      script.answer({ kind: 'market' }, market('finalized'))
+      await script.stored()
+      // Frames that were still on their way: all of them are rows.
+      script.wait(1000)
+      b.full()
+      script.wait(1000)
+      b.delta('0.0100', '5.00')
+      script.wait(9000)
+      script.answer({ kind: 'market' }, market('finalized'))
+      await script.stored()
+      script.wait(2000)
+      script.answer({ kind: 'market' }, market('finalized'))
+      await script.stored()
+    })
+    expect(await booksOf(data, 'venueb', TICKER)).toHaveLength(3)
+    expect((await gapsOf(data, 'venueb', TICKER)).slice(1)).toEqual([
+      'market_closed 0–2000',
+      'market_closed 3000–',
+    ])
+    expect(await differences(data)).toEqual([])
+  })
+
+  it('ends a book of a market that was over when the recorder died', async () => {
+    const data = folder()
+    const market = (status: string) => ({
+      market: { ticker: TICKER, event_ticker: 'E', status, open_time: '2026-09-21T00:00:00Z' },
+    })
+    await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      b.connect()
+      script.answer({ kind: 'market' }, market('active'))
+      b.full()
+      script.wait(1000)
+      script.answer({ kind: 'market' }, market('finalized'))
+      script.wait(1000)
+      b.full()
+      // As a start after kill -9 says it, without the note of an end.
+      script.wait(1000)
+      script.note({ note: 'started', version: '1' } as never)
+      script.wait(1000)
+    })
+    expect((await gapsOf(data, 'venueb', TICKER)).slice(1)).toEqual([
+      'market_closed 0–2000',
+      'recorder_down 2000–4000',
+      'market_closed 4000–',
+    ])
+    expect(await differences(data)).toEqual([])
+  })
+
   it('opens no book with a full one that is older than a change that arrived before it', async () => {
     const data = folder()
     await record(data, 'venueb', (script) => {
