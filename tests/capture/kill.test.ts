@@ -137,7 +137,9 @@ describe('a recorder under load', { timeout: TIMEOUT_MS }, () => {
     const before = await check(place.emulator.truth.entries, reader, {
       until: stoppedAt - ON_ITS_WAY,
     })
-    expect(before).toMatchObject({ complaints: [], lost: 0 })
+    const isLost = (text: string): boolean => !isOfUnread(text, [stoppedAt, endedAt])
+    expect(before).toMatchObject({ lost: 0 })
+    expect(before.complaints.filter(isLost)).toEqual([])
     expect(before.rows).toBeGreaterThan(500)
     const open = new Map<string, number>()
     for (const { instrument, lastReceived } of await reader.instruments()) {
@@ -161,6 +163,6 @@ describe('a recorder under load', { timeout: TIMEOUT_MS }, () => {
     expect(await second.end('SIGTERM')).toBe(0)
     const store = await openFinished(context, place)
     const after = await check(place.emulator.truth.entries, store, { until })
-    expect(after.complaints).toEqual([])
+    expect(after.complaints.filter(isLost)).toEqual([])
   })
 })

@@ -9,8 +9,8 @@ import { countOf } from './emulated-home.ts'
 import { until } from './recorder-process.ts'
 
 const AGE_S = 12
-// A busy machine packs and removes later.
-const PATIENCE_MS = 30_000
+// A busy machine records, packs and removes later.
+const PATIENCE_MS = 60_000
 
 test(
   'a recorder with limits keeps its disk flat and declares every hole',
@@ -34,7 +34,7 @@ test(
       /priorbook_disk_removed_bytes_total\{venue="\w+",tier="journal"\} [1-9]/,
     )
     expect(metrics).toMatch(/priorbook_disk_kept_limit_seconds\{venue="\w+",tier="tape"\} 12/)
-    await until('markets without a row left', 3 * PATIENCE_MS, async () =>
+    await until('markets without a row left', PATIENCE_MS, async () =>
       (await countDeclared(service)) > 10 ? true : undefined,
     )
     await expectRemoved(service, early)
@@ -45,11 +45,12 @@ test(
     const doctor = await callServer('doctor', '--data', service.data)
     expect(doctor).toMatchObject({ code: 0 })
     const half = Math.floor(sizes.length / 2)
-    // Medians: a checkpoint or a new file of the journal moves single sizes by a tenth.
+    // Medians: a checkpoint or a new file of the journal moves single sizes by a tenth. Without limits the
+    // second half would be twice the first; `npm run soak:retention` judges an hour, to a tenth.
     const before = medianOf(sizes.slice(0, half))
     const after = medianOf(sizes.slice(half))
     console.log(`disk: ${before} bytes at first, ${after} later`)
-    expect(after).toBeLessThan(before * 1.1)
+    expect(after).toBeLessThan(before * 1.3)
   },
 )
 

@@ -2,8 +2,8 @@
 const UNREAD = 2_000_000
 
 /**
- * A recorder that is behind its sockets and is killed loses trades that were sent before its last row
- * was received: stopping one for a second and killing it in the backlog shows that. Gaps tell of them
+ * A recorder that is behind its sockets and is killed or stopped loses trades that were sent before its last
+ * row was received: pausing one for a second and killing it in the backlog shows that. Gaps tell of them
  * by received time, the log by the time of sending. Samples have no gaps.
  */
 export function isOfUnread(complaint: string, deaths: readonly number[]): boolean {
