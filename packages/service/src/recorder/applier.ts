@@ -388,7 +388,7 @@ export class Applier {
 
   private async applyLoss(note: Note & { note: 'loss' }, record: ApplyRecord): Promise<void> {
     const { reason, why, slot, sid, keys = [] } = note
-    if (reason === 'market_closed') return this.endBooks(keys, record)
+    if (reason === 'market_closed') return this.endBooks(keys, why, record)
     await this.state.loadUnbroken()
     const { tracks } = this.state
     const named = new Set(keys)
@@ -409,11 +409,13 @@ export class Applier {
 
   private async endBooks(
     keys: readonly string[],
+    why: string,
     { received, number: journal }: ApplyRecord,
   ): Promise<void> {
     await this.state.loadStored(keys)
     for (const key of keys) {
-      this.rows.gaps.push(...(this.state.tracks.get(key)?.endMarket({ received, journal }) ?? []))
+      const track = this.state.tracks.get(key)
+      this.rows.gaps.push(...(track?.endMarket({ received, journal }, why) ?? []))
       this.forgetPassed(key)
     }
   }

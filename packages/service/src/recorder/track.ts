@@ -175,16 +175,16 @@ export class Track implements CapturedBook {
   }
 
   /** The market has closed: an open gap ends here, and nothing more is expected. */
-  endMarket(at: Provenance): Gap[] {
+  endMarket(at: Provenance, detail?: string): Gap[] {
     const gaps: Gap[] = []
     if (this.last === undefined || at.journal <= this.journal) return gaps
     if (this.gap?.reason === 'market_closed') return gaps
     if (this.gap !== undefined) {
       const end = Math.max(at.received, this.gap.start)
       gaps.push(endGap(this.gap, end, ABSENT, at.journal))
-      this.gap = { ...this.gapFrom('market_closed', at), start: end as Micros }
+      this.gap = { ...this.gapFrom('market_closed', at, detail), start: end as Micros }
       gaps.push(this.gap)
-    } else this.openGap('market_closed', at, gaps)
+    } else this.openGap('market_closed', at, gaps, detail)
     return gaps
   }
 
