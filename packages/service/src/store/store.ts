@@ -435,6 +435,8 @@ export interface StoreReader {
   follow(): Promise<Follower>
   /** The last journal record whose rows are stored. */
   appliedPosition(venue: VenueId): Promise<number>
+  /** Changes when stored rows are packed, removed or replaced, which moves no position. */
+  version(): Promise<number>
   /** A named number of the recorder; absent when it was never written. */
   fact(name: string): Promise<number | undefined>
 

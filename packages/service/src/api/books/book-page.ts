@@ -44,7 +44,7 @@ import {
   type PageRows,
   type SourceRows,
 } from './page-rows.ts'
-import { marketText } from './store-cache.ts'
+import { cacheOf, marketText } from './store-cache.ts'
 
 /** The values that all paged book routes read. */
 type PageQuery = WalkQuery & {
@@ -105,7 +105,9 @@ export async function answerPage(
       : resumeWalk(context, grant, instruments, query, context.cursors.read(scope, cursor))
 
   const rows = await readPage(context, walk, query)
-  const gaps = await gapsOfPage(cache, walk, rows, { order, knownAt })
+  // Retention may have removed rows since the request began: the gaps must be at least as new as the rows.
+  const fresh = await cacheOf(context.store, address.venue)
+  const gaps = await gapsOfPage(fresh, walk, rows, { order, knownAt })
   addToReceipt(walk, rows, gaps)
   const at = Math.min(knownAt ?? Infinity, rows.received ?? walk.end - 1)
   const market = await cache.marketAt(record.marketId, at)

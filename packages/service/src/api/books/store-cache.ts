@@ -9,15 +9,13 @@ import { JsonText } from '../route.ts'
 const MAX_ENTRIES = 4096
 // Max gaps per cached list; longer lists are read by range instead.
 const MAX_GAPS = 200
-// Max age: retention and rebuilds change a store without moving its position.
-const TRUSTED_MS = 1000
 
 const caches = new WeakMap<StoreReader, Map<VenueId, VenueCache>>()
 
 /**
  * The cache of a venue as of now: market records and gaps, which pages read again and again. Call once
  * per request, and use the result for that request only. Entries are valid for one applied position of
- * the venue, which is read first, so that no stale entry is served.
+ * the venue and one version of the store, which are read first, so that no stale entry is served.
  */
 export async function cacheOf(store: StoreReader, venue: VenueId): Promise<VenueCache> {
   let venues = caches.get(store)
@@ -27,8 +25,9 @@ export async function cacheOf(store: StoreReader, venue: VenueId): Promise<Venue
   if (cache?.stamp === stamp) return cache
   // A commit happened, perhaps for another venue.
   const position = await store.appliedPosition(venue)
-  if (cache?.position !== position || performance.now() - cache.since > TRUSTED_MS) {
-    cache = new VenueCache(store, venue, position, stamp)
+  const version = await store.version()
+  if (cache?.position !== position || cache.version !== version) {
+    cache = new VenueCache(store, venue, { position, version, stamp })
     venues.set(venue, cache)
   }
   return cache
@@ -54,9 +53,9 @@ type CachedMarket = {
 /** Markets and gaps of one venue at one applied position. */
 export class VenueCache {
   readonly position: number
+  readonly version: number
   /** The store's stamp before any entry was read. */
   readonly stamp: string
-  readonly since = performance.now()
   private readonly store: StoreReader
   private readonly venue: VenueId
   private readonly markets = new BoundedMap<string, CachedMarket>(MAX_ENTRIES)
@@ -64,11 +63,16 @@ export class VenueCache {
   private readonly newest = new BoundedMap<string, BookRun>(MAX_ENTRIES)
   private readonly facts = new BoundedMap<string, InstrumentFacts>(MAX_ENTRIES)
 
-  constructor(store: StoreReader, venue: VenueId, position: number, stamp: string) {
+  constructor(
+    store: StoreReader,
+    venue: VenueId,
+    at: { readonly position: number; readonly version: number; readonly stamp: string },
+  ) {
     this.store = store
     this.venue = venue
-    this.position = position
-    this.stamp = stamp
+    this.position = at.position
+    this.version = at.version
+    this.stamp = at.stamp
   }
 
   /** The newest record of a market. */

@@ -49,6 +49,7 @@ export function createReader(session: Session): StoreReader {
       writer === undefined
         ? read(() => readState(database, STATE.applied(venue)))
         : session.write((own) => own.appliedPosition(venue)),
+    version: () => read(() => readState(database, STATE.version)),
     fact: (name) => read(() => findState(database, STATE.fact(name))),
 
     instrument: (ref) =>
