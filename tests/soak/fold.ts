@@ -29,7 +29,7 @@ export class Fold {
     let seen = this.#seen.get(name)
     if (seen === undefined) this.#seen.set(name, (seen = { market, rows: new Map() }))
     for (const [key, served] of found.rows) {
-      this.#checkOrder(name, key, served)
+      this.#checkOrder(name, key, served, found.gaps)
       let known = seen.rows.get(key)
       if (known === undefined) seen.rows.set(key, (known = { sequences: [], times: [] }))
       const last = known.sequences.at(-1) ?? 0
@@ -59,7 +59,7 @@ export class Fold {
       const { listed, covered } = await reader.gapsOf(market)
       for (const [key, seen] of rows) {
         const served = now.rows.get(key) ?? { sequences: [], times: [] }
-        this.#checkOrder(name, key, served)
+        this.#checkOrder(name, key, served, [])
         const lost = lostTimes(seen, served)
         const isOf = (gap: DeclaredGap): boolean => gap.key === key && gap.reason === 'retention'
         const gap = listed.find(isOf)
@@ -105,9 +105,25 @@ export class Fold {
     }
   }
 
-  #checkOrder(name: string, key: string, { sequences, times }: ServedRows): void {
+  // Rows may be removed between two pages of a walk: then the second one says so.
+  #checkOrder(
+    name: string,
+    key: string,
+    { sequences, times }: ServedRows,
+    gaps: readonly DeclaredGap[],
+  ): void {
     for (let row = 1; row < sequences.length; row++) {
-      if (sequences[row] !== sequences[row - 1]! + 1 || times[row]! < times[row - 1]!) {
+      const [before, after] = [times[row - 1]!, times[row]!]
+      const isTold = gaps.some(
+        (gap) =>
+          gap.key === key &&
+          gap.reason === 'retention' &&
+          gap.start_time <= before &&
+          (gap.end_time ?? Infinity) > before &&
+          (gap.end_time ?? Infinity) <= after + 1,
+      )
+      const isNext = sequences[row] === sequences[row - 1]! + 1
+      if (after < before || (!isNext && !isTold)) {
         this.complaints.push(`${name} ${key}: row ${sequences[row]} does not follow`)
         return
       }
