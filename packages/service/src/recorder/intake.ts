@@ -207,7 +207,7 @@ export class Intake {
 
   /** Notes an orderly end. */
   stop(): void {
-    this.endLingering(this.options.clock.now())
+    this.endLingering()
     this.note({ note: 'stopped' })
   }
 
@@ -244,14 +244,14 @@ export class Intake {
     this.applier.forgetEnded()
     if (Math.abs(at - this.lookedAt) < LINGER_MICROS) return
     this.lookedAt = at
-    this.endLingering(toMicros(at - LINGER_MICROS))
+    this.endLingering()
   }
 
   // Answers may say that a market is over while frames about it are still on their way. Once they have come,
   // its books are ended by a note, so that a rebuild ends them at the same place.
-  private endLingering(before: Micros): void {
+  private endLingering(): void {
     if (this.busy !== undefined) return
-    const keys = this.applier.lingering(before)
+    const keys = this.applier.lingering(toMicros(this.options.clock.now() - LINGER_MICROS))
     const why = 'nothing came since the market was over'
     for (let from = 0; from < keys.length; from += KEYS_PER_NOTE) {
       const named = keys.slice(from, from + KEYS_PER_NOTE)

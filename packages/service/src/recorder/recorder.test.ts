@@ -401,12 +401,12 @@ describe('a recorder of venue B', () => {
       // As a start after kill -9 says it, without the note of an end.
       script.wait(1000)
       script.note({ note: 'started', version: '1' } as never)
-      script.wait(1000)
+      script.wait(10_000)
     })
     expect((await gapsOf(data, 'venueb', TICKER)).slice(1)).toEqual([
       'market_closed 0–2000',
-      'recorder_down 2000–4000',
-      'market_closed 4000–',
+      'recorder_down 2000–13000',
+      'market_closed 13000–',
     ])
     expect(await differences(data)).toEqual([])
   })
