@@ -39,7 +39,7 @@ beforeAll(async () => {
     // Every venue must have shown the end of a market.
     async until(store) {
       for (const venue of EMULATED_VENUES) {
-        const { markets } = await store.markets({ venue, status: 'resolved', limit: 1000 })
+        const { markets } = await store.markets({ venue, status: 'resolved', limit: 100 })
         if (!markets.some(({ record }) => record.winningOutcome !== undefined)) return false
       }
       return (await findSampled(store)) !== undefined
