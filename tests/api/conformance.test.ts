@@ -35,7 +35,7 @@ let words: Words
 beforeAll(async () => {
   api = await openEmulatedApi({
     ms: 2000,
-    speed: speedToEndIn(160, WINDOW_MS['15m'], 1500),
+    speed: speedToEndIn(80, WINDOW_MS['15m'], 1500),
     // Every venue must have shown the end of a market.
     async until(store) {
       for (const venue of EMULATED_VENUES) {
