@@ -581,7 +581,7 @@ export class Applier {
     if (
       (channel === ABSENT || isNumbered) &&
       !track.isOpen &&
-      (passed.isAhead(event, channel) ||
+      (passed.isAhead(event, channel, this.isAnswer ? this.asked : undefined) ||
         (this.isAnswer && (track.isBehind(event) || this.isOvertaken())))
     ) {
       // It would open the book without the changes that came since, so another full book is needed.
@@ -627,6 +627,7 @@ export class Applier {
     const names = passedFacts(this.venue, event.instrument.key)
     this.rows.facts[names.mark] = passed.mark
     this.rows.facts[names.channel] = passed.channel
+    this.rows.facts[names.journal] = passed.journal
   }
 
   // Kept only while it matters: markets come and go, and a start reads all such numbers.
@@ -635,6 +636,7 @@ export class Applier {
     const names = passedFacts(this.venue, key)
     this.rows.facts[names.mark] = null
     this.rows.facts[names.channel] = null
+    this.rows.facts[names.journal] = null
   }
 
   private applyTrade(event: Trade, record: ApplyRecord): void {

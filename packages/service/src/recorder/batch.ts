@@ -89,6 +89,10 @@ export function missedFact(venue: VenueId): string {
 export function passedFacts(
   venue: VenueId,
   key: string,
-): { readonly mark: string; readonly channel: string } {
-  return { mark: `passed:${venue}:${key}`, channel: `passed_channel:${venue}:${key}` }
+): { readonly mark: string; readonly channel: string; readonly journal: string } {
+  return {
+    mark: `passed:${venue}:${key}`,
+    channel: `passed_channel:${venue}:${key}`,
+    journal: `passed_journal:${venue}:${key}`,
+  }
 }

@@ -49,6 +49,7 @@ function play(data: ReturnType<typeof createDataFolder>): Promise<readonly Recov
     script.frame(1, book(0, ['0.40×1']))
     script.wait(10)
     script.note({ note: 'loss', reason: 'sequence_break', why: 'a test', keys: [TOKEN] })
+    const asked = script.position()
     script.wait(10)
     script.frame(1, change(20, '0.30×5', '0.4'))
     script.wait(10)
@@ -58,7 +59,9 @@ function play(data: ReturnType<typeof createDataFolder>): Promise<readonly Recov
     script.wait(10)
     script.answer(REQUEST, book(20, ['0.40×1', '0.30×5']))
     script.wait(10)
-    script.answer(REQUEST, book(40, ['0.40×1', '0.30×5', '0.20×2']))
+    script.answer(REQUEST, book(40, ['0.40×1', '0.30×5']), asked)
+    script.wait(10)
+    script.answer(REQUEST, book(40, ['0.40×1', '0.30×5', '0.20×2']), script.position())
     script.wait(10)
     script.frame(1, change(70, '0.40×3', '0.4'))
   })
@@ -68,19 +71,20 @@ describe('an answer that is older than changes that arrived before it', () => {
   it('opens no book, and another one is requested', async () => {
     const data = createDataFolder()
     const recoveries = await play(data)
-    expect(recoveries.slice(0, 3)).toEqual([
+    expect(recoveries.slice(0, 4)).toEqual([
       { keys: [TOKEN], reason: 'sequence_break' },
+      { keys: [TOKEN], reason: 'book_reset' },
       { keys: [TOKEN], reason: 'book_reset' },
       { keys: [TOKEN], reason: 'book_reset' },
     ])
     expect(await booksOf(data, 'venuec', TOKEN)).toEqual([
       '0: 0.4×1 | 0.6×1',
-      '60: 0.4×1 0.3×5 0.2×2 | 0.6×1',
-      '70: 0.4×3 0.3×5 0.2×2 | 0.6×1',
+      '70: 0.4×1 0.3×5 0.2×2 | 0.6×1',
+      '80: 0.4×3 0.3×5 0.2×2 | 0.6×1',
     ])
     expect(await gapsOf(data, 'venuec', TOKEN)).toEqual([
-      'sequence_break 0–60',
-      'recorder_down 70–',
+      'sequence_break 0–70',
+      'recorder_down 80–',
     ])
   })
 

@@ -215,8 +215,11 @@ export class Readiness {
     this.tracks.set(key, track)
     if (!track.isOpen) {
       const names = passedFacts(venue, key)
-      const mark = await store.fact(names.mark)
-      this.passed.resume(key, mark, await store.fact(names.channel))
+      this.passed.resume(key, {
+        mark: await store.fact(names.mark),
+        channel: await store.fact(names.channel),
+        journal: await store.fact(names.journal),
+      })
     }
     if (this.interrupted !== undefined) {
       const { reason, journal } = this.interrupted
