@@ -125,8 +125,9 @@ export class Connection implements Wire {
       this.socket.terminate()
       return
     }
-    this.socket.send(text)
+    // Noted first: a busy machine may stop this process between the two, and a frame is never late in the log.
     this.note(frame, delivered, text, variant)
+    this.socket.send(text)
   }
 
   private note(frame: Frame, delivered: Delivery, text = frame.text, variant?: string): void {
