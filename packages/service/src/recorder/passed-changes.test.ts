@@ -42,14 +42,19 @@ const change = (ms: number, bid: string, best: string) => ({
 
 const REQUEST = { kind: 'clob_book', token_id: TOKEN, condition_id: CONDITION }
 
+/** Opens a book and closes it by a loss; returns the position after it. */
+function openAndLose(script: Script): number {
+  script.note({ note: 'connected', slot: 1, url: 'ws://c' })
+  script.frame(1, book(0, ['0.40×1']))
+  script.wait(10)
+  script.note({ note: 'loss', reason: 'sequence_break', why: 'a test', keys: [TOKEN] })
+  return script.position()
+}
+
 /** Closes a book, passes a change over, and answers with books from before it, then from after it. */
 function play(data: ReturnType<typeof createDataFolder>): Promise<readonly Recovery[]> {
   return record(data, 'venuec', (script) => {
-    script.note({ note: 'connected', slot: 1, url: 'ws://c' })
-    script.frame(1, book(0, ['0.40×1']))
-    script.wait(10)
-    script.note({ note: 'loss', reason: 'sequence_break', why: 'a test', keys: [TOKEN] })
-    const asked = script.position()
+    const asked = openAndLose(script)
     script.wait(10)
     script.frame(1, change(20, '0.30×5', '0.4'))
     script.wait(10)
@@ -104,11 +109,7 @@ function playUnread(
   frame: string,
 ): Promise<readonly Recovery[]> {
   return record(data, 'venuec', (script) => {
-    script.note({ note: 'connected', slot: 1, url: 'ws://c' })
-    script.frame(1, book(0, ['0.40×1']))
-    script.wait(10)
-    script.note({ note: 'loss', reason: 'sequence_break', why: 'a test', keys: [TOKEN] })
-    const asked = script.position()
+    const asked = openAndLose(script)
     script.wait(15)
     script.text(1, frame)
     const askedAgain = script.position()

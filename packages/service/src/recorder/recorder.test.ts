@@ -106,6 +106,10 @@ function venueC(script: Script, slot = 1) {
   }
 }
 
+const marketOf = (status: string) => ({
+  market: { ticker: TICKER, event_ticker: 'E', status, open_time: '2026-09-21T00:00:00Z' },
+})
+
 describe('a recorder of venue B', () => {
   it('knows the habit of a socket after a restart as before', async () => {
     const data = folder()
@@ -327,13 +331,10 @@ describe('a recorder of venue B', () => {
 
   it('ends a market that closed while the recorder was down', async () => {
     const data = folder()
-    const market = (status: string) => ({
-      market: { ticker: TICKER, event_ticker: 'E', status, open_time: '2026-09-21T00:00:00Z' },
-    })
     await record(data, 'venueb', (script) => {
       const b = venueB(script)
       b.connect()
-      script.answer({ kind: 'market' }, market('active'))
+      script.answer({ kind: 'market' }, marketOf('active'))
       b.full()
     })
     await record(
@@ -341,7 +342,7 @@ describe('a recorder of venue B', () => {
       'venueb',
       (script) => {
         script.wait(1000)
-        script.answer({ kind: 'market' }, market('finalized'))
+        script.answer({ kind: 'market' }, marketOf('finalized'))
       },
       { fresh: false },
     )
@@ -353,16 +354,13 @@ describe('a recorder of venue B', () => {
 
   it('ends a book that late messages opened again after its market was over', async () => {
     const data = folder()
-    const market = (status: string) => ({
-      market: { ticker: TICKER, event_ticker: 'E', status, open_time: '2026-09-21T00:00:00Z' },
-    })
     await record(data, 'venueb', async (script) => {
       const b = venueB(script)
       b.connect()
-      script.answer({ kind: 'market' }, market('active'))
+      script.answer({ kind: 'market' }, marketOf('active'))
       b.full()
       script.wait(1000)
-      script.answer({ kind: 'market' }, market('finalized'))
+      script.answer({ kind: 'market' }, marketOf('finalized'))
       await script.stored()
       // Frames that were still on their way: all of them are rows.
       script.wait(1000)
@@ -370,10 +368,10 @@ describe('a recorder of venue B', () => {
       script.wait(1000)
       b.delta('0.0100', '5.00')
       script.wait(9000)
-      script.answer({ kind: 'market' }, market('finalized'))
+      script.answer({ kind: 'market' }, marketOf('finalized'))
       await script.stored()
       script.wait(2000)
-      script.answer({ kind: 'market' }, market('finalized'))
+      script.answer({ kind: 'market' }, marketOf('finalized'))
       await script.stored()
     })
     expect(await booksOf(data, 'venueb', TICKER)).toHaveLength(3)
@@ -386,16 +384,13 @@ describe('a recorder of venue B', () => {
 
   it('ends a book of a market that was over when the recorder died', async () => {
     const data = folder()
-    const market = (status: string) => ({
-      market: { ticker: TICKER, event_ticker: 'E', status, open_time: '2026-09-21T00:00:00Z' },
-    })
     await record(data, 'venueb', (script) => {
       const b = venueB(script)
       b.connect()
-      script.answer({ kind: 'market' }, market('active'))
+      script.answer({ kind: 'market' }, marketOf('active'))
       b.full()
       script.wait(1000)
-      script.answer({ kind: 'market' }, market('finalized'))
+      script.answer({ kind: 'market' }, marketOf('finalized'))
       script.wait(1000)
       b.full()
       // As a start after kill -9 says it, without the note of an end.
