@@ -15,7 +15,7 @@ const { values } = parseArgs({
     speed: { type: 'string', default: '2' },
     // A file of Markdown that gets the page too.
     page: { type: 'string' },
-    // A folder that gets the data and the log of the wire where a promise broke.
+    // A folder that gets the data and the log of the wire where the tape was wrong.
     keep: { type: 'string' },
   },
 })

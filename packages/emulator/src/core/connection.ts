@@ -125,7 +125,7 @@ export class Connection implements Wire {
       this.socket.terminate()
       return
     }
-    // Noted first: a busy machine may stop this process between the two, and a frame is never late in the log.
+    // Noted first: a process that is stopped between the two would note the frame after it has arrived.
     this.note(frame, delivered, text, variant)
     this.socket.send(text)
   }
