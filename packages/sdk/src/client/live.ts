@@ -203,12 +203,14 @@ type Place = {
   readonly key: string
   readonly kind: 'book' | 'trade'
   readonly sequence: number
-  /** True once its market has closed: later rows must still be consecutive, but none is requested. */
-  isOver: boolean
+  /** When its market closed, on the monotonic clock; undefined while it trades. */
+  closedMs: number | undefined
 }
 
 // Max bytes of `resume` in a request, which may have 64 KiB in all.
 const RESUME_CHARS = 56_000
+// A closed market may still get rows, for example a last book after the recorder has started again.
+const CLOSED_RESUME_MS = 600_000
 // Max instruments to remember: short rounds come and go, so the most recently active are kept.
 const MOST_PLACES = 20_000
 
@@ -226,10 +228,10 @@ class Sequences {
     const before = this.places.get(name)
     if (before !== undefined && sequence <= before.sequence) return 'old'
     this.places.delete(name)
-    this.places.set(name, { venue, marketId, key, kind, sequence, isOver: false })
+    this.places.set(name, { venue, marketId, key, kind, sequence, closedMs: undefined })
     if (this.places.size > MOST_PLACES) this.places.delete(this.places.keys().next().value!)
     const last = before?.sequence ?? 0
-    if (before?.isOver === true && message.type === 'snapshot') return 'next'
+    if (before?.closedMs !== undefined && message.type === 'snapshot') return 'next'
     if (follows(message, before?.sequence)) return 'next'
     return { type: 'hole', venue, market_id: marketId, key, kind, after_sequence: last, sequence }
   }
@@ -239,22 +241,26 @@ class Sequences {
     this.places.delete(nameOf(venue, key, 'book'))
   }
 
-  /** A market has closed: its instruments are not resumed any more. */
+  /** A market has closed: its instruments are resumed for a while, after those that trade. */
   endMarket(venue: VenueId, marketOrKey: string): void {
     for (const place of this.places.values()) {
       if (place.venue === venue && (place.marketId === marketOrKey || place.key === marketOrKey)) {
-        place.isOver = true
+        place.closedMs ??= performance.now()
       }
     }
   }
 
-  /** The positions to resume from, the newest first, as many as a request holds. */
+  /** The positions to resume from, as many as a request holds: what trades first, and of it the newest. */
   resumeOf(venue: VenueId, marketId: string | undefined): Record<string, number> | undefined {
     const resume: Record<string, number> = {}
     let chars = 0
-    for (const place of [...this.places.values()].reverse()) {
-      if (place.venue !== venue || place.isOver) continue
-      if (marketId !== undefined && place.marketId !== marketId) continue
+    const since = performance.now() - CLOSED_RESUME_MS
+    const own = [...this.places.values()]
+      .filter((place) => place.venue === venue && (marketId ?? place.marketId) === place.marketId)
+      .reverse()
+    const trading = own.filter(({ closedMs }) => closedMs === undefined)
+    const closed = own.filter(({ closedMs }) => closedMs !== undefined && closedMs > since)
+    for (const place of [...trading, ...closed]) {
       const name = place.kind === 'trade' ? `${place.key}/trade` : place.key
       chars += name.length + String(place.sequence).length + 4
       if (chars > RESUME_CHARS) break

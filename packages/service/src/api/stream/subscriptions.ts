@@ -210,7 +210,8 @@ const LIVE: ReadonlySet<MarketStatus | undefined> = new Set([
 
 /**
  * Finds what a selector names: one market in any state, or the markets of a family that trade or will
- * trade, and the instruments that the client already knows. Throws `Problem` for unknown markets and
+ * trade, and the instruments that the client already knows; those of markets that are over, as
+ * far as there is room. Throws `Problem` for unknown markets and
  * those outside the plan. Stops soon after more than `most` instruments were found.
  */
 async function selectInstruments(
@@ -255,7 +256,10 @@ async function selectInstruments(
     const facts = await context.store.instrument({ venue, key })
     if (facts === undefined) continue
     const state = await context.store.market(venue, facts.instrument.market)
-    if (state !== undefined && wants(state.record)) instruments.set(key, facts.instrument)
+    if (state === undefined || !wants(state.record)) continue
+    // Rows of a market that is over are worth less than the subscription, which would be refused.
+    if (instruments.size === most && !LIVE.has(state.record.status)) continue
+    instruments.set(key, facts.instrument)
   }
   return { markets, instruments: [...instruments.values()], wants, notice: plan.notice }
 }
