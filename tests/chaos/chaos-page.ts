@@ -41,7 +41,8 @@ const RESUME_MS = 5000
 const RSS_MB = 1000
 const DESCRIPTORS = 32
 const SLOPE_PER_HOUR = 0.01
-// A shorter stretch shows caches that fill, not a leak.
+// The first minutes after a start show caches that fill, not a leak; a short stretch shows chance.
+const WARM_MS = 600_000
 const SLOPE_MINUTES = 30
 
 /** Judges the promises, in the order of a message: from the wire to a reader. */
@@ -139,16 +140,16 @@ function judgeReaders({ pages, prober, live, liveDifferences }: Findings): Promi
 }
 
 function judgeUse({ service: { usage } }: Findings): Promised[] {
-  const warm = usage.slice(Math.min(30, Math.floor(usage.length / 4)))
   const most = Math.max(0, ...usage.map(({ rssMb }) => rssMb))
-  const perHour = slopeOf(warm)
-  const minutes = warm.length < 2 ? 0 : (warm.at(-1)!.at - warm[0]!.at) / 60_000
-  const mean = warm.reduce((sum, { rssMb }) => sum + rssMb, 0) / Math.max(1, warm.length)
-  const share = perHour / Math.max(1, mean)
-  const isLong = minutes >= SLOPE_MINUTES
-  const first = warm.slice(0, 10).map(({ descriptors }) => descriptors)
-  const growth = (warm.at(-1)?.descriptors ?? 0) - Math.max(0, ...first)
-  const slope = `${perHour.toFixed(1)} MB an hour over ${minutes.toFixed(1)} min without a restart`
+  const warm = usage.filter(({ at }) => at >= (usage[0]?.at ?? 0) + WARM_MS)
+  const floors = toFloors(warm)
+  const perHour = slopeOf(floors)
+  const mean = floors.reduce((sum, { mb }) => sum + mb, 0) / Math.max(1, floors.length)
+  const isLong = floors.length >= SLOPE_MINUTES
+  const slope = `${perHour.toFixed(1)} MB an hour, from ${mean.toFixed(0)} MB on average, over ${floors.length} min; without mapped files and the ten minutes after a start`
+  const first = usage.slice(30, 40).map(({ descriptors }) => descriptors)
+  const last = usage.at(-1)?.descriptors ?? 0
+  const growth = last - Math.max(0, ...first)
   return [
     {
       promise: `memory of all processes stays below ${RSS_MB} MB`,
@@ -158,29 +159,40 @@ function judgeUse({ service: { usage } }: Findings): Promised[] {
     {
       promise: `memory grows at most ${SLOPE_PER_HOUR * 100} % an hour`,
       seen: isLong ? slope : `${slope}: too short to judge`,
-      broken: isLong ? (share > SLOPE_PER_HOUR ? [slope] : []) : undefined,
+      broken: isLong ? (perHour > SLOPE_PER_HOUR * mean ? [slope] : []) : undefined,
     },
     {
       promise: 'descriptors do not pile up',
-      seen: `${warm.at(-1)?.descriptors ?? 0} at the end, ${growth} more than at first`,
+      seen: `${last} at the end, ${growth} more than at first`,
       broken: growth > DESCRIPTORS ? [`${growth} more`] : [],
     },
   ]
 }
 
+/** The least memory of a minute: what is left when garbage is collected. */
+type Floor = { readonly minute: number; readonly mb: number }
+
+function toFloors(usage: readonly Usage[]): readonly Floor[] {
+  const floors = new Map<number, number>()
+  for (const { at, ownMb } of usage) {
+    const minute = Math.floor((at - usage[0]!.at) / 60_000)
+    floors.set(minute, Math.min(ownMb, floors.get(minute) ?? Infinity))
+  }
+  return [...floors].map(([minute, mb]) => ({ minute, mb }))
+}
+
 // Least squares, in MB an hour.
-function slopeOf(usage: readonly Usage[]): number {
-  if (usage.length < 2) return 0
-  const hours = usage.map(({ at }) => (at - usage[0]!.at) / 3_600_000)
-  const meanHours = hours.reduce((sum, hour) => sum + hour, 0) / hours.length
-  const meanMb = usage.reduce((sum, { rssMb }) => sum + rssMb, 0) / usage.length
+function slopeOf(floors: readonly Floor[]): number {
+  const count = Math.max(1, floors.length)
+  const meanMinute = floors.reduce((sum, { minute }) => sum + minute, 0) / count
+  const meanMb = floors.reduce((sum, { mb }) => sum + mb, 0) / count
   let above = 0
   let below = 0
-  for (const [index, { rssMb }] of usage.entries()) {
-    above += (hours[index]! - meanHours) * (rssMb - meanMb)
-    below += (hours[index]! - meanHours) ** 2
+  for (const { minute, mb } of floors) {
+    above += (minute - meanMinute) * (mb - meanMb)
+    below += (minute - meanMinute) ** 2
   }
-  return below === 0 ? 0 : above / below
+  return below === 0 ? 0 : (60 * above) / below
 }
 
 const SHOWN = 5

@@ -32,7 +32,7 @@ const order = JSON.parse(process.argv[2]!) as {
 }
 const TOTAL_MS = Number(order.minutes) * 60_000
 // Then the same processes run to the end, so that their memory can be judged.
-const TROUBLE_MS = TOTAL_MS * 0.6
+const TROUBLE_MS = TOTAL_MS * 0.5
 const FIRST_MS = 10_000
 // What was on its way when the service was told to stop.
 const ON_ITS_WAY = 500_000

@@ -8,7 +8,13 @@ import { startRecorderProcess, until, type RecorderProcess } from '../capture/re
 export type Outage = { readonly from: number; to: number }
 
 /** Memory and descriptors of the service and its workers at a time. */
-export type Usage = { readonly at: number; readonly rssMb: number; readonly descriptors: number }
+export type Usage = {
+  readonly at: number
+  readonly rssMb: number
+  /** Its own part: without the pages of mapped files, which grow with the tape up to a bound. */
+  readonly ownMb: number
+  readonly descriptors: number
+}
 
 const WAIT_MS = 60_000
 // What a full disk keeps free: too little for a block of the journal.
@@ -108,9 +114,10 @@ export class ChaosService {
     const main = this.#process?.pid
     if (main === undefined) return
     const pids = [main, ...childrenOf(main)]
-    const rssMb = pids.reduce((sum, pid) => sum + rssOf(pid), 0) / 1024
+    const rssMb = pids.reduce((sum, pid) => sum + memoryOf(pid, 'VmRSS'), 0) / 1024
+    const ownMb = pids.reduce((sum, pid) => sum + memoryOf(pid, 'RssAnon'), 0) / 1024
     const descriptors = pids.reduce((sum, pid) => sum + descriptorsOf(pid), 0)
-    if (rssMb > 0) this.usage.push({ at: Date.now(), rssMb, descriptors })
+    if (rssMb > 0) this.usage.push({ at: Date.now(), rssMb, ownMb, descriptors })
   }
 
   /** True where a request between two times met a service that ran. */
@@ -158,9 +165,11 @@ function waitOf(pid: number): number {
   }
 }
 
-function rssOf(pid: number): number {
+// In kB.
+function memoryOf(pid: number, field: 'VmRSS' | 'RssAnon'): number {
   try {
-    return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
+    const line = new RegExp(String.raw`^${field}:\s+(\d+)`, 'm')
+    return Number(line.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
   } catch {
     return 0
   }
