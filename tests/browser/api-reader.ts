@@ -49,32 +49,52 @@ export class ApiReader {
     }
   }
 
-  /** The book of an outcome at an instant, as lists of price and size; undefined where there is none. */
-  async bookAt(
-    market: ListedMarket,
-    at: string,
-    outcome: number,
-  ): Promise<{ asks: string[][]; bids: string[][] } | undefined> {
+  /** The book of an outcome at an instant; undefined where there is none. */
+  async bookAt(market: ListedMarket, at: string, outcome: number): Promise<Book | undefined> {
     const path = `${marketPath(market)}/orderbook?number_format=string&at=${at}`
-    type Side = { price: string[]; size: string[] }
-    type Row = { token_id: string | null; bids: Side; asks: Side }
     const data = (await this.get(path)) as Row | Row[] | null
-    const rows = data === null ? [] : Array.isArray(data) ? data : [data]
-    const isOwn = market.venue === 'venuec'
-    const token = market.outcomes[outcome]?.token_id
-    const row = isOwn ? rows.find((one) => one.token_id === token) : rows[0]
-    if (row === undefined) return undefined
-    const pairs = ({ price, size }: Side, isTurned: boolean): string[][] =>
-      price.map((text, index) => [isTurned ? complement(text) : text, size[index]!])
-    const isTurned = !isOwn && outcome === 1
-    return isTurned
-      ? { asks: pairs(row.bids, true), bids: pairs(row.asks, true) }
-      : { asks: pairs(row.asks, false), bids: pairs(row.bids, false) }
+    return toBook(market, data === null ? [] : [data].flat(), outcome)
+  }
+
+  /** The book of an outcome in the row with a received time and a sequence. */
+  async bookOfRow(
+    market: ListedMarket,
+    received: string,
+    sequence: string,
+    outcome: number,
+  ): Promise<Book | undefined> {
+    const range = `start_time=${received}&limit=1000&include_orderbook=true&number_format=string`
+    const rows = (await this.get(`${marketPath(market)}/snapshots?${range}`)) as Row[]
+    const own = rows.filter((row) => String(row.sequence) === sequence)
+    return toBook(market, own, outcome)
   }
 }
 
+type Book = { readonly asks: string[][]; readonly bids: string[][] }
+type Side = { readonly price: string[]; readonly size: string[] }
+type Row = {
+  readonly sequence: number
+  readonly token_id: string | null
+  readonly bids: Side
+  readonly asks: Side
+}
+
+// The other outcome of a venue with one book is its complement.
+function toBook(market: ListedMarket, rows: readonly Row[], outcome: number): Book | undefined {
+  const isOwn = market.venue === 'venuec'
+  const token = market.outcomes[outcome]?.token_id
+  const row = isOwn ? rows.find((one) => one.token_id === token) : rows[0]
+  if (row === undefined) return undefined
+  const pairs = ({ price, size }: Side, isTurned: boolean): string[][] =>
+    price.map((text, index) => [isTurned ? complement(text) : text, size[index]!])
+  const isTurned = !isOwn && outcome === 1
+  return isTurned
+    ? { asks: pairs(row.bids, true), bids: pairs(row.asks, true) }
+    : { asks: pairs(row.asks, false), bids: pairs(row.bids, false) }
+}
+
 /** The path of a market in the interface. */
-export function marketPath({ venue, market_id: id, asset }: ListedMarket): string {
+function marketPath({ venue, market_id: id, asset }: ListedMarket): string {
   switch (venue) {
     case 'venuea':
       return `/v3/venuea-prediction/${id}`

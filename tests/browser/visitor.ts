@@ -69,13 +69,21 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   })
 }
 
-/** The whole ladder of one outcome as the page shows it, prices and sizes in canonical form. */
-export async function shownBook(
+/** A ladder, prices and sizes in canonical form. */
+type ShownBook = { readonly asks: string[][]; readonly bids: string[][] }
+
+/** The whole ladder of one outcome as the page shows it; undefined where it shows none. */
+export async function shownBook(page: Page, outcome: string): Promise<ShownBook | undefined> {
+  return (await shownRow(page, outcome))?.book
+}
+
+/** The same with the row that it was drawn from, read in one turn of the page. */
+export async function shownRow(
   page: Page,
   outcome: string,
-): Promise<{ asks: string[][]; bids: string[][] } | undefined> {
+): Promise<{ sequence: string; received: string; book: ShownBook } | undefined> {
   return page.evaluate((name) => {
-    const ladder = document.querySelector(`.ladder[data-outcome="${name}"]`)
+    const ladder = document.querySelector<HTMLElement>(`.ladder[data-outcome="${name}"]`)
     if (ladder === null || ladder.querySelector('.no-book') !== null) return undefined
     const canonical = (text: string): string => {
       const plain = text.replaceAll(',', '').trim()
@@ -86,6 +94,7 @@ export async function shownBook(
         canonical(row.querySelector('.price')!.textContent),
         canonical(row.querySelector('.size')!.textContent),
       ])
-    return { asks: side('asks').toReversed(), bids: side('bids') }
+    const { sequence = '', received = '' } = ladder.dataset
+    return { sequence, received, book: { asks: side('asks').toReversed(), bids: side('bids') } }
   }, outcome)
 }
