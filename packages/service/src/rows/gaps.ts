@@ -1,5 +1,5 @@
-import { gapId, VENUES, type Gap, type VenueId } from '@priorbook/sdk/domain'
-import type { RunPart } from './lane.ts'
+import { gapId, toMicros, VENUES, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import type { LastRow, RunPart } from './lane.ts'
 
 /** The received times that a question about gaps covers. */
 export type TimeSpan = { readonly start?: number; readonly end?: number }
@@ -53,6 +53,17 @@ export function storeGaps(
 export function distinctGaps(gaps: readonly Gap[]): Gap[] {
   if (gaps.length < 2) return [...gaps]
   return [...new Map(gaps.map((gap) => [gapId(gap), gap])).values()]
+}
+
+/** The gaps of rows after the last one of a walk that retention has removed since the walk passed it. */
+export function removedAfter(gaps: readonly Gap[], { received, number }: LastRow): Gap[] {
+  return gaps
+    .filter(({ reason, end = Infinity }) => reason === 'retention' && end > received)
+    .map((gap) => ({
+      ...gap,
+      start: toMicros(Math.max(gap.start, received)),
+      afterSequence: number,
+    }))
 }
 
 /** Orders gaps by where they begin; others keep their order. */

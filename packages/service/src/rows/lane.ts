@@ -65,9 +65,17 @@ export type LaneOptions = {
   readonly notBefore?: number | undefined
   /** Called with the damaged spans that a read of the store skipped. */
   readonly onDamage?: ((gaps: readonly Gap[]) => void) | undefined
+  /**
+   * Asked where rows between two reads of the store were removed meanwhile, with the last row that was
+   * loaded: the gaps that say so, which go to `onDamage`. Ascending lanes only.
+   */
+  readonly findRemoved?: ((last: LastRow) => Promise<readonly Gap[]>) | undefined
   /** Called with the number of rows that were loaded, and negated when they are shifted or dropped. */
   readonly onHeld?: ((rows: number) => void) | undefined
 }
+
+/** The last row of a lane: its received time and its number. */
+export type LastRow = { readonly received: number; readonly number: number }
 
 /** The paging state that lanes of books, trades and samples share. */
 abstract class StoreLane implements Lane {
@@ -122,6 +130,16 @@ abstract class StoreLane implements Lane {
     return { venue, key, order, limit, start, end, after: this.after, knownAt }
   }
 
+  /** Tells of rows that were removed between the last read and a page, by the number of its first row. */
+  protected async tellRemoved(first: number | undefined, damage: readonly Gap[]): Promise<void> {
+    const { findRemoved, onDamage } = this.options
+    const { after, at: received } = this
+    if (findRemoved === undefined || after === undefined || damage.length > 0) return
+    if (this.sign < 0 || received === -Infinity) return
+    const isWhole = first === undefined ? !this.hasMore : first <= after + 1
+    if (!isWhole) onDamage?.(await findRemoved({ received, number: after }))
+  }
+
   /** Notes a page: how far it reached, or undefined where it was empty. */
   protected loaded(reached: number | undefined, hasMore: boolean, damage: readonly Gap[]): void {
     const { last = Infinity } = this.query
@@ -173,7 +191,9 @@ export class BookLane extends StoreLane {
   async load(): Promise<void> {
     if (this.isReady || this.isDone) return
     const page = await this.store.books({ ...this.storeQuery(), numbers: true })
-    const outer = this.sign > 0 ? page.runs.at(-1) : page.runs[0]
+    const first = page.runs[0]
+    await this.tellRemoved(first && first.firstSequence + first.from, page.corrupt)
+    const outer = this.sign > 0 ? page.runs.at(-1) : first
     const reached = outer && outer.firstSequence + (this.sign > 0 ? outer.to - 1 : outer.from)
     this.runs = this.sign > 0 ? cutAfter(page.runs, this.query.last) : page.runs
     const { keep } = this
@@ -285,6 +305,7 @@ export class RowLane<Columns extends HeadColumns> extends StoreLane {
     if (this.isReady || this.isDone) return
     const page = await this.read(this.storeQuery())
     const { ordinals } = page
+    await this.tellRemoved(ordinals[0], page.corrupt)
     const { last = Infinity } = this.query
     const beyond = ordinals.findIndex((ordinal) => ordinal > last)
     this.page = page

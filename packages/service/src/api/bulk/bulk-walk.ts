@@ -9,7 +9,9 @@ import {
   VENUE_KEY,
   gapKeysOf,
   gapsOfKeys,
+  removedAfter,
   storeGaps,
+  type LaneOptions,
   type LaneQuery,
   type ReadRows,
   type RowPart,
@@ -85,7 +87,7 @@ async function* walkMarket(
   venueGaps: readonly Gap[],
 ): AsyncGenerator<WalkItem> {
   const { store } = context
-  const gaps = new GapQueue(await gapsOf(context, scope, market, venueGaps))
+  const gaps = new MarketGaps(() => gapsOf(context, scope, market, venueGaps))
   if (scope.dataset === 'books') {
     const contexts = await instrumentsOf(context, market.record)
     yield* walkBooks(store, scope, contexts, gaps)
@@ -106,16 +108,43 @@ async function* walkMarket(
   for (let gap = gaps.shift(); gap !== undefined; gap = gaps.shift()) yield { kind: 'gap', gap }
 }
 
+/** The gaps of a market, which may get more while its rows are read. */
+class MarketGaps extends GapQueue {
+  private readonly read: () => Promise<readonly Gap[]>
+
+  constructor(read: () => Promise<readonly Gap[]>) {
+    super()
+    this.read = read
+  }
+
+  /** Reads the gaps: after the first rows, so that none of rows that were removed before is missing. */
+  async open(): Promise<void> {
+    this.add(await this.read())
+  }
+
+  /** What a lane of the market tells while it reads. */
+  laneOptions(lane: number): LaneOptions {
+    return {
+      lane,
+      onDamage: (damage) => this.add(damage),
+      findRemoved: async (last) => removedAfter(await this.read(), last),
+    }
+  }
+}
+
 async function* walkBooks(
   store: StoreReader,
   scope: BulkScope,
   contexts: readonly BookContext[],
-  gaps: GapQueue,
+  gaps: MarketGaps,
 ): AsyncGenerator<WalkItem> {
-  const onDamage = (damage: readonly Gap[]): void => gaps.add(damage)
   const merge = new Merge(
-    contexts.map(({ key }, lane) => new BookLane(store, laneOf(scope, key), { lane, onDamage })),
+    contexts.map(
+      ({ key }, lane) => new BookLane(store, laneOf(scope, key), gaps.laneOptions(lane)),
+    ),
   )
+  await merge.next()
+  await gaps.open()
   let pieces: RunPart[] = []
   let rows = 0
   for (;;) {
@@ -149,12 +178,13 @@ async function* walkRows<Columns extends HeadColumns>(
   read: ReadRows<Columns>,
   scope: BulkScope,
   contexts: readonly { readonly key: string }[],
-  gaps: GapQueue,
+  gaps: MarketGaps,
 ): AsyncGenerator<RowPart<Columns>[] | Gap> {
-  const onDamage = (damage: readonly Gap[]): void => gaps.add(damage)
   const merge = new Merge(
-    contexts.map(({ key }, lane) => new RowLane(read, laneOf(scope, key), { lane, onDamage })),
+    contexts.map(({ key }, lane) => new RowLane(read, laneOf(scope, key), gaps.laneOptions(lane))),
   )
+  await merge.next()
+  await gaps.open()
   let rows: RowPart<Columns>[] = []
   for (;;) {
     const lane = merge.ready ?? (await merge.next())

@@ -79,13 +79,27 @@ async function* exportMarket(
   tally: Tally,
 ): AsyncGenerator<TapePiece> {
   const { record } = market
-  for (const gap of await gapsOf(context, scope, market, venueGaps)) yield { kind: 'gap', gap }
+  const gaps = await gapsOf(context, scope, market, venueGaps)
+  for (const gap of gaps) yield { kind: 'gap', gap }
   for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
     const place = { market: record.marketId, key }
     const stream = new TapeStream(context.store, scope, platform, place)
     yield* stream.pieces()
     if (stream.facts !== undefined) tally.addStream(key, stream.facts)
   }
+  const later = await gapsOf(context, scope, market, venueGaps)
+  for (const gap of removedBetween(gaps, later)) yield { kind: 'gap', gap }
+}
+
+/** What retention removed between two readings of the gaps of a market. */
+function removedBetween(before: readonly Gap[], after: readonly Gap[]): Gap[] {
+  return after
+    .filter(({ reason }) => reason === 'retention')
+    .flatMap((gap) => {
+      const known = before.find(({ reason, key }) => reason === 'retention' && key === gap.key)
+      const from = known?.end ?? gap.start
+      return (gap.end ?? Infinity) > from ? [{ ...gap, start: from }] : []
+    })
 }
 
 const platform = createNodePlatform()

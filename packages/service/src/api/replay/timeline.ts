@@ -8,7 +8,15 @@ import {
   type TradeColumns,
 } from '@priorbook/sdk/tape'
 import { Yielder } from '../../lib/yielder.ts'
-import { BookLane, Merge, RowLane, VENUE_KEY, type RowPart } from '../../rows/index.ts'
+import {
+  BookLane,
+  Merge,
+  removedAfter,
+  RowLane,
+  VENUE_KEY,
+  type LaneOptions,
+  type RowPart,
+} from '../../rows/index.ts'
 import type { MarketState, StoreReader } from '../../store/store.ts'
 import { GapEdgeLane, MarketLane, RANK, readGapsOf, type ReplayRange } from './lanes.ts'
 import type { ReplayRequest } from './request.ts'
@@ -151,10 +159,13 @@ export class Timeline {
     )
   }
 
-  private laneOptions({ index }: ReplayStream, budget: RowBudget) {
+  private laneOptions({ index, instrument }: ReplayStream, budget: RowBudget): LaneOptions {
+    const { venue, key } = instrument
     return {
       index,
       lane: index,
+      findRemoved: async (last) =>
+        removedAfter(await this.store.gaps({ venue, key, ...this.range }), last),
       onDamage: (gaps: readonly Gap[]) => void this.newDamage.push(...gaps),
       onHeld: (rows: number) => budget.hold(rows),
     }
