@@ -1,4 +1,4 @@
-import { DAY_MICROS, VENUES, type Gap } from '@priorbook/sdk/domain'
+import { VENUES, type Gap } from '@priorbook/sdk/domain'
 import type { HeadColumns, SampleColumns, TradeColumns } from '@priorbook/sdk/tape'
 import type { BookContext, SampleContext } from '@priorbook/sdk/wire'
 import {
@@ -18,7 +18,7 @@ import {
   type RunPart,
 } from '../../rows/index.ts'
 import type { MarketState, StoreReader } from '../../store/store.ts'
-import { marketsOf } from '../markets/family.ts'
+import { marketsWithRows } from '../markets/family.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { keepSeriesGaps } from '../markets/series-gaps.ts'
@@ -51,8 +51,6 @@ export type WalkItem =
 
 // Two full chunks: a page costs one read of the store and is written in slices.
 const PAGE_ROWS = 2048
-// Books are recorded from the listing of a round, which can be a day before it opens, to its resolution.
-const RECORDED_OUTSIDE = 2 * DAY_MICROS
 
 /** The markets of a download by (open time, id); rows of a day may be those of a market of the next. */
 export async function* walkMarkets(
@@ -60,10 +58,8 @@ export async function* walkMarkets(
   scope: BulkScope,
 ): AsyncGenerator<MarketState> {
   const { market, family, grant } = scope
-  const start = scope.start - RECORDED_OUTSIDE
-  const end = scope.end + RECORDED_OUTSIDE
   if (market !== undefined) yield market
-  else yield* marketsOf(context, new PlanFilter(grant), family, { start, end })
+  else yield* marketsWithRows(context, new PlanFilter(grant), family, scope)
 }
 
 /** Everything of a download in the order of its file; a market without rows and gaps is left out. */

@@ -1,4 +1,4 @@
-import type { VenueId } from '@priorbook/sdk/domain'
+import { DAY_MICROS, type VenueId } from '@priorbook/sdk/domain'
 import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
 import { planAsset } from './find.ts'
@@ -69,4 +69,18 @@ export async function* marketsOf(
     const { venue, marketId } = last.record
     after = { openTime: last.sortTime, venue, marketId }
   }
+}
+
+// Books are recorded from the listing of a market, up to a day before it opens, until its resolution.
+const RECORDED_OUTSIDE = 2 * DAY_MICROS
+
+/** The markets of a family that may have rows in a range: also those that open after it. */
+export function marketsWithRows(
+  context: ApiContext,
+  plan: PlanFilter,
+  family: Family,
+  { start, end }: { readonly start: number; readonly end: number },
+): AsyncGenerator<MarketState> {
+  const range = { start: start - RECORDED_OUTSIDE, end: end + RECORDED_OUTSIDE }
+  return marketsOf(context, plan, family, range)
 }

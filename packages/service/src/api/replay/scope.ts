@@ -1,10 +1,10 @@
-import { DAY_MICROS, printMicros, toMicros, type Micros, type VenueId } from '@priorbook/sdk/domain'
+import { printMicros, toMicros, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
 import { Yielder } from '../../lib/yielder.ts'
 import type { MarketState } from '../../store/store.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { planWindow } from '../pages/notices.ts'
-import { findFamily, marketsOf } from '../markets/family.ts'
+import { findFamily, marketsWithRows } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
 import type { ApiContext, Grant, Notice } from '../route.ts'
@@ -15,8 +15,6 @@ export const MAX_MARKETS = 4096
 /** Max books per replay: each holds a few rows and its position. */
 export const MAX_INSTRUMENTS = 4096
 
-// Books are recorded from the listing of a market, up to a day before it opens, until its resolution.
-const RECORDED_OUTSIDE = 2 * DAY_MICROS
 // Rows are stored within seconds of their time; a range that ended this long ago gets no more rows.
 const SETTLED = 60_000_000
 // Larger than any sequence.
@@ -137,9 +135,7 @@ async function selectMarkets(
       continue
     }
     const family = await findFamily(context, plan.grant, selector)
-    const start = range.start - RECORDED_OUTSIDE
-    const end = range.end + RECORDED_OUTSIDE
-    for await (const state of marketsOf(context, plan, family, { start, end })) {
+    for await (const state of marketsWithRows(context, plan, family, range)) {
       add(state)
       await yielder.yieldIfDue()
     }
