@@ -5,9 +5,9 @@ import { ApiReader, labelsOn, placeOf, type ListedMarket } from './api-reader.ts
 import { createService, type ServiceProcess } from '../service-process.ts'
 import {
   accessibilityProblems,
+  expectBook,
   openBrowser,
   openVisitor,
-  shownBook,
   type Visitor,
 } from './visitor.ts'
 
@@ -104,11 +104,7 @@ describe('the explorer over emulated venues', () => {
           const at = await scrubTo(page, 200 + Math.floor(random() * 9600))
           for (const [outcome, label] of labels.entries()) {
             const expected = await api.bookAt(market, at, outcome)
-            expect({ at, label, book: await shownBook(page, label) }).toEqual({
-              at,
-              label,
-              book: expected,
-            })
+            await expectBook(page, label, expected)
             if (expected !== undefined) compared += expected.asks.length + expected.bids.length
           }
         }
@@ -125,24 +121,28 @@ describe('the explorer over emulated venues', () => {
       await page.getByLabel('every level').check()
       const first = await scrubTo(page, 1000)
       await page.getByLabel('Speed').selectOption('10')
+      const paused = await page.locator('time.clock').innerText()
       await page.getByRole('button', { name: 'Play' }).click()
-      await page.waitForTimeout(1500)
+      await page.waitForFunction(
+        (text) => document.querySelector<HTMLElement>('time.clock')?.innerText !== text,
+        paused,
+      )
       await page.getByRole('button', { name: 'Pause' }).click()
       const at = await settled(page)
       expect(at > first).toBe(true)
-      expect(await shownBook(page, 'Yes')).toEqual(await api.bookAt(market, at, 0))
+      await expectBook(page, 'Yes', await api.bookAt(market, at, 0))
       await page.locator('body').press('ArrowRight')
       await page.waitForFunction((text) => !location.search.includes(text), at)
       const next = await settled(page)
       expect(next > at).toBe(true)
-      expect(await shownBook(page, 'No')).toEqual(await api.bookAt(market, next, 1))
+      await expectBook(page, 'No', await api.bookAt(market, next, 1))
       const shown = await page.locator('time.clock').innerText()
       expect(shown.startsWith(next.slice(0, 23).replace('T', ' '))).toBe(true)
       // The link carries market and time: another visitor sees the same.
       await page.reload()
       await page.getByLabel('every level').check()
       await settled(page)
-      expect(await shownBook(page, 'Yes')).toEqual(await api.bookAt(market, next, 0))
+      await expectBook(page, 'Yes', await api.bookAt(market, next, 0))
       await page.getByRole('button', { name: 'Live' }).click()
       await page.waitForFunction(() => location.search === '')
     })

@@ -6,7 +6,7 @@ import { ApiReader, placeOf, type ListedMarket } from './api-reader.ts'
 import { measureFrames, playFrom } from './frame-figures.ts'
 import { openPlainPage } from './plain-page.ts'
 import { createService, run, type ServiceProcess } from '../service-process.ts'
-import { openBrowser, openVisitor, shownBook, shownRow } from './visitor.ts'
+import { expectBook, openBrowser, openVisitor, shownRow } from './visitor.ts'
 
 const folder = process.env['PRIORBOOK_RECORDINGS']
 const recordings = folder === undefined ? undefined : join(folder, 'venueb/ws-gold15m')
@@ -48,15 +48,8 @@ describe.skipIf(!isThere)('the explorer over recordings', () => {
       await page.goto(`${placeOf(densest)}?t=${at}`)
       await page.getByLabel('every level').check()
       await page.locator('.ladder[data-sequence], .no-book').first().waitFor()
-      await page.waitForTimeout(200)
-      await page.locator('.ladders:not(.seeking)').waitFor()
-      const shown = { yes: await shownBook(page, 'Yes'), no: await shownBook(page, 'No') }
-      const yes = await api.bookAt(densest, String(at), 0)
-      expect({ at, ...shown }).toEqual({
-        at,
-        yes,
-        no: await api.bookAt(densest, String(at), 1),
-      })
+      await expectBook(page, 'Yes', await api.bookAt(densest, String(at), 0))
+      await expectBook(page, 'No', await api.bookAt(densest, String(at), 1))
     }
     expect(visitor.errors).toEqual([])
     await visitor.close()

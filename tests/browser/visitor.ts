@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium, type Browser, type Page } from 'playwright-core'
+import { expect } from 'vitest'
 
 const { resolve } = createRequire(import.meta.url)
 
@@ -72,12 +73,20 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
 /** A ladder, prices and sizes in canonical form. */
 type ShownBook = { readonly asks: string[][]; readonly bids: string[][] }
 
-/** The whole ladder of one outcome as the page shows it; undefined where it shows none. */
-export async function shownBook(page: Page, outcome: string): Promise<ShownBook | undefined> {
-  return (await shownRow(page, outcome))?.book
+const DRAWN_MS = 15_000
+
+/** Waits until the page shows a book as the ladder of an outcome; fails where it shows another one. */
+export async function expectBook(
+  page: Page,
+  outcome: string,
+  book: ShownBook | undefined,
+): Promise<void> {
+  await expect
+    .poll(async () => (await shownRow(page, outcome))?.book, { timeout: DRAWN_MS })
+    .toEqual(book)
 }
 
-/** The same with the row that it was drawn from, read in one turn of the page. */
+/** The whole ladder of one outcome and the row that it was drawn from; undefined where there is none. */
 export async function shownRow(
   page: Page,
   outcome: string,
