@@ -198,10 +198,15 @@ export class Hub {
     for (const name of subscription.attached) {
       const { venue, market } = this.feeds.get(name)!.instrument
       const status = this.records.cached(venue, market)?.record.status
-      if (status === undefined || !isLastStatus(status)) continue
-      this.detach(name, subscription)
-      this.applier.forget(name)
+      if (status !== undefined && isLastStatus(status)) this.release(subscription, name)
     }
+  }
+
+  /** Detaches an instrument; it joins again if it gets new rows. */
+  release(subscription: Subscription, name: string): void {
+    if (!subscription.attached.has(name)) return
+    this.detach(name, subscription)
+    this.applier.forget(name)
   }
 
   /** The newest record of a market; undefined when the store has none. */

@@ -1,6 +1,6 @@
 import { parsePrice, parseSize, VENUES, type Gap, type Micros } from '@priorbook/sdk/domain'
 import { BookAssembler, type Observation } from '@priorbook/sdk/tape'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createRecord, INSTRUMENTS } from '../../store/store-script.testing.ts'
 import type { AppendBatch } from '../../store/store.ts'
 import { createTestServer } from '../server.testing.ts'
@@ -46,7 +46,11 @@ async function start() {
   const url = `ws://127.0.0.1:${port}/v3/stream`
   const client = await new StreamClient(url, { key: test.keyOf('unlimited') }).open()
   await client.next('welcome')
-  return { append, book, trade, next, client }
+  const resolve = (): Promise<void> => {
+    const record = createRecord(INSTRUMENT, '1', { ...times, status: 'resolved' })
+    return append({ revisions: [{ kind: 'market', record, ...next() }] })
+  }
+  return { append, book, trade, next, client, resolve, plans: test.access.plans }
 }
 
 /** The messages about the instrument itself, by type. */
@@ -138,4 +142,48 @@ it('subscribed is the first message of a subscription, snapshots_done follows it
     client.send({ op: 'unsubscribe', id: `s${round}` })
     await client.until(() => client.messages.at(-1)!.type === 'unsubscribed')
   }
+})
+
+describe('a client that comes back after a market is over', () => {
+  const RESUME = { op: 'subscribe', id: 's', venue, resume: { [KEY]: 1 } }
+
+  async function endMarket() {
+    const all = await start()
+    await all.append({ observations: [all.book()] })
+    await all.append({ observations: [all.book()] })
+    await all.resolve()
+    const terms = all.plans.find('unlimited')!.stream
+    const before = { ...terms }
+    onTestFinished(() => void Object.assign(terms, before))
+    return { ...all, terms }
+  }
+
+  it('gets the rows that it missed', async () => {
+    const { client } = await endMarket()
+    client.send(RESUME)
+    await client.next('snapshots_done')
+    const rows = client.messages.filter(({ type }) => type === 'update' || type === 'snapshot')
+    expect(rows).toMatchObject([{ type: 'update', sequence: 2, previous_sequence: 1 }])
+  })
+
+  it('does not need room for them', async () => {
+    const { client, terms } = await endMarket()
+    Object.assign(terms, { instruments: 0 })
+    client.send(RESUME)
+    await client.next('snapshots_done')
+    expect(client.messages.some(({ type }) => type === 'error' || type === 'update')).toBe(false)
+  })
+
+  it('may name the market in another subscription', async () => {
+    const { client, terms } = await endMarket()
+    Object.assign(terms, { instruments: 1 })
+    client.send(RESUME)
+    client.send({ op: 'subscribe', id: 't', venue, market_id: market, resume: { [KEY]: 1 } })
+    await client.until(
+      () => client.messages.filter(({ type }) => type === 'snapshots_done').length === 2,
+    )
+    expect(client.messages.filter(({ type }) => type === 'error')).toEqual([])
+    const rows = client.messages.filter(({ type }) => type === 'update')
+    expect(new Set(rows.map(({ sequence }) => sequence))).toEqual(new Set([2]))
+  })
 })

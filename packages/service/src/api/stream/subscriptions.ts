@@ -7,7 +7,7 @@ import {
 } from '@priorbook/sdk/domain'
 import type { MarketSelector } from '@priorbook/sdk/wire'
 import { Yielder } from '../../lib/yielder.ts'
-import type { Subscription } from '../../live/subscription.ts'
+import type { ResumePoints, Subscription } from '../../live/subscription.ts'
 import type { MarketState } from '../../store/store.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { findFamily, marketsOf, toFamily } from '../markets/family.ts'
@@ -28,6 +28,8 @@ export class Subscriptions {
   private readonly services: SessionServices
   private readonly output: ClientOutput
   private readonly open = new Map<string, Subscription>()
+  /** Instruments of markets that were over when the client came back: the first to make room for others. */
+  private readonly late = new Set<string>()
   private readonly resumeBudget = { rows: RESUME_ROWS }
   private isClosed = false
 
@@ -55,8 +57,13 @@ export class Subscriptions {
     const selection = await selectInstruments(context, grant, selector, known, most)
     if (this.isClosed) return
     if (selection.instruments.length > most) throw tooManyInstruments(grant)
+    const late = this.makeRoomFor(selection, grant)
     this.requireNotSubscribed(selection.instruments)
     const subscription = this.create(request, grant, selection, since)
+    for (const name of late.map(instrumentName)) {
+      subscription.pending.add(name)
+      this.late.add(name)
+    }
     this.open.set(id, subscription)
     try {
       await hub.subscribe(subscription, () => {
@@ -80,7 +87,7 @@ export class Subscriptions {
       return
     }
     // The next request does not wait for the snapshots, which are sent as fast as they are read.
-    this.start(request, subscription, selection).catch((error: unknown) => {
+    this.start(request, subscription, selection, late).catch((error: unknown) => {
       this.end(id, subscription)
       this.output.sendError(error, id)
     })
@@ -131,6 +138,7 @@ export class Subscriptions {
     { id, datasets, resume }: SubscribeRequest,
     subscription: Subscription,
     { markets, instruments }: Selection,
+    late: readonly Instrument[],
   ): Promise<void> {
     const { hub } = this.services
     const { subscriber } = this.output
@@ -140,25 +148,66 @@ export class Subscriptions {
       subscriber.send(subscription.style.market(market))
       await subscriber.room()
     }
-    await hub.start(subscription, instruments, { ...resume, budget: this.resumeBudget })
+    const points = { ...resume, budget: this.resumeBudget }
+    await hub.start(subscription, instruments, points)
+    await this.startLate(subscription, late, points)
     if (hub.has(subscription)) this.output.send({ type: 'snapshots_done', id })
     subscriber.flush()
   }
 
+  // What a client missed of markets that are over.
+  private async startLate(
+    subscription: Subscription,
+    instruments: readonly Instrument[],
+    points: ResumePoints,
+  ): Promise<void> {
+    const { hub } = this.services
+    for (const instrument of instruments) {
+      const name = instrumentName(instrument)
+      if (!hub.has(subscription)) return
+      if (!this.late.has(name)) continue
+      await hub.start(subscription, [instrument], points)
+      // Others needed the room meanwhile.
+      if (!this.late.has(name)) hub.release(subscription, name)
+    }
+  }
+
+  /** Releases late instruments that a selection needs the room of, and gives those of it that have room. */
+  private makeRoomFor({ instruments, over }: Selection, { terms }: PlanGrant): Instrument[] {
+    for (const name of instruments.map(instrumentName)) if (this.late.has(name)) this.release(name)
+    const most = terms.stream.instruments - this.instrumentCount - instruments.length
+    for (const name of this.late) if (this.late.size > most) this.release(name)
+    return over
+      .filter((instrument) => this.idOf(instrumentName(instrument)) === undefined)
+      .slice(0, Math.max(0, most - this.late.size))
+  }
+
+  private release(late: string): void {
+    this.late.delete(late)
+    for (const subscription of this.open.values()) {
+      subscription.pending.delete(late)
+      this.services.hub.release(subscription, late)
+    }
+  }
+
   private end(id: string, subscription: Subscription): void {
     if (this.open.get(id) === subscription) this.open.delete(id)
+    const { attached, pending } = subscription
+    for (const name of [...attached, ...pending]) this.late.delete(name)
     this.services.hub.unsubscribe(subscription)
   }
 
   /** True when one more instrument is allowed, if need be after those of ended markets were detached. */
   private makeRoom({ terms }: PlanGrant): boolean {
-    if (this.instrumentCount < terms.stream.instruments) return true
+    if (this.instrumentCount + this.late.size < terms.stream.instruments) return true
+    for (const name of this.late) this.release(name)
     for (const one of this.open.values()) this.services.hub.detachEnded(one)
     return this.instrumentCount < terms.stream.instruments
   }
 
+  /** The instruments that count for the plan. */
   private get instrumentCount(): number {
-    let count = 0
+    let count = -this.late.size
     for (const { attached, pending } of this.open.values()) count += attached.size + pending.size
     return count
   }
@@ -193,6 +242,8 @@ function tooManyInstruments({ plan, terms }: PlanGrant): StreamProblem {
 type Selection = {
   readonly markets: readonly MarketState[]
   readonly instruments: readonly Instrument[]
+  /** Instruments that the client knows, of markets that are over. */
+  readonly over: readonly Instrument[]
   /** Whether a market belongs to the subscription, also one that appears later. */
   readonly wants: (record: MarketRecord) => boolean
   /** That the plan leaves out markets of the family. */
@@ -210,8 +261,7 @@ const LIVE: ReadonlySet<MarketStatus | undefined> = new Set([
 
 /**
  * Finds what a selector names: one market in any state, or the markets of a family that trade or will
- * trade, and the instruments that the client already knows; those of markets that are over, as
- * far as there is room. Throws `Problem` for unknown markets and
+ * trade, and the instruments that the client already knows. Throws `Problem` for unknown markets and
  * those outside the plan. Stops soon after more than `most` instruments were found.
  */
 async function selectInstruments(
@@ -250,6 +300,7 @@ async function selectInstruments(
     }
   }
   const { venue } = selector
+  const over: Instrument[] = []
   for (const key of known) {
     if (instruments.has(key) || instruments.size > most) continue
     await yielder.yieldIfDue()
@@ -257,11 +308,10 @@ async function selectInstruments(
     if (facts === undefined) continue
     const state = await context.store.market(venue, facts.instrument.market)
     if (state === undefined || !wants(state.record)) continue
-    // Rows of a market that is over are worth less than the subscription, which would be refused.
-    if (instruments.size === most && !LIVE.has(state.record.status)) continue
-    instruments.set(key, facts.instrument)
+    if (LIVE.has(state.record.status)) instruments.set(key, facts.instrument)
+    else over.push(facts.instrument)
   }
-  return { markets, instruments: [...instruments.values()], wants, notice: plan.notice }
+  return { markets, instruments: [...instruments.values()], over, wants, notice: plan.notice }
 }
 
 // Venue ids are validated by the request parser, so a whole-venue subscription is valid even while the
