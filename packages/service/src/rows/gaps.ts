@@ -1,5 +1,5 @@
 import { gapId, toMicros, VENUES, type Gap, type VenueId } from '@priorbook/sdk/domain'
-import type { LastRow, RunPart } from './lane.ts'
+import type { RunPart } from './lane.ts'
 
 /** The received times that a question about gaps covers. */
 export type TimeSpan = { readonly start?: number; readonly end?: number }
@@ -55,15 +55,18 @@ export function distinctGaps(gaps: readonly Gap[]): Gap[] {
   return [...new Map(gaps.map((gap) => [gapId(gap), gap])).values()]
 }
 
-/** The gaps of rows after the last one of a walk that retention has removed since the walk passed it. */
-export function removedAfter(gaps: readonly Gap[], { received, number }: LastRow): Gap[] {
+/**
+ * What retention has removed between a time and the next row that was read, from the gaps that the store lists
+ * now: these may be longer, because retention goes on, or began with rows that were read before.
+ */
+export function removedSince(gaps: readonly Gap[], from: number, next = Infinity): Gap[] {
   return gaps
-    .filter(({ reason, end = Infinity }) => reason === 'retention' && end > received)
-    .map((gap) => ({
-      ...gap,
-      start: toMicros(Math.max(gap.start, received)),
-      afterSequence: number,
-    }))
+    .filter(({ reason, end = Infinity }) => reason === 'retention' && end > from)
+    .map((gap) => {
+      const start = toMicros(Math.max(gap.start, from))
+      const end = Math.max(start, Math.min(gap.end ?? Infinity, next))
+      return end === Infinity ? { ...gap, start } : { ...gap, start, end: toMicros(end) }
+    })
 }
 
 /** Orders gaps by where they begin; others keep their order. */

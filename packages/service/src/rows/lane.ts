@@ -66,16 +66,20 @@ export type LaneOptions = {
   /** Called with the damaged spans that a read of the store skipped. */
   readonly onDamage?: ((gaps: readonly Gap[]) => void) | undefined
   /**
-   * Asked where rows between two reads of the store were removed meanwhile, with the last row that was
-   * loaded: the gaps that say so, which go to `onDamage`. Ascending lanes only.
+   * Asked for the gaps of rows that were removed from the store meanwhile, which go to `onDamage`: at the
+   * first read, and where a later one does not go on with the next row. Ascending lanes only.
    */
-  readonly findRemoved?: ((last: LastRow) => Promise<readonly Gap[]>) | undefined
+  readonly findRemoved?: ((jump: Jump) => Promise<readonly Gap[]>) | undefined
   /** Called with the number of rows that were loaded, and negated when they are shifted or dropped. */
   readonly onHeld?: ((rows: number) => void) | undefined
 }
 
-/** The last row of a lane: its received time and its number. */
-export type LastRow = { readonly received: number; readonly number: number }
+/** What a lane read before and after rows that may be missing; absent where it read nothing. */
+type Jump = {
+  readonly last?: { readonly received: number; readonly number: number } | undefined
+  /** The received time of the next row. */
+  readonly next?: number | undefined
+}
 
 /** The paging state that lanes of books, trades and samples share. */
 abstract class StoreLane implements Lane {
@@ -130,14 +134,24 @@ abstract class StoreLane implements Lane {
     return { venue, key, order, limit, start, end, after: this.after, knownAt }
   }
 
-  /** Tells of rows that were removed between the last read and a page, by the number of its first row. */
-  protected async tellRemoved(first: number | undefined, damage: readonly Gap[]): Promise<void> {
+  /** Tells of rows that were removed between the last read and a page, by the first row of the page. */
+  protected async tellRemoved(
+    first: { readonly received: number; readonly number: number } | undefined,
+    damage: readonly Gap[],
+  ): Promise<void> {
     const { findRemoved, onDamage } = this.options
-    const { after, at: received } = this
-    if (findRemoved === undefined || after === undefined || damage.length > 0) return
-    if (this.sign < 0 || received === -Infinity) return
-    const isWhole = first === undefined ? !this.hasMore : first <= after + 1
-    if (!isWhole) onDamage?.(await findRemoved({ received, number: after }))
+    const { after } = this
+    if (findRemoved === undefined || this.sign < 0) return
+    const next = first?.received
+    if (after === undefined) {
+      onDamage?.(await findRemoved({ next }))
+      return
+    }
+    const isWhole = first === undefined ? !this.hasMore : first.number <= after + 1
+    // Damage right after the last row is what is missing.
+    const isDamaged = damage.some(({ afterSequence }) => afterSequence <= after)
+    if (isWhole || isDamaged) return
+    onDamage?.(await findRemoved({ last: { received: this.at, number: after }, next }))
   }
 
   /** Notes a page: how far it reached, or undefined where it was empty. */
@@ -191,9 +205,8 @@ export class BookLane extends StoreLane {
   async load(): Promise<void> {
     if (this.isReady || this.isDone) return
     const page = await this.store.books({ ...this.storeQuery(), numbers: true })
-    const first = page.runs[0]
-    await this.tellRemoved(first && first.firstSequence + first.from, page.corrupt)
-    const outer = this.sign > 0 ? page.runs.at(-1) : first
+    await this.tellRemoved(firstOf(page.runs[0]), page.corrupt)
+    const outer = this.sign > 0 ? page.runs.at(-1) : page.runs[0]
     const reached = outer && outer.firstSequence + (this.sign > 0 ? outer.to - 1 : outer.from)
     this.runs = this.sign > 0 ? cutAfter(page.runs, this.query.last) : page.runs
     const { keep } = this
@@ -305,7 +318,9 @@ export class RowLane<Columns extends HeadColumns> extends StoreLane {
     if (this.isReady || this.isDone) return
     const page = await this.read(this.storeQuery())
     const { ordinals } = page
-    await this.tellRemoved(ordinals[0], page.corrupt)
+    const [number] = ordinals
+    const first = number === undefined ? undefined : { received: page.rows.received[0]!, number }
+    await this.tellRemoved(first, page.corrupt)
     const { last = Infinity } = this.query
     const beyond = ordinals.findIndex((ordinal) => ordinal > last)
     this.page = page
@@ -345,6 +360,11 @@ export class RowLane<Columns extends HeadColumns> extends StoreLane {
     const row = this.sign > 0 ? this.low : this.high - 1
     this.moveTo(rows.received[row]!, ordinals[row]!)
   }
+}
+
+function firstOf(run: BookRun | undefined): { received: number; number: number } | undefined {
+  if (run === undefined) return undefined
+  return { received: run.columns.received[run.from]!, number: run.firstSequence + run.from }
 }
 
 function cutAfter(runs: readonly BookRun[], last = Infinity): readonly BookRun[] {

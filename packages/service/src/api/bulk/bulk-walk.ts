@@ -1,4 +1,4 @@
-import { VENUES, type Gap } from '@priorbook/sdk/domain'
+import { toMicros, VENUES, type Gap } from '@priorbook/sdk/domain'
 import type { HeadColumns, SampleColumns, TradeColumns } from '@priorbook/sdk/tape'
 import type { BookContext, SampleContext } from '@priorbook/sdk/wire'
 import {
@@ -9,7 +9,7 @@ import {
   VENUE_KEY,
   gapKeysOf,
   gapsOfKeys,
-  removedAfter,
+  removedSince,
   storeGaps,
   type LaneOptions,
   type LaneQuery,
@@ -83,7 +83,7 @@ async function* walkMarket(
   venueGaps: readonly Gap[],
 ): AsyncGenerator<WalkItem> {
   const { store } = context
-  const gaps = new MarketGaps(() => gapsOf(context, scope, market, venueGaps))
+  const gaps = new MarketGaps(store, scope, () => gapsOf(context, scope, market, venueGaps))
   if (scope.dataset === 'books') {
     const contexts = await instrumentsOf(context, market.record)
     yield* walkBooks(store, scope, contexts, gaps)
@@ -106,24 +106,43 @@ async function* walkMarket(
 
 /** The gaps of a market, which may get more while its rows are read. */
 class MarketGaps extends GapQueue {
+  private readonly store: StoreReader
+  private readonly scope: BulkScope
   private readonly read: () => Promise<readonly Gap[]>
 
-  constructor(read: () => Promise<readonly Gap[]>) {
+  constructor(store: StoreReader, scope: BulkScope, read: () => Promise<readonly Gap[]>) {
     super()
+    this.store = store
+    this.scope = scope
     this.read = read
   }
 
-  /** Reads the gaps: after the first rows, so that none of rows that were removed before is missing. */
-  async open(): Promise<void> {
-    this.add(await this.read())
+  /**
+   * Reads the gaps, after the lanes have read their first rows: so the gap of rows that were removed before
+   * is among them. Rows that were read since are not missing.
+   */
+  async open(lanes: readonly (BookLane | RowLane<HeadColumns>)[]): Promise<void> {
+    const firsts = new Map(
+      lanes.flatMap(({ query, isReady, at }) => (isReady ? [[query.key, at] as const] : [])),
+    )
+    for (const gap of await this.read()) {
+      const first = firsts.get(gap.key) ?? Infinity
+      const isCut = gap.reason === 'retention' && gap.start < first && (gap.end ?? 0) > first
+      this.add([isCut ? { ...gap, end: toMicros(first) } : gap])
+    }
   }
 
-  /** What a lane of the market tells while it reads. */
-  laneOptions(lane: number): LaneOptions {
+  /** What a lane tells while it reads. */
+  laneOptions(lane: number, key: string): LaneOptions {
+    const { venue, start, end } = this.scope
     return {
       lane,
       onDamage: (damage) => this.add(damage),
-      findRemoved: async (last) => removedAfter(await this.read(), last),
+      findRemoved: async ({ last, next }) => {
+        if (last === undefined) return []
+        const query = { venue, key, reason: 'retention', start, end } as const
+        return removedSince(await this.store.gaps(query), last.received, next)
+      },
     }
   }
 }
@@ -134,13 +153,12 @@ async function* walkBooks(
   contexts: readonly BookContext[],
   gaps: MarketGaps,
 ): AsyncGenerator<WalkItem> {
-  const merge = new Merge(
-    contexts.map(
-      ({ key }, lane) => new BookLane(store, laneOf(scope, key), gaps.laneOptions(lane)),
-    ),
+  const lanes = contexts.map(
+    ({ key }, lane) => new BookLane(store, laneOf(scope, key), gaps.laneOptions(lane, key)),
   )
+  const merge = new Merge(lanes)
   await merge.next()
-  await gaps.open()
+  await gaps.open(lanes)
   let pieces: RunPart[] = []
   let rows = 0
   for (;;) {
@@ -176,11 +194,12 @@ async function* walkRows<Columns extends HeadColumns>(
   contexts: readonly { readonly key: string }[],
   gaps: MarketGaps,
 ): AsyncGenerator<RowPart<Columns>[] | Gap> {
-  const merge = new Merge(
-    contexts.map(({ key }, lane) => new RowLane(read, laneOf(scope, key), gaps.laneOptions(lane))),
+  const lanes = contexts.map(
+    ({ key }, lane) => new RowLane(read, laneOf(scope, key), gaps.laneOptions(lane, key)),
   )
+  const merge = new Merge(lanes)
   await merge.next()
-  await gaps.open()
+  await gaps.open(lanes)
   let rows: RowPart<Columns>[] = []
   for (;;) {
     const lane = merge.ready ?? (await merge.next())

@@ -22,6 +22,7 @@ import { describeScope, keysOf, type BulkScope } from './scope.ts'
 import { Pieces, type FileObserver } from './stream.ts'
 import { KINDS, Tally, type StreamFacts } from './tally.ts'
 import { ContainerWriter } from './tape-container.ts'
+import { removedSince } from '../../rows/index.ts'
 import { gapsOf, venueGapsOf, walkMarkets } from './bulk-walk.ts'
 
 /**
@@ -84,22 +85,9 @@ async function* exportMarket(
   for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
     const place = { market: record.marketId, key }
     const stream = new TapeStream(context.store, scope, platform, place)
-    yield* stream.pieces()
+    yield* stream.pieces(gaps)
     if (stream.facts !== undefined) tally.addStream(key, stream.facts)
   }
-  const later = await gapsOf(context, scope, market, venueGaps)
-  for (const gap of removedBetween(gaps, later)) yield { kind: 'gap', gap }
-}
-
-/** What retention removed between two readings of the gaps of a market. */
-function removedBetween(before: readonly Gap[], after: readonly Gap[]): Gap[] {
-  return after
-    .filter(({ reason }) => reason === 'retention')
-    .flatMap((gap) => {
-      const known = before.find(({ reason, key }) => reason === 'retention' && key === gap.key)
-      const from = known?.end ?? gap.start
-      return (gap.end ?? Infinity) > from ? [{ ...gap, start: from }] : []
-    })
 }
 
 const platform = createNodePlatform()
@@ -123,6 +111,8 @@ export class TapeStream {
   private readonly kind: ChunkKind
   private readonly name: { readonly market: string; readonly key: string }
   private next = 1
+  /** No row before this time is missing, unless a gap says so. */
+  private reached = 0
   private changes = 0
   private maker: Maker | undefined
 
@@ -139,24 +129,34 @@ export class TapeStream {
     this.kind = KINDS[scope.dataset]
   }
 
-  /** Every stored chunk that overlaps the range, then the unsealed rows. */
-  async *pieces(fallback: Maker = UNSEALED): AsyncGenerator<TapePiece> {
+  /**
+   * Every stored chunk that overlaps the range, then the unsealed rows. What retention removes meanwhile is a
+   * gap, beside those that are given.
+   */
+  async *pieces(gaps: readonly Gap[] = []): AsyncGenerator<TapePiece> {
     const { store, scope, kind } = this
     const { venue, end } = scope
-    for await (const stored of store.chunks({ venue, key: this.name.key })) {
+    const { key } = this.name
+    this.reached = Math.max(
+      scope.start,
+      ...gaps.map((gap) => (gap.reason === 'retention' && gap.key === key ? (gap.end ?? 0) : 0)),
+    )
+    for await (const stored of store.chunks({ venue, key })) {
       if (stored.kind !== kind || stored.metric !== (scope.metric ?? '')) continue
       const opened = this.open(stored.bytes)
       if (opened === undefined) continue
       const { header } = opened
+      if (header.first > this.next) yield* this.missing(Math.min(header.firstReceived, end))
       if (header.firstReceived >= end) return
-      if (header.first > this.next && this.next > 1) yield* this.damage()
       this.next = header.first + header.count
+      this.reached = Math.max(this.reached, header.lastReceived + 1)
       this.changes = header.changesBefore + header.changes
       this.maker = header
       if (header.lastReceived < scope.start) continue
       yield this.toPiece(stored.bytes, opened, stored.sealed)
     }
-    yield* this.tail(fallback)
+    yield* this.tail()
+    yield* this.removed()
   }
 
   private open(bytes: Uint8Array): ReturnType<typeof openChunk> | undefined {
@@ -201,19 +201,32 @@ export class TapeStream {
         : { ...this.facts, last, rows: this.facts.rows + rows, lastReceived }
   }
 
-  private async *damage(): AsyncGenerator<TapePiece> {
-    const page = await this.read(1)
-    for (const gap of page.corrupt) yield { kind: 'gap', gap }
+  // Rows before a chunk that were not sent are damaged, or removed since the gaps were read.
+  private async *missing(next: number): AsyncGenerator<TapePiece> {
+    const { corrupt } = this.next > 1 ? await this.read(1) : { corrupt: [] }
+    for (const gap of corrupt) yield { kind: 'gap', gap }
+    if (corrupt.length === 0) yield* this.removed(next)
   }
 
-  private async *tail(fallback: Maker): AsyncGenerator<TapePiece> {
+  private async *removed(next?: number): AsyncGenerator<TapePiece> {
+    const { venue, start, end } = this.scope
+    const query = { venue, key: this.name.key, reason: 'retention', start, end } as const
+    for (const gap of removedSince(await this.store.gaps(query), this.reached, next)) {
+      yield { kind: 'gap', gap }
+    }
+  }
+
+  private async *tail(): AsyncGenerator<TapePiece> {
     const { venue } = this.scope
     for (let hasMore = true; hasMore;) {
       const page = await this.read(TAIL_ROWS)
       for (const gap of page.corrupt) yield { kind: 'gap', gap }
       for (const { rows, first, from, to } of page.stretches) {
         const { received } = rows.columns
-        const name = { ...this.name, ...(this.maker ?? fallback), venue, first: first + from }
+        if (first + from > this.next && page.corrupt.length === 0)
+          yield* this.removed(received[from])
+        this.reached = Math.max(this.reached, received[to - 1]! + 1)
+        const name = { ...this.name, ...(this.maker ?? UNSEALED), venue, first: first + from }
         const { origin, recorder, normalizer } = name
         const bytes = encodePart(
           rows,

@@ -1,4 +1,4 @@
-import { gapId, VENUES, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import { gapId, instrumentName, VENUES, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import {
   applyRows,
   BookColumns,
@@ -11,7 +11,7 @@ import { Yielder } from '../../lib/yielder.ts'
 import {
   BookLane,
   Merge,
-  removedAfter,
+  removedSince,
   RowLane,
   VENUE_KEY,
   type LaneOptions,
@@ -53,6 +53,8 @@ const MAX_OTHERS = 64
 
 type AnyLane = BookLane | RowLane<TradeColumns> | MarketLane | GapEdgeLane
 
+type ReadGaps = ReturnType<typeof readGapsOf>
+
 /** All items of a replay from a time on: a merge of lanes in the order of `ReplayEvent`. */
 export class Timeline {
   private readonly store: StoreReader
@@ -62,6 +64,8 @@ export class Timeline {
   private readonly yielder = new Yielder()
   private readonly rowLanes: (BookLane | RowLane<TradeColumns>)[] = []
   private readonly seenDamage = new Set<string>()
+  /** Until when the lanes of gaps tell that rows of an instrument were removed. */
+  private readonly removed = new Map<string, number>()
   /** Damaged spans that the last load found. */
   private newDamage: Gap[] = []
 
@@ -88,7 +92,7 @@ export class Timeline {
       }
     }
     for (const [index, { venue, key }] of gapKeysOf(scope, datasets).entries()) {
-      const read = readGapsOf(store, venue, key, this.range)
+      const read = this.noteRemoved(readGapsOf(store, venue, key, this.range))
       const isSent = (gap: Gap): boolean => this.seenDamage.has(gapId(gap))
       this.merge.add(new GapEdgeLane(index, this.range, read, isSent))
     }
@@ -164,8 +168,12 @@ export class Timeline {
     return {
       index,
       lane: index,
-      findRemoved: async (last) =>
-        removedAfter(await this.store.gaps({ venue, key, ...this.range }), last),
+      findRemoved: async ({ last, next }) => {
+        const gaps = await this.store.gaps({ venue, key, reason: 'retention', ...this.range })
+        const told = this.removed.get(instrumentName(instrument)) ?? 0
+        const from = last?.received ?? Math.max(this.range.start, told)
+        return removedSince(gaps, from, next)
+      },
       onDamage: (gaps: readonly Gap[]) => void this.newDamage.push(...gaps),
       onHeld: (rows: number) => budget.hold(rows),
     }
@@ -181,12 +189,24 @@ export class Timeline {
       const found = this.newDamage.filter((gap) => !this.seenDamage.has(gapId(gap)))
       this.newDamage = []
       const gaps: Gap[] = []
-      // The lanes of gaps send what the store lists.
-      for (const gap of found) if (!(await this.isListed(gap))) gaps.push(gap)
+      // The lanes of gaps send what the store lists; they were read before rows were removed.
+      for (const gap of found) {
+        if (gap.reason === 'retention' || !(await this.isListed(gap))) gaps.push(gap)
+      }
       for (const gap of gaps) this.seenDamage.add(gapId(gap))
       this.merge.add(new GapEdgeLane(Number.MAX_SAFE_INTEGER, this.range, gaps))
     }
     await this.yielder.yieldIfDue()
+  }
+
+  private noteRemoved(read: ReadGaps): ReadGaps {
+    return async (after) => {
+      const gaps = await read(after)
+      for (const { reason, venue, key, end = Infinity } of gaps) {
+        if (reason === 'retention') this.removed.set(`${venue}:${key}`, end)
+      }
+      return gaps
+    }
   }
 
   private async isListed(gap: Gap): Promise<boolean> {
