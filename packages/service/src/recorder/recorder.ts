@@ -1,12 +1,7 @@
-import {
-  PriorbookError,
-  toMicros,
-  type Micros,
-  type Origin,
-  type VenueId,
-} from '@priorbook/sdk/domain'
+import { PriorbookError, type Micros, type Origin, type VenueId } from '@priorbook/sdk/domain'
 import type { JournalWriterOptions } from '../journal/index.ts'
 import { SYSTEM_CLOCK, type Clock } from '../lib/clock.ts'
+import { createWallClock } from '../lib/wall-clock.ts'
 import { untilAborted } from '../lib/wait.ts'
 import type { AppendBatch, StoreWriter } from '../store/store.ts'
 import type { CaptureLog, Connector, ConnectorContext } from '../venues/capture/contract.ts'
@@ -173,20 +168,4 @@ class JournalingRecorder implements Recorder {
   }
 }
 
-const RECORDER_CLOCK: Clock = { ...SYSTEM_CLOCK, now: wallClock }
-
-// The wall clock in microseconds: the millisecond clock, refined by the monotonic one between its steps.
-let anchorWall = 0
-let anchorMono = 0
-function wallClock(): Micros {
-  const mono = performance.now()
-  const wall = Date.now()
-  const fine = anchorWall + (mono - anchorMono)
-  // Beyond 2 ms the wall clock was set, or this is the first call.
-  if (Math.abs(fine - wall) > 2) {
-    anchorWall = wall
-    anchorMono = mono
-    return toMicros(wall * 1000)
-  }
-  return toMicros(Math.round(fine * 1000))
-}
+const RECORDER_CLOCK: Clock = { ...SYSTEM_CLOCK, now: createWallClock() }
