@@ -81,9 +81,25 @@ export function judgeGaps(
         one.at >= since &&
         one.at <= till,
     )
+    // An answer of the time of the last row that says something else: nobody can know which came first.
+    const isTie = reason === 'sequence_break' && isAmbiguous(expected, last, first)
+    if (isTie) continue
     const hasTrouble = isTroubled(incidents, since, till)
     if (!hasLoss && !hasTrouble) complain(`${where} has no cause`)
     const wrong = judgeReason(reason, since, till, incidents)
     if (wrong !== undefined) complain(`${where}: ${wrong}`)
   }
+}
+
+// Whether the venue had two books at the time of two rows around a gap, the later of which is an answer.
+function isAmbiguous(
+  expected: readonly Expected[],
+  last: Row | undefined,
+  first: Row | undefined,
+): boolean {
+  if (last === undefined || first?.isAnswer !== true || last.source !== first.source) return false
+  const books = expected.flatMap(({ payload, book }) =>
+    (payload.time ?? NaN) * 1000 === last.source ? [book] : [],
+  )
+  return new Set(books).size > 1
 }

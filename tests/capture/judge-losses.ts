@@ -4,6 +4,9 @@ import type { Row } from './stored-rows.ts'
 import { followLoss, type Heard, type Stored } from './unseen-loss.ts'
 import { parseBook, printBook, type Expected } from './wire-log.ts'
 
+// The clock of the venues may be ahead of that of the recorder.
+const CLOCKS_MICROS = 2000
+
 /** Judges that everything without a row lies in a gap, or could be seen by nobody. */
 export function judgeLosses(
   name: string,
@@ -50,7 +53,7 @@ export function judgeLosses(
       ({ start, end }) =>
         (start <= last && (end === undefined || end >= (next?.received ?? one.at))) ||
         // It came after an answer that ended the gap and held it already.
-        (start <= one.at && one.at <= (end ?? Infinity)),
+        (start <= one.at && one.at <= (end ?? Infinity) + CLOCKS_MICROS),
     )
     if (covering !== undefined || index < judged) continue
     if (one.delivered && isBehind(one, before, rows, gaps)) continue
