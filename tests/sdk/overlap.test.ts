@@ -37,7 +37,7 @@ beforeAll(async () => {
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   const { key } = access.keys.create({ plan: 'unlimited', name: 'overlap' })
   env = { PRIORBOOK_URL: url, PRIORBOOK_KEY: key }
-}, 120_000)
+}, 180_000)
 
 /**
  * Venue A answers a subscription with the book of that moment, which may lie between two of its pushes to
@@ -73,9 +73,9 @@ async function hasBooks({ store }: Running): Promise<boolean> {
   return true
 }
 
-// Markets that stay open longer than the capture.
+// Markets that stay open longer than the capture. Where all close before, the next ones are waited for.
 async function openBooks(store: Running['store'], venue: VenueId): Promise<string[]> {
-  const later = (Date.now() + 90_000) * 1000
+  const later = (Date.now() + 2 * CAPTURE_MS) * 1000
   const { markets } = await store.markets({ venue, status: 'open', limit: 100 })
   const ids: string[] = []
   for (const { record } of markets) {
