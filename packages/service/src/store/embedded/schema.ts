@@ -1,5 +1,5 @@
 /** The schema that this build writes; older ones are migrated on opening for writing. */
-export const SCHEMA_VERSION = 5
+export const SCHEMA_VERSION = 6
 
 /**
  * Every table's rows carry a checksum (`sum`) over their own columns, see `row-sum.ts`; bodies of
@@ -286,8 +286,16 @@ CREATE TABLE posting (
 ) STRICT, WITHOUT ROWID;
 `
 
+/** Lists of a range of time, and those sorted by volume within one, read only the index. */
+const VERSION_6 = `
+DROP INDEX listing_open;
+DROP INDEX line_open;
+CREATE INDEX listing_open ON listing (family, open, name, close, volume, liquidity);
+CREATE INDEX line_open ON listing (line, open, name, close, volume, liquidity) WHERE line IS NOT NULL;
+`
+
 // Step n brings a database of version n to n + 1; a released step is never edited.
-const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5]
+const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6]
 
 /** Runs the steps that bring a database from a version to the newest, inside the opening transaction. */
 export function migrate(from: number, run: (sql: string) => void): void {

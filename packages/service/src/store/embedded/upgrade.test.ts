@@ -16,7 +16,15 @@ const BY_TIME = 'CREATE INDEX market_by_time ON market (sort_time, venue, market
 
 const LATER = ['sealed', 'parity', 'revision_cut']
 
+const NARROW_LISTS = [
+  'DROP INDEX listing_open',
+  'DROP INDEX line_open',
+  'CREATE INDEX listing_open ON listing (family, open, name)',
+  'CREATE INDEX line_open ON listing (line, open, name) WHERE line IS NOT NULL',
+]
+
 const WITHOUT_WORDS = [
+  ...NARROW_LISTS,
   ...WORDS.map((table) => `DROP TABLE ${table}`),
   'ALTER TABLE listing DROP COLUMN text',
   'DROP INDEX gap_open',
