@@ -182,8 +182,9 @@ export class ApiWorkers {
   }
 }
 
+// A worker may be gone before its end is known here. Without a function for the error, Node would end the process.
 function send(child: ChildProcess, message: ParentMessage): void {
-  if (child.connected) child.send(message)
+  if (child.connected) child.send(message, () => undefined)
 }
 
 function toError({ code, message }: Extract<WorkerMessage, { kind: 'failed' }>): PriorbookError {

@@ -75,7 +75,9 @@ describe('serve --upstream none', () => {
     expect(workers.length).toBeGreaterThan(0)
     // A download that is not read keeps a worker busy.
     const { key } = await keys<Key>('create', '--plan', 'unlimited')
-    const held = await ask(`${url}/v3/bulk?venue=venueb&dataset=books&market=${MARKET}`, key)
+    const download = `${url}/v3/bulk?venue=venueb&dataset=books&market_id=${MARKET}`
+    const held = await ask(download, key)
+    expect(held.status).toBe(200)
     child.kill('SIGKILL')
     const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}/task`)
     const until = Date.now() + 5000
@@ -83,6 +85,29 @@ describe('serve --upstream none', () => {
     expect(workers.filter(isAlive)).toEqual([])
     await held.body?.cancel().catch(() => undefined)
   })
+
+  it.skipIf(process.platform !== 'linux')(
+    'goes on recording where a worker dies before it could be noticed',
+    async () => {
+      const own = join(scratch, 'recording')
+      const args = ['--data', own, '--upstream', 'emulator', '--workers', '1']
+      const { child, end, printed } = await startServe(scratch, args)
+      onTestFinished(() => void child.kill('SIGKILL'))
+      const list = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')
+      const isWorker = (pid: string): boolean =>
+        readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('api-worker')
+      const worker = Number(list.trim().split(' ').find(isWorker))
+      // When it runs again, the timer that tells the worker something is due before the news of its end.
+      child.kill('SIGSTOP')
+      process.kill(worker, 'SIGKILL')
+      await pause(3000)
+      child.kill('SIGCONT')
+      await pause(2000)
+      expect(child.exitCode).toBeNull()
+      expect(await end()).toBe(0)
+      expect(printed()).not.toContain('EPIPE')
+    },
+  )
 
   it('serves an imported folder, follows changes of keys, replaces dead workers, and stops in order', async () => {
     const { key, id } = await keys<Key>('create', '--plan', 'unlimited')
