@@ -16,12 +16,16 @@ const END_TO_END = [
   // Tapes of thousands of markets; tapes and journals that are damaged at many places; merged recorders.
   'packages/service/src/{derive/repair,recorder/{hostile,memory}}.test.ts',
   'packages/service/src/store/embedded/{damage,log-repair,search,merge/{merge,cases,skew}}.test.ts',
+  // Chunks in other storage, through folders and processes that are killed.
+  'packages/service/src/store/embedded/cold/*.test.ts',
 ]
 // Tests that read our files with other people's programs: `npm run test:peers` installs those first.
 const PEERS = 'tests/peers/**/*.test.ts'
 // Tests that generate clients from our OpenAPI document with other people's programs, which they install
 // into a temporary folder: `npm run test:clients`.
 const CLIENTS = 'tests/clients/**/*.test.ts'
+// Tests over a real object storage, which they install from PyPI: `npm run test:cluster`.
+const CLUSTER = 'tests/cluster/**/*.test.ts'
 // Tests in a browser: `npm run test:browser` builds the explorer first.
 const BROWSER = 'tests/browser/**/*.browser.ts'
 
@@ -40,7 +44,7 @@ export default defineConfig({
         test: {
           name: 'units',
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
-          exclude: [...CAPTURE, ...END_TO_END, PEERS, CLIENTS],
+          exclude: [...CAPTURE, ...END_TO_END, PEERS, CLIENTS, CLUSTER],
           // One more than two cores, because tests wait for sockets and disks. A further one would load
           // and optimize all code once more.
           maxWorkers: 3,
@@ -88,6 +92,16 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'clients', include: [CLIENTS], testTimeout: 180_000, experimental: NATIVE },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'cluster',
+          include: [CLUSTER],
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
+          experimental: NATIVE,
+        },
       },
     ],
   },

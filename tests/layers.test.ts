@@ -27,7 +27,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'service/config': ['sdk/domain', 'service/lib', 'service/venues'],
   'service/journal': ['sdk/domain', 'sdk/journal'],
   'service/venues': ['sdk/domain', 'sdk/tape', 'service/lib'],
-  'service/store': ['sdk/domain', 'sdk/tape', 'service/lib'],
+  // Buckets and folders that keep files by name.
+  'service/objects': ['sdk/domain', 'service/lib'],
+  'service/store': ['sdk/domain', 'sdk/tape', 'service/lib', 'service/objects'],
   // Reads what the SDK wrote; the engines beside it know nothing of the wire.
   'service/store/files': [
     'sdk/domain',
@@ -101,6 +103,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/config',
     'service/journal',
     'service/lib',
+    'service/objects',
     'service/store',
   ],
   'service/ops': ['sdk/domain', 'service/lib', 'service/recorder', 'service/retention'],
@@ -212,6 +215,8 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
 // Packages of others, by the folders that may use them; the SDK uses none.
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/lib': ['valibot'],
+  // Signs requests to object storage.
+  'service/objects': ['aws4fetch'],
   'service/config': ['valibot'],
   'service/recorder': ['valibot'],
   'service/venues': ['ws'],

@@ -47,6 +47,8 @@ export function toProblem(error: unknown): Problem | undefined {
       case 'disk_full':
       case 'store_unavailable':
       case 'store_closed':
+      case 'objects_unavailable':
+      case 'objects_refused':
         return unavailable()
       default:
         return undefined
