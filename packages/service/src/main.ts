@@ -31,6 +31,7 @@ export const SERVER_PROGRAM: Program<ServerExtra, typeof COMMON_OPTIONS> = {
     rebuild: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
     prove: async () => (await import('./commands/prove.ts')).proveCommand,
     retention: async () => (await import('./commands/retention.ts')).retentionCommand,
+    cold: async () => (await import('./commands/cold.ts')).coldCommand,
     backup: async () => (await import('./commands/backup.ts')).backupCommand,
     restore: async () => (await import('./commands/backup.ts')).restoreCommand,
     merge: async () => (await import('./commands/merge.ts')).mergeCommand,

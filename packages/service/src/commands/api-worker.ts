@@ -27,6 +27,7 @@ export type WorkerOptions = {
   readonly port: number
   readonly reusePort: boolean
   readonly cacheBytes: number
+  readonly coldCacheBytes: number
   readonly corsOrigin: string
   readonly plansFile: string
   /** Proxies whose word on the address of a client is taken. */
@@ -76,10 +77,11 @@ const SAMPLE = {
 async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promise<void> {
   const log = createLog(options)
   const trouble = (why: string): void => log.warn({ why }, 'control files')
-  const { tape, filesFolder: folder, cacheBytes } = options
+  const { tape, filesFolder: folder, cacheBytes, coldCacheBytes } = options
+  const onDamage = createTeller()
   const store =
     folder === undefined
-      ? openEmbeddedStore({ file: tape, readOnly: true, cacheBytes, onDamage: createTeller() })
+      ? openEmbeddedStore({ file: tape, readOnly: true, cacheBytes, coldCacheBytes, onDamage })
       : openFilesStore({ folder, index: tape, cacheBytes })
   const { plansFile } = options
   const access = openAccess(options.dataPath, {

@@ -67,7 +67,13 @@ export const restoreCommand = defineCommand({
       onUpgrade: tellUpgrade(),
     })
     try {
-      const { problems } = await backup.verify()
+      const found = (await backup.verify()).problems
+      const isElsewhere = ({ code }: { code: string }): boolean => code.startsWith('object')
+      for (const { where, detail } of found.filter(isElsewhere)) {
+        context.io.note(`warning: ${where}: ${detail}`)
+      }
+      // What other storage lacks is not in the backup, and the rest is worth restoring.
+      const problems = found.filter((problem) => !isElsewhere(problem))
       if (problems.length > 0) {
         const { where, detail } = problems[0]!
         throw new PriorbookError(

@@ -49,6 +49,7 @@ export async function serveApi(options: {
       host: config.api.host,
       port: config.api.port,
       cacheBytes: config.api.cacheMb * 1e6,
+      coldCacheBytes: config.cold.cacheMb * 1e6,
       corsOrigin: config.api.corsOrigin,
       plansFile: config.api.plans,
       trustProxy: config.api.trustProxy,

@@ -10,6 +10,7 @@ import { untilAborted } from '../lib/wait.ts'
 import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
 import { createMetrics } from '../ops/metrics.ts'
 import { ProofSigner } from '../proofs/proof-signer.ts'
+import { ColdMover } from '../retention/cold-mover.ts'
 import { Keeper, segmentLimits } from '../retention/keeper.ts'
 import { Scrubber } from '../retention/scrubber.ts'
 import { openOpsServer } from '../ops/server.ts'
@@ -130,6 +131,7 @@ class Service {
   #recorder: Recorder | undefined
   #keeper: Keeper | undefined
   #scrubber: Scrubber | undefined
+  #mover: ColdMover | undefined
   #signer: ProofSigner | undefined
   #api: Pick<ApiWorkers, 'tally'> | undefined
   #failure: { readonly error: unknown } | undefined
@@ -159,6 +161,7 @@ class Service {
       upstream: this.#config.upstream,
       disk: this.#disk(),
       retention: this.#keeper?.status() ?? [],
+      cold: this.#mover?.status(),
       ...(this.#hosted === undefined ? {} : { files: this.#hosted.report }),
       ...(this.#recorder === undefined ? {} : { recorder: this.#recorder.status() }),
       ...(this.#api === undefined ? {} : { api: this.#api.tally() }),
@@ -196,6 +199,7 @@ class Service {
     const keeping = Promise.all([
       this.#keeper?.run(signal, this.#log),
       this.#scrubber?.run(signal, this.#log),
+      this.#mover?.run(signal, this.#log),
       this.#signer?.run(signal, this.#log),
     ])
     await (this.#recorder === undefined ? untilAborted(signal) : this.#recorder.run(signal))
@@ -236,6 +240,7 @@ class Service {
   #openTape(isReadOnly: { readOnly?: boolean }): EmbeddedStore {
     const store = openEmbeddedStore({
       file: this.#data.tape,
+      coldCacheBytes: this.#config.cold.cacheMb * 1e6,
       onUpgrade: tellUpgrade(),
       ...isReadOnly,
     })
@@ -243,6 +248,7 @@ class Service {
     if (this.#isRecording) {
       this.#keeper = new Keeper({ store, journalDir, config: this.#config, restMs: 5 })
       this.#scrubber = new Scrubber(store)
+      this.#mover = new ColdMover({ store, config: this.#config.cold, restMs: 5 })
       this.#signer = this.#openSigner(store)
     }
     return store

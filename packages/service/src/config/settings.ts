@@ -95,6 +95,28 @@ const SETTINGS = {
     ),
   },
   retention: retentionSettings('of each venue', 'empty for no limit'),
+  cold: {
+    address: setting(
+      text(),
+      '',
+      'Where old chunks of the tape go: s3://BUCKET/PREFIX or a folder; empty keeps all in the data folder.',
+    ),
+    after: setting(
+      text(/^\d+(\.\d+)?(s|m|h|d)$/),
+      '1d',
+      'How old a chunk is when it goes there, such as 7d or 12h.',
+    ),
+    keepUnused: setting(
+      text(/^\d+(\.\d+)?(s|m|h|d)$/),
+      '30d',
+      'How long a file stays there that the tape does not need any more, for backups that may refer to it.',
+    ),
+    cacheMb: setting(
+      whole(1, 10_000_000),
+      1000,
+      'Space in the data folder for chunks that were read from there, in MB.',
+    ),
+  },
   proofs: {
     delayMs: setting(
       whole(0, 86_400_000),

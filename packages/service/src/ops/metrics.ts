@@ -184,6 +184,13 @@ const PROCESS_METRICS: readonly Metric<ServiceStatus>[] = [
     'venue',
     'tier',
   ],
+  ['cold_bytes', 'Bytes of segments in other storage.', ({ cold }) => cold?.bytes],
+  ['cold_chunks', 'Chunks in other storage.', ({ cold }) => cold?.chunks],
+  [
+    'cold_failing',
+    'Whether the last move of chunks to other storage failed.',
+    ({ cold }) => cold && (cold.trouble === undefined ? 0 : 1),
+  ],
   [
     'disk_full',
     'Whether the disk is full, so that nothing can be written.',

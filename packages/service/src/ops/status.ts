@@ -2,6 +2,7 @@ import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import type { ApiTally } from '../lib/api-tally.ts'
 import type { RecorderStatus } from '../recorder/recorder.ts'
 import type { DiskState } from './disk-forecast.ts'
+import type { ColdState } from '../retention/cold-mover.ts'
 import type { TierState } from '../retention/keeper.ts'
 
 /** The state of the service right now. */
@@ -11,6 +12,8 @@ export type ServiceStatus = {
   readonly disk: DiskState
   /** What retention keeps and removed; empty where no limit is set or this process does not record. */
   readonly retention: readonly TierState[]
+  /** What is in other storage; absent where none is configured. */
+  readonly cold?: ColdState | undefined
   /** Absent where this process does not record. */
   readonly recorder?: RecorderStatus
   /** Absent where this service does not serve the API, or not yet. */
@@ -99,7 +102,14 @@ td:nth-child(-n+3),th:nth-child(-n+3){text-align:left}
 <h1>Priorbook recorder</h1>
 <p>${escape(status.role)} · upstream ${escape(status.upstream)} · ${lag}${(disk.usedBytes / 1e6).toFixed(1)} MB kept · ${(disk.freeBytes / 1e9).toFixed(1)} GB free${left}</p>
 <table><thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
-<tbody>${rows.join('')}</tbody></table>${filesPart(files)}${apiPart(api)}</html>`
+<tbody>${rows.join('')}</tbody></table>${coldPart(status.cold)}${filesPart(files)}${apiPart(api)}</html>`
+}
+
+function coldPart(cold: ServiceStatus['cold']): string {
+  if (cold === undefined) return ''
+  const there = `${cold.chunks} chunks, ${(cold.bytes / 1e6).toFixed(1)} MB`
+  const trouble = cold.trouble === undefined ? '' : ` · moving fails: ${cold.trouble}`
+  return `<p>in ${escape(`${cold.address}: ${there}${trouble}`)}</p>`
 }
 
 function filesPart(files: ServiceStatus['files']): string {

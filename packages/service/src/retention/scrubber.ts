@@ -10,6 +10,8 @@ type ScrubPace = {
   readonly roundMs: number
 }
 
+type ScrubbedStore = Pick<EmbeddedStore, 'scrub' | 'scrubInstrument' | 'coldCounts' | 'gaps'>
+
 type Log = {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -21,15 +23,12 @@ const MAX_ASKED = 1000
 
 /** Looks for damaged chunks in the background, so that lists of gaps, coverage and replay know them. */
 export class Scrubber {
-  readonly #store: Pick<EmbeddedStore, 'scrub' | 'scrubInstrument'>
+  readonly #store: ScrubbedStore
   readonly #pace: ScrubPace
   readonly #asked = new Map<string, InstrumentRef>()
   readonly #known = new Set<string>()
 
-  constructor(
-    store: Pick<EmbeddedStore, 'scrub' | 'scrubInstrument'>,
-    pace: Partial<ScrubPace> = {},
-  ) {
+  constructor(store: ScrubbedStore, pace: Partial<ScrubPace> = {}) {
     this.#store = store
     this.#pace = { ...PACE, ...pace }
   }
@@ -46,6 +45,7 @@ export class Scrubber {
     while (!signal.aborted) {
       try {
         await this.#lookAtAsked(log)
+        if (at === SCRUB_START) await this.#askDamaged()
         if (at !== undefined) {
           const { next, damaged } = await this.#store.scrub(at)
           this.#tell(damaged, log)
@@ -59,6 +59,15 @@ export class Scrubber {
         at = undefined
       }
       await pause(this.#pace.stepMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  // A round does not read other storage, which may have found again what it had lost.
+  async #askDamaged(): Promise<void> {
+    const { segments } = await this.#store.coldCounts()
+    if (segments === 0) return
+    for (const gap of await this.#store.gaps({ reason: 'corrupt', limit: MAX_ASKED })) {
+      if (gap.journal === 0 && gap.scope === 'instrument') this.ask(gap)
     }
   }
 

@@ -1,5 +1,8 @@
+import { crc32 } from 'node:zlib'
+import { instrumentName } from '@priorbook/sdk/domain'
 import type { TapePlatform } from '@priorbook/sdk/tape'
 import { nameOf } from './bodies.ts'
+import { findCold, insertBody } from './cold/cold-places.ts'
 import { Database } from './database.ts'
 import { writePlace } from './directory.ts'
 import { listGaps, removeGaps, saveGap } from './gaps.ts'
@@ -25,10 +28,14 @@ export function adoptStreams(
   try {
     const rebuilt = new View(other, platform)
     const adopted: string[] = []
+    const damaged = damagedInstruments(view.database)
     for (const { id } of listStreams(other)) {
       const stream = rebuilt.streamById(id)
       const own = view.stream(stream, stream.kind, stream.metric)
-      if (own !== undefined && sameRows(view, own, rebuilt, stream)) continue
+      if (own !== undefined) {
+        const isDamaged = damaged.has(instrumentName(stream))
+        if (sameRows(view, own, rebuilt, stream, isDamaged)) continue
+      }
       view.database.write(() => {
         adoptStream(view, own, rebuilt, stream, knownFrom)
         if (stream.kind === 'book') copyParity(other, view.database, stream)
@@ -45,17 +52,33 @@ export function adoptStreams(
 }
 
 // Rows are equal when their chunks have equal starts and bytes; a damaged chunk equals nothing.
-function sameRows(view: View, own: Stream, rebuilt: View, stream: Stream): boolean {
+function sameRows(
+  view: View,
+  own: Stream,
+  rebuilt: View,
+  stream: Stream,
+  isDamaged: boolean,
+): boolean {
   const places = view.directory(own).places
   const again = rebuilt.directory(stream).places
   if (own.removed > 0 || places.length !== again.length) return false
   return places.every((place, index) => {
     const other = again[index]!
     if ('lost' in place || 'lost' in other) return false
-    const bytes = view.bodies.bytes(place)
     const fresh = rebuilt.bodies.bytes(other)
+    const cold = findCold(view.database, place.body)
+    if (cold !== undefined && fresh !== undefined) {
+      // What other storage lost was noted as a gap when a reader met it.
+      return !isDamaged && cold.length === fresh.length && cold.crc === crc32(fresh)
+    }
+    const bytes = view.bodies.bytes(place)
     return bytes !== undefined && fresh !== undefined && Buffer.compare(bytes, fresh) === 0
   })
+}
+
+function damagedInstruments(database: Database): ReadonlySet<string> {
+  const noted = listGaps(database, { reason: 'corrupt' }).filter(({ journal }) => journal === 0)
+  return new Set(noted.map(instrumentName))
 }
 
 function adoptStream(
@@ -72,10 +95,7 @@ function adoptStream(
   const created = createStream(database, stream, stream.maker, { generation, knownFrom, next: 1 })
   for (const place of rebuilt.directory(stream).places) {
     if ('lost' in place) continue
-    const body = database.run(
-      'INSERT INTO body (bytes) VALUES (?)',
-      rebuilt.bodies.bytes(place) ?? new Uint8Array(0),
-    )
+    const body = insertBody(database, rebuilt.bodies.bytes(place) ?? new Uint8Array(0))
     writePlace(database, { ...place, stream: created.id, body })
     if (place.form === 'sealed') noteSealed(database, created.id, place.first)
   }

@@ -12,6 +12,8 @@ import {
   type TapePlatform,
 } from '@priorbook/sdk/tape'
 import { BoundedMap } from '../../lib/bounded-map.ts'
+import { findCold } from './cold/cold-places.ts'
+import { ColdMiss, isLost, type ColdSource } from './cold/cold-source.ts'
 import type { Database } from './database.ts'
 import type { ChunkPlace } from './directory.ts'
 import type { Stream } from './streams.ts'
@@ -34,7 +36,14 @@ export type BodyOptions = {
   readonly readBody?: ReadBody | undefined
   /** Max bytes of decoded chunks in memory. */
   readonly cacheBytes?: number | undefined
+  /** Reads chunks that left the database. */
+  readonly cold?: ColdSource | undefined
+  /** True where the process may wait for those; a recorder may not, and needs none. */
+  readonly mayWait?: boolean | undefined
 }
+
+/** Bytes that were fetched for one piece of work; undefined where the storage lost them. */
+export type Fetched = Map<number, Uint8Array | undefined>
 
 /** Fetches and decodes chunks. Every chunk's header must match the directory entry that led to it. */
 export class Bodies {
@@ -47,12 +56,18 @@ export class Bodies {
   private cachedBytes = 0
   private readonly read: ReadBody | undefined
   private readonly cacheBytes: number
+  readonly cold: ColdSource | undefined
+  private readonly mayWait: boolean
+  /** Set while work runs that is run again once the bytes that it lacks were fetched. */
+  fetched: Fetched | undefined
 
   constructor(database: Database, platform: TapePlatform, options: BodyOptions = {}) {
     this.database = database
     this.platform = platform
     this.read = options.readBody
     this.cacheBytes = options.cacheBytes ?? CACHE_BYTES
+    this.cold = options.cold
+    this.mayWait = options.mayWait ?? false
   }
 
   /** The checked chunk at a place; `corrupt_chunk` where it is damaged or not what it should be. */
@@ -85,7 +100,32 @@ export class Bodies {
     if (elsewhere !== undefined) return elsewhere
     const row = this.database.get('SELECT bytes FROM body WHERE id = ?', place.body)
     // One flipped bit makes SQLite return text instead of bytes.
-    return row?.['bytes'] instanceof Uint8Array ? row['bytes'] : undefined
+    if (row !== undefined) return row['bytes'] instanceof Uint8Array ? row['bytes'] : undefined
+    return this.coldBytes(place.body)
+  }
+
+  /** How many bytes are stored at a place. */
+  size({ body }: ChunkPlace): number {
+    const sql = `SELECT coalesce((SELECT length(bytes) FROM body WHERE id = ?),
+      (SELECT length FROM cold WHERE body = ?), 0) AS bytes`
+    return this.database.get(sql, body, body)!['bytes'] as number
+  }
+
+  private coldBytes(body: number): Uint8Array | undefined {
+    const place = findCold(this.database, body)
+    if (place === undefined) return undefined
+    if (this.cold === undefined) {
+      const detail = `rows of this tape are in ${place.address}, which is not open here`
+      throw new PriorbookError('objects_refused', detail)
+    }
+    if (this.fetched?.has(body) === true) return this.fetched.get(body)
+    const kept = this.cold.peek(place)
+    if (kept !== undefined) return kept
+    if (this.fetched !== undefined) throw new ColdMiss(place)
+    if (!this.mayWait) {
+      throw new PriorbookError('objects_unavailable', `a writer needs rows of ${place.address}`)
+    }
+    return orLost(() => this.cold!.fetchNow(place))
   }
 
   /** The observations at a place; shared, so callers must not modify them. */
@@ -112,7 +152,8 @@ export class Bodies {
     const name = cacheName(stream, place, false)
     const known = this.chainHashes.get(name)
     if (known !== undefined) return known
-    const hash = chunkHash(this.open(stream, place), this.platform)
+    const cold = findCold(this.database, place.body)
+    const hash = cold?.hash ?? chunkHash(this.open(stream, place), this.platform)
     const text = Buffer.from(hash).toString('hex')
     this.chainHashes.set(name, text)
     return text
@@ -161,6 +202,16 @@ export class Bodies {
     const columns = new SampleColumns()
     decodeSamples(this.open(stream, place), this.platform, columns)
     return columns
+  }
+}
+
+// A storage that lost the bytes gives none; one that does not answer is an error.
+function orLost(fetch: () => Uint8Array): Uint8Array | undefined {
+  try {
+    return fetch()
+  } catch (error) {
+    if (!isLost(error)) throw error
+    return undefined
   }
 }
 

@@ -98,6 +98,7 @@ export function writePlace(database: Database, place: ChunkPlace): void {
 export function removePlace(database: Database, place: ChunkPlace): void {
   database.run('DELETE FROM chunk WHERE stream = ? AND first = ?', place.stream, place.first)
   database.run('DELETE FROM body WHERE id = ?', place.body)
+  database.run('DELETE FROM cold WHERE body = ?', place.body)
 }
 
 /** The index of the last place that starts at or before a row, −1 before the first. */

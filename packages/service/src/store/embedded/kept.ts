@@ -38,8 +38,9 @@ function readPieces(database: Database, tier: TapeTier, after: KeptPlace): Row[]
     case 'tape':
       return database.all(
         `SELECT chunk.stream AS stream, chunk.first AS first, venue, last_received AS received,
-             length(bytes) AS bytes
-           FROM chunk JOIN stream ON stream.id = chunk.stream JOIN body ON body.id = chunk.body
+             coalesce(length(bytes), cold.length, 0) AS bytes
+           FROM chunk JOIN stream ON stream.id = chunk.stream
+             LEFT JOIN body ON body.id = chunk.body LEFT JOIN cold ON cold.body = chunk.body
            WHERE (chunk.stream, chunk.first) > (?, ?) ORDER BY chunk.stream, chunk.first LIMIT ?`,
         after.stream,
         after.first,

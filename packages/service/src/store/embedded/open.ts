@@ -7,6 +7,10 @@ import type { InstrumentRef, Progress, Store } from '../store.ts'
 import { adoptStreams } from './adopt.ts'
 import { AppendQueue, Session } from './session.ts'
 import type { BodyOptions } from './bodies.ts'
+import { checkCold } from './cold/check.ts'
+import { countCold, type ColdCounts } from './cold/cold-places.ts'
+import { createColdSource } from './cold/cold-source.ts'
+import { moveCold, type MoveOrder, type MoveReport } from './cold/move.ts'
 import { Database } from './database.ts'
 import { removeMarkets } from './old-markets.ts'
 import { removeRevisions } from './old-revisions.ts'
@@ -19,11 +23,13 @@ import { SCHEMA_VERSION } from './schema.ts'
 import { forgetSealed, readSealed, type SealedStep } from './sealed-queue.ts'
 import { Verifier } from './verify.ts'
 import { scrubInstrument, scrubStep, type ScrubPlace, type ScrubStep } from './scrub.ts'
-import { readState, STATE } from './state.ts'
+import { changeState, readState, STATE } from './state.ts'
 import { View } from './view.ts'
 import { openWriterLock } from './writer-lock.ts'
 import { Writer, type SealLimits } from './writer.ts'
 
+export type { ColdCounts } from './cold/cold-places.ts'
+export type { MoveReport } from './cold/move.ts'
 export { KEPT_START, type KeptPlace, type TapeTier } from './kept.ts'
 export { SCRUB_START, type ScrubPlace } from './scrub.ts'
 export type { SealedChunk } from './sealed-queue.ts'
@@ -41,7 +47,9 @@ export type EmbeddedOptions = {
   readonly onUpgrade?: Progress
   /** Called when reading met a damaged chunk of an instrument's book. */
   readonly onDamage?: ((ref: InstrumentRef) => void) | undefined
-} & BodyOptions
+  /** Max bytes on this disk of chunks that are in other storage. */
+  readonly coldCacheBytes?: number | undefined
+} & Omit<BodyOptions, 'cold'>
 
 /** The embedded store, with the operations that only an engine in one file has. */
 export type EmbeddedStore = Store & {
@@ -63,6 +71,10 @@ export type EmbeddedStore = Store & {
   packedPosition(venue: VenueId): Promise<number>
   /** The chunks that were sealed first among those not forgotten, a bounded step at a time. */
   readSealed(): Promise<SealedStep | undefined>
+  /** Moves chunks to other storage. */
+  moveCold(order: MoveOrder): Promise<MoveReport>
+  /** What is in other storage, at one address or all. */
+  coldCounts(address?: string): Promise<ColdCounts>
   /** Forgets that the chunks of a step were sealed. */
   forgetSealed(step: SealedStep): Promise<void>
 }
@@ -85,7 +97,8 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   try {
     if (readOnly) upgrade(file, platform, options.onUpgrade)
     const database = new Database(file, readOnly, options.mayBeFixed)
-    const view = new View(database, platform, options)
+    const cold = createColdSource(file, options.coldCacheBytes)
+    const view = new View(database, platform, { ...options, cold })
     const { onDamage } = options
     view.onDamage = onDamage && (({ venue, key }) => onDamage({ venue, key }))
     database.read(() => view.refresh())
@@ -154,12 +167,19 @@ function createStore(session: Session, platform: TapePlatform, unlock: () => voi
     append: (batch) => queue.append(batch),
 
     seal: () => session.write((own) => own.sealAll()),
-    verify: (progress) => session.read(() => new Verifier(view, platform).run(progress)),
-    retain: (before) => session.write(() => removeOlder(view, platform, before)),
+    verify: async (progress) => {
+      const report = await session.read(() => new Verifier(view, platform).run(progress))
+      const cold = await checkCold(session, platform, progress)
+      return { ...report, problems: [...report.problems, ...cold] }
+    },
+    moveCold: (order) => moveCold(session, platform, order),
+    coldCounts: (address) => session.read(() => countCold(database, address)),
+    retain: (before) => session.write(() => removeOlder(view, before)),
     // VACUUM INTO copies one moment while others write; the copy is complete or absent.
     backup: async (file) => {
       await session.read(() => undefined)
       database.run('VACUUM INTO ?', file)
+      forgetOwner(file)
     },
     adopt: (rebuiltFile, knownFrom) =>
       session.write((own) => {
@@ -169,10 +189,10 @@ function createStore(session: Session, platform: TapePlatform, unlock: () => voi
     listKept: (tier, after) => session.read(() => listKept(database, tier, after)),
     removeSome: (what, order) =>
       order.isDryRun === true
-        ? session.read(() => removeSome(session, platform, what, order))
-        : session.write(() => removeSome(session, platform, what, order)),
+        ? session.read(() => removeSome(session, what, order))
+        : session.write(() => removeSome(session, what, order)),
     scrub: (after) => session.write(() => scrubStep(view, after)),
-    scrubInstrument: (ref) => session.write(() => scrubInstrument(view, ref)),
+    scrubInstrument: (ref) => session.writeAgain(() => scrubInstrument(view, ref)),
     packBefore: (time) => session.write((own) => own.packBefore(time)),
     packedPosition: (venue) => session.read(() => readState(database, STATE.packed(venue))),
     readSealed: () => session.read(() => readSealed(database, platform)),
@@ -188,19 +208,28 @@ function createStore(session: Session, platform: TapePlatform, unlock: () => voi
 
 function removeSome(
   { database, view, writer }: Session,
-  platform: TapePlatform,
   what: TapeTier | 'revisions',
   order: RemovalOrder,
 ): RemovalStep {
   switch (what) {
     case 'tape':
-      return removeStep(view, platform, order)
+      return removeStep(view, order)
     case 'quarantine':
       return removeQuarantined(database, order)
     case 'revisions':
       return removeRevisions(database, order)
     case 'markets':
       return writer?.removeMarkets(order) ?? removeMarkets(view, order, Infinity)
+  }
+}
+
+// A copy must not remove segments that the tape it was made of wrote and may need.
+function forgetOwner(file: string): void {
+  const copy = new Database(file, false)
+  try {
+    copy.write(() => changeState(copy, STATE.owner, null))
+  } finally {
+    copy.close()
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Micros, VenueId } from '@priorbook/sdk/domain'
-import { chunkHash, type TapePlatform } from '@priorbook/sdk/tape'
 import type { RetentionReport } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { removePlace, type ChunkPlace } from './directory.ts'
@@ -30,12 +29,12 @@ const STEP_STREAMS = 512
 const STEP_CHUNKS = 64
 
 /** Removes all chunks whose newest row is older than a time, step by step. */
-export function removeOlder(view: View, platform: TapePlatform, before: number): RetentionReport {
+export function removeOlder(view: View, before: number): RetentionReport {
   const sum = { chunks: 0, rows: 0, bytes: 0 }
   // Trades and samples follow the book of their key, so a second round finds what the first could not.
   for (let round = 0; round < 2; round++) {
     for (let after: number | undefined = 0; after !== undefined;) {
-      const step: RemovalStep = removeStep(view, platform, { before, after })
+      const step: RemovalStep = removeStep(view, { before, after })
       sum.chunks += step.chunks
       sum.rows += step.rows
       sum.bytes += step.bytes
@@ -49,7 +48,7 @@ export function removeOlder(view: View, platform: TapePlatform, before: number):
  * Removes some chunks that are older than a time, in one transaction, and writes gaps for them. The
  * newest chunk of an open book stays, because the next rows build on it.
  */
-export function removeStep(view: View, platform: TapePlatform, order: RemovalOrder): RemovalStep {
+export function removeStep(view: View, order: RemovalOrder): RemovalStep {
   const { database } = view
   const { after, before, venue = null, isDryRun = false } = order
   const until = after + STEP_STREAMS
@@ -81,10 +80,10 @@ export function removeStep(view: View, platform: TapePlatform, order: RemovalOrd
       if (old.length < all.length) next = id - 1
       sum.chunks += old.length
       sum.rows += old.reduce((rows, place) => rows + place.count, 0)
-      sum.bytes += old.reduce((bytes, place) => bytes + (view.bodies.bytes(place)?.length ?? 0), 0)
+      sum.bytes += old.reduce((bytes, place) => bytes + view.bodies.size(place), 0)
       if (isDryRun) continue
       touched.push({ stream, row: { ...stream } })
-      removePlaces(view, platform, stream, old, version)
+      removePlaces(view, stream, old, version)
       if (next === id - 1) break
     }
     if (touched.length > 0) writeState(database, STATE.version, version)
@@ -167,7 +166,6 @@ function limitOf(view: View, stream: Stream, before: number): number {
 
 function removePlaces(
   view: View,
-  platform: TapePlatform,
   stream: Stream,
   old: readonly ChunkPlace[],
   version: number,
@@ -180,7 +178,7 @@ function removePlaces(
   if (removed === stream.next - 1) anchor = stream.head
   else {
     try {
-      anchor = chunkHash(view.bodies.open(stream, last), platform)
+      anchor = Buffer.from(view.bodies.chainHash(stream, last), 'hex')
     } catch (error) {
       if (!isDamage(error)) throw error
     }

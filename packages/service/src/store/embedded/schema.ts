@@ -1,5 +1,5 @@
 /** The schema that this build writes; older ones are migrated on opening for writing. */
-export const SCHEMA_VERSION = 6
+export const SCHEMA_VERSION = 7
 
 /**
  * Every table's rows carry a checksum (`sum`) over their own columns, see `row-sum.ts`; bodies of
@@ -294,8 +294,47 @@ CREATE INDEX listing_open ON listing (family, open, name, close, volume, liquidi
 CREATE INDEX line_open ON listing (line, open, name, close, volume, liquidity) WHERE line IS NOT NULL;
 `
 
+/**
+ * - segment: a file of chunks in other storage. cold: where in it the bytes of a chunk are that left the
+ *   database; see `cold/`.
+ */
+const VERSION_7 = `
+CREATE TABLE segment (
+  id INTEGER PRIMARY KEY,
+  address TEXT NOT NULL,
+  name TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  chunks INTEGER NOT NULL,
+  hash BLOB NOT NULL,
+  made INTEGER NOT NULL,
+  owner INTEGER NOT NULL,
+  unused INTEGER,
+  sum INTEGER NOT NULL
+) STRICT;
+CREATE TABLE cold (
+  body INTEGER PRIMARY KEY,
+  segment INTEGER NOT NULL,
+  start INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  hash BLOB NOT NULL,
+  sum INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX segment_by_name ON segment (name, address);
+CREATE INDEX cold_by_segment ON cold (segment, start);
+CREATE INDEX chunk_by_body ON chunk (body);
+`
+
 // Step n brings a database of version n to n + 1; a released step is never edited.
-const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6]
+const STEPS: readonly string[] = [
+  VERSION_1,
+  VERSION_2,
+  VERSION_3,
+  VERSION_4,
+  VERSION_5,
+  VERSION_6,
+  VERSION_7,
+]
 
 /** Runs the steps that bring a database from a version to the newest, inside the opening transaction. */
 export function migrate(from: number, run: (sql: string) => void): void {

@@ -15,6 +15,7 @@ import {
   type TapePlatform,
 } from '@priorbook/sdk/tape'
 import type { Bodies } from './bodies.ts'
+import { insertBody } from './cold/cold-places.ts'
 import type { Database } from './database.ts'
 import { removePlace, writePlace, type ChunkPlace } from './directory.ts'
 import type { Maker } from './log.ts'
@@ -77,7 +78,7 @@ export class Sealer {
       const platform = cut.full ? packing.sealed : packing.part
       const changesBefore = stream.changes
       const encoded = this.encode(stream, gathered, cut, identity, platform)
-      const body = this.database.run('INSERT INTO body (bytes) VALUES (?)', encoded.bytes)
+      const body = insertBody(this.database, encoded.bytes)
       writePlace(this.database, {
         stream: stream.id,
         first: first + cut.from,

@@ -1,6 +1,8 @@
 import { chunkHash, openChunk, type ChunkHeader, type TapePlatform } from '@priorbook/sdk/tape'
 import { isDamage } from './bodies.ts'
+import { findCold } from './cold/cold-places.ts'
 import type { Database, Row } from './database.ts'
+import { readStream } from './streams.ts'
 
 /** A sealed chunk, read back from the disk. */
 export type SealedChunk = Pick<
@@ -37,7 +39,9 @@ export function noteSealed(database: Database, stream: number, first: number): v
 /** Reads the next chunks of the queue; absent when it is empty. */
 export function readSealed(database: Database, platform: TapePlatform): SealedStep | undefined {
   const rows = database.all(
-    `SELECT s.id AS id, s.first AS first, b.bytes AS bytes FROM sealed s
+    `SELECT s.id AS id, s.stream AS stream, s.first AS first, c.count AS count,
+       c.first_received AS first_received, c.last_received AS last_received, b.bytes AS bytes,
+       c.body AS body FROM sealed s
      LEFT JOIN chunk c ON c.stream = s.stream AND c.first = s.first AND c.form = 2
      LEFT JOIN body b ON b.id = c.body ORDER BY s.id LIMIT ${STEP}`,
   )
@@ -45,7 +49,7 @@ export function readSealed(database: Database, platform: TapePlatform): SealedSt
   if (last === undefined) return undefined
   return {
     through: last['id'] as number,
-    chunks: rows.flatMap((row) => readChunk(row, platform) ?? []),
+    chunks: rows.flatMap((row) => readChunk(row, platform) ?? readCold(database, row) ?? []),
   }
 }
 
@@ -67,5 +71,25 @@ function readChunk(row: Row, platform: TapePlatform): SealedChunk | undefined {
   } catch (error) {
     if (!isDamage(error)) throw error
     return undefined
+  }
+}
+
+// A chunk that left the database is described by its rows there.
+function readCold(database: Database, row: Row): SealedChunk | undefined {
+  if (row['bytes'] !== null || row['body'] === null) return undefined
+  const place = findCold(database, row['body'] as number)
+  if (place === undefined) return undefined
+  const { venue, market, key, kind, metric } = readStream(database, row['stream'] as number)
+  return {
+    venue,
+    market,
+    key,
+    kind,
+    metric,
+    first: row['first'] as number,
+    count: row['count'] as number,
+    firstReceived: row['first_received'] as number,
+    lastReceived: row['last_received'] as number,
+    hash: Buffer.from(place.hash).toString('hex'),
   }
 }

@@ -1,5 +1,7 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { AppendBatch } from '../store.ts'
+import type { Fetched } from './bodies.ts'
+import { ColdMiss, isLost, type ColdRead } from './cold/cold-source.ts'
 import { ASKED, type Database } from './database.ts'
 import type { View } from './view.ts'
 import { isOutOfSpace, type Writer } from './writer.ts'
@@ -27,14 +29,44 @@ export class Session {
       const result = database.withoutAsking(work)
       if (result !== ASKED) return result as T
     }
-    return database.read(() => {
-      view.refresh()
-      return work()
-    })
+    return this.fetching(() =>
+      database.read(() => {
+        view.refresh()
+        return work()
+      }),
+    )
+  }
+
+  // Runs work on memory and the database. Where it lacks a chunk that is in other storage, the chunk is
+  // fetched and the work is run again.
+  private async fetching<T>(work: () => T): Promise<T> {
+    const { bodies } = this.view
+    const fetched: Fetched = new Map()
+    const read: ColdRead = { name: '', block: 0, row: 0 }
+    for (;;) {
+      bodies.fetched = fetched
+      let miss: ColdMiss
+      try {
+        return work()
+      } catch (error) {
+        if (!(error instanceof ColdMiss)) throw error
+        miss = error
+      } finally {
+        bodies.fetched = undefined
+      }
+      const bytes = bodies.cold!.fetch(miss.place, read)
+      fetched.set(miss.place.body, await bytes.catch(undefinedIfLost))
+      this.ensureOpen()
+    }
+  }
+
+  /** Runs work with the writer that can be run again from its start, as reads are. */
+  writeAgain<T>(work: (writer: Writer) => T): Promise<T> {
+    return this.write((writer) => this.fetching(() => work(writer)))
   }
 
   /** Runs `work` with the writer; rejects with `store_read_only` where there is none. */
-  async write<T>(work: (writer: Writer) => T): Promise<T> {
+  async write<T>(work: (writer: Writer) => T | Promise<T>): Promise<T> {
     this.ensureOpen()
     if (this.writer === undefined) {
       const { file } = this.database
@@ -56,6 +88,10 @@ export class Session {
     this.database.close()
     return true
   }
+}
+
+function undefinedIfLost(error: unknown): undefined {
+  if (!isLost(error)) throw error
 }
 
 type Waiting = {

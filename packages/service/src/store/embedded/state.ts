@@ -35,6 +35,8 @@ export function checkStates(database: Database): void {
 
 /** The names of the store's numbers. */
 export const STATE = {
+  /** A number that tells this tape from its copies. */
+  owner: 'owner',
   /** Every log batch up to this one is packed into chunks and removed. */
   sealedThrough: 'sealed_through',
   /** Counts packing steps; a stream whose own version is older has not changed since. */

@@ -16,6 +16,8 @@ const BY_TIME = 'CREATE INDEX market_by_time ON market (sort_time, venue, market
 
 const LATER = ['sealed', 'parity', 'revision_cut']
 
+const WITHOUT_COLD = ['DROP TABLE cold', 'DROP TABLE segment', 'DROP INDEX chunk_by_body']
+
 const NARROW_LISTS = [
   'DROP INDEX listing_open',
   'DROP INDEX line_open',
@@ -24,6 +26,7 @@ const NARROW_LISTS = [
 ]
 
 const WITHOUT_WORDS = [
+  ...WITHOUT_COLD,
   ...NARROW_LISTS,
   ...WORDS.map((table) => `DROP TABLE ${table}`),
   'ALTER TABLE listing DROP COLUMN text',
@@ -40,6 +43,7 @@ const DOWNGRADES: Readonly<Record<number, readonly string[]>> = {
   4: [...WITHOUT_WORDS, 'PRAGMA user_version = 4'],
   2: [...LATER.map((table) => `DROP TABLE ${table}`), ...WITHOUT_WORDS, 'PRAGMA user_version = 2'],
   1: [
+    ...WITHOUT_COLD,
     ...[...WORDS, ...LISTS, ...LATER].map((table) => `DROP TABLE ${table}`),
     ...['market_by_event', 'stream_by_market', 'chunk_loose', 'gap_by_venue'].map(
       (index) => `DROP INDEX ${index}`,

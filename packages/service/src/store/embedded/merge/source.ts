@@ -20,6 +20,7 @@ import { Database } from '../database.ts'
 import type { Maker } from '../log.ts'
 import { listStreams, type Stream } from '../streams.ts'
 import { sameMaker } from '../tail.ts'
+import { createColdSource } from '../cold/cold-source.ts'
 import { View } from '../view.ts'
 import { toChannel, toEpoch, toSubscription } from '../../../recorder/channel.ts'
 import { lastAtMost } from './blind-spans.ts'
@@ -173,7 +174,8 @@ interface StreamList {
 function openStreamList(file: string): StreamList {
   const database = new Database(file, true)
   try {
-    const view = new View(database, createNodePlatform())
+    const cold = createColdSource(file)
+    const view = new View(database, createNodePlatform(), { cold, mayWait: true })
     const streams = database.read(() => {
       view.refresh()
       if (view.damagedLog !== undefined) throw view.damagedLog.error

@@ -1,0 +1,47 @@
+import { printBytes, printCount, textOption, UsageError } from '@priorbook/sdk/command-line'
+import { ColdMover } from '../retention/cold-mover.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { defineCommand, print } from './command.ts'
+import { CONFIG_OPTION, readConfig } from './command-config.ts'
+import { tellUpgrade } from './tell-upgrade.ts'
+
+/** `priorbook-server cold` */
+export const coldCommand = defineCommand({
+  name: 'cold',
+  args: '',
+  mostArgs: 0,
+  about:
+    'Moves old chunks of the tape to a bucket or a folder, checks them there and removes them here; they stay readable. A running serve does the same in the background.',
+  options: {
+    to: textOption('ADDRESS', 'Where to: s3://BUCKET/PREFIX or a folder; cold.address by default.'),
+    older: textOption('AGE', 'Move what is older than this, such as 12h; cold.after by default.'),
+    ...CONFIG_OPTION,
+  },
+  examples: [
+    'priorbook-server cold --to s3://archive/priorbook --older 7d --data data',
+    'priorbook-server cold --to /mnt/archive --data data',
+  ],
+  async run(context) {
+    const { data, options } = context
+    const given = new Map<string, string>()
+    if (options.to !== undefined) given.set('cold.address', options.to)
+    if (options.older !== undefined) given.set('cold.after', options.older)
+    const { cold: config } = readConfig(options.config, given)
+    if (config.address === '') {
+      throw new UsageError('name where to with --to, or set cold.address in the configuration')
+    }
+    const coldCacheBytes = config.cacheMb * 1e6
+    const store = openEmbeddedStore({ file: data.tape, coldCacheBytes, onUpgrade: tellUpgrade() })
+    try {
+      await store.seal()
+      const moved = await new ColdMover({ store, config }).pass(true)
+      const there = await store.coldCounts()
+      await print(context, { address: config.address, moved, there }, [
+        `moved ${printCount(moved.chunks)} chunks in ${printCount(moved.segments)} segments, ${printBytes(moved.bytes)}`,
+        `in other storage: ${printCount(there.chunks)} chunks in ${printCount(there.segments)} segments, ${printBytes(there.bytes)}`,
+      ])
+    } finally {
+      await store.close()
+    }
+  },
+})

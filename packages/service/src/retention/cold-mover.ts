@@ -1,0 +1,113 @@
+import { resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { DAY_MICROS, PriorbookError } from '@priorbook/sdk/domain'
+import type { Config } from '../config/index.ts'
+import { parseAmount } from '../config/retention.ts'
+import { openObjects } from '../objects/open-objects.ts'
+import type { ColdCounts, EmbeddedStore, MoveReport } from '../store/embedded/open.ts'
+
+/** What is in other storage, and how the last move went. */
+export type ColdState = ColdCounts & {
+  readonly address: string
+  /** When the last move ended well, in microseconds; absent before the first. */
+  readonly movedAt?: number | undefined
+  /** Why the last move failed. */
+  readonly trouble?: string | undefined
+}
+
+/** What a mover works on. */
+export type ColdMoverOptions = {
+  readonly store: EmbeddedStore
+  readonly config: Config['cold']
+  /** How long to leave the process to others between two steps. */
+  readonly restMs?: number
+  /** The time in microseconds. */
+  now?(): number
+}
+
+type Log = {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+const NOTHING: ColdCounts = { segments: 0, bytes: 0, chunks: 0 }
+const MOST_WAIT_MS = 600_000
+const LEAST_WAIT_MS = 1000
+
+/** Moves chunks that are old enough to the storage of the configuration. */
+export class ColdMover {
+  readonly #options: ColdMoverOptions
+  #state: ColdState | undefined
+
+  constructor(options: ColdMoverOptions) {
+    this.#options = options
+  }
+
+  /** Absent where no storage is configured, or nothing was looked at yet. */
+  status(): ColdState | undefined {
+    return this.#state
+  }
+
+  /** Moves what is due; all that is old enough with `isWhole`. */
+  async pass(isWhole = false, signal?: AbortSignal): Promise<MoveReport> {
+    const { store, config, restMs = 0 } = this.#options
+    const address = toAddress(config.address)
+    const now = this.#options.now?.() ?? Date.now() * 1000
+    const { address: place } = openObjects(address, process.env, false)
+    const { segments } = await store.coldCounts(place)
+    const objects = openObjects(address, process.env, segments === 0)
+    const age = amountOf(config.after)
+    const before = now - age
+    const every = isWhole ? 0 : Math.min(age, DAY_MICROS)
+    const keepUnused = amountOf(config.keepUnused)
+    const order = { objects, before, now, every, keepUnused, restMs }
+    // Rows leave the log only when it is packed.
+    await store.packBefore(before)
+    const sum = { segments: 0, chunks: 0, bytes: 0, removed: 0 }
+    for (;;) {
+      const step = await store.moveCold({ ...order, ...(signal === undefined ? {} : { signal }) })
+      sum.segments += step.segments
+      sum.chunks += step.chunks
+      sum.bytes += step.bytes
+      sum.removed += step.removed
+      if (step.chunks === 0) break
+    }
+    this.#state = { ...(await store.coldCounts()), address, movedAt: now }
+    return sum
+  }
+
+  /** Moves again and again until it is stopped; trouble is logged once and tried again. */
+  async run(signal: AbortSignal, log: Log): Promise<void> {
+    const { config } = this.#options
+    if (config.address === '') return
+    const address = toAddress(config.address)
+    const waitMs = Math.min(
+      MOST_WAIT_MS,
+      Math.max(LEAST_WAIT_MS, amountOf(config.after) / 1000 / 8),
+    )
+    while (!signal.aborted) {
+      try {
+        const moved = await this.pass(false, signal)
+        if (moved.segments > 0) log.info({ ...moved, address }, 'chunks moved to other storage')
+      } catch (error) {
+        if (signal.aborted) return
+        const trouble = error instanceof Error ? error.message : String(error)
+        const code = error instanceof PriorbookError ? error.code : undefined
+        if (trouble !== this.#state?.trouble) {
+          log.warn({ error: trouble, code, address }, 'chunks stay here: moving is tried again')
+        }
+        this.#state = { ...NOTHING, ...this.#state, address, trouble }
+      }
+      await pause(waitMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+}
+
+function amountOf(age: string): number {
+  return parseAmount(age) ?? Infinity
+}
+
+// The tape notes the address for readers, which may run in another folder.
+function toAddress(text: string): string {
+  return /^[a-z][a-z0-9+.-]+:/i.test(text) ? text : resolve(text)
+}

@@ -1,0 +1,350 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { DAY_MICROS, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
+import { chunkHash, type TapePlatform } from '@priorbook/sdk/tape'
+import type { ObjectStore } from '../../../objects/object-store.ts'
+import { isDamage } from '../bodies.ts'
+import type { Database } from '../database.ts'
+import { placeOfOrdinal, type ChunkPlace } from '../directory.ts'
+import type { Session } from '../session.ts'
+import type { View } from '../view.ts'
+import {
+  forgetSegment,
+  isNeeded,
+  lastMade,
+  listUnused,
+  moveBody,
+  ownerOf,
+  saveSegment,
+  type ColdPlace,
+} from './cold-places.ts'
+import { SEGMENT_BYTES, SegmentWriter } from './segment.ts'
+
+/** What to move, and where to. */
+export type MoveOrder = {
+  readonly objects: ObjectStore
+  /** Only chunks whose rows are all older go. */
+  readonly before: number
+  readonly now: number
+  /** A venue gets a segment when one is full, or so long after its last one, in microseconds. */
+  readonly every: number
+  readonly segmentBytes?: number
+  /** How long a segment stays of which no chunk is wanted any more, in microseconds. */
+  readonly keepUnused?: number
+  /** How long to leave the process to others between two steps. */
+  readonly restMs?: number
+  readonly signal?: AbortSignal
+}
+
+const KEEP_UNUSED = 30 * DAY_MICROS
+
+/** What was moved. */
+export type MoveReport = {
+  segments: number
+  chunks: number
+  bytes: number
+  /** Segments that were removed from the storage, because retention removed all their chunks. */
+  removed: number
+}
+
+type Movable = {
+  readonly venue: VenueId
+  readonly body: number
+  readonly stream: number
+  readonly first: number
+  readonly day: number
+  readonly length: number
+}
+
+// Bounds of a step: an append waits for it. To open and hash 24 chunks takes 5 ms.
+const STEP = 256
+const COPY_STEP = 24
+const CHECK_BYTES = 8 * 1024 * 1024
+// Max chunks that are looked at before some are moved: 30 MB of memory.
+const MAX_PLANNED = 200_000
+
+/**
+ * Moves chunks into segments of other storage, oldest first. A segment is written, read back and compared;
+ * only then its chunks leave the database. A kill at any moment loses nothing: at worst a segment stays
+ * that nothing refers to.
+ */
+export async function moveCold(
+  session: Session,
+  platform: TapePlatform,
+  order: MoveOrder,
+): Promise<MoveReport> {
+  const report: MoveReport = { segments: 0, chunks: 0, bytes: 0, removed: 0 }
+  const failed: unknown[] = []
+  for (const groups of (await plan(session, order)).values()) {
+    for (const group of cut(groups, order)) {
+      try {
+        await moveGroup(session, platform, order, group, report)
+      } catch (error) {
+        // One bad object must not keep all others here; a storage that is away is asked once.
+        if (!(error instanceof PriorbookError && error.code === 'object_damaged')) throw error
+        failed.push(error)
+      }
+    }
+  }
+  report.removed = await removeUnused(session, order)
+  if (failed.length > 0) throw failed[0]
+  return report
+}
+
+// A backup of the tape may need a segment that the tape does not need any more, so it stays for a while.
+async function removeUnused(session: Session, order: MoveOrder): Promise<number> {
+  const { database } = session
+  let removed = 0
+  const owner = await session.write(() => database.write(() => ownerOf(database)))
+  for (const segment of await session.read(() => listUnused(database))) {
+    // Another tape, of which this one is a copy, may need what that one wrote.
+    if (segment.address !== order.objects.address || segment.owner !== owner) continue
+    const { unused } = segment
+    if (unused === null) {
+      await session.write(() =>
+        database.write(() => saveSegment(database, { ...segment, unused: order.now })),
+      )
+    } else if (order.now - unused >= (order.keepUnused ?? KEEP_UNUSED)) {
+      const isShared = await session.read(() => isNeeded(database, segment.name))
+      if (!isShared) await order.objects.remove(segment.name)
+      await session.write(() => forgetSegment(database, segment))
+      removed++
+    }
+    await rest(order)
+  }
+  return removed
+}
+
+// The chunks that may go, by venue, in the order in which they go.
+async function plan(session: Session, order: MoveOrder): Promise<Map<VenueId, Movable[]>> {
+  const { database, view } = session
+  const found = new Map<VenueId, Movable[]>()
+  let planned = 0
+  for (let after = 0; planned < MAX_PLANNED;) {
+    const step = await session.read(() =>
+      readHot(database, after).map((row) => toMovable(view, row, order)),
+    )
+    for (const { body, movable } of step) {
+      after = body
+      if (movable === undefined) continue
+      const list = found.get(movable.venue)
+      if (list === undefined) found.set(movable.venue, [movable])
+      else list.push(movable)
+      planned++
+    }
+    if (step.length < STEP) break
+    await rest(order)
+  }
+  for (const [venue, list] of found) {
+    const bytes = list.reduce((sum, { length }) => sum + length, 0)
+    const last = await session.read(() => lastMade(database, prefixOf(venue)))
+    const isDue = order.now - last >= order.every
+    if (!isDue && bytes < (order.segmentBytes ?? SEGMENT_BYTES)) found.delete(venue)
+    else list.sort((a, b) => a.day - b.day || a.stream - b.stream || a.first - b.first)
+  }
+  return found
+}
+
+function readHot(database: Database, after: number): HotRow[] {
+  return database.all(
+    `SELECT b.id AS body, length(b.bytes) AS length, c.stream AS stream, c.first AS first,
+       c.first + c.count AS next, c.form AS form, c.first_received AS began, c.last_received AS received
+     FROM body b JOIN chunk c ON c.body = b.id WHERE b.id > ? ORDER BY b.id LIMIT ?`,
+    after,
+    STEP,
+  ) as unknown as HotRow[]
+}
+
+// The recorder never needs the storage. So the newest chunk of a stream stays, because the next rows build on
+// it, and chunks across midnight, by which the rows of a day are counted.
+function toMovable(
+  view: View,
+  { body, length, stream: id, first, next, form, began, received }: HotRow,
+  { before }: MoveOrder,
+): { readonly body: number; readonly movable: Movable | undefined } {
+  const day = Math.floor(received / DAY_MICROS)
+  const isOneDay = Math.floor(began / DAY_MICROS) === day
+  if (received >= before || form !== SEALED || !isOneDay) return { body, movable: undefined }
+  const stream = view.streamById(id)
+  if (next >= stream.next) return { body, movable: undefined }
+  return { body, movable: { venue: stream.venue, body, stream: id, first, length, day } }
+}
+
+type HotRow = {
+  readonly body: number
+  readonly length: number
+  readonly stream: number
+  readonly first: number
+  readonly next: number
+  readonly form: number
+  readonly began: number
+  readonly received: number
+}
+
+const SEALED = 2
+
+// Segments of at most a size; one ends with its day where it is not tiny, so that retention removes it whole.
+function* cut(
+  list: readonly Movable[],
+  { segmentBytes = SEGMENT_BYTES }: MoveOrder,
+): Generator<Movable[]> {
+  let group: Movable[] = []
+  let bytes = 0
+  for (const chunk of list) {
+    const isLarge = bytes + chunk.length > segmentBytes
+    const isNextDay = group.at(-1)?.day !== chunk.day && bytes > segmentBytes / 4
+    if (group.length > 0 && (isLarge || isNextDay)) {
+      yield group
+      group = []
+      bytes = 0
+    }
+    group.push(chunk)
+    bytes += chunk.length
+  }
+  if (group.length > 0) yield group
+}
+
+async function moveGroup(
+  session: Session,
+  platform: TapePlatform,
+  order: MoveOrder,
+  group: readonly Movable[],
+  report: MoveReport,
+): Promise<void> {
+  const bytes = group.reduce((sum, { length }) => sum + length, 0)
+  const writer = new SegmentWriter(group.length, bytes)
+  const moved: Moved[] = []
+  for (let at = 0; at < group.length; at += COPY_STEP) {
+    const step = group.slice(at, at + COPY_STEP)
+    await session.read(() => {
+      for (const chunk of step) copyChunk(session, platform, chunk, writer, moved)
+    })
+    await rest(order)
+  }
+  if (moved.length === 0) return
+  const segment = writer.finish()
+  const hash = createHash('sha256').update(segment).digest()
+  const [{ venue, day }] = group as readonly [Movable]
+  const date = new Date((day * DAY_MICROS) / 1000).toISOString().slice(0, 10)
+  const name = `${prefixOf(venue)}${date}/${hash.toString('hex', 0, 12)}.seg`
+  await putChecked(session, order, name, segment, hash)
+  const { now: made } = order
+  const { address } = order.objects
+  const size = segment.length
+  const chunks = moved.length
+  const { database } = session
+  const id = await session.write(() =>
+    database.write(() => {
+      const owner = ownerOf(database)
+      return saveSegment(database, { address, name, size, chunks, hash, made, owner, unused: null })
+    }),
+  )
+  let gone = 0
+  for (let at = 0; at < moved.length; at += STEP) {
+    const step = moved.slice(at, at + STEP)
+    await session.write(() =>
+      database.write(() => {
+        for (const chunk of step) {
+          if (isStill(session, chunk)) moveBody(database, id, chunk.to)
+          else gone++
+        }
+      }),
+    )
+    await rest(order)
+  }
+  report.segments++
+  report.chunks += moved.length - gone
+  report.bytes += size
+}
+
+type Moved = {
+  readonly place: ChunkPlace
+  readonly to: Omit<ColdPlace, 'address' | 'name' | 'size'>
+}
+
+// A chunk that is damaged or gone by now stays out.
+function copyChunk(
+  { view }: Session,
+  platform: TapePlatform,
+  { stream: id, first, body }: Movable,
+  writer: SegmentWriter,
+  moved: Moved[],
+): void {
+  try {
+    const stream = view.streamById(id)
+    const { places } = view.directory(stream)
+    const place = places[placeOfOrdinal(places, first)]
+    if (place === undefined || 'lost' in place || place.body !== body) return
+    const bytes = view.bodies.bytes(place)
+    if (bytes === undefined) return
+    const chunk = view.bodies.open(stream, place)
+    const { venue, market, key, kind, metric } = stream
+    const { count, firstReceived, lastReceived } = place
+    const named = { venue, market, key, kind, metric, first, count, firstReceived, lastReceived }
+    const { start, length, crc } = writer.add(named, bytes)
+    const hash = chunkHash(chunk, platform)
+    moved.push({ place, to: { body, start, length, crc, hash } })
+  } catch (error) {
+    if (!isDamage(error)) throw error
+  }
+}
+
+function isStill({ database }: Session, { place }: Moved): boolean {
+  const sql = 'SELECT stream, first, count FROM chunk WHERE body = ?'
+  const row = database.get(sql, place.body)
+  return (
+    row?.['stream'] === place.stream &&
+    row['first'] === place.first &&
+    row['count'] === place.count &&
+    database.get('SELECT 1 AS found FROM body WHERE id = ?', place.body) !== undefined
+  )
+}
+
+// Writes a segment. The name follows from the bytes, so an object of that name with other bytes, such as half of
+// them, is replaced, unless chunks that left are in it.
+async function putChecked(
+  session: Session,
+  order: MoveOrder,
+  name: string,
+  segment: Uint8Array,
+  hash: Buffer,
+): Promise<void> {
+  const { objects } = order
+  const isNew = await objects.put(name, segment)
+  if (await readsBack(order, name, segment.length, hash)) return
+  if (!isNew && !(await session.read(() => isNeeded(session.database, name)))) {
+    await objects.remove(name)
+    await objects.put(name, segment)
+    if (await readsBack(order, name, segment.length, hash)) return
+  }
+  throw new PriorbookError(
+    'object_damaged',
+    `${name} in ${objects.address} reads back different from what was written: its chunks stay here`,
+  )
+}
+
+// What the storage says it has, not what it was sent.
+async function readsBack(
+  order: MoveOrder,
+  name: string,
+  size: number,
+  hash: Buffer,
+): Promise<boolean> {
+  if ((await order.objects.size(name)) !== size) return false
+  const read = createHash('sha256')
+  for (let at = 0; at < size; at += CHECK_BYTES) {
+    read.update(await order.objects.read(name, at, Math.min(CHECK_BYTES, size - at)))
+    await rest(order)
+  }
+  return read.digest().equals(hash)
+}
+
+/** The names of the segments of a venue begin so. */
+function prefixOf(venue: VenueId): string {
+  return `tape/v1/${venue}/`
+}
+
+async function rest({ restMs = 0, signal }: MoveOrder): Promise<void> {
+  await pause(restMs)
+  if (signal?.aborted === true) throw new PriorbookError('store_closed', 'it was stopped')
+}
