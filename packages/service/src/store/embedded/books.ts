@@ -81,7 +81,9 @@ export class BookReader {
     } catch (error) {
       if (!isDamage(error)) throw error
       this.view.onDamage?.(stream)
-      return { gap: corruptAt(this.view, stream, places[index]!) }
+      const { end, ...lost } = corruptAt(this.view, stream, places[index]!)
+      // After the last rows of a stream nothing tells the book again.
+      return { gap: end === undefined || end <= at ? lost : { ...lost, end } }
     }
   }
 

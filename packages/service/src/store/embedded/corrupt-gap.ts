@@ -12,7 +12,9 @@ export function corruptAt(view: View, stream: Stream, place: Directory['places']
   const { places } = view.directory(stream)
   const next = places[placeOfOrdinal(places, place.first) + 1]?.firstReceived
   const end = next ?? view.tailOf(stream)?.columns.received[0]
-  return end === undefined ? gap : { ...gap, end: Math.max(end, gap.start) as Micros }
+  // The next row may have the time of the last that is lost: the gap covers that moment too.
+  const least = 'lost' in place ? gap.start : place.lastReceived + 1
+  return end === undefined ? gap : { ...gap, end: Math.max(end, least) as Micros }
 }
 
 /** The gap reported in place of rows that are damaged on disk. */

@@ -11,7 +11,7 @@ import { createRandom } from '../../lib/random.testing.ts'
 import { Oracle } from './tape-oracle.testing.ts'
 import { countOf, createTempFolder } from './temp-folder.testing.ts'
 
-const DAMAGES = countOf(300, 15)
+const DAMAGES = countOf(300, 60)
 
 /** How a damage came to light; `rolledBack` is a cut log, which ends at an earlier whole commit. */
 const OUTCOMES = ['open', 'gap', 'error', 'verify', 'rolledBack', 'harmless'] as const
