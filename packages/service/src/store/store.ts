@@ -420,9 +420,23 @@ export type StoredChunk = {
   readonly metric: string
   readonly first: number
   readonly count: number
+  readonly firstReceived: number
+  readonly lastReceived: number
   readonly sealed: boolean
   readonly bytes: Uint8Array
 }
+
+/** Some of the chunks of an instrument. */
+export type ChunkQuery = InstrumentRef & {
+  readonly kind: ChunkKind
+  readonly metric: string
+  /** Of chunks whose rows are all outside this range only the place is read, except of the last one. */
+  readonly start: number
+  readonly end: number
+}
+
+/** A chunk, or where it is. */
+export type ChunkOfRange = Omit<StoredChunk, 'bytes'> & { readonly bytes: Uint8Array | undefined }
 
 /** Reads rows, markets, gaps and coverage; all that the API, the live hub and the row engine see. */
 export interface StoreReader {
@@ -453,6 +467,8 @@ export interface StoreReader {
   trades(query: RowQuery): Promise<RowPage<TradeColumns>>
   samples(query: RowQuery & { metric: string }): Promise<RowPage<SampleColumns>>
   chunks(ref: InstrumentRef): AsyncIterable<StoredChunk>
+  /** The chunks of one stream; what is outside the range may be in other storage, and is not fetched. */
+  chunksOfRange(query: ChunkQuery): AsyncIterable<ChunkOfRange>
   /**
    * The SHA-256 of the newest sealed chunk that holds one of the rows, in hexadecimal. Each chunk repeats
    * the hash of the one before it, so it proves the rows and all before them. Absent while none of the

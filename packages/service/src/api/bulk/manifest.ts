@@ -190,8 +190,10 @@ async function estimateTape(context: ApiContext, scope: BulkScope, rows: number)
   const kind = ({ books: 'book', trades: 'trade', samples: 'sample' } as const)[scope.dataset]
   for await (const { record } of walkMarkets(context, scope)) {
     for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
-      for await (const chunk of context.store.chunks({ venue: scope.venue, key })) {
-        if (chunk.kind !== kind) continue
+      const { venue, metric = '', start, end } = scope
+      const query = { venue, key, kind, metric, start, end }
+      for await (const chunk of context.store.chunksOfRange(query)) {
+        if (chunk.bytes === undefined) continue
         return Math.round((rows * chunk.bytes.length) / chunk.count) + FRAMES_ABOUT
       }
     }

@@ -112,8 +112,8 @@ it('a download as chunks says so too', async () => {
   let isFirst = true
   const removing: EmbeddedStore = {
     ...store,
-    async *chunks(ref) {
-      for await (const chunk of store.chunks(ref)) {
+    async *chunksOfRange(range) {
+      for await (const chunk of store.chunksOfRange(range)) {
         yield chunk
         if (isFirst) await store.retain(timeOf(KEPT))
         isFirst = false
@@ -143,8 +143,8 @@ it('a download as chunks does not call removed what it holds', async () => {
   const query = 'venue=venueb&market_id=KXMADE-1&day=2026-08-11&format=tape'
   const removing: EmbeddedStore = {
     ...store,
-    async *chunks(ref) {
-      yield* store.chunks(ref)
+    async *chunksOfRange(range) {
+      yield* store.chunksOfRange(range)
       await store.retain(timeOf(KEPT))
     },
   }

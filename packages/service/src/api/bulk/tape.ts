@@ -141,9 +141,17 @@ export class TapeStream {
       scope.start,
       ...gaps.map((gap) => (gap.reason === 'retention' && gap.key === key ? (gap.end ?? 0) : 0)),
     )
-    for await (const stored of store.chunks({ venue, key })) {
-      if (stored.kind !== kind || stored.metric !== (scope.metric ?? '')) continue
-      const opened = this.open(stored.bytes)
+    const metric = scope.metric ?? ''
+    const query = { venue, key, kind, metric, start: scope.start, end }
+    for await (const { bytes, ...stored } of store.chunksOfRange(query)) {
+      if (bytes === undefined) {
+        if (stored.first > this.next) yield* this.missing(Math.min(stored.firstReceived, end))
+        if (stored.firstReceived >= end) return
+        this.next = stored.first + stored.count
+        this.reached = Math.max(this.reached, stored.lastReceived + 1)
+        continue
+      }
+      const opened = this.open(bytes)
       if (opened === undefined) continue
       const { header } = opened
       if (header.first > this.next) yield* this.missing(Math.min(header.firstReceived, end))
@@ -153,7 +161,7 @@ export class TapeStream {
       this.changes = header.changesBefore + header.changes
       this.maker = header
       if (header.lastReceived < scope.start) continue
-      yield this.toPiece(stored.bytes, opened, stored.sealed)
+      yield this.toPiece(bytes, opened, stored.sealed)
     }
     yield* this.tail()
     yield* this.removed()

@@ -1,5 +1,7 @@
 import type { VenueId } from '@priorbook/sdk/domain'
 import type {
+  ChunkOfRange,
+  ChunkQuery,
   HeadQuery,
   InstrumentRef,
   Quote,
@@ -66,7 +68,8 @@ export function createReader(session: Session): StoreReader {
     booksByInterval: (query) => read(() => books.sample(query)),
     trades: (query) => read(() => readTrades(view, query)),
     samples: (query) => read(() => readSamples(view, query)),
-    chunks: (ref) => readChunks(session, ref),
+    chunks: (ref) => readChunks(session, ref) as AsyncIterable<StoredChunk>,
+    chunksOfRange: (query) => readChunks(session, query, query),
     head: (query) => read(() => headOf(view, query)),
 
     market: (venue, marketId, knownAt) =>
@@ -121,15 +124,18 @@ function readTotals({ database }: View, venue: VenueId): VenueTotals {
   }
 }
 
+// Without a range every chunk has its bytes.
 async function* readChunks(
   { database, view, read }: Session,
   ref: InstrumentRef,
-): AsyncGenerator<StoredChunk, void, void> {
+  range?: ChunkQuery,
+): AsyncGenerator<ChunkOfRange, void, void> {
   const streams = await read(() => listStreamsOf(database, ref))
-  for (const { id } of streams) {
+  for (const { id, kind, metric } of streams) {
+    if (range !== undefined && (kind !== range.kind || metric !== range.metric)) continue
     // Every step reads the directory again: between two of them a part can be repacked.
     for (let next = 1; ;) {
-      const chunk = await read(() => chunkFrom(view, id, next))
+      const chunk = await read(() => chunkFrom(view, id, next, range))
       if (chunk === undefined) break
       yield chunk
       if (!chunk.sealed) break
@@ -158,17 +164,27 @@ function headOf(view: View, query: HeadQuery): string | undefined {
 }
 
 // The first readable chunk that starts at an ordinal or after it.
-function chunkFrom(view: View, id: number, ordinal: number): StoredChunk | undefined {
+function chunkFrom(
+  view: View,
+  id: number,
+  ordinal: number,
+  range: ChunkQuery | undefined,
+): ChunkOfRange | undefined {
   const stream = view.streamById(id)
   const { places } = view.directory(stream)
   for (let index = Math.max(0, placeOfOrdinal(places, ordinal)); index < places.length; index++) {
     const place = places[index]!
     if ('lost' in place || place.first < ordinal) continue
-    const bytes = view.bodies.bytes(place)
-    if (bytes === undefined) continue
+    const { first, count, firstReceived, lastReceived } = place
+    const isOutside =
+      range !== undefined &&
+      index < places.length - 1 &&
+      (lastReceived < range.start || firstReceived >= range.end)
+    const bytes = isOutside ? undefined : view.bodies.bytes(place)
+    if (!isOutside && bytes === undefined) continue
     const { kind, metric } = stream
-    const { first, count } = place
-    return { kind, metric, first, count, sealed: place.form === 'sealed', bytes }
+    const sealed = place.form === 'sealed'
+    return { kind, metric, first, count, firstReceived, lastReceived, sealed, bytes }
   }
   return undefined
 }

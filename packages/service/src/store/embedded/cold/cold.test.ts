@@ -183,6 +183,16 @@ describe('chunks in other storage', () => {
     expect(errors.every((error) => error.includes('objects_refused'))).toBe(true)
     const codes = new Set((await writer.verify()).problems.map(({ code }) => code))
     expect(codes).toEqual(new Set(['objects_refused']))
+    // The newest rows are here, and those before are not needed to read them.
+    for (const { instrument, lastReceived: start } of await reader.instruments()) {
+      const { venue, key } = instrument
+      const query = { venue, key, kind: 'book', metric: '', start, end: Infinity } as const
+      const withBytes: boolean[] = []
+      for await (const { bytes } of reader.chunksOfRange(query)) {
+        withBytes.push(bytes !== undefined)
+      }
+      expect(withBytes.indexOf(true)).toBe(withBytes.length - 1)
+    }
     renameSync(`${tape.address}.away`, tape.address)
     await expectWhole(reader)
   })
