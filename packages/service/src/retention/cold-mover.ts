@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { DAY_MICROS, PriorbookError } from '@priorbook/sdk/domain'
 import type { Config } from '../config/index.ts'
@@ -51,11 +50,11 @@ export class ColdMover {
   /** Moves what is due; all that is old enough with `isWhole`. */
   async pass(isWhole = false, signal?: AbortSignal): Promise<MoveReport> {
     const { store, config, restMs = 0 } = this.#options
-    const address = toAddress(config.address)
     const now = this.#options.now?.() ?? Date.now() * 1000
-    const { address: place } = openObjects(address, process.env, false)
-    const { segments } = await store.coldCounts(place)
-    const objects = openObjects(address, process.env, segments === 0)
+    const used = openObjects(config.address, process.env, false)
+    const { address } = used
+    const { segments } = await store.coldCounts(address)
+    const objects = segments > 0 ? used : openObjects(config.address, process.env)
     const age = amountOf(config.after)
     const before = now - age
     const every = isWhole ? 0 : Math.min(age, DAY_MICROS)
@@ -79,8 +78,8 @@ export class ColdMover {
   /** Moves again and again until it is stopped; trouble is logged once and tried again. */
   async run(signal: AbortSignal, log: Log): Promise<void> {
     const { config } = this.#options
-    if (config.address === '') return
-    const address = toAddress(config.address)
+    const { address } = config
+    if (address === '') return
     const waitMs = Math.min(
       MOST_WAIT_MS,
       Math.max(LEAST_WAIT_MS, amountOf(config.after) / 1000 / 8),
@@ -105,9 +104,4 @@ export class ColdMover {
 
 function amountOf(age: string): number {
   return parseAmount(age) ?? Infinity
-}
-
-// The tape notes the address for readers, which may run in another folder.
-function toAddress(text: string): string {
-  return /^[a-z][a-z0-9+.-]+:/i.test(text) ? text : resolve(text)
 }

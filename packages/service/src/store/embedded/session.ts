@@ -20,8 +20,8 @@ export class Session {
     this.writer = writer
   }
 
-  /** Runs `work` on one consistent moment of the database. */
-  readonly read = async <T>(work: () => T): Promise<T> => {
+  /** Runs `work` on one consistent moment of the database; `fetched` are bytes of chunks that it may need. */
+  readonly read = async <T>(work: () => T, fetched?: Fetched): Promise<T> => {
     this.ensureOpen()
     const { database, view } = this
     // Most pages come from decoded chunks alone; for them a transaction's locks would cost the most.
@@ -29,19 +29,20 @@ export class Session {
       const result = database.withoutAsking(work)
       if (result !== ASKED) return result as T
     }
-    return this.fetching(() =>
-      database.read(() => {
-        view.refresh()
-        return work()
-      }),
+    return this.fetching(
+      () =>
+        database.read(() => {
+          view.refresh()
+          return work()
+        }),
+      fetched,
     )
   }
 
   // Runs work on memory and the database. Where it lacks a chunk that is in other storage, the chunk is
   // fetched and the work is run again.
-  private async fetching<T>(work: () => T): Promise<T> {
+  private async fetching<T>(work: () => T, fetched: Fetched = new Map()): Promise<T> {
     const { bodies } = this.view
-    const fetched: Fetched = new Map()
     const read: ColdRead = { name: '', block: 0, row: 0 }
     for (;;) {
       bodies.fetched = fetched

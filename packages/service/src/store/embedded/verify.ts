@@ -15,7 +15,7 @@ import {
   type TapePlatform,
 } from '@priorbook/sdk/tape'
 import type { Problem, Progress, VerifyReport } from '../store.ts'
-import { isDamage, nameOf } from './bodies.ts'
+import { isDamage, nameOf, type Bodies } from './bodies.ts'
 import { listRevisions } from './catalog.ts'
 import { findCold } from './cold/cold-places.ts'
 import type { ChunkPlace } from './directory.ts'
@@ -92,7 +92,8 @@ export class Verifier {
           this.report('corrupt_chunk', where, 'it does not chain to the chunk before it')
         }
         previous = chunkHash(chunk, this.platform)
-        this.countRows(stream, place, judge)
+        judge.chunk(this.view.bodies, place)
+        this.counts[stream.kind] += place.count
       })
     }
     const last = places.at(-1)
@@ -101,14 +102,6 @@ export class Verifier {
       this.report('corrupt_chunk', instrumentName(stream), 'its newest chunk is not its head')
     }
     this.checkTail(stream, judge)
-  }
-
-  private countRows(stream: Stream, place: ChunkPlace, judge: RowJudge): void {
-    const { bodies } = this.view
-    if (stream.kind === 'book') judge.books(bodies.book(stream, place, true), place.first)
-    else if (stream.kind === 'trade') judge.times(bodies.trades(stream, place), place.first)
-    else judge.times(bodies.samples(stream, place), place.first)
-    this.counts[stream.kind] += place.count
   }
 
   private checkTail(stream: Stream, judge: RowJudge): void {
@@ -207,6 +200,14 @@ export class RowJudge {
   constructor(stream: Stream, report: RowJudge['report']) {
     this.stream = stream
     this.report = report
+  }
+
+  /** The rows of a chunk. */
+  chunk(bodies: Bodies, place: ChunkPlace): void {
+    const { stream } = this
+    if (stream.kind === 'book') this.books(bodies.book(stream, place, true), place.first)
+    else if (stream.kind === 'trade') this.times(bodies.trades(stream, place), place.first)
+    else this.times(bodies.samples(stream, place), place.first)
   }
 
   books(columns: BookColumns, first: number): void {

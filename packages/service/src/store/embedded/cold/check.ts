@@ -1,20 +1,9 @@
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import {
-  BookColumns,
-  BookDecoder,
-  chunkHash,
-  decodeSamples,
-  decodeTrades,
-  openChunk,
-  SampleColumns,
-  TradeColumns,
-  type Chunk,
-  type TapePlatform,
-} from '@priorbook/sdk/tape'
+import { chunkHash, type TapePlatform } from '@priorbook/sdk/tape'
 import type { Problem, Progress } from '../../store.ts'
-import { isDamage, nameOf } from '../bodies.ts'
+import { isDamage, nameOf, type Fetched } from '../bodies.ts'
 import type { ChunkPlace } from '../directory.ts'
 import type { Session } from '../session.ts'
 import type { Stream } from '../streams.ts'
@@ -68,11 +57,12 @@ async function checkSegment(
     }
     const entries = readEntries(bytes)
     for (let at = 0; at < places.length; at += SLICE) {
+      const fetched: Fetched = new Map()
       await session.read(() => {
         for (const place of places.slice(at, at + SLICE)) {
-          checkChunk(session, platform, { place, bytes, entries }, report)
+          checkChunk(session, platform, { place, bytes, entries, fetched }, report)
         }
-      })
+      }, fetched)
       await new Promise(setImmediate)
     }
   } catch (error) {
@@ -103,12 +93,14 @@ type Found = {
   readonly place: ColdPlace
   readonly bytes: Uint8Array
   readonly entries: ReadonlyMap<number, SegmentEntry>
+  /** Takes the bytes of the chunk, for the store to read. */
+  readonly fetched: Fetched
 }
 
 function checkChunk(
   { database, view }: Session,
   platform: TapePlatform,
-  { place: cold, bytes: all, entries }: Found,
+  { place: cold, bytes: all, entries, fetched }: Found,
   report: (code: Problem['code'], where: string, detail: string) => void,
 ): void {
   const row = database.get('SELECT stream, first FROM chunk WHERE body = ?', cold.body)
@@ -133,20 +125,17 @@ function checkChunk(
       entry.first === place.first &&
       entry.count === place.count
     if (!isNamed) report('corrupt_chunk', where, 'the index of its segment does not name it')
-    const chunk = openChunk(bytes, platform)
-    const { header } = chunk
-    if (header.key !== stream.key || header.kind !== stream.kind || header.first !== place.first) {
-      throw new PriorbookError('corrupt_chunk', 'it belongs elsewhere')
-    }
+    fetched.set(cold.body, bytes)
+    const chunk = view.bodies.open(stream, place)
     const before = places[index - 1]
     const previous = before === undefined ? stream.anchor : hashOf(view.bodies, stream, before)
-    if (previous !== undefined && !equal(header.previousHash, previous)) {
+    if (previous !== undefined && !equal(chunk.header.previousHash, previous)) {
       report('corrupt_chunk', where, 'it does not chain to the chunk before it')
     }
     if (!equal(chunkHash(chunk, platform), cold.hash)) {
       report('corrupt_chunk', where, 'it has another hash than was noted')
     }
-    judge(stream, place, chunk, platform, report)
+    new RowJudge(stream, report).chunk(view.bodies, place)
   } catch (error) {
     if (!isDamage(error)) throw error
     report(error.code, where, error.message)
@@ -161,35 +150,4 @@ function hashOf(
   // What is lost is reported where the stream is checked.
   if ('lost' in place || place.form !== 'sealed') return undefined
   return Buffer.from(bodies.chainHash(stream, place), 'hex')
-}
-
-const decoder = new BookDecoder()
-
-function judge(
-  stream: Stream,
-  place: ChunkPlace,
-  chunk: Chunk,
-  platform: TapePlatform,
-  report: ConstructorParameters<typeof RowJudge>[1],
-): void {
-  const rows = new RowJudge(stream, report)
-  switch (stream.kind) {
-    case 'book': {
-      const columns = new BookColumns(chunk.header.priceDecimals, place.count, 1024)
-      decoder.decode(chunk, platform, columns, { numbers: true })
-      rows.books(columns, place.first)
-      return
-    }
-    case 'trade': {
-      const columns = new TradeColumns()
-      decodeTrades(chunk, platform, columns)
-      rows.times(columns, place.first)
-      return
-    }
-    case 'sample': {
-      const columns = new SampleColumns()
-      decodeSamples(chunk, platform, columns)
-      rows.times(columns, place.first)
-    }
-  }
 }
