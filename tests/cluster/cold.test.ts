@@ -16,6 +16,6 @@ beforeAll(async () => {
 afterAll(() => server?.stop())
 
 // Everything that a store promises, with its chunks in a bucket of a real S3 server.
-describeStoreContract('embedded, with chunks in a bucket', () =>
+describeStoreContract('embedded, with chunks in a bucket', async () =>
   openMoving(`s3://${BUCKET}/${randomUUID()}?endpoint=${server.endpoint}`),
 )

@@ -32,6 +32,15 @@ export class Findings {
   }
 }
 
+/** What `complaintsOf` gives for a store that answers as it should. */
+export const NO_COMPLAINTS = { wrong: [], lost: [], silent: [], errors: [], corruptGaps: 0 }
+
+/** What is wrong with the answers of a store. */
+export function complaintsOf(findings: Findings): object {
+  const { wrong, lost, silent, errors, corruptGaps } = findings
+  return { wrong, lost, silent, errors, corruptGaps }
+}
+
 const PAGE = 900
 
 /** Reads everything through the public interface and compares it with what was given. */

@@ -1,4 +1,4 @@
 import { describeStoreContract } from '../../store.contract.ts'
 import { openMoving } from './cold-store.testing.ts'
 
-describeStoreContract('embedded, with chunks in a folder of objects', () => openMoving())
+describeStoreContract('embedded, with chunks in a folder of objects', async () => openMoving())

@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { openObjects } from '../../../objects/open-objects.ts'
 import type { OpenedStore } from '../../store-opened.testing.ts'
 import type { Store } from '../../store.ts'
 import { openEmbeddedStore, type EmbeddedStore, type MoveReport } from '../open.ts'
+import { openTape, SMALL_LIMITS } from '../opened-tape.testing.ts'
 
 /** Moves all chunks that may go, in segments so small that a stream is in several. */
 export function moveAll(store: EmbeddedStore, address: string): Promise<MoveReport> {
@@ -18,8 +17,6 @@ export function moveAll(store: EmbeddedStore, address: string): Promise<MoveRepo
   })
 }
 
-// So small that most appends pack something: loose parts, tight parts, chunks and tail stand together.
-const limits = { rows: 60, step: 24 }
 const MOVE_EVERY = 4
 
 function unlessClosed(error: unknown): void {
@@ -27,20 +24,10 @@ function unlessClosed(error: unknown): void {
 }
 
 /** A store that moves its chunks to other storage all the time; without an address into a folder beside it. */
-export async function openMoving(
-  given?: string,
-): Promise<OpenedStore & { readonly address: string }> {
-  const folder = mkdtempSync(join(tmpdir(), 'priorbook-cold-'))
-  const address = given ?? join(folder, 'objects')
-  const file = join(folder, 'tape.db')
-  const backupFile = join(folder, 'copy.db')
-  const opened: Store[] = []
-  const keep = <T extends Store>(store: T): T => {
-    opened.push(store)
-    return store
-  }
-  const openWriter = (): EmbeddedStore => {
-    const store = openEmbeddedStore({ file, limits })
+export function openMoving(given?: string): OpenedStore {
+  return openTape((file, folder) => {
+    const address = given ?? join(folder, 'objects')
+    const store = openEmbeddedStore({ file, limits: SMALL_LIMITS })
     let appended = 0
     const append: Store['append'] = async (batch) => {
       await store.append(batch)
@@ -52,28 +39,6 @@ export async function openMoving(
       return report
     }
     const moving = { ...store, append, seal }
-    return keep(Object.defineProperty(moving, 'repaired', { get: () => store.repaired }))
-  }
-  let writer = openWriter()
-  return {
-    address,
-    store: writer,
-    async reopen() {
-      await writer.close()
-      writer = openWriter()
-      return writer
-    },
-    openReader: async () => keep(openEmbeddedStore({ file, readOnly: true })),
-    reader: {
-      module: new URL('../open.ts', import.meta.url).href,
-      name: 'openEmbeddedStore',
-      argument: { file, readOnly: true },
-    },
-    backupFile,
-    openBackup: async () => keep(openEmbeddedStore({ file: backupFile, readOnly: true })),
-    async destroy() {
-      for (const store of opened) await store.close()
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
+    return Object.defineProperty(moving, 'repaired', { get: () => store.repaired })
+  })
 }

@@ -19,7 +19,7 @@ import { createRandom } from '../../../lib/random.testing.ts'
 import { openObjects } from '../../../objects/open-objects.ts'
 import { Scrubber } from '../../../retention/scrubber.ts'
 import type { AppendBatch } from '../../store.ts'
-import { inspectStore } from '../inspect.testing.ts'
+import { complaintsOf, inspectStore, NO_COMPLAINTS } from '../inspect.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../open.ts'
 import { makeBatches } from '../tape-batches.testing.ts'
 import { createTapeFolder, type TapeFolder } from '../tape-folder.testing.ts'
@@ -66,18 +66,8 @@ function shiftTimes(batch: AppendBatch, by: number): AppendBatch {
 }
 
 async function expectWhole(store: EmbeddedStore, seed = 1): Promise<void> {
-  const { wrong, lost, silent, errors, corruptGaps } = await inspectStore(
-    store,
-    oracle,
-    createRandom(seed),
-  )
-  expect({ wrong, lost, silent, errors, corruptGaps }).toEqual({
-    wrong: [],
-    lost: [],
-    silent: [],
-    errors: [],
-    corruptGaps: 0,
-  })
+  const findings = await inspectStore(store, oracle, createRandom(seed))
+  expect(complaintsOf(findings)).toEqual(NO_COMPLAINTS)
 }
 
 describe('chunks in other storage', () => {
