@@ -1,7 +1,7 @@
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { printBytes, printCount as count, UsageError } from '@priorbook/sdk/command-line'
-import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUE_IDS, type ErrorCode, type VenueId } from '@priorbook/sdk/domain'
 import { listSegments } from '@priorbook/sdk/journal/format'
 import { copyControl, countKeys } from '../api/auth/control.ts'
 import { PLANS_FILE } from '../api/auth/plans.ts'
@@ -46,6 +46,14 @@ export const backupCommand = defineCommand({
   },
 })
 
+// Problems of other storage, which a backup refers to.
+const ELSEWHERE: ReadonlySet<string> = new Set<ErrorCode>([
+  'objects_unavailable',
+  'objects_refused',
+  'object_missing',
+  'object_damaged',
+])
+
 /** `priorbook-server restore FOLDER` */
 export const restoreCommand = defineCommand({
   name: 'restore',
@@ -68,7 +76,7 @@ export const restoreCommand = defineCommand({
     })
     try {
       const found = (await backup.verify()).problems
-      const isElsewhere = ({ code }: { code: string }): boolean => code.startsWith('object')
+      const isElsewhere = ({ code }: { code: string }): boolean => ELSEWHERE.has(code)
       for (const { where, detail } of found.filter(isElsewhere)) {
         context.io.note(`warning: ${where}: ${detail}`)
       }

@@ -83,6 +83,13 @@ describe('priorbook-server cold', () => {
     const copy = join(scratch, 'copy')
     await call(data, 'backup', copy)
     expect(await call(copy, 'verify')).toMatchObject({ problems: [] })
+    // It can be restored without them, and says what is missing.
+    const restored = join(scratch, 'restored')
+    renameSync(address, `${address}.away`)
+    const { code, err } = await callServer('restore', copy, '--data', restored)
+    expect([code, err]).toEqual([0, expect.stringContaining(`warning: tape/v1/venueb/`)])
+    renameSync(`${address}.away`, address)
+    expect(await call(restored, 'verify')).toMatchObject({ problems: [] })
     const again = await call<Moved>(data, ...move)
     expect(again.moved).toMatchObject({ chunks: 0, segments: 0 })
   })
@@ -148,7 +155,7 @@ describe('serve with cold.address', () => {
       await until(async () => (await metric('priorbook_cold_failing')) === 1)
       const recorded = await metric('priorbook_rows_total')
       await until(async () => (await metric('priorbook_rows_total')) > recorded + 100)
-      // Whatever was read before is in the cache; a market that nobody asked for is not.
+      // The first market is in the cache, because it was read. The others are not.
       const statuses = new Set<number>()
       for (const other of others) {
         const answer = await ask(other)
