@@ -77,7 +77,7 @@ export function openDiskCache(options: {
       })
       if (isKept) return
       orNothing(() => unlinkSync(temporary))
-      // The folder may be gone, or somebody may have made room: the next one looks.
+      // The next put scans the folder again: it may be missing, or have room by then.
       writtenSinceScan = Infinity
     },
   }

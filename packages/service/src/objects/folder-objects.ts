@@ -174,7 +174,7 @@ async function* walk(
     orAbsent(readdir(join(root, parent), { withFileTypes: true })),
   )
   const names = (entries ?? [])
-    // Neither temporary files nor what somebody else put there under names of no object.
+    // Leaves out temporary files, and files of other programs whose names no object can have.
     .filter((entry) => isName(parent + entry.name))
     .map((entry) => `${parent}${entry.name}${entry.isDirectory() ? '/' : ''}`)
     .filter((name) => name.startsWith(prefix))

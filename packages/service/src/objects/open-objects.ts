@@ -64,7 +64,7 @@ function orRefuse<T>(parse: () => T, why: string): T {
   }
 }
 
-// The address itself is not shown: somebody may have put a password into it.
+// The message leaves the address out, because it may contain a password.
 function refuse(why: string): never {
   const forms = 's3://bucket/prefix?endpoint=...&region=..., a file: URL or the path of a folder'
   throw new PriorbookError(

@@ -39,7 +39,7 @@ export class SegmentWriter {
   readonly #entries: SegmentEntry[] = []
   #end = HEAD.length
 
-  /** Room for some chunks of so many bytes together, so that they are copied once. */
+  /** Allocates memory for all chunks at once: their number, and their bytes together. */
   constructor(chunks: number, bytes: number) {
     this.#buffer = Buffer.allocUnsafe(HEAD.length + bytes + chunks * INDEX_ENTRY + INDEX_ROOM)
     HEAD.copy(this.#buffer)
