@@ -64,6 +64,7 @@ export const CHAIN_CASES: readonly WireCase[] = [
         decimals: 18,
         tokens: new Map([['7', { market: '81', outcome: 0 }]]),
         times: new Map([[100, timeOf(100)]]),
+        moved: new Set(),
       }),
       checkpoint: printCheckpoint({ ordinal: 2, block: 110, hash: 9, time: timeOf(110) }),
     },

@@ -19,6 +19,7 @@ function requestOf(more: object = {}, decimals = 18) {
       ['8', { market: '81', outcome: 1 }],
     ]),
     times: new Map([[100, timeOf(100)]]),
+    moved: new Set<string>(),
   }
   return { ...printLogs(CHAIN_LOGS, context), checkpoint: printCheckpoint(NEXT), ...more }
 }

@@ -31,7 +31,7 @@ import {
   type Reorganized,
 } from './requests.ts'
 import { readBlock, readEvent, readEvents, readOutcome, type ChainLog } from './rpc-values.ts'
-import { isSumOfMatch, readExchanged, toTrade, toTradeId } from './to-trade.ts'
+import { isSumOfMatch, readExchanged, toMovedId, toTrade, toTradeId } from './to-trade.ts'
 
 /** Derives trades and gaps from an answer of the chain. */
 export function normalizeChain(request: CaptureRequest, value: unknown, at: Arrival): Normalized {
@@ -97,7 +97,7 @@ function readTrade(
   seen: Set<string>,
   at: Arrival,
 ): TapeEvent | undefined {
-  const { from, to, exchanges, decimals, tokens, times } = context
+  const { from, to, exchanges, decimals, tokens, times, moved } = context
   if (log.isRemoved) return undefined
   if (log.block < from || log.block > to) {
     throw wrong('blockNumber', log.block, `a block of the requested ${printRange(from, to)}`)
@@ -111,9 +111,10 @@ function readTrade(
   const id = toTradeId(log)
   if (seen.has(id)) return undefined
   seen.add(id)
+  const rowId = moved.has(id) ? toMovedId(id, log.block) : id
   const time = log.time ?? times.get(log.block)
   if (time === undefined) throw wrong('the time of the block', undefined, 'known')
-  return toTrade({ log, filled, exchanged, place, time: time as Micros }, decimals, at)
+  return toTrade({ id: rowId, log, filled, exchanged, place, time: time as Micros }, decimals, at)
 }
 
 function readResult(value: unknown): unknown {

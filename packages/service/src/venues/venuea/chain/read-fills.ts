@@ -2,7 +2,7 @@ import { attempt } from '../attempt.ts'
 import { decodeOrderFilled } from './order-filled.ts'
 import type { BlockRange, Reorganized } from './requests.ts'
 import { readEvent, readEvents } from './rpc-values.ts'
-import { isSumOfMatch, readExchanged, toTradeId, type TokenPlace } from './to-trade.ts'
+import { isSumOfMatch, readExchanged, toMovedId, toTradeId, type TokenPlace } from './to-trade.ts'
 
 /** What must be known to derive the trades of an answer. */
 export type ReadFills = {
@@ -42,20 +42,53 @@ export function readFills(
   return { range, tokens, blocks, trades }
 }
 
-/** Max trades whose ids are kept, to name those that a reorganization removed. */
+/** Max trades whose ids are kept, to tell what a reorganization did to them. */
 const KEPT = 10_000
 
-/** The trades that were read lately, by block. */
+type Fill = { readonly block: number; readonly id: string }
+
+/** The trades that were read lately, and those of them whose blocks were replaced. */
 export class RecentTrades {
-  #trades: { readonly block: number; readonly id: string }[] = []
+  #trades: Fill[] = []
   /** The first block from which on all trades are here. */
   #from: number | undefined
+  /** Trades of replaced blocks that no gap has named yet. */
+  #unnamed: Fill[] = []
+  /** The block in which a trade was read first, for trades of replaced blocks. */
+  readonly #replaced = new Map<string, number>()
 
-  /** Adds the trades of a range; those of replaced blocks are forgotten. */
-  add({ range, trades }: ReadFills, reorganized: Reorganized | undefined): void {
-    if (reorganized !== undefined) {
-      this.#trades = this.#trades.filter(({ block }) => block < reorganized.from)
+  /** The blocks from this one on were replaced. */
+  replace(from: number): void {
+    for (const trade of this.#trades) {
+      if (trade.block < from) continue
+      this.#unnamed.push(trade)
+      if (!this.#replaced.has(trade.id)) this.#replaced.set(trade.id, trade.block)
     }
+    this.#trades = this.#trades.filter(({ block }) => block < from)
+    for (const oldest of this.#replaced.keys()) {
+      if (this.#replaced.size <= KEPT) break
+      this.#replaced.delete(oldest)
+    }
+  }
+
+  /** Those trades of an answer that were read before, in another block that was replaced. */
+  movedIn({ trades }: ReadFills): Set<string> {
+    const isMoved = ({ block, id }: Fill): boolean => (this.#replaced.get(id) ?? block) !== block
+    return new Set(trades.filter(isMoved).map(({ id }) => id))
+  }
+
+  /** The rows of replaced blocks that are not in the blocks read in their place, if all were read. */
+  removedBy({ range, trades }: ReadFills, reorganized: Reorganized | undefined): string[] {
+    if (reorganized === undefined || this.#from === undefined) return []
+    const isWhole = this.#from <= reorganized.from && range.to >= reorganized.to
+    if (!isWhole) return []
+    const rows = new Set(trades.map((trade) => this.#rowId(trade)))
+    return this.#unnamed.map((trade) => this.#rowId(trade)).filter((id) => !rows.has(id))
+  }
+
+  /** Adds the trades of an answer; what it replaced has been named. */
+  add({ range, trades }: ReadFills): void {
+    this.#unnamed = []
     this.#from ??= range.from
     this.#trades.push(...trades)
     if (this.#trades.length <= KEPT) return
@@ -63,13 +96,7 @@ export class RecentTrades {
     this.#from = this.#trades[0]!.block + 1
   }
 
-  /** The trades of replaced blocks that are not among those read in their place, if all were. */
-  removedBy({ range, trades }: ReadFills, reorganized: Reorganized | undefined): string[] {
-    if (reorganized === undefined || this.#from === undefined) return []
-    const isWhole = this.#from <= reorganized.from && range.to >= reorganized.to
-    if (!isWhole) return []
-    const ids = new Set(trades.map(({ id }) => id))
-    const replaced = this.#trades.filter(({ block }) => block >= reorganized.from)
-    return replaced.flatMap(({ id }) => (ids.has(id) ? [] : [id]))
+  #rowId({ block, id }: Fill): string {
+    return (this.#replaced.get(id) ?? block) === block ? id : toMovedId(id, block)
   }
 }

@@ -196,6 +196,36 @@ test('it continues after a restart and finds where blocks were replaced meanwhil
   ])
 })
 
+test('a fill that is mined again elsewhere is a row with the new block, and the first row is named', async () => {
+  const chain = new ScriptedChain()
+  const url = await serve(chain)
+  const { sink, reader } = read(url)
+  reader.addMarket(recordOf('81', ['7']))
+  await until(reached(reader, 98))
+  // The second one comes again in the same block of the new branch, so it is the same row.
+  chain.fills.set(105, [rawFill({ block: 105, transaction: 1 })])
+  chain.fills.set(106, [rawFill({ block: 106, transaction: 2 })])
+  chain.head = 110
+  await until(reached(reader, 108))
+  for (let block = 104; block <= 110; block++) chain.branches.set(block, 1)
+  chain.fills.delete(105)
+  chain.fills.set(115, [rawFill({ block: 115, transaction: 1 })])
+  chain.head = 112
+  await until(reached(reader, 110))
+  chain.head = 120
+  await until(reached(reader, 118))
+  const { trades, gaps } = derive(sink)
+  const [first, same] = [`${hashOf(1)}-3`, `${hashOf(2)}-3`]
+  expect(trades.map(({ tradeId, venueSeq, source }) => [tradeId, venueSeq, source])).toEqual([
+    [first, 105, timeOf(105)],
+    [same, 106, timeOf(106)],
+    [same, 106, timeOf(106)],
+    [`${first}-115`, 115, timeOf(115)],
+  ])
+  expect(gaps).toHaveLength(1)
+  expect(gaps[0]!.detail).toMatch(new RegExp(`not on the chain: ${first}$`))
+})
+
 test('blocks that are refused for good are given up, and nothing else', async () => {
   const chain = new ScriptedChain()
   const url = await serve(chain)

@@ -217,6 +217,7 @@ export class ChainReader {
     this.#checkpoints = [...known.slice(0, at), { ...fork, hash: shortHash(block.hash) }]
     // Nothing was read before the first checkpoint.
     if (fork === newest) return
+    this.#trades.replace(fork.block + 1)
     this.#reorganized = {
       from: fork.block + 1,
       to: Math.max(newest.block, this.#reorganized?.to ?? 0),
@@ -254,9 +255,11 @@ export class ChainReader {
       time: last.block.time,
     }
     const removed = this.#trades.removedBy(fills, this.#reorganized)
+    const moved = this.#trades.movedIn(fills)
+    const { tokens } = fills
     this.#keep(
       {
-        ...printLogs(CHAIN_LOGS, { ...range, ...this.#contract, tokens: fills.tokens, times }),
+        ...printLogs(CHAIN_LOGS, { ...range, ...this.#contract, tokens, times, moved }),
         checkpoint: printCheckpoint(next),
         ...(this.#reorganized === undefined
           ? {}
@@ -265,7 +268,7 @@ export class ChainReader {
       answer,
       next,
     )
-    this.#trades.add(fills, this.#reorganized)
+    this.#trades.add(fills)
     this.#reorganized = undefined
     this.#refusals = 0
     if (++this.#good % GOOD_ANSWERS === 0) {
@@ -294,7 +297,9 @@ export class ChainReader {
     }
     const fills = readFills(answer.result, range, (one) => (one === token ? place : undefined))
     const times = await this.#timesOf(fills, undefined, signal)
-    const context = { ...range, ...this.#contract, tokens: fills.tokens, times }
+    const { tokens } = fills
+    const moved = this.#trades.movedIn(fills)
+    const context = { ...range, ...this.#contract, tokens, times, moved }
     this.#answer(printLogs(CHAIN_AGAIN, context), answer)
     this.#tokens.caughtUp(token, range.to)
     return true

@@ -39,6 +39,8 @@ export type LogsContext = BlockRange & {
   readonly tokens: ReadonlyMap<string, TokenPlace>
   /** The times of the blocks with events of these tokens. */
   readonly times: ReadonlyMap<number, number>
+  /** Trades that were read before in another block, which was replaced. */
+  readonly moved: ReadonlySet<string>
 }
 
 /** Blocks that were read and later replaced by others. */
@@ -56,7 +58,7 @@ export type NextCheckpoint = Pick<Checkpoint, 'ordinal' | 'block' | 'hash' | 'ti
 
 /** Prints the context of events as fields of a request. */
 export function printLogs(kind: string, context: LogsContext): CaptureRequest {
-  const { from, to, exchanges, decimals, tokens, times } = context
+  const { from, to, exchanges, decimals, tokens, times, moved } = context
   const places = [...tokens].map(([token, { market, outcome }]) => [token, [market, outcome]])
   return {
     kind,
@@ -66,6 +68,7 @@ export function printLogs(kind: string, context: LogsContext): CaptureRequest {
     decimals,
     tokens: Object.fromEntries(places) as Json,
     times: Object.fromEntries(times),
+    ...(moved.size === 0 ? {} : { moved: [...moved] }),
   }
 }
 
@@ -83,6 +86,8 @@ export function readLogsContext(request: CaptureRequest): LogsContext {
   for (const [block, time] of Object.entries(readObject(request['times'], 'times'))) {
     times.set(Number(block), readCounter(time, 'the time of a block'))
   }
+  // Journals of earlier versions do not have it.
+  const moved = request['moved'] === undefined ? [] : readArray(request['moved'], 'moved')
   const decimals = readCounter(request['decimals'], 'decimals')
   if (decimals > MAX_DECIMALS) throw wrong('decimals', decimals, `at most ${MAX_DECIMALS}`)
   return {
@@ -91,6 +96,7 @@ export function readLogsContext(request: CaptureRequest): LogsContext {
     decimals,
     tokens,
     times,
+    moved: new Set(moved.map((id) => readId(id, 'a trade id'))),
   }
 }
 

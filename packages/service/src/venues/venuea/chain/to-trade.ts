@@ -58,8 +58,17 @@ export function toTradeId({ transaction, index }: ChainLog): string {
   return `${transaction}-${index}`
 }
 
+/**
+ * The id of a trade that was read before in a block that was replaced, and is now at the same place of
+ * another block. The first row stays as it was read, so this one needs an id of its own.
+ */
+export function toMovedId(id: string, block: number): string {
+  return `${id}-${block}`
+}
+
 /** An event with everything that its trade needs. */
 export type PlacedFill = {
+  readonly id: string
   readonly log: ChainLog
   readonly filled: OrderFilled
   readonly exchanged: Exchanged
@@ -76,7 +85,7 @@ const ONE = 10n ** BigInt(priceDecimals)
  * price, and buying it is selling the first. `decimals` are those of collateral and shares.
  */
 export function toTrade(
-  { log, filled, exchanged, place, time }: PlacedFill,
+  { id, log, filled, exchanged, place, time }: PlacedFill,
   decimals: number,
   { received, journal }: Arrival,
 ): Trade {
@@ -90,7 +99,7 @@ export function toTrade(
   return {
     kind: 'trade',
     instrument: bookInstrument(place.market),
-    tradeId: toTradeId(log),
+    tradeId: id,
     price: Number(ticks) as PriceTicks,
     size: size.units,
     // The taker is the other side of the resting order.
