@@ -45,7 +45,8 @@ beforeAll(async () => {
     venues: ['venuea'],
     fineTicks: true,
     rates: { ties: 0, pauses: 0 },
-    ms: 9_000,
+    // Longer than a round of 18 s, so that at any time of day some round is seen in both of its halves.
+    ms: 22_000,
   })
   const books = service.sent.flatMap(({ text }) => bookIn(text))
   // The market that was seen longest in both of its halves.

@@ -181,6 +181,47 @@ describe('a book that an answer opened after a reconnection, before its first fr
   })
 })
 
+describe('changes with the time of the answer before them', () => {
+  // The answer was made after three changes of one millisecond, and overtook them.
+  const play = async (frames: readonly object[]) => {
+    const data = createDataFolder()
+    const recoveries = await record(data, 'venuec', (script) => {
+      openAndLose(script)
+      script.wait(10)
+      script.answer(REQUEST, book(15, ['0.40×1', '0.30×7']), script.position())
+      for (const frame of frames) {
+        script.wait(10)
+        script.frame(1, frame)
+      }
+    })
+    expect(await differencesAfterCuts(data)).toEqual([])
+    const books = await booksOf(data, 'venuec', TOKEN)
+    return { recoveries, books, gaps: await gapsOf(data, 'venuec', TOKEN) }
+  }
+  const OPENED = ['0: 0.4×1 | 0.6×1', '20: 0.4×1 0.3×7 | 0.6×1']
+
+  it('are passed over where the book has them', async () => {
+    const frames = [
+      change(15, '0.30×7', '0.4'),
+      change(15, '0.40×1', '0.4'),
+      change(20, '0.30×8', '0.4'),
+    ]
+    const { books, gaps } = await play(frames)
+    expect(books).toEqual([...OPENED, '50: 0.4×1 0.3×8 | 0.6×1'])
+    expect(gaps).toEqual(['sequence_break 0–20', 'recorder_down 50–'])
+  })
+
+  it('close the book where it has other sizes, because they may be older ones', async () => {
+    const { recoveries, books, gaps } = await play([
+      change(15, '0.40×1', '0.4'),
+      change(15, '0.30×5', '0.4'),
+    ])
+    expect(books).toEqual(OPENED)
+    expect(gaps).toEqual(['sequence_break 0–20', 'book_reset 20–'])
+    expect(recoveries[1]).toEqual({ keys: [TOKEN], reason: 'book_reset' })
+  })
+})
+
 // While the disk is full, changes are not kept: also a token that is not known yet may miss some.
 it.each([
   ['of a known token', true],

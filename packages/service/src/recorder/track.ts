@@ -221,6 +221,11 @@ export class Track implements CapturedBook {
       this.openGap('book_reset', event, gaps)
       return { gaps, closed: 'book_reset' }
     }
+    if (this.isTied(event, channel)) {
+      if (this.hasLevels(event)) return STALE
+      this.openGap('book_reset', event, gaps, 'a change has the time of the answer before it')
+      return { gaps, closed: 'book_reset' }
+    }
     const taken = this.assembler.take(event, channel)
     if ('violation' in taken) {
       const isOurs = taken.violation === 'crossed_book' && isSound(event)
@@ -235,6 +240,24 @@ export class Track implements CapturedBook {
       return { gaps, closed: 'sequence_break' }
     }
     return this.accept(taken, channel, gaps)
+  }
+
+  // True for a change with the time of the answer before it, which may contain it and others that followed
+  // it within that millisecond. Where the book has another size, that may be a later one, and applying the
+  // change would give a book that never was.
+  private isTied({ source }: BookChange, channel: number): boolean {
+    if (this.rules.order !== 'source_time' || channel === ABSENT) return false
+    return source !== undefined && this.full?.channel === ABSENT && source === this.full.source
+  }
+
+  private hasLevels({ changes }: BookChange): boolean {
+    const { ladder } = this.assembler
+    const scale = this.venueTicks(ladder)
+    return changes.every(
+      ({ side, price, size }) =>
+        price % scale === 0 &&
+        ladder.sizeAt((price / scale) * 2 + (side === 'bid' ? 0 : 1)) === size,
+    )
   }
 
   private applyFull(event: BookSnapshot, channel: number, gaps: Gap[]): BookOutcome {
