@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { constants as sqlite, DatabaseSync, type StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { migrate, OVERLAID, overlaySteps, SCHEMA_VERSION } from './schema.ts'
@@ -11,6 +11,14 @@ export type Column = number | string | Uint8Array | null
 
 /** One row by column name. */
 export type Row = Record<string, Column>
+
+/** Gets the changes of every write transaction, in the format of `shared/changes.ts`. */
+export type ChangeListener = {
+  /** Called inside the transaction that made them. */
+  store(changes: Uint8Array): void
+  /** Called when that transaction is durable. */
+  stored(): void
+}
 
 /** Thrown when work that should not need the database queries it; one object, because it is thrown often. */
 export const ASKED = new Error('the database was asked')
@@ -38,6 +46,8 @@ export class Database {
   private isShut = false
   /** True where the tables that an older schema lacks are in memory, because the file cannot be written. */
   isOverlaid = false
+  /** What becomes of the changes of a commit, for a tape that is shared. */
+  onChanges: ChangeListener | undefined
 
   constructor(file: string, readOnly: boolean, mayBeFixed = false) {
     this.file = file
@@ -103,7 +113,37 @@ export class Database {
     if (this.readOnly && !this.isOverlaid) {
       throw new PriorbookError('store_read_only', `${this.file} was opened for reading only`)
     }
-    return this.transaction('BEGIN IMMEDIATE', work)
+    const { onChanges } = this
+    return onChanges === undefined
+      ? this.transaction('BEGIN IMMEDIATE', work)
+      : this.recordedWrite(onChanges, work)
+  }
+
+  private recordedWrite<T>(listener: ChangeListener, work: () => T): T {
+    const recording = guard(this.file, () => this.connection.createSession())
+    let hasChanges = false
+    const result = this.transaction('BEGIN IMMEDIATE', () => {
+      try {
+        const made = work()
+        const changes = recording.patchset()
+        hasChanges = changes.length > 0
+        if (hasChanges) listener.store(changes)
+        return made
+      } finally {
+        recording.close()
+      }
+    })
+    if (hasChanges) listener.stored()
+    return result
+  }
+
+  /** Applies recorded changes inside `write`; throws `corrupt_database` where they do not fit. */
+  applyChanges(changes: Uint8Array): void {
+    const onConflict = (): number => sqlite.SQLITE_CHANGESET_ABORT
+    const fit = guard(this.file, () => this.connection.applyChangeset(changes, { onConflict }))
+    if (!fit) {
+      throw new PriorbookError('corrupt_database', `${this.file}: a commit does not fit this copy`)
+    }
   }
 
   /** Runs `work` without the database; returns `ASKED` if it needs it after all. */

@@ -21,6 +21,7 @@ import { isUnfinished, makeKept } from './recount.ts'
 import { removeOlder, removeStep, type RemovalOrder, type RemovalStep } from './retention.ts'
 import { SCHEMA_VERSION } from './schema.ts'
 import { forgetSealed, readSealed, type SealedStep } from './sealed-queue.ts'
+import { Outbox, refuseCopy } from './shared/outbox.ts'
 import { Verifier } from './verify.ts'
 import { scrubInstrument, scrubStep, type ScrubPlace, type ScrubStep } from './scrub.ts'
 import { changeState, readState, STATE } from './state.ts'
@@ -49,10 +50,14 @@ export type EmbeddedOptions = {
   readonly onDamage?: ((ref: InstrumentRef) => void) | undefined
   /** Max bytes on this disk of chunks that are in other storage. */
   readonly coldCacheBytes?: number | undefined
+  /** True for the writer of a shared tape: its commits are kept until they are sent. */
+  readonly isShared?: boolean
 } & Omit<BodyOptions, 'cold'>
 
 /** The embedded store, with the operations that only an engine in one file has. */
 export type EmbeddedStore = Store & {
+  /** The commits that were not sent, where the tape is shared. */
+  readonly outbox: Outbox | undefined
   /** The damage that opening cut off the log; undefined when there was none. */
   readonly repaired: string | undefined
   /** Replaces streams that came out different in a rebuilt tape; see `adopt.ts`. */
@@ -97,6 +102,8 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   try {
     if (readOnly) upgrade(file, platform, options.onUpgrade)
     const database = new Database(file, readOnly, options.mayBeFixed)
+    const outbox = options.isShared === true ? new Outbox(database) : undefined
+    if (!readOnly && outbox === undefined) refuseCopy(database)
     const cold = createColdSource(file, options.coldCacheBytes)
     const view = new View(database, platform, { ...options, cold })
     const { onDamage } = options
@@ -106,7 +113,7 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     const writer = readOnly
       ? undefined
       : new Writer(view, platform, options.limits, options.onUpgrade)
-    return createStore(new Session(view, writer), platform, () => lock?.close())
+    return createStore(new Session(view, writer), platform, outbox, () => lock?.close())
   } catch (error) {
     lock?.close()
     throw error
@@ -159,11 +166,17 @@ export function probeWriter(file: string): ErrorCode | undefined {
   }
 }
 
-function createStore(session: Session, platform: TapePlatform, unlock: () => void): EmbeddedStore {
+function createStore(
+  session: Session,
+  platform: TapePlatform,
+  outbox: Outbox | undefined,
+  unlock: () => void,
+): EmbeddedStore {
   const { database, view, writer } = session
   const queue = new AppendQueue(session)
   return {
     ...createReader(session),
+    outbox,
     append: (batch) => queue.append(batch),
 
     seal: () => session.write((own) => own.sealAll()),

@@ -1,0 +1,116 @@
+import { PriorbookError } from '@priorbook/sdk/domain'
+import type { Column, Database } from '../database.ts'
+
+/** The changes of one commit of a shared tape. */
+export type CommitChanges = {
+  /** Counts commits, without holes. */
+  readonly id: number
+  readonly changes: Uint8Array
+}
+
+/** Where a copy of a shared tape stands. */
+export type CopyPlace = {
+  /** Which tape it is a copy of. */
+  readonly tape: string
+  /** The last commit that it contains. */
+  readonly commit: number
+}
+
+// SQLite records the changes of tables with a primary key. These have none: what this machine has sent
+// is no part of the tape.
+const TABLES = `
+CREATE TABLE IF NOT EXISTS copy_place (tape TEXT NOT NULL, last INTEGER NOT NULL, sent INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS outbox (id INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
+CREATE INDEX IF NOT EXISTS outbox_by_id ON outbox (id);
+`
+
+/**
+ * The commits of a copy that the shared tape does not have yet. They are stored in the transaction that
+ * makes them, so that a kill between a commit and its sending loses nothing.
+ */
+export class Outbox {
+  readonly #database: Database
+  #last: number
+  #sent: number
+  /** Called after every commit. */
+  onCommit: () => void = () => undefined
+
+  constructor(database: Database) {
+    this.#database = database
+    const row = database.get('SELECT last, sent FROM copy_place')!
+    this.#last = row['last'] as number
+    this.#sent = row['sent'] as number
+    database.onChanges = {
+      store: (changes) => this.#store(changes),
+      stored: () => {
+        this.#last++
+        this.onCommit()
+      },
+    }
+  }
+
+  /** The last commit of this copy, and the last one that the shared tape has. */
+  get place(): { readonly last: number; readonly sent: number } {
+    return { last: this.#last, sent: this.#sent }
+  }
+
+  /** The oldest commits that were not sent, up to a number of bytes, and at least one if there is any. */
+  read(maxBytes: number): CommitChanges[] {
+    const found: CommitChanges[] = []
+    let bytes = 0
+    for (let id = this.#sent + 1; id <= this.#last; id++) {
+      const changes = this.#database.get('SELECT bytes FROM outbox WHERE id = ?', id)![
+        'bytes'
+      ] as Uint8Array
+      if (found.length > 0 && bytes + changes.length > maxBytes) break
+      bytes += changes.length
+      found.push({ id, changes })
+    }
+    return found
+  }
+
+  /** The shared tape has all commits up to this one. They are removed with the next commit. */
+  sent(id: number): void {
+    this.#sent = Math.max(this.#sent, id)
+  }
+
+  // Runs inside the transaction.
+  #store(changes: Uint8Array): void {
+    const run = (sql: string, ...values: Column[]): number => this.#database.run(sql, ...values)
+    run('INSERT INTO outbox (id, bytes) VALUES (?, ?)', this.#last + 1, changes)
+    run('DELETE FROM outbox WHERE id <= ?', this.#sent)
+    run('UPDATE copy_place SET last = ?, sent = ?', this.#last + 1, this.#sent)
+  }
+}
+
+/** Which shared tape a file is a copy of; undefined where it is a tape of its own. */
+export function readPlace(database: Database): CopyPlace | undefined {
+  const table = database.get("SELECT 1 AS found FROM sqlite_schema WHERE name = 'copy_place'")
+  const row = table && database.get('SELECT tape, last FROM copy_place')
+  return row && { tape: row['tape'] as string, commit: row['last'] as number }
+}
+
+/** Makes a tape a copy of a shared one. */
+export function writePlace(database: Database, { tape, commit }: CopyPlace): void {
+  database.script(TABLES)
+  database.run('DELETE FROM outbox')
+  database.run('DELETE FROM copy_place')
+  database.run('INSERT INTO copy_place (tape, last, sent) VALUES (?, ?, ?)', tape, commit, commit)
+}
+
+/** Makes a copy a tape of its own. */
+export function erasePlace(database: Database): void {
+  database.script('DROP TABLE copy_place; DROP TABLE outbox')
+}
+
+/** Throws `store_refused` for a copy: who writes it must send what is written. */
+export function refuseCopy(database: Database): void {
+  if (readPlace(database) === undefined) return
+  const detail = `${database.file} is a copy of a shared tape, which serve --store writes`
+  throw new PriorbookError('store_refused', detail)
+}
+
+/** The last commit of a copy that the shared tape is known to have. */
+export function readSent(database: Database): number {
+  return database.get('SELECT sent FROM copy_place')!['sent'] as number
+}
