@@ -83,6 +83,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/recorder',
     'service/store',
   ],
+  // A tape that several machines share: above the store for its copies, above the API for its keys.
+  'service/cluster': [
+    'sdk/domain',
+    'service/lib',
+    'service/venues',
+    'service/store',
+    'service/derive',
+    'service/api',
+  ],
   // The recorder and the API do not know each other.
   // Executions charge fees by the formulas of the backtester.
   'service/api': [
@@ -106,7 +115,13 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/objects',
     'service/store',
   ],
-  'service/ops': ['sdk/domain', 'service/lib', 'service/recorder', 'service/retention'],
+  'service/ops': [
+    'sdk/domain',
+    'service/lib',
+    'service/recorder',
+    'service/retention',
+    'service/cluster',
+  ],
   'service/commands': [
     'sdk/command-line',
     'sdk/domain',
@@ -125,6 +140,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/retention',
     'service/proofs',
     'service/api',
+    'service/cluster',
   ],
   'service/main.ts': ['sdk/command-line', 'sdk/domain', 'service/lib', 'service/commands'],
   'emulator/world': ['sdk/domain', 'emulator/core'],
@@ -206,7 +222,7 @@ const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
 
 // Of these a folder may know the types, which are gone at run time, and nothing else.
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
-  'service/ops': ['service/recorder', 'service/retention'],
+  'service/ops': ['service/recorder', 'service/retention', 'service/cluster'],
   'service/live': ['service/store', 'sdk/wire'],
   'emulator/world': ['emulator/core'],
   'emulator/core': ['emulator/world'],
@@ -217,6 +233,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/lib': ['valibot'],
   // Signs requests to object storage.
   'service/objects': ['aws4fetch'],
+  // Speaks the protocol of PostgreSQL.
+  'service/cluster': ['pg'],
   'service/config': ['valibot'],
   'service/recorder': ['valibot'],
   'service/venues': ['ws'],
@@ -343,7 +361,8 @@ describe('the direction of imports', () => {
 
   it('reaches the store only through its contract and its entries', () => {
     const contract = ['store.ts', 'parity-checks.ts']
-    const entries = [...contract, 'embedded/open.ts', 'files/open.ts', 'embedded/merge/merge.ts']
+    const engines = ['embedded/open.ts', 'embedded/shared/copy.ts', 'embedded/merge/merge.ts']
+    const entries = [...contract, ...engines, 'files/open.ts']
     const allowed = new Set(entries.map((entry) => `packages/service/src/store/${entry}`))
     const isStore = (path: string): boolean => path.startsWith('packages/service/src/store/')
     const wrong = files

@@ -19,6 +19,9 @@ export const ERROR_CODES = {
   store_read_only: 'The data folder or the store handle does not allow writing.',
   disk_full: 'There is no space left for the write; no part of it was stored.',
   store_unavailable: 'The store could not be opened or read.',
+  store_refused:
+    'The database server refuses: a wrong password, missing rights or no such database.',
+  not_writer: 'Another process became the writer of the shared tape.',
   store_closed: 'The store was used after it was closed.',
   objects_unavailable: 'The object storage does not answer; nothing was lost, try again.',
   objects_refused: 'The object storage refuses: a missing bucket, credentials, rights or space.',

@@ -1,0 +1,93 @@
+import { PriorbookError } from '@priorbook/sdk/domain'
+import { sleep } from '../lib/wait.ts'
+import type { TapeCopy } from '../store/embedded/shared/copy.ts'
+import type { CaptureLog } from '../venues/capture/contract.ts'
+import type { Connection } from './postgres.ts'
+import type { SharedTape } from './shared-tape.ts'
+import { catchUpCopy } from './tape-copy.ts'
+
+// Without a hint the tape is looked at this often.
+const POLL_MS = 250
+const MAX_RETRY_MS = 5_000
+
+/** Where a copy stands. */
+export type FollowerStatus = {
+  readonly commit: number
+  /** When it was last known to be up to date. */
+  readonly currentAt: number
+  readonly trouble: string | undefined
+}
+
+/** Keeps a copy up to date with the shared tape. */
+export class Follower {
+  readonly #tape: SharedTape
+  readonly #copy: TapeCopy
+  readonly #log: CaptureLog
+  #currentAt = 0
+  #trouble: string | undefined
+  #failures = 0
+  #hints: Connection | undefined
+  #wake: () => void = () => undefined
+  #isHinted = false
+
+  constructor(tape: SharedTape, copy: TapeCopy, log: CaptureLog) {
+    this.#tape = tape
+    this.#copy = copy
+    this.#log = log
+  }
+
+  status(): FollowerStatus {
+    const { commit } = this.#copy.place()!
+    return { commit, currentAt: this.#currentAt, trouble: this.#trouble }
+  }
+
+  /** Follows until the signal; returns false where the copy must be fetched again. */
+  async run(signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      if (!(await this.step())) return false
+      await this.#untilHint(signal)
+    }
+    return true
+  }
+
+  async close(): Promise<void> {
+    await this.#hints?.close()
+    this.#hints = undefined
+  }
+
+  /** Brings the copy up to date once; false where it must be fetched again. */
+  async step(): Promise<boolean> {
+    try {
+      if (!(await catchUpCopy(this.#tape, this.#copy))) return false
+      this.#currentAt = Date.now()
+      await this.#listen()
+      if (this.#failures > 0) this.#log.info({}, 'the shared tape is followed again')
+      this.#failures = 0
+      this.#trouble = undefined
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      this.#trouble = error.message
+      if (this.#failures++ === 0) {
+        this.#log.error({ error: error.message }, 'the shared tape cannot be followed')
+      }
+    }
+    return true
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#hints !== undefined && !this.#hints.isBroken) return
+    await this.#hints?.close()
+    this.#hints = await this.#tape.listen(() => {
+      this.#isHinted = true
+      this.#wake()
+    })
+  }
+
+  async #untilHint(signal: AbortSignal): Promise<void> {
+    const stop = new AbortController()
+    this.#wake = () => stop.abort()
+    const waitMs = Math.min(POLL_MS * 2 ** Math.min(this.#failures, 8), MAX_RETRY_MS)
+    if (!this.#isHinted) await sleep(waitMs, AbortSignal.any([signal, stop.signal]))
+    this.#isHinted = false
+  }
+}

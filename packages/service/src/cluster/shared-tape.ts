@@ -1,0 +1,314 @@
+import { randomBytes } from 'node:crypto'
+import { PriorbookError } from '@priorbook/sdk/domain'
+import type { CommitChanges, CopyPlace, TableRows } from '../store/embedded/shared/copy.ts'
+import { foldChanges } from './fold.ts'
+import { readImage, writeRows } from './image.ts'
+import { hashOf, Postgres, type Connection, type Row, type Runner, type Value } from './postgres.ts'
+
+/**
+ * A tape that several machines share, in PostgreSQL: the commits of its writer in order, and an image of
+ * all rows as of a commit. Whoever has the image and the commits after it has the tape. Plain tables and
+ * statements: any server that speaks PostgreSQL's protocol will do.
+ */
+const TABLES = [
+  `CREATE TABLE IF NOT EXISTS priorbook_tape (
+    one BOOLEAN PRIMARY KEY CHECK (one),
+    format INTEGER NOT NULL,
+    tape TEXT NOT NULL,
+    schema INTEGER NOT NULL,
+    epoch BIGINT NOT NULL,
+    holder TEXT NOT NULL,
+    until TIMESTAMPTZ NOT NULL,
+    last BIGINT NOT NULL
+  )`,
+  `CREATE TABLE IF NOT EXISTS priorbook_change (
+    id BIGINT PRIMARY KEY,
+    epoch BIGINT NOT NULL,
+    made TIMESTAMPTZ NOT NULL,
+    hash BYTEA NOT NULL,
+    changes BYTEA NOT NULL
+  )`,
+  `CREATE TABLE IF NOT EXISTS priorbook_image (
+    one BOOLEAN PRIMARY KEY CHECK (one),
+    folded BIGINT NOT NULL,
+    loading TEXT,
+    parts BIGINT NOT NULL
+  )`,
+  `CREATE TABLE IF NOT EXISTS priorbook_table (name TEXT PRIMARY KEY, keys BYTEA NOT NULL)`,
+  `CREATE TABLE IF NOT EXISTS priorbook_row (
+    relation TEXT NOT NULL,
+    key BYTEA NOT NULL,
+    value BYTEA NOT NULL,
+    PRIMARY KEY (relation, key)
+  )`,
+]
+
+const FORMAT = 1
+/** The channel on which commits are told; a hint that may be lost. */
+const CHANNEL = 'priorbook_commit'
+
+/** The right to write the tape until another writer takes it. */
+export type Lease = {
+  readonly holder: string
+  readonly epoch: number
+  /** Who wrote before; empty for nobody. */
+  readonly before: string
+}
+
+/** What a shared tape says of itself. */
+export type TapeState = {
+  readonly tape: string
+  /** The schema of its rows; 0 before the first writer. */
+  readonly schema: number
+  readonly epoch: number
+  readonly holder: string
+  /** Milliseconds until another may take the lease; negative when it is free. */
+  readonly leaseMs: number
+  readonly last: number
+  readonly folded: number
+}
+
+/** The shared tape at an address `postgres://…`. */
+export class SharedTape {
+  readonly #postgres: Postgres
+  #writer: Connection | undefined
+
+  constructor(address: string) {
+    this.#postgres = new Postgres(address)
+  }
+
+  /** Creates what is missing. Throws `unsupported_format` where a newer Priorbook made it. */
+  async prepare(): Promise<void> {
+    const run = (sql: string, values?: readonly Value[]): Promise<readonly Row[]> =>
+      this.#postgres.run(sql, values)
+    for (const sql of TABLES) await createOnce(() => run(sql))
+    const name = randomBytes(8).toString('hex')
+    await run(
+      `INSERT INTO priorbook_tape (one, format, tape, schema, epoch, holder, until, last)
+       VALUES (TRUE, $1, $2, 0, 0, '', now(), 0) ON CONFLICT DO NOTHING`,
+      [FORMAT, name],
+    )
+    await run(
+      'INSERT INTO priorbook_image (one, folded, parts) VALUES (TRUE, 0, 0) ON CONFLICT DO NOTHING',
+    )
+    const [row] = await run('SELECT format FROM priorbook_tape')
+    if (row!['format'] !== FORMAT) {
+      const detail = `the shared tape has format ${String(row!['format'])}, this build knows ${FORMAT}`
+      throw new PriorbookError('unsupported_format', detail)
+    }
+  }
+
+  async state(): Promise<TapeState> {
+    const [row] = await this.#postgres.run(
+      `SELECT tape, schema, epoch, holder, last, folded,
+        EXTRACT(EPOCH FROM until - now())::FLOAT8 * 1000 AS lease
+       FROM priorbook_tape, priorbook_image`,
+    )
+    const { tape, schema, epoch, holder, last, folded, lease } = row as unknown as Omit<
+      TapeState,
+      'leaseMs'
+    > & { readonly lease: number }
+    return { tape, schema, epoch, holder, last, folded, leaseMs: lease }
+  }
+
+  /** Becomes the writer, if nobody else is; undefined where another holds the lease. */
+  async take(holder: string, ttlMs: number): Promise<Lease | undefined> {
+    const [row] = await this.#postgres.run(
+      `WITH before AS (SELECT holder FROM priorbook_tape FOR UPDATE)
+       UPDATE priorbook_tape tape SET epoch = epoch + 1, holder = $1,
+        until = now() + $2 * INTERVAL '1 millisecond'
+       FROM before WHERE until < now() OR tape.holder = $1
+       RETURNING epoch, before.holder AS before`,
+      [holder, ttlMs],
+    )
+    return row && { holder, epoch: row['epoch'] as number, before: row['before'] as string }
+  }
+
+  /** Stays the writer; false where another took over. */
+  async renew({ epoch }: Lease, ttlMs: number): Promise<boolean> {
+    const rows = await this.#postgres.run(
+      `UPDATE priorbook_tape SET until = now() + $2 * INTERVAL '1 millisecond' WHERE epoch = $1 RETURNING 1`,
+      [epoch, ttlMs],
+    )
+    return rows.length > 0
+  }
+
+  /** Lets another take over at once. */
+  async release({ epoch }: Lease): Promise<void> {
+    await this.#postgres.run('UPDATE priorbook_tape SET until = now() WHERE epoch = $1', [epoch])
+  }
+
+  /**
+   * Appends commits of the writer that follow the last one, all or none. Resolves when they are durable, on
+   * the standbys too where the server waits for them. Rejects with `not_writer` where another took over.
+   */
+  async append(lease: Lease, commits: readonly CommitChanges[]): Promise<void> {
+    const first = commits[0]!.id
+    const last = commits.at(-1)!.id
+    const hashes = commits.map(({ changes }) => hashOf(changes))
+    const rows = commits.map(
+      (_, at) => `($${4 + at * 3}::BIGINT, $${5 + at * 3}::BYTEA, $${6 + at * 3}::BYTEA)`,
+    )
+    const sql = `WITH held AS (
+        UPDATE priorbook_tape SET last = $3 WHERE epoch = $1 AND last = $2 RETURNING epoch
+      ), told AS (SELECT pg_notify('${CHANNEL}', '') FROM held)
+      INSERT INTO priorbook_change (id, epoch, made, hash, changes)
+      SELECT one.id, held.epoch, now(), one.hash, one.changes
+      FROM held, told, (VALUES ${rows.join(', ')}) one (id, hash, changes)`
+    const values = commits.flatMap(({ id, changes }, at): Value[] => [
+      id,
+      hashes[at]!,
+      Buffer.from(changes),
+    ])
+    if (this.#writer === undefined || this.#writer.isBroken) {
+      await this.#writer?.close()
+      this.#writer = await this.#postgres.connect()
+    }
+    const added = await this.#writer.replicated(sql, [lease.epoch, first - 1, last, ...values])
+    if (added === commits.length) return
+    if (await this.#has(last, hashes.at(-1)!)) {
+      // An earlier answer was lost. This one waits for the standbys, which the lost one may not have done.
+      await this.#writer.replicated('UPDATE priorbook_tape SET last = last WHERE epoch = $1', [
+        lease.epoch,
+      ])
+      return
+    }
+    const { epoch, holder } = await this.state()
+    const detail =
+      epoch === lease.epoch
+        ? `the shared tape does not end where this copy does`
+        : `${holder} writes the shared tape now`
+    throw new PriorbookError('not_writer', detail)
+  }
+
+  /** The commits after one, in order, checked; undefined where they are only in the image any more. */
+  async read(after: number, maxCommits: number): Promise<readonly CommitChanges[] | undefined> {
+    const rows = await this.#postgres.run(
+      `SELECT change.id, change.hash, change.changes, tape.last FROM priorbook_tape tape
+       LEFT JOIN (SELECT id, hash, changes FROM priorbook_change WHERE id > $1 ORDER BY id LIMIT $2) change
+       ON TRUE ORDER BY change.id`,
+      [after, maxCommits],
+    )
+    const { id: first, last } = rows[0] as { id: number | null; last: number }
+    if (first === null) return last > after ? undefined : []
+    if (first !== after + 1) return undefined
+    return rows.map((row, at) => toCommit(row, after + 1 + at))
+  }
+
+  /** Brings the image nearer to the last commit, and removes commits that are in it and old. */
+  async fold(keepMs: number): Promise<number> {
+    return this.#postgres.transaction('BEGIN', (runner) => foldChanges(runner, keepMs))
+  }
+
+  /** All rows as of a commit. Rejects with `store_unavailable` while they are being loaded. */
+  async image(onRows: (rows: TableRows) => void): Promise<CopyPlace & { readonly schema: number }> {
+    const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+    return this.#postgres.transaction(begin, (runner) => readImage(runner, onRows))
+  }
+
+  /**
+   * Replaces everything by the rows of a tape, in parts that are each durable. `source` names the tape and
+   * its state: what an earlier attempt with the same source has loaded is not loaded again.
+   */
+  async load(
+    lease: Lease,
+    source: { readonly name: string; readonly schema: number },
+    parts: Iterable<TableRows>,
+    onPart: (done: number) => void,
+  ): Promise<CopyPlace> {
+    const done = await this.#postgres.transaction('BEGIN', (runner) =>
+      beginLoad(runner, lease, source.name),
+    )
+    let at = 0
+    for (const part of parts) {
+      if (++at <= done) continue
+      await this.#postgres.transaction('BEGIN', async (runner) => {
+        await ensureWriter(runner, lease)
+        await writeRows(runner, part)
+        await runner.run('UPDATE priorbook_image SET parts = $1', [at])
+      })
+      onPart(at)
+    }
+    return this.#postgres.transaction('BEGIN', (runner) => endLoad(runner, lease, source.schema))
+  }
+
+  /** Notes the schema of the first writer. */
+  async setSchema({ epoch }: Lease, schema: number): Promise<void> {
+    await this.#postgres.run('UPDATE priorbook_tape SET schema = $2 WHERE epoch = $1', [
+      epoch,
+      schema,
+    ])
+  }
+
+  /** Calls back soon after commits, until the connection breaks. A hint: some may be lost. */
+  async listen(onCommit: () => void): Promise<Connection> {
+    const connection = await this.#postgres.connect()
+    await connection.listen(CHANNEL, onCommit)
+    return connection
+  }
+
+  /** Breaks the connection on which commits are appended; the next append opens another. */
+  async dropWriter(): Promise<void> {
+    const writer = this.#writer
+    this.#writer = undefined
+    await writer?.close()
+  }
+
+  async close(): Promise<void> {
+    await this.#writer?.close()
+    await this.#postgres.close()
+  }
+
+  async #has(id: number, hash: Buffer): Promise<boolean> {
+    const [row] = await this.#postgres.run('SELECT hash FROM priorbook_change WHERE id = $1', [id])
+    return row !== undefined && hash.equals(row['hash'] as Buffer)
+  }
+}
+
+// Two processes that create a table at the same time can fail although each says "if not exists".
+async function createOnce(create: () => Promise<unknown>): Promise<void> {
+  try {
+    await create()
+  } catch {
+    await create()
+  }
+}
+
+function toCommit(row: Row, expected: number): CommitChanges {
+  const { id, hash, changes } = row as { id: number; hash: Buffer; changes: Buffer }
+  if (id !== expected) {
+    throw new PriorbookError('corrupt_database', `the shared tape lacks commit ${expected}`)
+  }
+  if (!hashOf(changes).equals(hash)) {
+    throw new PriorbookError('corrupt_database', `commit ${id} of the shared tape is damaged`)
+  }
+  return { id, changes }
+}
+
+async function ensureWriter(runner: Runner, { epoch }: Lease): Promise<void> {
+  const rows = await runner.run('SELECT 1 FROM priorbook_tape WHERE epoch = $1 FOR SHARE', [epoch])
+  if (rows.length === 0) {
+    throw new PriorbookError('not_writer', 'another process writes the shared tape now')
+  }
+}
+
+async function beginLoad(runner: Runner, lease: Lease, name: string): Promise<number> {
+  await ensureWriter(runner, lease)
+  const [row] = await runner.run('SELECT loading, parts FROM priorbook_image FOR UPDATE')
+  if (row!['loading'] === name) return row!['parts'] as number
+  for (const table of ['row', 'table', 'change']) await runner.run(`DELETE FROM priorbook_${table}`)
+  await runner.run('UPDATE priorbook_image SET loading = $1, parts = 0', [name])
+  return 0
+}
+
+// The number of the next commit has a hole before it, so that followers fetch the image.
+async function endLoad(runner: Runner, lease: Lease, schema: number): Promise<CopyPlace> {
+  await ensureWriter(runner, lease)
+  const [row] = await runner.run(
+    'UPDATE priorbook_tape SET last = last + 1, schema = $1 RETURNING tape, last',
+    [schema],
+  )
+  const { tape, last } = row as { tape: string; last: number }
+  await runner.run('UPDATE priorbook_image SET loading = NULL, folded = $1', [last])
+  return { tape, commit: last }
+}

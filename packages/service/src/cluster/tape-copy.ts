@@ -1,0 +1,98 @@
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { PriorbookError } from '@priorbook/sdk/domain'
+import { openTapeCopy, SCHEMA_VERSION, type TapeCopy } from '../store/embedded/shared/copy.ts'
+import type { SharedTape } from './shared-tape.ts'
+
+const COMMITS_AT_ONCE = 64
+
+/**
+ * Opens this machine's copy of the shared tape; fetches it where there is none or it is of no use. A copy
+ * with commits that the shared tape lacks is of use to the writer alone, who sends them.
+ */
+export async function openCopy(
+  tape: SharedTape,
+  file: string,
+  isWriter: boolean,
+  onFetch: (why: string) => void,
+): Promise<TapeCopy> {
+  if (existsSync(file)) {
+    const copy = openTapeCopy(file)
+    let why: string | undefined
+    try {
+      why = await whyUseless(tape, copy, isWriter, file)
+    } catch (error) {
+      copy.close()
+      throw error
+    }
+    if (why === undefined) return copy
+    copy.close()
+    onFetch(why)
+  } else onFetch('there is none yet')
+  await fetchCopy(tape, file)
+  return openTapeCopy(file)
+}
+
+async function whyUseless(
+  tape: SharedTape,
+  copy: TapeCopy,
+  isWriter: boolean,
+  file: string,
+): Promise<string | undefined> {
+  const state = await tape.state()
+  const place = copy.place()
+  if (place === undefined) {
+    const detail = `${file} is a tape of its own: choose another data folder, or copy it to the database first`
+    throw new PriorbookError('store_refused', detail)
+  }
+  if (place.tape !== state.tape) return 'it is of another shared tape'
+  while (copy.sent() < place.commit) {
+    const commits = await tape.read(copy.sent(), COMMITS_AT_ONCE)
+    const isSame = commits !== undefined && copy.acknowledge(commits)
+    if (!isSame) return 'another writer took over before its last commits were sent'
+    if (commits.length > 0) continue
+    if (isWriter) return undefined
+    return 'its last commits were not sent'
+  }
+  return place.commit > state.last ? 'the shared tape is older' : undefined
+}
+
+/** Fetches the whole tape into a file; the file is there when it is complete. */
+export async function fetchCopy(tape: SharedTape, file: string): Promise<void> {
+  const part = `${file}.part`
+  removeTape(part)
+  const copy = openTapeCopy(part)
+  try {
+    const { schema, ...place } = await tape.image((rows) => copy.load(rows))
+    if (schema > SCHEMA_VERSION) {
+      const detail = `the shared tape has schema ${schema}, this build knows ${SCHEMA_VERSION}: upgrade Priorbook`
+      throw new PriorbookError('newer_schema', detail)
+    }
+    copy.loaded(place)
+  } finally {
+    copy.close()
+  }
+  removeTape(file)
+  renameSync(part, file)
+  removeTape(part)
+}
+
+/** Removes a tape with the files beside it. */
+export function removeTape(file: string): void {
+  for (const end of ['', '-wal', '-shm', '.lock']) rmSync(`${file}${end}`, { force: true })
+}
+
+/** Applies what the shared tape has more than a copy; false where the copy must be fetched again. */
+export async function catchUpCopy(tape: SharedTape, copy: TapeCopy): Promise<boolean> {
+  for (;;) {
+    const { commit } = copy.place()!
+    const commits = await tape.read(commit, COMMITS_AT_ONCE)
+    if (commits === undefined) return false
+    if (commits.length === 0) return true
+    try {
+      copy.apply(commits)
+    } catch (error) {
+      if (error instanceof PriorbookError && error.code === 'corrupt_database') return false
+      throw error
+    }
+  }
+}
