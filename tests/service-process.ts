@@ -14,6 +14,8 @@ export type ServiceProcess = {
   readonly data: string
   start(): Promise<void>
   stop(): Promise<void>
+  /** Ends it without a word. */
+  kill(): Promise<void>
   /** A new key of a plan. */
   keyOf(plan: string, ...more: readonly string[]): string
   destroy(): Promise<void>
@@ -41,6 +43,10 @@ export async function createService(
     },
     async stop() {
       await running?.end()
+      running = undefined
+    },
+    async kill() {
+      await running?.end('SIGKILL')
       running = undefined
     },
     keyOf: (plan, ...more) =>

@@ -46,7 +46,7 @@ export async function startRecorderProcess(
   let printed = ''
   let rest = ''
   let code: number | null | undefined
-  const urlOf = (): string | undefined => /^status (\S+)\/ /m.exec(printed)?.[1]
+  const urlOf = (): string | undefined => [...printed.matchAll(/^status (\S+)\/ /gm)].at(-1)?.[1]
   const listening = new Promise<void>((resolve) => {
     child.stdout.on('data', (chunk) => {
       printed += chunk

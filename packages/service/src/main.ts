@@ -32,6 +32,7 @@ export const SERVER_PROGRAM: Program<ServerExtra, typeof COMMON_OPTIONS> = {
     prove: async () => (await import('./commands/prove.ts')).proveCommand,
     retention: async () => (await import('./commands/retention.ts')).retentionCommand,
     cold: async () => (await import('./commands/cold.ts')).coldCommand,
+    copy: async () => (await import('./commands/copy.ts')).copyCommand,
     backup: async () => (await import('./commands/backup.ts')).backupCommand,
     restore: async () => (await import('./commands/backup.ts')).restoreCommand,
     merge: async () => (await import('./commands/merge.ts')).mergeCommand,

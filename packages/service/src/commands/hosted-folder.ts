@@ -21,7 +21,10 @@ export type HostedFolder = {
 export function folderOf(store: string): string | undefined {
   if (store === '') return undefined
   if (!store.startsWith(PREFIX) || store === PREFIX) {
-    throw new PriorbookError('invalid_config', `store must be files:DIR, not ${store}`)
+    throw new PriorbookError(
+      'invalid_config',
+      `store must be files:DIR or postgres://…, not ${store.replace(/\/\/.*/, '//…')}`,
+    )
   }
   return resolve(store.slice(PREFIX.length))
 }

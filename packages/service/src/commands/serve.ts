@@ -15,10 +15,13 @@ import { Keeper, segmentLimits } from '../retention/keeper.ts'
 import { Scrubber } from '../retention/scrubber.ts'
 import { openOpsServer } from '../ops/server.ts'
 import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
+import { Member } from '../cluster/member.ts'
+import { SharedAccess } from '../cluster/shared-access.ts'
+import { skipJournal } from '../cluster/skip-journal.ts'
 import { openRecorder, type Recorder } from '../recorder/recorder.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
-import type { StoreReader } from '../store/store.ts'
+import type { Store, StoreReader } from '../store/store.ts'
 import { defineCommand } from './command.ts'
 import { CONFIG_OPTION, dataFolderOf, isDefaultPort, readConfig } from './command-config.ts'
 import { startEmulated, toConnectors, type Emulated } from './emulated.ts'
@@ -44,7 +47,7 @@ function settingOption(key: string, value = 'N'): SettingOption {
 const SETTINGS = {
   upstream: settingOption('upstream', 'UPSTREAM'),
   role: settingOption('role', 'ROLE'),
-  store: settingOption('store', 'files:DIR'),
+  store: settingOption('store', 'ADDRESS'),
   port: settingOption('api.port'),
   workers: settingOption('api.workers'),
   'cors-origin': settingOption('api.corsOrigin', 'ORIGIN'),
@@ -68,6 +71,7 @@ export const serveCommand = defineCommand({
     'priorbook-server serve --upstream none --data data --port 8790',
     'priorbook-server serve --upstream emulator --speed 20 --data /tmp/fast',
     'priorbook-server serve --store files:downloads --data data',
+    'priorbook-server serve --role api --store postgres://priorbook@db/tape --data copy',
   ],
   async run(context) {
     const given = new Map<string, string>()
@@ -92,7 +96,7 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
   closeToOthers(data.path)
   const isTerminal = process.stdout.isTTY
   const logFile = isTerminal ? join(data.path, 'priorbook.log') : undefined
-  const service = new Service(config, data, logFile)
+  let service = new Service(config, data, logFile)
   const onSignal = (): void => service.stop()
   process.once('SIGTERM', onSignal)
   process.once('SIGINT', onSignal)
@@ -100,19 +104,27 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
   const onClosedPipe = (): void => undefined
   process.stdout.on('error', onClosedPipe)
   try {
-    await service.open()
-    const line = showLine(() => service.status(), isTerminal)
-    try {
-      await service.run()
-    } finally {
-      line.end()
-    }
+    while (!(await runService(service, isTerminal))) service = new Service(config, data, logFile)
     return 0
   } finally {
-    await service.close()
     process.off('SIGTERM', onSignal)
     process.off('SIGINT', onSignal)
     process.stdout.off('error', onClosedPipe)
+  }
+}
+
+// True when the service was stopped; false when it must be opened again with another copy of a shared tape.
+async function runService(service: Service, isTerminal: boolean): Promise<boolean> {
+  try {
+    await service.open()
+    const line = showLine(() => service.status(), isTerminal)
+    try {
+      return await service.run()
+    } finally {
+      line.end()
+    }
+  } finally {
+    await service.close()
   }
 }
 
@@ -126,6 +138,8 @@ class Service {
   readonly #closers: (() => Promise<void>)[] = []
   readonly #isRecording: boolean
   readonly #filesFolder: string | undefined
+  readonly #member: Member | undefined
+  #access: SharedAccess | undefined
   readonly #disk: () => DiskState
   #hosted: HostedFolder | undefined
   #recorder: Recorder | undefined
@@ -141,7 +155,8 @@ class Service {
     this.#data = data
     this.#logFile = logFile
     this.#log = createLog(config, logFile)
-    this.#filesFolder = folderOf(config.store)
+    this.#member = openMember(config, data, this.#log)
+    this.#filesFolder = this.#member === undefined ? folderOf(config.store) : undefined
     if (this.#filesFolder !== undefined && config.role === 'capture') {
       const detail = 'role capture records, and files cannot be recorded'
       throw new PriorbookError('invalid_config', detail)
@@ -162,6 +177,7 @@ class Service {
       disk: this.#disk(),
       retention: this.#keeper?.status() ?? [],
       cold: this.#mover?.status(),
+      shared: this.#member?.status(),
       ...(this.#hosted === undefined ? {} : { files: this.#hosted.report }),
       ...(this.#recorder === undefined ? {} : { recorder: this.#recorder.status() }),
       ...(this.#api === undefined ? {} : { api: this.#api.tally() }),
@@ -172,7 +188,10 @@ class Service {
     const config = this.#config
     const isEmulated = this.#isRecording && config.upstream === 'emulator'
     const emulated = isEmulated ? await this.#startEmulator() : undefined
+    // A recorder that stands by can be watched.
+    if (this.#member !== undefined) await this.#openOps()
     const store = await this.#openStore()
+    if (store === undefined) return
     if (this.#isRecording) {
       this.#recorder = await openRecorder({
         store,
@@ -184,18 +203,26 @@ class Service {
         segments: (venue) => segmentLimits(config, venue),
       })
     }
-    const ops = await openOps(config.ops, () => this.status())
-    this.#closers.push(() => ops.close())
-    console.log(this.#firstLine())
-    console.log(`status ${ops.url}/  metrics ${ops.url}/metrics`)
-    const { upstream } = config
-    this.#log.info({ url: ops.url, data: this.#data.path, upstream }, 'started')
+    if (this.#member === undefined) await this.#openOps()
     if (config.role !== 'capture') this.#startApi()
   }
 
-  /** Records or serves until the service is stopped; throws when the API could not start. */
-  async run(): Promise<void> {
+  async #openOps(): Promise<void> {
+    const ops = await openOps(this.#config.ops, () => this.status())
+    this.#closers.push(() => ops.close())
+    console.log(this.#firstLine())
+    console.log(`status ${ops.url}/  metrics ${ops.url}/metrics`)
+    const { upstream } = this.#config
+    this.#log.info({ url: ops.url, data: this.#data.path, upstream }, 'started')
+  }
+
+  /**
+   * Records or serves until the service is stopped; throws when the API could not start. Returns false when
+   * it must be opened again: another recorder took over, or the copy of a shared tape is too old.
+   */
+  async run(): Promise<boolean> {
     const { signal } = this.#stop
+    const sharing = this.#share(signal)
     const keeping = Promise.all([
       this.#keeper?.run(signal, this.#log),
       this.#scrubber?.run(signal, this.#log),
@@ -204,8 +231,38 @@ class Service {
     ])
     await (this.#recorder === undefined ? untilAborted(signal) : this.#recorder.run(signal))
     await keeping
+    const isStopped = await sharing
     if (this.#failure !== undefined) throw this.#failure.error
-    this.#log.info({}, 'stopped')
+    this.#log.info({}, isStopped ? 'stopped' : 'starts again')
+    return isStopped
+  }
+
+  // Sends or follows; ends the service where it cannot go on with this copy.
+  async #share(signal: AbortSignal): Promise<boolean> {
+    const member = this.#member
+    if (member === undefined) return true
+    try {
+      if (!this.#isRecording) return await this.#followShared(member, signal)
+      await member.send(signal)
+      return true
+    } catch (error) {
+      if (!(error instanceof PriorbookError) || error.code !== 'not_writer') throw error
+      this.#log.error({ error: error.message }, 'this recorder is not the writer any more')
+      return false
+    } finally {
+      this.#stop.abort()
+    }
+  }
+
+  async #followShared(member: Member, signal: AbortSignal): Promise<boolean> {
+    const stop = new AbortController()
+    const sharing = this.#access!.run(AbortSignal.any([signal, stop.signal]))
+    try {
+      return await member.follow(signal)
+    } finally {
+      stop.abort()
+      await sharing
+    }
   }
 
   async close(): Promise<void> {
@@ -224,8 +281,10 @@ class Service {
     return emulated
   }
 
+  // Undefined where the service was stopped while it stood by.
   async #openStore() {
     const data = this.#data
+    if (this.#member !== undefined) return this.#openShared(this.#member)
     if (this.#filesFolder !== undefined) {
       const onRefused = (fields: object, message: string): void => this.#log.warn(fields, message)
       this.#hosted = await openHosted(this.#filesFolder, data, onRefused)
@@ -237,21 +296,51 @@ class Service {
     return store
   }
 
-  #openTape(isReadOnly: { readOnly?: boolean }): EmbeddedStore {
-    const store = openEmbeddedStore({
-      file: this.#data.tape,
-      coldCacheBytes: this.#config.cold.cacheMb * 1e6,
-      onUpgrade: tellUpgrade(),
-      ...isReadOnly,
-    })
-    const journalDir = this.#data.journal
-    if (this.#isRecording) {
-      this.#keeper = new Keeper({ store, journalDir, config: this.#config, restMs: 5 })
-      this.#scrubber = new Scrubber(store)
-      this.#mover = new ColdMover({ store, config: this.#config.cold, restMs: 5 })
-      this.#signer = this.#openSigner(store)
+  async #openShared(member: Member): Promise<Store | undefined> {
+    this.#closers.push(() => member.close())
+    if (!this.#isRecording) {
+      await this.#shareKeys()
+      await member.openCopy()
+      const store = this.#openTape({ readOnly: true })
+      this.#closers.push(() => store.close())
+      return store
     }
+    const written = await member.becomeWriter(this.#stop.signal, this.#tapeOptions())
+    if (written === undefined) return undefined
+    const { store, isNew } = written
+    this.#closers.push(
+      () => store.close(),
+      () => member.finish(),
+    )
+    this.#keep(store)
+    if (isNew) await skipJournal(store, this.#data, this.#config.recorder)
     return store
+  }
+
+  async #shareKeys(): Promise<void> {
+    this.#access = new SharedAccess(this.#config.store, this.#data.path, this.#log)
+    this.#closers.push(() => this.#access!.close())
+    await this.#access.prepare()
+  }
+
+  #tapeOptions() {
+    return { coldCacheBytes: this.#config.cold.cacheMb * 1e6, onUpgrade: tellUpgrade() }
+  }
+
+  #openTape(isReadOnly: { readOnly?: boolean }): EmbeddedStore {
+    const file = this.#data.tape
+    const store = openEmbeddedStore({ file, ...this.#tapeOptions(), ...isReadOnly })
+    if (this.#isRecording) this.#keep(store)
+    return store
+  }
+
+  // What is done beside recording.
+  #keep(store: EmbeddedStore): void {
+    const journalDir = this.#data.journal
+    this.#keeper = new Keeper({ store, journalDir, config: this.#config, restMs: 5 })
+    this.#scrubber = new Scrubber(store)
+    this.#mover = new ColdMover({ store, config: this.#config.cold, restMs: 5 })
+    this.#signer = this.#openSigner(store)
   }
 
   // Roots that cannot be signed must not stop the recording.
@@ -317,6 +406,17 @@ class Service {
       ),
     )
   }
+}
+
+const SHARED = /^postgres(?:ql)?:\/\//
+
+function openMember(config: Config, data: DataFolder, log: Logger): Member | undefined {
+  if (!SHARED.test(config.store)) return undefined
+  if (config.role === 'all') {
+    const detail = 'a shared tape needs role capture or api: what one process records, others serve'
+    throw new PriorbookError('invalid_config', detail)
+  }
+  return new Member(config.store, data.tape, config.recorder, log)
 }
 
 // The default port may be taken by another service on the same machine: any other port will do then.

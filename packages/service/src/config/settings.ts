@@ -37,7 +37,7 @@ const SETTINGS = {
   store: setting(
     text(),
     '',
-    'What to serve: the tape of the data folder (empty), or the downloaded tape files of a folder (files:DIR).',
+    'What to serve: the tape of the data folder (empty), the downloaded tape files of a folder (files:DIR), or a tape that several machines share (postgres://…).',
   ),
   api: {
     host: setting(text(), '127.0.0.1', 'The address on which the API listens.'),

@@ -184,6 +184,26 @@ const PROCESS_METRICS: readonly Metric<ServiceStatus>[] = [
     'venue',
     'tier',
   ],
+  [
+    'shared_commit',
+    'The last commit of the shared tape that this process has.',
+    ({ shared }) => shared?.commit ?? shared?.last,
+  ],
+  [
+    'shared_unsent',
+    'Commits of the writer that the shared tape does not have yet.',
+    ({ shared }) => (shared?.last !== undefined ? shared.last - shared.sent! : undefined),
+  ],
+  [
+    'shared_writer',
+    'Whether this process writes the shared tape.',
+    ({ shared }) => shared && (shared.part === 'writer' ? 1 : 0),
+  ],
+  [
+    'shared_failing',
+    'Whether the shared tape cannot be written or followed.',
+    ({ shared }) => shared && (shared.trouble === undefined ? 0 : 1),
+  ],
   ['cold_bytes', 'Bytes of segments in other storage.', ({ cold }) => cold?.bytes],
   ['cold_chunks', 'Chunks in other storage.', ({ cold }) => cold?.chunks],
   [

@@ -2,6 +2,7 @@ import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import type { ApiTally } from '../lib/api-tally.ts'
 import type { RecorderStatus } from '../recorder/recorder.ts'
 import type { DiskState } from './disk-forecast.ts'
+import type { MemberStatus } from '../cluster/member.ts'
 import type { ColdState } from '../retention/cold-mover.ts'
 import type { TierState } from '../retention/keeper.ts'
 
@@ -14,6 +15,7 @@ export type ServiceStatus = {
   readonly retention: readonly TierState[]
   /** What is in other storage; absent where none is configured. */
   readonly cold?: ColdState | undefined
+  readonly shared?: MemberStatus | undefined
   /** Absent where this process does not record. */
   readonly recorder?: RecorderStatus
   /** Absent where this service does not serve the API, or not yet. */
@@ -102,7 +104,15 @@ td:nth-child(-n+3),th:nth-child(-n+3){text-align:left}
 <h1>Priorbook recorder</h1>
 <p>${escape(status.role)} · upstream ${escape(status.upstream)} · ${lag}${(disk.usedBytes / 1e6).toFixed(1)} MB kept · ${(disk.freeBytes / 1e9).toFixed(1)} GB free${left}</p>
 <table><thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
-<tbody>${rows.join('')}</tbody></table>${coldPart(status.cold)}${filesPart(files)}${apiPart(api)}</html>`
+<tbody>${rows.join('')}</tbody></table>${coldPart(status.cold)}${sharedPart(status.shared)}${filesPart(files)}${apiPart(api)}</html>`
+}
+
+function sharedPart(shared: ServiceStatus['shared']): string {
+  if (shared === undefined) return ''
+  const { part, holder, last, sent, commit, trouble } = shared
+  const place = part === 'writer' ? `commit ${sent} of ${last} sent` : `commit ${commit ?? 0}`
+  const why = trouble === undefined ? '' : ` · ${trouble}`
+  return `<p>shared tape: ${escape(`${part}, ${place}; written by ${holder}${why}`)}</p>`
 }
 
 function coldPart(cold: ServiceStatus['cold']): string {

@@ -1,0 +1,227 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startEmulator, type Emulator } from '../../packages/emulator/src/emulator.ts'
+import type { MemberStatus } from '../../packages/service/src/cluster/member.ts'
+import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import { compareStores } from '../../packages/service/src/derive/rebuild.ts'
+import { check } from '../capture/checker.ts'
+import {
+  startRecorderProcess,
+  toLiveEnvironment,
+  until,
+  type RecorderProcess,
+} from '../capture/recorder-process.ts'
+import { createService, type ServiceProcess } from '../service-process.ts'
+import { startPostgres, type PostgresCluster } from './postgres.ts'
+
+const PATIENCE_MS = 60_000
+const TAKEOVER_MS = 10_000
+
+let server: PostgresCluster
+let emulator: Emulator
+let home: string
+let address: string
+const recorders = new Map<string, RecorderProcess>()
+const nodes: ServiceProcess[] = []
+let key: string
+
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'priorbook-nodes-'))
+  server = await startPostgres(2)
+  address = await server.createDatabase('tape')
+  const rates = { changes: 20, trades: 2, pauses: 0 }
+  emulator = await startEmulator({ seed: 81, log: { memory: true }, rates })
+  await startRecorder('r1')
+  await startRecorder('r2')
+  for (let at = 0; at < 2; at++) {
+    const args = ['--role', 'api', '--store', address, '--upstream', 'none', '--workers', '1']
+    const node = await createService(args)
+    nodes.push(node)
+    await node.start()
+  }
+  // A key of one node is a key of all.
+  key = nodes[0]!.keyOf('unlimited')
+  await pause(2_500)
+})
+
+afterAll(async () => {
+  for (const recorder of recorders.values()) await recorder.end('SIGKILL')
+  for (const node of nodes) await node.destroy()
+  await emulator?.close()
+  await server?.stop()
+  rmSync(home, { recursive: true, force: true })
+})
+
+async function startRecorder(name: string): Promise<void> {
+  const folder = join(home, name)
+  const env = { ...toLiveEnvironment(emulator.addresses, folder), PRIORBOOK_STORE: address }
+  const more = ['--role', 'capture', '--recorder', name]
+  const started = startRecorderProcess(folder, env, more)
+  recorders.set(name, await started)
+}
+
+async function shared(name: string): Promise<MemberStatus> {
+  return (await recorders.get(name)!.status()).shared!
+}
+
+async function untilWriter(name: string, ms = PATIENCE_MS): Promise<void> {
+  await until(`${name} as the writer`, ms, async () =>
+    (await shared(name)).part === 'writer' ? true : undefined,
+  )
+}
+
+/** Waits until a recorder has sent everything, and gives its last commit. */
+async function untilSent(name: string): Promise<number> {
+  return until('commits that are sent', PATIENCE_MS, async () => {
+    const { last, sent } = await shared(name)
+    return last !== undefined && sent === last ? last : undefined
+  })
+}
+
+type Page = {
+  readonly data: readonly { readonly id: string }[]
+  readonly meta: { readonly receipt?: object }
+  readonly pagination: { readonly next_cursor: string | null }
+}
+
+async function get<T>(node: ServiceProcess, path: string): Promise<T> {
+  const headers = { authorization: `Bearer ${key}` }
+  const answer = await fetch(`${node.url}${path}`, { headers })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text.slice(0, 300)}`)
+  return JSON.parse(text) as T
+}
+
+/** Walks a market, each page from the next of these nodes; returns the rows and the last page. */
+async function walk(
+  over: readonly ServiceProcess[],
+  path: string,
+): Promise<{ ids: string[]; end: Page }> {
+  const ids: string[] = []
+  let cursor: string | null = null
+  for (let page = 0; ; page++) {
+    const more: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const answer: Page = await get<Page>(over[page % over.length]!, `${path}&limit=50${more}`)
+    ids.push(...answer.data.map(({ id }) => id))
+    cursor = answer.pagination.next_cursor
+    if (cursor === null) return { ids, end: answer }
+  }
+}
+
+const rowsOf = async (node: ServiceProcess): Promise<number> => {
+  const store = openEmbeddedStore({ file: join(node.data, 'tape.db'), readOnly: true })
+  try {
+    let rows = 0
+    for (const { lastSequence } of await store.instruments()) rows += lastSequence
+    return rows
+  } finally {
+    await store.close()
+  }
+}
+
+test('one recorder writes, another stands by, and every node serves the same rows', async () => {
+  await untilWriter('r1')
+  expect((await shared('r2')).part).toBe('standby')
+  await pause(4_000)
+  const { data } = await get<{ data: readonly { market_id: string }[] }>(
+    nodes[0]!,
+    '/v3/markets?venue=venueb&status=open&limit=1',
+  )
+  const end = new Date(Date.now() - 1500).toISOString()
+  const path = `/v3/venueb/${data[0]!.market_id}/snapshots?end_time=${end}`
+  const alone = await walk([nodes[0]!], path)
+  const hopping = await walk(nodes, path)
+  expect(alone.ids.length).toBeGreaterThan(60)
+  expect(hopping.ids).toEqual(alone.ids)
+  expect(hopping.end.meta.receipt).toEqual(alone.end.meta.receipt)
+})
+
+test('while the database is away recording goes on, and nothing is missing after a failover', async () => {
+  const { last: before } = await shared('r1')
+  await server.nodes[0]!.kill()
+  await pause(2_000)
+  const { last, sent, trouble } = await shared('r1')
+  expect(last! - before!).toBeGreaterThan(5)
+  expect(sent).toBeLessThan(last!)
+  expect(trouble).toMatch(/database/)
+  const promoted = performance.now()
+  await server.promote(server.nodes[1]!)
+  // Commits of the new primary wait for a standby.
+  await server.nodes[2]!.clone()
+  const reached = await untilSent('r1')
+  console.log(`sent again ${Math.round(performance.now() - promoted)} ms after the promotion`)
+  expect(reached).toBeGreaterThanOrEqual(last!)
+  await server.nodes[0]!.clone()
+  expect((await shared('r1')).part).toBe('writer')
+})
+
+test('another recorder takes over from one that was killed, within ten seconds', async () => {
+  await recorders.get('r1')!.end('SIGKILL')
+  const killed = performance.now()
+  await untilWriter('r2', TAKEOVER_MS)
+  console.log(`taken over after ${Math.round(performance.now() - killed)} ms`)
+  await startRecorder('r1')
+  expect((await shared('r1')).part).toBe('standby')
+  const rows = await rowsOf(nodes[0]!)
+  await until('rows of the new writer', PATIENCE_MS, async () =>
+    (await rowsOf(nodes[0]!)) > rows + 50 ? true : undefined,
+  )
+})
+
+test('a writer that was paused and wakes up is refused, and stands by', async () => {
+  const { pid } = recorders.get('r2')!
+  process.kill(pid, 'SIGSTOP')
+  try {
+    await untilWriter('r1', TAKEOVER_MS)
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+  await until('r2 to stand by', PATIENCE_MS, async () => {
+    const status = await shared('r2').catch(() => undefined)
+    return status?.part === 'standby' ? true : undefined
+  })
+  expect((await shared('r1')).part).toBe('writer')
+  const told = recorders.get('r2')!.logs.map(({ msg }) => msg)
+  expect(told).toContain('this recorder is not the writer any more')
+})
+
+test('a node that was killed goes on where it was', async () => {
+  const [node] = nodes as [ServiceProcess]
+  await node.kill()
+  await pause(500)
+  await node.start()
+  const rows = await rowsOf(node)
+  const newer = await until('newer rows', PATIENCE_MS, async () => {
+    const now = await rowsOf(node)
+    return now > rows ? now : undefined
+  })
+  expect(newer).toBeGreaterThan(rows)
+})
+
+test('in the end every copy is the tape of the writer, exact by the log of the venues', async () => {
+  await pause(1_000)
+  const stopped = Date.now() * 1000
+  expect(await recorders.get('r1')!.end('SIGTERM')).toBe(0)
+  await untilWriter('r2', TAKEOVER_MS)
+  expect(await recorders.get('r2')!.end('SIGTERM')).toBe(0)
+  await pause(1_000)
+  for (const node of nodes) await node.stop()
+  await emulator.close()
+  const written = openEmbeddedStore({ file: join(home, 'r2/data/tape.db'), readOnly: true })
+  for (const node of nodes) {
+    const copy = openEmbeddedStore({ file: join(node.data, 'tape.db'), readOnly: true })
+    expect((await copy.verify()).problems).toEqual([])
+    const { differences } = await compareStores(written, copy)
+    expect(differences).toEqual([])
+    const verdict = await check(emulator.truth.entries, copy, { until: stopped - 500_000 })
+    expect(verdict.complaints).toEqual([])
+    console.log(
+      `${verdict.rows} rows of ${verdict.payloads} books on the wire, gaps ${JSON.stringify(verdict.gaps)}`,
+    )
+    await copy.close()
+  }
+  await written.close()
+})
