@@ -2,6 +2,7 @@ import { benchApi } from './api.ts'
 import { benchBacktest } from './backtest.ts'
 import { benchCapture } from './capture.ts'
 import { benchCatalogue } from './catalogue.ts'
+import { benchCluster } from './cluster.ts'
 import { benchGrowth } from './growth.ts'
 import { benchLive } from './live.ts'
 import { benchReplay } from './replay.ts'
@@ -12,6 +13,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   growth: benchGrowth,
   capture: benchCapture,
   catalogue: benchCatalogue,
+  cluster: benchCluster,
   api: benchApi,
   backtest: benchBacktest,
   live: benchLive,
