@@ -41,8 +41,9 @@ const RESUME_MS = 5000
 const RSS_MB = 1000
 const DESCRIPTORS = 32
 const SLOPE_PER_HOUR = 0.01
-// The first minutes after a start show caches that fill, not a leak; a short stretch shows chance.
-const WARM_MS = 600_000
+// The first hour after a start shows caches that fill, not a leak; a short stretch shows chance. A calm run of
+// hours is `soak:memory`.
+const WARM_MS = 55 * 60_000
 const SLOPE_MINUTES = 30
 
 /** Judges the promises, in the order of a message: from the wire to a reader. */
@@ -146,7 +147,7 @@ function judgeUse({ service: { usage } }: Findings): Promised[] {
   const perHour = slopeOf(floors)
   const mean = floors.reduce((sum, { mb }) => sum + mb, 0) / Math.max(1, floors.length)
   const isLong = floors.length >= SLOPE_MINUTES
-  const slope = `${perHour.toFixed(1)} MB an hour, from ${mean.toFixed(0)} MB on average, over ${floors.length} min; without mapped files and the ten minutes after a start`
+  const slope = `${perHour.toFixed(1)} MB an hour, from ${mean.toFixed(0)} MB on average, over ${floors.length} min; without mapped files and the first 55 min`
   const first = usage.slice(30, 40).map(({ descriptors }) => descriptors)
   const last = usage.at(-1)?.descriptors ?? 0
   const growth = last - Math.max(0, ...first)
