@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { BookAssembler, type Observation } from '@priorbook/sdk/tape'
 import { copyToDatabase } from '../packages/service/src/cluster/copy-tape.ts'
 import { Follower } from '../packages/service/src/cluster/follower.ts'
-import { LEASE_MS, Sender } from '../packages/service/src/cluster/sender.ts'
+import { LEASE_MS, LeaseKeeper } from '../packages/service/src/cluster/lease-keeper.ts'
+import { Sender } from '../packages/service/src/cluster/sender.ts'
 import { SharedTape } from '../packages/service/src/cluster/shared-tape.ts'
 import { openCopy } from '../packages/service/src/cluster/tape-copy.ts'
 import { openSharedWriter } from '../packages/service/src/cluster/writer.ts'
@@ -59,13 +60,15 @@ async function measure(
   const lease = (await tape.take('bench', LEASE_MS))!
   const store = await openSharedWriter(tape, lease, { file: data.tape }, () => undefined)
   const stop = new AbortController()
-  const sender = new Sender(tape, lease, store.outbox!, LOG)
+  const keeper = new LeaseKeeper(tape, lease)
+  const sender = new Sender(tape, keeper, store.outbox!, LOG)
   const followers = copies.map((copy) => new Follower(tape, copy, LOG))
   const running = [sender.run(stop.signal), ...followers.map((one) => one.run(stop.signal))]
   const seen = await measureLive(store, sender, followers, recordings)
   const stall = await measureFailover(server, store, sender, recordings)
   stop.abort()
   await Promise.all(running)
+  keeper.stop()
   await store.close()
   for (const copy of copies) copy.close()
   for (const follower of followers) await follower.close()

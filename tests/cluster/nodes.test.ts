@@ -158,6 +158,12 @@ test('while the database is away recording goes on, and nothing is missing after
   expect((await shared('r1')).part).toBe('writer')
 })
 
+test('a recorder that stands by stops in order', async () => {
+  expect(await recorders.get('r2')!.end('SIGTERM')).toBe(0)
+  await startRecorder('r2')
+  expect((await shared('r1')).part).toBe('writer')
+})
+
 test('another recorder takes over from one that was killed, within ten seconds', async () => {
   await recorders.get('r1')!.end('SIGKILL')
   const killed = performance.now()

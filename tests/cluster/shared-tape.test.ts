@@ -6,6 +6,8 @@ import { openSharedTape } from '../../packages/service/src/cluster/shared-store.
 import { describeStoreContract } from '../../packages/service/src/store/store.contract.ts'
 import { compareStores } from '../../packages/service/src/derive/rebuild.ts'
 import { SharedTape } from '../../packages/service/src/cluster/shared-tape.ts'
+import { openCopy } from '../../packages/service/src/cluster/tape-copy.ts'
+import { openSharedWriter } from '../../packages/service/src/cluster/writer.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
 import { openTapeCopy } from '../../packages/service/src/store/embedded/shared/copy.ts'
 import { Script } from '../../packages/service/src/store/store-script.testing.ts'
@@ -125,9 +127,50 @@ describe('commits', () => {
     const lease = (await tape.take('a', 60_000))!
     await tape.append(lease, [commit(1, 'x'), commit(2, 'y')])
     await tape.append(lease, [commit(1, 'x'), commit(2, 'y')])
-    expect((await tape.read(0, 10))!.map(({ id }) => id)).toEqual([1, 2])
+    // More have been made since.
+    expect(await tape.append(lease, [commit(2, 'y'), commit(3, 'z')])).toBe(2)
+    expect(await tape.append(lease, [commit(3, 'z')])).toBe(3)
+    expect((await tape.read(0, 10))!.map(({ id }) => id)).toEqual([1, 2, 3])
     // Others under the same numbers are not.
-    await expect(tape.append(lease, [commit(2, 'z')])).rejects.toMatchObject({ code: 'not_writer' })
+    await expect(tape.append(lease, [commit(3, 'q')])).rejects.toMatchObject({ code: 'not_writer' })
+  })
+
+  test('of a long outage are sent in parts', async () => {
+    const tape = await open()
+    const lease = (await tape.take('a', 60_000))!
+    const folder = scratch()
+    const store = await openSharedWriter(
+      tape,
+      lease,
+      { file: join(folder, 'tape.db') },
+      () => undefined,
+    )
+    onTestFinished(() => store.close())
+    for (let at = 0; at < 1500; at++) await store.noteWriter(at + 1)
+    const parts: number[] = []
+    for (
+      let commits = store.outbox!.read(1e9);
+      commits.length > 0;
+      commits = store.outbox!.read(1e9)
+    ) {
+      store.outbox!.sent(await tape.append(lease, commits))
+      parts.push(commits.length)
+    }
+    expect(parts[0]).toBe(1000)
+    const { last, sent } = store.outbox!.place
+    expect(sent).toBe(last)
+    while ((await tape.fold(0)) > 0);
+    const copy = await openCopy(tape, join(folder, 'copy.db'), false, () => undefined)
+    expect(copy.place()!.commit).toBe(last)
+    copy.close()
+  })
+
+  test('that the database lost make a copy fetch again', async () => {
+    const tape = await open()
+    const lease = (await tape.take('a', 60_000))!
+    await tape.append(lease, [commit(1, 'x')])
+    expect(await tape.read(1, 10)).toEqual([])
+    expect(await tape.read(2, 10)).toBeUndefined()
   })
 
   test('of a writer that was replaced are refused', async () => {

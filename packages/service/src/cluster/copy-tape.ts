@@ -2,11 +2,9 @@ import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { openTapeCopy, SCHEMA_VERSION, type CopyPlace } from '../store/embedded/shared/copy.ts'
-import { LEASE_MS } from './sender.ts'
-import { SharedTape, type Lease } from './shared-tape.ts'
+import { LEASE_MS, LeaseKeeper } from './lease-keeper.ts'
+import { SharedTape } from './shared-tape.ts'
 import { catchUpCopy, fetchCopy } from './tape-copy.ts'
-
-const RENEW_MS = 1_000
 
 /**
  * Copies the tape of a file into the database, which must be empty unless an earlier copy of the same tape
@@ -35,25 +33,21 @@ export async function copyToDatabase(
     }
     const lease = await tape.take(name, LEASE_MS)
     if (lease === undefined) throw new PriorbookError('not_writer', 'another process writes there')
-    const renewing = keepLease(tape, lease)
+    const keeper = new LeaseKeeper(tape, lease)
     try {
-      const source = { name: `${file} ${SCHEMA_VERSION}`, schema: SCHEMA_VERSION }
+      // What an earlier attempt loaded is of use only if the tape is still the same.
+      const source = { name: copy.fingerprint(), schema: SCHEMA_VERSION }
       const place = await tape.load(lease, source, copy.rows(), onPart)
       copy.loaded(place)
       return place
     } finally {
-      clearInterval(renewing)
+      keeper.stop()
       await tape.release(lease).catch(() => undefined)
     }
   } finally {
     copy.close()
     await tape.close()
   }
-}
-
-function keepLease(tape: SharedTape, lease: Lease): NodeJS.Timeout {
-  // Where it cannot be renewed, the next part is refused.
-  return setInterval(() => void tape.renew(lease, LEASE_MS).catch(() => undefined), RENEW_MS)
 }
 
 /** Copies the shared tape into a new file, which is a tape of its own afterwards. */

@@ -3,9 +3,16 @@ import { readChanges, splitRow, type ChangedTable } from '../store/embedded/shar
 import { ROWS_AT_ONCE, upsertRows, writeTable } from './image.ts'
 import { hashOf, type Runner } from './postgres.ts'
 
-// Bounds the memory and the time of one transaction.
+// Bounds the time of one transaction.
 const COMMITS = 256
-const BYTES = 16_000_000
+/** Max bytes of commits that are read at once, if more than one. */
+export const MAX_BYTES = 8_000_000
+
+/** The commits after $1: at most $2 of them, of at most $3 bytes, and at least one if there is any. */
+export const NEXT_CHANGES = `SELECT id, hash, changes FROM (
+    SELECT id, hash, changes, SUM(octet_length(changes)) OVER (ORDER BY id) AS total
+    FROM priorbook_change WHERE id > $1 ORDER BY id LIMIT $2
+  ) next WHERE total <= $3 OR id = $1 + 1 ORDER BY id`
 
 type Columns = (Uint8Array | undefined)[]
 
@@ -22,13 +29,9 @@ export async function foldChanges(runner: Runner, keepMs: number): Promise<numbe
   const [state] = await runner.run('SELECT folded, loading FROM priorbook_image FOR UPDATE')
   const { folded, loading } = state as { folded: number; loading: string | null }
   if (loading !== null) return 0
-  const rows = await runner.run(
-    'SELECT id, hash, changes FROM priorbook_change WHERE id > $1 ORDER BY id LIMIT $2',
-    [folded, COMMITS],
-  )
+  const rows = await runner.run(NEXT_CHANGES, [folded, COMMITS, MAX_BYTES])
   const tables = new Map<string, FoldedTable>()
   let last = folded
-  let bytes = 0
   for (const row of rows) {
     const { id, hash, changes } = row as { id: number; hash: Buffer; changes: Buffer }
     if (id !== last + 1 || !hashOf(changes).equals(hash)) {
@@ -39,8 +42,6 @@ export async function foldChanges(runner: Runner, keepMs: number): Promise<numbe
     }
     addChanges(tables, changes)
     last = id
-    bytes += changes.length
-    if (bytes >= BYTES) break
   }
   for (const one of tables.values()) await writeFolded(runner, one)
   await runner.run('UPDATE priorbook_image SET folded = $1', [last])

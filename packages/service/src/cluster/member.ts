@@ -1,11 +1,16 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { resolve } from 'node:path'
-import type { CaptureLog } from '../venues/capture/contract.ts'
+import { join } from 'node:path'
+import { PriorbookError, type ErrorCode } from '@priorbook/sdk/domain'
+import type { DataFolder } from '../lib/data-folder.ts'
 import { sleep } from '../lib/wait.ts'
 import type { EmbeddedOptions, EmbeddedStore } from '../store/embedded/open.ts'
-import type { TapeCopy } from '../store/embedded/shared/copy.ts'
+import { openTapeCopy, SCHEMA_VERSION, type TapeCopy } from '../store/embedded/shared/copy.ts'
+import type { CaptureLog } from '../venues/capture/contract.ts'
 import { Follower, type FollowerStatus } from './follower.ts'
-import { LEASE_MS, Sender, type SenderStatus } from './sender.ts'
+import { LEASE_MS, LeaseKeeper } from './lease-keeper.ts'
+import { Sender, type SenderStatus } from './sender.ts'
 import { SharedTape, type Lease } from './shared-tape.ts'
 import { openCopy, removeTape } from './tape-copy.ts'
 import { openSharedWriter } from './writer.ts'
@@ -14,6 +19,9 @@ import { openSharedWriter } from './writer.ts'
 const TAKE_MS = 500
 /** How long a lease must be seen to have run out, with the database answering: its holder renews more often. */
 const GRACE_MS = 2_500
+/** Looks that are further apart saw nothing of the time between. */
+const LOOK_MS = 1_500
+const RETRY_MS = 1_000
 
 /** What a process does for a shared tape. */
 export type MemberStatus = {
@@ -35,17 +43,19 @@ export class Member {
   #isStandingBy = false
   #copy: TapeCopy | undefined
   #follower: Follower | undefined
-  #lease: Lease | undefined
+  #keeper: LeaseKeeper | undefined
   #sender: Sender | undefined
   #trouble: string | undefined
-  /** Since when the lease of this epoch was seen to have run out. */
-  #expired: { readonly epoch: number; readonly sinceMs: number } | undefined
+  /** Since when the lease of this epoch was seen to have run out, and when that was last looked at. */
+  #expired:
+    | { readonly epoch: number; readonly sinceMs: number; readonly seenMs: number }
+    | undefined
 
-  constructor(address: string, file: string, recorder: string, log: CaptureLog) {
+  constructor(address: string, data: DataFolder, recorder: string, log: CaptureLog) {
     this.#tape = new SharedTape(address)
-    this.#file = file
+    this.#file = data.tape
     this.#log = log
-    this.name = `${recorder}@${hostname()}:${resolve(file)}`
+    this.name = `${recorder}@${hostname()} ${readMemberId(data.path)}`
   }
 
   status(): MemberStatus {
@@ -56,27 +66,39 @@ export class Member {
     return { part, holder: this.#holder, trouble: this.#trouble, ...follower }
   }
 
-  /** Brings the copy of this folder up to date and keeps it open; `follow` goes on from there. */
-  async openCopy(): Promise<void> {
-    await this.#tape.prepare()
-    this.#copy = await openCopy(this.#tape, this.#file, false, (why) => this.#onFetch(why))
-    this.#follower = new Follower(this.#tape, this.#copy, this.#log)
-    this.#holder = (await this.#tape.state()).holder
-    if (await this.#follower.step()) return
-    await this.#dropCopy()
-    await this.openCopy()
+  /**
+   * Brings the copy of this folder up to date and keeps it open; `follow` goes on from there. While the
+   * database is away, a copy that is there is served as it is.
+   */
+  async openCopy(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#tape.prepare()
+        this.#holder = (await this.#tape.state()).holder
+        this.#copy = await openCopy(this.#tape, this.#file, false, (why) => this.#onFetch(why))
+      } catch (error) {
+        const isAway = error instanceof PriorbookError && error.code === 'store_unavailable'
+        if (!isAway || !existsSync(this.#file)) throw error
+        this.#log.error({ error: error.message }, 'the shared tape cannot be followed')
+        this.#copy = openTapeCopy(this.#file)
+      }
+      this.#follower = new Follower(this.#tape, this.#copy, this.#log)
+      if (await this.#follower.step()) return
+      await this.#dropCopy()
+      await sleep(RETRY_MS, signal)
+    }
   }
 
   /** Follows the shared tape; returns false where the copy was removed and must be opened again. */
   async follow(signal: AbortSignal): Promise<boolean> {
-    if (await this.#follower!.run(signal)) return true
+    if (this.#follower === undefined || (await this.#follower.run(signal))) return true
     await this.#dropCopy()
     return false
   }
 
   /**
    * Waits until this recorder may write, with a copy that is up to date, and opens it. Undefined where the
-   * signal came first. `isNew` where another recorder wrote before.
+   * signal came first. `isNew` where another recorder wrote last.
    */
   async becomeWriter(
     signal: AbortSignal,
@@ -85,40 +107,31 @@ export class Member {
     this.#isStandingBy = true
     while (!signal.aborted) {
       try {
-        const lease = await this.#tryTake()
-        if (lease !== undefined) {
-          this.#lease = lease
-          this.#isStandingBy = false
-          await this.#closeCopy()
-          const order = { ...options, file: this.#file }
-          const store = await openSharedWriter(this.#tape, lease, order, (why) =>
-            this.#onFetch(why),
-          )
-          this.#sender = new Sender(this.#tape, lease, store.outbox!, this.#log)
-          this.#log.info(
-            { epoch: lease.epoch, before: lease.before },
-            'this recorder writes the tape',
-          )
-          return { store, isNew: lease.before !== '' && lease.before !== lease.holder }
-        }
-        if (this.#copy === undefined) await this.openCopy()
-        else if (!(await this.#follower!.step())) await this.#dropCopy()
+        const lease = await this.#standBy()
+        if (lease !== undefined) return await this.#write(lease, options)
         this.#trouble = undefined
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error)
+        if (this.#keeper !== undefined || !(error instanceof PriorbookError)) throw error
+        // The folder is in use, or this build is too old: an operator must help.
+        if (!WAITED_FOR.has(error.code)) throw error
+        const why = error.message
         if (this.#trouble === undefined) this.#log.error({ error: why }, 'standing by fails')
         this.#trouble = why
         this.#expired = undefined
-        if (this.#lease !== undefined) throw error
       }
       await sleep(TAKE_MS, signal)
     }
     return undefined
   }
 
+  /** Notes that this recorder writes the tape: what it journaled before is not derived again. */
+  async noteWriter(store: EmbeddedStore): Promise<void> {
+    await store.noteWriter(numberOf(this.name))
+  }
+
   /** Sends the writer's commits; rejects with `not_writer` where another took over. */
   async send(signal: AbortSignal): Promise<void> {
-    await this.#sender!.run(signal)
+    await this.#sender?.run(signal)
   }
 
   /** Sends what is left, where this process is the writer, and lets another take over. */
@@ -132,21 +145,72 @@ export class Member {
   }
 
   async close(): Promise<void> {
+    this.#keeper?.stop()
     await this.#closeCopy()
     await this.#tape.close()
+  }
+
+  // One look: keeps the copy near, and takes the lease where that is right. The copy is opened first: its
+  // lock keeps a second process out of the folder.
+  async #standBy(): Promise<Lease | undefined> {
+    await this.#tape.prepare()
+    const { schema, loading } = await this.#tape.state()
+    const mayFollow = !loading && (schema === 0 || schema === SCHEMA_VERSION)
+    if (mayFollow) await this.#stayNear()
+    return this.#tryTake()
+  }
+
+  async #stayNear(): Promise<void> {
+    if (this.#copy === undefined) {
+      this.#copy = await openCopy(this.#tape, this.#file, true, (why) => this.#onFetch(why))
+      this.#follower = new Follower(this.#tape, this.#copy, this.#log)
+    }
+    const isAhead = this.#copy.sent() < this.#copy.place()!.commit
+    if (isAhead) {
+      // Its last commits can be sent until another writes.
+      const { last } = await this.#tape.state()
+      if (last > this.#copy.sent()) await this.#closeCopy()
+      return
+    }
+    if (!(await this.#follower!.step())) await this.#dropCopy()
+    else if (this.#follower!.status().trouble !== undefined) this.#expired = undefined
+  }
+
+  async #write(
+    lease: Lease,
+    options: Omit<EmbeddedOptions, 'file'>,
+  ): Promise<{ readonly store: EmbeddedStore; readonly isNew: boolean }> {
+    this.#keeper = new LeaseKeeper(this.#tape, lease)
+    this.#isStandingBy = false
+    await this.#closeCopy()
+    const order = { ...options, file: this.#file }
+    const store = await openSharedWriter(this.#tape, lease, order, (why) => this.#onFetch(why))
+    this.#sender = new Sender(this.#tape, this.#keeper, store.outbox!, this.#log)
+    this.#log.info({ epoch: lease.epoch, before: lease.before }, 'this recorder writes the tape')
+    const before = await store.lastWriter()
+    return { store, isNew: before !== 0 && before !== numberOf(this.name) }
   }
 
   // The lease of another is taken only if it was seen to run out. While the database was away, its holder
   // could not renew it, and has rows that only it can send.
   async #tryTake(): Promise<Lease | undefined> {
-    await this.#tape.prepare()
     const { holder, epoch, leaseMs } = await this.#tape.state()
     if (holder !== '' && holder !== this.name) {
-      const nowMs = performance.now()
-      if (leaseMs > 0 || this.#expired?.epoch !== epoch) this.#expired = { epoch, sinceMs: nowMs }
       if (this.#holder !== holder) this.#log.info({ holder }, 'another recorder writes the tape')
       this.#holder = holder
-      if (leaseMs > 0 || nowMs - this.#expired.sinceMs < GRACE_MS) return undefined
+      if (leaseMs > 0) {
+        this.#expired = undefined
+        return undefined
+      }
+      const seenMs = performance.now()
+      const {
+        epoch: known,
+        sinceMs,
+        seenMs: lookedMs,
+      } = this.#expired ?? { epoch: -1, sinceMs: 0, seenMs: 0 }
+      const isWatched = known === epoch && seenMs - lookedMs < LOOK_MS
+      this.#expired = { epoch, sinceMs: isWatched ? sinceMs : seenMs, seenMs }
+      if (seenMs - this.#expired.sinceMs < GRACE_MS) return undefined
     }
     return this.#tape.take(this.name, LEASE_MS)
   }
@@ -168,4 +232,30 @@ export class Member {
     await this.#closeCopy()
     removeTape(this.#file)
   }
+}
+
+// What a recorder that stands by waits out.
+const WAITED_FOR: ReadonlySet<string> = new Set<ErrorCode>([
+  'store_unavailable',
+  'store_refused',
+  'disk_full',
+  'corrupt_database',
+  'unsupported_format',
+])
+
+const ID_FILE = 'member-id'
+
+// Of the folder, so that it survives a new name of the machine.
+function readMemberId(folder: string): string {
+  const file = join(folder, ID_FILE)
+  if (!existsSync(file)) {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(file, `${randomBytes(6).toString('hex')}\n`)
+  }
+  return readFileSync(file, 'utf8').trim()
+}
+
+// 48 bits, which the store keeps as a number.
+function numberOf(name: string): number {
+  return createHash('sha256').update(name.split(' ').at(-1)!).digest().readUIntBE(0, 6)
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Socket } from 'node:net'
 import { Client, Pool, types, type ClientConfig, type CustomTypesConfig } from 'pg'
 import { PriorbookError } from '@priorbook/sdk/domain'
 
@@ -16,6 +17,7 @@ export interface Runner {
 const CONNECT_MS = 5_000
 const KEEP_ALIVE_MS = 5_000
 const POOL = 4
+const GOODBYE_MS = 1_000
 /** A server that does not answer a read or a renewal for this long is away. */
 const ANSWER_MS = 30_000
 
@@ -59,12 +61,16 @@ export class Postgres implements Runner {
     const client = await this.#pool.connect().catch((cause: unknown) => {
       throw toStoreError(cause)
     })
+    // It may break between two statements; the next one says so.
+    const onError = (): void => undefined
+    client.on('error', onError)
     try {
       await client.query(begin)
       const run: Runner['run'] = async (sql, values = []) =>
         (await client.query<Row>(sql, [...values])).rows
       const result = await work({ run })
       await client.query('COMMIT')
+      client.off('error', onError)
       client.release()
       return result
     } catch (cause) {
@@ -75,8 +81,8 @@ export class Postgres implements Runner {
   }
 
   /** Opens a connection of its own, for statements whose notices matter or that listen. */
-  async connect(): Promise<Connection> {
-    return Connection.open(this.#address)
+  async connect(answerMs?: number): Promise<Connection> {
+    return Connection.open(this.#address, answerMs)
   }
 
   close(): Promise<void> {
@@ -101,8 +107,8 @@ export class Connection {
     client.on('notice', ({ code }) => void this.#notices.push(code ?? ''))
   }
 
-  static async open(address: string): Promise<Connection> {
-    const client = new Client(settingsOf(address))
+  static async open(address: string, answerMs = 0): Promise<Connection> {
+    const client = new Client({ ...settingsOf(address), query_timeout: answerMs })
     const connection = new Connection(client)
     try {
       await client.connect()
@@ -131,11 +137,23 @@ export class Connection {
   /** Calls back for every notification of a channel. */
   async listen(channel: string, onNotice: () => void): Promise<void> {
     this.#client.on('notification', onNotice)
-    await this.#client.query(`LISTEN ${channel}`)
+    try {
+      await this.#client.query(`LISTEN ${channel}`)
+    } catch (cause) {
+      await this.close()
+      throw toStoreError(cause)
+    }
   }
 
+  /** Says goodbye; a server that does not hear it is not waited for. */
   async close(): Promise<void> {
-    await this.#client.end().catch(() => undefined)
+    const ended = this.#client.end().catch(() => undefined)
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, GOODBYE_MS)))
+    await Promise.race([ended, late])
+    clearTimeout(timer)
+    const { connection } = this.#client as unknown as { connection?: { stream?: Socket } }
+    connection?.stream?.destroy()
   }
 }
 

@@ -2,16 +2,15 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import type { CaptureLog } from '../venues/capture/contract.ts'
 import { sleep } from '../lib/wait.ts'
 import type { Outbox } from '../store/embedded/shared/copy.ts'
-import type { Lease, SharedTape } from './shared-tape.ts'
+import type { LeaseKeeper } from './lease-keeper.ts'
+import type { SharedTape } from './shared-tape.ts'
 
 const MAX_BYTES = 4_000_000
 const RETRY_MS = 250
 const MAX_RETRY_MS = 5_000
-const RENEW_MS = 1_000
-/** How long a lease lasts without being renewed: a writer that vanished is replaced after it. */
-export const LEASE_MS = 4_000
 const FOLD_MS = 5_000
 const LOST_MS = 5_000
+const SLOWEST_BYTES_MS = 100
 /** How long commits stay for followers after they are in the image. */
 const KEEP_MS = 3_600_000
 /** How long a writer that stops tries to send its last commits. */
@@ -32,54 +31,58 @@ export type SenderStatus = {
  */
 export class Sender {
   readonly #tape: SharedTape
-  readonly #lease: Lease
+  readonly #keeper: LeaseKeeper
   readonly #outbox: Outbox
   readonly #log: CaptureLog
   #wake: () => void = () => undefined
   #trouble: string | undefined
-  #sendingSince = Infinity
+  /** When an append that is not answered is taken as lost. */
+  #lostAt = Infinity
 
-  constructor(tape: SharedTape, lease: Lease, outbox: Outbox, log: CaptureLog) {
+  constructor(tape: SharedTape, keeper: LeaseKeeper, outbox: Outbox, log: CaptureLog) {
     this.#tape = tape
-    this.#lease = lease
+    this.#keeper = keeper
     this.#outbox = outbox
     this.#log = log
     outbox.onCommit = () => this.#wake()
+    keeper.onRenewed = () => this.#dropLost()
   }
 
   status(): SenderStatus {
-    return { epoch: this.#lease.epoch, ...this.#outbox.place, trouble: this.#trouble }
+    return { epoch: this.#keeper.lease.epoch, ...this.#outbox.place, trouble: this.#trouble }
   }
 
   /** Sends until the signal; rejects with `not_writer` where another took over. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = new AbortController()
-    const end = AbortSignal.any([signal, stop.signal])
+    const end = AbortSignal.any([signal, stop.signal, this.#keeper.lost])
+    const folding = this.#fold(end)
     try {
-      await Promise.all(
-        [this.#send(end), this.#renew(end), this.#fold(end)].map((work) =>
-          work.catch((error: unknown) => {
-            stop.abort()
-            throw error
-          }),
-        ),
-      )
+      await this.#send(end)
+      this.#keeper.check()
     } finally {
       stop.abort()
-      this.#wake()
+      await folding
     }
   }
 
   /** Sends what is left and gives the lease up. */
   async finish(): Promise<void> {
     const deadline = Date.now() + LAST_MS
-    while (this.#isBehind && Date.now() < deadline) {
-      await this.#sendSome().catch(async (error: unknown) => {
-        ensureTemporary(error)
-        await sleep(RETRY_MS, new AbortController().signal)
-      })
+    // A commit that waits for a standby is not waited for longer.
+    const timer = setTimeout(() => void this.#tape.dropWriter(), LAST_MS)
+    try {
+      while (this.#isBehind && Date.now() < deadline) {
+        await this.#sendSome().catch(async (error: unknown) => {
+          ensureTemporary(error)
+          await sleep(RETRY_MS, new AbortController().signal)
+        })
+      }
+      if (!this.#isBehind) await this.#tape.release(this.#keeper.lease)
+    } finally {
+      clearTimeout(timer)
+      this.#keeper.stop()
     }
-    if (!this.#isBehind) await this.#tape.release(this.#lease)
   }
 
   get #isBehind(): boolean {
@@ -111,13 +114,19 @@ export class Sender {
 
   async #sendSome(): Promise<void> {
     const commits = this.#outbox.read(MAX_BYTES)
-    this.#sendingSince = performance.now()
+    const bytes = commits.reduce((sum, { changes }) => sum + changes.length, 0)
+    this.#lostAt = performance.now() + LOST_MS + bytes / SLOWEST_BYTES_MS
     try {
-      await this.#tape.append(this.#lease, commits)
+      this.#outbox.sent(await this.#tape.append(this.#keeper.lease, commits))
     } finally {
-      this.#sendingSince = Infinity
+      this.#lostAt = Infinity
     }
-    this.#outbox.sent(commits.at(-1)!.id)
+  }
+
+  // Renewing waits for an append that the server works on. One that is still not answered long after it
+  // should be was lost with its connection.
+  #dropLost(): void {
+    if (performance.now() > this.#lostAt) void this.#tape.dropWriter()
   }
 
   async #untilCommit(signal: AbortSignal): Promise<void> {
@@ -132,36 +141,15 @@ export class Sender {
     })
   }
 
-  async #renew(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await sleep(RENEW_MS, signal)
-      if (signal.aborted) return
-      try {
-        const isHeld = await this.#tape.renew(this.#lease, LEASE_MS)
-        // Renewing waits for an append that the server works on. One that is still not answered was lost
-        // with its connection.
-        if (isHeld && performance.now() - this.#sendingSince > LOST_MS)
-          await this.#tape.dropWriter()
-        if (isHeld) continue
-      } catch (error) {
-        ensureTemporary(error)
-        continue
-      }
-      throw new PriorbookError(
-        'not_writer',
-        'another process took over while this one did not answer',
-      )
-    }
-  }
-
   async #fold(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
         const left = await this.#tape.fold(KEEP_MS)
         if (left > 0) continue
       } catch (error) {
-        const { message } = ensureTemporary(error)
-        this.#log.warn({ error: message }, 'the image of the shared tape is not brought up to date')
+        // Commits stay until they are folded, so that nothing is lost by trying again.
+        const why = error instanceof Error ? error.message : String(error)
+        this.#log.error({ error: why }, 'the image of the shared tape is not brought up to date')
       }
       await sleep(FOLD_MS, signal)
     }

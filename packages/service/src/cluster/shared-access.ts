@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { PriorbookError, toMicros } from '@priorbook/sdk/domain'
+import { toMicros } from '@priorbook/sdk/domain'
 import { CONTROL_FILE, openControl, readSecrets } from '../api/auth/control.ts'
 import {
   adoptSecret,
@@ -88,8 +88,8 @@ export class SharedAccess {
         if (this.#isFailing) this.#log.info({}, 'keys are shared again')
         this.#isFailing = false
       } catch (error) {
-        if (!(error instanceof PriorbookError)) throw error
-        if (!this.#isFailing) this.#log.error({ error: error.message }, 'keys are not shared')
+        const why = error instanceof Error ? error.message : String(error)
+        if (!this.#isFailing) this.#log.error({ error: why }, 'keys are not shared')
         this.#isFailing = true
       }
     }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { CommitChanges, CopyPlace, TableRows } from '../store/embedded/shared/copy.ts'
-import { foldChanges } from './fold.ts'
+import { foldChanges, MAX_BYTES, NEXT_CHANGES } from './fold.ts'
 import { readImage, writeRows } from './image.ts'
 import { hashOf, Postgres, type Connection, type Row, type Runner, type Value } from './postgres.ts'
 
@@ -44,6 +44,8 @@ const TABLES = [
 ]
 
 const FORMAT = 1
+/** Less than a lease lasts, so that one that was lost can be repeated. */
+const RENEWAL_MS = 1_500
 /** The channel on which commits are told; a hint that may be lost. */
 const CHANNEL = 'priorbook_commit'
 
@@ -66,12 +68,16 @@ export type TapeState = {
   readonly leaseMs: number
   readonly last: number
   readonly folded: number
+  /** True while a tape is being loaded, or was and did not come to its end. */
+  readonly loading: boolean
 }
 
 /** The shared tape at an address `postgres://…`. */
 export class SharedTape {
   readonly #postgres: Postgres
   #writer: Connection | undefined
+  /** A connection of its own, so that no other statement delays a renewal. */
+  #renewals: Connection | undefined
 
   constructor(address: string) {
     this.#postgres = new Postgres(address)
@@ -100,15 +106,14 @@ export class SharedTape {
 
   async state(): Promise<TapeState> {
     const [row] = await this.#postgres.run(
-      `SELECT tape, schema, epoch, holder, last, folded,
-        EXTRACT(EPOCH FROM until - now())::FLOAT8 * 1000 AS lease
+      `SELECT tape, schema, epoch, holder, last, folded, loading IS NOT NULL AS loading,
+        EXTRACT(EPOCH FROM until - clock_timestamp())::FLOAT8 * 1000 AS lease
        FROM priorbook_tape, priorbook_image`,
     )
-    const { tape, schema, epoch, holder, last, folded, lease } = row as unknown as Omit<
-      TapeState,
-      'leaseMs'
-    > & { readonly lease: number }
-    return { tape, schema, epoch, holder, last, folded, leaseMs: lease }
+    const { lease, ...state } = row as unknown as Omit<TapeState, 'leaseMs'> & {
+      readonly lease: number
+    }
+    return { ...state, leaseMs: lease }
   }
 
   /** Becomes the writer, if nobody else is; undefined where another holds the lease. */
@@ -116,8 +121,8 @@ export class SharedTape {
     const [row] = await this.#postgres.run(
       `WITH before AS (SELECT holder FROM priorbook_tape FOR UPDATE)
        UPDATE priorbook_tape tape SET epoch = epoch + 1, holder = $1,
-        until = now() + $2 * INTERVAL '1 millisecond'
-       FROM before WHERE until < now() OR tape.holder = $1
+        until = clock_timestamp() + $2 * INTERVAL '1 millisecond'
+       FROM before WHERE until < clock_timestamp() OR tape.holder = $1
        RETURNING epoch, before.holder AS before`,
       [holder, ttlMs],
     )
@@ -126,23 +131,33 @@ export class SharedTape {
 
   /** Stays the writer; false where another took over. */
   async renew({ epoch }: Lease, ttlMs: number): Promise<boolean> {
-    const rows = await this.#postgres.run(
-      `UPDATE priorbook_tape SET until = now() + $2 * INTERVAL '1 millisecond' WHERE epoch = $1 RETURNING 1`,
-      [epoch, ttlMs],
-    )
-    return rows.length > 0
+    const sql = `UPDATE priorbook_tape SET until = clock_timestamp() + $2 * INTERVAL '1 millisecond'
+      WHERE epoch = $1`
+    try {
+      this.#renewals ??= await this.#postgres.connect(RENEWAL_MS)
+      return (await this.#renewals.replicated(sql, [epoch, ttlMs])) > 0
+    } catch (error) {
+      // A server that lost its power does not say so: the next renewal uses another connection.
+      await this.#renewals?.close()
+      this.#renewals = undefined
+      throw error
+    }
   }
 
   /** Lets another take over at once. */
   async release({ epoch }: Lease): Promise<void> {
-    await this.#postgres.run('UPDATE priorbook_tape SET until = now() WHERE epoch = $1', [epoch])
+    await this.#postgres.run(
+      'UPDATE priorbook_tape SET until = clock_timestamp() WHERE epoch = $1',
+      [epoch],
+    )
   }
 
   /**
    * Appends commits of the writer that follow the last one, all or none. Resolves when they are durable, on
-   * the standbys too where the server waits for them. Rejects with `not_writer` where another took over.
+   * the standbys too where the server waits for them, with the last one that is. Rejects with `not_writer`
+   * where another took over.
    */
-  async append(lease: Lease, commits: readonly CommitChanges[]): Promise<void> {
+  async append(lease: Lease, commits: readonly CommitChanges[]): Promise<number> {
     const first = commits[0]!.id
     const last = commits.at(-1)!.id
     const hashes = commits.map(({ changes }) => hashOf(changes))
@@ -160,36 +175,43 @@ export class SharedTape {
       hashes[at]!,
       Buffer.from(changes),
     ])
-    if (this.#writer === undefined || this.#writer.isBroken) {
-      await this.#writer?.close()
-      this.#writer = await this.#postgres.connect()
+    const writer = await this.#openWriter()
+    const added = await writer.replicated(sql, [lease.epoch, first - 1, last, ...values])
+    if (added === commits.length) return last
+    // An earlier answer may have been lost, of these commits or of the first of them.
+    const state = await this.state()
+    const stored = commits[state.last - first]
+    if (state.epoch === lease.epoch && stored !== undefined) {
+      if (await this.#has(stored.id, hashOf(stored.changes))) {
+        // This one waits for the standbys, which the lost one may not have done.
+        const again = 'UPDATE priorbook_tape SET last = last WHERE epoch = $1'
+        await writer.replicated(again, [lease.epoch])
+        return stored.id
+      }
     }
-    const added = await this.#writer.replicated(sql, [lease.epoch, first - 1, last, ...values])
-    if (added === commits.length) return
-    if (await this.#has(last, hashes.at(-1)!)) {
-      // An earlier answer was lost. This one waits for the standbys, which the lost one may not have done.
-      await this.#writer.replicated('UPDATE priorbook_tape SET last = last WHERE epoch = $1', [
-        lease.epoch,
-      ])
-      return
-    }
-    const { epoch, holder } = await this.state()
     const detail =
-      epoch === lease.epoch
-        ? `the shared tape does not end where this copy does`
-        : `${holder} writes the shared tape now`
+      state.epoch === lease.epoch
+        ? 'the shared tape does not end where this copy does'
+        : `${state.holder} writes the shared tape now`
     throw new PriorbookError('not_writer', detail)
+  }
+
+  async #openWriter(): Promise<Connection> {
+    if (this.#writer !== undefined && !this.#writer.isBroken) return this.#writer
+    await this.dropWriter()
+    return (this.#writer = await this.#postgres.connect())
   }
 
   /** The commits after one, in order, checked; undefined where they are only in the image any more. */
   async read(after: number, maxCommits: number): Promise<readonly CommitChanges[] | undefined> {
     const rows = await this.#postgres.run(
       `SELECT change.id, change.hash, change.changes, tape.last FROM priorbook_tape tape
-       LEFT JOIN (SELECT id, hash, changes FROM priorbook_change WHERE id > $1 ORDER BY id LIMIT $2) change
-       ON TRUE ORDER BY change.id`,
-      [after, maxCommits],
+       LEFT JOIN (${NEXT_CHANGES}) change ON TRUE ORDER BY change.id`,
+      [after, maxCommits, MAX_BYTES],
     )
     const { id: first, last } = rows[0] as { id: number | null; last: number }
+    // A database that lost commits, after a failover without synchronous standbys, is another tape from there on.
+    if (last < after) return undefined
     if (first === null) return last > after ? undefined : []
     if (first !== after + 1) return undefined
     return rows.map((row, at) => toCommit(row, after + 1 + at))
@@ -255,7 +277,8 @@ export class SharedTape {
   }
 
   async close(): Promise<void> {
-    await this.#writer?.close()
+    await this.dropWriter()
+    await this.#renewals?.close()
     await this.#postgres.close()
   }
 
@@ -296,7 +319,7 @@ async function beginLoad(runner: Runner, lease: Lease, name: string): Promise<nu
   await ensureWriter(runner, lease)
   const [row] = await runner.run('SELECT loading, parts FROM priorbook_image FOR UPDATE')
   if (row!['loading'] === name) return row!['parts'] as number
-  for (const table of ['row', 'table', 'change']) await runner.run(`DELETE FROM priorbook_${table}`)
+  await runner.run('TRUNCATE priorbook_row, priorbook_table, priorbook_change')
   await runner.run('UPDATE priorbook_image SET loading = $1, parts = 0', [name])
   return 0
 }

@@ -7,19 +7,25 @@ const COMMITS_AT_ONCE = 64
 
 /**
  * Opens this machine's copy of the shared tape; fetches it where there is none or it is of no use. A copy
- * with commits that the shared tape lacks is of use to the writer alone, who sends them.
+ * with commits that the shared tape lacks is kept for who may still send them (`keepsUnsent`).
  */
 export async function openCopy(
   tape: SharedTape,
   file: string,
-  isWriter: boolean,
+  keepsUnsent: boolean,
   onFetch: (why: string) => void,
 ): Promise<TapeCopy> {
+  const { schema } = await tape.state()
+  if (schema !== 0 && schema !== SCHEMA_VERSION) {
+    const detail = `the shared tape has schema ${schema}, this build has ${SCHEMA_VERSION}`
+    if (schema > SCHEMA_VERSION) throw new PriorbookError('newer_schema', `${detail}: upgrade this`)
+    throw new PriorbookError('unsupported_format', `${detail}: upgrade the recorders first`)
+  }
   if (existsSync(file)) {
     const copy = openTapeCopy(file)
     let why: string | undefined
     try {
-      why = await whyUseless(tape, copy, isWriter, file)
+      why = await whyUseless(tape, copy, keepsUnsent, file)
     } catch (error) {
       copy.close()
       throw error
@@ -35,7 +41,7 @@ export async function openCopy(
 async function whyUseless(
   tape: SharedTape,
   copy: TapeCopy,
-  isWriter: boolean,
+  keepsUnsent: boolean,
   file: string,
 ): Promise<string | undefined> {
   const state = await tape.state()
@@ -45,15 +51,15 @@ async function whyUseless(
     throw new PriorbookError('store_refused', detail)
   }
   if (place.tape !== state.tape) return 'it is of another shared tape'
+  if (copy.sent() > state.last) return 'the shared tape lost commits'
   while (copy.sent() < place.commit) {
     const commits = await tape.read(copy.sent(), COMMITS_AT_ONCE)
     const isSame = commits !== undefined && copy.acknowledge(commits)
     if (!isSame) return 'another writer took over before its last commits were sent'
     if (commits.length > 0) continue
-    if (isWriter) return undefined
-    return 'its last commits were not sent'
+    return keepsUnsent ? undefined : 'its last commits were not sent'
   }
-  return place.commit > state.last ? 'the shared tape is older' : undefined
+  return undefined
 }
 
 /** Fetches the whole tape into a file; the file is there when it is complete. */
@@ -64,7 +70,7 @@ export async function fetchCopy(tape: SharedTape, file: string): Promise<void> {
   try {
     const { schema, ...place } = await tape.image((rows) => copy.load(rows))
     if (schema > SCHEMA_VERSION) {
-      const detail = `the shared tape has schema ${schema}, this build knows ${SCHEMA_VERSION}: upgrade Priorbook`
+      const detail = `the shared tape has schema ${schema}, this build has ${SCHEMA_VERSION}: upgrade this`
       throw new PriorbookError('newer_schema', detail)
     }
     copy.loaded(place)

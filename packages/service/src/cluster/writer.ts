@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import {
   openEmbeddedStore,
@@ -16,46 +17,74 @@ export async function openSharedWriter(
   onFetch: (why: string) => void,
 ): Promise<EmbeddedStore> {
   const { file } = options
-  const isSame = lease.before === lease.holder
-  let copy = await openCopy(tape, file, isSame, onFetch)
+  const { schema, loading } = await tape.state()
+  if (schema === 0) await tape.setSchema(lease, SCHEMA_VERSION)
+  else if (schema !== SCHEMA_VERSION || loading) await loadAgain(tape, lease, file, onFetch)
+  await bringUpToDate(tape, file, onFetch)
   try {
-    if (copy.sent() === copy.place()!.commit && !(await catchUpCopy(tape, copy))) {
-      copy.close()
-      onFetch('its last commit is only in the image any more')
-      await fetchCopy(tape, file)
-      copy = openTapeCopy(file)
-      if (!(await catchUpCopy(tape, copy))) {
-        throw new PriorbookError(
-          'store_unavailable',
-          'the shared tape changed while it was fetched',
-        )
-      }
-    }
-  } finally {
-    copy.close()
+    return openEmbeddedStore({ ...options, isShared: true })
+  } catch (error) {
+    if (!(error instanceof PriorbookError) || !error.code.startsWith('corrupt_')) throw error
+    // The disk of this machine is damaged, not the tape. What it had not sent is in its journal.
+    onFetch(`it is damaged: ${error.message}`)
+    await fetchCopy(tape, file)
+    await bringUpToDate(tape, file, onFetch)
+    return openEmbeddedStore({ ...options, isShared: true })
   }
-  const { schema } = await tape.state()
-  if (schema !== SCHEMA_VERSION) await changeSchema(tape, lease, file, schema)
-  return openEmbeddedStore({ ...options, isShared: true })
 }
 
-// Opening the copy has brought its rows to this build's schema. The shared tape gets them whole, because
-// that was no commit; machines with an older build must be upgraded to follow.
-async function changeSchema(
+async function bringUpToDate(
+  tape: SharedTape,
+  file: string,
+  onFetch: (why: string) => void,
+): Promise<void> {
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const copy = await openCopy(tape, file, true, onFetch)
+    try {
+      // A copy with commits to send ends where the shared tape does, and beyond.
+      if (copy.sent() < copy.place()!.commit || (await catchUpCopy(tape, copy))) return
+    } finally {
+      copy.close()
+    }
+    onFetch('its last commit is only in the image any more')
+    await fetchCopy(tape, file)
+  }
+  throw new PriorbookError('store_unavailable', 'the shared tape changed while it was fetched')
+}
+
+// Opening the copy brings its rows to this build's schema. The shared tape gets them whole, because that was
+// no commit; machines with an older build must be upgraded to follow. So does one whose loading was cut short.
+async function loadAgain(
   tape: SharedTape,
   lease: Lease,
   file: string,
-  before: number,
+  onFetch: (why: string) => void,
 ): Promise<void> {
-  if (before === 0) {
-    await tape.setSchema(lease, SCHEMA_VERSION)
-    return
+  const { tape: name, last, loading, schema } = await tape.state()
+  if (schema > SCHEMA_VERSION) {
+    const detail = `the shared tape has schema ${schema}, this build has ${SCHEMA_VERSION}: upgrade this`
+    throw new PriorbookError('newer_schema', detail)
+  }
+  if (!loading && !isCurrent(file, name, last)) {
+    onFetch('its rows are brought to a newer schema')
+    await fetchCopy(tape, file)
   }
   const copy = openTapeCopy(file)
   try {
-    const name = `schema ${SCHEMA_VERSION} of commit ${copy.place()!.commit}`
-    const source = { name, schema: SCHEMA_VERSION }
+    if (!loading) await catchUpCopy(tape, copy)
+    const source = { name: copy.fingerprint(), schema: SCHEMA_VERSION }
     copy.loaded(await tape.load(lease, source, copy.rows(), () => undefined))
+  } finally {
+    copy.close()
+  }
+}
+
+function isCurrent(file: string, tape: string, last: number): boolean {
+  if (!existsSync(file)) return false
+  const copy = openTapeCopy(file)
+  try {
+    const place = copy.place()
+    return place?.tape === tape && place.commit === last && copy.sent() === last
   } finally {
     copy.close()
   }

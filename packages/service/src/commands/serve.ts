@@ -97,14 +97,20 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
   const isTerminal = process.stdout.isTTY
   const logFile = isTerminal ? join(data.path, 'priorbook.log') : undefined
   let service = new Service(config, data, logFile)
-  const onSignal = (): void => service.stop()
+  const stop = new AbortController()
+  const onSignal = (): void => {
+    stop.abort()
+    service.stop()
+  }
   process.once('SIGTERM', onSignal)
   process.once('SIGINT', onSignal)
   // The reader of standard output may close it; recording goes on.
   const onClosedPipe = (): void => undefined
   process.stdout.on('error', onClosedPipe)
   try {
-    while (!(await runService(service, isTerminal))) service = new Service(config, data, logFile)
+    while (!(await runService(service, isTerminal)) && !stop.signal.aborted) {
+      service = new Service(config, data, logFile)
+    }
     return 0
   } finally {
     process.off('SIGTERM', onSignal)
@@ -123,6 +129,10 @@ async function runService(service: Service, isTerminal: boolean): Promise<boolea
     } finally {
       line.end()
     }
+  } catch (error) {
+    // Another recorder took over while this one was starting.
+    if (error instanceof PriorbookError && error.code === 'not_writer') return false
+    throw error
   } finally {
     await service.close()
   }
@@ -223,6 +233,8 @@ class Service {
   async run(): Promise<boolean> {
     const { signal } = this.#stop
     const sharing = this.#share(signal)
+    // It is awaited below; where it fails, the service stops first.
+    sharing.catch(() => undefined)
     const keeping = Promise.all([
       this.#keeper?.run(signal, this.#log),
       this.#scrubber?.run(signal, this.#log),
@@ -300,7 +312,7 @@ class Service {
     this.#closers.push(() => member.close())
     if (!this.#isRecording) {
       await this.#shareKeys()
-      await member.openCopy()
+      await member.openCopy(this.#stop.signal)
       const store = this.#openTape({ readOnly: true })
       this.#closers.push(() => store.close())
       return store
@@ -314,13 +326,19 @@ class Service {
     )
     this.#keep(store)
     if (isNew) await skipJournal(store, this.#data, this.#config.recorder)
+    await member.noteWriter(store)
     return store
   }
 
   async #shareKeys(): Promise<void> {
     this.#access = new SharedAccess(this.#config.store, this.#data.path, this.#log)
     this.#closers.push(() => this.#access!.close())
-    await this.#access.prepare()
+    try {
+      await this.#access.prepare()
+    } catch (error) {
+      if (!(error instanceof PriorbookError) || error.code !== 'store_unavailable') throw error
+      this.#log.error({ error: error.message }, 'keys are not shared')
+    }
   }
 
   #tapeOptions() {
@@ -416,7 +434,7 @@ function openMember(config: Config, data: DataFolder, log: Logger): Member | und
     const detail = 'a shared tape needs role capture or api: what one process records, others serve'
     throw new PriorbookError('invalid_config', detail)
   }
-  return new Member(config.store, data.tape, config.recorder, log)
+  return new Member(config.store, data, config.recorder, log)
 }
 
 // The default port may be taken by another service on the same machine: any other port will do then.

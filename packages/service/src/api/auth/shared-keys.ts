@@ -22,16 +22,20 @@ export function exportKeys(database: DatabaseSync): readonly KeyRow[] {
 
 /** Adds keys of other machines, and what happened to known ones; true where that changed anything. */
 export function importKeys(database: DatabaseSync, rows: readonly KeyRow[]): boolean {
-  const known = new Map(exportKeys(database).map((row) => [row.id, row]))
-  const changed = rows
-    .map((row) => mergeKeys(known.get(row.id), row))
-    .filter((row) => row !== undefined)
-  if (changed.length === 0) return false
-  inTransaction(database, () => {
+  const newsOf = (): readonly KeyRow[] => {
+    const known = new Map(exportKeys(database).map((row) => [row.id, row]))
+    return rows.flatMap((row) => mergeKeys(known.get(row.id), row) ?? [])
+  }
+  if (newsOf().length === 0) return false
+  return inTransaction(database, () => {
+    // Again, because a key may have been revoked here since.
+    const changed = newsOf()
     const put = database.prepare(
-      `INSERT OR REPLACE INTO key
+      `INSERT INTO key
        (id, hash, prefix, last_four, name, plan, created, expires, revoked, replaced_by)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET expires = excluded.expires, revoked = excluded.revoked,
+        replaced_by = excluded.replaced_by`,
     )
     for (const { id, hash, prefix, last_four: lastFour, name, plan, ...more } of changed) {
       const { created, expires, revoked, replaced_by: next } = more
@@ -39,8 +43,8 @@ export function importKeys(database: DatabaseSync, rows: readonly KeyRow[]): boo
     }
     database.exec(`INSERT INTO counter (name, value) VALUES ('keys', 1)
       ON CONFLICT DO UPDATE SET value = value + 1`)
+    return changed.length > 0
   })
-  return true
 }
 
 /**

@@ -120,9 +120,9 @@ export class Database {
   }
 
   private recordedWrite<T>(listener: ChangeListener, work: () => T): T {
-    const recording = guard(this.file, () => this.connection.createSession())
     let hasChanges = false
     const result = this.transaction('BEGIN IMMEDIATE', () => {
+      const recording = guard(this.file, () => this.connection.createSession())
       try {
         const made = work()
         const changes = recording.patchset()

@@ -21,10 +21,10 @@ import { isUnfinished, makeKept } from './recount.ts'
 import { removeOlder, removeStep, type RemovalOrder, type RemovalStep } from './retention.ts'
 import { SCHEMA_VERSION } from './schema.ts'
 import { forgetSealed, readSealed, type SealedStep } from './sealed-queue.ts'
-import { Outbox, refuseCopy } from './shared/outbox.ts'
+import { erasePlace, Outbox, readPlace, refuseCopy } from './shared/outbox.ts'
 import { Verifier } from './verify.ts'
 import { scrubInstrument, scrubStep, type ScrubPlace, type ScrubStep } from './scrub.ts'
-import { changeState, readState, STATE } from './state.ts'
+import { changeState, readState, STATE, writeState } from './state.ts'
 import { View } from './view.ts'
 import { openWriterLock } from './writer-lock.ts'
 import { Writer, type SealLimits } from './writer.ts'
@@ -58,6 +58,10 @@ export type EmbeddedOptions = {
 export type EmbeddedStore = Store & {
   /** The commits that were not sent, where the tape is shared. */
   readonly outbox: Outbox | undefined
+  /** The number of who wrote a shared tape last; 0 where that is not known. */
+  lastWriter(): Promise<number>
+  /** Notes who writes a shared tape from now on. */
+  noteWriter(number: number): Promise<void>
   /** The damage that opening cut off the log; undefined when there was none. */
   readonly repaired: string | undefined
   /** Replaces streams that came out different in a rebuilt tape; see `adopt.ts`. */
@@ -109,6 +113,8 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     const { onDamage } = options
     view.onDamage = onDamage && (({ venue, key }) => onDamage({ venue, key }))
     database.read(() => view.refresh())
+    // Cutting it off would remove rows from every copy; this machine fetches them again.
+    if (outbox !== undefined && view.damagedLog !== undefined) throw view.damagedLog.error
     if (database.isOverlaid && view.damagedLog === undefined) makeKept(view, options.onUpgrade)
     const writer = readOnly
       ? undefined
@@ -177,6 +183,9 @@ function createStore(
   return {
     ...createReader(session),
     outbox,
+    lastWriter: () => session.read(() => readState(database, STATE.writer)),
+    noteWriter: (number) =>
+      session.write(() => database.write(() => writeState(database, STATE.writer, number))),
     append: (batch) => queue.append(batch),
 
     seal: () => session.write((own) => own.sealAll()),
@@ -240,7 +249,11 @@ function removeSome(
 function forgetOwner(file: string): void {
   const copy = new Database(file, false)
   try {
-    copy.write(() => changeState(copy, STATE.owner, null))
+    copy.write(() => {
+      changeState(copy, STATE.owner, null)
+      // A backup of a copy is a tape of its own.
+      if (readPlace(copy) !== undefined) erasePlace(copy)
+    })
   } finally {
     copy.close()
   }

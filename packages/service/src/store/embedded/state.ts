@@ -37,6 +37,8 @@ export function checkStates(database: Database): void {
 export const STATE = {
   /** A number that tells this tape from its copies. */
   owner: 'owner',
+  /** Who wrote a shared tape last. */
+  writer: 'writer',
   /** Every log batch up to this one is packed into chunks and removed. */
   sealedThrough: 'sealed_through',
   /** Counts packing steps; a stream whose own version is older has not changed since. */

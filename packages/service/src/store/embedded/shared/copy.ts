@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { Database } from '../database.ts'
+import { changeState, STATE } from '../state.ts'
 import { openWriterLock } from '../writer-lock.ts'
 import { encodeValue, printInserts, type ChangedTable } from './changes.ts'
 import {
@@ -34,6 +36,8 @@ export interface TapeCopy {
   apply(commits: readonly CommitChanges[]): void
   /** Makes the file a tape of its own. */
   detach(): void
+  /** Changes whenever the tape does. */
+  fingerprint(): string
   /** All rows of the tape, a bounded number at a time. */
   rows(): Generator<TableRows>
   close(): void
@@ -57,7 +61,8 @@ export function openTapeCopy(file: string): TapeCopy {
       database.write(() => database.applyChanges(printInserts(table, rows))),
     loaded: (place) => database.write(() => writePlace(database, place)),
     apply: (commits) => applyCommits(database, commits),
-    detach: () => database.write(() => erasePlace(database)),
+    detach: () => detachCopy(database),
+    fingerprint: () => fingerprintOf(database),
     rows: () => readRows(database),
     close() {
       database.close()
@@ -97,6 +102,24 @@ function acknowledge(database: Database, commits: readonly CommitChanges[]): boo
     database.run('UPDATE copy_place SET sent = ?', sent)
   })
   return true
+}
+
+// A tape of its own must not remove segments that the shared one wrote and may need.
+function detachCopy(database: Database): void {
+  database.write(() => {
+    erasePlace(database)
+    changeState(database, STATE.owner, null)
+  })
+}
+
+function fingerprintOf(database: Database): string {
+  const states = database.all('SELECT name, value FROM state ORDER BY name')
+  const ends = ['log', 'body', 'stream', 'market', 'gap', 'quarantine'].map((table) =>
+    database.get(`SELECT max(id) AS last FROM ${table}`),
+  )
+  return createHash('sha256')
+    .update(JSON.stringify([states, ends]))
+    .digest('hex')
 }
 
 // Max bytes of rows that are read at once.

@@ -1,6 +1,10 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { Column, Database } from '../database.ts'
 
+// Max commits that are sent together; a statement has at most 65,535 values.
+const MAX_COMMITS = 1000
+const MANY = 256
+
 /** The changes of one commit of a shared tape. */
 export type CommitChanges = {
   /** Counts commits, without holes. */
@@ -62,24 +66,34 @@ export class Outbox {
       const changes = this.#database.get('SELECT bytes FROM outbox WHERE id = ?', id)![
         'bytes'
       ] as Uint8Array
-      if (found.length > 0 && bytes + changes.length > maxBytes) break
+      if (found.length >= MAX_COMMITS || (found.length > 0 && bytes + changes.length > maxBytes))
+        break
       bytes += changes.length
       found.push({ id, changes })
     }
     return found
   }
 
-  /** The shared tape has all commits up to this one. They are removed with the next commit. */
+  /** The shared tape has all commits up to this one. They are removed with the next commit, or when many wait. */
   sent(id: number): void {
+    const before = this.#sent
     this.#sent = Math.max(this.#sent, id)
+    if (this.#sent - before < MANY) return
+    // After an outage they may take the space that the next commit needs.
+    this.#database.write(() => this.#trim())
   }
 
   // Runs inside the transaction.
   #store(changes: Uint8Array): void {
     const run = (sql: string, ...values: Column[]): number => this.#database.run(sql, ...values)
     run('INSERT INTO outbox (id, bytes) VALUES (?, ?)', this.#last + 1, changes)
-    run('DELETE FROM outbox WHERE id <= ?', this.#sent)
-    run('UPDATE copy_place SET last = ?, sent = ?', this.#last + 1, this.#sent)
+    run('UPDATE copy_place SET last = ?', this.#last + 1)
+    this.#trim()
+  }
+
+  #trim(): void {
+    this.#database.run('DELETE FROM outbox WHERE id <= ?', this.#sent)
+    this.#database.run('UPDATE copy_place SET sent = ?', this.#sent)
   }
 }
 

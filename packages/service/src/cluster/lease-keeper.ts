@@ -1,0 +1,58 @@
+import { PriorbookError } from '@priorbook/sdk/domain'
+import { sleep } from '../lib/wait.ts'
+import type { Lease, SharedTape } from './shared-tape.ts'
+
+const RENEW_MS = 1_000
+/** How long a lease lasts without being renewed: a writer that vanished is replaced after it. */
+export const LEASE_MS = 4_000
+
+/** Renews a lease from the moment on in which it was taken, until it is stopped or lost. */
+export class LeaseKeeper {
+  readonly lease: Lease
+  readonly #tape: SharedTape
+  readonly #stop = new AbortController()
+  readonly #lost = new AbortController()
+  /** Called after every renewal. */
+  onRenewed: () => void = () => undefined
+
+  constructor(tape: SharedTape, lease: Lease) {
+    this.#tape = tape
+    this.lease = lease
+    void this.#run()
+  }
+
+  /** Aborted when another took over. */
+  get lost(): AbortSignal {
+    return this.#lost.signal
+  }
+
+  /** Throws `not_writer` where another took over. */
+  check(): void {
+    if (!this.lost.aborted) return
+    const detail = 'another process took over while this one did not answer'
+    throw new PriorbookError('not_writer', detail)
+  }
+
+  stop(): void {
+    this.#stop.abort()
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      await sleep(RENEW_MS, signal)
+      if (signal.aborted) return
+      try {
+        if (await this.#tape.renew(this.lease, LEASE_MS)) {
+          this.onRenewed()
+          continue
+        }
+      } catch {
+        // The database is away; whoever appends says so. Nobody can take the lease meanwhile.
+        continue
+      }
+      this.#lost.abort()
+      return
+    }
+  }
+}
