@@ -116,16 +116,20 @@ export type AppendBatch = {
 /** Names one ladder stream. */
 export type InstrumentRef = { readonly venue: VenueId; readonly key: string }
 
-/**
- * What is stored of one instrument. Where retention removed every row, the first sequence is the one
- * after the last.
- */
-export type InstrumentFacts = {
-  readonly instrument: Instrument
+/** The first and the last row of a stream that are left; where none is, the last has the smaller sequence. */
+export type RowExtent = {
   readonly firstSequence: number
   readonly lastSequence: number
   readonly firstReceived: number
   readonly lastReceived: number
+}
+
+/**
+ * What is stored of one instrument. Where retention removed every row, the first sequence is the one
+ * after the last.
+ */
+export type InstrumentFacts = RowExtent & {
+  readonly instrument: Instrument
   /** SHA-256 of the newest sealed chunk, which covers all before it; absent while none is sealed. */
   readonly head?: string
 }
@@ -338,10 +342,17 @@ export type QuoteQuery = InstrumentRef & {
   readonly since: number
 }
 
+/** The best prices of a book in ticks of 10^−decimals; undefined where a side is empty. */
+export type BookTop = {
+  readonly decimals: number
+  readonly bid: number | undefined
+  readonly ask: number | undefined
+}
+
 /** The newest of what is stored of an instrument. */
 export type Quote = {
-  readonly facts?: InstrumentFacts | undefined
-  readonly run?: BookRun | undefined
+  readonly extent?: RowExtent | undefined
+  readonly top?: BookTop | undefined
   /** The newest execution or sample, in the units of its column. */
   readonly last?: { readonly value: number; readonly received: number } | undefined
   /** Gaps since then, without those of ended markets. */

@@ -35,30 +35,28 @@ export async function readQuotes(
 
 function toQuote(
   { venue }: MarketRecord,
-  { facts, run, last, gaps }: Quote,
+  { extent, top, last, gaps }: Quote,
   since: number,
   style: ValueStyle,
 ): QuoteJson {
-  const ladder = run === undefined ? undefined : loadRun(scratchFor(run), run)
-  const price = (ticks: number): DecimalJson | null =>
-    decimalJson(printScaled(ticks, ladder!.decimals), style)
-  const hasBid = ladder !== undefined && ladder.bestBid !== 0
-  const hasAsk = ladder !== undefined && ladder.bestAsk !== ladder.one
+  const { bid, ask, decimals: places = 0 } = top ?? {}
+  const price = (ticks: number | undefined): DecimalJson | null =>
+    ticks === undefined ? null : decimalJson(printScaled(ticks, places), style)
   const isRecent = last !== undefined && last.received >= since
   const { hasTrades, priceDecimals } = VENUES[venue]
   const decimals = hasTrades ? priceDecimals : SAMPLE_DECIMALS
   return {
     last_price: isRecent ? decimalJson(printScaled(last.value, decimals), style) : null,
     last_price_time: isRecent ? timeJson(last.received, style) : null,
-    best_bid: hasBid ? price(ladder.bestBid) : null,
-    best_ask: hasAsk ? price(ladder.bestAsk) : null,
-    spread: hasBid && hasAsk ? price(ladder.bestAsk - ladder.bestBid) : null,
-    quote_time: facts === undefined ? null : timeJson(facts.lastReceived, style),
+    best_bid: price(bid),
+    best_ask: price(ask),
+    spread: bid === undefined || ask === undefined ? null : price(ask - bid),
+    quote_time: extent === undefined ? null : timeJson(extent.lastReceived, style),
     coverage: {
       first_time:
-        facts === undefined ? null : timeJson(Math.max(facts.firstReceived, since), style),
-      last_time: facts === undefined ? null : timeJson(facts.lastReceived, style),
-      observations: facts === undefined ? 0 : facts.lastSequence - facts.firstSequence + 1,
+        extent === undefined ? null : timeJson(Math.max(extent.firstReceived, since), style),
+      last_time: extent === undefined ? null : timeJson(extent.lastReceived, style),
+      observations: extent === undefined ? 0 : extent.lastSequence - extent.firstSequence + 1,
       gaps,
     },
   }
@@ -71,19 +69,10 @@ function lastOf(record: MarketRecord, key: string | undefined): QuoteQuery['last
   return tokenId === undefined ? undefined : { key: tokenId, metric: 'last_trade' }
 }
 
-// One ladder for each number of decimals: a list has hundreds of quotes, each of which is read at once.
-const scratch: Ladder[] = []
-
-function scratchFor({ columns: { priceDecimals } }: BookRun): Ladder {
-  return (scratch[priceDecimals] ??= new Ladder(priceDecimals))
-}
-
 /** The book after the last row of a run. */
 export function ladderOf(run: BookRun): Ladder {
-  return loadRun(new Ladder(run.columns.priceDecimals), run)
-}
-
-function loadRun(ladder: Ladder, { columns, to }: BookRun): Ladder {
+  const { columns, to } = run
+  const ladder = new Ladder(columns.priceDecimals)
   loadBase(ladder, columns)
   applyRows(ladder, columns, 0, to)
   return ladder

@@ -54,6 +54,11 @@ export class BookReader {
     return run
   }
 
+  /** The book after the newest row of a stream; the caller must not change it, nor keep it. */
+  newestBook(stream: Stream, last: number): Ladder {
+    return this.bookAt(stream, this.stretchAt(stream, last, true), last).ladder
+  }
+
   /** The last observation at or before a time, unless the time lies in a gap. */
   asOf(query: InstrumentRef & { at: number; knownAt?: number | undefined }): AsOf {
     const stream = this.view.stream(query, 'book', '', query.knownAt)

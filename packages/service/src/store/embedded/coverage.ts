@@ -1,5 +1,5 @@
 import { DAY_MICROS, startOfDay, type Gap } from '@priorbook/sdk/domain'
-import type { Coverage, DayCoverage, InstrumentFacts, InstrumentRef } from '../store.ts'
+import type { Coverage, DayCoverage, InstrumentFacts, InstrumentRef, RowExtent } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { lastReceivedAtMost } from './stretch.ts'
 import { corruptAt, corruptGap } from './corrupt-gap.ts'
@@ -10,35 +10,33 @@ import type { View } from './view.ts'
 
 /** What is stored of one book stream; absent where it never had a row. */
 export function factsOf(view: View, stream: Stream): InstrumentFacts | undefined {
+  const extent = extentOf(view, stream)
+  if (extent === undefined) return undefined
+  const { venue, market, key } = stream
+  const facts = { instrument: { venue, market, key }, ...extent }
+  const head = Buffer.from(stream.head).toString('hex')
+  const isEmptied = extent.lastSequence < extent.firstSequence
+  return isEmptied || /^0+$/.test(head) ? facts : { ...facts, head }
+}
+
+/** The first and the last row of a book stream; absent where it never had one. */
+export function extentOf(view: View, stream: Stream): RowExtent | undefined {
   const lastSequence = view.lastOrdinal(stream)
-  if (lastSequence <= stream.removed) return emptiedFacts(view, stream)
+  if (lastSequence <= stream.removed) return emptiedExtent(view, stream)
   const first = view.directory(stream).places[0]
   const firstReceived = first?.firstReceived ?? view.tailOf(stream)!.columns.received[0]!
-  const { venue, market, key } = stream
-  const head = Buffer.from(stream.head).toString('hex')
-  return {
-    instrument: { venue, market, key },
-    firstSequence: stream.removed + 1,
-    lastSequence,
-    firstReceived,
-    lastReceived: view.lastReceived(stream),
-    ...(/^0+$/.test(head) ? {} : { head }),
-  }
+  const lastReceived = view.lastReceived(stream)
+  return { firstSequence: stream.removed + 1, lastSequence, firstReceived, lastReceived }
 }
 
 // Retention removed every row: the numbers go on, and the times are those of the last row.
-function emptiedFacts(view: View, stream: Stream): InstrumentFacts | undefined {
-  const { venue, market, key, removed } = stream
+function emptiedExtent(view: View, stream: Stream): RowExtent | undefined {
+  const { removed } = stream
   const gap = removed === 0 ? undefined : findRetention(view.database, stream)
   if (gap?.end === undefined) return undefined
   const last = gap.end - 1
   const sequences = { firstSequence: removed + 1, lastSequence: removed }
-  return {
-    instrument: { venue, market, key },
-    ...sequences,
-    firstReceived: last,
-    lastReceived: last,
-  }
+  return { ...sequences, firstReceived: last, lastReceived: last }
 }
 
 /** What is stored of every instrument that has a row. */

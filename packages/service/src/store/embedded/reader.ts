@@ -4,8 +4,6 @@ import type {
   ChunkQuery,
   HeadQuery,
   InstrumentRef,
-  Quote,
-  QuoteQuery,
   StoredChunk,
   StoreReader,
   VenueTotals,
@@ -17,9 +15,10 @@ import { factsOf, listFacts, readCoverage } from './coverage.ts'
 import { placeOfOrdinal } from './directory.ts'
 import { LogFollower } from './follow.ts'
 import { countOpenGaps, listIncidents, listUnbroken } from './gap-tally.ts'
-import { countHoles, listGaps } from './gaps.ts'
+import { listGaps } from './gaps.ts'
 import { listParity } from './parity.ts'
 import { listQuarantine } from './quarantine.ts'
+import { QuoteReader } from './quotes.ts'
 import { factsOfMarket, requireKept } from './recount.ts'
 import { readSamples, readTrades } from './rows.ts'
 import type { Session } from './session.ts'
@@ -32,6 +31,7 @@ import type { View } from './view.ts'
 export function createReader(session: Session): StoreReader {
   const { database, view, read, writer } = session
   const books = new BookReader(view)
+  const quotes = new QuoteReader(view, books)
   const kept = <T>(work: () => T): Promise<T> =>
     read(() => {
       requireKept(database)
@@ -62,7 +62,7 @@ export function createReader(session: Session): StoreReader {
     instruments: (venue) => read(() => listFacts(view, venue)),
     unbroken: (venue) => read(() => listUnbroken(database, venue)),
     latest: (ref) => read(() => books.latest(ref)),
-    quotes: (queries) => read(() => queries.map((query) => quoteOf(view, books, query))),
+    quotes: (queries) => read(() => queries.map((query) => quotes.read(query))),
     books: (query) => read(() => books.page(query)),
     asOf: (query) => read(() => books.asOf(query)),
     booksByInterval: (query) => read(() => books.sample(query)),
@@ -86,33 +86,6 @@ export function createReader(session: Session): StoreReader {
     coverage: (ref) => read(() => readCoverage(view, ref)),
     quarantine: (page) => read(() => listQuarantine(database, page)),
   }
-}
-
-function quoteOf(view: View, books: BookReader, query: QuoteQuery): Quote {
-  const { venue, last, since } = query
-  const stream = view.stream(query, 'book')
-  const facts = stream === undefined ? undefined : factsOf(view, stream)
-  const isSeen =
-    facts !== undefined && facts.firstSequence <= facts.lastSequence && facts.lastReceived >= since
-  return {
-    facts: isSeen ? facts : undefined,
-    run: isSeen ? books.latest(query) : undefined,
-    last: last === undefined ? undefined : lastOf(view, venue, last),
-    gaps: isSeen ? countHoles(view.database, query, since) : 0,
-  }
-}
-
-function lastOf(view: View, venue: VenueId, last: NonNullable<QuoteQuery['last']>): Quote['last'] {
-  const { key, metric } = last
-  const newest = { venue, key, order: 'desc', limit: 1 } as const
-  if (metric === undefined) {
-    const { rows, ordinals } = readTrades(view, newest)
-    if (ordinals.length === 0) return undefined
-    return { value: rows.price[0]!, received: rows.received[0]! }
-  }
-  const { rows, ordinals } = readSamples(view, { ...newest, metric })
-  if (ordinals.length === 0) return undefined
-  return { value: rows.value[0]!, received: rows.received[0]! }
 }
 
 function readTotals({ database }: View, venue: VenueId): VenueTotals {
