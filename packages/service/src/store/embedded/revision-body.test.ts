@@ -1,4 +1,4 @@
-import { createZstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { constants, createZstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { packRevision, unpackRevision } from './revision-body.ts'
 
@@ -15,6 +15,29 @@ it.each(LENGTHS)('a text of %i bytes is what zlib reads and comes back', (length
   const dictionary = Buffer.from(`${text}earlier`)
   const part = packRevision(text, dictionary)
   expect(toText(unpackRevision(part, dictionary))).toBe(text)
+})
+
+it.each([131_072, 131_073])('reads with a dictionary of %i bytes what zlib reads', (length) => {
+  const dictionary = Buffer.from(textOf(length))
+  const text = `${textOf(length - 5).slice(700)} and more`
+  const part = packRevision(text, dictionary)
+  expect(part.length).toBeLessThan(200)
+  expect(zstdDecompressSync(part, { dictionary }).toString()).toBe(text)
+  expect(toText(unpackRevision(part, dictionary))).toBe(text)
+})
+
+it('reads with a dictionary a frame that has a checksum', () => {
+  const dictionary = Buffer.from(textOf(700))
+  const params = { [constants.ZSTD_c_checksumFlag]: 1 }
+  const part = zstdCompressSync(`${textOf(700)}!`, { dictionary, params })
+  expect(toText(unpackRevision(part, dictionary))).toBe(`${textOf(700)}!`)
+})
+
+it('refuses with a dictionary a frame that is cut off', () => {
+  const dictionary = Buffer.from(textOf(700))
+  const part = packRevision(`${textOf(690)} and more`, dictionary)
+  expect(() => unpackRevision(part.subarray(0, -2), dictionary)).toThrow(/end of file|frame/)
+  expect(toText(unpackRevision(part, dictionary))).toBe(`${textOf(690)} and more`)
 })
 
 it('reads a frame that does not say its length', async () => {
