@@ -5,9 +5,9 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import type { MarketPage, MarketQuery, MarketState } from '../store.ts'
-import { BoundedMap } from '../../lib/bounded-map.ts'
 import { isDamage } from './bodies.ts'
 import type { Column, Database, Row } from './database.ts'
+import { KeptRecords } from './kept-records.ts'
 import { saveListing } from './listing.ts'
 import { walkListings } from './listing-walk.ts'
 import { sortListed, type Listed } from './listed.ts'
@@ -32,9 +32,14 @@ const MARKET_COLUMNS = [
   'revisions',
 ]
 const REVISION_COLUMNS = ['market', 'ordinal', 'known_at', 'journal', 'body']
-const MARKET_BY_ID = `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market WHERE id = ?`
+const MARKETS_BY_ID = `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market
+  WHERE id IN (SELECT value FROM json_each(?))`
 const decoder = new TextDecoder()
 const REVISION_AT = `SELECT ${REVISION_COLUMNS.join(', ')}, sum FROM revision WHERE market = ? AND ordinal = ?`
+// A version and the one that it is compressed with are at most 31 short rows apart. To pass them takes less
+// than to find the second one: rows of this table are long, and SQLite reads all of each that it compares.
+const REVISION_AND_WHOLE = `SELECT ${REVISION_COLUMNS.join(', ')}, sum FROM revision
+  WHERE market = ? AND ordinal BETWEEN ? AND ? AND +ordinal IN (?, ?) ORDER BY ordinal`
 
 /**
  * Adds a revision of a market, unless it equals the last one; true when it was added. The caller is in
@@ -113,7 +118,7 @@ const MAX_PASSED = 4000
 /** Markets that match, in the order of the query. */
 export function listMarkets(database: Database, query: MarketQuery): MarketPage {
   for (const table of ['market', 'listing', 'family']) database.ensureWhole(table)
-  const found: ListedState[] = []
+  const found: Listed[] = []
   const walk =
     query.event === undefined ? walkListings(database, query) : walkEvent(database, query)
   let passed = 0
@@ -123,24 +128,30 @@ export function listMarkets(database: Database, query: MarketQuery): MarketPage 
       if (passed < MAX_PASSED) continue
       const { venue, name: marketId, value } = listed
       const reached = { openTime: value ?? 0, venue, marketId, value }
-      return { markets: found, hasMore: true, reached }
+      return { markets: readListed(database, found), hasMore: true, reached }
     }
-    if (found.length === query.limit) return { markets: found, hasMore: true }
-    found.push(readListed(database, listed))
+    if (found.length === query.limit) {
+      return { markets: readListed(database, found), hasMore: true }
+    }
+    found.push(listed)
   }
-  return { markets: found, hasMore: false }
+  return { markets: readListed(database, found), hasMore: false }
 }
 
 type ListedState = MarketPage['markets'][number]
 
-function readListed(database: Database, { id, name, venue, value }: Listed): ListedState {
-  const row = database.get(MARKET_BY_ID, id)
-  if (row === undefined || row['market'] !== name || row['venue'] !== venue) {
-    throw new PriorbookError('corrupt_row', `the list of markets is damaged at ${name}`)
-  }
-  checkRow('market', MARKET_COLUMNS, row)
-  const state = readListedState(database, id, row['revisions'] as number)
-  return { ...state, sortTime: row['sort_time'] as number, sortValue: value }
+function readListed(database: Database, found: readonly Listed[]): ListedState[] {
+  const rows = database.all(MARKETS_BY_ID, JSON.stringify(found.map(({ id }) => id)))
+  const rowOf = new Map(rows.map((row) => [row['id'], row]))
+  return found.map(({ id, name, venue, value }) => {
+    const row = rowOf.get(id)
+    if (row === undefined || row['market'] !== name || row['venue'] !== venue) {
+      throw new PriorbookError('corrupt_row', `the list of markets is damaged at ${name}`)
+    }
+    checkRow('market', MARKET_COLUMNS, row)
+    const state = readListedState(database, id, row['revisions'] as number)
+    return { ...state, sortTime: row['sort_time'] as number, sortValue: value }
+  })
 }
 
 // An event has few markets: they are read whole and sorted here.
@@ -184,40 +195,33 @@ type Revision = {
   readonly text: string
 }
 
-// Records that lists showed, by market. To unpack and parse one takes longer than everything else of a list.
-const listedStates = new WeakMap<Database, BoundedMap<number, KeptState>>()
-const MAX_LISTED = 2000
-
-type KeptState = { readonly sum: Column; readonly state: MarketState }
+// To unpack and parse a record takes longer than everything else of a list.
+const listedRecords = new WeakMap<Database, KeptRecords>()
 
 function readListedState(database: Database, market: number, ordinal: number): MarketState {
-  const row = revisionRow(database, market, ordinal)
-  const { known_at: knownAt, journal, sum } = row
-  let states = listedStates.get(database)
-  if (states === undefined) listedStates.set(database, (states = new BoundedMap(MAX_LISTED)))
-  const kept = states.get(market)
-  // Only where the row is the one that it was read from.
-  if (kept !== undefined && kept.sum === sum && kept.state.revision === ordinal) {
-    if (kept.state.knownAt === knownAt && kept.state.journal === journal) return kept.state
-  }
-  const state = toState(unpack(database, row))
-  states.set(market, { sum: sum!, state })
+  let records = listedRecords.get(database)
+  if (records === undefined) listedRecords.set(database, (records = new KeptRecords()))
+  const kept = records.get(market, ordinal)
+  if (kept !== undefined) return kept
+  const revision = readRevision(database, market, ordinal)
+  const state = toState(revision)
+  records.put(market, state, revision.text.length)
   return state
 }
 
 function readRevision(database: Database, market: number, ordinal: number): Revision {
-  return unpack(database, revisionRow(database, market, ordinal))
-}
-
-function unpack(database: Database, row: Row): Revision {
-  const { market, ordinal } = row as { market: number; ordinal: number }
-  const bytes = unpackRevision(row['body'] as Uint8Array, dictionaryOf(database, market, ordinal))
-  const text = decoder.decode(bytes)
+  const base = wholeAtOrBefore(ordinal)
+  const rows = database.all(REVISION_AND_WHOLE, market, base, ordinal, base, ordinal)
+  const row = checkRevision(rows.at(-1), market, ordinal)
+  const dictionary =
+    rows.length === 2
+      ? unpackRevision(checkRevision(rows[0], market, base)['body'] as Uint8Array)
+      : dictionaryOf(database, market, ordinal)
   return {
     ordinal,
     knownAt: row['known_at'] as number,
     journal: row['journal'] as number,
-    text,
+    text: decoder.decode(unpackRevision(row['body'] as Uint8Array, dictionary)),
   }
 }
 
@@ -245,8 +249,11 @@ export function storeWhole(database: Database, market: number, ordinal: number):
 }
 
 function revisionRow(database: Database, market: number, ordinal: number): Row {
-  const row = database.get(REVISION_AT, market, ordinal)
-  if (row === undefined) {
+  return checkRevision(database.get(REVISION_AT, market, ordinal), market, ordinal)
+}
+
+function checkRevision(row: Row | undefined, market: number, ordinal: number): Row {
+  if (row?.['ordinal'] !== ordinal) {
     throw new PriorbookError('corrupt_row', `revision ${ordinal} of market ${market} is missing`)
   }
   checkRow('revision', REVISION_COLUMNS, row)
