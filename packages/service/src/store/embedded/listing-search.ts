@@ -5,26 +5,40 @@ import {
   hitValues,
   sortListed,
   toListed,
+  type Condition,
   type Listed,
   type ListOrder,
   type Selection,
 } from './listed.ts'
 
-/** The markets with these numbers that match, in any order. */
-export function readNamed(
+/** The markets with one of these words that match, in any order. */
+export function readWords(
   database: Database,
-  ids: readonly number[],
+  words: readonly number[],
+  families: Selection,
+  query: MarketQuery,
+  order: ListOrder,
+): Listed[] {
+  return readNamed(database, [OF_WORDS, JSON.stringify(words)], families, query, order)
+}
+
+const OF_WORDS = 'SELECT market FROM posting WHERE word IN (SELECT value FROM json_each(?))'
+
+// `names` is SQL for the numbers of markets: most of them are no hits, and become no objects.
+function readNamed(
+  database: Database,
+  [names, ...values]: Condition,
   { by, families, more }: Selection,
   query: MarketQuery,
   { column }: ListOrder,
 ): Listed[] {
   const rows = database.all(
     `SELECT id, ${by} AS family, ${column} AS value, name, open, close FROM listing
-     WHERE id IN (SELECT value FROM json_each(?)) AND ${hitOf(query.text)}
+     WHERE id IN (${names}) AND ${hitOf(query.text)}
      ${more.map(([sql]) => `AND ${sql}`).join(' ')}`,
-    JSON.stringify(ids),
+    ...values,
     ...hitValues(query.text),
-    ...more.flatMap(([, ...values]) => values),
+    ...more.flatMap(([, ...given]) => given),
   )
   const venues = new Map<Column, string>(families.map(({ id, venue }) => [id, venue]))
   const { start = -Infinity, end = Infinity } = query
@@ -61,57 +75,48 @@ export function* walkWords(
   if (place !== undefined && up) from = Math.max(from, place)
   if (place !== undefined && !up) to = Math.min(to, place)
   while (from <= to) {
-    const batch = readPostings(database, words, from, to, up)
-    if (batch === undefined) return
-    const named = readNamed(database, batch.markets, families, query, order)
+    const { last, isLast } = findStep(database, words, from, to, up)
+    const [low, high] = up ? [from, last] : [last, to]
+    const names: Condition = [`${OF_WORDS} AND ${WITHIN}`, JSON.stringify(words), low, high]
+    const named = readNamed(database, names, families, query, order)
     yield* sortListed(named, after, order)
-    if (batch.isLast) return
+    if (isLast) return
     // Only the place of the last open time counts: after all markets that have it.
     const venue = up ? '\u{10FFFF}' : ''
-    const passed = Math.max(0, batch.markets.length - named.length)
-    yield { id: 0, value: batch.last, venue, name: '', isHit: false, passed }
-    if (up) from = batch.last + 1
-    else to = batch.last - 1
+    const passed = Math.max(0, countMarkets(database, names) - named.length)
+    yield { id: 0, value: last, venue, name: '', isHit: false, passed }
+    if (up) from = last + 1
+    else to = last - 1
   }
 }
 
-type Postings = {
-  readonly markets: readonly number[]
-  /** The open time up to which all markets are named. */
-  readonly last: number
-  readonly isLast: boolean
+const WITHIN = 'posting.open BETWEEN ? AND ?'
+
+function countMarkets(database: Database, [names, ...values]: Condition): number {
+  const sql = `SELECT count(DISTINCT market) AS count FROM (${names})`
+  return database.get(sql, ...values)!['count'] as number
 }
 
-function readPostings(
+// The open time up to which a step reads: that of the word whose markets fill a step first.
+function findStep(
   database: Database,
   words: readonly number[],
   from: number,
   to: number,
   up: boolean,
-): Postings | undefined {
-  const direction = up ? 'ASC' : 'DESC'
-  const lanes = words.map((word) =>
-    database.all(
-      `SELECT open, market FROM posting WHERE word = ? AND open >= ? AND open <= ?
-       ORDER BY open ${direction}, market ${direction} LIMIT ?`,
+): { readonly last: number; readonly isLast: boolean } {
+  const ends: number[] = []
+  for (const word of words) {
+    const row = database.get(
+      `SELECT open FROM posting WHERE word = ? AND ${WITHIN}
+       ORDER BY open ${up ? 'ASC' : 'DESC'} LIMIT 1 OFFSET ?`,
       word,
       from,
       to,
-      STEP,
-    ),
-  )
-  const full = lanes.filter((lane) => lane.length === STEP)
-  const ends = full.map((lane) => lane.at(-1)!['open'] as number)
-  if (lanes.every((lane) => lane.length === 0)) return undefined
-  const last = up ? Math.min(...ends, to) : Math.max(...ends, from)
-  const markets = new Set<number>()
-  for (const [index, lane] of lanes.entries()) {
-    for (const { open, market } of lane as { open: number; market: number }[]) {
-      if (up ? open <= last : open >= last) markets.add(market)
-    }
-    if (lane.length < STEP || lane.at(-1)!['open'] !== last) continue
-    const rest = 'SELECT market FROM posting WHERE word = ? AND open = ?'
-    for (const { market } of database.all(rest, words[index]!, last)) markets.add(market as number)
+      STEP - 1,
+    )
+    if (row !== undefined) ends.push(row['open'] as number)
   }
-  return { markets: [...markets], last, isLast: full.length === 0 }
+  const last = up ? Math.min(...ends, to) : Math.max(...ends, from)
+  return { last, isLast: ends.length === 0 }
 }

@@ -12,7 +12,7 @@ import {
   type Selection,
 } from './listed.ts'
 import { FAMILY_KIND, listFamilies, type Family, type ListingColumn } from './listing.ts'
-import { readNamed, walkWords } from './listing-search.ts'
+import { readWords, walkWords } from './listing-search.ts'
 import { findByText } from './word-search.ts'
 
 const COLUMN_OF: Readonly<Record<NonNullable<MarketQuery['sort']>, ListingColumn>> = {
@@ -36,12 +36,9 @@ export function* walkListings(database: Database, query: MarketQuery): Generator
   const families = familiesOf(database, query)
   if (query.text !== undefined && families.markets > query.limit) {
     const hits = findByText(database, query.text)
-    if (hits !== undefined && 'markets' in hits) {
-      yield* sortListed(
-        readNamed(database, hits.markets, families, query, order),
-        query.after,
-        order,
-      )
+    if (hits?.isFew === true) {
+      const found = readWords(database, hits.words, families, query, order)
+      yield* sortListed(found, query.after, order)
       return
     }
     if (hits !== undefined && order.column === 'open' && families.markets > FEW) {

@@ -12,11 +12,12 @@ const MAX_TRIED = 3
 const MAX_LANES = 16
 
 /** What the words of a search lead to. */
-export type WordHits =
-  /** All markets whose text may hold the wanted one, and some that do not. */
-  | { readonly markets: readonly number[] }
-  /** Words that every such market has one of; too many markets have them to be sorted at once. */
-  | { readonly words: readonly number[] }
+export type WordHits = {
+  /** Words that every market has one of whose text holds the wanted one. */
+  readonly words: readonly number[]
+  /** False where too many markets have them to be sorted at once. */
+  readonly isFew: boolean
+}
 
 /** Looks up the words of a search; undefined where they say too little. */
 export function findByText(database: Database, text: string): WordHits | undefined {
@@ -26,9 +27,8 @@ export function findByText(database: Database, text: string): WordHits | undefin
   for (const piece of pieces.slice(0, MAX_TRIED)) {
     const words = findWords(database, piece)
     if (words === undefined) continue
-    const markets = findMarkets(database, words)
-    if (markets !== undefined) return { markets }
-    if (words.length <= MAX_LANES) frequent ??= { words }
+    if (haveFew(database, words)) return { words, isFew: true }
+    if (words.length <= MAX_LANES) frequent ??= { words, isFew: false }
   }
   return frequent
 }
@@ -80,20 +80,21 @@ function findInside(database: Database, text: string): readonly number[] | undef
   )
 }
 
-function findMarkets(database: Database, words: readonly number[]): readonly number[] | undefined {
-  const where = 'FROM posting WHERE word IN (SELECT value FROM json_each(?))'
-  const named = JSON.stringify(words)
-  const sql = `SELECT count(*) AS count FROM (SELECT 1 ${where} LIMIT ?)`
-  if ((database.get(sql, named, MAX_MARKETS + 1)!['count'] as number) > MAX_MARKETS)
-    return undefined
-  return database
-    .all(`SELECT DISTINCT market ${where}`, named)
-    .map(({ market }) => market as number)
+function haveFew(database: Database, words: readonly number[]): boolean {
+  const row = database.get(
+    `SELECT count(*) AS count FROM
+       (SELECT 1 FROM posting WHERE word IN (SELECT value FROM json_each(?)) LIMIT ?)`,
+    JSON.stringify(words),
+    MAX_MARKETS + 1,
+  )
+  return (row!['count'] as number) <= MAX_MARKETS
 }
 
+// As one text: thousands of rows would be as many objects.
 function idsOf(database: Database, sql: string, ...values: Column[]): number[] | undefined {
-  const rows = database.all(`${sql} LIMIT ?`, ...values, MAX_WORDS + 1)
-  return rows.length > MAX_WORDS ? undefined : rows.map(({ id }) => id as number)
+  const all = `SELECT json_group_array(id) AS ids FROM (${sql} LIMIT ?)`
+  const ids = JSON.parse(database.get(all, ...values, MAX_WORDS + 1)!['ids'] as string) as number[]
+  return ids.length > MAX_WORDS ? undefined : ids
 }
 
 // The range of texts that begin with one.
