@@ -120,3 +120,30 @@ function findStep(
   const last = up ? Math.min(...ends, to) : Math.max(...ends, from)
   return { last, isLast: ends.length === 0 }
 }
+
+const MAX_MARKED = 1000
+
+/**
+ * Tells which markets of a walk have the wanted text. Some are looked at together, and only those that the
+ * walk reaches: the indexes that it merges do not hold the text, and are read ahead.
+ */
+export function* markHits(
+  database: Database,
+  walk: Iterator<Listed>,
+  text: string,
+  first: number,
+): Generator<Listed> {
+  const sql = `SELECT id FROM listing WHERE id IN (SELECT value FROM json_each(?)) AND ${hitOf(text)}`
+  for (let size = Math.min(first + 1, MAX_MARKED); ; size = Math.min(size * 2, MAX_MARKED)) {
+    const some: Listed[] = []
+    for (let next = walk.next(); next.done !== true; next = walk.next()) {
+      some.push(next.value)
+      if (some.length === size) break
+    }
+    const ids = JSON.stringify(some.map(({ id }) => id))
+    const rows = database.all(sql, ids, ...hitValues(text))
+    const hits = new Set(rows.map(({ id }) => id))
+    for (const listed of some) yield hits.has(listed.id) ? listed : { ...listed, isHit: false }
+    if (some.length < size) return
+  }
+}

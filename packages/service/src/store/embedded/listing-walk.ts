@@ -2,8 +2,6 @@ import type { MarketQuery } from '../store.ts'
 import type { Database } from './database.ts'
 import {
   compareListed,
-  hitOf,
-  hitValues,
   sortListed,
   toListed,
   type Condition,
@@ -12,7 +10,8 @@ import {
   type Selection,
 } from './listed.ts'
 import { FAMILY_KIND, listFamilies, type Family, type ListingColumn } from './listing.ts'
-import { readWords, walkWords } from './listing-search.ts'
+import { FEW, readRange } from './listing-range.ts'
+import { markHits, readWords, walkWords } from './listing-search.ts'
 import { findByText } from './word-search.ts'
 
 const COLUMN_OF: Readonly<Record<NonNullable<MarketQuery['sort']>, ListingColumn>> = {
@@ -48,18 +47,18 @@ export function* walkListings(database: Database, query: MarketQuery): Generator
   }
   if (order.column === 'volume' || order.column === 'liquidity') {
     if (query.start !== undefined || query.end !== undefined) {
-      const few = readFew(database, families, query, order)
+      const few = readRange(database, families, query, order)
       if (few !== undefined) {
         yield* few
         return
       }
     }
   }
-  for (const lanes of lanesOf(families, query, order)) {
-    yield* merge(
-      lanes.map((lane) => new Lane(database, lane, query, lanes.length)),
-      order,
-    )
+  for (const plans of lanesOf(families, query, order)) {
+    const lanes = plans.map((plan) => new Lane(database, plan, query.limit, plans.length))
+    const merged = merge(lanes, order)
+    if (query.text === undefined) yield* merged
+    else yield* markHits(database, merged, query.text, query.limit)
   }
 }
 
@@ -183,21 +182,14 @@ const MAX_READ = 1000
 class Lane {
   readonly #database: Database
   readonly #plan: LanePlan
-  readonly #text: string | undefined
   #size: number
   #rows: readonly Listed[] = []
   #at = 0
   #isDone = false
 
-  constructor(
-    database: Database,
-    plan: LanePlan,
-    { text, limit }: Pick<MarketQuery, 'text' | 'limit'>,
-    lanes: number,
-  ) {
+  constructor(database: Database, plan: LanePlan, limit: number, lanes: number) {
     this.#database = database
     this.#plan = plan
-    this.#text = text
     this.#size = lanes <= 4 ? Math.min(limit + 1, MAX_READ) : FIRST_READ
     this.#read(plan.where)
   }
@@ -223,11 +215,9 @@ class Lane {
     const { column, sign } = order
     const direction = sign === 1 ? 'ASC' : 'DESC'
     const rows = this.#database.all(
-      `SELECT id, ${column} AS value, name, ${hitOf(this.#text)} AS hit
-       FROM listing INDEXED BY ${indexOf(by, column)}
+      `SELECT id, ${column} AS value, name FROM listing INDEXED BY ${indexOf(by, column)}
        WHERE ${by} = ? ${where.map(([sql]) => `AND ${sql}`).join(' ')}
        ORDER BY ${column} ${direction}, name ${direction} LIMIT ?`,
-      ...hitValues(this.#text),
       family.id,
       ...where.flatMap(([, ...values]) => values),
       this.#size,
@@ -254,32 +244,4 @@ function* merge(all: readonly Lane[], { sign }: ListOrder): Generator<Listed> {
     if (first.head === undefined) lanes = lanes.filter((lane) => lane !== first)
     yield taken
   }
-}
-
-// Max markets of a range that are sorted in memory.
-const FEW = 4000
-
-// A short range of time holds few markets; walking an index on volume would visit all the others.
-function readFew(
-  database: Database,
-  { by, families, more }: Selection,
-  query: MarketQuery,
-  order: ListOrder,
-): Listed[] | undefined {
-  const found: Listed[] = []
-  for (const family of families) {
-    const where = [...timeConditions(family, query, 'open'), ...more]
-    const rows = database.all(
-      `SELECT id, ${order.column} AS value, name, ${hitOf(query.text)} AS hit
-       FROM listing INDEXED BY ${indexOf(by, 'open')}
-       WHERE ${by} = ? ${where.map(([sql]) => `AND ${sql}`).join(' ')} LIMIT ?`,
-      ...hitValues(query.text),
-      family.id,
-      ...where.flatMap(([, ...values]) => values),
-      FEW + 1,
-    )
-    found.push(...rows.map((row) => toListed(row, family.venue)))
-    if (found.length > FEW) return undefined
-  }
-  return sortListed(found, query.after, order)
 }
