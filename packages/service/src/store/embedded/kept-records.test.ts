@@ -20,13 +20,13 @@ it('gives a record only for the revision that it was made of', () => {
 
 it('forgets the oldest records beyond its bytes, and counts a replaced one once', () => {
   const kept = new KeptRecords()
-  const megabyte = 250_000
+  const megabyte = 500_000
   for (let market = 1; market <= 100; market++) {
     for (const revision of [1, 2]) kept.put(market, stateOf('a', revision), megabyte)
   }
-  expect(kept.size).toBe(16)
-  expect(kept.get(84, 2)).toBeUndefined()
-  expect(kept.get(85, 2)).toBeDefined()
+  expect(kept.size).toBe(8)
+  expect(kept.get(92, 2)).toBeUndefined()
+  expect(kept.get(93, 2)).toBeDefined()
   kept.put(101, stateOf('a', 1), 20 * megabyte)
   expect(kept.size).toBe(0)
 })

@@ -1,8 +1,8 @@
 import type { MarketState } from '../store.ts'
 
-const MAX_BYTES = 16 * 1024 * 1024
-// A parsed record takes about four times the bytes of its text, and what surrounds it 400.
-const BYTES_PER_CHARACTER = 4
+const MAX_BYTES = 8 * 1024 * 1024
+// A parsed record takes up to twice the bytes of its text, and what surrounds it 400. Measured.
+const BYTES_PER_CHARACTER = 2
 const ENTRY_BYTES = 400
 
 /**
