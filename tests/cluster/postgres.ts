@@ -22,6 +22,8 @@ export type PostgresCluster = {
   readonly nodes: readonly PostgresNode[]
   /** The address of a new, empty database. */
   createDatabase(name: string): Promise<string>
+  /** Runs a statement on the primary. */
+  sql(text: string, database?: string): Promise<string>
   /** The same database, always on one node. */
   addressOf(node: PostgresNode, database: string): string
   /** Makes a standby the primary; the address leads to it from now on. */
@@ -58,6 +60,7 @@ export async function startPostgres(standbys = 0): Promise<PostgresCluster> {
       await sql(bin, door.target, 'postgres', `CREATE DATABASE ${name}`)
       return `postgres://postgres@127.0.0.1:${door.port}/${name}`
     },
+    sql: (text, database = 'postgres') => sql(bin, door.target, database, text),
     addressOf: (node, database) => `postgres://postgres@127.0.0.1:${node.port}/${database}`,
     async promote(node) {
       await sql(bin, node.port, 'postgres', 'SELECT pg_promote()')
