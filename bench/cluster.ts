@@ -68,7 +68,7 @@ async function measure(
   const stall = await measureFailover(server, store, sender, recordings)
   stop.abort()
   await Promise.all(running)
-  keeper.stop()
+  await keeper.stop()
   await store.close()
   for (const copy of copies) copy.close()
   for (const follower of followers) await follower.close()

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Follower } from '../../packages/service/src/cluster/follower.ts'
+import { hashOf } from '../../packages/service/src/cluster/postgres.ts'
 import { SharedTape, type Lease } from '../../packages/service/src/cluster/shared-tape.ts'
 import { openCopy } from '../../packages/service/src/cluster/tape-copy.ts'
 import { openSharedWriter } from '../../packages/service/src/cluster/writer.ts'
@@ -60,7 +61,7 @@ describe('standbys', () => {
     await pause(1500)
     expect(isDone).toBe(false)
     // Others do not see what is not safe.
-    expect(await tape.read(0, 10)).toEqual([])
+    expect(await tape.read({ commit: 0, mark: '' }, 10)).toEqual([])
     for (const node of standbys) await node.start()
     expect(await appended).toBe(1)
   })
@@ -89,7 +90,7 @@ describe('standbys', () => {
     for (const node of standbys) await node.start()
     expect(await again).toBe(1)
     expect(await tape.append(lease, [commit(2, 'y')])).toBe(2)
-    expect((await tape.read(0, 10))!.map(({ id }) => id)).toEqual([1, 2])
+    expect((await tape.read({ commit: 0, mark: '' }, 10))!.map(({ id }) => id)).toEqual([1, 2])
   })
 })
 
@@ -147,6 +148,40 @@ test('a damaged commit is not applied, and is said', async () => {
   expect(follower.status().trouble).toMatch(/damaged/)
   expect(copy.place()!.commit).toBeLessThan(before + 2)
   await expect(tape.fold(0)).rejects.toMatchObject({ code: 'corrupt_database' })
+})
+
+test('a database that was put back and went on otherwise is noticed', async () => {
+  const { tape, lease, name } = await open()
+  await tape.append(lease, [commit(1, 'x'), commit(2, 'y')])
+  const place = { commit: 2, mark: hashOf(Buffer.from('y')).toString('hex') }
+  expect(await tape.read(place, 10)).toEqual([])
+  await server.sql(
+    'DELETE FROM priorbook_change WHERE id = 2; UPDATE priorbook_tape SET last = 1',
+    name,
+  )
+  expect(await tape.read(place, 10)).toBeUndefined()
+  await tape.append(lease, [commit(2, 'other'), commit(3, 'z')])
+  expect(await tape.read(place, 10)).toBeUndefined()
+})
+
+test('a copy into the database that was cut short is not ended with the rows of another folder', async () => {
+  const { tape, lease } = await open()
+  await write(tape, lease, 10)
+  const stopped = function* (): Generator<never> {
+    yield* []
+    throw new Error('stopped')
+  }
+  const load = tape.load(lease, { name: 'x', schema: 7 }, stopped(), () => undefined)
+  await expect(load).rejects.toThrow('stopped')
+  const { last } = await tape.state()
+  const opened = openSharedWriter(
+    tape,
+    lease,
+    { file: join(scratch(), 'tape.db') },
+    () => undefined,
+  )
+  await expect(opened).rejects.toThrow(/did not come to its end/)
+  expect((await tape.state()).last).toBe(last)
 })
 
 test('a lease is held by one at a time, by the clock of the database', async () => {

@@ -130,7 +130,7 @@ describe('commits', () => {
     // More have been made since.
     expect(await tape.append(lease, [commit(2, 'y'), commit(3, 'z')])).toBe(2)
     expect(await tape.append(lease, [commit(3, 'z')])).toBe(3)
-    expect((await tape.read(0, 10))!.map(({ id }) => id)).toEqual([1, 2, 3])
+    expect((await tape.read({ commit: 0, mark: '' }, 10))!.map(({ id }) => id)).toEqual([1, 2, 3])
     // Others under the same numbers are not.
     await expect(tape.append(lease, [commit(3, 'q')])).rejects.toMatchObject({ code: 'not_writer' })
   })
@@ -169,8 +169,8 @@ describe('commits', () => {
     const tape = await open()
     const lease = (await tape.take('a', 60_000))!
     await tape.append(lease, [commit(1, 'x')])
-    expect(await tape.read(1, 10)).toEqual([])
-    expect(await tape.read(2, 10)).toBeUndefined()
+    expect(await tape.read({ commit: 1, mark: '' }, 10)).toEqual([])
+    expect(await tape.read({ commit: 2, mark: '' }, 10)).toBeUndefined()
   })
 
   test('of a writer that was replaced are refused', async () => {

@@ -41,7 +41,7 @@ export async function copyToDatabase(
       copy.loaded(place)
       return place
     } finally {
-      keeper.stop()
+      await keeper.stop()
       await tape.release(lease).catch(() => undefined)
     }
   } finally {

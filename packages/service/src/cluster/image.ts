@@ -49,6 +49,8 @@ export async function readImage(
   runner: Runner,
   onRows: (rows: TableRows) => void,
 ): Promise<CopyPlace & { readonly schema: number }> {
+  // A load empties these tables in a way that an open transaction would see.
+  await runner.run('LOCK TABLE priorbook_table, priorbook_row IN ACCESS SHARE MODE')
   const [state] = await runner.run(
     'SELECT tape, schema, folded, loading FROM priorbook_tape, priorbook_image',
   )
@@ -76,5 +78,7 @@ export async function readImage(
       after = rows.at(-1)!['key'] as Buffer
     }
   }
-  return { tape, commit: folded, schema }
+  const [last] = await runner.run('SELECT hash FROM priorbook_change WHERE id = $1', [folded])
+  const mark = last === undefined ? '' : (last['hash'] as Buffer).toString('hex')
+  return { tape, commit: folded, mark, schema }
 }

@@ -12,13 +12,14 @@ export class LeaseKeeper {
   readonly #tape: SharedTape
   readonly #stop = new AbortController()
   readonly #lost = new AbortController()
+  readonly #running: Promise<void>
   /** Called after every renewal. */
   onRenewed: () => void = () => undefined
 
   constructor(tape: SharedTape, lease: Lease) {
     this.#tape = tape
     this.lease = lease
-    void this.#run()
+    this.#running = this.#run()
   }
 
   /** Aborted when another took over. */
@@ -33,8 +34,10 @@ export class LeaseKeeper {
     throw new PriorbookError('not_writer', detail)
   }
 
-  stop(): void {
+  /** Resolves when the last renewal is over. */
+  async stop(): Promise<void> {
     this.#stop.abort()
+    await this.#running
   }
 
   async #run(): Promise<void> {

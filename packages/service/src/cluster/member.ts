@@ -13,7 +13,7 @@ import { LEASE_MS, LeaseKeeper } from './lease-keeper.ts'
 import { Sender, type SenderStatus } from './sender.ts'
 import { SharedTape, type Lease } from './shared-tape.ts'
 import { openCopy, removeTape } from './tape-copy.ts'
-import { openSharedWriter } from './writer.ts'
+import { isCurrent, openSharedWriter } from './writer.ts'
 
 /** How often a recorder that stands by tries to become the writer. */
 const TAKE_MS = 500
@@ -41,6 +41,7 @@ export class Member {
   readonly name: string
   #holder = ''
   #isStandingBy = false
+  #isPrepared = false
   #copy: TapeCopy | undefined
   #follower: Follower | undefined
   #keeper: LeaseKeeper | undefined
@@ -63,7 +64,8 @@ export class Member {
     if (sender !== undefined) return { part: 'writer', holder: this.name, ...sender }
     const part = this.#isStandingBy ? 'standby' : 'reader'
     const follower = this.#copy === undefined ? undefined : this.#follower?.status()
-    return { part, holder: this.#holder, trouble: this.#trouble, ...follower }
+    const trouble = this.#trouble ?? follower?.trouble
+    return { part, holder: this.#holder, ...follower, trouble }
   }
 
   /**
@@ -73,20 +75,34 @@ export class Member {
   async openCopy(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await this.#tape.prepare()
+        await this.#prepare()
         this.#holder = (await this.#tape.state()).holder
         this.#copy = await openCopy(this.#tape, this.#file, false, (why) => this.#onFetch(why))
       } catch (error) {
         const isAway = error instanceof PriorbookError && error.code === 'store_unavailable'
-        if (!isAway || !existsSync(this.#file)) throw error
+        if (!isAway) throw error
         this.#log.error({ error: error.message }, 'the shared tape cannot be followed')
-        this.#copy = openTapeCopy(this.#file)
+        this.#copy = this.#openAlone()
+        if (this.#copy === undefined) {
+          await sleep(RETRY_MS, signal)
+          continue
+        }
       }
       this.#follower = new Follower(this.#tape, this.#copy, this.#log)
       if (await this.#follower.step()) return
       await this.#dropCopy()
       await sleep(RETRY_MS, signal)
     }
+  }
+
+  // The copy that is there, if it has nothing that others do not have.
+  #openAlone(): TapeCopy | undefined {
+    if (!existsSync(this.#file)) return undefined
+    const copy = openTapeCopy(this.#file)
+    const place = copy.place()
+    if (place !== undefined && copy.sent() === place.commit) return copy
+    copy.close()
+    return undefined
   }
 
   /** Follows the shared tape; returns false where the copy was removed and must be opened again. */
@@ -111,7 +127,7 @@ export class Member {
         if (lease !== undefined) return await this.#write(lease, options)
         this.#trouble = undefined
       } catch (error) {
-        if (this.#keeper !== undefined || !(error instanceof PriorbookError)) throw error
+        if (!(error instanceof PriorbookError)) throw error
         // The folder is in use, or this build is too old: an operator must help.
         if (!WAITED_FOR.has(error.code)) throw error
         const why = error.message
@@ -145,7 +161,7 @@ export class Member {
   }
 
   async close(): Promise<void> {
-    this.#keeper?.stop()
+    await this.#keeper?.stop()
     await this.#closeCopy()
     await this.#tape.close()
   }
@@ -153,11 +169,27 @@ export class Member {
   // One look: keeps the copy near, and takes the lease where that is right. The copy is opened first: its
   // lock keeps a second process out of the folder.
   async #standBy(): Promise<Lease | undefined> {
-    await this.#tape.prepare()
-    const { schema, loading } = await this.#tape.state()
-    const mayFollow = !loading && (schema === 0 || schema === SCHEMA_VERSION)
-    if (mayFollow) await this.#stayNear()
+    await this.#prepare()
+    const { schema, loading, tape, last } = await this.#tape.state()
+    if (schema > SCHEMA_VERSION) {
+      const detail = `the shared tape has schema ${schema}, this build has ${SCHEMA_VERSION}: upgrade this`
+      throw new PriorbookError('newer_schema', detail)
+    }
+    if (loading) {
+      // Only who has all rows can end a load that was cut short.
+      await this.#closeCopy()
+      if (!isCurrent(this.#file, tape, last)) {
+        throw new PriorbookError('store_unavailable', 'a tape is being copied into the database')
+      }
+    } else if (schema === 0 || schema === SCHEMA_VERSION) await this.#stayNear()
     return this.#tryTake()
+  }
+
+  // Once: every look would take longer by the way to the database and back.
+  async #prepare(): Promise<void> {
+    if (this.#isPrepared) return
+    await this.#tape.prepare()
+    this.#isPrepared = true
   }
 
   async #stayNear(): Promise<void> {
@@ -180,15 +212,25 @@ export class Member {
     lease: Lease,
     options: Omit<EmbeddedOptions, 'file'>,
   ): Promise<{ readonly store: EmbeddedStore; readonly isNew: boolean }> {
-    this.#keeper = new LeaseKeeper(this.#tape, lease)
-    this.#isStandingBy = false
+    const keeper = new LeaseKeeper(this.#tape, lease)
+    this.#keeper = keeper
     await this.#closeCopy()
     const order = { ...options, file: this.#file }
-    const store = await openSharedWriter(this.#tape, lease, order, (why) => this.#onFetch(why))
-    this.#sender = new Sender(this.#tape, this.#keeper, store.outbox!, this.#log)
-    this.#log.info({ epoch: lease.epoch, before: lease.before }, 'this recorder writes the tape')
-    const before = await store.lastWriter()
-    return { store, isNew: before !== 0 && before !== numberOf(this.name) }
+    let store: EmbeddedStore | undefined
+    try {
+      store = await openSharedWriter(this.#tape, lease, order, (why) => this.#onFetch(why))
+      keeper.check()
+      const before = await store.lastWriter()
+      this.#sender = new Sender(this.#tape, keeper, store.outbox!, this.#log)
+      this.#isStandingBy = false
+      this.#log.info({ epoch: lease.epoch, before: lease.before }, 'this recorder writes the tape')
+      return { store, isNew: before !== 0 && before !== numberOf(this.name) }
+    } catch (error) {
+      await store?.close()
+      await keeper.stop()
+      this.#keeper = undefined
+      throw error
+    }
   }
 
   // The lease of another is taken only if it was seen to run out. While the database was away, its holder
@@ -241,6 +283,7 @@ const WAITED_FOR: ReadonlySet<string> = new Set<ErrorCode>([
   'disk_full',
   'corrupt_database',
   'unsupported_format',
+  'not_writer',
 ])
 
 const ID_FILE = 'member-id'

@@ -40,12 +40,19 @@ function settingsOf(address: string): ClientConfig {
 export class Postgres implements Runner {
   readonly #address: string
   readonly #pool: Pool
+  readonly #streams = new Set<Socket>()
 
   constructor(address: string) {
     this.#address = address
     this.#pool = new Pool({ ...settingsOf(address), max: POOL, query_timeout: ANSWER_MS })
     // A connection that breaks while nobody uses it is replaced by the pool.
     this.#pool.on('error', () => undefined)
+    this.#pool.on('connect', (client) => {
+      const stream = streamOf(client)
+      if (stream === undefined) return
+      this.#streams.add(stream)
+      stream.once('close', () => this.#streams.delete(stream))
+    })
   }
 
   async run(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
@@ -85,8 +92,10 @@ export class Postgres implements Runner {
     return Connection.open(this.#address, answerMs)
   }
 
-  close(): Promise<void> {
-    return this.#pool.end()
+  /** Says goodbye; a server that does not hear it is not waited for. */
+  async close(): Promise<void> {
+    await withinGoodbye(this.#pool.end())
+    for (const stream of this.#streams) stream.destroy()
   }
 }
 
@@ -147,14 +156,20 @@ export class Connection {
 
   /** Says goodbye; a server that does not hear it is not waited for. */
   async close(): Promise<void> {
-    const ended = this.#client.end().catch(() => undefined)
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, GOODBYE_MS)))
-    await Promise.race([ended, late])
-    clearTimeout(timer)
-    const { connection } = this.#client as unknown as { connection?: { stream?: Socket } }
-    connection?.stream?.destroy()
+    await withinGoodbye(this.#client.end())
+    streamOf(this.#client)?.destroy()
   }
+}
+
+async function withinGoodbye(ended: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, GOODBYE_MS)))
+  await Promise.race([ended.catch(() => undefined), late])
+  clearTimeout(timer)
+}
+
+function streamOf(client: object): Socket | undefined {
+  return (client as { connection?: { stream?: Socket } }).connection?.stream
 }
 
 /** The hash by which a commit is told from another one with its number. */

@@ -57,12 +57,21 @@ export class Sender {
     const stop = new AbortController()
     const end = AbortSignal.any([signal, stop.signal, this.#keeper.lost])
     const folding = this.#fold(end)
+    // An append that is not answered must not keep a writer that stops, or was replaced.
+    const drop = (): void => void this.#tape.dropWriter()
+    let timer: NodeJS.Timeout | undefined
+    const onEnd = (): void => {
+      if (this.#keeper.lost.aborted) drop()
+      else timer = setTimeout(drop, LAST_MS)
+    }
+    end.addEventListener('abort', onEnd, { once: true })
     try {
       await this.#send(end)
       this.#keeper.check()
     } finally {
       stop.abort()
       await folding
+      clearTimeout(timer)
     }
   }
 
@@ -70,7 +79,10 @@ export class Sender {
   async finish(): Promise<void> {
     const deadline = Date.now() + LAST_MS
     // A commit that waits for a standby is not waited for longer.
-    const timer = setTimeout(() => void this.#tape.dropWriter(), LAST_MS)
+    const drop = (): void => {
+      if (Date.now() >= deadline) void this.#tape.dropWriter()
+    }
+    const timer = setInterval(drop, RETRY_MS)
     try {
       while (this.#isBehind && Date.now() < deadline) {
         await this.#sendSome().catch(async (error: unknown) => {
@@ -78,11 +90,12 @@ export class Sender {
           await sleep(RETRY_MS, new AbortController().signal)
         })
       }
-      if (!this.#isBehind) await this.#tape.release(this.#keeper.lease)
     } finally {
-      clearTimeout(timer)
-      this.#keeper.stop()
+      clearInterval(timer)
+      await this.#keeper.stop()
     }
+    // Not before its last renewal is over, which would take the lease back.
+    if (!this.#isBehind) await this.#tape.release(this.#keeper.lease)
   }
 
   get #isBehind(): boolean {

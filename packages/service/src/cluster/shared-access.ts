@@ -52,6 +52,7 @@ export class SharedAccess {
   readonly #control: DatabaseSync
   readonly #log: CaptureLog
   #isFailing = false
+  #isPrepared = false
 
   constructor(address: string, folder: string, log: CaptureLog) {
     this.#postgres = new Postgres(address)
@@ -76,6 +77,7 @@ export class SharedAccess {
     )
     adoptSecret(this.#control, 'cursor', row!['value'] as Buffer, now)
     await this.#exchange()
+    this.#isPrepared = true
   }
 
   /** Goes on until the signal. While the database is away, every node goes on with the keys that it has. */
@@ -84,7 +86,8 @@ export class SharedAccess {
       await sleep(PERIOD_MS, signal)
       if (signal.aborted) return
       try {
-        await this.#exchange()
+        if (this.#isPrepared) await this.#exchange()
+        else await this.prepare()
         if (this.#isFailing) this.#log.info({}, 'keys are shared again')
         this.#isFailing = false
       } catch (error) {

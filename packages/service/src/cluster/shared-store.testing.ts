@@ -115,7 +115,7 @@ async function follow(
 ): Promise<void> {
   const { last } = await tape.state()
   for (let { commit } = copy.place()!; commit < last;) {
-    const commits = await source.read(commit, 1)
+    const commits = await source.read(copy.place()!, 1)
     if (commits === undefined) throw new Error('the copy lost its place')
     copy.apply(commits)
     await reader().appliedPosition('venuea')

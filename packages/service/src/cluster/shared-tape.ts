@@ -78,6 +78,7 @@ export class SharedTape {
   #writer: Connection | undefined
   /** A connection of its own, so that no other statement delays a renewal. */
   #renewals: Connection | undefined
+  #isClosed = false
 
   constructor(address: string) {
     this.#postgres = new Postgres(address)
@@ -134,7 +135,7 @@ export class SharedTape {
     const sql = `UPDATE priorbook_tape SET until = clock_timestamp() + $2 * INTERVAL '1 millisecond'
       WHERE epoch = $1`
     try {
-      this.#renewals ??= await this.#postgres.connect(RENEWAL_MS)
+      this.#renewals ??= await this.#connect(RENEWAL_MS)
       return (await this.#renewals.replicated(sql, [epoch, ttlMs])) > 0
     } catch (error) {
       // A server that lost its power does not say so: the next renewal uses another connection.
@@ -199,17 +200,42 @@ export class SharedTape {
   async #openWriter(): Promise<Connection> {
     if (this.#writer !== undefined && !this.#writer.isBroken) return this.#writer
     await this.dropWriter()
-    return (this.#writer = await this.#postgres.connect())
+    return (this.#writer = await this.#connect())
   }
 
-  /** The commits after one, in order, checked; undefined where they are only in the image any more. */
-  async read(after: number, maxCommits: number): Promise<readonly CommitChanges[] | undefined> {
+  // One that is there only after the tape was closed would stay for ever.
+  async #connect(answerMs?: number): Promise<Connection> {
+    const connection = await this.#postgres.connect(answerMs)
+    if (!this.#isClosed) return connection
+    await connection.close()
+    throw new PriorbookError('store_closed', '')
+  }
+
+  /**
+   * The commits after one, in order, checked; undefined where they are only in the image any more, or where
+   * the database has another commit in the place of the given one.
+   */
+  async read(
+    { commit: after, mark }: Pick<CopyPlace, 'commit' | 'mark'>,
+    maxCommits: number,
+  ): Promise<readonly CommitChanges[] | undefined> {
     const rows = await this.#postgres.run(
-      `SELECT change.id, change.hash, change.changes, tape.last FROM priorbook_tape tape
+      `SELECT change.id, change.hash, change.changes, tape.last,
+        (SELECT hash FROM priorbook_change WHERE id = $1) AS before
+       FROM priorbook_tape tape
        LEFT JOIN (${NEXT_CHANGES}) change ON TRUE ORDER BY change.id`,
       [after, maxCommits, MAX_BYTES],
     )
-    const { id: first, last } = rows[0] as { id: number | null; last: number }
+    const {
+      id: first,
+      last,
+      before,
+    } = rows[0] as {
+      id: number | null
+      last: number
+      before: Buffer | null
+    }
+    if (before !== null && mark !== '' && before.toString('hex') !== mark) return undefined
     // A database that lost commits, after a failover without synchronous standbys, is another tape from there on.
     if (last < after) return undefined
     if (first === null) return last > after ? undefined : []
@@ -277,6 +303,7 @@ export class SharedTape {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await this.dropWriter()
     await this.#renewals?.close()
     await this.#postgres.close()
@@ -333,5 +360,5 @@ async function endLoad(runner: Runner, lease: Lease, schema: number): Promise<Co
   )
   const { tape, last } = row as { tape: string; last: number }
   await runner.run('UPDATE priorbook_image SET loading = NULL, folded = $1', [last])
-  return { tape, commit: last }
+  return { tape, commit: last, mark: '' }
 }

@@ -21,8 +21,8 @@ export async function openCopy(
     if (schema > SCHEMA_VERSION) throw new PriorbookError('newer_schema', `${detail}: upgrade this`)
     throw new PriorbookError('unsupported_format', `${detail}: upgrade the recorders first`)
   }
-  if (existsSync(file)) {
-    const copy = openTapeCopy(file)
+  const copy = openExisting(file, onFetch)
+  if (copy !== undefined) {
     let why: string | undefined
     try {
       why = await whyUseless(tape, copy, keepsUnsent, file)
@@ -33,9 +33,24 @@ export async function openCopy(
     if (why === undefined) return copy
     copy.close()
     onFetch(why)
-  } else onFetch('there is none yet')
+  }
   await fetchCopy(tape, file)
   return openTapeCopy(file)
+}
+
+// Undefined where there is none, or it is damaged: then it is fetched.
+function openExisting(file: string, onFetch: (why: string) => void): TapeCopy | undefined {
+  if (!existsSync(file)) {
+    onFetch('there is none yet')
+    return undefined
+  }
+  try {
+    return openTapeCopy(file)
+  } catch (error) {
+    if (!(error instanceof PriorbookError) || !error.code.startsWith('corrupt_')) throw error
+    onFetch(`it is damaged: ${error.message}`)
+    return undefined
+  }
 }
 
 async function whyUseless(
@@ -53,7 +68,7 @@ async function whyUseless(
   if (place.tape !== state.tape) return 'it is of another shared tape'
   if (copy.sent() > state.last) return 'the shared tape lost commits'
   while (copy.sent() < place.commit) {
-    const commits = await tape.read(copy.sent(), COMMITS_AT_ONCE)
+    const commits = await tape.read({ commit: copy.sent(), mark: '' }, COMMITS_AT_ONCE)
     const isSame = commits !== undefined && copy.acknowledge(commits)
     if (!isSame) return 'another writer took over before its last commits were sent'
     if (commits.length > 0) continue
@@ -90,8 +105,7 @@ export function removeTape(file: string): void {
 /** Applies what the shared tape has more than a copy; false where the copy must be fetched again. */
 export async function catchUpCopy(tape: SharedTape, copy: TapeCopy): Promise<boolean> {
   for (;;) {
-    const { commit } = copy.place()!
-    const commits = await tape.read(commit, COMMITS_AT_ONCE)
+    const commits = await tape.read(copy.place()!, COMMITS_AT_ONCE)
     if (commits === undefined) return false
     if (commits.length === 0) return true
     try {

@@ -18,8 +18,9 @@ export async function openSharedWriter(
 ): Promise<EmbeddedStore> {
   const { file } = options
   const { schema, loading } = await tape.state()
-  if (schema === 0) await tape.setSchema(lease, SCHEMA_VERSION)
-  else if (schema !== SCHEMA_VERSION || loading) await loadAgain(tape, lease, file, onFetch)
+  if (loading || (schema !== 0 && schema !== SCHEMA_VERSION)) {
+    await loadAgain(tape, lease, file, onFetch)
+  } else if (schema === 0) await tape.setSchema(lease, SCHEMA_VERSION)
   await bringUpToDate(tape, file, onFetch)
   try {
     return openEmbeddedStore({ ...options, isShared: true })
@@ -65,13 +66,16 @@ async function loadAgain(
     const detail = `the shared tape has schema ${schema}, this build has ${SCHEMA_VERSION}: upgrade this`
     throw new PriorbookError('newer_schema', detail)
   }
-  if (!loading && !isCurrent(file, name, last)) {
+  if (!isCurrent(file, name, last)) {
+    if (loading) throw new PriorbookError('store_unavailable', INTERRUPTED)
     onFetch('its rows are brought to a newer schema')
     await fetchCopy(tape, file)
   }
   const copy = openTapeCopy(file)
   try {
-    if (!loading) await catchUpCopy(tape, copy)
+    if (!loading && !(await catchUpCopy(tape, copy))) {
+      throw new PriorbookError('store_unavailable', 'the shared tape changed while it was fetched')
+    }
     const source = { name: copy.fingerprint(), schema: SCHEMA_VERSION }
     copy.loaded(await tape.load(lease, source, copy.rows(), () => undefined))
   } finally {
@@ -79,7 +83,11 @@ async function loadAgain(
   }
 }
 
-function isCurrent(file: string, tape: string, last: number): boolean {
+const INTERRUPTED =
+  'a tape was being copied into the database and did not come to its end: copy it again, or start the recorder that wrote last'
+
+/** True where a file is a copy that has everything that the shared tape has. */
+export function isCurrent(file: string, tape: string, last: number): boolean {
   if (!existsSync(file)) return false
   const copy = openTapeCopy(file)
   try {

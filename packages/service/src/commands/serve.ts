@@ -313,6 +313,7 @@ class Service {
     if (!this.#isRecording) {
       await this.#shareKeys()
       await member.openCopy(this.#stop.signal)
+      if (this.#stop.signal.aborted) return undefined
       const store = this.#openTape({ readOnly: true })
       this.#closers.push(() => store.close())
       return store

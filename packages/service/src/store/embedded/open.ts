@@ -114,7 +114,10 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     view.onDamage = onDamage && (({ venue, key }) => onDamage({ venue, key }))
     database.read(() => view.refresh())
     // Cutting it off would remove rows from every copy; this machine fetches them again.
-    if (outbox !== undefined && view.damagedLog !== undefined) throw view.damagedLog.error
+    if (outbox !== undefined && view.damagedLog !== undefined) {
+      database.close()
+      throw view.damagedLog.error
+    }
     if (database.isOverlaid && view.damagedLog === undefined) makeKept(view, options.onUpgrade)
     const writer = readOnly
       ? undefined

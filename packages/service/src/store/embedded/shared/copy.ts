@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { Database } from '../database.ts'
+import { SCHEMA_VERSION } from '../schema.ts'
 import { changeState, STATE } from '../state.ts'
 import { openWriterLock } from '../writer-lock.ts'
 import { encodeValue, printInserts, type ChangedTable } from './changes.ts'
 import {
   erasePlace,
+  markOf,
   readPlace,
   readSent,
   writePlace,
@@ -82,7 +84,9 @@ function applyCommits(database: Database, commits: readonly CommitChanges[]): vo
       }
       database.applyChanges(changes)
     }
-    database.run('UPDATE copy_place SET last = ?, sent = ?', commit, commit)
+    const mark = commits.length === 0 ? place.mark : markOf(commits.at(-1)!.changes)
+    const update = 'UPDATE copy_place SET last = ?, sent = ?, mark = ?'
+    database.run(update, commit, commit, mark)
   })
 }
 
@@ -118,7 +122,7 @@ function fingerprintOf(database: Database): string {
     database.get(`SELECT max(id) AS last FROM ${table}`),
   )
   return createHash('sha256')
-    .update(JSON.stringify([states, ends]))
+    .update(JSON.stringify([SCHEMA_VERSION, states, ends]))
     .digest('hex')
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { Column, Database } from '../database.ts'
 
@@ -18,12 +19,19 @@ export type CopyPlace = {
   readonly tape: string
   /** The last commit that it contains. */
   readonly commit: number
+  /** The hash of that commit, by which a database is known that was put back; empty where it is not known. */
+  readonly mark: string
 }
 
 // SQLite records the changes of tables with a primary key. These have none: what this machine has sent
 // is no part of the tape.
 const TABLES = `
-CREATE TABLE IF NOT EXISTS copy_place (tape TEXT NOT NULL, last INTEGER NOT NULL, sent INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS copy_place (
+  tape TEXT NOT NULL,
+  last INTEGER NOT NULL,
+  sent INTEGER NOT NULL,
+  mark TEXT NOT NULL
+) STRICT;
 CREATE TABLE IF NOT EXISTS outbox (id INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
 CREATE INDEX IF NOT EXISTS outbox_by_id ON outbox (id);
 `
@@ -87,7 +95,7 @@ export class Outbox {
   #store(changes: Uint8Array): void {
     const run = (sql: string, ...values: Column[]): number => this.#database.run(sql, ...values)
     run('INSERT INTO outbox (id, bytes) VALUES (?, ?)', this.#last + 1, changes)
-    run('UPDATE copy_place SET last = ?', this.#last + 1)
+    run('UPDATE copy_place SET last = ?, mark = ?', this.#last + 1, markOf(changes))
     this.#trim()
   }
 
@@ -100,16 +108,24 @@ export class Outbox {
 /** Which shared tape a file is a copy of; undefined where it is a tape of its own. */
 export function readPlace(database: Database): CopyPlace | undefined {
   const table = database.get("SELECT 1 AS found FROM sqlite_schema WHERE name = 'copy_place'")
-  const row = table && database.get('SELECT tape, last FROM copy_place')
-  return row && { tape: row['tape'] as string, commit: row['last'] as number }
+  const row = table && database.get('SELECT tape, last, mark FROM copy_place')
+  if (row === undefined) return undefined
+  const { tape, last, mark } = row as { tape: string; last: number; mark: string }
+  return { tape, commit: last, mark }
 }
 
 /** Makes a tape a copy of a shared one. */
-export function writePlace(database: Database, { tape, commit }: CopyPlace): void {
+export function writePlace(database: Database, { tape, commit, mark }: CopyPlace): void {
   database.script(TABLES)
   database.run('DELETE FROM outbox')
   database.run('DELETE FROM copy_place')
-  database.run('INSERT INTO copy_place (tape, last, sent) VALUES (?, ?, ?)', tape, commit, commit)
+  const insert = 'INSERT INTO copy_place (tape, last, sent, mark) VALUES (?, ?, ?, ?)'
+  database.run(insert, tape, commit, commit, mark)
+}
+
+/** The mark of a commit. */
+export function markOf(changes: Uint8Array): string {
+  return createHash('sha256').update(changes).digest('hex')
 }
 
 /** Makes a copy a tape of its own. */
