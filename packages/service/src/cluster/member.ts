@@ -81,7 +81,7 @@ export class Member {
       } catch (error) {
         const isAway = error instanceof PriorbookError && error.code === 'store_unavailable'
         if (!isAway) throw error
-        this.#log.error({ error: error.message }, 'the shared tape cannot be followed')
+        this.#tell(error.message, 'the shared tape cannot be followed')
         this.#copy = this.#openAlone()
         if (this.#copy === undefined) {
           await sleep(RETRY_MS, signal)
@@ -89,6 +89,7 @@ export class Member {
         }
       }
       this.#follower = new Follower(this.#tape, this.#copy, this.#log)
+      this.#trouble = undefined
       if (await this.#follower.step()) return
       await this.#dropCopy()
       await sleep(RETRY_MS, signal)
@@ -128,11 +129,9 @@ export class Member {
         this.#trouble = undefined
       } catch (error) {
         if (!(error instanceof PriorbookError)) throw error
-        // The folder is in use, or this build is too old: an operator must help.
+        // A folder in use, a wrong password, a build that is too old: an operator must help.
         if (!WAITED_FOR.has(error.code)) throw error
-        const why = error.message
-        if (this.#trouble === undefined) this.#log.error({ error: why }, 'standing by fails')
-        this.#trouble = why
+        this.#tell(error.message, 'standing by fails')
         this.#expired = undefined
       }
       await sleep(TAKE_MS, signal)
@@ -257,6 +256,12 @@ export class Member {
     return this.#tape.take(this.name, LEASE_MS)
   }
 
+  // Once, however often it is tried again.
+  #tell(why: string, text: string): void {
+    if (this.#trouble === undefined) this.#log.error({ error: why }, text)
+    this.#trouble = why
+  }
+
   #onFetch(why: string): void {
     this.#log.info({ why }, 'the tape is fetched from the database')
   }
@@ -279,7 +284,6 @@ export class Member {
 // What a recorder that stands by waits out.
 const WAITED_FOR: ReadonlySet<string> = new Set<ErrorCode>([
   'store_unavailable',
-  'store_refused',
   'disk_full',
   'corrupt_database',
   'unsupported_format',
