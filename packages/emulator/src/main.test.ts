@@ -42,8 +42,12 @@ describe('priorbook-emulator', () => {
     const { child, ended, line } = run('--json', '--speed', '60', '--markets', '4', '--log', log)
     const told = JSON.parse(await line()) as Record<string, Record<string, string>>
     expect(Object.keys(told)).toEqual(['control', 'venuea', 'venueb', 'venuec'])
-    const markets = await fetch(`${told['venueb']!['rest']}/markets?status=open`)
-    expect(((await markets.json()) as { markets: unknown[] }).markets.length).toBe(4)
+    // Between two rounds, which last 15 s here, one of them may just be over.
+    const countOpen = async (): Promise<number> => {
+      const markets = await fetch(`${told['venueb']!['rest']}/markets?status=open`)
+      return ((await markets.json()) as { markets: unknown[] }).markets.length
+    }
+    await expect.poll(countOpen, { timeout: 10_000 }).toBe(4)
     child.kill('SIGTERM')
     expect(await ended).toBe(0)
     const lines = readFileSync(log, 'utf8').trim().split('\n')
