@@ -1,7 +1,7 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
-import { readChanges, splitRow, type ChangedTable } from '../store/embedded/shared/copy.ts'
+import { hashOf, readChanges, splitRow, type ChangedTable } from '../store/embedded/shared/copy.ts'
 import { ROWS_AT_ONCE, upsertRows, writeTable } from './image.ts'
-import { hashOf, type Runner } from './postgres.ts'
+import type { Runner } from './postgres.ts'
 
 // Bounds the time of one transaction.
 const COMMITS = 256

@@ -51,7 +51,7 @@ export class LeaseKeeper {
           continue
         }
       } catch {
-        // The database is away; whoever appends says so. Nobody can take the lease meanwhile.
+        // The database does not answer. The sender logs that, and no other recorder can take the lease now.
         continue
       }
       this.#lost.abort()

@@ -12,7 +12,7 @@ import { Follower, type FollowerStatus } from './follower.ts'
 import { LEASE_MS, LeaseKeeper } from './lease-keeper.ts'
 import { Sender, type SenderStatus } from './sender.ts'
 import { SharedTape, type Lease } from './shared-tape.ts'
-import { openCopy, removeTape } from './tape-copy.ts'
+import { openCopy, refuseNewer, removeTape } from './tape-copy.ts'
 import { isCurrent, openSharedWriter } from './writer.ts'
 
 /** How often a recorder that stands by tries to become the writer. */
@@ -170,10 +170,7 @@ export class Member {
   async #standBy(): Promise<Lease | undefined> {
     await this.#prepare()
     const { schema, loading, tape, last } = await this.#tape.state()
-    if (schema > SCHEMA_VERSION) {
-      const detail = `the shared tape has schema ${schema}, this build has ${SCHEMA_VERSION}: upgrade this`
-      throw new PriorbookError('newer_schema', detail)
-    }
+    refuseNewer(schema)
     if (loading) {
       // Only who has all rows can end a load that was cut short.
       await this.#closeCopy()

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { Client, Pool, types, type ClientConfig, type CustomTypesConfig } from 'pg'
 import { PriorbookError } from '@priorbook/sdk/domain'
@@ -45,7 +44,7 @@ export class Postgres implements Runner {
   constructor(address: string) {
     this.#address = address
     this.#pool = new Pool({ ...settingsOf(address), max: POOL, query_timeout: ANSWER_MS })
-    // A connection that breaks while nobody uses it is replaced by the pool.
+    // The pool replaces an idle connection that breaks.
     this.#pool.on('error', () => undefined)
     this.#pool.on('connect', (client) => {
       const stream = streamOf(client)
@@ -172,9 +171,10 @@ function streamOf(client: object): Socket | undefined {
   return (client as { connection?: { stream?: Socket } }).connection?.stream
 }
 
-/** The hash by which a commit is told from another one with its number. */
-export function hashOf(changes: Uint8Array): Buffer {
-  return createHash('sha256').update(changes).digest()
+/** Creates a table if it does not exist. */
+export async function createTable(runner: Runner, sql: string): Promise<void> {
+  // Two processes that create it at the same time can fail although each says "if not exists".
+  await runner.run(sql).catch(() => runner.run(sql))
 }
 
 const REFUSED = /^(28|3D000|42501|3F000)/

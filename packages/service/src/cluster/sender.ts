@@ -26,8 +26,8 @@ export type SenderStatus = {
 }
 
 /**
- * Sends the commits of the writer to the shared tape, in order, and keeps the lease. While the database
- * does not answer, recording goes on and commits wait in the outbox.
+ * Sends the commits of the writer to the shared tape, in order, and folds them into its image. While the
+ * database does not answer, recording goes on and commits wait in the outbox.
  */
 export class Sender {
   readonly #tape: SharedTape

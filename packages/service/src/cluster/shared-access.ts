@@ -11,7 +11,7 @@ import {
 } from '../api/auth/shared-keys.ts'
 import { sleep } from '../lib/wait.ts'
 import type { CaptureLog } from '../venues/capture/contract.ts'
-import { Postgres, type Runner } from './postgres.ts'
+import { createTable, Postgres, type Runner } from './postgres.ts'
 
 const TABLES = [
   `CREATE TABLE IF NOT EXISTS priorbook_secret (purpose TEXT PRIMARY KEY, value BYTEA NOT NULL)`,
@@ -62,10 +62,7 @@ export class SharedAccess {
 
   /** Before requests are served: takes over the common secret and all keys. */
   async prepare(): Promise<void> {
-    for (const sql of TABLES) {
-      // Two nodes that create a table at the same time can fail although each says "if not exists".
-      await this.#postgres.run(sql).catch(() => this.#postgres.run(sql))
-    }
+    for (const sql of TABLES) await createTable(this.#postgres, sql)
     const now = toMicros(Date.now() * 1000)
     const own = readSecrets(this.#control, 'cursor', now)[0]!
     await this.#postgres.run(

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
-import { SMALL_LIMITS } from '../store/embedded/opened-tape.testing.ts'
+import { readersOf, SMALL_LIMITS } from '../store/embedded/opened-tape.testing.ts'
 import type { TapeCopy } from '../store/embedded/shared/copy.ts'
 import type { OpenedStore } from '../store/store-opened.testing.ts'
 import type { Store } from '../store/store.ts'
@@ -78,14 +78,7 @@ export async function openSharedTape(address: string, readAddress = address): Pr
       await sync()
       return open()
     },
-    openReader: async () => keep(openEmbeddedStore({ file, readOnly: true })),
-    reader: {
-      module: new URL('../store/embedded/open.ts', import.meta.url).href,
-      name: 'openEmbeddedStore',
-      argument: { file, readOnly: true },
-    },
-    backupFile,
-    openBackup: async () => keep(openEmbeddedStore({ file: backupFile, readOnly: true })),
+    ...readersOf(file, backupFile, keep),
     async destroy() {
       for (const store of opened) await store.close()
       copy.close()

@@ -1,14 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import type { CommitChanges, CopyPlace, TableRows } from '../store/embedded/shared/copy.ts'
+import {
+  hashOf,
+  type CommitChanges,
+  type CopyPlace,
+  type TableRows,
+} from '../store/embedded/shared/copy.ts'
 import { foldChanges, MAX_BYTES, NEXT_CHANGES } from './fold.ts'
 import { readImage, writeRows } from './image.ts'
-import { hashOf, Postgres, type Connection, type Row, type Runner, type Value } from './postgres.ts'
+import {
+  createTable,
+  Postgres,
+  type Connection,
+  type Row,
+  type Runner,
+  type Value,
+} from './postgres.ts'
 
 /**
  * A tape that several machines share, in PostgreSQL: the commits of its writer in order, and an image of
- * all rows as of a commit. Whoever has the image and the commits after it has the tape. Plain tables and
- * statements: any server that speaks PostgreSQL's protocol will do.
+ * all rows as of a commit. The image and the commits after it are the whole tape. Tables and statements are
+ * plain SQL, for any server that speaks PostgreSQL's protocol.
  */
 const TABLES = [
   `CREATE TABLE IF NOT EXISTS priorbook_tape (
@@ -46,14 +58,14 @@ const TABLES = [
 const FORMAT = 1
 /** Less than a lease lasts, so that one that was lost can be repeated. */
 const RENEWAL_MS = 1_500
-/** The channel on which commits are told; a hint that may be lost. */
+/** The channel that announces commits. An announcement may be lost. */
 const CHANNEL = 'priorbook_commit'
 
 /** The right to write the tape until another writer takes it. */
 export type Lease = {
   readonly holder: string
   readonly epoch: number
-  /** Who wrote before; empty for nobody. */
+  /** The previous writer; empty if there was none. */
   readonly before: string
 }
 
@@ -88,7 +100,7 @@ export class SharedTape {
   async prepare(): Promise<void> {
     const run = (sql: string, values?: readonly Value[]): Promise<readonly Row[]> =>
       this.#postgres.run(sql, values)
-    for (const sql of TABLES) await createOnce(() => run(sql))
+    for (const sql of TABLES) await createTable(this.#postgres, sql)
     const name = randomBytes(8).toString('hex')
     await run(
       `INSERT INTO priorbook_tape (one, format, tape, schema, epoch, holder, until, last)
@@ -181,13 +193,13 @@ export class SharedTape {
     if (added === commits.length) return last
     // An earlier answer may have been lost, of these commits or of the first of them.
     const state = await this.state()
-    const stored = commits[state.last - first]
-    if (state.epoch === lease.epoch && stored !== undefined) {
-      if (await this.#has(stored.id, hashOf(stored.changes))) {
+    const hash = hashes[state.last - first]
+    if (state.epoch === lease.epoch && hash !== undefined) {
+      if (await this.#has(state.last, hash)) {
         // This one waits for the standbys, which the lost one may not have done.
         const again = 'UPDATE priorbook_tape SET last = last WHERE epoch = $1'
         await writer.replicated(again, [lease.epoch])
-        return stored.id
+        return state.last
       }
     }
     const detail =
@@ -312,15 +324,6 @@ export class SharedTape {
   async #has(id: number, hash: Buffer): Promise<boolean> {
     const [row] = await this.#postgres.run('SELECT hash FROM priorbook_change WHERE id = $1', [id])
     return row !== undefined && hash.equals(row['hash'] as Buffer)
-  }
-}
-
-// Two processes that create a table at the same time can fail although each says "if not exists".
-async function createOnce(create: () => Promise<unknown>): Promise<void> {
-  try {
-    await create()
-  } catch {
-    await create()
   }
 }
 

@@ -16,10 +16,10 @@ export async function openCopy(
   onFetch: (why: string) => void,
 ): Promise<TapeCopy> {
   const { schema } = await tape.state()
-  if (schema !== 0 && schema !== SCHEMA_VERSION) {
-    const detail = `the shared tape has schema ${schema}, this build has ${SCHEMA_VERSION}`
-    if (schema > SCHEMA_VERSION) throw new PriorbookError('newer_schema', `${detail}: upgrade this`)
-    throw new PriorbookError('unsupported_format', `${detail}: upgrade the recorders first`)
+  refuseNewer(schema)
+  if (schema !== 0 && schema < SCHEMA_VERSION) {
+    const detail = `${schemasOf(schema)}: upgrade the recorders first`
+    throw new PriorbookError('unsupported_format', detail)
   }
   const copy = openExisting(file, onFetch)
   if (copy !== undefined) {
@@ -84,10 +84,7 @@ export async function fetchCopy(tape: SharedTape, file: string): Promise<void> {
   const copy = openTapeCopy(part)
   try {
     const { schema, ...place } = await tape.image((rows) => copy.load(rows))
-    if (schema > SCHEMA_VERSION) {
-      const detail = `the shared tape has schema ${schema}, this build has ${SCHEMA_VERSION}: upgrade this`
-      throw new PriorbookError('newer_schema', detail)
-    }
+    refuseNewer(schema)
     copy.loaded(place)
   } finally {
     copy.close()
@@ -95,6 +92,16 @@ export async function fetchCopy(tape: SharedTape, file: string): Promise<void> {
   removeTape(file)
   renameSync(part, file)
   removeTape(part)
+}
+
+/** Throws `newer_schema` for a shared tape that a newer build wrote. */
+export function refuseNewer(schema: number): void {
+  if (schema <= SCHEMA_VERSION) return
+  throw new PriorbookError('newer_schema', `${schemasOf(schema)}: upgrade this`)
+}
+
+function schemasOf(schema: number): string {
+  return `the shared tape has schema ${schema}, this build has ${SCHEMA_VERSION}`
 }
 
 /** Removes a tape with the files beside it. */

@@ -7,7 +7,7 @@ import {
 } from '../store/embedded/open.ts'
 import { openTapeCopy, SCHEMA_VERSION } from '../store/embedded/shared/copy.ts'
 import type { Lease, SharedTape } from './shared-tape.ts'
-import { catchUpCopy, fetchCopy, openCopy } from './tape-copy.ts'
+import { catchUpCopy, fetchCopy, openCopy, refuseNewer } from './tape-copy.ts'
 
 /** Opens this machine's copy for writing: brought up to date first, so that its commits follow the last one. */
 export async function openSharedWriter(
@@ -62,10 +62,7 @@ async function loadAgain(
   onFetch: (why: string) => void,
 ): Promise<void> {
   const { tape: name, last, loading, schema } = await tape.state()
-  if (schema > SCHEMA_VERSION) {
-    const detail = `the shared tape has schema ${schema}, this build has ${SCHEMA_VERSION}: upgrade this`
-    throw new PriorbookError('newer_schema', detail)
-  }
+  refuseNewer(schema)
   if (!isCurrent(file, name, last)) {
     if (loading) throw new PriorbookError('store_unavailable', INTERRUPTED)
     onFetch('its rows are brought to a newer schema')

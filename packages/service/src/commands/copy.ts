@@ -6,11 +6,10 @@ import {
   UsageError,
 } from '@priorbook/sdk/command-line'
 import { copyFromDatabase, copyToDatabase } from '../cluster/copy-tape.ts'
+import { isDatabase } from '../cluster/address.ts'
 import { toDataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
-
-const ADDRESS = /^postgres(?:ql)?:\/\//
 
 /** `priorbook-server copy --from PLACE --to PLACE` */
 export const copyCommand = defineCommand({
@@ -30,10 +29,10 @@ export const copyCommand = defineCommand({
   async run(context) {
     const { from, to } = context.options
     if (from === undefined || to === undefined) throw new UsageError('name --from and --to')
-    if (ADDRESS.test(from) === ADDRESS.test(to)) {
+    if (isDatabase(from) === isDatabase(to)) {
       throw new UsageError('one of --from and --to is a data folder, the other postgres://…')
     }
-    const isUp = ADDRESS.test(to)
+    const isUp = isDatabase(to)
     const folder = toDataFolder(isUp ? from : to)
     const bar = new ProgressBar(context.io, 'copy')
     try {

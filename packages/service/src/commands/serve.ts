@@ -15,8 +15,9 @@ import { Keeper, segmentLimits } from '../retention/keeper.ts'
 import { Scrubber } from '../retention/scrubber.ts'
 import { openOpsServer } from '../ops/server.ts'
 import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
-import { Member } from '../cluster/member.ts'
-import { SharedAccess } from '../cluster/shared-access.ts'
+import type { Member } from '../cluster/member.ts'
+import { isDatabase } from '../cluster/address.ts'
+import type { SharedAccess } from '../cluster/shared-access.ts'
 import { skipJournal } from '../cluster/skip-journal.ts'
 import { openRecorder, type Recorder } from '../recorder/recorder.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
@@ -148,7 +149,7 @@ class Service {
   readonly #closers: (() => Promise<void>)[] = []
   readonly #isRecording: boolean
   readonly #filesFolder: string | undefined
-  readonly #member: Member | undefined
+  #member: Member | undefined
   #access: SharedAccess | undefined
   readonly #disk: () => DiskState
   #hosted: HostedFolder | undefined
@@ -165,8 +166,13 @@ class Service {
     this.#data = data
     this.#logFile = logFile
     this.#log = createLog(config, logFile)
-    this.#member = openMember(config, data, this.#log)
-    this.#filesFolder = this.#member === undefined ? folderOf(config.store) : undefined
+    const isShared = isDatabase(config.store)
+    if (isShared && config.role === 'all') {
+      const detail =
+        'a shared tape needs role capture or api: what one process records, others serve'
+      throw new PriorbookError('invalid_config', detail)
+    }
+    this.#filesFolder = isShared ? undefined : folderOf(config.store)
     if (this.#filesFolder !== undefined && config.role === 'capture') {
       const detail = 'role capture records, and files cannot be recorded'
       throw new PriorbookError('invalid_config', detail)
@@ -198,8 +204,11 @@ class Service {
     const config = this.#config
     const isEmulated = this.#isRecording && config.upstream === 'emulator'
     const emulated = isEmulated ? await this.#startEmulator() : undefined
-    // A recorder that stands by can be watched.
-    if (this.#member !== undefined) await this.#openOps()
+    if (isDatabase(config.store)) {
+      this.#member = await openMember(config, this.#data, this.#log)
+      // A recorder that stands by can be watched.
+      await this.#openOps()
+    }
     const store = await this.#openStore()
     if (store === undefined) return
     if (this.#isRecording) {
@@ -332,6 +341,7 @@ class Service {
   }
 
   async #shareKeys(): Promise<void> {
+    const { SharedAccess } = await import('../cluster/shared-access.ts')
     this.#access = new SharedAccess(this.#config.store, this.#data.path, this.#log)
     this.#closers.push(() => this.#access!.close())
     try {
@@ -427,14 +437,9 @@ class Service {
   }
 }
 
-const SHARED = /^postgres(?:ql)?:\/\//
-
-function openMember(config: Config, data: DataFolder, log: Logger): Member | undefined {
-  if (!SHARED.test(config.store)) return undefined
-  if (config.role === 'all') {
-    const detail = 'a shared tape needs role capture or api: what one process records, others serve'
-    throw new PriorbookError('invalid_config', detail)
-  }
+// The client of the database is loaded only where there is one: it takes 10 MB.
+async function openMember(config: Config, data: DataFolder, log: Logger): Promise<Member> {
+  const { Member } = await import('../cluster/member.ts')
   return new Member(config.store, data, config.recorder, log)
 }
 

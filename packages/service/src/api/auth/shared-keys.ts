@@ -48,8 +48,8 @@ export function importKeys(database: DatabaseSync, rows: readonly KeyRow[]): boo
 }
 
 /**
- * A key as two machines know it: it ends at the earlier of two times, whoever heard of it first. Undefined
- * where the first one knew everything.
+ * Merges two records of one key. Where both have an end, the earlier one counts. Returns undefined where the
+ * other record adds nothing to the known one.
  */
 export function mergeKeys(known: KeyRow | undefined, other: KeyRow): KeyRow | undefined {
   if (known === undefined) return other

@@ -26,6 +26,21 @@ export function openTape(openWriter: (file: string, folder: string) => EmbeddedS
       writer = keep(openWriter(file, folder))
       return writer
     },
+    ...readersOf(file, backupFile, keep),
+    async destroy() {
+      for (const store of opened) await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** How the contract reads a tape beside its writer, from here and from another process, and its backup. */
+export function readersOf(
+  file: string,
+  backupFile: string,
+  keep: (store: Store) => Store,
+): Pick<OpenedStore, 'openReader' | 'reader' | 'backupFile' | 'openBackup'> {
+  return {
     openReader: async () => keep(openEmbeddedStore({ file, readOnly: true })),
     reader: {
       module: new URL('open.ts', import.meta.url).href,
@@ -34,9 +49,5 @@ export function openTape(openWriter: (file: string, folder: string) => EmbeddedS
     },
     backupFile,
     openBackup: async () => keep(openEmbeddedStore({ file: backupFile, readOnly: true })),
-    async destroy() {
-      for (const store of opened) await store.close()
-      rmSync(folder, { recursive: true, force: true })
-    },
   }
 }

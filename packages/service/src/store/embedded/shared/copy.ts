@@ -17,7 +17,7 @@ import {
 
 export { SCHEMA_VERSION } from '../schema.ts'
 export { readChanges, splitRow, type ChangedTable } from './changes.ts'
-export type { CommitChanges, CopyPlace, Outbox } from './outbox.ts'
+export { hashOf, type CommitChanges, type CopyPlace, type Outbox } from './outbox.ts'
 
 /** Rows of one table, encoded. */
 export type TableRows = { readonly table: ChangedTable; readonly rows: readonly Uint8Array[] }

@@ -123,9 +123,14 @@ export function writePlace(database: Database, { tape, commit, mark }: CopyPlace
   database.run(insert, tape, commit, commit, mark)
 }
 
-/** The mark of a commit. */
+/** The hash of a commit: two commits with the same number differ in it. */
+export function hashOf(changes: Uint8Array): Buffer {
+  return createHash('sha256').update(changes).digest()
+}
+
+/** The mark of a commit: its hash as text. */
 export function markOf(changes: Uint8Array): string {
-  return createHash('sha256').update(changes).digest('hex')
+  return hashOf(changes).toString('hex')
 }
 
 /** Makes a copy a tape of its own. */
