@@ -17,9 +17,7 @@ export function Ladders({ session }: { readonly session: MarketSession }) {
   const isSeeking = session.replayer.isSeeking.value
   return (
     <div class={`ladders${isSeeking ? ' seeking' : ''}`}>
-      {outcomes.map((view, index) => (
-        <Ladder key={index} session={session} view={view} isWhole={isWhole} turn={index} />
-      ))}
+      {/* Above the books, whose height changes while they are read. */}
       <label class="check">
         <input
           type="checkbox"
@@ -28,6 +26,9 @@ export function Ladders({ session }: { readonly session: MarketSession }) {
         />{' '}
         every level
       </label>
+      {outcomes.map((view, index) => (
+        <Ladder key={index} session={session} view={view} isWhole={isWhole} turn={index} />
+      ))}
     </div>
   )
 }
