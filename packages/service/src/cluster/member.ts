@@ -19,6 +19,8 @@ import { isCurrent, openSharedWriter } from './writer.ts'
 const TAKE_MS = 500
 /** How long a lease must be seen to have run out, with the database answering: its holder renews more often. */
 const GRACE_MS = 2_500
+/** For how long a recorder that stands by is taken to be ready after it said so. */
+const READY_MS = 2_000
 /** Looks that are further apart saw nothing of the time between. */
 const LOOK_MS = 1_500
 const RETRY_MS = 1_000
@@ -115,11 +117,13 @@ export class Member {
 
   /**
    * Waits until this recorder may write, with a copy that is up to date, and opens it. Undefined where the
-   * signal came first. `isNew` where another recorder wrote last.
+   * signal came first. `isNew` where another recorder wrote last. `standBy` is called again and again while
+   * another one writes and the copy can be read; it returns true once this one could go on without a gap.
    */
   async becomeWriter(
     signal: AbortSignal,
     options: Omit<EmbeddedOptions, 'file'>,
+    standBy: () => Promise<boolean>,
   ): Promise<{ readonly store: EmbeddedStore; readonly isNew: boolean } | undefined> {
     this.#isStandingBy = true
     while (!signal.aborted) {
@@ -127,6 +131,9 @@ export class Member {
         const lease = await this.#standBy()
         if (lease !== undefined) return await this.#write(lease, options)
         this.#trouble = undefined
+        if (this.#copy !== undefined && (await standBy())) {
+          await this.#tape.noteStandby(this.name, READY_MS)
+        }
       } catch (error) {
         if (!(error instanceof PriorbookError)) throw error
         // A folder in use, a wrong password, a build that is too old: an operator must help.
@@ -137,6 +144,16 @@ export class Member {
       await sleep(TAKE_MS, signal)
     }
     return undefined
+  }
+
+  /** True where another recorder is ready to go on at once. */
+  async hasSuccessor(): Promise<boolean> {
+    try {
+      return await this.#tape.hasStandby(this.name)
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      return false
+    }
   }
 
   /** Notes that this recorder writes the tape: what it journaled before is not derived again. */

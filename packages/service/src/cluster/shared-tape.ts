@@ -46,6 +46,7 @@ const TABLES = [
     loading TEXT,
     parts BIGINT NOT NULL
   )`,
+  `CREATE TABLE IF NOT EXISTS priorbook_standby (name TEXT PRIMARY KEY, until TIMESTAMPTZ NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS priorbook_table (name TEXT PRIMARY KEY, keys BYTEA NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS priorbook_row (
     relation TEXT NOT NULL,
@@ -127,6 +128,25 @@ export class SharedTape {
       readonly lease: number
     }
     return { ...state, leaseMs: lease }
+  }
+
+  /** Notes that a recorder stands by and is ready to go on, for so long. */
+  async noteStandby(name: string, ttlMs: number): Promise<void> {
+    await this.#postgres.run(
+      `INSERT INTO priorbook_standby (name, until)
+       VALUES ($1, clock_timestamp() + $2 * INTERVAL '1 millisecond')
+       ON CONFLICT (name) DO UPDATE SET until = excluded.until`,
+      [name, ttlMs],
+    )
+  }
+
+  /** True where a recorder other than this one is ready to go on. */
+  async hasStandby(name: string): Promise<boolean> {
+    const rows = await this.#postgres.run(
+      'SELECT name FROM priorbook_standby WHERE name <> $1 AND until > clock_timestamp()',
+      [name],
+    )
+    return rows.length > 0
   }
 
   /** Becomes the writer, if nobody else is; undefined where another holds the lease. */

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino, type Logger } from 'pino'
 import { parsedOption, type Option } from '@priorbook/sdk/command-line'
-import { PriorbookError } from '@priorbook/sdk/domain'
+import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { configKeys, type Config } from '../config/index.ts'
 import { parseAmount } from '../config/retention.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
@@ -20,6 +20,7 @@ import { isDatabase } from '../cluster/address.ts'
 import type { SharedAccess } from '../cluster/shared-access.ts'
 import { skipJournal } from '../cluster/skip-journal.ts'
 import { openRecorder, type Recorder } from '../recorder/recorder.ts'
+import type { TakeoverTarget } from '../recorder/taken-tape.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
 import type { Store, StoreReader } from '../store/store.ts'
@@ -29,6 +30,7 @@ import { startEmulated, toConnectors, type Emulated } from './emulated.ts'
 import { folderOf, hostedLine, openHosted, type HostedFolder } from './hosted-folder.ts'
 import type { ApiWorkers } from './api-workers.ts'
 import { serveApi } from './serve-api.ts'
+import { StandbyRecorder, type RecorderParts } from './standby-recorder.ts'
 import { tellUpgrade } from './tell-upgrade.ts'
 
 // How often the status line is printed: on a terminal, and into a pipe or file.
@@ -153,7 +155,11 @@ class Service {
   #access: SharedAccess | undefined
   readonly #disk: () => DiskState
   #hosted: HostedFolder | undefined
+  #emulated: Emulated | undefined
   #recorder: Recorder | undefined
+  /** The recorder that records beside the writer of a shared tape, and is the writer after a takeover. */
+  #standby: StandbyRecorder | undefined
+  #hasStoodBy = false
   #keeper: Keeper | undefined
   #scrubber: Scrubber | undefined
   #mover: ColdMover | undefined
@@ -187,6 +193,7 @@ class Service {
   }
 
   status(): ServiceStatus {
+    const recorder = this.#standby ?? this.#recorder
     return {
       role: this.#config.role,
       upstream: this.#config.upstream,
@@ -195,15 +202,16 @@ class Service {
       cold: this.#mover?.status(),
       shared: this.#member?.status(),
       ...(this.#hosted === undefined ? {} : { files: this.#hosted.report }),
-      ...(this.#recorder === undefined ? {} : { recorder: this.#recorder.status() }),
+      ...(recorder === undefined ? {} : { recorder: recorder.status() }),
       ...(this.#api === undefined ? {} : { api: this.#api.tally() }),
     }
   }
 
   async open(): Promise<void> {
     const config = this.#config
-    const isEmulated = this.#isRecording && config.upstream === 'emulator'
-    const emulated = isEmulated ? await this.#startEmulator() : undefined
+    if (this.#isRecording && config.upstream === 'emulator') {
+      this.#emulated = await this.#startEmulator()
+    }
     if (isDatabase(config.store)) {
       this.#member = await openMember(config, this.#data, this.#log)
       // A recorder that stands by can be watched.
@@ -211,15 +219,11 @@ class Service {
     }
     const store = await this.#openStore()
     if (store === undefined) return
-    if (this.#isRecording) {
+    if (this.#isRecording && this.#standby === undefined) {
       this.#recorder = await openRecorder({
+        ...this.#recorderParts(),
         store,
-        journalDir: this.#data.journal,
-        origin: isEmulated ? 'emulator' : 'live',
-        recorder: config.recorder,
-        log: this.#log,
-        connectors: toConnectors(config, emulated?.addresses),
-        segments: (venue) => segmentLimits(config, venue),
+        ...this.#journalParts(),
       })
     }
     if (this.#member === undefined) await this.#openOps()
@@ -250,12 +254,21 @@ class Service {
       this.#mover?.run(signal, this.#log),
       this.#signer?.run(signal, this.#log),
     ])
-    await (this.#recorder === undefined ? untilAborted(signal) : this.#recorder.run(signal))
+    await this.#record(signal)
     await keeping
     const isStopped = await sharing
     if (this.#failure !== undefined) throw this.#failure.error
     this.#log.info({}, isStopped ? 'stopped' : 'starts again')
     return isStopped
+  }
+
+  async #record(signal: AbortSignal): Promise<void> {
+    if (this.#standby === undefined) {
+      return this.#recorder === undefined ? untilAborted(signal) : this.#recorder.run(signal)
+    }
+    // It runs already. Its end before the service's is a failure.
+    await Promise.race([untilAborted(signal), this.#standby.running])
+    await this.#standby.stop()
   }
 
   // Sends or follows; ends the service where it cannot go on with this copy.
@@ -327,7 +340,8 @@ class Service {
       this.#closers.push(() => store.close())
       return store
     }
-    const written = await member.becomeWriter(this.#stop.signal, this.#tapeOptions())
+    const { signal } = this.#stop
+    const written = await member.becomeWriter(signal, this.#tapeOptions(), () => this.#standBy())
     if (written === undefined) return undefined
     const { store, isNew } = written
     this.#closers.push(
@@ -336,8 +350,57 @@ class Service {
     )
     this.#keep(store)
     if (isNew) await skipJournal(store, this.#data, this.#config.recorder)
+    await this.#takeOver(store, isNew)
     await member.noteWriter(store)
     return store
+  }
+
+  // Records beside the writer; true when that would go on without a gap. Where it fails, there will be one.
+  async #standBy(): Promise<boolean> {
+    if (this.#config.standby === 'wait' || this.#hasStoodBy) return this.#standby?.isReady === true
+    this.#hasStoodBy = true
+    try {
+      const parts = this.#recorderParts()
+      this.#standby = await StandbyRecorder.open(this.#config, this.#data, parts)
+      this.#closers.push(async () => this.#standby?.stop())
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error)
+      this.#log.error({ error: detail }, 'this recorder stands by without recording')
+    }
+    return false
+  }
+
+  async #takeOver(store: Store, isNew: boolean): Promise<void> {
+    const standby = this.#standby
+    if (standby === undefined) return
+    try {
+      if (isNew) {
+        await standby.takeOver({ ...this.#journalParts(), store })
+        this.#closers.push(() => standby.stop())
+        return
+      }
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error)
+      this.#log.error({ error: detail }, 'the takeover leaves a gap')
+    }
+    this.#standby = undefined
+    await standby.stop()
+  }
+
+  #journalParts(): Pick<TakeoverTarget, 'journalDir' | 'segments'> {
+    const segments = (venue: VenueId) => segmentLimits(this.#config, venue)
+    return { journalDir: this.#data.journal, segments }
+  }
+
+  #recorderParts(): RecorderParts {
+    const { recorder, upstream } = this.#config
+    return {
+      origin: upstream === 'emulator' ? 'emulator' : 'live',
+      recorder,
+      log: this.#log,
+      connectors: toConnectors(this.#config, this.#emulated?.addresses),
+      ...(this.#member === undefined ? {} : { hasSuccessor: () => this.#member!.hasSuccessor() }),
+    }
   }
 
   async #shareKeys(): Promise<void> {

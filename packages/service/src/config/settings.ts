@@ -34,6 +34,11 @@ const SETTINGS = {
     'all',
     'What this process does: record, serve, or both.',
   ),
+  standby: setting(
+    word(['record', 'wait']),
+    'record',
+    'What a recorder of a shared tape does while another one writes: record beside it, so that it can go on without a gap, or wait, which takes none of the venues’ quotas.',
+  ),
   store: setting(
     text(),
     '',

@@ -132,6 +132,9 @@ export class Applier {
   /** What the current record is: an answer, and one of a backfill. */
   private isAnswer = false
   private isPast = false
+  /** After a takeover: the first record of our own time, and the books that go on. */
+  private since = 0
+  private readonly joined = new Set<string>()
   private rows = noRows()
   private position: number | undefined
 
@@ -162,6 +165,25 @@ export class Applier {
   /** The book of an instrument; undefined before its first message. */
   book(key: string): CapturedBook | undefined {
     return this.state.tracks.get(key)
+  }
+
+  /** The socket of a channel that is open; 0 for answers. */
+  slotOf(channel: number): number | undefined {
+    if (channel === ABSENT) return 0
+    const epoch = toEpoch(channel)
+    return this.epochs.entries().find(([, live]) => live === epoch)?.[0]
+  }
+
+  /** The open sockets, each with the journal record that noted it. */
+  get connections(): ReadonlyMap<number, number> {
+    return this.epochs
+  }
+
+  /** The instruments whose books miss nothing. */
+  openBooks(): Instrument[] {
+    return [...this.state.tracks.values()].flatMap((track) =>
+      track.isOpen ? [track.instrument] : [],
+    )
   }
 
   /** How many books are held, and how many of them miss nothing now. */
@@ -359,7 +381,7 @@ export class Applier {
         facts[epochFact(this.venue, note.slot)] = record.number
         return undefined
       case 'clock':
-        return this.applyClock(note, record)
+        return record.number < this.since ? undefined : this.applyClock(note, record)
       case 'loss':
         return this.applyLoss(note, record)
       case 'disk_full':
@@ -368,6 +390,8 @@ export class Applier {
         return this.closeAll('recorder_down', record)
       case 'started':
         return this.applyStart(record)
+      case 'took_over':
+        return this.applyTakeover(note, record)
       case 'backfill': {
         const names = backfillFacts(this.venue, note.family)
         facts[names.reached] = note.reached
@@ -379,8 +403,42 @@ export class Applier {
 
   private async applyStart(record: ApplyRecord): Promise<void> {
     await this.closeAll('recorder_down', record)
-    for (const slot of this.epochs.keys()) this.rows.facts[epochFact(this.venue, slot)] = NO_EPOCH
-    this.epochs.clear()
+    this.endConnections([])
+    await this.noteCapture(record)
+  }
+
+  // Books that were proved to be the same go on; all others are closed.
+  private async applyTakeover(
+    { slots, since, books }: Note & { note: 'took_over' },
+    record: ApplyRecord,
+  ): Promise<void> {
+    this.endConnections(slots)
+    this.since = since
+    await this.state.loadUnbroken()
+    const others = new Set(this.state.tracks.values())
+    for (const { key, slot, sid, received, source = ABSENT, seq = ABSENT, journal } of books) {
+      const track = this.state.tracks.get(key)
+      if (track?.isOpen !== true) continue
+      const channel = slot === 0 ? ABSENT : toChannel(this.epochs.get(slot) ?? 0, sid)
+      track.join({ received, source, venueSeq: seq, channel }, journal)
+      this.joined.add(key)
+      others.delete(track)
+    }
+    this.noteMissed(record.number)
+    this.rows.gaps.push(...this.feed.takeOver(record.number))
+    this.closeTracks([...others], 'recorder_down', record.number)
+    await this.noteCapture(record)
+  }
+
+  private endConnections(stillOpen: readonly number[]): void {
+    for (const slot of this.epochs.keys()) {
+      if (stillOpen.includes(slot)) continue
+      this.rows.facts[epochFact(this.venue, slot)] = NO_EPOCH
+      this.epochs.delete(slot)
+    }
+  }
+
+  private async noteCapture(record: ApplyRecord): Promise<void> {
     const name = captureFact(this.venue)
     if ((await this.store.fact(name)) === undefined) this.rows.facts[name] = record.received
     this.state.captureStarted ??= record.received
@@ -478,7 +536,8 @@ export class Applier {
 
   private applyMessage(record: ApplyRecord): Promise<void> | undefined {
     if (this.request !== undefined) this.countCall(record, this.request)
-    const { events, problems, feed } = this.normalize(record)
+    const { events: all, problems, feed } = this.normalize(record)
+    const events = record.number < this.since ? all.filter((event) => this.isNew(event)) : all
     if (feed !== undefined) {
       const { facts, gaps } = this.feed.read(feed, record)
       Object.assign(this.rows.facts, facts)
@@ -492,6 +551,13 @@ export class Applier {
       return this.applyWhenReady(record, events)
     }
     return this.closeSocket(record).then(() => this.applyWhenReady(record, events))
+  }
+
+  // Of the time before a takeover the tape has all but the ends of books, and perhaps the last trades.
+  private isNew(event: TapeEvent): boolean {
+    if (event.kind === 'trade') return true
+    const isBook = event.kind === 'snapshot' || event.kind === 'change' || event.kind === 'reset'
+    return isBook && this.joined.has(event.instrument.key)
   }
 
   private normalize(record: ApplyRecord): Normalized {

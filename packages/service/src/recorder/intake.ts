@@ -1,6 +1,7 @@
 import {
   DAY_MICROS,
   VENUES,
+  type Instrument,
   type MarketRecord,
   type MarketStatus,
   toMicros,
@@ -15,7 +16,13 @@ import {
   type JournalWriter,
   type JournalWriterOptions,
 } from '../journal/index.ts'
-import { feedFacts, type AppendBatch, type MarketQuery, type StoreWriter } from '../store/store.ts'
+import {
+  feedFacts,
+  type AppendBatch,
+  type MarketQuery,
+  type StoreReader,
+  type StoreWriter,
+} from '../store/store.ts'
 import {
   toReading,
   type CaptureLog,
@@ -31,6 +38,8 @@ import { definitionOf } from '../venues/registry.ts'
 import { Applier, type ApplyCounts, type ApplyRecord } from './applier.ts'
 import { readAskedCalls } from './asked-calls.ts'
 import { catchUp } from './catch-up.ts'
+import { TakenTape, type TakeoverTarget } from './taken-tape.ts'
+import { planTakeover, readOwn, toTakeoverNotes, type OwnRecord } from './takeover.ts'
 import { parseMessageJson } from '../lib/message-json.ts'
 import { toNoteBytes, type Note } from './notes.ts'
 import type { LagMeter } from './lag.ts'
@@ -48,6 +57,8 @@ export type IntakeOptions = {
   readonly clock: Clock
   /** Called after every record. */
   readonly flushSoon: () => void
+  /** Gives work the store that has what earlier runs left; by default `store`. */
+  readonly withEarlier?: <T>(work: (store: StoreReader) => Promise<T>) => Promise<T>
   readonly journalLevel?: number
   /** The most that one file of the journal holds. */
   segments?(venue: VenueId): Pick<JournalWriterOptions, 'segmentBytes' | 'segmentMicros'>
@@ -76,43 +87,56 @@ const UNRESOLVED: readonly MarketStatus[] = [
 /** A book that received nothing for this long after its market was over is ended. */
 const LINGER_MICROS = 10_000_000
 const KEYS_PER_NOTE = 200
+/** With fewer records to go, a takeover is finished in one turn. */
+const LAST_RECORDS = 2000
 /** Max unresolved markets per status that a connector follows from an earlier run. */
 const MAX_UNRESOLVED = 10_000
 
 /** Applies what a crash left in the journal, and creates the intake with its connector. */
 export async function openIntake(options: IntakeOptions): Promise<Intake> {
-  const { store, journalDir, venue, origin, recorder, log, clock } = options
+  const { store, journalDir, venue, log, clock } = options
+  const { withEarlier = (work) => work(store) } = options
   await catchUp(store, journalDir, venue)
-  const writer = openJournalWriter({
-    dir: journalDir,
-    venue,
-    origin,
-    recorder,
-    acknowledged: await store.appliedPosition(venue),
-    ...(options.journalLevel === undefined ? {} : { level: options.journalLevel }),
-    ...options.segments?.(venue),
-  })
-  const intake = new Intake(writer, options)
-  const unresolved = await readUnresolved(store, venue)
+  const intake = new Intake(openWriter(options, await store.appliedPosition(venue)), options)
+  const unresolved = await withEarlier((earlier) => readUnresolved(earlier, venue))
   const { quotaOutlivesRestart } = definitionOf(venue)
-  const asked = quotaOutlivesRestart ? await readAskedCalls(store, venue) : []
-  const feed = await readFeed(store, venue)
+  const asked = quotaOutlivesRestart
+    ? await withEarlier((earlier) => readAskedCalls(earlier, venue))
+    : []
+  const feed = await readFeed(withEarlier, venue)
   intake.connector = options.create({ sink: intake.sink, log, clock, unresolved, asked, ...feed })
   return intake
 }
 
+function openWriter(options: IntakeOptions, acknowledged: number): JournalWriter {
+  const { journalDir: dir, venue, origin, recorder, journalLevel } = options
+  return openJournalWriter({
+    dir,
+    venue,
+    origin,
+    recorder,
+    acknowledged,
+    ...(journalLevel === undefined ? {} : { level: journalLevel }),
+    ...options.segments?.(venue),
+  })
+}
+
 async function readFeed(
-  store: StoreWriter,
+  withEarlier: NonNullable<IntakeOptions['withEarlier']>,
   venue: VenueId,
 ): Promise<Pick<ConnectorContext, 'feed'>> {
   const { feed } = definitionOf(venue)
   if (feed === undefined) return {}
   const facts = new Map<string, number>()
-  for (const name of feed.facts) {
-    const value = await store.fact(name)
-    if (value !== undefined) facts.set(name, value)
-  }
-  return { feed: { facts, eachMarket: (onMarket) => readFeedMarkets(store, venue, onMarket) } }
+  await withEarlier(async (earlier) => {
+    for (const name of feed.facts) {
+      const value = await earlier.fact(name)
+      if (value !== undefined) facts.set(name, value)
+    }
+  })
+  const eachMarket = (onMarket: (record: MarketRecord) => void): Promise<void> =>
+    withEarlier((earlier) => readFeedMarkets(earlier, venue, onMarket))
+  return { feed: { facts, eachMarket } }
 }
 
 // A market may be listed a day before it trades. Records are large, so pages of them are.
@@ -120,7 +144,7 @@ const LISTED_BEFORE = DAY_MICROS
 const MARKETS_PER_PAGE = 200
 
 async function readFeedMarkets(
-  store: StoreWriter,
+  store: StoreReader,
   venue: VenueId,
   onMarket: (record: MarketRecord) => void,
 ): Promise<void> {
@@ -139,7 +163,7 @@ async function readFeedMarkets(
 }
 
 async function readUnresolved(
-  store: StoreWriter,
+  store: StoreReader,
   venue: VenueId,
 ): Promise<ConnectorContext['unresolved']> {
   const found: { marketId: string; native: MarketRecord['native'] }[] = []
@@ -157,10 +181,10 @@ export class Intake {
   readonly venue: VenueId
   readonly sink: CaptureSink
   connector!: Connector
-  private readonly writer: JournalWriter
-  private readonly applier: Applier
+  private writer: JournalWriter
+  private applier: Applier
   private readonly normalizer: Normalizer
-  private readonly options: IntakeOptions
+  private options: IntakeOptions
   private readonly steady: SteadyClock
   /** Records that wait while the store is asked on behalf of an earlier one. */
   private queue: ApplyRecord[] = []
@@ -173,22 +197,23 @@ export class Intake {
   private isRefusing = false
   private refused = 0
   private lookedAt = 0
+  /** What a takeover added to the numbers of records. Connectors know those from before it. */
+  private shift = 0
+  /** The books that were complete when a takeover ended. */
+  private takenOver: readonly Instrument[] = []
 
   constructor(writer: JournalWriter, options: IntakeOptions) {
-    const { store, venue } = options
+    const { venue } = options
     this.venue = venue
     this.writer = writer
     this.options = options
     this.normalizer = definitionOf(venue).normalizer
     this.steady = new SteadyClock(options.clock)
-    this.applier = new Applier(store, venue, {
-      onClosed: (instruments, reason) => this.connector.recover(instruments, reason),
-      keepsStates: VENUES[venue].bookRules.fullBooksVerify,
-    })
+    this.applier = this.createApplier(options.store)
     this.sink = {
       now: () => options.clock.now(),
       steadyNow: () => this.steady.now(),
-      position: () => this.writer.nextNumber - 1,
+      position: () => this.writer.nextNumber - 1 - this.shift,
       frame: (...frame) => this.frame(...frame),
       answer: (...answer) => this.answer(...answer),
       note: (note) => this.note(note),
@@ -205,10 +230,10 @@ export class Intake {
     this.note({ note: 'started', version: '1' })
   }
 
-  /** Notes an orderly end. */
-  stop(): void {
+  /** Notes an orderly end, unless another recorder goes on. */
+  stop(isContinued: boolean): void {
     this.endLingering()
-    this.note({ note: 'stopped' })
+    if (!isContinued) this.note({ note: 'stopped' })
   }
 
   close(): void {
@@ -259,6 +284,81 @@ export class Intake {
     }
   }
 
+  /**
+   * Copies what this recorder has after the last row of another one's tape into that tape and the journal
+   * beside it, while it goes on recording. `finishTakeover` does the rest.
+   */
+  async prepareTakeover(target: TakeoverTarget): Promise<TakenTape> {
+    const { venue, options, applier: before } = this
+    const { store, journalDir } = options
+    const own = { venue, journalDir, store, applier: before }
+    const plan = await planTakeover(target.store, own)
+    const writer = openWriter({ ...options, ...target }, await target.store.appliedPosition(venue))
+    const applier = this.createApplier(target.store)
+    const number = writer.nextNumber + plan.slots.length + 1
+    const { first } = plan
+    const takeover = new TakenTape({ target, maker: options, writer, applier, first, number })
+    try {
+      const received = options.clock.now()
+      for (const note of toTakeoverNotes(plan, number)) {
+        await takeover.take({ received, kind: 'note', slot: 0, bytes: toNoteBytes(note) })
+      }
+      for (;;) {
+        const { committed } = this.writer
+        if (committed - takeover.next < LAST_RECORDS) break
+        for (const record of this.read(takeover.next, committed)) await takeover.copy(record)
+      }
+      await takeover.flush()
+    } catch (error) {
+      takeover.abandon()
+      throw error
+    }
+    const books = plan.joins.length
+    options.log.info({ venue, books, records: takeover.next - first }, 'takes over')
+    return takeover
+  }
+
+  /** Goes on in the other tape from the next record on; call it while nothing is flushed or applied. */
+  finishTakeover(takeover: TakenTape): void {
+    this.writer.commit()
+    const rest = [...this.read(takeover.next, this.writer.committed)]
+    const open = this.applier.openBooks()
+    this.writer.close()
+    this.writer = takeover.writer
+    this.applier = takeover.applier
+    this.options = { ...this.options, ...takeover.target }
+    this.shift = takeover.shift
+    this.received = []
+    this.drained = []
+    for (const { received, kind, slot, bytes } of rest) {
+      this.apply({ number: this.journal(received, kind, bytes, slot), received, kind, slot, bytes })
+    }
+    this.takenOver = open
+  }
+
+  /** Asks for the books that were complete before a takeover and do not go on. */
+  recoverTakenOver(): void {
+    const closed = this.takenOver.filter(({ key }) => this.applier.book(key)?.isOpen !== true)
+    this.takenOver = []
+    if (closed.length > 0) this.connector.recover(closed, 'recorder_down')
+  }
+
+  private read(from: number, to: number): Generator<OwnRecord> {
+    return readOwn({ venue: this.venue, journalDir: this.options.journalDir }, from, to)
+  }
+
+  private createApplier(store: StoreWriter): Applier {
+    const { venue } = this
+    const applier: Applier = new Applier(store, venue, {
+      // While a takeover is prepared, the connector has to do with the books from before it.
+      onClosed: (instruments, reason) => {
+        if (applier === this.applier) this.connector.recover(instruments, reason)
+      },
+      keepsStates: VENUES[venue].bookRules.fullBooksVerify,
+    })
+    return applier
+  }
+
   /** From now on messages are counted and not kept. */
   refuse(): void {
     this.isRefusing = true
@@ -303,7 +403,8 @@ export class Intake {
   ): Reading {
     this.messages++
     // The request and its answer stand side by side.
-    this.note({ note: 'request', request, ...(asked === undefined ? {} : { asked }) })
+    const since = asked === undefined ? {} : { asked: asked + this.shift }
+    this.note({ note: 'request', request, ...since })
     const journal = this.journal(received, 'message', bytes, 0)
     const reading = toReading(() =>
       this.normalizer.answer(request, parsed ?? parseMessageJson(bytes), { received, journal }),

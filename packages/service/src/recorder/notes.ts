@@ -14,6 +14,17 @@ export type Note =
   /** The recorder starts here, or ended in order; all earlier connections are closed. */
   | { readonly note: 'started'; readonly version: string }
   | { readonly note: 'stopped' }
+  /**
+   * Another recorder wrote the tape up to here. This one recorded beside it and goes on: over the sockets
+   * (`slots`) that are open, with the books that were proved to be the same. Records before `since` are from
+   * the other one's time.
+   */
+  | {
+      readonly note: 'took_over'
+      readonly slots: readonly number[]
+      readonly since: number
+      readonly books: readonly JoinedBook[]
+    }
   /** Nothing could be written for a while; `refused` counts the messages that were not kept. */
   | { readonly note: 'disk_full'; readonly refused: number }
   /**
@@ -26,6 +37,20 @@ export type Note =
       readonly reached: number
       readonly topic_id?: number
     }
+
+/**
+ * A book that goes on after a takeover: the last message that led to the book of the tape, where it came from
+ * (`slot` 0: an answer), and the last record that the tape has.
+ */
+export type JoinedBook = {
+  readonly key: string
+  readonly slot: number
+  readonly sid: number
+  readonly received: number
+  readonly source?: number
+  readonly seq?: number
+  readonly journal: number
+}
 
 const whole = v.pipe(v.number(), v.safeInteger())
 const count = v.pipe(whole, v.minValue(0))
@@ -54,6 +79,21 @@ const NOTES = {
   request: v.looseObject({ request, asked: v.optional(count) }),
   started: v.looseObject({}),
   stopped: v.looseObject({}),
+  took_over: v.looseObject({
+    slots: v.array(slot),
+    since: count,
+    books: v.array(
+      v.looseObject({
+        key: v.string(),
+        slot: v.union([v.literal(0), slot]),
+        sid: count,
+        received: count,
+        source: v.optional(count),
+        seq: v.optional(count),
+        journal: count,
+      }),
+    ),
+  }),
   disk_full: v.looseObject({ refused: count }),
   backfill: v.looseObject({ family: v.string(), reached: count, topic_id: v.optional(count) }),
 } satisfies Record<Note['note'], v.GenericSchema>

@@ -11,12 +11,13 @@ import {
   type TapeEvent,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { applyRows, Ladder, loadBase, type BookRun } from '@priorbook/sdk/tape'
+import type { BookRun } from '@priorbook/sdk/tape'
 import { captureFact, type InstrumentRef, type StoreReader } from '../store/store.ts'
 import { HABIT_SIZE } from '../venues/capture/silence.ts'
 import { passedFacts } from './batch.ts'
 import { MarketMemory } from './market-memory.ts'
 import { PassedChanges } from './passed-changes.ts'
+import { bookAfter, toMark } from './stored-book.ts'
 import { Track, TRADE_IDS_KEPT, type Mark, type TrackStart } from './track.ts'
 
 /** What loading the state of a venue needs. */
@@ -354,25 +355,7 @@ function marksOf(run: BookRun): Mark[] {
   return Array.from({ length: run.to - run.from }, (_, at) => toMark(run, run.from + at))
 }
 
-function toMark({ columns }: BookRun, row: number): Mark {
-  return {
-    received: columns.received[row]!,
-    source: columns.source[row]!,
-    venueSeq: columns.venueSeq[row]!,
-    channel: columns.channel[row]!,
-  }
-}
-
 function newestJournal(runs: readonly BookRun[]): number {
   const run = runs.at(-1)
   return run === undefined ? 0 : run.columns.journal[run.to - 1]!
-}
-
-function bookAfter(runs: readonly BookRun[]): Ladder | undefined {
-  const run = runs.at(-1)
-  if (run === undefined) return undefined
-  const ladder = new Ladder()
-  loadBase(ladder, run.columns)
-  applyRows(ladder, run.columns, 0, run.to)
-  return ladder
 }

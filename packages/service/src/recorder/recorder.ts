@@ -3,10 +3,11 @@ import type { JournalWriterOptions } from '../journal/index.ts'
 import { SYSTEM_CLOCK, type Clock } from '../lib/clock.ts'
 import { createWallClock } from '../lib/wall-clock.ts'
 import { untilAborted } from '../lib/wait.ts'
-import type { AppendBatch, StoreWriter } from '../store/store.ts'
+import type { AppendBatch, StoreReader, StoreWriter } from '../store/store.ts'
 import type { CaptureLog, Connector, ConnectorContext } from '../venues/capture/contract.ts'
 import { openIntake, type Intake, type VenueStatus } from './intake.ts'
 import { LagMeter, type LagSummary } from './lag.ts'
+import type { TakenTape, TakeoverTarget } from './taken-tape.ts'
 
 /** What a recorder needs. */
 export type RecorderOptions = {
@@ -25,6 +26,10 @@ export type RecorderOptions = {
   readonly journalLevel?: number
   /** The most that one file of a venue's journal holds: retention removes whole files. */
   segments?(venue: VenueId): Pick<JournalWriterOptions, 'segmentBytes' | 'segmentMicros'>
+  /** True where another recorder goes on at once, so that the end of this one is no gap. */
+  hasSuccessor?(): Promise<boolean>
+  /** Gives work the store that has what earlier runs left; by default `store`. */
+  readonly withEarlier?: <T>(work: (store: StoreReader) => Promise<T>) => Promise<T>
 }
 
 /** The state of a recorder. */
@@ -41,6 +46,11 @@ export type RecorderStatus = {
 export interface Recorder {
   run(signal: AbortSignal): Promise<void>
   status(): RecorderStatus
+  /**
+   * Goes on in a tape that another recorder wrote, where its last row was, without a gap in the books for which
+   * that can be proved. Sockets stay open. The store and journal from before may be removed afterwards.
+   */
+  takeOver(target: TakeoverTarget): Promise<void>
 }
 
 /** Max time that messages wait before they are made durable together, and max messages that wait. */
@@ -68,6 +78,9 @@ class JournalingRecorder implements Recorder {
   private readonly clock: Clock
   private readonly since: Micros
   private readonly lag: LagMeter
+  private store: StoreWriter
+  /** Flushes and takeovers, one after the other. */
+  private turn: Promise<void> = Promise.resolve()
   /** Drained batches that the store has not accepted yet. */
   private unsaved: readonly AppendBatch[] = []
   private isDiskFull = false
@@ -76,6 +89,7 @@ class JournalingRecorder implements Recorder {
 
   constructor(options: RecorderOptions, clock: Clock) {
     this.options = options
+    this.store = options.store
     this.clock = clock
     this.lag = new LagMeter(clock)
     this.since = clock.now()
@@ -97,9 +111,10 @@ class JournalingRecorder implements Recorder {
     } finally {
       stop.abort()
       await loop.catch(() => undefined)
-      for (const intake of intakes) intake.stop()
+      const isContinued = await this.options.hasSuccessor?.()
+      for (const intake of intakes) intake.stop(isContinued === true)
       for (const intake of intakes) await intake.settled()
-      await this.flush()
+      await this.inTurn(() => this.flush())
       for (const intake of intakes) intake.close()
     }
   }
@@ -108,6 +123,36 @@ class JournalingRecorder implements Recorder {
     const { since, lag, isDiskFull: diskFull, refused } = this
     const venues = Object.fromEntries(this.intakes.map((intake) => [intake.venue, intake.status()]))
     return { since, venues, lag: lag.summary(), diskFull, refused }
+  }
+
+  async takeOver(target: TakeoverTarget): Promise<void> {
+    const { intakes } = this
+    const takeovers = new Map<Intake, TakenTape>()
+    try {
+      for (const intake of intakes) takeovers.set(intake, await intake.prepareTakeover(target))
+      await this.inTurn(async () => {
+        for (const [intake, takeover] of takeovers) {
+          await intake.settled()
+          intake.finishTakeover(takeover)
+          takeovers.delete(intake)
+        }
+        this.store = target.store
+        this.unsaved = []
+      })
+    } catch (error) {
+      for (const takeover of takeovers.values()) takeover.abandon()
+      throw error
+    }
+    for (const intake of intakes) {
+      await intake.settled()
+      intake.recoverTakenOver()
+    }
+  }
+
+  private inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.turn.then(work)
+    this.turn = done.catch(() => undefined)
+    return done
   }
 
   /** Flushes at once if many messages wait. */
@@ -127,7 +172,7 @@ class JournalingRecorder implements Recorder {
         }
       })
       this.wake = undefined
-      await this.flush()
+      await this.inTurn(() => this.flush())
     }
   }
 
@@ -140,7 +185,7 @@ class JournalingRecorder implements Recorder {
         this.unsaved = intakes.flatMap((intake) => intake.drain() ?? [])
       }
       const batches = this.unsaved
-      await Promise.all(batches.map((batch) => options.store.append(batch)))
+      await Promise.all(batches.map((batch) => this.store.append(batch)))
       this.unsaved = []
       const stored = this.clock.now()
       for (const batch of batches) options.onStored?.(batch)

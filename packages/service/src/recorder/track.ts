@@ -95,7 +95,7 @@ export class Track implements CapturedBook {
   private readonly tradeIds: Set<string>
   private gap: Gap | undefined
   private before: TrackStart['before']
-  private readonly journal: number
+  private journal: number
   private readonly tradeJournal: number
   private readonly states: BookStates | undefined
   private readonly rules: BookRules
@@ -156,6 +156,16 @@ export class Track implements CapturedBook {
     return event.kind === 'change'
       ? this.applyChange(event, channel, gaps)
       : this.applyFull(event, channel, gaps)
+  }
+
+  /**
+   * The book goes on over another channel, on which the message of `mark` led to the same book. Records up to
+   * `journal` are older.
+   */
+  join(mark: Mark, journal: number): void {
+    this.keep(mark)
+    this.full = { ...mark, sequence: this.sequence }
+    this.journal = journal
   }
 
   /** The venue started a new book, or a message about the book could not be read. */

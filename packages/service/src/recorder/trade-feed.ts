@@ -15,6 +15,8 @@ export class TradeFeed {
   private last: { readonly received: Micros; readonly source: Micros } | undefined
   private hasStarted = false
   private gap: Gap | undefined
+  /** True where what the gap lacks may never be read. */
+  private isLost = false
 
   constructor(venue: VenueId) {
     this.venue = venue
@@ -57,8 +59,16 @@ export class TradeFeed {
     const end = Math.max(received, gap.start) as Micros
     // A feed goes on where it stopped, so nothing is missing, except what was damaged here.
     const said = gap.detail === undefined ? '' : `${gap.detail}; `
-    const detail = gap.reason === 'corrupt' ? {} : { detail: `${said}its trades were read later` }
+    const isLost = gap.reason === 'corrupt' || this.isLost
+    this.isLost = false
+    const detail = isLost ? {} : { detail: `${said}its trades were read later` }
     return [{ ...gap, end, sourceEnd: source, ...detail, endJournal: number }]
+  }
+
+  /** Another recorder read the feed before, and perhaps not as far as this one. */
+  takeOver(journal: number): readonly Gap[] {
+    this.isLost = this.last !== undefined
+    return this.interrupt('recorder_down', journal, 'another recorder went on')
   }
 
   /** The feed cannot be read, or records of it are missing: opens a gap at its last message. */
