@@ -230,7 +230,7 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
 
 // Packages of others, by the folders that may use them; the SDK uses none.
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  'service/lib': ['valibot'],
+  'service/lib': ['@redis/client', 'valibot'],
   // Signs requests to object storage.
   'service/objects': ['aws4fetch'],
   // Speaks the protocol of PostgreSQL.

@@ -1,7 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
 import { PriorbookError, type ErrorCode } from '@priorbook/sdk/domain'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { sleep } from '../lib/wait.ts'
@@ -10,6 +9,7 @@ import { openTapeCopy, SCHEMA_VERSION, type TapeCopy } from '../store/embedded/s
 import type { CaptureLog } from '../venues/capture/contract.ts'
 import { Follower, type FollowerStatus } from './follower.ts'
 import { LEASE_MS, LeaseKeeper } from './lease-keeper.ts'
+import { readMemberId } from './member-id.ts'
 import { Sender, type SenderStatus } from './sender.ts'
 import { SharedTape, type Lease } from './shared-tape.ts'
 import { openCopy, refuseNewer, removeTape } from './tape-copy.ts'
@@ -303,18 +303,6 @@ const WAITED_FOR: ReadonlySet<string> = new Set<ErrorCode>([
   'unsupported_format',
   'not_writer',
 ])
-
-const ID_FILE = 'member-id'
-
-// Of the folder, so that it survives a new name of the machine.
-function readMemberId(folder: string): string {
-  const file = join(folder, ID_FILE)
-  if (!existsSync(file)) {
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(file, `${randomBytes(6).toString('hex')}\n`)
-  }
-  return readFileSync(file, 'utf8').trim()
-}
 
 // 48 bits, which the store keeps as a number.
 function numberOf(name: string): number {

@@ -30,6 +30,8 @@ export type WorkerOptions = {
   readonly coldCacheBytes: number
   readonly corsOrigin: string
   readonly plansFile: string
+  /** The server on which nodes count requests together; empty for none. */
+  readonly redis: string
   /** Proxies whose word on the address of a client is taken. */
   readonly trustProxy: readonly string[]
   /** Absent for plain HTTP. */
@@ -83,10 +85,11 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     folder === undefined
       ? openEmbeddedStore({ file: tape, readOnly: true, cacheBytes, coldCacheBytes, onDamage })
       : openFilesStore({ folder, index: tape, cacheBytes })
-  const { plansFile } = options
+  const { plansFile, redis } = options
   const access = openAccess(options.dataPath, {
     onTrouble: trouble,
     ...(plansFile === '' ? {} : { plansFile }),
+    ...(redis === '' ? {} : { redis }),
   })
   const isEmulated = options.isEmulated ?? (await hasEmulated(store, options.journal))
   const sample =

@@ -52,6 +52,7 @@ export async function serveApi(options: {
       coldCacheBytes: config.cold.cacheMb * 1e6,
       corsOrigin: config.api.corsOrigin,
       plansFile: config.api.plans,
+      redis: config.redis,
       trustProxy: config.api.trustProxy,
       ...(tls === undefined ? {} : { tls }),
       logLevel: config.log.level,

@@ -51,6 +51,7 @@ const SETTINGS = {
   upstream: settingOption('upstream', 'UPSTREAM'),
   role: settingOption('role', 'ROLE'),
   store: settingOption('store', 'ADDRESS'),
+  redis: settingOption('redis', 'ADDRESS'),
   port: settingOption('api.port'),
   workers: settingOption('api.workers'),
   'cors-origin': settingOption('api.corsOrigin', 'ORIGIN'),

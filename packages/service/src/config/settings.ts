@@ -44,6 +44,11 @@ const SETTINGS = {
     '',
     'What to serve: the tape of the data folder (empty), the downloaded tape files of a folder (files:DIR), or a tape that several machines share (postgres://…).',
   ),
+  redis: setting(
+    text(),
+    '',
+    'The address of a Redis or Valkey server (redis://…) on which API nodes of a shared tape count requests together; empty for none.',
+  ),
   api: {
     host: setting(text(), '127.0.0.1', 'The address on which the API listens.'),
     port: setting(whole(0, 65_535), 8780, 'The port of the API; 0 takes any free port.'),

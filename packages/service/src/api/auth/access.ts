@@ -7,8 +7,10 @@ import { CONTROL_FILE, openControl, deriveKeyText, readSecrets } from './control
 import { KeyCopy } from './key-copy.ts'
 import { hashKey } from './key-text.ts'
 import { KeyRing } from './keys.ts'
+import { Redis } from '../../lib/redis.ts'
 import { LIMITS_FILE, openLimiter, type Limiter } from './limiter.ts'
 import { openPlanBook, PLANS_FILE, type PlanBook } from './plans.ts'
+import { SharedLimiter } from './shared-limiter.ts'
 import { UsageMeter } from './usage.ts'
 
 /** Keys, plans, limits and usage of one data folder. */
@@ -16,7 +18,7 @@ export type Access = {
   readonly keys: KeyRing
   readonly plans: PlanBook
   readonly authenticator: Authenticator
-  readonly limiter: Limiter
+  readonly limiter: Limiter | SharedLimiter
   readonly connections: Connections
   readonly usage: UsageMeter
   /** Newest first; the first secret signs cursors. */
@@ -31,6 +33,8 @@ export function openAccess(
   dataPath: string,
   options: {
     readonly plansFile?: string
+    /** The server on which several nodes count requests together. */
+    readonly redis?: string
     readonly now?: () => Micros
     readonly onTrouble?: (why: string) => void
   } = {},
@@ -40,7 +44,8 @@ export function openAccess(
   const file = join(dataPath, CONTROL_FILE)
   let database = openControl(file)
   const keys = new KeyRing(database, now)
-  const limiter = openLimiter(join(dataPath, LIMITS_FILE), onTrouble)
+  const own = openLimiter(join(dataPath, LIMITS_FILE), onTrouble)
+  const limiter = options.redis === undefined ? own : shareLimiter(options.redis, own, onTrouble)
   const connections = openConnections(join(dataPath, LIMITS_FILE), onTrouble)
   const usage = new UsageMeter(database, onTrouble)
   const onReplaced = (next: DatabaseSync): void => {
@@ -69,4 +74,12 @@ export function openAccess(
       database.close()
     },
   }
+}
+
+function shareLimiter(
+  address: string,
+  own: Limiter,
+  onTrouble: (why: string) => void = () => undefined,
+): SharedLimiter {
+  return new SharedLimiter(new Redis(address, onTrouble), own, onTrouble)
 }

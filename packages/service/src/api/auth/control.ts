@@ -8,9 +8,24 @@ import { createKeyText } from './key-text.ts'
 /** The name of the file of keys, usage and secrets in a data folder. */
 export const CONTROL_FILE = 'control.db'
 
-const VERSION = 1
+const VERSION = 2
 /** How long a writer waits for another process. */
 export const BUSY_MS = 5000
+
+// What this node counted, and what all other nodes of a shared tape did.
+function toUsageTable(name: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${name} (
+  key_id TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  route TEXT NOT NULL,
+  requests INTEGER NOT NULL,
+  refused INTEGER NOT NULL,
+  limited INTEGER NOT NULL,
+  row_count INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (key_id, day, route)
+) STRICT, WITHOUT ROWID;`
+}
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS key (
@@ -25,17 +40,7 @@ CREATE TABLE IF NOT EXISTS key (
   revoked INTEGER,
   replaced_by TEXT
 ) STRICT;
-CREATE TABLE IF NOT EXISTS usage (
-  key_id TEXT NOT NULL,
-  day INTEGER NOT NULL,
-  route TEXT NOT NULL,
-  requests INTEGER NOT NULL,
-  refused INTEGER NOT NULL,
-  limited INTEGER NOT NULL,
-  row_count INTEGER NOT NULL,
-  bytes INTEGER NOT NULL,
-  PRIMARY KEY (key_id, day, route)
-) STRICT, WITHOUT ROWID;
+${['usage', 'usage_elsewhere'].map(toUsageTable).join('')}
 CREATE TABLE IF NOT EXISTS secret (
   id INTEGER PRIMARY KEY,
   purpose TEXT NOT NULL,

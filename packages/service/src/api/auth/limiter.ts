@@ -35,6 +35,8 @@ const SPINS = 200
 const GIVE_UP_MS = 250
 // Counters of keys without a request for this long are deleted; no window is longer.
 const FORGET_MS = 120_000
+// How often the number of nodes is read.
+const NODES_MS = 1_000
 
 /**
  * Opens the counters, which are shared by all processes and survive restarts. Where the file cannot be
@@ -57,6 +59,9 @@ export class Limiter {
   /** The counters as last seen, for when the file cannot be used. */
   readonly #own = new Map<string, DataView>()
   #cleanedMs = 0
+  /** How many nodes share the limits of a plan, and when that was last read. */
+  #nodes = 1
+  #nodesReadMs = -Infinity
 
   constructor(database: DatabaseSync, onTrouble: (why: string) => void) {
     this.#counters = new Counters(database)
@@ -92,7 +97,7 @@ export class Limiter {
     } catch (error) {
       this.#onTrouble(error instanceof Error ? error.message : String(error))
     }
-    return limitsOf(plan).map((limit) => stateOf(counters, limit, nowMs))
+    return limitsOf(plan, this.#nodes).map((limit) => stateOf(counters, limit, nowMs))
   }
 
   close(): void {
@@ -102,7 +107,11 @@ export class Limiter {
   #admitShared(keyId: string, plan: Plan, nowMs: number): Admission {
     return this.#counters.locked(() => {
       const counters = this.#counters.read(keyId)
-      const admission = judge(counters, plan, nowMs)
+      if (Math.abs(nowMs - this.#nodesReadMs) > NODES_MS) {
+        this.#nodesReadMs = nowMs
+        this.#nodes = this.#counters.nodes()
+      }
+      const admission = judge(counters, limitsOf(plan, this.#nodes), nowMs)
       if (admission.isAdmitted) {
         this.#counters.write(keyId, counters, nowMs)
         this.#own.set(keyId, counters)
@@ -119,7 +128,7 @@ export class Limiter {
   #admitAlone(keyId: string, plan: Plan, nowMs: number): Admission {
     const counters = this.#own.get(keyId) ?? emptyCounters()
     this.#own.set(keyId, counters)
-    return judge(counters, plan, nowMs)
+    return judge(counters, limitsOf(plan, this.#nodes), nowMs)
   }
 }
 
@@ -131,9 +140,11 @@ class Counters {
   readonly #read
   readonly #write
   readonly #forget
+  readonly #nodes
 
   constructor(database: DatabaseSync) {
     this.#database = database
+    this.#nodes = database.prepare('SELECT nodes FROM share')
     this.#begin = database.prepare('BEGIN IMMEDIATE')
     this.#commit = database.prepare('COMMIT')
     this.#read = database.prepare('SELECT counters FROM window WHERE key_id = ?')
@@ -163,6 +174,11 @@ class Counters {
 
   write(keyId: string, counters: DataView, nowMs: number): void {
     this.#write.run(keyId, new Uint8Array(counters.buffer as ArrayBuffer), Math.floor(nowMs))
+  }
+
+  /** How many nodes share the limits of a plan. */
+  nodes(): number {
+    return Number(this.#nodes.get()?.['nodes'] ?? 1)
   }
 
   /** Deletes counters that were last written before a time. */
@@ -195,8 +211,8 @@ function emptyCounters(): DataView {
   return new DataView(new ArrayBuffer(COUNTER_BYTES))
 }
 
-function judge(counters: DataView, plan: Plan, nowMs: number): Admission {
-  const limits = limitsOf(plan).map((limit) => stateOf(counters, limit, nowMs))
+function judge(counters: DataView, windows: readonly WindowLimit[], nowMs: number): Admission {
+  const limits = windows.map((limit) => stateOf(counters, limit, nowMs))
   const full = limits.filter(({ remaining }) => remaining === 0)
   if (full.length > 0) {
     const refusedBy = full.reduce((a, b) => (b.nextMs > a.nextMs ? b : a))
@@ -218,11 +234,34 @@ function stateOf(counters: DataView, limit: WindowLimit, nowMs: number): LimitSt
   return { ...limit, seconds: windowSeconds(limit.name), ...lookAt(counters, limit, nowMs) }
 }
 
-function limitsOf(plan: Plan): readonly WindowLimit[] {
+/** The limits of a plan, or the share of them that one of several nodes allows. */
+export function limitsOf(plan: Plan, nodes: number): readonly WindowLimit[] {
+  const share = (quota: number): number => Math.max(1, Math.floor(quota / nodes))
   const limits: WindowLimit[] = []
-  if (plan.per_second !== null) limits.push({ name: 'second', quota: plan.per_second })
-  if (plan.per_minute !== null) limits.push({ name: 'minute', quota: plan.per_minute })
+  if (plan.per_second !== null) limits.push({ name: 'second', quota: share(plan.per_second) })
+  if (plan.per_minute !== null) limits.push({ name: 'minute', quota: share(plan.per_minute) })
   return limits
+}
+
+/** Writes how many nodes share the limits, for all processes of a data folder. */
+export class NodeCount {
+  readonly #database: DatabaseSync
+  #written: number | undefined
+
+  constructor(file: string) {
+    this.#database = openCounters(file)
+    this.#database.exec('PRAGMA busy_timeout = 2000')
+  }
+
+  write(nodes: number): void {
+    if (nodes === this.#written) return
+    this.#database.prepare('UPDATE share SET nodes = ?').run(nodes)
+    this.#written = nodes
+  }
+
+  close(): void {
+    this.#database.close()
+  }
 }
 
 function openCounters(file: string): DatabaseSync {
@@ -232,7 +271,9 @@ function openCounters(file: string): DatabaseSync {
     database.exec(
       `CREATE TABLE IF NOT EXISTS window (
          key_id TEXT PRIMARY KEY, counters BLOB NOT NULL, touched INTEGER NOT NULL
-       ) STRICT, WITHOUT ROWID`,
+       ) STRICT, WITHOUT ROWID;
+       CREATE TABLE IF NOT EXISTS share (one INTEGER PRIMARY KEY, nodes INTEGER NOT NULL) STRICT;
+       INSERT OR IGNORE INTO share (one, nodes) VALUES (1, 1)`,
     )
     database.exec('PRAGMA busy_timeout = 0')
     return database

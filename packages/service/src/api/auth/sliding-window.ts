@@ -27,6 +27,11 @@ const HEAD = 8
 /** The bytes of the counters of one key. */
 export const COUNTER_BYTES = 216 + HEAD + 2 * 121 + 6
 
+/** How the hits of a window are counted. */
+export function shapeOf(name: WindowLimit['name']): Pick<Shape, 'bucketMs' | 'buckets'> {
+  return SHAPES[name]
+}
+
 /** The length of a window in seconds. */
 export function windowSeconds(name: WindowLimit['name']): number {
   const { bucketMs, buckets } = SHAPES[name]

@@ -37,7 +37,10 @@ export class UsageMeter {
          bytes = bytes + excluded.bytes`,
     )
     this.#list = database.prepare(
-      'SELECT * FROM usage WHERE key_id = ? AND day >= ? ORDER BY day, route',
+      `SELECT day, route, sum(requests) AS requests, sum(refused) AS refused, sum(limited) AS limited,
+        sum(row_count) AS row_count, sum(bytes) AS bytes
+       FROM (SELECT * FROM usage UNION ALL SELECT * FROM usage_elsewhere)
+       WHERE key_id = ? AND day >= ? GROUP BY day, route ORDER BY day, route`,
     )
   }
 
@@ -64,7 +67,7 @@ export class UsageMeter {
     counts.bytes += bytes
   }
 
-  /** The use of a key that all processes have written, and what this process has counted. */
+  /** The use of a key that all processes and nodes have written, and what this process has counted. */
   read(keyId: string, firstDay: number): readonly UsageRow[] {
     this.flush()
     return this.#list.all(keyId, firstDay).map((row) => ({

@@ -4,7 +4,7 @@ import type { ClientAddress } from '../../lib/client-address.ts'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import type { ApiContext, Route } from '../route.ts'
-import { requireAdmitted } from '../auth/limiter.ts'
+import { requireAdmitted, type Admission } from '../auth/limiter.ts'
 import { ALLOW, deprecationHeaders, limitHeaders, PREFLIGHT_HEADERS } from './headers.ts'
 import { createFormatChooser } from './negotiate.ts'
 import { MAX_ADDRESS, toProblem } from './problem.ts'
@@ -69,7 +69,8 @@ export class Dispatcher {
       pending.send(204, PREFLIGHT_HEADERS, undefined, 0)
       return
     }
-    const grant = this.#admit(pending, mounted?.keyless, target.isOpen === true)
+    const admitted = this.#admit(pending, mounted?.keyless, target.isOpen === true)
+    const grant = admitted instanceof Promise ? await admitted : admitted
     if (mounted === undefined) throw target.refusal ?? unknownRoute()
     pending.headers.push(...mounted.headers)
     const { method } = pending
@@ -107,12 +108,12 @@ export class Dispatcher {
     pending: PendingRequest,
     keyless: PlanGrant | undefined,
     isOpen: boolean,
-  ): PlanGrant | undefined {
+  ): PlanGrant | Promise<PlanGrant> | undefined {
     const { request } = pending
     if (keyless !== undefined) {
       // Without a key, requests are counted by the client's address.
-      this.#count(pending, keyless, `${keyless.keyId} ${this.#options.clientAddress(request)}`)
-      return keyless
+      const counted = `${keyless.keyId} ${this.#options.clientAddress(request)}`
+      return this.#count(pending, keyless, counted)
     }
     if (isOpen) return undefined
     const grant = this.#options.access.authenticator.check(
@@ -120,16 +121,19 @@ export class Dispatcher {
       pending.now,
     )
     pending.grant = grant
-    this.#count(pending, grant, grant.keyId)
-    return grant
+    return this.#count(pending, grant, grant.keyId)
   }
 
-  #count(pending: PendingRequest, grant: PlanGrant, counted: string): void {
-    const nowMs = pending.now / 1000
-    const admission = this.#options.access.limiter.admit(counted, grant.terms, nowMs)
-    if (admission === undefined) return
-    pending.headers = limitHeaders(admission, nowMs)
-    requireAdmitted(admission, grant.plan, nowMs)
+  // At once, unless nodes count together.
+  #count(
+    pending: PendingRequest,
+    grant: PlanGrant,
+    counted: string,
+  ): PlanGrant | Promise<PlanGrant> {
+    const admission = this.#options.access.limiter.admit(counted, grant.terms, pending.now / 1000)
+    return admission instanceof Promise
+      ? admission.then((one) => enter(pending, grant, one))
+      : enter(pending, grant, admission)
   }
 
   #fail(pending: PendingRequest, error: unknown): void {
@@ -145,6 +149,18 @@ export class Dispatcher {
       response.destroy()
     }
   }
+}
+
+function enter(
+  pending: PendingRequest,
+  grant: PlanGrant,
+  admission: Admission | undefined,
+): PlanGrant {
+  if (admission === undefined) return grant
+  const nowMs = pending.now / 1000
+  pending.headers = limitHeaders(admission, nowMs)
+  requireAdmitted(admission, grant.plan, nowMs)
+  return grant
 }
 
 function refuseLarge({ request, method }: PendingRequest): void {

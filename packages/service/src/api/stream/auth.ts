@@ -7,13 +7,13 @@ import type { ApiContext } from '../route.ts'
 import { StreamProblem } from './request.ts'
 
 /** Checks the key of a new connection, which counts as a request; throws `Problem`. */
-export function admitKey(
+export async function admitKey(
   access: Access,
   authorization: string | undefined,
   now: Micros,
-): PlanGrant {
+): Promise<PlanGrant> {
   const grant = access.authenticator.check(authorization, now)
-  const admission = access.limiter.admit(grant.keyId, grant.terms, now / 1000)
+  const admission = await access.limiter.admit(grant.keyId, grant.terms, now / 1000)
   if (admission !== undefined) requireAdmitted(admission, grant.plan, now / 1000)
   return grant
 }

@@ -141,20 +141,27 @@ export class StreamServer {
     if (authorization === undefined) {
       const key = keyOf(request)
       this.open(context, request, socket, head, (session) => {
-        if (key !== undefined) session.authenticate(`Bearer ${key}`)
+        if (key !== undefined) session.begin(`Bearer ${key}`)
       })
       return
     }
-    try {
-      const grant = admitKey(access, authorization, context.now())
-      this.open(context, request, socket, head, (session) => session.welcome(grant, authorization))
-    } catch (error) {
-      const problem = toProblem(error)
-      if (problem === undefined) {
-        log?.error({ error: redactKeys(String(error)) }, 'stream upgrade failed')
-      }
-      this.refuse(socket, problem ?? new Problem('internal_error', 'it has been logged'))
-    }
+    admitKey(access, authorization, context.now())
+      .then((grant) => {
+        if (socket.destroyed || this.isClosing) {
+          socket.destroy()
+          return
+        }
+        this.open(context, request, socket, head, (session) =>
+          session.welcome(grant, authorization),
+        )
+      })
+      .catch((error: unknown) => {
+        const problem = toProblem(error)
+        if (problem === undefined) {
+          log?.error({ error: redactKeys(String(error)) }, 'stream upgrade failed')
+        }
+        this.refuse(socket, problem ?? new Problem('internal_error', 'it has been logged'))
+      })
   }
 
   private refuse(socket: Duplex, problem: Problem): void {

@@ -110,17 +110,24 @@ export class StreamSession {
     this.subscriber.flush()
   }
 
+  /** Checks the key of a new connection before anything that the client asks for. */
+  begin(authorization: string): void {
+    this.requests
+      .run(() => this.authenticate(authorization))
+      .catch((error: unknown) => this.output.logError(error))
+  }
+
   /** Checks a key and starts with it, or closes the connection. */
-  authenticate(authorization: string | undefined): void {
+  private async authenticate(authorization: string | undefined): Promise<void> {
     const { access, context } = this.services
     let grant: PlanGrant
     try {
-      grant = admitKey(access, authorization, context.now())
+      grant = await admitKey(access, authorization, context.now())
     } catch (error) {
       this.refuse(error, 'unauthenticated')
       return
     }
-    this.welcome(grant, authorization)
+    if (!this.isGone) this.welcome(grant, authorization)
   }
 
   /** Call a few times per second. */
@@ -193,11 +200,11 @@ export class StreamSession {
     if (request.op === 'auth') {
       refuseUnknownMembers(request, ['op', 'key'])
       if (grant !== undefined) throw new StreamProblem('already_authenticated')
-      this.authenticate(`Bearer ${readText(request['key'], 'key', 200)}`)
+      await this.authenticate(`Bearer ${readText(request['key'], 'key', 200)}`)
       return
     }
     if (grant === undefined) {
-      this.authenticate(undefined)
+      await this.authenticate(undefined)
       return
     }
     switch (request.op) {
