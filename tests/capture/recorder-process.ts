@@ -9,7 +9,12 @@ import type { ServiceStatus } from '../../packages/service/src/ops/status.ts'
 const BIN = join(import.meta.dirname, '../../packages/service/bin/priorbook-server.mjs')
 
 /** One line of a recorder's log; pino's levels: 40 warns, 50 is an error. */
-type LogLine = { readonly level: number; readonly msg: string; readonly time: number }
+type LogLine = {
+  readonly level: number
+  readonly msg: string
+  readonly time: number
+  readonly [field: string]: unknown
+}
 
 /** A recorder as an operator runs it: `priorbook-server serve --role capture`, a process of its own. */
 export interface RecorderProcess {

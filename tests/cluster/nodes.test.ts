@@ -89,6 +89,16 @@ async function untilBeside(name: string): Promise<void> {
   await pause(OVERLAP_MS)
 }
 
+/** How many books a recorder that took over goes on with, by venue. */
+async function joinedBy(name: string): Promise<string> {
+  const { logs } = recorders.get(name)!
+  const told = await until('a takeover', PATIENCE_MS, async () => {
+    const found = logs.filter(({ msg }) => msg === 'takes over').slice(-3)
+    return found.length === 3 ? found : undefined
+  })
+  return told.map(({ venue, books }) => `${String(venue)} ${String(books)} books`).join(', ')
+}
+
 /** Waits until a recorder has sent everything, and gives its last commit. */
 async function untilSent(name: string): Promise<number> {
   return until('commits that are sent', PATIENCE_MS, async () => {
@@ -188,7 +198,8 @@ test(
       await recorders.get(writer)!.end('SIGKILL')
       const killed = performance.now()
       await untilWriter(other)
-      console.log(`taken over after ${Math.round(performance.now() - killed)} ms`)
+      const ms = Math.round(performance.now() - killed)
+      console.log(`taken over after ${ms} ms: ${await joinedBy(other)}`)
       await startRecorder(writer)
       expect((await shared(writer)).part).toBe('standby')
       ;[writer, other] = [other, writer]

@@ -73,8 +73,8 @@ function judgeBooks({ venue, told, rows, gaps, until, complain }: Books): number
     const isAfterGap =
       before === undefined || gaps.some((gap) => gap.afterSequence === before.sequence)
     if (row.source === ABSENT) {
-      // A full book without a time must be the book that is known, or follow a gap.
-      if (!isAfterGap && row.book !== before.book)
+      // A full book without a time must be the book that is known, or follow a gap. A market ends with an empty one.
+      if (!isAfterGap && row.book !== before.book && row.book !== EMPTY)
         complain(`row ${row.sequence} changes the book without a message`)
       continue
     }
@@ -123,6 +123,7 @@ type Told = {
   readonly others: Set<string>
 }
 
+const EMPTY = printBook({ bids: [], asks: [] })
 const NOTHING: Told = { changes: new Map(), others: new Set() }
 
 function gatherBooks(entries: readonly TruthEntry[]): ReadonlyMap<string, Told> {

@@ -64,27 +64,27 @@ async function findRow(
   read: (after: number | undefined) => ReturnType<StoreReader['books']>,
 ): Promise<OwnRow | undefined> {
   const exact: OwnRow[] = []
-  let last: OwnRow | undefined
-  let isOpenBefore = false
+  // Nothing came between its last row and that time, so our last row until then has the same book.
+  const isQuiet = end.since <= sure
+  if (!isQuiet && end.source === ABSENT) return undefined
   let after: number | undefined
-  search: for (let pages = 0; pages < OWN_PAGES; pages++) {
+  for (let pages = 0; pages < OWN_PAGES; pages++) {
     const { runs, hasMore, corrupt } = await read(after)
     if (corrupt.length > 0) return undefined
     for (const own of rowsBackwards(runs)) {
       const made = latestTimeOf(own)
-      if (made <= sure) last ??= own
-      if (end.source !== ABSENT && sourceOf(own) === end.source) exact.push(own)
-      if (end.source !== ABSENT && made < end.source) isOpenBefore = true
-      if (last !== undefined && (end.source === ABSENT || isOpenBefore)) break search
+      if (isQuiet && made <= sure) return own
+      if (isQuiet) continue
+      // A message with the venue's time is the same one in both tapes. Several may have one time: once there is
+      // a row from before it, ours are all of them.
+      if (sourceOf(own) === end.source) exact.push(own)
+      if (made < end.source) return chooseExact(exact.toReversed(), end)
     }
     const oldest = runs[0]
-    if (!hasMore || oldest === undefined) break
+    if (!hasMore || oldest === undefined) return undefined
     after = oldest.firstSequence + oldest.from
   }
-  // A message with the venue's time is the same one in both tapes. Several may have one time: ours must be all.
-  if (exact.length > 0) return isOpenBefore ? chooseExact(exact.toReversed(), end) : undefined
-  // Nothing came since then, as far as the other tape is sure, so our last row of that time has the same book.
-  return end.since <= sure ? last : undefined
+  return undefined
 }
 
 function chooseExact(exact: readonly OwnRow[], { book, count }: End): OwnRow | undefined {
