@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { PriorbookError, type ErrorCode } from '@priorbook/sdk/domain'
+import { PriorbookError, type ErrorCode, type VenueId } from '@priorbook/sdk/domain'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { sleep } from '../lib/wait.ts'
 import type { EmbeddedOptions, EmbeddedStore } from '../store/embedded/open.ts'
@@ -21,6 +21,8 @@ const TAKE_MS = 500
 const GRACE_MS = 2_500
 /** For how long a recorder that stands by is taken to be ready after it said so. */
 const READY_MS = 2_000
+/** How long a recorder that stops waits for the answer who goes on. */
+const ASK_MS = 2_000
 /** Looks that are further apart saw nothing of the time between. */
 const LOOK_MS = 1_500
 const RETRY_MS = 1_000
@@ -118,12 +120,12 @@ export class Member {
   /**
    * Waits until this recorder may write, with a copy that is up to date, and opens it. Undefined where the
    * signal came first. `isNew` where another recorder wrote last. `standBy` is called again and again while
-   * another one writes and the copy can be read; it returns true once this one could go on without a gap.
+   * another one writes and the copy can be read; it returns the venues with which this one could go on.
    */
   async becomeWriter(
     signal: AbortSignal,
     options: Omit<EmbeddedOptions, 'file'>,
-    standBy: () => Promise<boolean>,
+    standBy: () => Promise<readonly VenueId[]>,
   ): Promise<{ readonly store: EmbeddedStore; readonly isNew: boolean } | undefined> {
     this.#isStandingBy = true
     while (!signal.aborted) {
@@ -131,9 +133,8 @@ export class Member {
         const lease = await this.#standBy()
         if (lease !== undefined) return await this.#write(lease, options)
         this.#trouble = undefined
-        if (this.#copy !== undefined && (await standBy())) {
-          await this.#tape.noteStandby(this.name, READY_MS)
-        }
+        const venues = this.#copy === undefined ? [] : await standBy()
+        if (venues.length > 0) await this.#tape.noteStandby(this.name, venues, READY_MS)
       } catch (error) {
         if (!(error instanceof PriorbookError)) throw error
         // A folder in use, a wrong password, a build that is too old: an operator must help.
@@ -146,14 +147,12 @@ export class Member {
     return undefined
   }
 
-  /** True where another recorder is ready to go on at once. */
-  async hasSuccessor(): Promise<boolean> {
-    try {
-      return await this.#tape.hasStandby(this.name)
-    } catch (error) {
-      if (!(error instanceof PriorbookError)) throw error
-      return false
-    }
+  /** The venues that another recorder is ready to go on with at once. */
+  async successors(): Promise<ReadonlySet<VenueId>> {
+    const none = new Set<VenueId>()
+    if (this.#sender === undefined) return none
+    const limit = sleep(ASK_MS, new AbortController().signal).then(() => none)
+    return Promise.race([limit, this.#tape.successors(this.name).catch(() => none)])
   }
 
   /** Notes that this recorder writes the tape: what it journaled before is not derived again. */

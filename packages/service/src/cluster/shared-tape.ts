@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { PriorbookError } from '@priorbook/sdk/domain'
+import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import {
   hashOf,
   type CommitChanges,
@@ -46,7 +46,11 @@ const TABLES = [
     loading TEXT,
     parts BIGINT NOT NULL
   )`,
-  `CREATE TABLE IF NOT EXISTS priorbook_standby (name TEXT PRIMARY KEY, until TIMESTAMPTZ NOT NULL)`,
+  `CREATE TABLE IF NOT EXISTS priorbook_standby (
+    name TEXT PRIMARY KEY,
+    venues TEXT NOT NULL,
+    until TIMESTAMPTZ NOT NULL
+  )`,
   `CREATE TABLE IF NOT EXISTS priorbook_table (name TEXT PRIMARY KEY, keys BYTEA NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS priorbook_row (
     relation TEXT NOT NULL,
@@ -130,23 +134,23 @@ export class SharedTape {
     return { ...state, leaseMs: lease }
   }
 
-  /** Notes that a recorder stands by and is ready to go on, for so long. */
-  async noteStandby(name: string, ttlMs: number): Promise<void> {
+  /** Notes that a recorder stands by and is ready to go on with some venues, for so long. */
+  async noteStandby(name: string, venues: readonly VenueId[], ttlMs: number): Promise<void> {
     await this.#postgres.run(
-      `INSERT INTO priorbook_standby (name, until)
-       VALUES ($1, clock_timestamp() + $2 * INTERVAL '1 millisecond')
-       ON CONFLICT (name) DO UPDATE SET until = excluded.until`,
-      [name, ttlMs],
+      `INSERT INTO priorbook_standby (name, venues, until)
+       VALUES ($1, $2, clock_timestamp() + $3 * INTERVAL '1 millisecond')
+       ON CONFLICT (name) DO UPDATE SET venues = excluded.venues, until = excluded.until`,
+      [name, venues.join(' '), ttlMs],
     )
   }
 
-  /** True where a recorder other than this one is ready to go on. */
-  async hasStandby(name: string): Promise<boolean> {
+  /** The venues that a recorder other than this one is ready to go on with. */
+  async successors(name: string): Promise<ReadonlySet<VenueId>> {
     const rows = await this.#postgres.run(
-      'SELECT name FROM priorbook_standby WHERE name <> $1 AND until > clock_timestamp()',
+      'SELECT venues FROM priorbook_standby WHERE name <> $1 AND until > clock_timestamp()',
       [name],
     )
-    return rows.length > 0
+    return new Set(rows.flatMap(({ venues }) => (venues as string).split(' ') as VenueId[]))
   }
 
   /** Becomes the writer, if nobody else is; undefined where another holds the lease. */
@@ -180,7 +184,7 @@ export class SharedTape {
   /** Lets another take over at once. */
   async release({ epoch }: Lease): Promise<void> {
     await this.#postgres.run(
-      'UPDATE priorbook_tape SET until = clock_timestamp() WHERE epoch = $1',
+      `UPDATE priorbook_tape SET until = clock_timestamp(), holder = '' WHERE epoch = $1`,
       [epoch],
     )
   }

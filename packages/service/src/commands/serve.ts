@@ -30,12 +30,14 @@ import { startEmulated, toConnectors, type Emulated } from './emulated.ts'
 import { folderOf, hostedLine, openHosted, type HostedFolder } from './hosted-folder.ts'
 import type { ApiWorkers } from './api-workers.ts'
 import { serveApi } from './serve-api.ts'
-import { StandbyRecorder, type RecorderParts } from './standby-recorder.ts'
+import { removeStandby, StandbyRecorder, type RecorderParts } from './standby-recorder.ts'
 import { tellUpgrade } from './tell-upgrade.ts'
 
 // How often the status line is printed: on a terminal, and into a pipe or file.
 const LINE_MS = 1000
 const PIPED_LINE_MS = 10_000
+// How long a recorder that stands by waits after it could not begin to record.
+const STANDBY_MS = 10_000
 
 // An option that sets a key of the configuration; `loadConfig` checks its value.
 type SettingOption = Option<string | undefined> & { readonly key: string }
@@ -160,7 +162,8 @@ class Service {
   #recorder: Recorder | undefined
   /** The recorder that records beside the writer of a shared tape, and is the writer after a takeover. */
   #standby: StandbyRecorder | undefined
-  #hasStoodBy = false
+  /** When it was last tried to record beside the writer. */
+  #triedMs = -Infinity
   #keeper: Keeper | undefined
   #scrubber: Scrubber | undefined
   #mover: ColdMover | undefined
@@ -342,12 +345,15 @@ class Service {
       return store
     }
     const { signal } = this.#stop
+    this.#closers.push(() => this.#endStandby())
     const written = await member.becomeWriter(signal, this.#tapeOptions(), () => this.#standBy())
     if (written === undefined) return undefined
     const { store, isNew } = written
     this.#closers.push(
       () => store.close(),
       () => member.finish(),
+      // It may go on in this store.
+      () => this.#endStandby(),
     )
     this.#keep(store)
     if (isNew) await skipJournal(store, this.#data, this.#config.recorder)
@@ -356,36 +362,49 @@ class Service {
     return store
   }
 
-  // Records beside the writer; true when that would go on without a gap. Where it fails, there will be one.
-  async #standBy(): Promise<boolean> {
-    if (this.#config.standby === 'wait' || this.#hasStoodBy) return this.#standby?.isReady === true
-    this.#hasStoodBy = true
+  // Records beside the writer; returns the venues with which that would go on without a gap. Where it fails, it
+  // is tried again.
+  async #standBy(): Promise<readonly VenueId[]> {
+    if (this.#config.standby === 'wait') return []
+    if (this.#standby?.hasFailed === true) await this.#endStandby()
+    if (this.#standby !== undefined) return this.#standby.ready
+    if (performance.now() - this.#triedMs < STANDBY_MS) return []
+    this.#triedMs = performance.now()
     try {
       const parts = this.#recorderParts()
       this.#standby = await StandbyRecorder.open(this.#config, this.#data, parts)
-      this.#closers.push(async () => this.#standby?.stop())
     } catch (error) {
       const detail = error instanceof Error ? error.message : String(error)
       this.#log.error({ error: detail }, 'this recorder stands by without recording')
     }
-    return false
+    return []
   }
 
+  // The recorder that stood by goes on in the shared tape; where it cannot, an ordinary one begins.
   async #takeOver(store: Store, isNew: boolean): Promise<void> {
     const standby = this.#standby
-    if (standby === undefined) return
-    try {
-      if (isNew) {
-        await standby.takeOver({ ...this.#journalParts(), store })
-        this.#closers.push(() => standby.stop())
-        return
-      }
-    } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error)
-      this.#log.error({ error: detail }, 'the takeover leaves a gap')
+    if (standby === undefined) {
+      removeStandby(this.#data)
+      return
     }
+    if (isNew && !standby.hasFailed) {
+      try {
+        await standby.takeOver({ ...this.#journalParts(), store })
+        return
+      } catch (error) {
+        const detail = error instanceof Error ? error.message : String(error)
+        this.#log.error({ error: detail }, 'the takeover leaves a gap')
+      }
+    }
+    await this.#endStandby()
+    // What was copied before it failed is not derived without the rest.
+    if (isNew) await skipJournal(store, this.#data, this.#config.recorder)
+  }
+
+  async #endStandby(): Promise<void> {
+    const standby = this.#standby
     this.#standby = undefined
-    await standby.stop()
+    await standby?.stop()
   }
 
   #journalParts(): Pick<TakeoverTarget, 'journalDir' | 'segments'> {
@@ -400,7 +419,7 @@ class Service {
       recorder,
       log: this.#log,
       connectors: toConnectors(this.#config, this.#emulated?.addresses),
-      ...(this.#member === undefined ? {} : { hasSuccessor: () => this.#member!.hasSuccessor() }),
+      ...(this.#member === undefined ? {} : { successors: () => this.#member!.successors() }),
     }
   }
 

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { VENUE_IDS } from '@priorbook/sdk/domain'
+import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import type { Config } from '../config/index.ts'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import {
@@ -23,7 +23,7 @@ const WARM_MS = 12_000
 /** What every recorder of a process needs. */
 export type RecorderParts = Pick<
   RecorderOptions,
-  'origin' | 'recorder' | 'log' | 'connectors' | 'hasSuccessor'
+  'origin' | 'recorder' | 'log' | 'connectors' | 'successors'
 >
 
 /**
@@ -39,6 +39,8 @@ export class StandbyRecorder {
   readonly #keeping: Promise<void>
   readonly #endKeeping = new AbortController()
   readonly #sinceMs = performance.now()
+  /** True where recording ended by itself. */
+  hasFailed = false
   #isStoreClosed = false
 
   /** `data` holds the copy of the shared tape, in which markets that have not ended are looked up. */
@@ -47,8 +49,8 @@ export class StandbyRecorder {
     data: DataFolder,
     parts: RecorderParts,
   ): Promise<StandbyRecorder> {
-    const own = toDataFolder(join(data.path, 'standby'))
-    rmSync(own.path, { recursive: true, force: true })
+    const own = ownFolder(data)
+    removeStandby(data)
     const limited = withLimits(config)
     const store = openEmbeddedStore({ file: own.tape })
     try {
@@ -79,8 +81,11 @@ export class StandbyRecorder {
     this.#folder = folder
     this.#running = recorder.run(this.#stop.signal)
     this.#running.catch((error: unknown) => {
+      this.hasFailed = true
       const detail = error instanceof Error ? error.message : String(error)
       log.error({ error: detail }, 'recording ended')
+      // Its connectors must not go on without it.
+      this.#stop.abort()
     })
     this.#keeping = keeper.run(this.#endKeeping.signal, log)
   }
@@ -89,11 +94,14 @@ export class StandbyRecorder {
     return this.#recorder.status()
   }
 
-  /** True when it has been recording every venue for long enough to go on where another one ends. */
-  get isReady(): boolean {
-    const { venues } = this.#recorder.status()
+  /** The venues that it has been recording for long enough to go on with where another one ends. */
+  get ready(): readonly VenueId[] {
+    const { venues, diskFull } = this.#recorder.status()
     const isWarm = performance.now() - this.#sinceMs > WARM_MS
-    return isWarm && Object.values(venues).every(({ connector }) => connector.state !== 'starting')
+    if (!isWarm || diskFull || this.hasFailed) return []
+    return VENUE_IDS.filter(
+      (venue) => (venues[venue]?.connector.state ?? 'starting') !== 'starting',
+    )
   }
 
   /** Resolves when recording ended; rejects where it failed. */
@@ -122,6 +130,15 @@ export class StandbyRecorder {
     await this.#store.close()
     rmSync(this.#folder, { recursive: true, force: true })
   }
+}
+
+/** Removes what a recorder that was killed while it stood by has left. */
+export function removeStandby(data: DataFolder): void {
+  rmSync(ownFolder(data).path, { recursive: true, force: true })
+}
+
+function ownFolder(data: DataFolder): DataFolder {
+  return toDataFolder(join(data.path, 'standby'))
 }
 
 async function withCopy<T>(data: DataFolder, work: (store: StoreReader) => Promise<T>): Promise<T> {

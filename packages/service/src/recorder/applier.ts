@@ -38,6 +38,7 @@ import {
   noRows,
   missedFact,
   passedFacts,
+  reachedFact,
   toQuarantined,
   type BatchRows,
 } from './batch.ts'
@@ -137,6 +138,8 @@ export class Applier {
   private readonly joined = new Set<string>()
   private rows = noRows()
   private position: number | undefined
+  /** When the newest record was received. */
+  private reached = 0
 
   constructor(store: StoreReader, venue: VenueId, live: LiveOptions = {}) {
     const definition = definitionOf(venue)
@@ -174,6 +177,11 @@ export class Applier {
     return this.epochs.entries().find(([, live]) => live === epoch)?.[0]
   }
 
+  /** The channel that feeds a book; ABSENT for none, undefined for a book that is not held. */
+  channelOf(key: string): number | undefined {
+    return this.state.tracks.get(key)?.channel
+  }
+
   /** The open sockets, each with the journal record that noted it. */
   get connections(): ReadonlyMap<number, number> {
     return this.epochs
@@ -208,6 +216,7 @@ export class Applier {
   private applyOne(record: ApplyRecord): Promise<void> | undefined {
     if (!this.isStarted) return this.start().then(() => this.applyOne(record))
     this.position = record.number
+    this.reached = record.received
     try {
       const wait = record.kind === 'note' ? this.applyNote(record) : this.applyMessage(record)
       return wait?.catch((error: unknown) => this.refuse(record, error))
@@ -224,6 +233,7 @@ export class Applier {
     const isHalf = this.request !== undefined || this.broken !== undefined
     const position = isHalf ? this.position - 1 : this.position
     this.count(rows)
+    rows.facts[reachedFact(this.venue)] = this.reached
     this.rows = noRows()
     this.position = undefined
     const { venue, normalizer } = this
@@ -308,7 +318,9 @@ export class Applier {
     const isListed = error instanceof PriorbookError
     const code = isListed ? error.code : 'invalid_message'
     const detail = error instanceof Error ? error.message : String(error)
-    this.rows.quarantine.push(toQuarantined(this.venue, record, '', code, detail))
+    if (record.number >= this.since) {
+      this.rows.quarantine.push(toQuarantined(this.venue, record, '', code, detail))
+    }
     if (isListed && record.kind === 'message') await this.closeSuspects(record)
     else await this.closeAll('rejected', record, detail)
   }
@@ -416,11 +428,13 @@ export class Applier {
     this.since = since
     await this.state.loadUnbroken()
     const others = new Set(this.state.tracks.values())
-    for (const { key, slot, sid, received, source = ABSENT, seq = ABSENT, journal } of books) {
+    for (const book of books) {
+      const { key, slot, sid, received, source = ABSENT, seq = ABSENT, answer, journal } = book
       const track = this.state.tracks.get(key)
       if (track?.isOpen !== true) continue
-      const channel = slot === 0 ? ABSENT : toChannel(this.epochs.get(slot) ?? 0, sid)
-      track.join({ received, source, venueSeq: seq, channel }, journal)
+      const fed = slot === 0 ? ABSENT : toChannel(this.epochs.get(slot) ?? 0, sid)
+      const channel = answer === true ? ABSENT : fed
+      track.join({ received, source, venueSeq: seq, channel }, fed, journal)
       this.joined.add(key)
       others.delete(track)
     }
@@ -537,13 +551,14 @@ export class Applier {
   private applyMessage(record: ApplyRecord): Promise<void> | undefined {
     if (this.request !== undefined) this.countCall(record, this.request)
     const { events: all, problems, feed } = this.normalize(record)
-    const events = record.number < this.since ? all.filter((event) => this.isNew(event)) : all
-    if (feed !== undefined) {
+    const isOthers = record.number < this.since
+    const events = isOthers ? all.filter((event) => this.isNew(event)) : all
+    if (feed !== undefined && !isOthers) {
       const { facts, gaps } = this.feed.read(feed, record)
       Object.assign(this.rows.facts, facts)
       this.rows.gaps.push(...gaps)
     }
-    for (const { where, error } of problems) {
+    for (const { where, error } of isOthers ? [] : problems) {
       this.rows.quarantine.push(toQuarantined(this.venue, record, where, error.code, error.message))
     }
     // Books that an unreadable part may have changed are closed before the full books of other parts.
@@ -553,9 +568,11 @@ export class Applier {
     return this.closeSocket(record).then(() => this.applyWhenReady(record, events))
   }
 
-  // Of the time before a takeover the tape has all but the ends of books, and perhaps the last trades.
+  // Of the time before a takeover the tape has all but the ends of books and markets, and perhaps the last
+  // trades.
   private isNew(event: TapeEvent): boolean {
     if (event.kind === 'trade') return true
+    if (event.kind === 'market') return isEnded(event.record.status)
     const isBook = event.kind === 'snapshot' || event.kind === 'change' || event.kind === 'reset'
     return isBook && this.joined.has(event.instrument.key)
   }
@@ -631,7 +648,7 @@ export class Applier {
     if (rows.observations.length > before) this.prices.check(rows, before)
   }
 
-  private channelOf(event: Provenance, record: ApplyRecord): number {
+  private channelFor(event: Provenance, record: ApplyRecord): number {
     if (record.slot === 0) return event.channel ?? ABSENT
     return toChannel(this.epochs.get(record.slot) ?? 0, event.channel)
   }
@@ -642,7 +659,7 @@ export class Applier {
     const { tracks, passed } = this.state
     const { key } = event.instrument
     const track = tracks.get(key)!
-    const channel = this.channelOf(event, record)
+    const channel = this.channelFor(event, record)
     const isNumbered = event.venueSeq !== undefined
     if (
       (channel === ABSENT || isNumbered) &&
@@ -717,7 +734,7 @@ export class Applier {
       this.rows.quarantine.push(toQuarantined(this.venue, record, instrument.key, code, detail))
       return
     }
-    const channel = this.channelOf(event, record)
+    const channel = this.channelFor(event, record)
     const track = this.state.tracks.get(instrument.key)!
     const trade = track.applyTrade(channel === ABSENT ? event : { ...event, channel })
     if (trade === undefined) this.counts.duplicates++

@@ -80,6 +80,11 @@ export function epochFact(venue: VenueId, slot: number): string {
   return `epoch:${venue}:${slot}`
 }
 
+/** The name of the fact that says when the newest applied record was received. */
+export function reachedFact(venue: VenueId): string {
+  return `reached:${venue}`
+}
+
 /** The name of the fact that says at which journal record changes were last lost or could not be read. */
 export function missedFact(venue: VenueId): string {
   return `missed:${venue}`

@@ -31,10 +31,14 @@ function pick<T>(random: Random, values: readonly T[]): T {
 
 function createWorld(random: Random): Change[] {
   let at = START_MS * 1000
+  const sizes = new Map<number, number>()
   return Array.from({ length: 80 }, () => {
     at += pick(random, SPACINGS_MS) * 1000
     const price = pick(random, PRICES) as PriceTicks
-    return { at, price, size: (pick(random, SIZES) * 1e6) as SizeUnits }
+    const others = SIZES.filter((size) => size !== (sizes.get(price) ?? 0))
+    const size = pick(random, others)
+    sizes.set(price, size)
+    return { at, price, size: (size * 1e6) as SizeUnits }
   })
 }
 

@@ -14,7 +14,7 @@ export type Join = {
 }
 
 /** By how much the clocks of two recorders and of the venue may differ. */
-const SKEW_MICROS = 2_000_000
+export const SKEW_MICROS = 2_000_000
 // Rows of one time that are counted, and rows of our own that are searched: pages times rows per page.
 const END_ROWS = 256
 const OWN_PAGE = 2048
@@ -52,7 +52,7 @@ export async function findJoin(
   const found = await findRow(end, complete - SKEW_MICROS, (after) =>
     own.books({ ...page, limit: OWN_PAGE, ...(after === undefined ? {} : { after }) }),
   )
-  if (found === undefined || !isSameBook(bookAt(found.run, found.row), end.book)) return undefined
+  if (found === undefined || !isSame(found, end)) return undefined
   const { run, row } = found
   const sequence = run.firstSequence + row
   return { instrument, mark: toMark(run, row), journal: run.columns.journal[row]!, sequence }
@@ -64,33 +64,49 @@ async function findRow(
   read: (after: number | undefined) => ReturnType<StoreReader['books']>,
 ): Promise<OwnRow | undefined> {
   const exact: OwnRow[] = []
-  // Nothing came between its last row and that time, so our last row until then has the same book.
-  const isQuiet = end.since <= sure
-  if (!isQuiet && end.source === ABSENT) return undefined
+  let last: OwnRow | undefined
+  let isOpenBefore = false
   let after: number | undefined
-  for (let pages = 0; pages < OWN_PAGES; pages++) {
+  search: for (let pages = 0; pages < OWN_PAGES; pages++) {
     const { runs, hasMore, corrupt } = await read(after)
     if (corrupt.length > 0) return undefined
     for (const own of rowsBackwards(runs)) {
       const made = latestTimeOf(own)
-      if (isQuiet && made <= sure) return own
-      if (isQuiet) continue
-      // A message with the venue's time is the same one in both tapes. Several may have one time: once there is
-      // a row from before it, ours are all of them.
-      if (sourceOf(own) === end.source) exact.push(own)
-      if (made < end.source) return chooseExact(exact.toReversed(), end)
+      if (made <= sure) last ??= own
+      if (end.source !== ABSENT && sourceOf(own) === end.source) exact.push(own)
+      isOpenBefore = end.source !== ABSENT && made < end.source
+      if (last !== undefined && (end.source === ABSENT || isOpenBefore)) break search
     }
     const oldest = runs[0]
-    if (!hasMore || oldest === undefined) return undefined
+    if (!hasMore || oldest === undefined) break
     after = oldest.firstSequence + oldest.from
   }
-  return undefined
+  // It was the newest row for so long that nothing else of its time can be missing.
+  const isQuiet = end.since <= sure
+  if (exact.length === 0) return isQuiet ? last : undefined
+  // A message with the venue's time is the same one in both tapes. Several may have one time.
+  const inOrder = exact.toReversed()
+  if (isOpenBefore && !inOrder.some(opensBook)) return chooseExact(inOrder, end)
+  // We opened the book within that time, or later.
+  return isQuiet && inOrder.every((own) => isSame(own, end)) ? inOrder.at(-1) : undefined
 }
 
-function chooseExact(exact: readonly OwnRow[], { book, count }: End): OwnRow | undefined {
-  const same = exact.filter(({ run, row }) => isSameBook(bookAt(run, row), book))
-  if (same.length === 1) return same[0]
-  return count === undefined ? undefined : exact[count - 1]
+function chooseExact(exact: readonly OwnRow[], end: End): OwnRow | undefined {
+  const same = exact.filter((own) => isSame(own, end))
+  const [first, last] = [same[0], same.at(-1)]
+  if (first === undefined || last === undefined) return undefined
+  // Answers repeat a book without a change in between.
+  if (exact.indexOf(last) - exact.indexOf(first) === same.length - 1) return last
+  const counted = end.count === undefined ? undefined : exact[end.count - 1]
+  return same.find((own) => own === counted)
+}
+
+function isSame({ run, row }: OwnRow, { book }: End): boolean {
+  return isSameBook(bookAt(run, row), book)
+}
+
+function opensBook({ run, row }: OwnRow): boolean {
+  return (run.columns.flags[row]! & (FLAGS.restart | FLAGS.after_gap)) !== 0
 }
 
 function* rowsBackwards(runs: readonly BookRun[]): Generator<OwnRow> {
@@ -115,9 +131,7 @@ function countOf(runs: readonly BookRun[], source: number): number | undefined {
   for (const own of rowsBackwards(runs)) {
     // A full book without a time may have been made in between.
     if (sourceOf(own) !== source) return sourceOf(own) === ABSENT ? undefined : count
-    if ((own.run.columns.flags[own.row]! & (FLAGS.restart | FLAGS.after_gap)) !== 0) {
-      return undefined
-    }
+    if (opensBook(own)) return undefined
     count++
   }
   return undefined

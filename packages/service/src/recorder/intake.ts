@@ -318,26 +318,39 @@ export class Intake {
     return takeover
   }
 
-  /** Goes on in the other tape from the next record on; call it while nothing is flushed or applied. */
-  finishTakeover(takeover: TakenTape): void {
+  /** True while the store is asked on behalf of a record. */
+  get isBusy(): boolean {
+    return this.busy !== undefined
+  }
+
+  /** The records that are not copied yet, durable. */
+  readRest({ next }: TakenTape): readonly OwnRecord[] {
     this.writer.commit()
-    const rest = [...this.read(takeover.next, this.writer.committed)]
-    const open = this.applier.openBooks()
-    this.writer.close()
+    return [...this.read(next, this.writer.committed)]
+  }
+
+  /** Goes on in the other tape; call it in the turn in which the rest was read. */
+  finishTakeover(takeover: TakenTape, rest: readonly OwnRecord[]): void {
+    this.takenOver = this.applier.openBooks()
+    const { writer: before } = this
     this.writer = takeover.writer
     this.applier = takeover.applier
     this.options = { ...this.options, ...takeover.target }
     this.shift = takeover.shift
     this.received = []
     this.drained = []
-    for (const { received, kind, slot, bytes } of rest) {
+    for (const record of rest) {
+      const { received, kind, slot } = record
+      const bytes = takeover.toCopy(record)
       this.apply({ number: this.journal(received, kind, bytes, slot), received, kind, slot, bytes })
     }
-    this.takenOver = open
+    before.close()
   }
 
   /** Asks for the books that were complete before a takeover and do not go on. */
-  recoverTakenOver(): void {
+  async recoverTakenOver(): Promise<void> {
+    // Their end may be in our own tape only, so that nobody asks for it any more.
+    this.connector.resume(await readUnresolved(this.options.store, this.venue))
     const closed = this.takenOver.filter(({ key }) => this.applier.book(key)?.isOpen !== true)
     this.takenOver = []
     if (closed.length > 0) this.connector.recover(closed, 'recorder_down')
@@ -403,7 +416,7 @@ export class Intake {
   ): Reading {
     this.messages++
     // The request and its answer stand side by side.
-    const since = asked === undefined ? {} : { asked: asked + this.shift }
+    const since = asked === undefined ? {} : { asked: Math.max(0, asked + this.shift) }
     this.note({ note: 'request', request, ...since })
     const journal = this.journal(received, 'message', bytes, 0)
     const reading = toReading(() =>

@@ -39,13 +39,15 @@ export type Note =
     }
 
 /**
- * A book that goes on after a takeover: the last message that led to the book of the tape, where it came from
- * (`slot` 0: an answer), and the last record that the tape has.
+ * A book that goes on after a takeover: the last message that led to the book of the tape, the socket and the
+ * subscription that feed the book (`slot` 0: none), and the last record that the tape has.
  */
 export type JoinedBook = {
   readonly key: string
   readonly slot: number
   readonly sid: number
+  /** The message was an answer. */
+  readonly answer?: boolean
   readonly received: number
   readonly source?: number
   readonly seq?: number
@@ -87,6 +89,7 @@ const NOTES = {
         key: v.string(),
         slot: v.union([v.literal(0), slot]),
         sid: count,
+        answer: v.optional(v.boolean()),
         received: count,
         source: v.optional(count),
         seq: v.optional(count),

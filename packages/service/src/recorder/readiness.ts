@@ -12,6 +12,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
+import { Yielder } from '../lib/yielder.ts'
 import { captureFact, type InstrumentRef, type StoreReader } from '../store/store.ts'
 import { HABIT_SIZE } from '../venues/capture/silence.ts'
 import { passedFacts } from './batch.ts'
@@ -120,7 +121,9 @@ export class Readiness {
     if (this.areUnbrokenLoaded) return
     this.areUnbrokenLoaded = true
     const { store, venue } = this.options
+    const yielder = new Yielder()
     for (const instrument of await store.unbroken(venue)) {
+      await yielder.yieldIfDue()
       if (!this.tracks.has(instrument.key)) await this.loadTrack(instrument)
     }
   }

@@ -26,8 +26,8 @@ export type RecorderOptions = {
   readonly journalLevel?: number
   /** The most that one file of a venue's journal holds: retention removes whole files. */
   segments?(venue: VenueId): Pick<JournalWriterOptions, 'segmentBytes' | 'segmentMicros'>
-  /** True where another recorder goes on at once, so that the end of this one is no gap. */
-  hasSuccessor?(): Promise<boolean>
+  /** The venues that another recorder goes on with at once, so that the end of this one is no gap. */
+  readonly successors?: () => Promise<ReadonlySet<VenueId>>
   /** Gives work the store that has what earlier runs left; by default `store`. */
   readonly withEarlier?: <T>(work: (store: StoreReader) => Promise<T>) => Promise<T>
 }
@@ -111,8 +111,8 @@ class JournalingRecorder implements Recorder {
     } finally {
       stop.abort()
       await loop.catch(() => undefined)
-      const isContinued = await this.options.hasSuccessor?.()
-      for (const intake of intakes) intake.stop(isContinued === true)
+      const continued = await this.options.successors?.()
+      for (const intake of intakes) intake.stop(continued?.has(intake.venue) === true)
       for (const intake of intakes) await intake.settled()
       await this.inTurn(() => this.flush())
       for (const intake of intakes) intake.close()
@@ -127,26 +127,29 @@ class JournalingRecorder implements Recorder {
 
   async takeOver(target: TakeoverTarget): Promise<void> {
     const { intakes } = this
-    const takeovers = new Map<Intake, TakenTape>()
+    const takeovers: TakenTape[] = []
     try {
-      for (const intake of intakes) takeovers.set(intake, await intake.prepareTakeover(target))
+      for (const intake of intakes) takeovers.push(await intake.prepareTakeover(target))
       await this.inTurn(async () => {
-        for (const [intake, takeover] of takeovers) {
-          await intake.settled()
-          intake.finishTakeover(takeover)
-          takeovers.delete(intake)
+        while (intakes.some(({ isBusy }) => isBusy)) {
+          for (const intake of intakes) await intake.settled()
         }
+        // All of them in one turn: afterwards there is one store.
+        const rests = intakes.map((intake, at) => intake.readRest(takeovers[at]!))
+        for (const [at, intake] of intakes.entries()) {
+          intake.finishTakeover(takeovers[at]!, rests[at]!)
+        }
+        takeovers.length = 0
         this.store = target.store
         this.unsaved = []
       })
     } catch (error) {
-      for (const takeover of takeovers.values()) takeover.abandon()
+      for (const takeover of takeovers) takeover.abandon()
       throw error
     }
-    for (const intake of intakes) {
-      await intake.settled()
-      intake.recoverTakenOver()
-    }
+    for (const intake of intakes) await intake.settled()
+    await this.inTurn(() => this.flush())
+    for (const intake of intakes) await intake.recoverTakenOver()
   }
 
   private inTurn(work: () => Promise<void>): Promise<void> {

@@ -82,6 +82,7 @@ export async function record(
         return {
           venue,
           run: untilAborted,
+          resume: () => undefined,
           recover(instruments: readonly Instrument[], reason: string) {
             recoveries.push({ keys: instruments.map(({ key }) => key), reason })
           },

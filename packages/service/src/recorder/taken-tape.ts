@@ -1,7 +1,9 @@
 import type { VenueId } from '@priorbook/sdk/domain'
 import type { JournalWriter, JournalWriterOptions } from '../journal/index.ts'
+import { Yielder } from '../lib/yielder.ts'
 import type { AppendBatch, StoreWriter } from '../store/store.ts'
 import type { Applier } from './applier.ts'
+import { parseNote, toNoteBytes } from './notes.ts'
 import type { OwnRecord } from './takeover.ts'
 
 /** The tape and the journal that a recorder goes on with after it stood by. */
@@ -35,6 +37,7 @@ export class TakenTape {
   /** Our own record that is copied next. */
   next: number
   private readonly maker: TakenTapeOptions['maker']
+  private readonly yielder = new Yielder()
   private pending = 0
 
   constructor({ target, maker, writer, applier, first, number }: TakenTapeOptions) {
@@ -47,9 +50,18 @@ export class TakenTape {
   }
 
   async copy(record: OwnRecord): Promise<void> {
-    await this.take(record)
+    await this.take({ ...record, bytes: this.toCopy(record) })
+    await this.yielder.yieldIfDue()
     this.next++
     if (++this.pending >= BATCH_RECORDS) await this.flush()
+  }
+
+  /** The bytes of one of our own records in the other journal: numbers of records are others there. */
+  toCopy({ kind, bytes }: OwnRecord): Uint8Array {
+    if (kind !== 'note') return bytes
+    const note = parseNote(bytes)
+    if (note.note !== 'request' || note.asked === undefined) return bytes
+    return toNoteBytes({ ...note, asked: Math.max(0, note.asked + this.shift) })
   }
 
   /** Applies a record that is not one of the copied ones, such as a note in front of them. */

@@ -2,10 +2,12 @@ import { PriorbookError, type Micros, type VenueId } from '@priorbook/sdk/domain
 import { readJournal, readRecord, type RecordKind } from '@priorbook/sdk/journal'
 import { listSegments } from '@priorbook/sdk/journal/format'
 import { ABSENT } from '@priorbook/sdk/tape'
+import { Yielder } from '../lib/yielder.ts'
 import type { StoreReader } from '../store/store.ts'
 import type { Applier } from './applier.ts'
 import { toEpoch, toSubscription } from './channel.ts'
-import { findJoin, type Join } from './find-join.ts'
+import { reachedFact } from './batch.ts'
+import { findJoin, SKEW_MICROS, type Join } from './find-join.ts'
 import type { JoinedBook, Note } from './notes.ts'
 
 /** A journal record of our own, as it is copied. */
@@ -21,7 +23,7 @@ export type OwnCapture = {
   readonly venue: VenueId
   readonly journalDir: string
   readonly store: StoreReader
-  readonly applier: Pick<Applier, 'connections' | 'slotOf'>
+  readonly applier: Pick<Applier, 'connections' | 'slotOf' | 'channelOf'>
 }
 
 /**
@@ -33,8 +35,11 @@ export type TakeoverPlan = {
   readonly first: number
   readonly since: number
   readonly slots: readonly number[]
-  readonly joins: readonly (Join & { readonly slot: number })[]
+  readonly joins: readonly BookJoin[]
 }
+
+/** A book that goes on, and the channel that feeds it. */
+type BookJoin = Join & { readonly slot: number; readonly fed: number }
 
 /** How far before the last row of the other recorder our own records are taken: clocks and delays differ. */
 const OVERLAP_MICROS = 10_000_000
@@ -42,21 +47,34 @@ const OVERLAP_MICROS = 10_000_000
 /** Compares another recorder's tape, which has ended, with our own records. */
 export async function planTakeover(tape: StoreReader, own: OwnCapture): Promise<TakeoverPlan> {
   const { venue, journalDir, applier } = own
-  const { lastReceived } = await tape.totals(venue)
-  const first = findRecord(journalDir, venue, lastReceived - OVERLAP_MICROS)
-  const since = Math.max(first, findRecord(journalDir, venue, lastReceived + 1))
-  const slots = [...applier.connections].flatMap(([slot, epoch]) => (epoch < first ? [slot] : []))
-  const joins: (Join & { slot: number })[] = []
+  const yielder = new Yielder()
+  const reached = await timeReached(tape, venue)
+  const { first: end, received: newest } = await findRecord(journalDir, venue, Infinity, yielder)
+  const slots = [...applier.connections.keys()]
+  // With clocks that are so far apart nothing can be told.
+  if (reached > newest + SKEW_MICROS) return { first: end, since: end, slots, joins: [] }
+  const { first } = await findRecord(journalDir, venue, reached - OVERLAP_MICROS, yielder)
+  const { first: after } = await findRecord(journalDir, venue, reached + 1, yielder)
+  const joins: BookJoin[] = []
   for (const instrument of await tape.unbroken(venue)) {
-    const join = await findJoin(tape, own.store, instrument, lastReceived)
+    await yielder.yieldIfDue()
+    const join = await findJoin(tape, own.store, instrument, reached)
     if (join === undefined) continue
+    // What an answer led to goes on over the socket that feeds the book.
     const { channel } = join.mark
-    const slot = applier.slotOf(channel)
-    const isOlder = channel === ABSENT || toEpoch(channel) < first
-    if (slot === undefined || !isOlder) continue
-    if (await isWhole(own.store, join, first)) joins.push({ ...join, slot })
+    const fed = channel === ABSENT ? applier.channelOf(instrument.key) : channel
+    const slot = fed === undefined ? undefined : applier.slotOf(fed)
+    if (fed === undefined || slot === undefined) continue
+    const isOlder = fed === ABSENT || toEpoch(fed) < first
+    if (isOlder && (await isWhole(own.store, join, first))) joins.push({ ...join, slot, fed })
   }
-  return { first, since, slots, joins }
+  return { first, since: Math.max(first, after), slots, joins }
+}
+
+// Up to when the other recorder applied everything that it received.
+async function timeReached(tape: StoreReader, venue: VenueId): Promise<number> {
+  const { lastReceived } = await tape.totals(venue)
+  return Math.max(lastReceived, (await tape.fact(reachedFact(venue))) ?? 0)
 }
 
 // True where everything that followed the row is in the records from `first` on.
@@ -66,8 +84,11 @@ async function isWhole(own: StoreReader, join: Join, first: number): Promise<boo
   const page = { ...ref, order: 'asc', after: sequence, limit: 1, numbers: true } as const
   const next = (await own.books(page)).runs[0]
   if (next !== undefined && next.columns.journal[next.from]! < first) return false
-  const range = { from: sequence, to: Number.MAX_SAFE_INTEGER }
-  return (await own.gaps({ ...ref, sequence: range })).every(({ journal }) => journal >= first)
+  // A gap may begin before the row that ended it.
+  const gaps = await own.gaps(ref)
+  return gaps.every(
+    ({ journal, endJournal = Infinity }) => journal >= first || endJournal <= join.journal,
+  )
 }
 
 /** The notes in front of the copied records, where the first of these gets a number. */
@@ -76,12 +97,13 @@ export function toTakeoverNotes(
   number: number,
 ): Note[] {
   const shift = number - first
-  const books = joins.map(({ instrument, mark, journal, slot }): JoinedBook => {
+  const books = joins.map(({ instrument, mark, journal, slot, fed }): JoinedBook => {
     const { received, source, venueSeq, channel } = mark
     return {
       key: instrument.key,
       slot,
-      sid: channel === ABSENT ? 0 : toSubscription(channel),
+      sid: fed === ABSENT ? 0 : toSubscription(fed),
+      ...(channel === ABSENT ? { answer: true } : {}),
       received,
       ...(source === ABSENT ? {} : { source }),
       ...(venueSeq === ABSENT ? {} : { seq: venueSeq }),
@@ -121,21 +143,30 @@ export function* readOwn(
   }
 }
 
-// The first record that was received at a time or later. An answer is not taken without its request, which
-// stands in front of it, nor the note of our own start.
-function findRecord(dir: string, venue: VenueId, received: number): number {
+// The first record that was received at a time or later, and the time of the newest one before it. An answer is
+// not taken without its request, which stands in front of it, nor the note of our own start.
+async function findRecord(
+  dir: string,
+  venue: VenueId,
+  time: number,
+  yielder: Yielder,
+): Promise<{ readonly first: number; readonly received: number }> {
   const files = listSegments(dir, venue)
   const isBefore = (number: number): boolean =>
-    (readRecord({ dir, venue }, number)?.received ?? Infinity) < received
+    (readRecord({ dir, venue }, number)?.received ?? Infinity) < time
   const file = files.findLast(({ first }) => isBefore(first)) ?? files[0]
   let number = file?.first ?? 1
+  let received = 0
   for (const block of readJournal({ dir, venue, from: number })) {
+    await yielder.yieldIfDue()
     if (block.kind === 'damage') continue
     for (let index = 0; index < block.count; index++) {
       number = block.first + index
       const isAnswer = block.kinds[index] === 'message' && block.slots[index] === 0
-      if (number > 1 && block.received[index]! >= received && !isAnswer) return number
+      if (number > 1 && block.received[index]! >= time && !isAnswer)
+        return { first: number, received }
+      received = block.received[index]!
     }
   }
-  return number + 1
+  return { first: number + 1, received }
 }

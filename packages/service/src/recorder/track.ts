@@ -159,12 +159,14 @@ export class Track implements CapturedBook {
   }
 
   /**
-   * The book goes on over another channel, on which the message of `mark` led to the same book. Records up to
-   * `journal` are older.
+   * The book goes on over another channel (`fed`), where the message of `mark` led to the same book. Records up
+   * to `journal` are older.
    */
-  join(mark: Mark, journal: number): void {
-    this.keep(mark)
-    this.full = { ...mark, sequence: this.sequence }
+  join(mark: Mark, fed: number, journal: number): void {
+    // Our message may have come before the newest row of the tape did.
+    this.keep({ ...mark, received: Math.max(mark.received, this.last?.received ?? 0) })
+    this.full = { ...this.last!, channel: fed, sequence: this.sequence }
+    this.channel = fed
     this.journal = journal
   }
 

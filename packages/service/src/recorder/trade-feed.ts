@@ -62,7 +62,8 @@ export class TradeFeed {
     const isLost = gap.reason === 'corrupt' || this.isLost
     this.isLost = false
     const detail = isLost ? {} : { detail: `${said}its trades were read later` }
-    return [{ ...gap, end, sourceEnd: source, ...detail, endJournal: number }]
+    const sourceEnd = Math.max(source, gap.sourceStart ?? source) as Micros
+    return [{ ...gap, end, sourceEnd, ...detail, endJournal: number }]
   }
 
   /** Another recorder read the feed before, and perhaps not as far as this one. */

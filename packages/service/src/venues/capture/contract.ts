@@ -204,6 +204,8 @@ export interface Connector {
   run(signal: AbortSignal): Promise<void>
   /** The books of these instruments were closed: requests full ones. Called synchronously and often. */
   recover(instruments: readonly Instrument[], reason: GapReason): void
+  /** Follows these markets to their end; those that it follows already stay as they are. */
+  resume(unresolved: readonly UnresolvedMarket[]): void
   status(): ConnectorStatus
 }
 
@@ -217,6 +219,9 @@ export type StoredFeed = {
 /** How many calls to a venue ended by a time. */
 export type AskedCalls = { readonly until: Micros; readonly count: number }
 
+/** A market that has not resolved, as far as the tape knows. */
+export type UnresolvedMarket = { readonly marketId: string; readonly native: Json }
+
 /** What every connector gets beside its own options. */
 export type ConnectorContext = {
   readonly sink: CaptureSink
@@ -224,7 +229,7 @@ export type ConnectorContext = {
   /** For waits and timeouts; the system clock by default. */
   readonly clock?: Clock
   /** Markets of earlier runs that have not resolved; they are followed to their end. */
-  readonly unresolved: readonly { readonly marketId: string; readonly native: Json }[]
+  readonly unresolved: readonly UnresolvedMarket[]
   /** Recent calls of earlier runs, where the venue's quota outlives a restart. */
   readonly asked?: readonly AskedCalls[]
   /** What is stored of the venue's feed of trades, where it has one. */

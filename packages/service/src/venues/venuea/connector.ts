@@ -6,6 +6,7 @@ import type {
   Connector,
   ConnectorContext,
   ConnectorStatus,
+  UnresolvedMarket,
 } from '../capture/contract.ts'
 import type { Quota, QuotaOptions } from '../capture/quota.ts'
 import type { RestAnswer, RestCall } from '../capture/rest.ts'
@@ -109,7 +110,8 @@ export class VenueAConnector implements Connector {
       onMissedBook: (marketId) => this.#sockets.renew(marketId),
     })
     this.#chain = this.#createChain(options, speed)
-    this.#resume()
+    this.#countAsked()
+    this.resume(this.#context.unresolved)
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -142,6 +144,12 @@ export class VenueAConnector implements Connector {
     for (const { market } of instruments) this.#markets.recover(market, this.#nowMs())
   }
 
+  resume(unresolved: readonly UnresolvedMarket[]): void {
+    for (const { marketId, native } of unresolved) {
+      if (this.#markets.get(marketId) === undefined) this.#discovery.resume(native, this.#nowMs())
+    }
+  }
+
   status(): ConnectorStatus {
     const nowMs = this.#nowMs()
     const open = [...this.#markets].filter((market) => this.#markets.isOpen(market, nowMs))
@@ -171,13 +179,12 @@ export class VenueAConnector implements Connector {
     )
   }
 
-  /** Continues with the calls and markets of earlier runs. */
-  #resume(): void {
-    const { sink, unresolved, asked = [] } = this.#context
+  // Calls of earlier runs count.
+  #countAsked(): void {
+    const { sink, asked = [] } = this.#context
     for (const { until, count } of asked) {
       this.#quota.resume(count, Math.max(0, (sink.now() - until) / 1000))
     }
-    for (const { native } of unresolved) this.#discovery.resume(native, this.#nowMs())
   }
 
   /** Updates subscriptions and notes silences. */

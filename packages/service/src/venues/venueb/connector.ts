@@ -6,7 +6,12 @@ import {
   type MarketRecord,
 } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
-import type { Connector, ConnectorContext, ConnectorStatus } from '../capture/contract.ts'
+import type {
+  Connector,
+  ConnectorContext,
+  ConnectorStatus,
+  UnresolvedMarket,
+} from '../capture/contract.ts'
 import { isObject, type NativeObject } from '../capture/fields.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
 import { createRest, type Rest } from '../capture/rest.ts'
@@ -104,9 +109,7 @@ export class VenueBConnector implements Connector {
 
   async run(signal: AbortSignal): Promise<void> {
     const { log, unresolved } = this.#context
-    for (const { marketId, native } of unresolved) {
-      this.#markets.resume(marketId, this.#nowMs(), seriesOf(native))
-    }
+    this.resume(unresolved)
     this.#shareOut()
     const timer = this.#clock.setInterval(() => this.#shareOut(), SHARE_OUT_MS)
     const parts = {
@@ -131,6 +134,12 @@ export class VenueBConnector implements Connector {
     const keys = instruments.map(({ key }) => key)
     for (const key of keys) this.#poller.hurry(key)
     this.#socket?.recover(keys)
+  }
+
+  resume(unresolved: readonly UnresolvedMarket[]): void {
+    for (const { marketId, native } of unresolved) {
+      this.#markets.resume(marketId, this.#nowMs(), seriesOf(native))
+    }
   }
 
   status(): ConnectorStatus {

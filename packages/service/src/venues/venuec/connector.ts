@@ -6,7 +6,13 @@ import {
   type MarketRecord,
 } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
-import type { Connector, ConnectorContext, ConnectorStatus, Reading } from '../capture/contract.ts'
+import type {
+  Connector,
+  ConnectorContext,
+  ConnectorStatus,
+  Reading,
+  UnresolvedMarket,
+} from '../capture/contract.ts'
 import { isObject } from '../capture/fields.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
 import { createQuota, type Quota, type QuotaOptions } from '../capture/quota.ts'
@@ -102,13 +108,10 @@ export class VenueCConnector implements Connector {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { unresolved, sink } = this.#context
     signal.addEventListener('abort', () => this.#stopped.abort(), { once: true })
     if (signal.aborted) this.#stopped.abort()
     const until = this.#stopped.signal
-    for (const { marketId, native } of unresolved) {
-      this.#markets.resume(marketId, recordIn(native, sink.now()))
-    }
+    this.resume(this.#context.unresolved)
     const scaled = (ms: number): number => ms / this.#speed
     const [discovery, resolution] = [this.#discovery, this.#resolution]
     const resolutionMs = Math.max(TICK_MS, scaled(RESOLUTION_MS))
@@ -129,6 +132,13 @@ export class VenueCConnector implements Connector {
 
   recover(instruments: readonly Instrument[], reason: GapReason): void {
     this.#books.recover(instruments, reason, this.#stopped.signal)
+  }
+
+  resume(unresolved: readonly UnresolvedMarket[]): void {
+    for (const { marketId, native } of unresolved) {
+      if (this.#markets.get(marketId) !== undefined) continue
+      this.#markets.resume(marketId, recordIn(native, this.#context.sink.now()))
+    }
   }
 
   status(): ConnectorStatus {
