@@ -1,39 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmulator } from '../../packages/emulator/src/emulator.ts'
 import { startRecorderProcess, toLiveEnvironment } from '../capture/recorder-process.ts'
 import { createService, type ServiceProcess } from '../service-process.ts'
+import { startBalancer } from './balancer.ts'
 import { startPostgres } from './postgres.ts'
 
 // `npm run cluster`: a shared tape on this machine, to try it out. Everything is removed at the end.
 
 const API_PORT = 8780
 const closers: (() => Promise<void> | void)[] = []
-
-/** Leads each connection to the next node that takes it. */
-async function balance(nodes: readonly ServiceProcess[]): Promise<Server> {
-  let next = 0
-  const server = createServer((client) => {
-    const { port } = new URL(nodes[next++ % nodes.length]!.url)
-    const node = connect(Number(port), '127.0.0.1')
-    for (const [from, to] of [
-      [client, node],
-      [node, client],
-    ] as const) {
-      from.on('error', () => to.destroy())
-      from.pipe(to)
-    }
-  })
-  const listen = (port: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(port, '127.0.0.1', () => resolve())
-    })
-  await listen(API_PORT).catch(() => listen(0))
-  return server
-}
 
 async function run(): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'priorbook-cluster-'))
@@ -65,9 +42,9 @@ async function run(): Promise<void> {
     nodes.push(node)
     console.log(`API node ${at}    ${node.url}`)
   }
-  const balancer = await balance(nodes)
-  closers.push(() => void balancer.close())
-  const { port } = balancer.address() as AddressInfo
+  const balancer = await startBalancer(nodes, API_PORT)
+  closers.push(() => balancer.close())
+  const { port } = balancer
   const key = nodes[0]!.keyOf('unlimited')
   console.log(`database      ${address}`)
   console.log(`\n  explorer http://127.0.0.1:${port}/`)
