@@ -7,6 +7,7 @@ import { BookAssembler, type Observation } from '@priorbook/sdk/tape'
 import { copyToDatabase } from '../packages/service/src/cluster/copy-tape.ts'
 import { Follower } from '../packages/service/src/cluster/follower.ts'
 import { LEASE_MS, LeaseKeeper } from '../packages/service/src/cluster/lease-keeper.ts'
+import { Nudge } from '../packages/service/src/cluster/nudge.ts'
 import { Sender } from '../packages/service/src/cluster/sender.ts'
 import { SharedTape } from '../packages/service/src/cluster/shared-tape.ts'
 import { openCopy } from '../packages/service/src/cluster/tape-copy.ts'
@@ -14,7 +15,9 @@ import { openSharedWriter } from '../packages/service/src/cluster/writer.ts'
 import { toDataFolder } from '../packages/service/src/lib/data-folder.ts'
 import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.ts'
 import type { InstrumentRef, Store } from '../packages/service/src/store/store.ts'
+import type { TapeCopy } from '../packages/service/src/store/embedded/shared/copy.ts'
 import { startPostgres, type PostgresCluster } from '../tests/cluster/postgres.ts'
+import { startRedis, type RedisServer } from '../tests/cluster/redis.ts'
 import { readFeeds, benchInstrument, moveEvent } from './lib/feed.ts'
 import { rounded } from './lib/measure.ts'
 import { planSeed } from './lib/plan.ts'
@@ -26,14 +29,18 @@ const ROWS_PER_COMMIT = 20
 // As a recorder commits.
 const PERIOD_MS = 20
 const PAGES = 400
+// Until followers are connected.
+const CONNECT_MS = 1_000
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 /** `npm run bench -- cluster`: a tape that machines share, over a primary with two standbys. */
 export async function benchCluster(): Promise<Record<string, number | string>> {
   const server = await startPostgres(2)
+  const redis = await startRedis()
   try {
-    return await withScratch((folder) => measure(folder, server))
+    return await withScratch((folder) => measure(folder, server, redis))
   } finally {
+    await redis.kill()
     await server.stop()
   }
 }
@@ -41,6 +48,7 @@ export async function benchCluster(): Promise<Record<string, number | string>> {
 async function measure(
   folder: string,
   server: PostgresCluster,
+  redis: RedisServer,
 ): Promise<Record<string, number | string>> {
   const { folder: recordings, source } = prepareTape(folder, planSeed)
   const data = toDataFolder(join(folder, 'writer'))
@@ -61,17 +69,26 @@ async function measure(
   const store = await openSharedWriter(tape, lease, { file: data.tape }, () => undefined)
   const stop = new AbortController()
   const keeper = new LeaseKeeper(tape, lease)
-  const sender = new Sender(tape, keeper, store.outbox!, LOG)
-  const followers = copies.map((copy) => new Follower(tape, copy, LOG))
-  const running = [sender.run(stop.signal), ...followers.map((one) => one.run(stop.signal))]
-  const seen = await measureLive(store, sender, followers, recordings)
+  const nudge = new Nudge(redis.address, () => undefined)
+  const { tape: name } = await tape.state()
+  const sender = new Sender(tape, keeper, store.outbox!, LOG, (commits) =>
+    nudge.tell(name, commits),
+  )
+  const sending = sender.run(stop.signal)
+  // First by LISTEN, then by Redis.
+  const listened = await follow(copies, tape, undefined, (followers) =>
+    measureLive(store, sender, followers, recordings, 'listen'),
+  )
+  const seen = await follow(copies, tape, nudge, (followers) =>
+    measureLive(store, sender, followers, recordings, 'live'),
+  )
   const stall = await measureFailover(server, store, sender, recordings)
   stop.abort()
-  await Promise.all(running)
+  await sending
   await keeper.stop()
+  nudge.close()
   await store.close()
   for (const copy of copies) copy.close()
-  for (const follower of followers) await follower.close()
   await tape.close()
   return {
     data: source,
@@ -79,8 +96,29 @@ async function measure(
     copy_in_mb_s: rounded((megabytes * 1000) / (copied - began)),
     fetch_mb_s: rounded((2 * megabytes * 1000) / (fetched - fetching)),
     ...pages,
+    ...listened,
     ...seen,
     failover_stall_s: rounded(stall),
+  }
+}
+
+/** Follows with both copies while work is measured. */
+async function follow<T>(
+  copies: readonly TapeCopy[],
+  tape: SharedTape,
+  nudge: Nudge | undefined,
+  work: (followers: readonly Follower[]) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController()
+  const followers = copies.map((copy) => new Follower(tape, copy, LOG, nudge))
+  const running = followers.map((one) => one.run(stop.signal))
+  await pause(CONNECT_MS)
+  try {
+    return await work(followers)
+  } finally {
+    stop.abort()
+    await Promise.all(running)
+    for (const follower of followers) await follower.close()
   }
 }
 
@@ -133,10 +171,11 @@ async function measureLive(
   sender: Sender,
   followers: readonly Follower[],
   recordings: string,
+  name: 'listen' | 'live',
 ): Promise<Record<string, number>> {
   const acknowledged: number[] = []
   const live: number[] = []
-  for (const batch of batchesOf(recordings, 'live', COMMITS)) {
+  for (const batch of batchesOf(recordings, name, COMMITS)) {
     await store.append(batch)
     const start = performance.now()
     const { last } = sender.status()
@@ -155,8 +194,8 @@ async function measureLive(
   return {
     append_ack_ms: rounded(percentile(acknowledged, 0.5)),
     append_ack_p95_ms: rounded(percentile(acknowledged, 0.95)),
-    live_p50_ms: rounded(percentile(live, 0.5)),
-    live_p95_ms: rounded(percentile(live, 0.95)),
+    [`${name}_p50_ms`]: rounded(percentile(live, 0.5)),
+    [`${name}_p95_ms`]: rounded(percentile(live, 0.95)),
   }
 }
 

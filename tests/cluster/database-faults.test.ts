@@ -142,7 +142,7 @@ test('a damaged commit is not applied, and is said', async () => {
     `UPDATE priorbook_change SET changes = set_byte(changes, 7, 255 - get_byte(changes, 7)) WHERE id = ${before + 2}`,
     name,
   )
-  const follower = new Follower(tape, copy, LOG)
+  const follower = new Follower(tape, copy, LOG, undefined)
   onTestFinished(() => follower.close())
   expect(await follower.step()).toBe(true)
   expect(follower.status().trouble).toMatch(/damaged/)

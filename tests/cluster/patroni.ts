@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../service-process.ts'
 
 /** A member of a Patroni cluster: Patroni and the PostgreSQL server that it runs. */
-export type DatabaseMember = {
+type DatabaseMember = {
   readonly name: string
   /** Ends both without a word, as a machine that lost its power. */
   kill(): Promise<void>

@@ -1,7 +1,9 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
+import type { Following } from '../lib/redis.ts'
 import { sleep } from '../lib/wait.ts'
-import type { TapeCopy } from '../store/embedded/shared/copy.ts'
+import type { CommitChanges, TapeCopy } from '../store/embedded/shared/copy.ts'
 import type { CaptureLog } from '../venues/capture/contract.ts'
+import type { Nudge } from './nudge.ts'
 import type { Connection } from './postgres.ts'
 import type { SharedTape } from './shared-tape.ts'
 import { catchUpCopy } from './tape-copy.ts'
@@ -23,17 +25,23 @@ export class Follower {
   readonly #tape: SharedTape
   readonly #copy: TapeCopy
   readonly #log: CaptureLog
+  /** Brings commits with their contents. */
+  readonly #nudges: Following | undefined
   #currentAt = 0
   #trouble: string | undefined
   #failures = 0
   #hints: Connection | undefined
   #wake: () => void = () => undefined
   #isHinted = false
+  #isClosed = false
+  /** While the database is read, commits are not applied beside it. */
+  #isStepping = false
 
-  constructor(tape: SharedTape, copy: TapeCopy, log: CaptureLog) {
+  constructor(tape: SharedTape, copy: TapeCopy, log: CaptureLog, nudge: Nudge | undefined) {
     this.#tape = tape
     this.#copy = copy
     this.#log = log
+    this.#nudges = nudge?.follow(copy.place()!.tape, (id, commit) => this.#hear(id, commit))
   }
 
   status(): FollowerStatus {
@@ -50,13 +58,35 @@ export class Follower {
     return true
   }
 
+  // The next commit is applied at once; any other one says only that there is more.
+  #hear(id: number, commit: CommitChanges | undefined): void {
+    if (this.#isClosed) return
+    const next = this.#copy.place()!.commit + 1
+    if (id < next) return
+    if (id === next && commit !== undefined && !this.#isStepping) {
+      try {
+        this.#copy.apply([commit])
+        this.#currentAt = Date.now()
+        return
+      } catch (error) {
+        // The database says what is wrong with the copy.
+        this.#trouble = error instanceof Error ? error.message : String(error)
+      }
+    }
+    this.#isHinted = true
+    this.#wake()
+  }
+
   async close(): Promise<void> {
+    this.#isClosed = true
+    this.#nudges?.close()
     await this.#hints?.close()
     this.#hints = undefined
   }
 
   /** Brings the copy up to date once; false where it must be fetched again. */
   async step(): Promise<boolean> {
+    this.#isStepping = true
     try {
       if (!(await catchUpCopy(this.#tape, this.#copy))) return false
       this.#currentAt = Date.now()
@@ -70,11 +100,19 @@ export class Follower {
       if (this.#failures++ === 0) {
         this.#log.error({ error: error.message }, 'the shared tape cannot be followed')
       }
+    } finally {
+      this.#isStepping = false
     }
     return true
   }
 
+  // Who is told of commits with their contents need not be told to read them.
   async #listen(): Promise<void> {
+    if (this.#nudges?.isReady === true) {
+      await this.#hints?.close()
+      this.#hints = undefined
+      return
+    }
     if (this.#hints !== undefined && !this.#hints.isBroken) return
     await this.#hints?.close()
     this.#hints = await this.#tape.listen(() => {

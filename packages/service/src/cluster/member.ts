@@ -5,11 +5,17 @@ import { PriorbookError, type ErrorCode, type VenueId } from '@priorbook/sdk/dom
 import type { DataFolder } from '../lib/data-folder.ts'
 import { sleep } from '../lib/wait.ts'
 import type { EmbeddedOptions, EmbeddedStore } from '../store/embedded/open.ts'
-import { openTapeCopy, SCHEMA_VERSION, type TapeCopy } from '../store/embedded/shared/copy.ts'
+import {
+  openTapeCopy,
+  SCHEMA_VERSION,
+  type CommitChanges,
+  type TapeCopy,
+} from '../store/embedded/shared/copy.ts'
 import type { CaptureLog } from '../venues/capture/contract.ts'
 import { Follower, type FollowerStatus } from './follower.ts'
 import { LEASE_MS, LeaseKeeper } from './lease-keeper.ts'
 import { readMemberId } from './member-id.ts'
+import type { Nudge } from './nudge.ts'
 import { Sender, type SenderStatus } from './sender.ts'
 import { SharedTape, type Lease } from './shared-tape.ts'
 import { openCopy, refuseNewer, removeTape } from './tape-copy.ts'
@@ -39,6 +45,7 @@ export type MemberStatus = {
 /** One process of several that share a tape. Its data folder holds a copy of the tape. */
 export class Member {
   readonly #tape: SharedTape
+  readonly #nudge: Nudge | undefined
   readonly #file: string
   readonly #log: CaptureLog
   /** Tells this folder's recorder from others; the same after a restart. */
@@ -56,8 +63,10 @@ export class Member {
     | { readonly epoch: number; readonly sinceMs: number; readonly seenMs: number }
     | undefined
 
-  constructor(address: string, data: DataFolder, recorder: string, log: CaptureLog) {
+  /** `nudge` carries commits to other members; it is closed with this one. */
+  constructor(address: string, data: DataFolder, recorder: string, log: CaptureLog, nudge?: Nudge) {
     this.#tape = new SharedTape(address)
+    this.#nudge = nudge
     this.#file = data.tape
     this.#log = log
     this.name = `${recorder}@${hostname()} ${readMemberId(data.path)}`
@@ -92,7 +101,7 @@ export class Member {
           continue
         }
       }
-      this.#follower = new Follower(this.#tape, this.#copy, this.#log)
+      this.#follower = new Follower(this.#tape, this.#copy, this.#log, this.#nudge)
       this.#trouble = undefined
       if (await this.#follower.step()) return
       await this.#dropCopy()
@@ -178,6 +187,7 @@ export class Member {
   async close(): Promise<void> {
     await this.#keeper?.stop()
     await this.#closeCopy()
+    this.#nudge?.close()
     await this.#tape.close()
   }
 
@@ -207,7 +217,7 @@ export class Member {
   async #stayNear(): Promise<void> {
     if (this.#copy === undefined) {
       this.#copy = await openCopy(this.#tape, this.#file, true, (why) => this.#onFetch(why))
-      this.#follower = new Follower(this.#tape, this.#copy, this.#log)
+      this.#follower = new Follower(this.#tape, this.#copy, this.#log, this.#nudge)
     }
     const isAhead = this.#copy.sent() < this.#copy.place()!.commit
     if (isAhead) {
@@ -233,7 +243,9 @@ export class Member {
       store = await openSharedWriter(this.#tape, lease, order, (why) => this.#onFetch(why))
       keeper.check()
       const before = await store.lastWriter()
-      this.#sender = new Sender(this.#tape, keeper, store.outbox!, this.#log)
+      const { tape } = await this.#tape.state()
+      const onSent = (commits: readonly CommitChanges[]): void => this.#nudge?.tell(tape, commits)
+      this.#sender = new Sender(this.#tape, keeper, store.outbox!, this.#log, onSent)
       this.#isStandingBy = false
       this.#log.info({ epoch: lease.epoch, before: lease.before }, 'this recorder writes the tape')
       return { store, isNew: before !== 0 && before !== numberOf(this.name) }

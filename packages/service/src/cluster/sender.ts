@@ -1,7 +1,7 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
 import type { CaptureLog } from '../venues/capture/contract.ts'
 import { sleep } from '../lib/wait.ts'
-import type { Outbox } from '../store/embedded/shared/copy.ts'
+import type { CommitChanges, Outbox } from '../store/embedded/shared/copy.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 import type { SharedTape } from './shared-tape.ts'
 
@@ -34,13 +34,22 @@ export class Sender {
   readonly #keeper: LeaseKeeper
   readonly #outbox: Outbox
   readonly #log: CaptureLog
+  readonly #onSent: (commits: readonly CommitChanges[]) => void
   #wake: () => void = () => undefined
   #trouble: string | undefined
   /** When an append that is not answered is taken as lost. */
   #lostAt = Infinity
 
-  constructor(tape: SharedTape, keeper: LeaseKeeper, outbox: Outbox, log: CaptureLog) {
+  /** `onSent` is called with commits once the database has them. */
+  constructor(
+    tape: SharedTape,
+    keeper: LeaseKeeper,
+    outbox: Outbox,
+    log: CaptureLog,
+    onSent: (commits: readonly CommitChanges[]) => void,
+  ) {
     this.#tape = tape
+    this.#onSent = onSent
     this.#keeper = keeper
     this.#outbox = outbox
     this.#log = log
@@ -130,7 +139,9 @@ export class Sender {
     const bytes = commits.reduce((sum, { changes }) => sum + changes.length, 0)
     this.#lostAt = performance.now() + LOST_MS + bytes / SLOWEST_BYTES_MS
     try {
-      this.#outbox.sent(await this.#tape.append(this.#keeper.lease, commits))
+      const sent = await this.#tape.append(this.#keeper.lease, commits)
+      this.#onSent(commits.filter(({ id }) => id <= sent))
+      this.#outbox.sent(sent)
     } finally {
       this.#lostAt = Infinity
     }

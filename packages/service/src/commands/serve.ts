@@ -523,7 +523,10 @@ class Service {
 // The client of the database is loaded only where there is one: it takes 10 MB.
 async function openMember(config: Config, data: DataFolder, log: Logger): Promise<Member> {
   const { Member } = await import('../cluster/member.ts')
-  return new Member(config.store, data, config.recorder, log)
+  const { Nudge } = await import('../cluster/nudge.ts')
+  const onTrouble = (why: string): void => log.warn({ why }, 'commits come by the database alone')
+  const nudge = config.redis === '' ? undefined : new Nudge(config.redis, onTrouble)
+  return new Member(config.store, data, config.recorder, log, nudge)
 }
 
 // The default port may be taken by another service on the same machine: any other port will do then.

@@ -47,7 +47,7 @@ const SETTINGS = {
   redis: setting(
     text(),
     '',
-    'The address of a Redis or Valkey server (redis://…) on which API nodes of a shared tape count requests together; empty for none.',
+    'The address of a Redis or Valkey server (redis://…) on which API nodes of a shared tape count requests together, and over which commits reach them sooner; empty for none.',
   ),
   api: {
     host: setting(text(), '127.0.0.1', 'The address on which the API listens.'),

@@ -11,6 +11,7 @@ type Client = ReturnType<typeof createClient>
 /** A server that speaks the protocol of Redis. The connection comes back by itself. */
 export class Redis {
   readonly #onTrouble: (why: string) => void
+  readonly #opened: Promise<void>
   #client: Client | undefined
   #isClosed = false
   #isFailing = false
@@ -18,7 +19,7 @@ export class Redis {
   /** `onTrouble` is called once each time that the server goes away. */
   constructor(address: string, onTrouble: (why: string) => void) {
     this.#onTrouble = onTrouble
-    this.#open(address).catch((error: Error) => this.#tell(error))
+    this.#opened = this.#open(address)
   }
 
   // The client is loaded only where there is a server: others need not have it in memory.
@@ -34,7 +35,8 @@ export class Redis {
     this.#client = client
     client.on('error', (error: Error) => this.#tell(error))
     client.on('ready', () => (this.#isFailing = false))
-    await client.connect()
+    // It is tried again and again.
+    client.connect().catch((error: Error) => this.#tell(error))
   }
 
   /** False while the server cannot be asked. */
@@ -69,6 +71,36 @@ export class Redis {
     }
   }
 
+  /** Tells all who follow a channel; nobody waits for it, and it may be lost. */
+  tell(channel: string, message: Buffer): void {
+    if (this.isReady) this.#client!.publish(channel, message).catch(() => undefined)
+  }
+
+  /** Calls back with every message of a channel, until it is closed. Some may be lost, doubled or late. */
+  follow(channel: string, onMessage: (message: Buffer) => void): Following {
+    let follower: Client | undefined
+    let isClosed = false
+    const begin = async (): Promise<void> => {
+      await this.#opened
+      if (this.#client === undefined || isClosed) return
+      // A connection that follows a channel can do nothing else.
+      follower = this.#client.duplicate()
+      follower.on('error', () => undefined)
+      await follower.connect()
+      await follower.subscribe(channel, (message) => onMessage(message), true)
+    }
+    begin().catch((error: Error) => this.#tell(error))
+    return {
+      get isReady() {
+        return follower?.isReady === true
+      },
+      close() {
+        isClosed = true
+        if (follower?.isOpen === true) follower.destroy()
+      },
+    }
+  }
+
   close(): void {
     this.#isClosed = true
     if (this.#client?.isOpen === true) this.#client.destroy()
@@ -79,6 +111,13 @@ export class Redis {
     this.#isFailing = true
     this.#onTrouble(`Redis does not answer: ${error.message || error.name}`)
   }
+}
+
+/** A channel that is followed. */
+export type Following = {
+  /** False while messages do not arrive. */
+  readonly isReady: boolean
+  close(): void
 }
 
 /** A script in Lua, and the name by which a server knows it. */
