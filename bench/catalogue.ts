@@ -9,6 +9,7 @@ import { describeCatalogue, writeCatalogue, type Catalogue } from './lib/catalog
 import { compareCatalogues, writeCatalogueFast } from './lib/catalogue-bulk.ts'
 import { familyRssMb, stopChild } from './lib/child.ts'
 import { withScratch } from './lib/scratch.ts'
+import { percentile } from './lib/measure.ts'
 
 const SERVER = fileURLToPath(
   new URL('../packages/service/bin/priorbook-server.mjs', import.meta.url),
@@ -137,10 +138,11 @@ async function measure(
     for (let index = 0; index < 20; index++) await ask(path(index + 1000), key)
     const times: number[] = []
     for (let index = 0; index < REQUESTS; index++) times.push(await ask(path(index), key))
-    figures[`${name}_p99_ms`] = percentile(times, 0.99)
-    console.error(`${name} p50 ${percentile(times, 0.5)} p99 ${percentile(times, 0.99)} ms`)
+    const [p50, p99] = [0.5, 0.99].map((share) => round(percentile(times, share)))
+    figures[`${name}_p99_ms`] = p99!
+    console.error(`${name} p50 ${p50} p99 ${p99} ms`)
   }
-  return { ...figures, health_p99_ms: percentile(await health.stop(), 0.99) }
+  return { ...figures, health_p99_ms: round(percentile(await health.stop(), 0.99)) }
 }
 
 // Asks for the health all the time, as a load balancer would, and times it.
@@ -167,11 +169,6 @@ async function ask(path: string, key: string): Promise<number> {
   const text = await answer.text()
   if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${text.slice(0, 300)}`)
   return performance.now() - begun
-}
-
-function percentile(times: readonly number[], share: number): number {
-  const sorted = times.toSorted((a, b) => a - b)
-  return round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
 }
 
 async function createKey(folder: string): Promise<string> {

@@ -19,7 +19,7 @@ import type { TapeCopy } from '../packages/service/src/store/embedded/shared/cop
 import { startPostgres, type PostgresCluster } from '../tests/cluster/postgres.ts'
 import { startRedis, type RedisServer } from '../tests/cluster/redis.ts'
 import { readFeeds, benchInstrument, moveEvent } from './lib/feed.ts'
-import { rounded } from './lib/measure.ts'
+import { rounded, percentile } from './lib/measure.ts'
 import { planSeed } from './lib/plan.ts'
 import { withScratch } from './lib/scratch.ts'
 import { prepareTape } from './lib/tape.ts'
@@ -71,9 +71,11 @@ async function measure(
   const keeper = new LeaseKeeper(tape, lease)
   const nudge = new Nudge(redis.address, () => undefined)
   const { tape: name } = await tape.state()
-  const sender = new Sender(tape, keeper, store.outbox!, LOG, (commits) =>
-    nudge.tell(name, commits),
-  )
+  let changeBytes = 0
+  const sender = new Sender(tape, keeper, store.outbox!, LOG, (commits) => {
+    for (const { changes } of commits) changeBytes += changes.length
+    nudge.tell(name, commits)
+  })
   const sending = sender.run(stop.signal)
   // First by LISTEN, then by Redis.
   const listened = await follow(copies, tape, undefined, (followers) =>
@@ -82,6 +84,7 @@ async function measure(
   const seen = await follow(copies, tape, nudge, (followers) =>
     measureLive(store, sender, followers, recordings, 'live'),
   )
+  const perRow = changeBytes / (2 * COMMITS * ROWS_PER_COMMIT)
   const stall = await measureFailover(server, store, sender, recordings)
   stop.abort()
   await sending
@@ -98,6 +101,7 @@ async function measure(
     ...pages,
     ...listened,
     ...seen,
+    change_bytes_per_row: rounded(perRow),
     failover_stall_s: rounded(stall),
   }
 }
@@ -239,8 +243,3 @@ function* batchesOf(recordings: string, name: string, count: number) {
 
 // Behind the positions of the import.
 let positions = 1_000_000_000
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
-}

@@ -6,6 +6,7 @@ import { benchCluster } from './cluster.ts'
 import { benchGrowth } from './growth.ts'
 import { benchLive } from './live.ts'
 import { benchReplay } from './replay.ts'
+import { benchScale } from './scale.ts'
 import { benchTape } from './tape.ts'
 
 const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> = {
@@ -18,6 +19,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   backtest: benchBacktest,
   live: benchLive,
   replay: benchReplay,
+  scale: benchScale,
 }
 
 /** `npm run bench -- NAME`: prints a table and, as its last line, one JSON object. */

@@ -79,3 +79,9 @@ export function rssMb(): number {
 export function rounded(value: number): number {
   return Number(value.toPrecision(value >= 1000 ? 6 : 4))
 }
+
+/** The value below which a share of the values lies; 0 where there is none. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+}

@@ -52,7 +52,7 @@ beforeAll(async () => {
 }, TEST_MS)
 
 afterAll(async () => {
-  await live?.end()
+  await live?.end().catch(() => undefined)
   await recorder?.end('SIGKILL')
   for (const node of nodes) await node.destroy()
   balancer?.close()
