@@ -84,7 +84,7 @@ async function measure(
   const seen = await follow(copies, tape, nudge, (followers) =>
     measureLive(store, sender, followers, recordings, 'live'),
   )
-  const perRow = changeBytes / (2 * COMMITS * ROWS_PER_COMMIT)
+  const perRow = changeBytes / (await countRows(store))
   const stall = await measureFailover(server, store, sender, recordings)
   stop.abort()
   await sending
@@ -203,6 +203,16 @@ async function measureLive(
   }
 }
 
+/** The rows that were measured; fails where some were not stored. */
+async function countRows(store: Store): Promise<number> {
+  let rows = 0
+  for (const key of ['listen', 'live']) {
+    rows += (await store.instrument({ venue: 'venueb', key }))?.lastSequence ?? 0
+  }
+  if (rows !== 2 * COMMITS * ROWS_PER_COMMIT) throw new Error(`${rows} rows were stored`)
+  return rows
+}
+
 /** From the kill of the primary, with a standby promoted at once, until everything is sent. */
 async function measureFailover(
   server: PostgresCluster,
@@ -227,12 +237,13 @@ function* batchesOf(recordings: string, name: string, count: number) {
     const events = feed.slice(at * ROWS_PER_COMMIT, (at + 1) * ROWS_PER_COMMIT)
     const observations: Observation[] = []
     for (const [index, event] of events.entries()) {
-      const taken = assembler.take(moveEvent(event, instrument, at * ROWS_PER_COMMIT + index + 1))
-      if (!('violation' in taken)) observations.push(taken)
+      const row = at * ROWS_PER_COMMIT + index + 1
+      const taken = assembler.take(moveEvent(event, instrument, row))
+      if (!('violation' in taken)) observations.push({ ...taken, journal: ++position })
     }
     yield {
       venue: 'venueb' as const,
-      position: positions++,
+      position,
       origin: 'import' as const,
       recorder: 'bench',
       normalizer: 1,
@@ -241,5 +252,5 @@ function* batchesOf(recordings: string, name: string, count: number) {
   }
 }
 
-// Behind the positions of the import.
-let positions = 1_000_000_000
+// Records behind those of the import; earlier ones are not stored again.
+let position = 1_000_000_000
