@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../service-process.ts'
+import { findPostgres, installPackages, postgresUser, type Ids } from './debian.ts'
 
 /** A member of a Patroni cluster: Patroni and the PostgreSQL server that it runs. */
 type DatabaseMember = {
@@ -32,14 +33,13 @@ export type PatroniCluster = {
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const PATIENCE_MS = 120_000
-const IS_ROOT = process.getuid?.() === 0
 const PASSWORD = 'only-for-this-test'
 
 /** Installs what is missing from Debian and starts the cluster with the files of `deploy/`. */
 export async function startPatroni(): Promise<PatroniCluster> {
   install()
   const home = mkdtempSync(join(tmpdir(), 'priorbook-patroni-'))
-  const owner = IS_ROOT ? idsOf('postgres') : undefined
+  const owner = postgresUser()
   if (owner !== undefined) chownSync(home, owner.uid, owner.gid)
   const etcd = await startEtcd(home, owner)
   const members: Member[] = []
@@ -82,8 +82,6 @@ export async function startPatroni(): Promise<PatroniCluster> {
   return cluster
 }
 
-type Ids = { readonly uid: number; readonly gid: number }
-
 class Member implements DatabaseMember {
   readonly name: string
   readonly ports: { readonly database: number; readonly rest: number }
@@ -113,7 +111,7 @@ class Member implements DatabaseMember {
       PATRONI_POSTGRESQL_LISTEN: `127.0.0.1:${ports.database}`,
       PATRONI_POSTGRESQL_CONNECT_ADDRESS: `127.0.0.1:${ports.database}`,
       PATRONI_POSTGRESQL_DATA_DIR: this.#data,
-      PATRONI_POSTGRESQL_BIN_DIR: binaries(),
+      PATRONI_POSTGRESQL_BIN_DIR: findPostgres()!,
       PATRONI_POSTGRESQL_PGPASS: join(home, `${name}.pgpass`),
       PATRONI_SUPERUSER_USERNAME: 'postgres',
       PATRONI_SUPERUSER_PASSWORD: PASSWORD,
@@ -246,33 +244,7 @@ function startBalancer(listen: number, members: readonly Member[]): ChildProcess
 const PACKAGES = ['postgresql', 'patroni', 'etcd-server', 'python3-etcd', 'haproxy']
 
 function install(): void {
-  const isThere = (): boolean =>
-    ['patroni', 'etcd', 'haproxy'].every((name) => spawnSync('which', [name]).status === 0)
-  if (isThere()) return
-  const env = { ...process.env, RUNLEVEL: '1', DEBIAN_FRONTEND: 'noninteractive' }
-  const args = ['install', '-y', '--no-install-recommends', ...PACKAGES]
-  const { status, stderr } = spawnSync('apt-get', args, { encoding: 'utf8', env })
-  if (!isThere()) throw new Error(`Patroni could not be installed (${status}): ${stderr}`)
-}
-
-function binaries(): string {
-  const { stdout } = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' })
-  return (stdout ?? '').trim() || newestBinaries()
-}
-
-function newestBinaries(): string {
-  const { stdout } = spawnSync(
-    'sh',
-    ['-c', 'ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1'],
-    {
-      encoding: 'utf8',
-    },
+  installPackages(PACKAGES, () =>
+    ['patroni', 'etcd', 'haproxy'].every((name) => spawnSync('which', [name]).status === 0),
   )
-  return stdout.trim()
-}
-
-function idsOf(user: string): Ids {
-  const idOf = (flag: string): number =>
-    Number(spawnSync('id', [flag, user], { encoding: 'utf8' }).stdout)
-  return { uid: idOf('-u'), gid: idOf('-g') }
 }

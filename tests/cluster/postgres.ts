@@ -1,10 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { chmodSync, chownSync, appendFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, appendFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../service-process.ts'
+import { findPostgres, installPackages, postgresUser } from './debian.ts'
 
 /** A PostgreSQL server of this machine, in a folder of its own. */
 type PostgresNode = {
@@ -41,7 +42,7 @@ const IS_ROOT = process.getuid?.() === 0
 export async function startPostgres(standbys = 0): Promise<PostgresCluster> {
   const bin = installPostgres()
   const folder = mkdtempSync(join(tmpdir(), 'priorbook-postgres-'))
-  const owner = IS_ROOT ? ownerOf('postgres') : undefined
+  const owner = postgresUser()
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
   chmodSync(folder, 0o700)
   const door = new Door()
@@ -215,28 +216,8 @@ class Door {
 }
 
 function installPostgres(): string {
-  const found = findPostgres()
-  if (found !== undefined) return found
-  const install = ['install', '-y', '--no-install-recommends', 'postgresql']
-  const { status, stderr } = spawnSync('apt-get', install, { encoding: 'utf8' })
-  const bin = findPostgres()
-  if (bin === undefined) throw new Error(`PostgreSQL could not be installed (${status}): ${stderr}`)
-  return bin
-}
-
-function findPostgres(): string | undefined {
-  try {
-    const versions = readdirSync('/usr/lib/postgresql').toSorted((a, b) => Number(b) - Number(a))
-    return versions[0] && join('/usr/lib/postgresql', versions[0], 'bin')
-  } catch {
-    return undefined
-  }
-}
-
-function ownerOf(user: string): { readonly uid: number; readonly gid: number } {
-  const numberOf = (flag: string): number =>
-    Number(spawnSync('id', [flag, user], { encoding: 'utf8' }).stdout)
-  return { uid: numberOf('-u'), gid: numberOf('-g') }
+  installPackages(['postgresql'], () => findPostgres() !== undefined)
+  return findPostgres()!
 }
 
 // PostgreSQL refuses to run as root. `setpriv` replaces itself, so that the child is the server.

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect } from 'node:net'
 import { freePort } from '../service-process.ts'
+import { installPackages } from './debian.ts'
 
 /** A Redis server of this machine, without files. */
 export type RedisServer = {
@@ -19,7 +20,7 @@ const PATIENCE_MS = 20_000
 
 /** Installs Redis from Debian where it is missing and starts a server. */
 export async function startRedis(): Promise<RedisServer> {
-  install()
+  installPackages(['redis-server'], () => spawnSync('redis-server', ['--version']).status === 0)
   const port = await freePort()
   let running: ChildProcess | undefined
   const server: RedisServer = {
@@ -51,16 +52,6 @@ export async function startRedis(): Promise<RedisServer> {
   }
   await server.start()
   return server
-}
-
-function install(): void {
-  const isThere = (): boolean => spawnSync('redis-server', ['--version']).status === 0
-  if (isThere()) return
-  // Only the program: the package would start a server of its own.
-  const args = ['install', '-y', '--no-install-recommends', 'redis-server']
-  const env = { ...process.env, RUNLEVEL: '1', DEBIAN_FRONTEND: 'noninteractive' }
-  const { status, stderr } = spawnSync('apt-get', args, { encoding: 'utf8', env })
-  if (!isThere()) throw new Error(`Redis could not be installed (${status}): ${stderr}`)
 }
 
 async function untilOpen(port: number): Promise<void> {

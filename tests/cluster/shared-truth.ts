@@ -18,9 +18,9 @@ export type SharedVerdict = {
 const TOLERANCE_MICROS = 300_000
 
 /**
- * Compares a tape that several recorders wrote in turn with what the venues did, whoever heard it: every change
- * is stored once, in order, unless it lies in a gap, and nothing else is. Knows nothing of recorders, of
- * takeovers and of connections.
+ * Compares a tape that several recorders wrote in turn with the log of the venues. Every change must be stored
+ * once and in order, unless it lies in a gap, and nothing else may be stored. A change counts once, however many
+ * connections brought it.
  */
 export async function checkShared(
   entries: readonly TruthEntry[],

@@ -238,6 +238,16 @@ export class Ladder {
     return other
   }
 
+  /** True when both have the same levels with the same sizes, whatever their ticks. */
+  equals(other: Ladder): boolean {
+    if (this.bidLevels !== other.bidLevels || this.askLevels !== other.askLevels) return false
+    const [coarse, fine] = this.decimals <= other.decimals ? [this, other] : [other, this]
+    const factor = POW10[fine.decimals - coarse.decimals]!
+    return coarse
+      .keys()
+      .every((key) => fine.sizeAt((key >>> 1) * factor * 2 + (key & 1)) === coarse.sizeAt(key))
+  }
+
   private applyFine(fine: FineLevels, key: number, size: number): void {
     fine.apply(key, size)
     if ((key & 1) === 0) {

@@ -106,7 +106,7 @@ export class Follower {
     return true
   }
 
-  // Who is told of commits with their contents need not be told to read them.
+  // While Redis brings commits with their contents, the database need not announce them.
   async #listen(): Promise<void> {
     if (this.#nudges?.isReady === true) {
       await this.#hints?.close()

@@ -160,8 +160,14 @@ export class Member {
   async successors(): Promise<ReadonlySet<VenueId>> {
     const none = new Set<VenueId>()
     if (this.#sender === undefined) return none
-    const limit = sleep(ASK_MS, new AbortController().signal).then(() => none)
-    return Promise.race([limit, this.#tape.successors(this.name).catch(() => none)])
+    const answered = new AbortController()
+    const limit = sleep(ASK_MS, answered.signal).then(() => none)
+    const asked = this.#tape.successors(this.name).catch(() => none)
+    try {
+      return await Promise.race([limit, asked])
+    } finally {
+      answered.abort()
+    }
   }
 
   /** Notes that this recorder writes the tape: what it journaled before is not derived again. */

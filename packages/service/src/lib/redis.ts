@@ -28,7 +28,7 @@ export class Redis {
     if (this.#isClosed) return
     const client = create({
       url: address,
-      // A request is not kept until the server is back: nobody waits for it then.
+      // While the server is away, a request fails at once: its caller has another way.
       disableOfflineQueue: true,
       socket: { connectTimeout: CONNECT_MS, reconnectStrategy: () => RETRY_MS },
     }) as Client
@@ -71,7 +71,7 @@ export class Redis {
     }
   }
 
-  /** Tells all who follow a channel; nobody waits for it, and it may be lost. */
+  /** Sends a message to all who follow a channel. It may be lost. */
   tell(channel: string, message: Buffer): void {
     if (this.isReady) this.#client!.publish(channel, message).catch(() => undefined)
   }

@@ -102,7 +102,7 @@ function chooseExact(exact: readonly OwnRow[], end: End): OwnRow | undefined {
 }
 
 function isSame({ run, row }: OwnRow, { book }: End): boolean {
-  return isSameBook(bookAt(run, row), book)
+  return bookAt(run, row).equals(book)
 }
 
 function opensBook({ run, row }: OwnRow): boolean {
@@ -145,13 +145,4 @@ function sourceOf({ run, row }: OwnRow): number {
 function latestTimeOf(own: OwnRow): number {
   const source = sourceOf(own)
   return source === ABSENT ? own.run.columns.received[own.row]! + SKEW_MICROS : source
-}
-
-function isSameBook(one: Ladder, other: Ladder): boolean {
-  if (one.bidLevels !== other.bidLevels || one.askLevels !== other.askLevels) return false
-  const decimals = Math.max(one.decimals, other.decimals)
-  const [a, b] = [one.clone(), other.clone()]
-  a.rescale(decimals)
-  b.rescale(decimals)
-  return a.keys().every((key) => a.sizeAt(key) === b.sizeAt(key))
 }

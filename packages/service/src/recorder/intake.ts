@@ -349,7 +349,7 @@ export class Intake {
 
   /** Asks for the books that were complete before a takeover and do not go on. */
   async recoverTakenOver(): Promise<void> {
-    // Their end may be in our own tape only, so that nobody asks for it any more.
+    // The connector forgets a market when it ends. If that was before the takeover, the end is not in this tape.
     this.connector.resume(await readUnresolved(this.options.store, this.venue))
     const closed = this.takenOver.filter(({ key }) => this.applier.book(key)?.isOpen !== true)
     this.takenOver = []

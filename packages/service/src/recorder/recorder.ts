@@ -1,6 +1,7 @@
 import { PriorbookError, type Micros, type Origin, type VenueId } from '@priorbook/sdk/domain'
 import type { JournalWriterOptions } from '../journal/index.ts'
 import { SYSTEM_CLOCK, type Clock } from '../lib/clock.ts'
+import { SerialQueue } from '../lib/serial-queue.ts'
 import { createWallClock } from '../lib/wall-clock.ts'
 import { untilAborted } from '../lib/wait.ts'
 import type { AppendBatch, StoreReader, StoreWriter } from '../store/store.ts'
@@ -80,7 +81,7 @@ class JournalingRecorder implements Recorder {
   private readonly lag: LagMeter
   private store: StoreWriter
   /** Flushes and takeovers, one after the other. */
-  private turn: Promise<void> = Promise.resolve()
+  private readonly turns = new SerialQueue()
   /** Drained batches that the store has not accepted yet. */
   private unsaved: readonly AppendBatch[] = []
   private isDiskFull = false
@@ -114,7 +115,7 @@ class JournalingRecorder implements Recorder {
       const continued = await this.options.successors?.()
       for (const intake of intakes) intake.stop(continued?.has(intake.venue) === true)
       for (const intake of intakes) await intake.settled()
-      await this.inTurn(() => this.flush())
+      await this.turns.run(() => this.flush())
       for (const intake of intakes) intake.close()
     }
   }
@@ -130,7 +131,7 @@ class JournalingRecorder implements Recorder {
     const takeovers: TakenTape[] = []
     try {
       for (const intake of intakes) takeovers.push(await intake.prepareTakeover(target))
-      await this.inTurn(async () => {
+      await this.turns.run(async () => {
         while (intakes.some(({ isBusy }) => isBusy)) {
           for (const intake of intakes) await intake.settled()
         }
@@ -148,14 +149,8 @@ class JournalingRecorder implements Recorder {
       throw error
     }
     for (const intake of intakes) await intake.settled()
-    await this.inTurn(() => this.flush())
+    await this.turns.run(() => this.flush())
     for (const intake of intakes) await intake.recoverTakenOver()
-  }
-
-  private inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.turn.then(work)
-    this.turn = done.catch(() => undefined)
-    return done
   }
 
   /** Flushes at once if many messages wait. */
@@ -175,7 +170,7 @@ class JournalingRecorder implements Recorder {
         }
       })
       this.wake = undefined
-      await this.inTurn(() => this.flush())
+      await this.turns.run(() => this.flush())
     }
   }
 

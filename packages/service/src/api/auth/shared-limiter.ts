@@ -3,7 +3,7 @@ import { toScript, type Redis } from '../../lib/redis.ts'
 import type { LimitState } from '../route.ts'
 import { limitsOf, type Admission, type Limiter } from './limiter.ts'
 import type { Plan } from './plans.ts'
-import { shapeOf, windowSeconds } from './sliding-window.ts'
+import { shapeOf, windowSeconds, type WindowLimit } from './sliding-window.ts'
 
 // The sliding windows of `sliding-window.ts` in hashes, one field per bucket, by the clock of the server, so that
 // clocks of nodes may differ. Returns whether the request is admitted and, for each window, how many more hits
@@ -96,7 +96,7 @@ export class SharedLimiter {
       if (nowMs < nextMs && before.plan === plan) return before.admission
       this.#refused.delete(keyId)
     }
-    return this.#ask(keyId, plan, nowMs)
+    return this.#ask(keyId, plan, limits, nowMs)
   }
 
   /** The limits of a key as of its last request. */
@@ -109,8 +109,12 @@ export class SharedLimiter {
     this.#own.close()
   }
 
-  async #ask(keyId: string, plan: Plan, nowMs: number): Promise<Admission | undefined> {
-    const limits = limitsOf(plan, 1)
+  async #ask(
+    keyId: string,
+    plan: Plan,
+    limits: readonly WindowLimit[],
+    nowMs: number,
+  ): Promise<Admission | undefined> {
     const keys = limits.map(({ name }) => `priorbook:limit:{${keyId}}:${name}`)
     const values = limits.flatMap(({ name, quota }) => {
       const { bucketMs, buckets } = shapeOf(name)

@@ -1,4 +1,4 @@
-import { FLAGS, type Gap, type Instrument, POW10 } from '@priorbook/sdk/domain'
+import { FLAGS, type Gap, type Instrument } from '@priorbook/sdk/domain'
 import {
   ABSENT,
   Ladder,
@@ -143,7 +143,7 @@ class BookMerge {
     const { walk } = this.sides[side]!
     const source = walk.head!.source
     if (source === ABSENT || last.source === ABSENT || source > last.source) return false
-    return source < last.source || isSameBook(walk.ladder, this.bookOf(last))
+    return source < last.source || walk.ladder.equals(this.bookOf(last))
   }
 
   private hasGapBefore(received: number): boolean {
@@ -175,7 +175,7 @@ class BookMerge {
     const isAhead = isKnown
       ? head.source > last.source
       : head.received >= last.received - SKEW_MICROS
-    if (isAhead && !isSameBook(walk.ladder, this.bookOf(last))) this.give(side, false)
+    if (isAhead && !walk.ladder.equals(this.bookOf(last))) this.give(side, false)
   }
 
   private give(side: number, isBlind: boolean): void {
@@ -379,14 +379,4 @@ export class OwnGaps {
       scope === 'instrument' ? sequence > afterSequence : received > start,
     )
   }
-}
-
-/** True when two books have the same levels, whatever their ticks. */
-function isSameBook(a: Ladder, b: Ladder): boolean {
-  if (a.bidLevels !== b.bidLevels || a.askLevels !== b.askLevels) return false
-  const [coarse, fine] = a.decimals <= b.decimals ? [a, b] : [b, a]
-  const factor = POW10[fine.decimals - coarse.decimals]!
-  return coarse
-    .keys()
-    .every((key) => fine.sizeAt((key >>> 1) * factor * 2 + (key & 1)) === coarse.sizeAt(key))
 }

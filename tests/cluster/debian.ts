@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Numbers of a user and its group. */
+export type Ids = { readonly uid: number; readonly gid: number }
+
+/** Installs packages of Debian where what they bring is missing; the programs are not started. */
+export function installPackages(packages: readonly string[], isThere: () => boolean): void {
+  if (isThere()) return
+  const env = { ...process.env, RUNLEVEL: '1', DEBIAN_FRONTEND: 'noninteractive' }
+  const args = ['install', '-y', '--no-install-recommends', ...packages]
+  const { status, stderr } = spawnSync('apt-get', args, { encoding: 'utf8', env })
+  if (isThere()) return
+  throw new Error(`${packages.join(', ')} could not be installed (${status}): ${stderr}`)
+}
+
+/** The folder of the programs of the newest PostgreSQL; undefined where there is none. */
+export function findPostgres(): string | undefined {
+  try {
+    const versions = readdirSync('/usr/lib/postgresql').toSorted((a, b) => Number(b) - Number(a))
+    return versions[0] && join('/usr/lib/postgresql', versions[0], 'bin')
+  } catch {
+    return undefined
+  }
+}
+
+/** The user that PostgreSQL runs as; undefined where that is the user of this process. */
+export function postgresUser(): Ids | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const numberOf = (flag: string): number =>
+    Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout)
+  return { uid: numberOf('-u'), gid: numberOf('-g') }
+}
