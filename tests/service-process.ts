@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startServe, type ServeProcess } from '../packages/service/src/commands/serve.testing.ts'
@@ -16,6 +16,8 @@ export type ServiceProcess = {
   stop(): Promise<void>
   /** Ends it without a word. */
   kill(): Promise<void>
+  /** What it printed since its last start. */
+  printed(): string
   /** A new key of a plan. */
   keyOf(plan: string, ...more: readonly string[]): string
   destroy(): Promise<void>
@@ -39,7 +41,7 @@ export async function createService(
     async start() {
       const ports = ['--port', `${port}`, '--ops-port', `${opsPort}`]
       running = await startServe(home, ['--data', data, ...ports, ...args])
-      await untilAnswers(`${url}/v3/health`)
+      await untilAnswers(running, `${url}/v3/health`)
     },
     async stop() {
       await running?.end()
@@ -49,6 +51,7 @@ export async function createService(
       await running?.end('SIGKILL')
       running = undefined
     },
+    printed: () => running?.printed() ?? '',
     keyOf: (plan, ...more) =>
       /pb_live_\w+/.exec(run('keys', 'create', '--plan', plan, '--data', data, ...more))![0],
     async destroy() {
@@ -68,9 +71,13 @@ export function run(...args: readonly string[]): string {
   return stdout
 }
 
-async function untilAnswers(url: string): Promise<void> {
+async function untilAnswers(service: ServeProcess, url: string): Promise<void> {
   const until = Date.now() + PATIENCE_MS
   for (;;) {
+    const { exitCode } = service.child
+    if (exitCode !== null) {
+      throw new Error(`the service ended with ${exitCode} as it started:\n${service.printed()}`)
+    }
     try {
       if ((await fetch(url)).ok) return
     } catch (error) {
@@ -80,14 +87,26 @@ async function untilAnswers(url: string): Promise<void> {
   }
 }
 
-/** A port that is free now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+// Systems give ports above these to outgoing connections and to servers that ask for any port. A port below
+// is nobody's until it is asked for by its number, so that it stays free between two starts of a server.
+const FIRST_PORT = 20_000
+const LAST_PORT = 32_000
+const given = new Set<number>()
+
+/** A port that is free now, and that no program takes by chance. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT))
+    if (given.has(port)) continue
+    given.add(port)
+    if (await isFree(port)) return port
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }

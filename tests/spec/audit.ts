@@ -36,6 +36,9 @@ try {
     verdicts.set(place, [...(verdicts.get(place) ?? []), ...(await judgeSafely(judgeExtra))])
   }
   report(verdicts)
+} catch (error) {
+  console.error(service.printed())
+  throw error
 } finally {
   await service.destroy()
 }
