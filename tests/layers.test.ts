@@ -25,7 +25,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/index.ts': ['sdk/client', 'sdk/wire', 'sdk/domain'],
   'service/lib': ['sdk/domain'],
   'service/config': ['sdk/domain', 'service/lib', 'service/venues'],
-  'service/journal': ['sdk/domain', 'sdk/journal'],
+  'service/journal': ['sdk/domain', 'sdk/journal', 'service/lib', 'service/objects'],
   'service/venues': ['sdk/domain', 'sdk/tape', 'service/lib'],
   // Buckets and folders that keep files by name.
   'service/objects': ['sdk/domain', 'service/lib'],

@@ -1,5 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll } from 'vitest'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  fetchRecord,
+  findAway,
+  moveAway,
+  readJournal,
+  SegmentSizes,
+} from '../../packages/service/src/journal/index.ts'
+import {
+  contentOf,
+  createFolder,
+  fill,
+  openWriter,
+} from '../../packages/service/src/journal/journal-folder.testing.ts'
+import { openObjects } from '../../packages/service/src/objects/open-objects.ts'
 import { openMoving } from '../../packages/service/src/store/embedded/cold/cold-store.testing.ts'
 import { describeStoreContract } from '../../packages/service/src/store/store.contract.ts'
 import { startSeaweedFs, type SeaweedFs } from './seaweedfs.ts'
@@ -19,3 +34,40 @@ afterAll(() => server?.stop())
 describeStoreContract('embedded, with chunks in a bucket', async () =>
   openMoving(`s3://${BUCKET}/${randomUUID()}?endpoint=${server.endpoint}`),
 )
+
+it('files of a journal are read from a bucket as from a disk, also by another machine', async () => {
+  const dir = join(createFolder(), 'journal')
+  const writer = openWriter(dir, { segmentBytes: 20_000 })
+  fill(writer, 4000, 37)
+  writer.close()
+  const address = `s3://${BUCKET}/${randomUUID()}?endpoint=${server.endpoint}`
+  const objects = openObjects(address, process.env)
+  const now = Date.now() * 1000
+  const moved = await moveAway({
+    dir,
+    venue: 'venueb',
+    objects,
+    sizes: new SegmentSizes(),
+    owner: 1,
+    before: now,
+    packed: 4000,
+    now,
+    keepUnused: 0,
+  })
+  expect(moved.files).toBeGreaterThan(5)
+  const other = join(createFolder(), 'journal')
+  expect(await findAway(other, objects)).toBe(moved.files)
+  for (const folder of [dir, other]) {
+    const { bytes } = contentOf(1234)
+    expect((await fetchRecord({ dir: folder, venue: 'venueb' }, 1234))?.bytes).toEqual(bytes)
+  }
+  let records = 0
+  for (const item of readJournal({ dir, venue: 'venueb' })) {
+    if (item.kind === 'damage') throw new Error(JSON.stringify(item))
+    for (const [at, bytes] of item.bytes.entries()) {
+      expect(bytes).toEqual(contentOf(item.first + at).bytes)
+      records++
+    }
+  }
+  expect(records).toBe(4000)
+})

@@ -17,6 +17,15 @@ export {
   toKindCode,
   toPayload,
 } from './payload.ts'
-export { listSegments, openSegment, toReadError, type SegmentName } from './segments.ts'
+export { parseAway, printAway, type AwayFile, type ReadAway } from './away.ts'
+export {
+  awayPath,
+  listSegments,
+  openSegment,
+  readAway,
+  toReadError,
+  walkBlocks,
+  type BadPiece,
+  type SegmentName,
+} from './segments.ts'
 export { segmentStats } from './stats.ts'
-export { walkBlocks, type BadPiece } from './segments.ts'

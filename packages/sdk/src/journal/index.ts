@@ -1,5 +1,5 @@
 /** Reads journals: raw upstream messages exactly as received. Needs Node. */
-export { readJournal, readRecord, type JournalRange } from './reader.ts'
+export { readJournal, readRecord, type JournalPlace, type JournalRange } from './reader.ts'
 export { MAX_RECORD_BYTES, MAX_SLOT } from './record.ts'
 export type {
   DamageReason,
@@ -7,5 +7,6 @@ export type {
   JournalDamage,
   JournalRecord,
   RecordKind,
+  SegmentStats,
 } from './record.ts'
-export { journalStats, type JournalStats, type SegmentStats } from './stats.ts'
+export { journalStats, type JournalStats } from './stats.ts'

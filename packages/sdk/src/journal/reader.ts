@@ -8,6 +8,7 @@ import {
   type JournalDamage,
   type JournalRecord,
 } from './record.ts'
+import type { ReadAway } from './away.ts'
 import { parsePayload } from './payload.ts'
 import {
   listSegments,
@@ -18,10 +19,16 @@ import {
   type Segment,
 } from './segments.ts'
 
-/** A journal and the first and last record number to read from it. */
-export type JournalRange = {
+/** The journal of a venue. */
+export type JournalPlace = {
   readonly dir: string
   readonly venue: VenueId
+  /** Reads what is in other storage; without it such a file is an error. */
+  readonly away?: ReadAway
+}
+
+/** A journal and the first and last record number to read from it. */
+export type JournalRange = JournalPlace & {
   readonly from?: number
   readonly to?: number
 }
@@ -47,10 +54,7 @@ export function* readJournal(
 }
 
 /** One record by number, for audit; undefined when it is not, or no longer, in the journal. */
-export function readRecord(
-  journal: { readonly dir: string; readonly venue: VenueId },
-  number: number,
-): JournalRecord | undefined {
+export function readRecord(journal: JournalPlace, number: number): JournalRecord | undefined {
   for (const item of readJournal({ ...journal, from: number, to: number })) {
     if (item.kind === 'block') {
       const { origin, recorder, received, kinds, slots, bytes } = item
@@ -105,7 +109,9 @@ function* readInOrder(
       yield toDamage(path, place, expected, expected - 1, 'bad_file_header')
     }
     const isWanted = (header: BlockHeader) => header.first + header.count > from
-    for (const piece of walkBlocks(segment, expected, isWanted)) {
+    const start = segment.blockBefore(from)
+    if (start !== undefined && bad === undefined) expected = Math.max(expected, start.first)
+    for (const piece of walkBlocks(segment, expected, isWanted, start?.offset)) {
       if (piece.kind === 'bad') {
         bad = { path, piece }
         continue
@@ -122,7 +128,7 @@ function* readInOrder(
   for (const name of segments.slice(Math.max(0, start))) {
     yield* reach(name.first, name.path, 0)
     if (expected > to) return
-    const segment = openSegment(name)
+    const segment = openSegment(name, range.away)
     if (segment === undefined) continue
     try {
       yield* readSegment(segment)

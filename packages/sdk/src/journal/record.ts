@@ -238,3 +238,24 @@ function readUInt64(bytes: Buffer, at: number): number {
 function readText(bytes: Buffer, at: number, length: number): string {
   return bytes.toString('latin1', at, at + length).replace(/\0+$/, '')
 }
+
+/** Counts and times of one file, from its headers. */
+export type SegmentStats = {
+  readonly file: string
+  readonly bytes: number
+  /** The number of its first record, by its name. */
+  readonly first: number
+  /** Undefined in these fields when the file holds no readable block. */
+  readonly last: number | undefined
+  readonly origin: Origin | undefined
+  readonly firstReceived: Micros | undefined
+  readonly lastReceived: Micros | undefined
+  /** Our clock may step back, so the first and last times need not be the smallest and largest. */
+  readonly minReceived: Micros | undefined
+  readonly maxReceived: Micros | undefined
+  readonly blocks: number
+  readonly records: number
+  readonly rawBytes: number
+  /** Bytes that are not a block; payloads are not read. */
+  readonly badBytes: number
+}

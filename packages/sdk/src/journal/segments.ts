@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { PriorbookError, type VenueId } from '../domain/index.ts'
+import { readAwayNote, type AwayFile, type ReadAway } from './away.ts'
 import {
   BLOCK_HEADER_BYTES,
   BLOCK_MAGIC,
@@ -14,7 +15,13 @@ import {
 } from './record.ts'
 
 /** One file of a journal; its name contains the number of its first record. */
-export type SegmentName = { readonly path: string; readonly venue: VenueId; readonly first: number }
+export type SegmentName = {
+  readonly path: string
+  readonly venue: VenueId
+  readonly first: number
+  /** True where the path is that of a note: the file is in other storage. */
+  readonly isAway: boolean
+}
 
 /** A file of a journal open for reading. */
 export interface Segment {
@@ -25,10 +32,12 @@ export interface Segment {
   readonly seed: number
   /** Bytes of the file, valid until the next call; reads at least `ahead` bytes from disk at once. */
   read(offset: number, length: number, ahead: number): Buffer
+  /** A block at or before a record, from which on it can be looked for; absent where none is known. */
+  blockBefore(number: number): { readonly offset: number; readonly first: number } | undefined
   close(): void
 }
 
-const SEGMENT_NAME = /^(\d{16})\.pbj$/
+const SEGMENT_NAME = /^(\d{16})\.(pbj|away)$/
 
 /** The files of a venue's journal by number; none where the folder does not exist. */
 export function listSegments(dir: string, venue: VenueId): readonly SegmentName[] {
@@ -43,25 +52,75 @@ export function listSegments(dir: string, venue: VenueId): readonly SegmentName[
   return names
     .map((name) => SEGMENT_NAME.exec(name))
     .filter((match) => match !== null)
-    .map(([name, digits]) => ({ path: join(folder, name), venue, first: Number(digits) }))
-    .sort((a, b) => a.first - b.first)
+    .map(([name, digits, ending]) => {
+      return { path: join(folder, name), venue, first: Number(digits), isAway: ending === 'away' }
+    })
+    .sort((a, b) => a.first - b.first || Number(a.isAway) - Number(b.isAway))
+    .filter(({ first }, index, all) => first !== all[index - 1]?.first)
 }
 
-/** Opens a file of a journal; undefined when retention removed it since it was listed. */
-export function openSegment(name: SegmentName): Segment | undefined {
-  let fd: number
+/** The note beside a file of a journal once it is in other storage. */
+export function awayPath(path: string): string {
+  return path.replace(/\.pbj$/, '.away')
+}
+
+/** What the note on a file says; undefined where it is damaged or gone. */
+export function readAway(name: SegmentName): AwayFile | undefined {
   try {
-    fd = openSync(name.path, 'r')
+    return readAwayNote(name.path)
   } catch (error) {
     if (isMissing(error)) return undefined
     throw toReadError(error, name.path)
   }
+}
+
+/**
+ * Opens a file of a journal; undefined when retention removed it since it was listed. Bytes of a file in other
+ * storage are read with `away`.
+ */
+export function openSegment(name: SegmentName, away?: ReadAway): Segment | undefined {
+  if (name.isAway) return openAway(name, away)
+  let fd: number
   try {
-    return toSegment(fd, name)
+    fd = openSync(name.path, 'r')
+  } catch (error) {
+    // It may have been moved since it was listed.
+    if (isMissing(error))
+      return openAway({ ...name, path: awayPath(name.path), isAway: true }, away)
+    throw toReadError(error, name.path)
+  }
+  try {
+    return toSegment(name, openFile(fd, name.path))
   } catch (error) {
     closeSync(fd)
     throw toReadError(error, name.path)
   }
+}
+
+function openAway(name: SegmentName, read: ReadAway = refuseAway): Segment | undefined {
+  if (!existsSync(name.path)) return undefined
+  const file = readAway(name)
+  // Without its note a file is as good as empty.
+  if (file === undefined) return toSegment(name, { size: 0, fill: () => 0, close: () => undefined })
+  const header = Buffer.from(file.header, 'base64')
+  return toSegment(name, {
+    size: file.size,
+    fill(into, offset, length) {
+      const isHeader = offset + length <= header.length
+      const bytes = isHeader ? header.subarray(offset) : read(file, offset, length)
+      into.set(bytes.subarray(0, length))
+      return Math.min(length, bytes.length)
+    },
+    blockBefore(number) {
+      const mark = file.marks.findLast(([, first]) => first <= number)
+      return mark && { offset: mark[0], first: mark[1] }
+    },
+    close: () => undefined,
+  })
+}
+
+function refuseAway({ address, name }: AwayFile): never {
+  throw new PriorbookError('objects_unavailable', `${name} of the journal is in ${address}`)
 }
 
 /** Wraps a failure to read a journal file as `store_unavailable`; a listed error passes unchanged. */
@@ -71,9 +130,17 @@ export function toReadError(error: unknown, path: string): PriorbookError {
   return new PriorbookError('store_unavailable', `${path}: ${message}`, { cause: error })
 }
 
-function toSegment(fd: number, name: SegmentName): Segment {
-  // What a running writer appends later is left to the next reading.
-  const { size } = fstatSync(fd)
+/** Where the bytes of a file come from. */
+type ByteSource = {
+  readonly size: number
+  /** Reads bytes to the start of a buffer and returns how many; fewer only where the file ends. */
+  fill(into: Buffer, offset: number, length: number): number
+  blockBefore?: Segment['blockBefore']
+  close(): void
+}
+
+function toSegment(name: SegmentName, source: ByteSource): Segment {
+  const { size } = source
   let window = Buffer.alloc(0)
   let start = 0
   let held = 0
@@ -82,8 +149,9 @@ function toSegment(fd: number, name: SegmentName): Segment {
     if (offset < start || offset + length > start + held) {
       const wanted = Math.min(Math.max(length, ahead), Math.max(0, size - offset))
       if (window.length < wanted) window = Buffer.allocUnsafe(wanted)
+      held = 0
+      held = source.fill(window, offset, wanted)
       start = offset
-      held = readFully(fd, window, offset, wanted, name.path)
     }
     return window.subarray(offset - start, Math.min(held, offset - start + length))
   }
@@ -95,6 +163,16 @@ function toSegment(fd: number, name: SegmentName): Segment {
     header: parseFileHeader(head, name.venue, name.first),
     seed: toChecksumSeed(name.venue, name.first),
     read,
+    blockBefore: source.blockBefore ?? (() => undefined),
+    close: () => source.close(),
+  }
+}
+
+function openFile(fd: number, path: string): ByteSource {
+  return {
+    // What a running writer appends later is left to the next reading.
+    size: fstatSync(fd).size,
+    fill: (into, offset, length) => readFully(fd, into, offset, length, path),
     close: () => closeSync(fd),
   }
 }
@@ -142,13 +220,14 @@ const READ_AHEAD_BYTES = 1024 * 1024
 const SKIP_AHEAD_BYTES = 16 * 1024
 
 /**
- * Goes through a file block by block. Block numbers start at `from` and never step back; after
- * bytes that are not a block it continues at the next place where magic and both checksums match.
+ * Goes through a file block by block, from the block at `start` on. Block numbers start at `from` and never step
+ * back; after bytes that are not a block it continues at the next place where magic and both checksums match.
  */
 export function* walkBlocks(
   segment: Segment,
   from: number,
   check: Check,
+  start: number = FILE_HEADER_BYTES,
 ): Generator<GoodPiece | BadPiece, void, void> {
   const { size, seed } = segment
   let id = segment.header?.segment
@@ -186,7 +265,7 @@ export function* walkBlocks(
     return size
   }
 
-  for (let offset = Math.min(FILE_HEADER_BYTES, size); offset < size;) {
+  for (let offset = Math.min(start, size); offset < size;) {
     const header = headerAt(offset)
     const checked = header !== undefined && check(header)
     const end = offset + BLOCK_HEADER_BYTES + (header?.storedBytes ?? 0)

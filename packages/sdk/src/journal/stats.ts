@@ -1,26 +1,6 @@
-import type { Micros, Origin, VenueId } from '../domain/index.ts'
-import { listSegments, openSegment, walkBlocks, type SegmentName } from './segments.ts'
-
-/** Counts and times of one file, from its headers. */
-export type SegmentStats = {
-  readonly file: string
-  readonly bytes: number
-  /** The number of its first record, by its name. */
-  readonly first: number
-  /** Undefined in these fields when the file holds no readable block. */
-  readonly last: number | undefined
-  readonly origin: Origin | undefined
-  readonly firstReceived: Micros | undefined
-  readonly lastReceived: Micros | undefined
-  /** Our clock may step back, so the first and last times need not be the smallest and largest. */
-  readonly minReceived: Micros | undefined
-  readonly maxReceived: Micros | undefined
-  readonly blocks: number
-  readonly records: number
-  readonly rawBytes: number
-  /** Bytes that are not a block; payloads are not read. */
-  readonly badBytes: number
-}
+import type { Micros, VenueId } from '../domain/index.ts'
+import type { SegmentStats } from './record.ts'
+import { listSegments, openSegment, readAway, walkBlocks, type SegmentName } from './segments.ts'
 
 /** Counts and times of a venue's journal, from its headers. */
 export type JournalStats = {
@@ -52,10 +32,14 @@ export function journalStats(dir: string, venue: VenueId): JournalStats {
   }
 }
 
-/** Counts one file by its headers; undefined when it is gone. */
+/** Counts one file by its headers, or by the note on it; undefined when it is gone. */
 export function segmentStats(name: SegmentName): SegmentStats | undefined {
+  const away = name.isAway ? readAway(name) : undefined
+  if (away !== undefined) return { ...away.stats, file: name.path }
   const segment = openSegment(name)
   if (segment === undefined) return undefined
+  // It was moved since it was listed.
+  if (segment.name.isAway && !name.isAway) return segmentStats(segment.name)
   let last: number | undefined
   let firstReceived: Micros | undefined
   let lastReceived: Micros | undefined

@@ -5,7 +5,7 @@ import { openAccess } from '../api/auth/access.ts'
 import { createApiServer } from '../api/server.ts'
 import { readWebFiles } from '../api/web/web-files.ts'
 import type { RecorderPulse } from '../lib/pulse.ts'
-import { readRecord } from '@priorbook/sdk/journal'
+import { fetchRecord } from '../journal/index.ts'
 import type { ApiTally } from '../lib/api-tally.ts'
 import { createClientAddress } from '../lib/client-address.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
@@ -102,7 +102,7 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     ...(proofs === undefined ? {} : { proofs }),
     access,
     log,
-    auditor: createAuditor(store, options.journal),
+    auditor: createAuditor(store, options.journal, coldCacheBytes),
     recorder: () => pulse,
     web: readWebFiles(),
     clientAddress: createClientAddress(options.trustProxy),
@@ -142,7 +142,7 @@ async function hasEmulated(store: Store, journal: string): Promise<boolean> {
     const position = await store.appliedPosition(venue)
     if (position === 0) continue
     try {
-      const record = readRecord({ dir: journal, venue }, position)
+      const record = await fetchRecord({ dir: journal, venue }, position)
       if (record !== undefined) return record.origin === 'emulator'
     } catch {
       // Without its journal the origin of the data is not known.

@@ -2,7 +2,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, statSync } fr
 import { basename, join } from 'node:path'
 import { printBytes, printCount as count, UsageError } from '@priorbook/sdk/command-line'
 import { PriorbookError, VENUE_IDS, type ErrorCode, type VenueId } from '@priorbook/sdk/domain'
-import { listSegments } from '@priorbook/sdk/journal/format'
+import { awayPath, listSegments } from '@priorbook/sdk/journal/format'
 import { copyControl, countKeys } from '../api/auth/control.ts'
 import { PLANS_FILE } from '../api/auth/plans.ts'
 import { copyProofs, countProofs } from '../proofs/copy-proofs.ts'
@@ -117,14 +117,17 @@ function copyBeside(from: DataFolder, to: DataFolder): void {
 function copyJournal(from: DataFolder, to: DataFolder, venue: VenueId): void {
   const files = listSegments(from.journal, venue)
   if (files.length > 0) mkdirSync(join(to.journal, venue), { recursive: true, mode: 0o700 })
-  for (const { path } of files.toReversed()) {
+  const copy = (path: string): boolean => {
     try {
       copyFileSync(path, join(to.journal, venue, basename(path)))
+      return true
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-      return
+      return false
     }
   }
+  // A file that was moved to other storage by now has left a note.
+  for (const { path } of files.toReversed()) if (!copy(path) && !copy(awayPath(path))) return
 }
 
 /** What a data folder holds. */

@@ -124,6 +124,8 @@ describe('serve with cold.address', () => {
         PRIORBOOK_VENUEC_ENABLED: 'false',
         PRIORBOOK_COLD_ADDRESS: address,
         PRIORBOOK_COLD_AFTER: '4s',
+        // A new file of the journal every 15 s.
+        PRIORBOOK_RETENTION_JOURNAL_AGE: '2m',
         PRIORBOOK_LOG_LEVEL: 'warn',
       })
       const metric = async (name: string): Promise<number> => {
@@ -139,6 +141,7 @@ describe('serve with cold.address', () => {
         }
       }
       await until(async () => (await metric('priorbook_cold_chunks')) > 8)
+      await until(async () => (await metric('priorbook_cold_journal_bytes')) > 0)
       const pathsOf = async (): Promise<string[]> => {
         const list = await ask('/v3/markets?venue=venueb&limit=500&order=asc')
         const { data: markets } = (await list.json()) as { data: { market_id: string }[] }
@@ -147,8 +150,13 @@ describe('serve with cold.address', () => {
       const [path] = await pathsOf()
       const first = await ask(path!)
       expect(first.status).toBe(200)
-      const { data: rows } = (await first.json()) as { data: unknown[] }
+      const { data: rows } = (await first.json()) as { data: { id: string }[] }
       expect(rows.length).toBeGreaterThan(10)
+      // Its raw message is in a file that left this machine.
+      expect(globSync(join(address, 'journal/v1/venueb/0000000000000001-*.pbj'))).toHaveLength(1)
+      const audit = path!.replace('snapshots?limit=1000', `audit?id=${rows[3]!.id}`)
+      const audited = await ask(audit)
+      expect(await audited.json()).toMatchObject({ data: { state: 'equal' } })
 
       // Its read took the chunks beside it along. Later segments are not in the cache.
       const moved = await metric('priorbook_cold_chunks')
@@ -171,6 +179,16 @@ describe('serve with cold.address', () => {
       expect(again.data).toEqual(rows)
       expect(await end()).toBe(0)
       expect(await call(data, 'verify', '--journal')).toMatchObject({ problems: [] })
+
+      // The tape of a machine whose journal is lost finds what had left that machine.
+      const other = join(scratch, 'found')
+      await call(data, 'backup', other)
+      rmSync(join(other, 'journal'), { recursive: true })
+      const { found } = await call<{ found: number }>(other, 'cold', '--find', '--to', address)
+      expect(found).toBeGreaterThan(0)
+      const second = await serve(other, ['--upstream', 'none'])
+      expect(await (await second.ask(audit)).json()).toMatchObject({ data: { state: 'equal' } })
+      await second.end()
     },
   )
 })

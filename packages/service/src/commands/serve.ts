@@ -10,6 +10,7 @@ import { untilAborted } from '../lib/wait.ts'
 import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
 import { createMetrics } from '../ops/metrics.ts'
 import { ProofSigner } from '../proofs/proof-signer.ts'
+import { findAwayRegularly } from '../retention/away-finder.ts'
 import { ColdMover } from '../retention/cold-mover.ts'
 import { Keeper, segmentLimits } from '../retention/keeper.ts'
 import { Scrubber } from '../retention/scrubber.ts'
@@ -257,6 +258,7 @@ class Service {
       this.#scrubber?.run(signal, this.#log),
       this.#mover?.run(signal, this.#log),
       this.#signer?.run(signal, this.#log),
+      this.#findJournals(signal),
     ])
     await this.#record(signal)
     await keeping
@@ -264,6 +266,13 @@ class Service {
     if (this.#failure !== undefined) throw this.#failure.error
     this.#log.info({}, isStopped ? 'stopped' : 'starts again')
     return isStopped
+  }
+
+  // A node has no journal of its own.
+  async #findJournals(signal: AbortSignal): Promise<void> {
+    const { address } = this.#config.cold
+    if (this.#member === undefined || this.#isRecording || address === '') return
+    await findAwayRegularly(this.#data.journal, address, signal, this.#log)
   }
 
   async #record(signal: AbortSignal): Promise<void> {
@@ -451,7 +460,7 @@ class Service {
     const journalDir = this.#data.journal
     this.#keeper = new Keeper({ store, journalDir, config: this.#config, restMs: 5 })
     this.#scrubber = new Scrubber(store)
-    this.#mover = new ColdMover({ store, config: this.#config.cold, restMs: 5 })
+    this.#mover = new ColdMover({ store, journalDir, config: this.#config.cold, restMs: 5 })
     this.#signer = this.#openSigner(store)
   }
 

@@ -1,5 +1,5 @@
 import { flagOption, printCount as count, ProgressBar } from '@priorbook/sdk/command-line'
-import { readJournal } from '@priorbook/sdk/journal'
+import { readJournal } from '../journal/index.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
 import { compareWithJournal } from '../derive/rebuild.ts'
 import { checkProofs } from '../proofs/check-proofs.ts'

@@ -109,12 +109,12 @@ const SETTINGS = {
     address: setting(
       text(),
       '',
-      'Where old chunks of the tape go: s3://BUCKET/PREFIX or a folder; empty keeps all in the data folder.',
+      'Where old chunks of the tape and old files of the journal go: s3://BUCKET/PREFIX or a folder; empty keeps all in the data folder.',
     ),
     after: setting(
       text(/^\d+(\.\d+)?(s|m|h|d)$/),
       '1d',
-      'How old a chunk is when it goes there, such as 7d or 12h.',
+      'How old chunks and files are when they go there, such as 7d or 12h.',
     ),
     keepUnused: setting(
       text(/^\d+(\.\d+)?(s|m|h|d)$/),
@@ -124,7 +124,7 @@ const SETTINGS = {
     cacheMb: setting(
       whole(1, 10_000_000),
       1000,
-      'Space in the data folder for chunks that were read from there, in MB.',
+      'Space in the data folder for bytes that were read from there, in MB.',
     ),
   },
   proofs: {

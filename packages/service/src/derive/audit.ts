@@ -7,6 +7,7 @@ import {
   type AuditTarget,
   type BookChange,
   type BookSnapshot,
+  type ErrorCode,
   type Json,
   type Level,
   type Micros,
@@ -14,7 +15,8 @@ import {
   type VenueFacts,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { journalStats, readRecord, type JournalRecord } from '@priorbook/sdk/journal'
+import { journalStats, type JournalRecord } from '@priorbook/sdk/journal'
+import { fetchRecord } from '../journal/index.ts'
 import { Ladder, levelKey } from '@priorbook/sdk/tape'
 import type { StoreReader } from '../store/store.ts'
 import type { CaptureRequest } from '../venues/capture/contract.ts'
@@ -27,7 +29,7 @@ import { parseJson, parseNote } from '../recorder/notes.ts'
  * Creates the function that looks up a row in the journal of a data folder, derives it again and
  * compares it with the stored one; it resolves to undefined where no such row is stored.
  */
-export function createAuditor(store: StoreReader, journalDir: string): Auditor {
+export function createAuditor(store: StoreReader, dir: string, cacheBytes?: number): Auditor {
   return async (target) => {
     const stored = await findStored(store, target)
     if (stored === undefined) return undefined
@@ -41,7 +43,7 @@ export function createAuditor(store: StoreReader, journalDir: string): Auditor {
       stored: stored.shown,
       normalizer,
     }
-    const found = readRaw(journalDir, venue, journal)
+    const found = await readRaw({ dir, venue, ...(cacheBytes && { cacheBytes }) }, journal)
     if ('state' in found) return { ...known, ...found }
     const { record, request } = found
     const { bytes, received, slot, origin, recorder } = record
@@ -59,33 +61,36 @@ export function createAuditor(store: StoreReader, journalDir: string): Auditor {
 
 type Unreadable = Pick<AuditReport, 'state' | 'detail'>
 
-function readRaw(
-  dir: string,
-  venue: VenueId,
+// The storage may answer later: that says nothing about the record.
+const LATER: ReadonlySet<string> = new Set<ErrorCode>(['objects_unavailable', 'objects_refused'])
+
+async function readRaw(
+  journal: Parameters<typeof fetchRecord>[0],
   number: number,
-): Unreadable | { readonly record: JournalRecord; readonly request: CaptureRequest | undefined } {
+): Promise<
+  Unreadable | { readonly record: JournalRecord; readonly request: CaptureRequest | undefined }
+> {
   try {
-    const record = readRecord({ dir, venue }, number)
+    const record = await fetchRecord(journal, number)
     if (record === undefined) {
-      const first = journalStats(dir, venue).first ?? Infinity
+      const first = journalStats(journal.dir, journal.venue).first ?? Infinity
       if (number < first) return { state: 'raw_expired' }
       return { state: 'raw_missing', detail: `the journal has no record ${number}` }
     }
-    return { record, request: requestOf(dir, venue, record) }
+    return { record, request: await requestOf(journal, record) }
   } catch (error) {
-    if (!(error instanceof PriorbookError)) throw error
+    if (!(error instanceof PriorbookError) || LATER.has(error.code)) throw error
     return { state: 'raw_damaged', detail: error.message }
   }
 }
 
 // The note before an answer contains its request; retention may have removed only the note.
-function requestOf(
-  dir: string,
-  venue: VenueId,
+async function requestOf(
+  journal: Parameters<typeof fetchRecord>[0],
   { number, kind, slot }: JournalRecord,
-): CaptureRequest | undefined {
+): Promise<CaptureRequest | undefined> {
   if (slot > 0 || kind !== 'message' || number < 2) return undefined
-  const before = readRecord({ dir, venue }, number - 1)
+  const before = await fetchRecord(journal, number - 1)
   if (before?.kind !== 'note') return undefined
   const note = parseNote(before.bytes)
   return note.note === 'request' ? note.request : undefined

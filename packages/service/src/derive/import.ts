@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { PriorbookError, type Micros, type VenueId } from '@priorbook/sdk/domain'
-import { readJournal } from '@priorbook/sdk/journal'
-import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
+import { openJournalWriter, readJournal, type JournalWriter } from '../journal/index.ts'
 import type { StoreAdmin, StoreWriter } from '../store/store.ts'
 import { Applier, type ApplyCounts } from '../recorder/applier.ts'
 import { catchUp } from '../recorder/catch-up.ts'

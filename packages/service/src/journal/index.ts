@@ -1,4 +1,6 @@
 /** Writes journals: raw upstream messages, synced before their rows, so that all rows can be derived again. */
+export { AWAY_FILE_BYTES, findAway, moveAway, type AwayOrder } from './move-away.ts'
+export { fetchRecord, readJournal, readRecord } from './read.ts'
 export {
   removeSegments,
   SegmentSizes,

@@ -2,6 +2,7 @@ import { statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { VenueId } from '@priorbook/sdk/domain'
 import { listSegments, segmentStats, type SegmentName } from '@priorbook/sdk/journal/format'
+import { markUnwanted } from './away-notes.ts'
 import { syncFolder, toDiskError } from './disk.ts'
 
 /** The files that retention removed, their bytes, and the record numbers that they held. */
@@ -24,7 +25,7 @@ export type SegmentLimits = {
   readonly isDryRun?: boolean | undefined
 }
 
-/** A file of a journal, its size, and when the newest of its records was received. */
+/** A file of a journal, here or in other storage, its size, and when the newest of its records was received. */
 export type KeptSegment = SegmentName & {
   readonly bytes: number
   /** Absent where no block of the file can be read. */
@@ -90,15 +91,18 @@ export function removeSegments(
   if (kept === undefined || gone === 0) return undefined
   const old = segments.slice(0, gone)
   const files = old.map(({ path }) => path)
-  if (limits.isDryRun !== true) unlink(join(dir, venue), files)
+  if (limits.isDryRun !== true) unlink(join(dir, venue), old)
   const bytes = old.reduce((sum, segment) => sum + segment.bytes, 0)
   return { files, bytes, first: segments[0]!.first, last: kept.first - 1 }
 }
 
 // Oldest first, so that a crash in between does not leave a hole.
-function unlink(folder: string, files: readonly string[]): void {
+function unlink(folder: string, segments: readonly SegmentName[]): void {
   try {
-    for (const file of files) unlinkSync(file)
+    for (const { path, isAway } of segments) {
+      if (isAway) markUnwanted(path, Date.now() * 1000)
+      else unlinkSync(path)
+    }
     syncFolder(folder)
   } catch (error) {
     throw toDiskError(error, folder)

@@ -207,6 +207,11 @@ const PROCESS_METRICS: readonly Metric<ServiceStatus>[] = [
   ['cold_bytes', 'Bytes of segments in other storage.', ({ cold }) => cold?.bytes],
   ['cold_chunks', 'Chunks in other storage.', ({ cold }) => cold?.chunks],
   [
+    'cold_journal_bytes',
+    'Bytes of files of journals in other storage.',
+    ({ cold }) => cold?.journal.bytes,
+  ],
+  [
     'cold_failing',
     'Whether the last move of chunks to other storage failed.',
     ({ cold }) => cold && (cold.trouble === undefined ? 0 : 1),

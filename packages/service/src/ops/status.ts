@@ -117,7 +117,9 @@ function sharedPart(shared: ServiceStatus['shared']): string {
 
 function coldPart(cold: ServiceStatus['cold']): string {
   if (cold === undefined) return ''
-  const there = `${cold.chunks} chunks, ${(cold.bytes / 1e6).toFixed(1)} MB`
+  const { files, bytes } = cold.journal
+  const journal = `${files} files of the journal, ${(bytes / 1e6).toFixed(1)} MB`
+  const there = `${cold.chunks} chunks, ${(cold.bytes / 1e6).toFixed(1)} MB; ${journal}`
   const trouble = cold.trouble === undefined ? '' : ` · moving fails: ${cold.trouble}`
   return `<p>in ${escape(`${cold.address}: ${there}${trouble}`)}</p>`
 }

@@ -1,5 +1,6 @@
 import type { Origin, VenueId } from '@priorbook/sdk/domain'
-import { readJournal, type JournalDamage } from '@priorbook/sdk/journal'
+import type { JournalDamage } from '@priorbook/sdk/journal'
+import { readJournal } from '../journal/index.ts'
 import type { StoreWriter } from '../store/store.ts'
 import { Applier } from './applier.ts'
 

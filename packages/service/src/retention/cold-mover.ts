@@ -1,13 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { DAY_MICROS, PriorbookError } from '@priorbook/sdk/domain'
+import { DAY_MICROS, PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
 import type { Config } from '../config/index.ts'
 import { parseAmount } from '../config/retention.ts'
+import { moveAway, SegmentSizes, type AwayOrder } from '../journal/index.ts'
 import { openObjects } from '../objects/open-objects.ts'
 import type { ColdCounts, EmbeddedStore, MoveReport } from '../store/embedded/open.ts'
 
 /** What is in other storage, and how the last move went. */
 export type ColdState = ColdCounts & {
   readonly address: string
+  /** Files of journals there. */
+  readonly journal: { readonly files: number; readonly bytes: number }
   /** When the last move ended well, in microseconds; absent before the first. */
   readonly movedAt?: number | undefined
   /** Why the last move failed. */
@@ -17,6 +20,7 @@ export type ColdState = ColdCounts & {
 /** What a mover works on. */
 export type ColdMoverOptions = {
   readonly store: EmbeddedStore
+  readonly journalDir: string
   readonly config: Config['cold']
   /** How long to leave the process to others between two steps. */
   readonly restMs?: number
@@ -29,13 +33,17 @@ type Log = {
   warn(fields: object, message: string): void
 }
 
-const NOTHING: ColdCounts = { segments: 0, bytes: 0, chunks: 0 }
+const NOTHING = { segments: 0, bytes: 0, chunks: 0, journal: { files: 0, bytes: 0 } }
 const MOST_WAIT_MS = 600_000
 const LEAST_WAIT_MS = 1000
 
-/** Moves chunks that are old enough to the storage of the configuration. */
+/** What a pass moved: chunks of the tape in segments, and files of journals. */
+export type ColdReport = MoveReport & { readonly journal: { files: number; bytes: number } }
+
+/** Moves chunks and files of journals that are old enough to the storage of the configuration. */
 export class ColdMover {
   readonly #options: ColdMoverOptions
+  readonly #sizes = new SegmentSizes()
   #state: ColdState | undefined
 
   constructor(options: ColdMoverOptions) {
@@ -48,7 +56,7 @@ export class ColdMover {
   }
 
   /** Moves what is due; all that is old enough with `isWhole`. */
-  async pass(isWhole = false, signal?: AbortSignal): Promise<MoveReport> {
+  async pass(isWhole = false, signal?: AbortSignal): Promise<ColdReport> {
     const { store, config, restMs = 0 } = this.#options
     const now = this.#options.now?.() ?? Date.now() * 1000
     const used = openObjects(config.address, process.env, false)
@@ -59,20 +67,58 @@ export class ColdMover {
     const before = now - age
     const every = isWhole ? 0 : Math.min(age, DAY_MICROS)
     const keepUnused = amountOf(config.keepUnused)
-    const order = { objects, before, now, every, keepUnused, restMs }
+    const order = {
+      objects,
+      before,
+      now,
+      keepUnused,
+      restMs,
+      ...(signal === undefined ? {} : { signal }),
+    }
     // Rows leave the log only when it is packed.
     await store.packBefore(before)
-    const sum = { segments: 0, chunks: 0, bytes: 0, removed: 0 }
+    const journal = { files: 0, bytes: 0 }
+    // A file that cannot be moved does not keep the tape here.
+    const failed = await this.#moveJournals(order, journal).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    const sum = { segments: 0, chunks: 0, bytes: 0, removed: 0, journal }
     for (;;) {
-      const step = await store.moveCold({ ...order, ...(signal === undefined ? {} : { signal }) })
+      const step = await store.moveCold({ ...order, every })
       sum.segments += step.segments
       sum.chunks += step.chunks
       sum.bytes += step.bytes
       sum.removed += step.removed
       if (step.chunks === 0) break
     }
-    this.#state = { ...(await store.coldCounts()), address, movedAt: now }
+    if (failed !== undefined) throw failed
+    const there = { ...(await store.coldCounts()), journal: this.#countJournals() }
+    this.#state = { ...there, address, movedAt: now }
     return sum
+  }
+
+  async #moveJournals(
+    order: Pick<AwayOrder, 'objects' | 'before' | 'now' | 'keepUnused' | 'restMs' | 'signal'>,
+    sum: ColdReport['journal'],
+  ): Promise<void> {
+    const { store, journalDir: dir } = this.#options
+    const sizes = this.#sizes
+    const owner = await store.owner()
+    for (const venue of VENUE_IDS) {
+      const packed = await store.packedPosition(venue)
+      const { files, bytes } = await moveAway({ ...order, dir, venue, sizes, owner, packed })
+      sum.files += files
+      sum.bytes += bytes
+    }
+  }
+
+  #countJournals(): ColdState['journal'] {
+    const { journalDir } = this.#options
+    const away = VENUE_IDS.flatMap((venue) => this.#sizes.list(journalDir, venue)).filter(
+      ({ isAway }) => isAway,
+    )
+    return { files: away.length, bytes: away.reduce((sum, { bytes }) => sum + bytes, 0) }
   }
 
   /** Moves again and again until it is stopped; trouble is logged once and tried again. */
@@ -87,13 +133,18 @@ export class ColdMover {
     while (!signal.aborted) {
       try {
         const moved = await this.pass(false, signal)
-        if (moved.segments > 0) log.info({ ...moved, address }, 'chunks moved to other storage')
+        if (moved.segments + moved.journal.files > 0) {
+          log.info({ ...moved, address }, 'moved to other storage')
+        }
       } catch (error) {
         if (signal.aborted) return
         const trouble = error instanceof Error ? error.message : String(error)
         const code = error instanceof PriorbookError ? error.code : undefined
         if (trouble !== this.#state?.trouble) {
-          log.warn({ error: trouble, code, address }, 'chunks stay here: moving is tried again')
+          log.warn(
+            { error: trouble, code, address },
+            'nothing leaves this machine: moving is tried again',
+          )
         }
         this.#state = { ...NOTHING, ...this.#state, address, trouble }
       }

@@ -7,7 +7,7 @@ import {
   type RetentionLimit,
   type RetentionTier,
 } from '../config/retention.ts'
-import { removeSegments, SegmentSizes } from '../journal/index.ts'
+import { AWAY_FILE_BYTES, removeSegments, SegmentSizes } from '../journal/index.ts'
 import {
   KEPT_START,
   type EmbeddedStore,
@@ -219,14 +219,15 @@ export class Keeper {
   }
 }
 
-/** The largest file of a venue's journal that retention can work with: an eighth of its limit. */
+/** The largest file of a venue's journal: an eighth of its limit, and what can be moved at once. */
 export function segmentLimits(
   config: Config,
   venue: VenueId,
-): { readonly segmentBytes?: number; readonly segmentMicros?: number } {
+): { readonly segmentBytes: number; readonly segmentMicros?: number } {
   const { ageMicros, bytes } = limitOf(config.retention, config[venue].retention, 'journal')
+  const most = config.cold.address === '' ? MAX_SEGMENT : AWAY_FILE_BYTES
   return {
-    ...(bytes !== undefined && { segmentBytes: Math.min(MAX_SEGMENT, Math.ceil(bytes / 8)) }),
+    segmentBytes: bytes === undefined ? most : Math.min(most, Math.ceil(bytes / 8)),
     ...(ageMicros !== undefined && { segmentMicros: ageMicros / 8 }),
   }
 }

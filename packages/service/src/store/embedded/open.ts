@@ -8,7 +8,7 @@ import { adoptStreams } from './adopt.ts'
 import { AppendQueue, Session } from './session.ts'
 import type { BodyOptions } from './bodies.ts'
 import { checkCold } from './cold/check.ts'
-import { countCold, type ColdCounts } from './cold/cold-places.ts'
+import { countCold, ownerOf, type ColdCounts } from './cold/cold-places.ts'
 import { createColdSource } from './cold/cold-source.ts'
 import { moveCold, type MoveOrder, type MoveReport } from './cold/move.ts'
 import { Database } from './database.ts'
@@ -84,6 +84,8 @@ export type EmbeddedStore = Store & {
   moveCold(order: MoveOrder): Promise<MoveReport>
   /** What is in other storage, at one address or all. */
   coldCounts(address?: string): Promise<ColdCounts>
+  /** The number of this tape, by which it knows what it moved; a copy draws its own. */
+  owner(): Promise<number>
   /** Forgets that the chunks of a step were sealed. */
   forgetSealed(step: SealedStep): Promise<void>
 }
@@ -199,6 +201,7 @@ function createStore(
     },
     moveCold: (order) => moveCold(session, platform, order),
     coldCounts: (address) => session.read(() => countCold(database, address)),
+    owner: () => session.write(() => database.write(() => ownerOf(database))),
     retain: (before) => session.write(() => removeOlder(view, before)),
     // VACUUM INTO copies one moment while others write; the copy is complete or absent.
     backup: async (file) => {

@@ -1,23 +1,12 @@
-import { spawnSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { crc32 } from 'node:zlib'
-import { ERROR_CODES, PriorbookError, type ErrorCode } from '@priorbook/sdk/domain'
-import { openDiskCache, type DiskCache } from '../../../objects/disk-cache.ts'
-import { BoundedMap } from '../../../lib/bounded-map.ts'
+import { PriorbookError } from '@priorbook/sdk/domain'
+import { BLOCK_BYTES, BlockSource, type BlockCache } from '../../../objects/block-source.ts'
 import type { ObjectStore } from '../../../objects/object-store.ts'
-import { openObjects } from '../../../objects/open-objects.ts'
 import type { ColdPlace } from './cold-places.ts'
 
-// Chunks of a market lie side by side, so a request for one brings its neighbours.
-const BLOCK = 262_144
 // Max blocks that one miss brings: work that misses again and again reads on.
 const MAX_AHEAD = 16
-// Blocks in memory: the chunks of one are read one after another.
-const MAX_RECENT = 16
-const CHILD = fileURLToPath(new URL('fetch-now.ts', import.meta.url))
-const CHILD_MS = 60_000
-const CHILD_WORDS = 65_536
 
 const CACHE_BYTES = 1_000_000_000
 
@@ -39,59 +28,29 @@ export class ColdMiss extends Error {
 /** What one piece of work fetched last: the segment, its block, and how many in a row. */
 export type ColdRead = { name: string; block: number; row: number }
 
-/** How the bytes of segments are read. */
-export type ColdOptions = {
-  /** The folder of the cache, which is made when it is first needed. */
-  readonly cacheFolder: string
-  readonly cacheBytes: number
-}
-
 /** Reads chunks out of segments: from the cache on disk at once, else from the storage. */
 export class ColdSource {
-  readonly #options: ColdOptions
-  #cache: DiskCache | undefined
-  readonly #stores = new Map<string, ObjectStore>()
-  readonly #fetching = new Map<string, Promise<Uint8Array>>()
-  readonly #recent = new BoundedMap<string, Uint8Array>(MAX_RECENT)
+  readonly #blocks: BlockSource
 
-  constructor(options: ColdOptions) {
-    this.#options = options
+  constructor(cache: BlockCache) {
+    this.#blocks = new BlockSource(cache)
   }
 
   /** The storage at an address. */
   storeAt(address: string): ObjectStore {
-    const known = this.#stores.get(address)
-    if (known !== undefined) return known
-    const store = openObjects(address, process.env, false)
-    this.#stores.set(address, store)
-    return store
+    return this.#blocks.storeAt(address)
   }
 
   /** The bytes of a chunk where they are in the cache and whole. */
   peek(place: ColdPlace): Uint8Array | undefined {
     const blocks: Uint8Array[] = []
     for (const block of blocksOf(place)) {
-      const bytes = this.#keptBlock(place.name, block)
+      const bytes = this.#blocks.kept(place, block)
       if (bytes === undefined) return undefined
       blocks.push(bytes)
     }
     const bytes = cut(place, blocks)
-    return crc32(bytes) === place.crc && bytes.length === place.length ? bytes : undefined
-  }
-
-  #diskCache(): DiskCache {
-    const { cacheFolder: folder, cacheBytes: maxBytes } = this.#options
-    return (this.#cache ??= openDiskCache({ folder, maxBytes }))
-  }
-
-  #keptBlock(segment: string, block: number): Uint8Array | undefined {
-    // Names of segments contain a hash of their bytes, so one name never means two contents.
-    const name = `${segment} ${block}`
-    const recent = this.#recent.get(name)
-    if (recent !== undefined) return recent
-    const bytes = this.#diskCache().get(segment, block)
-    if (bytes !== undefined) this.#recent.set(name, bytes)
-    return bytes
+    return isWhole(place, bytes) ? bytes : undefined
   }
 
   /**
@@ -104,79 +63,50 @@ export class ColdSource {
     const isNext = read !== undefined && read.name === place.name && own[0]! - read.block <= 1
     const row = isNext ? read.row + 1 : 0
     if (read !== undefined) Object.assign(read, { name: place.name, block: next - 1, row })
-    const ahead = Math.min(2 ** row - 1, MAX_AHEAD, Math.ceil(place.size / BLOCK) - next)
+    const ahead = Math.min(2 ** row - 1, MAX_AHEAD, Math.ceil(place.size / BLOCK_BYTES) - next)
     if (read !== undefined && ahead > 0) read.block = next - 1 + ahead
     for (let block = next; block < next + ahead; block++) {
       // Work that needs it asks again.
-      if (this.#keptBlock(place.name, block) === undefined) {
-        this.#fetchBlock(place, block).catch(() => undefined)
+      if (this.#blocks.kept(place, block) === undefined) {
+        this.#blocks.fetch(place, block).catch(() => undefined)
       }
     }
-    const blocks = await Promise.all(own.map((block) => this.#fetchBlock(place, block)))
-    const bytes = cut(place, blocks)
-    if (bytes.length !== place.length || crc32(bytes) !== place.crc) {
-      throw new PriorbookError(
-        'object_damaged',
-        `${place.name} in ${place.address} has other bytes at ${place.start} than were written`,
-      )
-    }
-    return bytes
+    return whole(place, await Promise.all(own.map((block) => this.#blocks.fetch(place, block))))
   }
 
-  /**
-   * The bytes of a chunk, while the process waits. For work that cannot be run again, such as a merge; a
-   * recorder has none of it.
-   */
+  /** The bytes of a chunk, while the process waits. */
   fetchNow(place: ColdPlace): Uint8Array {
     const kept = this.peek(place)
     if (kept !== undefined) return kept
-    const { cacheFolder, cacheBytes } = this.#options
-    const order = JSON.stringify({ place: { ...place, hash: '' }, cacheFolder, cacheBytes })
-    const maxBuffer = place.length + CHILD_WORDS
-    const options = { input: order, timeout: CHILD_MS, maxBuffer }
-    const { error, status, stdout, stderr } = spawnSync(process.execPath, [CHILD], options)
-    if (error === undefined && status === 0) return stdout
-    // The last line says why; Node may have printed warnings before it.
-    const words = stderr?.toString('utf8').trim().split('\n').at(-1) ?? ''
-    const [code = '', ...detail] = words.split(' ')
-    if (Object.hasOwn(ERROR_CODES, code)) {
-      throw new PriorbookError(code as ErrorCode, detail.join(' '), { cause: error })
-    }
-    const why = `${place.address} could not be read: ${error?.message ?? words}`
-    throw new PriorbookError('objects_unavailable', why, { cause: error })
-  }
-
-  // Several requests for one block share one answer.
-  #fetchBlock(place: ColdPlace, block: number): Promise<Uint8Array> {
-    const name = `${place.address} ${place.name} ${block}`
-    let fetching = this.#fetching.get(name)
-    if (fetching === undefined) {
-      const start = block * BLOCK
-      const length = Math.min(BLOCK, place.size - start)
-      fetching = this.storeAt(place.address).read(place.name, start, length)
-      this.#fetching.set(name, fetching)
-      const done = (): void => void this.#fetching.delete(name)
-      fetching.then((bytes) => {
-        this.#recent.set(`${place.name} ${block}`, bytes)
-        this.#diskCache().put(place.name, block, bytes)
-        done()
-      }, done)
-    }
-    return fetching
+    const own = blocksOf(place)
+    return whole(place, this.#blocks.fetchNow(place, own[0]!, own.length))
   }
 }
 
 function blocksOf({ start, length }: ColdPlace): number[] {
-  const first = Math.floor(start / BLOCK)
-  const last = Math.floor((start + Math.max(1, length) - 1) / BLOCK)
+  const first = Math.floor(start / BLOCK_BYTES)
+  const last = Math.floor((start + Math.max(1, length) - 1) / BLOCK_BYTES)
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
 function cut({ start, length }: ColdPlace, blocks: readonly Uint8Array[]): Uint8Array {
-  const from = start % BLOCK
+  const from = start % BLOCK_BYTES
   const all = blocks.length === 1 ? blocks[0]! : Buffer.concat(blocks)
   // A copy, because a whole block would stay in memory with it.
   return all.slice(from, from + length)
+}
+
+function isWhole({ length, crc }: ColdPlace, bytes: Uint8Array): boolean {
+  return bytes.length === length && crc32(bytes) === crc
+}
+
+function whole(place: ColdPlace, blocks: readonly Uint8Array[]): Uint8Array {
+  const bytes = cut(place, blocks)
+  if (isWhole(place, bytes)) return bytes
+  throw new PriorbookError(
+    'object_damaged',
+    `${place.name} in ${place.address} has other bytes at ${place.start} than were written`,
+  )
 }
 
 /** True for errors that mean that the bytes are gone or wrong, not that they cannot be had now. */

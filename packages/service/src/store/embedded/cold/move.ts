@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { DAY_MICROS, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { chunkHash, type TapePlatform } from '@priorbook/sdk/tape'
 import type { ObjectStore } from '../../../objects/object-store.ts'
+import { putChecked } from '../../../objects/put-checked.ts'
 import { isDamage } from '../bodies.ts'
 import type { Database } from '../database.ts'
 import { placeOfOrdinal, type ChunkPlace } from '../directory.ts'
@@ -59,7 +60,6 @@ type Movable = {
 // Bounds of a step: an append waits for it. To open and hash 24 chunks takes 5 ms.
 const STEP = 256
 const COPY_STEP = 24
-const CHECK_BYTES = 8 * 1024 * 1024
 // Max chunks that are looked at before some are moved: 30 MB of memory.
 const MAX_PLANNED = 200_000
 
@@ -227,7 +227,10 @@ async function moveGroup(
   const [{ venue, day }] = group as readonly [Movable]
   const date = new Date((day * DAY_MICROS) / 1000).toISOString().slice(0, 10)
   const name = `${prefixOf(venue)}${date}/${hash.toString('hex', 0, 12)}.seg`
-  await putChecked(session, order, name, segment, hash)
+  await putChecked(order.objects, name, segment, hash, {
+    isNeeded: () => session.read(() => isNeeded(session.database, name)),
+    rest: () => rest(order),
+  })
   const { now: made } = order
   const { address } = order.objects
   const size = segment.length
@@ -298,45 +301,6 @@ function isStill({ database }: Session, { place }: Moved): boolean {
     row['count'] === place.count &&
     database.get('SELECT 1 AS found FROM body WHERE id = ?', place.body) !== undefined
   )
-}
-
-// Writes a segment. The name follows from the bytes, so an object of that name with other bytes, such as half of
-// them, is replaced, unless chunks that left are in it.
-async function putChecked(
-  session: Session,
-  order: MoveOrder,
-  name: string,
-  segment: Uint8Array,
-  hash: Buffer,
-): Promise<void> {
-  const { objects } = order
-  const isNew = await objects.put(name, segment)
-  if (await readsBack(order, name, segment.length, hash)) return
-  if (!isNew && !(await session.read(() => isNeeded(session.database, name)))) {
-    await objects.remove(name)
-    await objects.put(name, segment)
-    if (await readsBack(order, name, segment.length, hash)) return
-  }
-  throw new PriorbookError(
-    'object_damaged',
-    `${name} in ${objects.address} reads back different from what was written: its chunks stay here`,
-  )
-}
-
-// What the storage says it has, not what it was sent.
-async function readsBack(
-  order: MoveOrder,
-  name: string,
-  size: number,
-  hash: Buffer,
-): Promise<boolean> {
-  if ((await order.objects.size(name)) !== size) return false
-  const read = createHash('sha256')
-  for (let at = 0; at < size; at += CHECK_BYTES) {
-    read.update(await order.objects.read(name, at, Math.min(CHECK_BYTES, size - at)))
-    await rest(order)
-  }
-  return read.digest().equals(hash)
 }
 
 /** The names of the segments of a venue begin so. */

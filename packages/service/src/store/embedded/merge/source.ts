@@ -8,7 +8,8 @@ import {
   type Origin,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { journalStats, readRecord, type JournalStats } from '@priorbook/sdk/journal'
+import { journalStats, type JournalStats } from '@priorbook/sdk/journal'
+import { readRecord } from '../../../journal/index.ts'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import type { RowHead } from '@priorbook/sdk/tape'
 import { toDataFolder, type DataFolder } from '../../../lib/data-folder.ts'

@@ -1,0 +1,113 @@
+import { dirname, join } from 'node:path'
+import {
+  readJournal as readHere,
+  readRecord as readRecordHere,
+  type JournalBlock,
+  type JournalDamage,
+  type JournalPlace,
+  type JournalRange,
+  type JournalRecord,
+} from '@priorbook/sdk/journal'
+import type { ReadAway } from '@priorbook/sdk/journal/format'
+import { BoundedMap } from '../lib/bounded-map.ts'
+import { BLOCK_BYTES, BlockSource, type NamedObject } from '../objects/block-source.ts'
+
+// 4 MB at once: a walk reads on.
+const AHEAD = 16
+const CACHE_BYTES = 1_000_000_000
+const MAX_SOURCES = 16
+
+type Place = Omit<JournalPlace, 'away'> & {
+  /** Space for bytes from other storage, beside the journal. */
+  readonly cacheBytes?: number
+}
+
+/** Reads a journal in order; where files of it are in other storage, the process waits for their bytes. */
+export function readJournal(
+  range: Omit<JournalRange, 'away'>,
+): Generator<JournalBlock | JournalDamage, void, void> {
+  return readHere({ ...range, away: waitFor(sourceOf(range)) })
+}
+
+/** One record by number; undefined when it is not, or no longer, in the journal. The process may wait. */
+export function readRecord(journal: Place, number: number): JournalRecord | undefined {
+  return readRecordHere({ ...journal, away: waitFor(sourceOf(journal)) }, number)
+}
+
+/** The same for servers: others are served while the bytes come. */
+export async function fetchRecord(
+  journal: Place,
+  number: number,
+): Promise<JournalRecord | undefined> {
+  const source = sourceOf(journal)
+  for (;;) {
+    try {
+      return readRecordHere({ ...journal, away: readOrMiss(source) }, number)
+    } catch (error) {
+      if (!(error instanceof Miss)) throw error
+      await Promise.all(error.blocks.map((block) => source.fetch(error.object, block)))
+    }
+  }
+}
+
+// Bytes that were read are kept, so a source lasts as long as the process.
+const sources = new BoundedMap<string, BlockSource>(MAX_SOURCES)
+
+function sourceOf({ dir, cacheBytes = CACHE_BYTES }: Place): BlockSource {
+  const cacheFolder = join(dirname(dir), 'cold-cache')
+  let source = sources.get(cacheFolder)
+  if (source === undefined) {
+    source = new BlockSource({ cacheFolder, cacheBytes })
+    sources.set(cacheFolder, source)
+  }
+  return source
+}
+
+/** Thrown where blocks are not on this machine. */
+class Miss extends Error {
+  readonly object: NamedObject
+  readonly blocks: readonly number[]
+
+  constructor(object: NamedObject, blocks: readonly number[]) {
+    super('blocks of a journal are in other storage')
+    this.object = object
+    this.blocks = blocks
+  }
+}
+
+function readOrMiss(source: BlockSource): ReadAway {
+  return (file, offset, length) => {
+    const wanted = blocksOf(file, offset, length)
+    const blocks = wanted.map((block) => source.kept(file, block))
+    const missing = wanted.filter((_, index) => blocks[index] === undefined)
+    if (missing.length > 0) throw new Miss(file, missing)
+    return cut(blocks as Uint8Array[], offset, length)
+  }
+}
+
+function waitFor(source: BlockSource): ReadAway {
+  return (file, offset, length) => {
+    const blocks: Uint8Array[] = []
+    const wanted = blocksOf(file, offset, length)
+    const end = Math.ceil(file.size / BLOCK_BYTES)
+    while (blocks.length < wanted.length) {
+      const next = wanted[blocks.length]!
+      const kept = source.kept(file, next)
+      if (kept === undefined)
+        blocks.push(...source.fetchNow(file, next, Math.min(AHEAD, end - next)))
+      else blocks.push(kept)
+    }
+    return cut(blocks, offset, length)
+  }
+}
+
+function blocksOf({ size }: NamedObject, offset: number, length: number): number[] {
+  const first = Math.floor(offset / BLOCK_BYTES)
+  const end = Math.ceil(Math.min(size, offset + length) / BLOCK_BYTES)
+  return Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index)
+}
+
+function cut(blocks: readonly Uint8Array[], offset: number, length: number): Uint8Array {
+  const from = offset % BLOCK_BYTES
+  return Buffer.concat(blocks).subarray(from, from + length)
+}
