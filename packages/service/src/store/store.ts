@@ -217,7 +217,10 @@ export type MarketQuery = {
   readonly asset?: string | undefined
   readonly window?: string | undefined
   readonly status?: MarketStatus | undefined
-  /** Text in identifiers, titles or slug, whatever the case of its letters. */
+  /**
+   * Words or "phrases", all of which are in identifiers, titles or slug, or name the asset or window, in any order,
+   * whatever the case of their letters.
+   */
   readonly text?: string | undefined
   /** False for assets whose markets are left out; markets of an unknown asset are not asked about. */
   readonly includes?: ((venue: VenueId, asset: string) => boolean) | undefined
@@ -248,7 +251,12 @@ export type MarketPage = {
   readonly hasMore: boolean
   /** Where a search for text paused before the page was full; the next one goes on after it. */
   readonly reached?: NonNullable<MarketQuery['after']>
+  /** Words of a search that no market has, and the words that were looked for in their place. */
+  readonly corrections?: readonly SearchCorrection[]
 }
+
+/** A word that was mistyped, and what it may mean. */
+export type SearchCorrection = { readonly word: string; readonly meant: readonly string[] }
 
 /** Which gaps to list. */
 export type GapQuery = {

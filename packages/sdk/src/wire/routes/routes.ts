@@ -182,7 +182,7 @@ export const ROUTES = {
   markets: {
     address: '/v3/markets',
     query: {
-      /** Text in id, title, question, slug or tickers. */
+      /** Words or "phrases" in id, title, question, slug or tickers, or an asset or window; all of them, in any order. */
       q: textParam(100, 'btc'),
       sort: wordParam(MARKET_SORTS, 'MarketSort'),
       venue: VENUE_PARAM,

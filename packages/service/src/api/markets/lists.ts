@@ -6,7 +6,7 @@ import type {
   VenueCMarketJson,
 } from '@priorbook/sdk/wire'
 import type { VenueId } from '@priorbook/sdk/domain'
-import type { MarketPage, MarketQuery } from '../../store/store.ts'
+import type { MarketPage, MarketQuery, SearchCorrection } from '../../store/store.ts'
 import type { ApiContext, CursorState } from '../route.ts'
 import type { PlanFilter } from './plan-filter.ts'
 import { NO_END, type Page, type PageRange } from '../pages/page.ts'
@@ -21,6 +21,8 @@ export type WalkedMarkets = {
   readonly hasMore: boolean
   /** The position of the walk, for cursors; undefined where it passed no market. */
   readonly next: CursorState | undefined
+  /** Words of a search that were mistyped. */
+  readonly corrections: readonly SearchCorrection[]
 }
 
 // Max markets per read of the store, and per request: a search with few results goes on by cursor.
@@ -50,19 +52,23 @@ export async function walkMarkets(
     const limit = visited === 0 ? missing : SLICE
     const { order } = page
     const query = { ...filters, after: last, order, limit, includes }
-    const { markets, hasMore, reached } = await store.markets(query)
+    const { markets, hasMore, reached, corrections = [] } = await store.markets(query)
     for (const [index, market] of markets.entries()) {
       lastMarket = market
       if (!plan.includes(market.record)) continue
       found.push(market)
       if (found.length < page.limit) continue
       const isLast = !hasMore && index === markets.length - 1
-      return { markets: found, next: toState(toPlace(market)), hasMore: !isLast }
+      return { markets: found, next: toState(toPlace(market)), hasMore: !isLast, corrections }
     }
     visited += markets.length
-    if (reached !== undefined) return { markets: found, next: toState(reached), hasMore }
+    if (reached !== undefined) {
+      return { markets: found, next: toState(reached), hasMore, corrections }
+    }
     const next = lastMarket === undefined ? undefined : toState(toPlace(lastMarket))
-    if (!hasMore || visited >= MAX_VISITED) return { markets: found, next, hasMore }
+    if (!hasMore || visited >= MAX_VISITED) {
+      return { markets: found, next, hasMore, corrections }
+    }
     last = toPlace(lastMarket!)
     await yieldToEventLoop()
   }

@@ -237,6 +237,18 @@ describe('the search across venues', () => {
     const all = await call.get('/v3/markets')
     expect(all.body.data).toHaveLength(RECORDS.length)
     expect(violations(routeOf('markets').data, all.body.data)).toEqual([])
+    // Words in another order than theirs, an asset with a window, and a word that is mistyped.
+    const names = async (q: string) => {
+      const found = await call.get(`/v3/markets?q=${encodeURIComponent(q)}`)
+      return (found.body.data as Row[]).map(
+        (row) => `${row['asset'] as string} ${row['window'] as string}`,
+      )
+    }
+    // Records of venue B without an asset are found by their tickers.
+    expect(new Set(await names('15m btc'))).toEqual(new Set(['BTC 15m', 'null null']))
+    const typed = await call.get('/v3/markets?q=bitcion')
+    expect(typed.body.meta['notice']).toMatchObject({ code: 'search_corrected' })
+    expect(typed.body.data).toEqual((await call.get('/v3/markets?q=bitcoin')).body.data)
     const nothing = await call.get('/v3/markets?q=nosuch')
     expect(nothing.body.meta['notice']).toMatchObject({ code: 'no_markets' })
   })

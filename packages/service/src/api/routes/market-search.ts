@@ -7,6 +7,7 @@ import { marketColumns, marketFilters, walkMarkets, type AnyMarket } from '../ma
 import { venuesOf } from '../markets/find.ts'
 import { PlanFilter, requireAssetAnywhere } from '../markets/plan-filter.ts'
 import { readQuotes } from '../markets/quote.ts'
+import type { SearchCorrection } from '../../store/store.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 
 // Quotes of a read of the store; other requests go on between two of them.
@@ -46,6 +47,7 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
       meta: { range: rangeMeta(page.range, style) },
       notices: presentNotices(
         windowNotice(page.range),
+        correctionNotice(walked.corrections),
         plan.notice === undefined || hasMore ? noticeOf(rows.length, hasMore) : undefined,
         await removedMarkets(context, venuesOf(grant, venue), page.from),
         plan.notice,
@@ -61,4 +63,11 @@ function noticeOf(count: number, hasMore: boolean): Notice | undefined {
   return hasMore
     ? { code: 'search_goes_on', message: 'Nothing was found so far; the cursor goes on.' }
     : { code: 'no_markets', message: 'No recorded market matches the filters and the range.' }
+}
+
+function correctionNotice(corrections: readonly SearchCorrection[]): Notice | undefined {
+  if (corrections.length === 0) return undefined
+  const words = corrections.map(({ word, meant }) => `${word}: ${meant.join(', ')}`)
+  const message = `No market has these words; similar ones are looked for: ${words.join('; ')}.`
+  return { code: 'search_corrected', message }
 }

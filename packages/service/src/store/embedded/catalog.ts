@@ -14,6 +14,7 @@ import { sortListed, type Listed } from './listed.ts'
 import { findCut } from './revision-cut.ts'
 import { packRevision, unpackRevision } from './revision-body.ts'
 import { checkRow, insertRow } from './row-sum.ts'
+import { correctionsOf, hitOf, prepareSearch, type Search } from './search-terms.ts'
 
 // Each revision is compressed with the last full one as its dictionary, and every 32nd is full again.
 const WHOLE_EVERY = 32
@@ -119,8 +120,17 @@ const MAX_PASSED = 4000
 export function listMarkets(database: Database, query: MarketQuery): MarketPage {
   for (const table of ['market', 'listing', 'family']) database.ensureWhole(table)
   const found: Listed[] = []
+  let search: Search | undefined
+  const noteSearch = (made: Search): void => void (search = made)
   const walk =
-    query.event === undefined ? walkListings(database, query) : walkEvent(database, query)
+    query.event === undefined
+      ? walkListings(database, query, noteSearch)
+      : walkEvent(database, query, noteSearch)
+  const read = (): Pick<MarketPage, 'markets' | 'corrections'> => {
+    const corrections = correctionsOf(search)
+    const markets = readListed(database, found)
+    return corrections.length === 0 ? { markets } : { markets, corrections }
+  }
   let passed = 0
   for (const listed of walk) {
     if (!listed.isHit) {
@@ -128,14 +138,14 @@ export function listMarkets(database: Database, query: MarketQuery): MarketPage 
       if (passed < MAX_PASSED) continue
       const { venue, name: marketId, value } = listed
       const reached = { openTime: value ?? 0, venue, marketId, value }
-      return { markets: readListed(database, found), hasMore: true, reached }
+      return { ...read(), hasMore: true, reached }
     }
     if (found.length === query.limit) {
-      return { markets: readListed(database, found), hasMore: true }
+      return { ...read(), hasMore: true }
     }
     found.push(listed)
   }
-  return { markets: readListed(database, found), hasMore: false }
+  return { ...read(), hasMore: false }
 }
 
 type ListedState = MarketPage['markets'][number]
@@ -155,7 +165,11 @@ function readListed(database: Database, found: readonly Listed[]): ListedState[]
 }
 
 // An event has few markets: they are read whole and sorted here.
-function walkEvent(database: Database, query: MarketQuery): Listed[] {
+function walkEvent(
+  database: Database,
+  query: MarketQuery,
+  onSearch: (search: Search) => void,
+): Listed[] {
   const { event, venue, series, asset, window, status, start, end, text } = query
   const { sort = 'open_time' } = query
   const where: string[] = ['event = ?']
@@ -167,12 +181,15 @@ function walkEvent(database: Database, query: MarketQuery): Listed[] {
   }
   if (start !== undefined) where.push('(close_time IS NULL OR close_time > ?)')
   if (end !== undefined) where.push('sort_time < ?')
+  const search = text === undefined ? undefined : prepareSearch(database, text)
+  if (search !== undefined) onSearch(search)
+  const [hit, ...hitValues] = hitOf(search)
   const rows = database.all(
     `SELECT market.id AS id, venue, market, sort_time AS open_time, close_time, volume, liquidity,
-       ${text === undefined ? '1' : 'instr(text, ?) > 0'} AS hit
+       ${hit} AS hit
      FROM market INDEXED BY market_by_event JOIN listing ON listing.id = market.id
      WHERE ${where.join(' AND ')}`,
-    ...(text === undefined ? [] : [text.toLowerCase()]),
+    ...hitValues,
     ...values,
     ...(start === undefined ? [] : [start]),
     ...(end === undefined ? [] : [end]),

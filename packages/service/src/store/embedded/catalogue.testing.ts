@@ -43,6 +43,7 @@ function recordOf(index: number, markets: number, random: () => number): MarketR
     volume: String(Math.floor(random() * 1e6)),
     ...(venue === 'venueb' ? named : {}),
     asset,
+    window: index % 4 === 0 ? '15m' : '5m',
     outcomes: [],
     units: VENUES[venue].units,
     native: {},

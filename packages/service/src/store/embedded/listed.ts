@@ -56,16 +56,6 @@ export function sortListed(
   return found.filter((listed) => compareListed(listed, place, sign) > 0)
 }
 
-/** SQL for whether a market has the wanted text. */
-export function hitOf(text: string | undefined): string {
-  return text === undefined ? '1' : 'instr(text, ?) > 0'
-}
-
-/** The values of that SQL. */
-export function hitValues(text: string | undefined): string[] {
-  return text === undefined ? [] : [text.toLowerCase()]
-}
-
 /** Reads a market of a list from its row. */
 export function toListed(row: Row, venue: string): Listed {
   return {

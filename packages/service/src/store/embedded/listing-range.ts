@@ -1,8 +1,6 @@
 import type { MarketQuery } from '../store.ts'
 import type { Column, Database } from './database.ts'
 import {
-  hitOf,
-  hitValues,
   sortListed,
   toListed,
   type Condition,
@@ -10,6 +8,7 @@ import {
   type ListOrder,
   type Selection,
 } from './listed.ts'
+import { hitOf, type Search } from './search-terms.ts'
 
 /** Max markets of a range that are sorted at once. */
 export const FEW = 4000
@@ -24,6 +23,7 @@ export function readRange(
   families: Selection,
   query: MarketQuery,
   order: ListOrder,
+  search: Search | undefined,
 ): Listed[] | undefined {
   const [matching, ...values] = conditionOf(families, query)
   const counted = `SELECT count(*) AS count FROM (SELECT 1 ${matching} LIMIT ?)`
@@ -31,15 +31,16 @@ export function readRange(
   const { column, sign } = order
   const [beyond, ...place] = placeOf(query.after, order)
   const direction = sign === 1 ? 'ASC' : 'DESC'
+  const [hit, ...hitValues] = hitOf(search)
   const rows = database.all(
     `SELECT listing.id AS id, ${column} AS value, name, chosen.venue AS venue,
-       ${hitOf(query.text)} AS hit ${matching} AND ${beyond}
+       ${hit} AS hit ${matching} AND ${beyond}
      ORDER BY ${column} IS NULL, ${column} ${direction}, venue ${direction}, name ${direction}
      LIMIT ?`,
-    ...hitValues(query.text),
+    ...hitValues,
     ...values,
     ...place,
-    query.text === undefined ? query.limit + 1 : FEW,
+    search === undefined ? query.limit + 1 : FEW,
   )
   const found = rows.map((row) => toListed(row, row['venue'] as string))
   return sortListed(found, query.after, order)

@@ -1,8 +1,6 @@
 import type { MarketQuery } from '../store.ts'
 import type { Column, Database } from './database.ts'
 import {
-  hitOf,
-  hitValues,
   sortListed,
   toListed,
   type Condition,
@@ -10,16 +8,23 @@ import {
   type ListOrder,
   type Selection,
 } from './listed.ts'
+import { hitOf, type Search } from './search-terms.ts'
+
+/** A search among some families, in the order of a list. */
+export type SearchWalk = {
+  readonly search: Search
+  readonly selection: Selection
+  readonly query: MarketQuery
+  readonly order: ListOrder
+}
 
 /** The markets with one of these words that match, in any order. */
 export function readWords(
   database: Database,
   words: readonly number[],
-  families: Selection,
-  query: MarketQuery,
-  order: ListOrder,
+  walk: SearchWalk,
 ): Listed[] {
-  return readNamed(database, [OF_WORDS, JSON.stringify(words)], families, query, order)
+  return readNamed(database, [OF_WORDS, JSON.stringify(words)], walk)
 }
 
 const OF_WORDS = 'SELECT market FROM posting WHERE word IN (SELECT value FROM json_each(?))'
@@ -28,22 +33,21 @@ const OF_WORDS = 'SELECT market FROM posting WHERE word IN (SELECT value FROM js
 function readNamed(
   database: Database,
   [names, ...values]: Condition,
-  { by, families, more }: Selection,
-  query: MarketQuery,
-  { column }: ListOrder,
+  { search, selection: { by, families, more }, query, order: { column } }: SearchWalk,
 ): Listed[] {
+  const [hit, ...hitValues] = hitOf(search)
   const rows = database.all(
-    `SELECT id, ${by} AS family, ${column} AS value, name, open, close FROM listing
-     WHERE id IN (${names}) AND ${hitOf(query.text)}
+    `SELECT id, ${by} AS chosen, ${column} AS value, name, open, close FROM listing
+     WHERE id IN (${names}) AND ${hit}
      ${more.map(([sql]) => `AND ${sql}`).join(' ')}`,
     ...values,
-    ...hitValues(query.text),
+    ...hitValues,
     ...more.flatMap(([, ...given]) => given),
   )
   const venues = new Map<Column, string>(families.map(({ id, venue }) => [id, venue]))
   const { start = -Infinity, end = Infinity } = query
   const found = rows.flatMap((row) => {
-    const venue = venues.get(row['family']!)
+    const venue = venues.get(row['chosen']!)
     const close = (row['close'] as number | null) ?? Infinity
     const isWanted = venue !== undefined && close > start && (row['open'] as number) < end
     return isWanted ? [toListed(row, venue)] : []
@@ -61,10 +65,9 @@ const STEP = 256
 export function* walkWords(
   database: Database,
   words: readonly number[],
-  families: Selection,
-  query: MarketQuery,
-  order: ListOrder,
+  walk: SearchWalk,
 ): Generator<Listed> {
+  const { selection: families, query, order } = walk
   const { after, start, end } = query
   const longest = families.families.reduce((most, one) => Math.max(most, one.longest), 0)
   const isEndless = families.families.some((family) => family.isEndless)
@@ -78,7 +81,7 @@ export function* walkWords(
     const { last, isLast } = findStep(database, words, from, to, up)
     const [low, high] = up ? [from, last] : [last, to]
     const names: Condition = [`${OF_WORDS} AND ${WITHIN}`, JSON.stringify(words), low, high]
-    const named = readNamed(database, names, families, query, order)
+    const named = readNamed(database, names, walk)
     yield* sortListed(named, after, order)
     if (isLast) return
     // Only the place of the last open time counts: after all markets that have it.
@@ -130,10 +133,11 @@ const MAX_MARKED = 1000
 export function* markHits(
   database: Database,
   walk: Iterator<Listed>,
-  text: string,
+  search: Search,
   first: number,
 ): Generator<Listed> {
-  const sql = `SELECT id FROM listing WHERE id IN (SELECT value FROM json_each(?)) AND ${hitOf(text)}`
+  const [hit, ...values] = hitOf(search)
+  const sql = `SELECT id FROM listing WHERE id IN (SELECT value FROM json_each(?)) AND ${hit}`
   for (let size = Math.min(first + 1, MAX_MARKED); ; size = Math.min(size * 2, MAX_MARKED)) {
     const some: Listed[] = []
     for (let next = walk.next(); next.done !== true; next = walk.next()) {
@@ -141,7 +145,7 @@ export function* markHits(
       if (some.length === size) break
     }
     const ids = JSON.stringify(some.map(({ id }) => id))
-    const rows = database.all(sql, ids, ...hitValues(text))
+    const rows = database.all(sql, ids, ...values)
     const hits = new Set(rows.map(({ id }) => id))
     for (const listed of some) yield hits.has(listed.id) ? listed : { ...listed, isHit: false }
     if (some.length < size) return

@@ -11,7 +11,8 @@ import {
 } from './listed.ts'
 import { FAMILY_KIND, listFamilies, type Family, type ListingColumn } from './listing.ts'
 import { FEW, readRange } from './listing-range.ts'
-import { markHits, readWords, walkWords } from './listing-search.ts'
+import { markHits, readWords, walkWords, type SearchWalk } from './listing-search.ts'
+import { prepareSearch, type Search } from './search-terms.ts'
 import { findByText } from './word-search.ts'
 
 const COLUMN_OF: Readonly<Record<NonNullable<MarketQuery['sort']>, ListingColumn>> = {
@@ -27,39 +28,59 @@ const COLUMN_OF: Readonly<Record<NonNullable<MarketQuery['sort']>, ListingColumn
  * families, never on the number of markets. A search by rare words reads only the markets that have them;
  * one by frequent words also passes markets that are not hits.
  */
-export function* walkListings(database: Database, query: MarketQuery): Generator<Listed> {
+export function* walkListings(
+  database: Database,
+  query: MarketQuery,
+  onSearch: (search: Search) => void,
+): Generator<Listed> {
   const order: ListOrder = {
     column: COLUMN_OF[query.sort ?? 'open_time'],
     sign: query.order === 'desc' ? -1 : 1,
   }
-  const families = familiesOf(database, query)
-  if (query.text !== undefined && families.markets > query.limit) {
-    const hits = findByText(database, query.text)
-    if (hits?.isFew === true) {
-      const found = readWords(database, hits.words, families, query, order)
-      yield* sortListed(found, query.after, order)
-      return
-    }
-    if (hits !== undefined && order.column === 'open' && families.markets > FEW) {
-      yield* walkWords(database, hits.words, families, query, order)
+  const asked = familiesOf(database, query)
+  const search = query.text === undefined ? undefined : prepareSearch(database, query.text)
+  const selection = search === undefined ? asked : narrow(asked, search)
+  if (search !== undefined) {
+    onSearch(search)
+    const found = searchByWords(database, { search, selection, query, order })
+    if (found !== undefined) {
+      yield* found
       return
     }
   }
   if (order.column === 'volume' || order.column === 'liquidity') {
     if (query.start !== undefined || query.end !== undefined) {
-      const few = readRange(database, families, query, order)
+      const few = readRange(database, selection, query, order, search)
       if (few !== undefined) {
         yield* few
         return
       }
     }
   }
-  for (const plans of lanesOf(families, query, order)) {
+  for (const plans of lanesOf(selection, query, order)) {
     const lanes = plans.map((plan) => new Lane(database, plan, query.limit, plans.length))
     const merged = merge(lanes, order)
-    if (query.text === undefined) yield* merged
-    else yield* markHits(database, merged, query.text, query.limit)
+    if (search === undefined) yield* merged
+    else yield* markHits(database, merged, search, query.limit)
   }
+}
+
+// A search that names an asset or a window leaves out the families of others.
+function narrow(asked: Selection, search: Search): Selection {
+  if (asked.by !== 'family') return asked
+  const families = asked.families.filter(({ id }) => search.families.has(id))
+  return { ...asked, families, markets: families.reduce((sum, one) => sum + one.markets, 0) }
+}
+
+// What the index of words finds; undefined where walking the list is better.
+function searchByWords(database: Database, walk: SearchWalk): Iterable<Listed> | undefined {
+  const { search, selection, query, order } = walk
+  if (selection.markets <= query.limit) return undefined
+  const hits = findByText(database, search)
+  if (hits === undefined) return undefined
+  if (hits.isFew) return sortListed(readWords(database, hits.words, walk), query.after, order)
+  const isByTime = order.column === 'open' && selection.markets > FEW
+  return isByTime ? walkWords(database, hits.words, walk) : undefined
 }
 
 function familiesOf(database: Database, query: MarketQuery): Selection {

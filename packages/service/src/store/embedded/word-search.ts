@@ -1,4 +1,5 @@
 import type { Column, Database } from './database.ts'
+import type { Search, SearchTerm } from './search-terms.ts'
 import { LONGEST_SPLIT, PART, wordsOf } from './words.ts'
 
 // Max words and markets that one search sorts in memory, and max parts that are compared for it. Beyond
@@ -20,9 +21,10 @@ export type WordHits = {
 }
 
 /** Looks up the words of a search; undefined where they say too little. */
-export function findByText(database: Database, text: string): WordHits | undefined {
-  const wanted = text.toLowerCase()
-  const pieces = piecesOf(wanted).toSorted((a, b) => b.text.length - a.text.length)
+export function findByText(database: Database, { terms }: Search): WordHits | undefined {
+  const pieces = terms
+    .flatMap((term) => piecesOf(term))
+    .toSorted((a, b) => b.text.length - a.text.length)
   let frequent: WordHits | undefined
   for (const piece of pieces.slice(0, MAX_TRIED)) {
     const words = findWords(database, piece)
@@ -34,17 +36,26 @@ export function findByText(database: Database, text: string): WordHits | undefin
 }
 
 /** A word of a search, and whether the stored word may have more before or after it. */
-type Piece = { readonly text: string; readonly isCutBefore: boolean; readonly isCutAfter: boolean }
+type Piece = {
+  readonly text: string
+  readonly isCutBefore: boolean
+  readonly isCutAfter: boolean
+  readonly similar: SearchTerm['similar']
+}
 
-function piecesOf(wanted: string): Piece[] {
+// Markets of an asset or a window need not have it in their text.
+function piecesOf({ text: wanted, kind, similar }: SearchTerm): Piece[] {
+  if (kind === 'facet') return []
   return [...wordsOf(wanted)].map((text) => ({
     text,
-    isCutBefore: wanted.startsWith(text),
+    isCutBefore: kind !== 'number' && wanted.startsWith(text),
     isCutAfter: wanted.endsWith(text),
+    similar,
   }))
 }
 
 function findWords(database: Database, piece: Piece): readonly number[] | undefined {
+  if (piece.similar !== undefined) return piece.similar.map(({ id }) => id)
   const found = piece.isCutAfter
     ? idsOf(database, 'SELECT id FROM word WHERE text >= ? AND text < ?', ...prefix(piece.text))
     : idsOf(database, 'SELECT id FROM word WHERE text = ?', piece.text)
