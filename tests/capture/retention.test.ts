@@ -51,7 +51,8 @@ test(
     const before = medianOf(sizes.slice(0, half))
     const after = medianOf(sizes.slice(half))
     console.log(`disk: ${before} bytes at first, ${after} later`)
-    expect(after).toBeLessThan(before * 1.1)
+    // Without retention it would grow by half. Within minutes, a busy machine removes a little later or earlier.
+    expect(after).toBeLessThan(before * countOf(1.1, 1.2))
   },
 )
 

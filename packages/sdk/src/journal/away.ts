@@ -20,6 +20,8 @@ export type AwayFile = {
   /** Offset and first record number of some blocks, in order, so that a record is found without a walk. */
   readonly marks: readonly (readonly [offset: number, first: number])[]
   readonly stats: Omit<SegmentStats, 'file'>
+  /** True where the note was found in the storage: another folder moved the file. */
+  readonly isFound?: boolean
 }
 
 /** Reads bytes of a file that is in other storage; fewer only where it ends. */

@@ -28,4 +28,4 @@ export {
   type BadPiece,
   type SegmentName,
 } from './segments.ts'
-export { segmentStats } from './stats.ts'
+export { countSegment, segmentStats } from './stats.ts'

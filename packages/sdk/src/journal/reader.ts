@@ -68,6 +68,8 @@ export function readRecord(journal: JournalPlace, number: number): JournalRecord
         recorder,
       }
     }
+    // Between two files nothing is damaged: another recorder may have had these numbers.
+    if (item.reason === 'missing_records') continue
     if (item.firstMissing <= number && number <= (item.lastMissing ?? number)) {
       throw new PriorbookError(
         'corrupt_journal',
@@ -83,9 +85,14 @@ function* readInOrder(
   from: number,
   to: number,
 ): Generator<JournalBlock | JournalDamage, void, void> {
-  const segments = listSegments(range.dir, range.venue)
-  const start = segments.findLastIndex((segment) => segment.first <= from)
-  let expected = segments[Math.max(0, start)]?.first ?? 1
+  const all = listSegments(range.dir, range.venue)
+  const segments = all.slice(
+    Math.max(
+      0,
+      all.findLastIndex(({ first }) => first <= from),
+    ),
+  )
+  let expected = segments[0]?.first ?? 1
   // Bad bytes are held back until the next good block shows which record numbers they held.
   let bad: { readonly path: string; readonly piece: BadPiece } | undefined
 
@@ -100,8 +107,13 @@ function* readInOrder(
     expected = next
   }
 
-  function* readSegment(segment: Segment): Generator<JournalBlock | JournalDamage> {
+  // Files of two recorders may overlap where one was not the writer any more: the later file counts.
+  function* readSegment(segment: Segment, end: number): Generator<JournalBlock | JournalDamage> {
     const { path } = segment.name
+    if (segment.last !== undefined && segment.last < from) {
+      expected = Math.max(expected, segment.last + 1)
+      return
+    }
     if (segment.size < FILE_HEADER_BYTES) {
       bad = { path, piece: { kind: 'bad', offset: 0, length: segment.size, last: undefined } }
     } else if (segment.header === undefined) {
@@ -117,21 +129,23 @@ function* readInOrder(
         continue
       }
       const { header } = piece
+      const last = Math.min(end, header.first + header.count - 1)
+      if (header.count > 0 && last < header.first) return
       yield* reach(header.first, path, piece.offset)
       if (header.first > to) return
-      expected += header.count
-      if (header.count > 0 && isWanted(header)) yield readBlock(path, piece)
+      expected = last + 1
+      if (header.count > 0 && isWanted(header)) yield readBlock(path, piece, last)
       if (expected > to) return
     }
   }
 
-  for (const name of segments.slice(Math.max(0, start))) {
+  for (const [index, name] of segments.entries()) {
     yield* reach(name.first, name.path, 0)
     if (expected > to) return
     const segment = openSegment(name, range.away)
     if (segment === undefined) continue
     try {
-      yield* readSegment(segment)
+      yield* readSegment(segment, (segments[index + 1]?.first ?? Infinity) - 1)
     } finally {
       segment.close()
     }
@@ -142,10 +156,11 @@ function* readInOrder(
   }
 }
 
-function readBlock(path: string, piece: GoodPiece): JournalBlock | JournalDamage {
+/** Reads a block up to a record. */
+function readBlock(path: string, piece: GoodPiece, last: number): JournalBlock | JournalDamage {
   const { offset, header } = piece
   try {
-    return parsePayload(header, piece.stored())
+    return cut(parsePayload(header, piece.stored()), header.first, last)
   } catch {
     // The checksum matches but the content is invalid: a bug of a writer. Reading continues.
     const place = { offset, length: BLOCK_HEADER_BYTES + header.storedBytes }

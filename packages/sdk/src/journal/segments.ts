@@ -34,6 +34,8 @@ export interface Segment {
   read(offset: number, length: number, ahead: number): Buffer
   /** A block at or before a record, from which on it can be looked for; absent where none is known. */
   blockBefore(number: number): { readonly offset: number; readonly first: number } | undefined
+  /** The last record, where that is known without reading. */
+  readonly last?: number | undefined
   close(): void
 }
 
@@ -115,12 +117,16 @@ function openAway(name: SegmentName, read: ReadAway = refuseAway): Segment | und
       const mark = file.marks.findLast(([, first]) => first <= number)
       return mark && { offset: mark[0], first: mark[1] }
     },
+    last: file.stats.last,
     close: () => undefined,
   })
 }
 
 function refuseAway({ address, name }: AwayFile): never {
-  throw new PriorbookError('objects_unavailable', `${name} of the journal is in ${address}`)
+  throw new PriorbookError(
+    'objects_unavailable',
+    `${name} of the journal is in ${address}: read it with priorbook-server, or copy it back as a .pbj file`,
+  )
 }
 
 /** Wraps a failure to read a journal file as `store_unavailable`; a listed error passes unchanged. */
@@ -136,6 +142,7 @@ type ByteSource = {
   /** Reads bytes to the start of a buffer and returns how many; fewer only where the file ends. */
   fill(into: Buffer, offset: number, length: number): number
   blockBefore?: Segment['blockBefore']
+  readonly last?: number | undefined
   close(): void
 }
 
@@ -164,6 +171,7 @@ function toSegment(name: SegmentName, source: ByteSource): Segment {
     seed: toChecksumSeed(name.venue, name.first),
     read,
     blockBefore: source.blockBefore ?? (() => undefined),
+    last: source.last,
     close: () => source.close(),
   }
 }

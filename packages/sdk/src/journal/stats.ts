@@ -1,6 +1,15 @@
 import type { Micros, VenueId } from '../domain/index.ts'
 import type { SegmentStats } from './record.ts'
-import { listSegments, openSegment, readAway, walkBlocks, type SegmentName } from './segments.ts'
+import {
+  listSegments,
+  openSegment,
+  readAway,
+  walkBlocks,
+  type BadPiece,
+  type GoodPiece,
+  type Segment,
+  type SegmentName,
+} from './segments.ts'
 
 /** Counts and times of a venue's journal, from its headers. */
 export type JournalStats = {
@@ -40,6 +49,21 @@ export function segmentStats(name: SegmentName): SegmentStats | undefined {
   if (segment === undefined) return undefined
   // It was moved since it was listed.
   if (segment.name.isAway && !name.isAway) return segmentStats(segment.name)
+  try {
+    const counting = countSegment(segment)
+    for (let step = counting.next(); ; step = counting.next()) {
+      if (step.done === true) return { ...step.value, file: name.path }
+    }
+  } finally {
+    segment.close()
+  }
+}
+
+/** Counts a file by its headers, block by block. */
+export function* countSegment(
+  segment: Segment,
+): Generator<GoodPiece | BadPiece, Omit<SegmentStats, 'file'>, void> {
+  const { name, size: bytes } = segment
   let last: number | undefined
   let firstReceived: Micros | undefined
   let lastReceived: Micros | undefined
@@ -50,33 +74,29 @@ export function segmentStats(name: SegmentName): SegmentStats | undefined {
   let records = 0
   let rawBytes = 0
   let badBytes = 0
-  try {
-    for (const piece of walkBlocks(segment, name.first, () => false)) {
-      if (piece.kind === 'bad') {
-        badBytes += piece.length
-        continue
-      }
-      const { header } = piece
-      if (header.count === 0) continue
-      blocks++
-      records += header.count
-      rawBytes += header.rawBytes
-      last = header.first + header.count - 1
-      origin ??= header.origin
-      firstReceived ??= header.firstReceived
-      lastReceived = header.lastReceived
-      if (minReceived === undefined || header.minReceived < minReceived) {
-        minReceived = header.minReceived
-      }
-      if (maxReceived === undefined || header.maxReceived > maxReceived) {
-        maxReceived = header.maxReceived
-      }
+  for (const piece of walkBlocks(segment, name.first, () => false)) {
+    yield piece
+    if (piece.kind === 'bad') {
+      badBytes += piece.length
+      continue
     }
-  } finally {
-    segment.close()
+    const { header } = piece
+    if (header.count === 0) continue
+    blocks++
+    records += header.count
+    rawBytes += header.rawBytes
+    last = header.first + header.count - 1
+    origin ??= header.origin
+    firstReceived ??= header.firstReceived
+    lastReceived = header.lastReceived
+    if (minReceived === undefined || header.minReceived < minReceived) {
+      minReceived = header.minReceived
+    }
+    if (maxReceived === undefined || header.maxReceived > maxReceived) {
+      maxReceived = header.maxReceived
+    }
   }
   const times = { firstReceived, lastReceived, minReceived, maxReceived }
   const counts = { blocks, records, rawBytes, badBytes }
-  const { size: bytes } = segment
-  return { file: name.path, bytes, first: name.first, last, origin, ...times, ...counts }
+  return { bytes, first: name.first, last, origin, ...times, ...counts }
 }

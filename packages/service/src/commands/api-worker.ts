@@ -5,7 +5,7 @@ import { openAccess } from '../api/auth/access.ts'
 import { createApiServer } from '../api/server.ts'
 import { readWebFiles } from '../api/web/web-files.ts'
 import type { RecorderPulse } from '../lib/pulse.ts'
-import { fetchRecord } from '../journal/index.ts'
+import { newestOrigin } from '../journal/index.ts'
 import type { ApiTally } from '../lib/api-tally.ts'
 import { createClientAddress } from '../lib/client-address.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
@@ -14,7 +14,7 @@ import { createAuditor } from '../derive/audit.ts'
 import { createProofReader } from '../proofs/proof-reader.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { openFilesStore } from '../store/files/open.ts'
-import type { InstrumentRef, Store } from '../store/store.ts'
+import type { InstrumentRef } from '../store/store.ts'
 
 /** What a worker serves, and where. */
 export type WorkerOptions = {
@@ -91,7 +91,7 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     ...(plansFile === '' ? {} : { plansFile }),
     ...(redis === '' ? {} : { redis }),
   })
-  const isEmulated = options.isEmulated ?? (await hasEmulated(store, options.journal))
+  const isEmulated = options.isEmulated ?? hasEmulated(options.journal)
   const sample =
     options.demoTape === undefined || isEmulated
       ? undefined
@@ -136,19 +136,9 @@ function createTeller(): (ref: InstrumentRef) => void {
   }
 }
 
-// Emulated data never share a folder with real data, so one record tells the origin of all.
-async function hasEmulated(store: Store, journal: string): Promise<boolean> {
-  for (const venue of VENUE_IDS) {
-    const position = await store.appliedPosition(venue)
-    if (position === 0) continue
-    try {
-      const record = await fetchRecord({ dir: journal, venue }, position)
-      if (record !== undefined) return record.origin === 'emulator'
-    } catch {
-      // Without its journal the origin of the data is not known.
-    }
-  }
-  return false
+// Emulated data never share a folder with real data, so one file tells the origin of all.
+function hasEmulated(journal: string): boolean {
+  return VENUE_IDS.some((venue) => newestOrigin(journal, venue) === 'emulator')
 }
 
 function createLog({ logLevel, logFile }: WorkerOptions): Logger {

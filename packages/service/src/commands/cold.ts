@@ -39,16 +39,20 @@ export const coldCommand = defineCommand({
     if (config.address === '') {
       throw new UsageError('name where to with --to, or set cold.address in the configuration')
     }
-    if (options.find) {
-      const found = await findAwayAt(data.journal, config.address)
-      await print(context, { address: config.address, found }, [
-        `found ${printCount(found)} files of the journal that were not known here`,
-      ])
-      return
-    }
     const coldCacheBytes = config.cacheMb * 1e6
     const store = openEmbeddedStore({ file: data.tape, coldCacheBytes, onUpgrade: tellUpgrade() })
     try {
+      if (options.find) {
+        const files = await findAwayAt(data.journal, config.address)
+        const { found, skipped } = files
+        await print(context, { address: config.address, ...files }, [
+          `found ${printCount(found)} files of the journal that were not known here`,
+          ...(skipped === 0
+            ? []
+            : [`passed over ${printCount(skipped)}: of records that are here, or damaged`]),
+        ])
+        return
+      }
       await store.seal()
       const mover = new ColdMover({ store, journalDir: data.journal, config })
       const moved = await mover.pass(true)

@@ -1,11 +1,14 @@
 import { flagOption, printCount as count, ProgressBar } from '@priorbook/sdk/command-line'
-import { readJournal } from '../journal/index.ts'
+import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
+import { checkAway, readJournal } from '../journal/index.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
 import { compareWithJournal } from '../derive/rebuild.ts'
 import { checkProofs } from '../proofs/check-proofs.ts'
-import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
 import { tellUpgrade } from './tell-upgrade.ts'
+
+type Problem = Awaited<ReturnType<EmbeddedStore['verify']>>['problems'][number]
 
 /** `priorbook-server verify` */
 export const verifyCommand = defineCommand({
@@ -37,13 +40,8 @@ export const verifyCommand = defineCommand({
           const detail = `it ends at record ${last}, but the tape has records up to ${applied}: ${count(missing)} are gone`
           problems.push({ code: 'corrupt_journal', where: `journal of ${venue}`, detail })
         }
-        for (const item of readJournal({ dir: data.journal, venue })) {
-          if (item.kind === 'block') records += item.count
-          else if (item.reason !== 'torn_tail') {
-            const detail = `${item.reason}: records from ${item.firstMissing} at byte ${item.offset}`
-            problems.push({ code: 'corrupt_journal', where: item.file, detail })
-          }
-        }
+        for await (const problem of checkAway(data.journal, venue)) problems.push(problem)
+        records += readWhole(data.journal, venue, problems)
       }
       if (options.journal) {
         const { differences } = await compareWithJournal(store, data, (done, total) =>
@@ -73,3 +71,22 @@ export const verifyCommand = defineCommand({
     }
   },
 })
+
+// Reads every block of a journal; returns how many records there are.
+function readWhole(dir: string, venue: VenueId, problems: Problem[]): number {
+  let records = 0
+  try {
+    for (const item of readJournal({ dir, venue })) {
+      if (item.kind === 'block') records += item.count
+      else if (item.reason !== 'torn_tail') {
+        const detail = `${item.reason}: records from ${item.firstMissing} at byte ${item.offset}`
+        problems.push({ code: 'corrupt_journal', where: item.file, detail })
+      }
+    }
+  } catch (error) {
+    // A storage that does not answer has been named by then.
+    if (!(error instanceof PriorbookError)) throw error
+    problems.push({ code: error.code, where: `journal of ${venue}`, detail: error.message })
+  }
+  return records
+}

@@ -15,7 +15,8 @@ import {
   type VenueFacts,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { journalStats, type JournalRecord } from '@priorbook/sdk/journal'
+import type { JournalRecord } from '@priorbook/sdk/journal'
+import { listSegments } from '@priorbook/sdk/journal/format'
 import { fetchRecord } from '../journal/index.ts'
 import { Ladder, levelKey } from '@priorbook/sdk/tape'
 import type { StoreReader } from '../store/store.ts'
@@ -46,6 +47,10 @@ export function createAuditor(store: StoreReader, dir: string, cacheBytes?: numb
     const found = await readRaw({ dir, venue, ...(cacheBytes && { cacheBytes }) }, journal)
     if ('state' in found) return { ...known, ...found }
     const { record, request } = found
+    if (record.received !== stored.received) {
+      const detail = `record ${journal} here was received at another time: another recorder wrote this row`
+      return { ...known, state: 'raw_missing', detail }
+    }
     const { bytes, received, slot, origin, recorder } = record
     const raw = {
       bytes,
@@ -61,8 +66,8 @@ export function createAuditor(store: StoreReader, dir: string, cacheBytes?: numb
 
 type Unreadable = Pick<AuditReport, 'state' | 'detail'>
 
-// The storage may answer later: that says nothing about the record.
-const LATER: ReadonlySet<string> = new Set<ErrorCode>(['objects_unavailable', 'objects_refused'])
+// What says that the record is damaged. A storage that does not answer says nothing about it.
+const DAMAGE: ReadonlySet<string> = new Set<ErrorCode>(['corrupt_journal', 'store_unavailable'])
 
 async function readRaw(
   journal: Parameters<typeof fetchRecord>[0],
@@ -73,13 +78,13 @@ async function readRaw(
   try {
     const record = await fetchRecord(journal, number)
     if (record === undefined) {
-      const first = journalStats(journal.dir, journal.venue).first ?? Infinity
+      const first = listSegments(journal.dir, journal.venue)[0]?.first ?? Infinity
       if (number < first) return { state: 'raw_expired' }
       return { state: 'raw_missing', detail: `the journal has no record ${number}` }
     }
     return { record, request: await requestOf(journal, record) }
   } catch (error) {
-    if (!(error instanceof PriorbookError) || LATER.has(error.code)) throw error
+    if (!(error instanceof PriorbookError) || !DAMAGE.has(error.code)) throw error
     return { state: 'raw_damaged', detail: error.message }
   }
 }

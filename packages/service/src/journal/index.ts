@@ -1,5 +1,9 @@
 /** Writes journals: raw upstream messages, synced before their rows, so that all rows can be derived again. */
-export { AWAY_FILE_BYTES, findAway, moveAway, type AwayOrder } from './move-away.ts'
+export { knowsAddress, listNotes } from './away-notes.ts'
+export { checkAway } from './check-away.ts'
+export { findAway, type FoundFiles } from './find-away.ts'
+export { AWAY_FILE_BYTES, moveAway, type AwayOrder } from './move-away.ts'
+export { newestOrigin } from './origin.ts'
 export { fetchRecord, readJournal, readRecord } from './read.ts'
 export {
   removeSegments,

@@ -5,6 +5,9 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
+  unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -14,13 +17,13 @@ import { describe, expect, it } from 'vitest'
 import { createRandom } from '../lib/random.testing.ts'
 import { openObjects } from '../objects/open-objects.ts'
 import {
+  checkAway,
   fetchRecord,
   findAway,
   moveAway,
   readJournal,
   readRecord,
   removeSegments,
-  SegmentSizes,
 } from './index.ts'
 import {
   contentOf,
@@ -34,8 +37,8 @@ import {
 
 const RECORDS = 4000
 const venue = 'venueb'
-const LATER = 1_790_000_000_000_000
 const DAY = 86_400_000_000
+const LATER = Date.now() * 1000 + DAY
 
 /** A journal of some files, and the storage that they are moved to. */
 function create() {
@@ -50,7 +53,6 @@ function create() {
       dir,
       venue,
       objects: openObjects(address, {}),
-      sizes: new SegmentSizes(),
       owner: 1,
       before: LATER,
       packed: RECORDS,
@@ -137,7 +139,7 @@ describe('moving a journal away', () => {
       keepUnused: DAY,
     } as const
     const objects = openObjects(address, {})
-    await moveAway({ ...order, objects, sizes: new SegmentSizes() })
+    await moveAway({ ...order, objects })
     expect((await fetchRecord({ dir, venue }, 1500))?.bytes).toHaveLength(2000)
     const kept = readdirSync(join(data, 'cold-cache'))
     expect(kept.length).toBeGreaterThan(0)
@@ -150,6 +152,9 @@ describe('moving a journal away', () => {
     const third = segments[3]!.first
     expect(await move({ packed: third - 1 })).toMatchObject({ files: 3 })
     const { received } = contentOf(segments[5]!.first - 1)
+    // A file that was written to lately stays, whatever its records say.
+    expect(await move({ before: received + 1 })).toMatchObject({ files: 0 })
+    for (const { path } of segments.slice(3)) utimesSync(path, 1, 1)
     await move({ before: received + 1 })
     const left = listSegments(dir, venue).filter(({ isAway }) => !isAway)
     expect(left[0]!.first).toBeGreaterThanOrEqual(segments[4]!.first)
@@ -217,8 +222,13 @@ describe('moving a journal away', () => {
     // An object is gone.
     renameSync(object!, `${object}.x`)
     await expect(fetchRecord({ dir: fresh(), venue }, 1)).rejects.toMatchObject({
-      code: 'object_missing',
+      code: 'corrupt_journal',
     })
+    const rest = second!.first
+    const problems: string[] = []
+    for await (const { code } of checkAway(dir, venue)) problems.push(code)
+    expect(problems).toEqual(['object_missing'])
+    expect(read(fresh(), rest)).toEqual(contents(rest, RECORDS))
     expect(existsSync(join(data, 'cold-cache'))).toBe(false)
   })
 
@@ -251,11 +261,157 @@ describe('moving a journal away', () => {
     const last = listSegments(dir, venue).at(-1)!.first - 1
     const other = join(createFolder(), 'journal')
     const objects = openObjects(address, {}, false)
-    expect(await findAway(other, objects)).toBe(listSegments(dir, venue).length - 1)
-    expect(await findAway(other, objects)).toBe(0)
+    const found = { found: listSegments(dir, venue).length - 1, dropped: 0, skipped: 0 }
+    expect(await findAway(other, objects)).toEqual(found)
+    expect(await findAway(other, objects)).toEqual({ ...found, found: 0 })
     expect(read(other, 1, last)).toEqual(contents(1, last))
     const writer = openWriter(other)
     expect(writer.nextNumber).toBe(last + 1)
     writer.close()
+  })
+
+  it('is never found where this folder has the numbers itself, or is of another origin', async () => {
+    const { dir, address, move } = create()
+    await move()
+    const objects = openObjects(address, {}, false)
+    const moved = listSegments(dir, venue).length - 1
+    // A backup that ends at record 500 goes on by itself, and then finds what the lost machine had.
+    const restored = join(createFolder(), 'journal')
+    const writer = openWriter(restored, { acknowledged: 500, segmentBytes: 20_000 })
+    fill(writer, 300, 37)
+    const { found, skipped } = await findAway(restored, objects)
+    expect(found + skipped).toBe(moved)
+    expect(listSegments(restored, venue).at(-1)!.isAway).toBe(false)
+    expect(
+      listSegments(restored, venue)
+        .slice(0, -1)
+        .every(({ isAway }) => isAway),
+    ).toBe(true)
+    const before = found === 0 ? [] : contents(1, listSegments(restored, venue)[1]!.first - 1)
+    expect(read(restored, 1, 500).length).toBeLessThanOrEqual(before.length)
+    expect(read(restored, 501, 800)).toEqual(contents(501, 800))
+    // The file that grows is never moved or removed, however old it looks.
+    utimesSync(listSegments(restored, venue).at(-1)!.path, 1, 1)
+    expect(await move({ dir: restored })).toMatchObject({ files: 0 })
+    expect(removeSegments(restored, venue, { before: LATER })?.last ?? 0).toBeLessThan(501)
+    fill(writer, 100, 10)
+    writer.close()
+    expect(read(restored, 501, 900)).toEqual(contents(501, 900))
+    const emulated = join(createFolder(), 'journal')
+    const other = openWriter(emulated, { origin: 'emulator', acknowledged: 9_000_000 })
+    fill(other, 3, 3)
+    other.close()
+    expect(await findAway(emulated, objects)).toMatchObject({ found: 0, skipped: moved })
+  })
+
+  it('stays whole where files of two recorders overlap: the later file counts', async () => {
+    const { dir, move } = create()
+    await move()
+    const segments = listSegments(dir, venue)
+    // Another recorder went on in the middle of the third file.
+    const taken = segments[2]!.first + 40
+    const next = join(createFolder(), 'journal')
+    const writer = openWriter(next, { acknowledged: taken - 1, recorder: 'r2' })
+    fill(writer, 500, 37)
+    writer.close()
+    cpSync(next, join(dir), { recursive: true })
+    for (const { path } of segments.slice(3)) rmSync(path)
+    expect(read(dir, 1, taken + 499)).toEqual(contents(1, taken + 499))
+  })
+
+  it('belongs to the folder that moved it first, also where a copy moves the same file', async () => {
+    const { dir, address, move } = create()
+    const copy = join(createFolder(), 'journal')
+    cpSync(dir, copy, { recursive: true })
+    await move()
+    const objects = (): number => globSync(join(address, 'journal/v1/venueb/*.pbj')).length
+    const all = objects()
+    await move({ dir: copy, owner: 2 })
+    removeSegments(copy, venue, { before: LATER })
+    expect(await move({ dir: copy, owner: 2, now: LATER + 9 * DAY })).toMatchObject({ removed: 0 })
+    expect(objects()).toBe(all)
+    expect(read(dir)).toEqual(contents(1, RECORDS))
+  })
+
+  it('leaves no hole where retention removes a file while it goes, or after a kill', async () => {
+    const { dir, address, move } = create()
+    const segments = listSegments(dir, venue)
+    const folder = openObjects(address, {})
+    // Retention comes while the first file is written to the storage.
+    const objects = {
+      ...folder,
+      address: folder.address,
+      size: folder.size.bind(folder),
+      read: folder.read.bind(folder),
+      remove: folder.remove.bind(folder),
+      put: async (name: string, bytes: Uint8Array) => {
+        if (name.includes(segments[0]!.path.slice(-20, -4))) {
+          removeSegments(dir, venue, { before: contentOf(segments[2]!.first + 5).received })
+        }
+        return folder.put(name, bytes)
+      },
+    }
+    const { files, failures } = await move({ objects })
+    expect([files, failures]).toEqual([segments.length - 3, []])
+    expect(listSegments(dir, venue)[0]!.first).toBe(segments[2]!.first)
+    expect(read(dir, segments[2]!.first)).toEqual(contents(segments[2]!.first, RECORDS))
+    expect(globSync(join(address, `journal/v1/venueb/${'0'.repeat(15)}1-*`))).toEqual([])
+    // A kill left a file beside its note, and retention removes both.
+    const [third] = listSegments(dir, venue)
+    const [object] = globSync(
+      join(address, `journal/v1/venueb/${third!.path.slice(-21, -5)}-*.pbj`),
+    )
+    cpSync(object!, third!.path.replace('.away', '.pbj'))
+    removeSegments(dir, venue, { before: contentOf(segments[3]!.first + 5).received })
+    expect(listSegments(dir, venue)[0]!.first).toBe(segments[3]!.first)
+    // A kill in the middle of that: the file is wanted, so its object stays.
+    const unwanted = third!.path.replace('.away', '.unwanted')
+    cpSync(unwanted, third!.path)
+    await move({ now: LATER + 9 * DAY })
+    expect(existsSync(unwanted)).toBe(false)
+    expect(read(dir, segments[2]!.first)).toEqual(contents(segments[2]!.first, RECORDS))
+  })
+
+  it('is not looked for where retention removed it, and forgotten where it was found', async () => {
+    const { dir, address, move } = create()
+    await move()
+    const segments = listSegments(dir, venue)
+    const node = join(createFolder(), 'journal')
+    const objects = openObjects(address, {}, false)
+    await findAway(node, objects)
+    removeSegments(dir, venue, { before: contentOf(segments[3]!.first + 5).received })
+    await move({ now: Date.now() * 1000 })
+    expect(await findAway(node, objects)).toEqual({ found: 0, dropped: 3, skipped: 0 })
+    expect(await fetchRecord({ dir: node, venue }, 1)).toBeUndefined()
+    // A damaged note is replaced by the one in the storage.
+    const [first] = listSegments(node, venue)
+    writeFileSync(first!.path, 'nothing')
+    expect(await findAway(node, objects)).toMatchObject({ found: 1 })
+    const last = listSegments(node, venue).at(-1)!
+    expect(read(node, first!.first, last.first)).toHaveLength(last.first - first!.first + 1)
+    // Beyond the last file nothing is asked of the storage.
+    renameSync(address, `${address}.gone`)
+    expect(await fetchRecord({ dir: node, venue }, 9_999_999)).toBeUndefined()
+    // A damaged newest note does not give its numbers away again.
+    writeFileSync(last.path, 'nothing')
+    const writer = openWriter(node)
+    expect(writer.nextNumber).toBeGreaterThan(1_000_000_000)
+    writer.close()
+  })
+
+  it('is read whatever the cache holds, and again where what was kept is damaged', async () => {
+    const { dir, data, address, move } = create()
+    await move()
+    const [object] = globSync(join(address, 'journal/v1/venueb/*1-*.pbj'))
+    const bytes = readFileSync(object!)
+    writeFileSync(object!, Buffer.from(bytes).fill(0, 200))
+    await expect(fetchRecord({ dir, venue }, 5)).rejects.toMatchObject({ code: 'corrupt_journal' })
+    unlinkSync(object!)
+    writeFileSync(object!, bytes)
+    expect((await fetchRecord({ dir, venue }, 5))?.bytes).toEqual(contentOf(5).bytes)
+    // A cache of one byte keeps nothing.
+    rmSync(join(data, 'cold-cache'), { recursive: true })
+    const small = { dir, venue, cacheBytes: 1 } as const
+    expect((await fetchRecord(small, 7))?.bytes).toEqual(contentOf(7).bytes)
   })
 })

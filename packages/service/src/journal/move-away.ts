@@ -1,32 +1,31 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, unlinkSync } from 'node:fs'
+import { existsSync, statSync, unlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import {
   awayPath,
+  countSegment,
   FILE_HEADER_BYTES,
+  listSegments,
   openSegment,
   parseAway,
   printAway,
-  segmentStats,
-  walkBlocks,
   type AwayFile,
   type SegmentName,
 } from '@priorbook/sdk/journal/format'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { putChecked } from '../objects/put-checked.ts'
-import { listUnwanted, writeAwayNote } from './away-notes.ts'
+import { listUnwanted, writeAwayNote, type UnwantedFile } from './away-notes.ts'
 import { syncFolder, toDiskError } from './disk.ts'
-import type { SegmentSizes } from './retention.ts'
+import { newestIndex } from './retention.ts'
 
 /** Which files of a venue's journal to move, and where to. */
 export type AwayOrder = {
   readonly dir: string
   readonly venue: VenueId
   readonly objects: ObjectStore
-  readonly sizes: SegmentSizes
   /** The number of the tape that the journal belongs to. */
   readonly owner: number
   /** Only files all of whose records were received before go. */
@@ -40,52 +39,78 @@ export type AwayOrder = {
   readonly signal?: AbortSignal
 }
 
-/** What was moved. */
+/** What was moved, and what stopped some of it. */
 export type AwayReport = {
   files: number
   bytes: number
   /** Objects that were removed from the storage, because retention removed their files. */
   removed: number
+  readonly failures: unknown[]
 }
 
 /** Files of a journal that will be moved are at most this large: one is in memory while it goes. */
 export const AWAY_FILE_BYTES = 32 * 1024 * 1024
+
+/** The ending of the name of a note beside its object. */
+export const NOTE_ENDING = '.away'
 
 // A block every so many bytes is marked, so that a record is found with few requests.
 const MARK_BYTES = 262_144
 const HASH_BYTES = 4 * 1024 * 1024
 // Headers that are read at once: 5 ms.
 const STEP_BLOCKS = 1000
-const NOTE_ENDING = '.away'
 
 /**
  * Moves finished files of a journal to other storage, oldest first. A file is written there and read back;
  * then a note of where it is takes its place. A kill at any moment loses nothing: at worst an object stays
- * that nothing refers to, or a file beside its note, which then goes with the next pass.
+ * that nothing refers to, or a file beside its note, which then goes with the next pass. A file that cannot be
+ * moved does not keep the others here.
  */
 export async function moveAway(order: AwayOrder): Promise<AwayReport> {
-  const report: AwayReport = { files: 0, bytes: 0, removed: 0 }
-  const { dir, venue, before, packed, sizes } = order
-  const segments = sizes.list(dir, venue)
-  for (const [index, segment] of segments.slice(0, -1).entries()) {
-    if (segment.isAway) continue
-    // A file without a readable block stays: nobody can say how old it is.
-    if (segment.newest === undefined) continue
-    if (segment.newest >= before || segments[index + 1]!.first - 1 > packed) break
-    report.bytes += await moveFile(order, segment)
-    report.files++
+  const report: AwayReport = { files: 0, bytes: 0, removed: 0, failures: [] }
+  const { dir, venue, packed } = order
+  const names = listSegments(dir, venue)
+  for (const [index, name] of names.slice(0, newestIndex(names)).entries()) {
+    if (name.isAway) continue
+    if (names[index + 1]!.first - 1 > packed || !isOld(name, order)) break
+    try {
+      const bytes = await moveFile(order, name)
+      if (bytes === undefined) continue
+      report.bytes += bytes
+      report.files++
+    } catch (error) {
+      if (isHopeless(error)) throw error
+      report.failures.push(error)
+    }
   }
   report.removed = await removeUnwanted(order)
   return report
 }
 
-async function moveFile(order: AwayOrder, name: SegmentName): Promise<number> {
+// A storage that is away, or refuses, does so for all files.
+function isHopeless(error: unknown): boolean {
+  const codes = ['objects_unavailable', 'objects_refused', 'store_closed', 'invalid_config']
+  return error instanceof PriorbookError && codes.includes(error.code)
+}
+
+// When the file was last written to. The times of its records are read only of files that pass.
+function isOld({ path }: SegmentName, { before }: AwayOrder): boolean {
+  const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs
+  return written === undefined || written * 1000 < before
+}
+
+/** Moves a file; returns its size, and undefined where it stays or was removed meanwhile. */
+async function moveFile(order: AwayOrder, name: SegmentName): Promise<number | undefined> {
   const { objects, venue, owner } = order
-  const bytes = await readFile(name.path)
+  const survey = await surveyFile(name, order)
+  const newest = survey?.stats.maxReceived
+  // A file without a readable block stays: nobody can say how old it is.
+  if (survey === undefined || newest === undefined || newest >= order.before) return undefined
+  const bytes = await readFile(name.path).catch(orGone)
+  if (bytes === undefined) return undefined
   const digest = await hashOf(bytes, order)
   const hash = digest.toString('hex')
   const object = `${prefixOf(venue)}${basename(name.path, '.pbj')}-${hash.slice(0, 24)}.pbj`
-  const { file: _, ...stats } = segmentStats(name)!
   const file: AwayFile = {
     address: objects.address,
     name: object,
@@ -93,17 +118,20 @@ async function moveFile(order: AwayOrder, name: SegmentName): Promise<number> {
     hash,
     owner,
     header: bytes.subarray(0, FILE_HEADER_BYTES).toString('base64'),
-    marks: await markBlocks(name, order),
-    stats,
+    ...survey,
   }
   await putChecked(objects, object, bytes, digest, {
     // Nothing refers to an object of these bytes that could not be read back.
     isNeeded: () => Promise.resolve(false),
     rest: () => rest(order),
   })
-  // So that the files can be found without this folder.
-  await objects.put(`${object}${NOTE_ENDING}`, Buffer.from(printAway(file)))
-  writeAwayNote(awayPath(name.path), file)
+  const first = await putNote(objects, file)
+  // From here on nothing is awaited, so that retention finds the file or the note.
+  if (!existsSync(name.path)) {
+    if (first.owner === owner) await removeObject(objects, file)
+    return undefined
+  }
+  writeAwayNote(awayPath(name.path), first)
   try {
     unlinkSync(name.path)
     syncFolder(dirname(name.path))
@@ -111,6 +139,43 @@ async function moveFile(order: AwayOrder, name: SegmentName): Promise<number> {
     throw toDiskError(error, name.path)
   }
   return bytes.length
+}
+
+// A note beside the object, so that it is found without this folder. A copy of this folder may have moved the
+// same file before: then that one owns it.
+async function putNote(objects: ObjectStore, file: AwayFile): Promise<AwayFile> {
+  const name = `${file.name}${NOTE_ENDING}`
+  const note = Buffer.from(printAway(file))
+  if (await objects.put(name, note)) return file
+  const size = (await objects.size(name)) ?? 0
+  const known = parseAway(Buffer.from(await objects.read(name, 0, size)).toString('utf8'))
+  if (known !== undefined) return { ...file, owner: known.owner }
+  await objects.remove(name)
+  await objects.put(name, note)
+  return file
+}
+
+/** Reads counts and marks of a file, in steps; undefined where it is gone. */
+async function surveyFile(
+  name: SegmentName,
+  order: AwayOrder,
+): Promise<Pick<AwayFile, 'stats' | 'marks'> | undefined> {
+  const segment = openSegment(name)
+  if (segment === undefined || segment.name.isAway) return undefined
+  const marks: [offset: number, first: number][] = []
+  try {
+    const counting = countSegment(segment)
+    for (let step = counting.next(), blocks = 1; ; step = counting.next(), blocks++) {
+      if (step.done === true) return { marks, stats: step.value }
+      if (blocks % STEP_BLOCKS === 0) await rest(order)
+      if (step.value.kind === 'bad') continue
+      const { offset, header } = step.value
+      const last = marks.at(-1)?.[0] ?? -Infinity
+      if (offset - last >= MARK_BYTES) marks.push([offset, header.first])
+    }
+  } finally {
+    segment.close()
+  }
 }
 
 async function hashOf(bytes: Uint8Array, order: AwayOrder): Promise<Buffer> {
@@ -122,68 +187,43 @@ async function hashOf(bytes: Uint8Array, order: AwayOrder): Promise<Buffer> {
   return hash.digest()
 }
 
-async function markBlocks(name: SegmentName, order: AwayOrder): Promise<AwayFile['marks']> {
-  const segment = openSegment(name)!
-  const marks: [offset: number, first: number][] = []
-  try {
-    let blocks = 0
-    for (const piece of walkBlocks(segment, name.first, () => false)) {
-      if (++blocks % STEP_BLOCKS === 0) await rest(order)
-      if (piece.kind === 'bad') continue
-      const { offset, header } = piece
-      if (offset - (marks.at(-1)?.[0] ?? -Infinity) >= MARK_BYTES)
-        marks.push([offset, header.first])
-    }
-  } finally {
-    segment.close()
-  }
-  return marks
-}
-
+// Notes in the storage go at once, so that no other folder finds them; objects after a while.
 async function removeUnwanted(order: AwayOrder): Promise<number> {
   const { dir, venue, objects, owner, now, keepUnused } = order
   let removed = 0
   for (const { path, file } of listUnwanted(dir, venue)) {
     // Another folder, of which this one is a copy, may need what that one moved.
-    const isOwn = file.owner === owner && file.address === objects.address
-    if (!isOwn || now - file.unwanted < keepUnused) continue
-    await objects.remove(`${file.name}${NOTE_ENDING}`)
-    await objects.remove(file.name)
-    unlinkSync(path)
-    removed++
+    if (file?.owner !== owner || file.address !== objects.address) continue
+    // A kill came before its note was removed, and then retention was changed.
+    const isWanted = ['.away', '.pbj'].some((ending) =>
+      existsSync(path.replace('.unwanted', ending)),
+    )
+    if (isWanted) {
+      unlinkSync(path)
+    } else if (now - file.unwanted >= keepUnused) {
+      await removeObject(objects, file)
+      unlinkSync(path)
+      removed++
+    } else if (file.isNoteGone !== true) {
+      await objects.remove(`${file.name}${NOTE_ENDING}`)
+      writeAwayNote(path, { ...file, isNoteGone: true } as UnwantedFile)
+    }
     await rest(order)
   }
   return removed
 }
 
-/**
- * Makes the files of journals in a storage readable from a folder that does not know of them: of a machine that is
- * gone, or of another recorder of the same tape. Returns how many were found.
- */
-export async function findAway(dir: string, objects: ObjectStore): Promise<number> {
-  let found = 0
-  for (const venue of VENUE_IDS) {
-    const prefix = prefixOf(venue)
-    for await (const { name, size } of objects.list(prefix)) {
-      const first = name.slice(prefix.length, prefix.length + 16)
-      if (!name.endsWith(NOTE_ENDING) || !/^\d{16}$/.test(first)) continue
-      const path = join(dir, venue, first)
-      if (['.pbj', '.away', '.unwanted'].some((ending) => existsSync(path + ending))) continue
-      const text = Buffer.from(await objects.read(name, 0, size)).toString('utf8')
-      const file = parseAway(text)
-      if (file === undefined) {
-        throw new PriorbookError('object_damaged', `${name} in ${objects.address} is damaged`)
-      }
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      writeAwayNote(`${path}.away`, { ...file, address: objects.address })
-      found++
-    }
-  }
-  return found
+async function removeObject(objects: ObjectStore, { name }: AwayFile): Promise<void> {
+  await objects.remove(`${name}${NOTE_ENDING}`)
+  await objects.remove(name)
+}
+
+function orGone(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }
 
 /** The names of the files of a venue begin so. */
-function prefixOf(venue: VenueId): string {
+export function prefixOf(venue: VenueId): string {
   return `journal/v1/${venue}/`
 }
 

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path'
+import { PriorbookError } from '@priorbook/sdk/domain'
 import {
   readJournal as readHere,
   readRecord as readRecordHere,
@@ -39,13 +40,49 @@ export async function fetchRecord(
   journal: Place,
   number: number,
 ): Promise<JournalRecord | undefined> {
+  try {
+    return await fetchWith(journal, number, false)
+  } catch (error) {
+    if (!(error instanceof PriorbookError) || error.code !== 'corrupt_journal') throw error
+    // What is damaged may have been repaired since it was kept here.
+    return fetchWith(journal, number, true)
+  }
+}
+
+// Reads as far as the blocks go that are here, and fetches the next ones. Those of this record stay in memory:
+// the cache may be too small for them.
+async function fetchWith(
+  journal: Place,
+  number: number,
+  isFresh: boolean,
+): Promise<JournalRecord | undefined> {
   const source = sourceOf(journal)
+  const fetched = new Map<string, Uint8Array>()
+  const titleOf = ({ name }: NamedObject, block: number): string => `${name} ${block}`
+  const away: ReadAway = (file, offset, length) => {
+    const wanted = blocksOf(file, offset, length)
+    const blocks = wanted.map(
+      (block) =>
+        fetched.get(titleOf(file, block)) ?? (isFresh ? undefined : source.kept(file, block)),
+    )
+    const missing = wanted.filter((_, index) => blocks[index] === undefined)
+    if (missing.length > 0) throw new Miss(file, missing)
+    return cut(blocks as Uint8Array[], offset, length)
+  }
   for (;;) {
     try {
-      return readRecordHere({ ...journal, away: readOrMiss(source) }, number)
+      return readRecordHere({ ...journal, away }, number)
     } catch (error) {
       if (!(error instanceof Miss)) throw error
-      await Promise.all(error.blocks.map((block) => source.fetch(error.object, block)))
+      const { object, blocks } = error
+      const bytes = await Promise.all(
+        blocks.map((block) =>
+          source.fetch(object, block).catch((reason: unknown) => lost(reason, object, block)),
+        ),
+      )
+      for (const [index, block] of blocks.entries()) {
+        fetched.set(titleOf(object, block), bytes[index]!)
+      }
     }
   }
 }
@@ -55,10 +92,11 @@ const sources = new BoundedMap<string, BlockSource>(MAX_SOURCES)
 
 function sourceOf({ dir, cacheBytes = CACHE_BYTES }: Place): BlockSource {
   const cacheFolder = join(dirname(dir), 'cold-cache')
-  let source = sources.get(cacheFolder)
+  const title = `${cacheBytes} ${cacheFolder}`
+  let source = sources.get(title)
   if (source === undefined) {
     source = new BlockSource({ cacheFolder, cacheBytes })
-    sources.set(cacheFolder, source)
+    sources.set(title, source)
   }
   return source
 }
@@ -75,16 +113,6 @@ class Miss extends Error {
   }
 }
 
-function readOrMiss(source: BlockSource): ReadAway {
-  return (file, offset, length) => {
-    const wanted = blocksOf(file, offset, length)
-    const blocks = wanted.map((block) => source.kept(file, block))
-    const missing = wanted.filter((_, index) => blocks[index] === undefined)
-    if (missing.length > 0) throw new Miss(file, missing)
-    return cut(blocks as Uint8Array[], offset, length)
-  }
-}
-
 function waitFor(source: BlockSource): ReadAway {
   return (file, offset, length) => {
     const blocks: Uint8Array[] = []
@@ -93,12 +121,34 @@ function waitFor(source: BlockSource): ReadAway {
     while (blocks.length < wanted.length) {
       const next = wanted[blocks.length]!
       const kept = source.kept(file, next)
-      if (kept === undefined)
-        blocks.push(...source.fetchNow(file, next, Math.min(AHEAD, end - next)))
+      if (kept === undefined) blocks.push(...fetchNow(source, file, next, end))
       else blocks.push(kept)
     }
     return cut(blocks, offset, length)
   }
+}
+
+function fetchNow(
+  source: BlockSource,
+  file: NamedObject,
+  next: number,
+  end: number,
+): readonly Uint8Array[] {
+  const count = Math.min(AHEAD, end - next)
+  try {
+    return source.fetchNow(file, next, count)
+  } catch (error) {
+    return Array.from({ length: count }, (_, index) => lost(error, file, next + index))
+  }
+}
+
+// Bytes that the storage lost are damage of the journal like any other; the rest of it can be read.
+function lost(error: unknown, { size }: NamedObject, block: number): Uint8Array {
+  const isLost =
+    error instanceof PriorbookError &&
+    (error.code === 'object_missing' || error.code === 'object_damaged')
+  if (!isLost) throw error
+  return new Uint8Array(Math.min(BLOCK_BYTES, size - block * BLOCK_BYTES))
 }
 
 function blocksOf({ size }: NamedObject, offset: number, length: number): number[] {

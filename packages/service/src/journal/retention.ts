@@ -1,7 +1,12 @@
-import { statSync, unlinkSync } from 'node:fs'
+import { existsSync, statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { VenueId } from '@priorbook/sdk/domain'
-import { listSegments, segmentStats, type SegmentName } from '@priorbook/sdk/journal/format'
+import {
+  awayPath,
+  listSegments,
+  segmentStats,
+  type SegmentName,
+} from '@priorbook/sdk/journal/format'
 import { markUnwanted } from './away-notes.ts'
 import { syncFolder, toDiskError } from './disk.ts'
 
@@ -39,9 +44,10 @@ export class SegmentSizes {
   /** The files of a venue's journal, oldest first. */
   list(dir: string, venue: VenueId): readonly KeptSegment[] {
     const names = listSegments(dir, venue)
+    const newest = newestIndex(names)
     const found = names.map((name, index) =>
       // The newest file grows; its times do not matter, because it always stays.
-      index === names.length - 1 ? newestOf(name) : this.#measure(name),
+      index >= newest ? newestOf(name) : this.#measure(name),
     )
     for (const [path, { venue: of }] of this.#known) {
       if (of === venue && !names.some((name) => name.path === path)) this.#known.delete(path)
@@ -57,6 +63,12 @@ export class SegmentSizes {
     this.#known.set(name.path, found)
     return found
   }
+}
+
+/** The file that a writer goes on with, or the last one: it and all after it stay. */
+export function newestIndex(names: readonly SegmentName[]): number {
+  const growing = names.findLastIndex(({ isAway }) => !isAway)
+  return growing < 0 ? names.length - 1 : growing
 }
 
 function newestOf(name: SegmentName): KeptSegment {
@@ -78,7 +90,7 @@ export function removeSegments(
   const segments = sizes.list(dir, venue)
   let rest = segments.reduce((sum, { bytes }) => sum + bytes, 0)
   let gone = 0
-  for (const [index, { bytes, newest }] of segments.slice(0, -1).entries()) {
+  for (const [index, { bytes, newest }] of segments.slice(0, newestIndex(segments)).entries()) {
     if (segments[index + 1]!.first - 1 > applied) break
     const isTooMuch = rest > most
     rest -= bytes
@@ -100,8 +112,10 @@ export function removeSegments(
 function unlink(folder: string, segments: readonly SegmentName[]): void {
   try {
     for (const { path, isAway } of segments) {
-      if (isAway) markUnwanted(path, Date.now() * 1000)
-      else unlinkSync(path)
+      // A mover that was killed leaves a note beside its file.
+      const note = isAway ? path : awayPath(path)
+      if (isAway || existsSync(note)) markUnwanted(note, Date.now() * 1000)
+      if (!isAway) unlinkSync(path)
     }
     syncFolder(folder)
   } catch (error) {

@@ -46,8 +46,12 @@ export const MAX_SEGMENT_RECORDS = 1_000_000_000
 export function repairTail(dir: string, venue: VenueId, acknowledged: number): JournalTail {
   const name = listSegments(dir, venue).at(-1)
   if (name === undefined) return { next: acknowledged + 1 }
-  // The newest file is never moved, so this folder was made from what is in other storage.
-  if (name.isAway) return { next: Math.max(acknowledged, segmentStats(name)?.last ?? 0) + 1 }
+  // The newest file is never moved, so this folder was made from what is in other storage. A damaged note does
+  // not tell how many records its file has.
+  if (name.isAway) {
+    const last = segmentStats(name)?.last ?? name.first + MAX_SEGMENT_RECORDS - 1
+    return { next: Math.max(acknowledged, last) + 1 }
+  }
   const end = measure(name)
   const isAcknowledged = acknowledged >= end.next
   if (end.header === undefined && end.size > FILE_HEADER_BYTES && !end.hasBlocks) {

@@ -10,15 +10,10 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { MAX_RECORD_BYTES, MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
-import {
-  FILE_HEADER_BYTES,
-  listSegments,
-  openSegment,
-  parseRecorder,
-  printSegmentName,
-} from '@priorbook/sdk/journal/format'
+import { FILE_HEADER_BYTES, parseRecorder, printSegmentName } from '@priorbook/sdk/journal/format'
 import { BlockBuilder, toClosingMark, type SealedBlock } from './block-builder.ts'
 import { syncFolder, toDiskError } from './disk.ts'
+import { newestOrigin } from './origin.ts'
 import { createSegmentFile, openSegmentFile, type SegmentFile } from './segment-file.ts'
 import { MAX_SEGMENT_RECORDS, repairTail, type JournalRepair, type JournalTail } from './tail.ts'
 
@@ -223,13 +218,4 @@ function refuseMixedOrigins(dir: string, origin: Origin): void {
       `${dir} holds ${found} data of ${venue}: ${origin} data needs a data folder of its own`,
     )
   }
-}
-
-function newestOrigin(dir: string, venue: VenueId): Origin | undefined {
-  for (const name of listSegments(dir, venue).toReversed()) {
-    const segment = openSegment(name)
-    segment?.close()
-    if (segment?.header !== undefined) return segment.header.origin
-  }
-  return undefined
 }

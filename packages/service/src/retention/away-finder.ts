@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { findAway } from '../journal/index.ts'
+import { findAway, type FoundFiles } from '../journal/index.ts'
 import { openObjects } from '../objects/open-objects.ts'
 
 type Log = {
@@ -9,8 +9,8 @@ type Log = {
 
 const WAIT_MS = 600_000
 
-/** Looks once for files of journals in other storage that a folder does not know of; returns how many there are. */
-export function findAwayAt(journalDir: string, address: string): Promise<number> {
+/** Looks once for files of journals in other storage that a folder does not know of. */
+export function findAwayAt(journalDir: string, address: string): Promise<FoundFiles> {
   return findAway(journalDir, openObjects(address, process.env, false))
 }
 
@@ -28,7 +28,7 @@ export async function findAwayRegularly(
   while (!signal.aborted) {
     try {
       const files = await findAwayAt(journalDir, address)
-      if (files > 0) log.info({ files, address }, 'files of journals were found')
+      if (files.found > 0) log.info({ ...files, address }, 'files of journals were found')
       last = undefined
     } catch (error) {
       const trouble = error instanceof Error ? error.message : String(error)

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { DAY_MICROS, PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
 import type { Config } from '../config/index.ts'
 import { parseAmount } from '../config/retention.ts'
-import { moveAway, SegmentSizes, type AwayOrder } from '../journal/index.ts'
+import { knowsAddress, listNotes, moveAway, type AwayOrder } from '../journal/index.ts'
 import { openObjects } from '../objects/open-objects.ts'
 import type { ColdCounts, EmbeddedStore, MoveReport } from '../store/embedded/open.ts'
 
@@ -43,7 +43,6 @@ export type ColdReport = MoveReport & { readonly journal: { files: number; bytes
 /** Moves chunks and files of journals that are old enough to the storage of the configuration. */
 export class ColdMover {
   readonly #options: ColdMoverOptions
-  readonly #sizes = new SegmentSizes()
   #state: ColdState | undefined
 
   constructor(options: ColdMoverOptions) {
@@ -62,7 +61,8 @@ export class ColdMover {
     const used = openObjects(config.address, process.env, false)
     const { address } = used
     const { segments } = await store.coldCounts(address)
-    const objects = segments > 0 ? used : openObjects(config.address, process.env)
+    const isUsed = segments > 0 || knowsAddress(this.#options.journalDir, address)
+    const objects = isUsed ? used : openObjects(config.address, process.env)
     const age = amountOf(config.after)
     const before = now - age
     const every = isWhole ? 0 : Math.min(age, DAY_MICROS)
@@ -79,10 +79,8 @@ export class ColdMover {
     await store.packBefore(before)
     const journal = { files: 0, bytes: 0 }
     // A file that cannot be moved does not keep the tape here.
-    const failed = await this.#moveJournals(order, journal).then(
-      () => undefined,
-      (error: unknown) => error,
-    )
+    const failures: unknown[] = []
+    await this.#moveJournals(order, journal, failures)
     const sum = { segments: 0, chunks: 0, bytes: 0, removed: 0, journal }
     for (;;) {
       const step = await store.moveCold({ ...order, every })
@@ -92,33 +90,38 @@ export class ColdMover {
       sum.removed += step.removed
       if (step.chunks === 0) break
     }
-    if (failed !== undefined) throw failed
     const there = { ...(await store.coldCounts()), journal: this.#countJournals() }
     this.#state = { ...there, address, movedAt: now }
+    if (failures.length > 0) throw failures[0]
     return sum
   }
 
   async #moveJournals(
     order: Pick<AwayOrder, 'objects' | 'before' | 'now' | 'keepUnused' | 'restMs' | 'signal'>,
     sum: ColdReport['journal'],
+    failures: unknown[],
   ): Promise<void> {
     const { store, journalDir: dir } = this.#options
-    const sizes = this.#sizes
     const owner = await store.owner()
     for (const venue of VENUE_IDS) {
-      const packed = await store.packedPosition(venue)
-      const { files, bytes } = await moveAway({ ...order, dir, venue, sizes, owner, packed })
-      sum.files += files
-      sum.bytes += bytes
+      try {
+        const packed = await store.packedPosition(venue)
+        const moved = await moveAway({ ...order, dir, venue, owner, packed })
+        sum.files += moved.files
+        sum.bytes += moved.bytes
+        failures.push(...moved.failures)
+      } catch (error) {
+        failures.push(error)
+      }
     }
   }
 
   #countJournals(): ColdState['journal'] {
     const { journalDir } = this.#options
-    const away = VENUE_IDS.flatMap((venue) => this.#sizes.list(journalDir, venue)).filter(
-      ({ isAway }) => isAway,
+    const sizes = VENUE_IDS.flatMap((venue) => listNotes(journalDir, venue)).map(
+      ({ file }) => file?.size ?? 0,
     )
-    return { files: away.length, bytes: away.reduce((sum, { bytes }) => sum + bytes, 0) }
+    return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }
   }
 
   /** Moves again and again until it is stopped; trouble is logged once and tried again. */
