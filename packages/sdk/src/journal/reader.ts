@@ -86,12 +86,8 @@ function* readInOrder(
   to: number,
 ): Generator<JournalBlock | JournalDamage, void, void> {
   const all = listSegments(range.dir, range.venue)
-  const segments = all.slice(
-    Math.max(
-      0,
-      all.findLastIndex(({ first }) => first <= from),
-    ),
-  )
+  const start = all.findLastIndex(({ first }) => first <= from)
+  const segments = all.slice(Math.max(0, start))
   let expected = segments[0]?.first ?? 1
   // Bad bytes are held back until the next good block shows which record numbers they held.
   let bad: { readonly path: string; readonly piece: BadPiece } | undefined
@@ -121,9 +117,9 @@ function* readInOrder(
       yield toDamage(path, place, expected, expected - 1, 'bad_file_header')
     }
     const isWanted = (header: BlockHeader) => header.first + header.count > from
-    const start = segment.blockBefore(from)
-    if (start !== undefined && bad === undefined) expected = Math.max(expected, start.first)
-    for (const piece of walkBlocks(segment, expected, isWanted, start?.offset)) {
+    const mark = segment.blockBefore(from)
+    if (bad === undefined) expected = Math.max(expected, mark?.first ?? 0)
+    for (const piece of walkBlocks(segment, expected, isWanted, mark?.offset)) {
       if (piece.kind === 'bad') {
         bad = { path, piece }
         continue
