@@ -15,7 +15,7 @@ const SERVER = fileURLToPath(
   new URL('../packages/service/bin/priorbook-server.mjs', import.meta.url),
 )
 const MARKETS = Number(process.env['BENCH_MARKETS'] ?? 1_000_000)
-const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 300)
+const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 1000)
 // Markets that are written in both ways and compared.
 const SAMPLE = 1500
 const PORT = 18_793

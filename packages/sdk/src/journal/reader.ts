@@ -107,8 +107,7 @@ function* readInOrder(
   function* readSegment(segment: Segment, end: number): Generator<JournalBlock | JournalDamage> {
     const { path } = segment.name
     if (segment.last !== undefined && segment.last < from) {
-      expected = Math.max(expected, segment.last + 1)
-      return
+      return void (expected = Math.max(expected, segment.last + 1))
     }
     if (segment.size < FILE_HEADER_BYTES) {
       bad = { path, piece: { kind: 'bad', offset: 0, length: segment.size, last: undefined } }
@@ -139,11 +138,11 @@ function* readInOrder(
     yield* reach(name.first, name.path, 0)
     if (expected > to) return
     const segment = openSegment(name, range.away)
-    if (segment === undefined) continue
     try {
-      yield* readSegment(segment, (segments[index + 1]?.first ?? Infinity) - 1)
+      const end = (segments[index + 1]?.first ?? Infinity) - 1
+      if (segment !== undefined) yield* readSegment(segment, end)
     } finally {
-      segment.close()
+      segment?.close()
     }
     if (expected > to) return
   }

@@ -30,7 +30,7 @@ const LETTERS = /^\p{L}+$/u
 const DIGITS = /^\d+$/
 
 /** Reads the terms of a search: words, or phrases between quotation marks. */
-export function termsOf(text: string): string[] {
+function termsOf(text: string): string[] {
   const found = [...text.toLowerCase().matchAll(TERM)].map(([, phrase, word]) => phrase ?? word!)
   const terms = [...new Set(found.map((term) => term.trim()).filter((term) => term !== ''))]
   return terms.length > MAX_TERMS ? [text.toLowerCase().trim()] : terms
