@@ -18,9 +18,8 @@ export type PoolOptions = {
   readonly onDamage?: ((ref: InstrumentRef) => void) | undefined
 }
 
-// Bounds V8's young generation. A page makes about a megabyte of short-lived objects: with halves of 4 MB, as the
-// parent process has, every third page waits for a collection.
-const YOUNG_GENERATION = '--max-semi-space-size=16'
+// Bounds V8's young generation to two halves of 4 MB, as for the parent process.
+const YOUNG_GENERATION = '--max-semi-space-size=4'
 // With a bound V8 collects when the heap has grown by about a half; without one, when it is four times as
 // large. A worker needs 50 to 100 MB.
 const OLD_GENERATION = `--max-old-space-size=${Math.min(1024, Math.floor(totalmem() / 4_000_000))}`
