@@ -64,8 +64,14 @@ export async function startPatroni(): Promise<PatroniCluster> {
       for (;;) {
         const found = await primary()
         let following = 0
-        for (const member of members) if (await member.is('replica')) following++
-        if (found !== undefined && following >= standbys) return found
+        let successors = 0
+        for (const member of members) {
+          if (await member.is('replica')) following++
+          if (await member.is('sync')) successors++
+        }
+        // Until Patroni has named a standby that has every commit, it lets nobody follow a dead primary.
+        const isReady = following >= standbys && successors >= Math.min(1, standbys)
+        if (found !== undefined && isReady) return found
         if (performance.now() > end) throw new Error(`no healthy cluster: ${following} standbys`)
         await pause(250)
       }
@@ -155,7 +161,7 @@ class Member implements DatabaseMember {
     rmSync(this.#data, { recursive: true, force: true, maxRetries: 5 })
   }
 
-  async is(role: 'primary' | 'replica'): Promise<boolean> {
+  async is(role: 'primary' | 'replica' | 'sync'): Promise<boolean> {
     try {
       const signal = AbortSignal.timeout(2_000)
       return (await fetch(`http://127.0.0.1:${this.ports.rest}/${role}`, { signal })).ok
