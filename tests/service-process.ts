@@ -87,8 +87,8 @@ async function untilAnswers(service: ServeProcess, url: string): Promise<void> {
   }
 }
 
-// Systems give ports above these to outgoing connections and to servers that ask for any port. A port below
-// is nobody's until it is asked for by its number, so that it stays free between two starts of a server.
+// Systems give ports above these to outgoing connections and to servers that ask for any port. They never give one of
+// these by themselves, so it stays free between two starts of a server.
 const FIRST_PORT = 20_000
 const LAST_PORT = 32_000
 const given = new Set<number>()

@@ -15,6 +15,7 @@ import { openSharedWriter } from '../../packages/service/src/cluster/writer.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
 import type { AppendBatch } from '../../packages/service/src/store/store.ts'
 import { createService, type ServiceProcess } from '../service-process.ts'
+import { askInTurn } from './ask-in-turn.ts'
 import { startPostgres, type PostgresCluster } from './postgres.ts'
 
 const ROWS = 100_000
@@ -64,20 +65,6 @@ type Page = {
   readonly pagination: { readonly next_cursor: string | null }
 }
 
-/** Asks the next node, and passes over those that are away. */
-async function askInTurn(page: number, path: string): Promise<Page> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      const { url } = nodes[(page + attempt) % nodes.length]!
-      const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })
-      if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-      return (await answer.json()) as Page
-    } catch (error) {
-      if (attempt > 5) throw error
-    }
-  }
-}
-
 /** Writes to the same market on and on, and sends it. */
 async function write(signal: AbortSignal): Promise<number> {
   const tape = new SharedTape(address)
@@ -122,7 +109,7 @@ test(
         await server.nodes[2]!.clone()
       }
       const more: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
-      const page = await askInTurn(pages, path + more)
+      const page = await askInTurn<Page>(nodes, key, pages, path + more)
       for (const row of page.data) {
         const at = MADE_START + rows * ROW_MICROS
         rows++

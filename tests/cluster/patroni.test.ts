@@ -15,6 +15,7 @@ import {
   type RecorderProcess,
 } from '../capture/recorder-process.ts'
 import { createService, type ServiceProcess } from '../service-process.ts'
+import { askInTurn } from './ask-in-turn.ts'
 import { startBalancer } from './balancer.ts'
 import { startPatroni, type PatroniCluster } from './patroni.ts'
 import { checkShared } from './shared-truth.ts'
@@ -127,24 +128,11 @@ async function walk(): Promise<{ sequences: number[]; receipt: Page['meta']['rec
   let cursor: string | null = null
   for (let page = 0; ; page++) {
     const more: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    const answer = await askInTurn(page, path + more)
+    const answer = await askInTurn<Page>(nodes, key, page, path + more)
     sequences.push(...answer.data.map(({ sequence }) => sequence))
     cursor = answer.pagination.next_cursor
     if (cursor === null) return { sequences, receipt: answer.meta.receipt }
     await pause(20)
-  }
-}
-
-async function askInTurn(page: number, path: string): Promise<Page> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      const { url } = nodes[(page + attempt) % nodes.length]!
-      const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })
-      if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-      return (await answer.json()) as Page
-    } catch (error) {
-      if (attempt > 5) throw error
-    }
   }
 }
 

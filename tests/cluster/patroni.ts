@@ -69,7 +69,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
           if (await member.is('replica')) following++
           if (await member.is('sync')) successors++
         }
-        // Until Patroni has named a standby that has every commit, it lets nobody follow a dead primary.
+        // Patroni promotes only a standby that it has named as synchronous, and names one some seconds after a failover.
         const isReady = following >= standbys && successors >= Math.min(1, standbys)
         if (found !== undefined && isReady) return found
         if (performance.now() > end) throw new Error(`no healthy cluster: ${following} standbys`)

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import type { SegmentStats } from './record.ts'
 
@@ -39,11 +38,6 @@ export function printAway(file: AwayFile): string {
 export function parseAway(text: string): AwayFile | undefined {
   const [, json, sum] = NOTE.exec(text) ?? []
   return json === undefined || sumOf(json) !== sum ? undefined : (JSON.parse(json) as AwayFile)
-}
-
-/** Reads such a note; undefined where it is damaged, ENOENT where it is not there. */
-export function readAwayNote(path: string): AwayFile | undefined {
-  return parseAway(readFileSync(path, 'utf8'))
 }
 
 function sumOf(text: string): string {

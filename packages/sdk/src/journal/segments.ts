@@ -1,7 +1,15 @@
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { PriorbookError, type VenueId } from '../domain/index.ts'
-import { readAwayNote, type AwayFile, type ReadAway } from './away.ts'
+import { parseAway, type AwayFile, type ReadAway } from './away.ts'
 import {
   BLOCK_HEADER_BYTES,
   BLOCK_MAGIC,
@@ -69,7 +77,7 @@ export function awayPath(path: string): string {
 /** What the note on a file says; undefined where it is damaged or gone. */
 export function readAway(name: SegmentName): AwayFile | undefined {
   try {
-    return readAwayNote(name.path)
+    return parseAway(readFileSync(name.path, 'utf8'))
   } catch (error) {
     if (isMissing(error)) return undefined
     throw toReadError(error, name.path)

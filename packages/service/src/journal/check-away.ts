@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { PriorbookError, type ErrorCode, type VenueId } from '@priorbook/sdk/domain'
+import { hashObject } from '../objects/hash-object.ts'
 import { openObjects } from '../objects/open-objects.ts'
 import { listNotes } from './away-notes.ts'
 
@@ -9,8 +9,6 @@ export type AwayProblem = {
   readonly where: string
   readonly detail: string
 }
-
-const READ_BYTES = 8 * 1024 * 1024
 
 /** Reads every file of a venue's journal that is in other storage, without the cache, and compares its hash. */
 export async function* checkAway(dir: string, venue: VenueId): AsyncGenerator<AwayProblem> {
@@ -22,11 +20,8 @@ export async function* checkAway(dir: string, venue: VenueId): AsyncGenerator<Aw
     const { address, name, size, hash } = file
     try {
       const store = openObjects(address, process.env, false)
-      const read = createHash('sha256')
-      for (let at = 0; at < size; at += READ_BYTES) {
-        read.update(await store.read(name, at, Math.min(READ_BYTES, size - at)))
-      }
-      if (read.digest('hex') === hash) continue
+      const read = await hashObject(store, name, size)
+      if (read.toString('hex') === hash) continue
       const detail = `${name} in ${address} has other bytes than were written`
       yield { code: 'object_damaged', where: path, detail }
     } catch (error) {

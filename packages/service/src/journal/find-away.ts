@@ -1,8 +1,8 @@
 import { mkdirSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { listSegments, parseAway, type AwayFile } from '@priorbook/sdk/journal/format'
-import type { ObjectStore } from '../objects/object-store.ts'
+import { isLost, type ObjectStore } from '../objects/object-store.ts'
 import { listNotes, listUnwanted, writeAwayNote } from './away-notes.ts'
 import { NOTE_ENDING, prefixOf } from './move-away.ts'
 import { newestOrigin } from './origin.ts'
@@ -72,10 +72,7 @@ async function readNote(
   try {
     return parseAway(Buffer.from(await objects.read(name, 0, size)).toString('utf8'))
   } catch (error) {
-    const isLost =
-      error instanceof PriorbookError &&
-      (error.code === 'object_missing' || error.code === 'object_damaged')
-    if (isLost) return undefined
+    if (isLost(error)) return undefined
     throw error
   }
 }

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { toMicros } from '@priorbook/sdk/domain'
 import { onTestFinished } from 'vitest'
+import type { JournalDamage, JournalRange, JournalRecord } from '@priorbook/sdk/journal'
 import {
+  openJournalWriter,
   readJournal,
-  type JournalDamage,
-  type JournalRange,
-  type JournalRecord,
-} from '@priorbook/sdk/journal'
-import { openJournalWriter, type JournalWriter, type JournalWriterOptions } from './index.ts'
+  type JournalWriter,
+  type JournalWriterOptions,
+} from './index.ts'
 
 /** What the tests say of a record: its content without origin and recorder. */
 export type Content = Pick<JournalRecord, 'number' | 'received' | 'kind' | 'slot' | 'bytes'>

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { existsSync, statSync, unlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import {
   awayPath,
@@ -15,6 +14,7 @@ import {
   type AwayFile,
   type SegmentName,
 } from '@priorbook/sdk/journal/format'
+import { restBetween } from '../lib/wait.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { putChecked } from '../objects/put-checked.ts'
 import { listUnwanted, writeAwayNote, type UnwantedFile } from './away-notes.ts'
@@ -54,7 +54,7 @@ export const AWAY_FILE_BYTES = 32 * 1024 * 1024
 /** The ending of the name of a note beside its object. */
 export const NOTE_ENDING = '.away'
 
-// A block every so many bytes is marked, so that a record is found with few requests.
+// The note marks a block after every so many bytes: a reader begins at a mark, and needs few requests.
 const MARK_BYTES = 262_144
 const HASH_BYTES = 4 * 1024 * 1024
 // Headers that are read at once: 5 ms.
@@ -104,7 +104,7 @@ async function moveFile(order: AwayOrder, name: SegmentName): Promise<number | u
   const { objects, venue, owner } = order
   const survey = await surveyFile(name, order)
   const newest = survey?.stats.maxReceived
-  // A file without a readable block stays: nobody can say how old it is.
+  // Without a readable block the age of the file is not known, so it stays.
   if (survey === undefined || newest === undefined || newest >= order.before) return undefined
   const bytes = await readFile(name.path).catch(orGone)
   if (bytes === undefined) return undefined
@@ -227,7 +227,6 @@ export function prefixOf(venue: VenueId): string {
   return `journal/v1/${venue}/`
 }
 
-async function rest({ restMs = 0, signal }: AwayOrder): Promise<void> {
-  await pause(restMs)
-  if (signal?.aborted === true) throw new PriorbookError('store_closed', 'it was stopped')
+function rest({ restMs = 0, signal }: AwayOrder): Promise<void> {
+  return restBetween(restMs, signal)
 }

@@ -11,7 +11,14 @@ import {
 } from '@priorbook/sdk/journal'
 import type { ReadAway } from '@priorbook/sdk/journal/format'
 import { BoundedMap } from '../lib/bounded-map.ts'
-import { BLOCK_BYTES, BlockSource, type NamedObject } from '../objects/block-source.ts'
+import {
+  BLOCK_BYTES,
+  BlockSource,
+  blocksOf,
+  cutBlocks,
+  type NamedObject,
+} from '../objects/block-source.ts'
+import { isLost } from '../objects/object-store.ts'
 
 // 4 MB at once: a walk reads on.
 const AHEAD = 16
@@ -67,7 +74,7 @@ async function fetchWith(
     )
     const missing = wanted.filter((_, index) => blocks[index] === undefined)
     if (missing.length > 0) throw new Miss(file, missing)
-    return cut(blocks as Uint8Array[], offset, length)
+    return cutBlocks(blocks as Uint8Array[], offset, length)
   }
   for (;;) {
     try {
@@ -124,7 +131,7 @@ function waitFor(source: BlockSource): ReadAway {
       if (kept === undefined) blocks.push(...fetchNow(source, file, next, end))
       else blocks.push(kept)
     }
-    return cut(blocks, offset, length)
+    return cutBlocks(blocks, offset, length)
   }
 }
 
@@ -144,20 +151,6 @@ function fetchNow(
 
 // Bytes that the storage lost are damage of the journal like any other; the rest of it can be read.
 function lost(error: unknown, { size }: NamedObject, block: number): Uint8Array {
-  const isLost =
-    error instanceof PriorbookError &&
-    (error.code === 'object_missing' || error.code === 'object_damaged')
-  if (!isLost) throw error
+  if (!isLost(error)) throw error
   return new Uint8Array(Math.min(BLOCK_BYTES, size - block * BLOCK_BYTES))
-}
-
-function blocksOf({ size }: NamedObject, offset: number, length: number): number[] {
-  const first = Math.floor(offset / BLOCK_BYTES)
-  const end = Math.ceil(Math.min(size, offset + length) / BLOCK_BYTES)
-  return Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index)
-}
-
-function cut(blocks: readonly Uint8Array[], offset: number, length: number): Uint8Array {
-  const from = offset % BLOCK_BYTES
-  return Buffer.concat(blocks).subarray(from, from + length)
 }

@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { PriorbookError } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from './clock.ts'
 
 /** Resolves after this time or when the signal aborts; never rejects. */
@@ -23,4 +25,10 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
+}
+
+/** Leaves the process to others between two steps of long work; throws `store_closed` once the work is stopped. */
+export async function restBetween(ms: number, signal?: AbortSignal): Promise<void> {
+  await pause(ms)
+  if (signal?.aborted === true) throw new PriorbookError('store_closed', 'it was stopped')
 }

@@ -15,6 +15,25 @@ const CHILD = fileURLToPath(new URL('fetch-blocks.ts', import.meta.url))
 const CHILD_MS = 60_000
 const CHILD_WORDS = 65_536
 
+/** The blocks that some bytes of an object lie in. */
+export function blocksOf({ size }: NamedObject, start: number, length: number): number[] {
+  const first = Math.floor(start / BLOCK_BYTES)
+  const end = Math.ceil(Math.min(size, start + length) / BLOCK_BYTES)
+  return Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index)
+}
+
+/** Those bytes out of their blocks: a copy, because whole blocks would stay in memory with a view. */
+export function cutBlocks(
+  blocks: readonly Uint8Array[],
+  start: number,
+  length: number,
+): Uint8Array {
+  const from = start % BLOCK_BYTES
+  const all = blocks.length === 1 ? blocks[0]! : Buffer.concat(blocks)
+  // `slice` of a buffer would be a view.
+  return Uint8Array.prototype.slice.call(all, from, from + length)
+}
+
 /** An object whose name contains a hash of its bytes, so that one name never means two contents. */
 export type NamedObject = {
   readonly address: string

@@ -1,3 +1,5 @@
+import { PriorbookError } from '@priorbook/sdk/domain'
+
 /**
  * A place that keeps files by name: a bucket of object storage, or a folder. Names are relative, with `/`
  * between their parts. An object is written whole and never changed.
@@ -23,3 +25,11 @@ export type ObjectStore = {
 
 /** One object of a list. */
 export type StoredObject = { readonly name: string; readonly size: number }
+
+/** True for errors that mean that the bytes are gone or wrong, not that they cannot be had now. */
+export function isLost(error: unknown): error is PriorbookError {
+  return (
+    error instanceof PriorbookError &&
+    (error.code === 'object_missing' || error.code === 'object_damaged')
+  )
+}

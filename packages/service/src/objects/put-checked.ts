@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto'
 import { PriorbookError } from '@priorbook/sdk/domain'
+import { hashObject } from './hash-object.ts'
 import type { ObjectStore } from './object-store.ts'
-
-const CHECK_BYTES = 8 * 1024 * 1024
 
 /** How an object is put. */
 export type PutOrder = {
@@ -46,10 +44,5 @@ async function isStored(
   rest: () => Promise<void>,
 ): Promise<boolean> {
   if ((await objects.size(name)) !== size) return false
-  const read = createHash('sha256')
-  for (let at = 0; at < size; at += CHECK_BYTES) {
-    read.update(await objects.read(name, at, Math.min(CHECK_BYTES, size - at)))
-    await rest()
-  }
-  return read.digest().equals(hash)
+  return (await hashObject(objects, name, size, rest)).equals(hash)
 }

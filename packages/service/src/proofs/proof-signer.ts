@@ -1,11 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import {
-  DAY_MICROS,
-  startOfDay,
-  PriorbookError,
-  printMicros,
-  type Micros,
-} from '@priorbook/sdk/domain'
+import { DAY_MICROS, startOfDay, printMicros, type Micros } from '@priorbook/sdk/domain'
+import { restBetween } from '../lib/wait.ts'
 import type { EmbeddedStore } from '../store/embedded/open.ts'
 import { ProofBook, type SignedRoot } from './proof-book.ts'
 import { ProofDatabase } from './proof-database.ts'
@@ -131,8 +126,7 @@ export class ProofSigner {
     return this.#options.now?.() ?? Date.now() * 1000
   }
 
-  async #rest(signal?: AbortSignal): Promise<void> {
-    await pause(this.#options.restMs ?? 0)
-    if (signal?.aborted === true) throw new PriorbookError('store_closed', 'it was stopped')
+  #rest(signal?: AbortSignal): Promise<void> {
+    return restBetween(this.#options.restMs ?? 0, signal)
   }
 }

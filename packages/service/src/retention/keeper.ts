@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import type { Config } from '../config/index.ts'
 import {
   limitOf,
@@ -8,6 +8,7 @@ import {
   type RetentionTier,
 } from '../config/retention.ts'
 import { AWAY_FILE_BYTES, removeSegments, SegmentSizes } from '../journal/index.ts'
+import { restBetween } from '../lib/wait.ts'
 import {
   KEPT_START,
   type EmbeddedStore,
@@ -213,9 +214,8 @@ export class Keeper {
     }
   }
 
-  async #rest(signal?: AbortSignal): Promise<void> {
-    await pause(this.#options.restMs ?? 0)
-    if (signal?.aborted === true) throw new PriorbookError('store_closed', 'it was stopped')
+  #rest(signal?: AbortSignal): Promise<void> {
+    return restBetween(this.#options.restMs ?? 0, signal)
   }
 }
 

@@ -8,7 +8,7 @@ import type { MarketPage, MarketQuery, MarketState } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import type { Column, Database, Row } from './database.ts'
 import { KeptRecords } from './kept-records.ts'
-import { saveListing } from './listing.ts'
+import { FAMILY_KIND, listFamilies, saveListing } from './listing.ts'
 import { walkListings } from './listing-walk.ts'
 import { sortListed, type Listed } from './listed.ts'
 import { findCut } from './revision-cut.ts'
@@ -181,7 +181,10 @@ function walkEvent(
   }
   if (start !== undefined) where.push('(close_time IS NULL OR close_time > ?)')
   if (end !== undefined) where.push('sort_time < ?')
-  const search = text === undefined ? undefined : prepareSearch(database, text)
+  const search =
+    text === undefined
+      ? undefined
+      : prepareSearch(database, text, listFamilies(database, FAMILY_KIND.facets))
   if (search !== undefined) onSearch(search)
   const [hit, ...hitValues] = hitOf(search)
   const rows = database.all(

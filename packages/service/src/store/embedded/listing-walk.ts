@@ -37,8 +37,11 @@ export function* walkListings(
     column: COLUMN_OF[query.sort ?? 'open_time'],
     sign: query.order === 'desc' ? -1 : 1,
   }
-  const asked = familiesOf(database, query)
-  const search = query.text === undefined ? undefined : prepareSearch(database, query.text)
+  const { series, text } = query
+  const isByFacets = series === undefined || text !== undefined
+  const facets = isByFacets ? listFamilies(database, FAMILY_KIND.facets) : []
+  const asked = familiesOf(database, query, facets)
+  const search = text === undefined ? undefined : prepareSearch(database, text, facets)
   const selection = search === undefined ? asked : narrow(asked, search)
   if (search !== undefined) {
     onSearch(search)
@@ -83,10 +86,9 @@ function searchByWords(database: Database, walk: SearchWalk): Iterable<Listed> |
   return isByTime ? walkWords(database, hits.words, walk) : undefined
 }
 
-function familiesOf(database: Database, query: MarketQuery): Selection {
+function familiesOf(database: Database, query: MarketQuery, facets: readonly Family[]): Selection {
   const { venue, series, asset, window, status } = query
-  const kind = series === undefined ? FAMILY_KIND.facets : FAMILY_KIND.series
-  const all = listFamilies(database, kind, series)
+  const all = series === undefined ? facets : listFamilies(database, FAMILY_KIND.series, series)
   const families = all.filter(
     (family) =>
       (venue === undefined || family.venue === venue) &&

@@ -1,7 +1,7 @@
 import type { SearchCorrection } from '../store.ts'
 import type { Column, Database } from './database.ts'
 import type { Condition } from './listed.ts'
-import { FAMILY_KIND, listFamilies } from './listing.ts'
+import type { Family } from './listing.ts'
 import { findSimilar, isKnownWord, type StoredWord } from './similar-words.ts'
 
 /** One word or phrase of a search: every market that is found has it. */
@@ -36,9 +36,12 @@ function termsOf(text: string): string[] {
   return terms.length > MAX_TERMS ? [text.toLowerCase().trim()] : terms
 }
 
-/** Prepares a search. */
-export function prepareSearch(database: Database, text: string): Search {
-  const families = listFamilies(database, FAMILY_KIND.facets)
+/** Prepares a search, given all families of markets by asset and window. */
+export function prepareSearch(
+  database: Database,
+  text: string,
+  families: readonly Family[],
+): Search {
   let left = families
   const terms = termsOf(text).map((term): SearchTerm => {
     const name = (['asset', 'span'] as const).find((facet) =>

@@ -25,7 +25,7 @@ export function isKnownWord(database: Database, word: string): boolean {
   return database.get(inside, rarestPart(database, word), word) !== undefined
 }
 
-/** The stored words that differ least from a word that nobody uses; none where all differ by much. */
+/** The stored words that are most similar to a word that no market has; none where all differ too much. */
 export function findSimilar(database: Database, word: string): readonly StoredWord[] {
   if (word.length < LEAST_LENGTH || word.length > LONGEST_SPLIT) return []
   const most = word.length < LONG_WORD ? 1 : 2

@@ -1,7 +1,13 @@
 import { dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import { BLOCK_BYTES, BlockSource, type BlockCache } from '../../../objects/block-source.ts'
+import {
+  BLOCK_BYTES,
+  BlockSource,
+  blocksOf,
+  cutBlocks,
+  type BlockCache,
+} from '../../../objects/block-source.ts'
 import type { ObjectStore } from '../../../objects/object-store.ts'
 import type { ColdPlace } from './cold-places.ts'
 
@@ -44,12 +50,12 @@ export class ColdSource {
   /** The bytes of a chunk where they are in the cache and whole. */
   peek(place: ColdPlace): Uint8Array | undefined {
     const blocks: Uint8Array[] = []
-    for (const block of blocksOf(place)) {
+    for (const block of blocksOf(place, place.start, place.length)) {
       const bytes = this.#blocks.kept(place, block)
       if (bytes === undefined) return undefined
       blocks.push(bytes)
     }
-    const bytes = cut(place, blocks)
+    const bytes = cutBlocks(blocks, place.start, place.length)
     return isWhole(place, bytes) ? bytes : undefined
   }
 
@@ -58,7 +64,7 @@ export class ColdSource {
    * before, those behind are fetched too: it goes on reading.
    */
   async fetch(place: ColdPlace, read?: ColdRead): Promise<Uint8Array> {
-    const own = blocksOf(place)
+    const own = blocksOf(place, place.start, place.length)
     const next = own.at(-1)! + 1
     const isNext = read !== undefined && read.name === place.name && own[0]! - read.block <= 1
     const row = isNext ? read.row + 1 : 0
@@ -78,22 +84,9 @@ export class ColdSource {
   fetchNow(place: ColdPlace): Uint8Array {
     const kept = this.peek(place)
     if (kept !== undefined) return kept
-    const own = blocksOf(place)
+    const own = blocksOf(place, place.start, place.length)
     return whole(place, this.#blocks.fetchNow(place, own[0]!, own.length))
   }
-}
-
-function blocksOf({ start, length }: ColdPlace): number[] {
-  const first = Math.floor(start / BLOCK_BYTES)
-  const last = Math.floor((start + Math.max(1, length) - 1) / BLOCK_BYTES)
-  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
-}
-
-function cut({ start, length }: ColdPlace, blocks: readonly Uint8Array[]): Uint8Array {
-  const from = start % BLOCK_BYTES
-  const all = blocks.length === 1 ? blocks[0]! : Buffer.concat(blocks)
-  // A copy, because a whole block would stay in memory with it.
-  return all.slice(from, from + length)
 }
 
 function isWhole({ length, crc }: ColdPlace, bytes: Uint8Array): boolean {
@@ -101,18 +94,10 @@ function isWhole({ length, crc }: ColdPlace, bytes: Uint8Array): boolean {
 }
 
 function whole(place: ColdPlace, blocks: readonly Uint8Array[]): Uint8Array {
-  const bytes = cut(place, blocks)
+  const bytes = cutBlocks(blocks, place.start, place.length)
   if (isWhole(place, bytes)) return bytes
   throw new PriorbookError(
     'object_damaged',
     `${place.name} in ${place.address} has other bytes at ${place.start} than were written`,
-  )
-}
-
-/** True for errors that mean that the bytes are gone or wrong, not that they cannot be had now. */
-export function isLost(error: unknown): error is PriorbookError {
-  return (
-    error instanceof PriorbookError &&
-    (error.code === 'object_missing' || error.code === 'object_damaged')
   )
 }

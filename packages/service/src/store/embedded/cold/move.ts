@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import { DAY_MICROS, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { chunkHash, type TapePlatform } from '@priorbook/sdk/tape'
+import { restBetween } from '../../../lib/wait.ts'
 import type { ObjectStore } from '../../../objects/object-store.ts'
 import { putChecked } from '../../../objects/put-checked.ts'
 import { isDamage } from '../bodies.ts'
@@ -308,7 +308,6 @@ function prefixOf(venue: VenueId): string {
   return `tape/v1/${venue}/`
 }
 
-async function rest({ restMs = 0, signal }: MoveOrder): Promise<void> {
-  await pause(restMs)
-  if (signal?.aborted === true) throw new PriorbookError('store_closed', 'it was stopped')
+function rest({ restMs = 0, signal }: MoveOrder): Promise<void> {
+  return restBetween(restMs, signal)
 }
