@@ -34,6 +34,21 @@ export type Resolution = {
 }
 
 /**
+ * What a market shares with the other markets of its event, such as an election with a market for each
+ * candidate. The event's id is `eventTicker`, `eventId` or `topicId`, by the venue's name for it.
+ */
+export type MarketEvent = {
+  readonly title?: string
+  readonly slug?: string
+  /** The name of this market among those of the event: a candidate, a range, a team. */
+  readonly outcome?: string
+  /** True where at most one market of the event can end with Yes. */
+  readonly isExclusive?: boolean
+  /** True where No of one market can be converted into Yes of all others. */
+  readonly isNegRisk?: boolean
+}
+
+/**
  * A market as one venue describes it. Values that a venue gives as decimal text stay decimal text.
  * Fields of one venue only are absent for the others; every native identifier is kept.
  */
@@ -59,6 +74,11 @@ export type MarketRecord = {
   readonly eventTicker?: string
   readonly eventId?: string
   readonly seriesTicker?: string
+  readonly event?: MarketEvent
+  /** The venue's own heading, such as `Politics`. */
+  readonly category?: string
+  /** The venue's own labels, in its order. */
+  readonly tags?: readonly string[]
   readonly conditionId?: string
   readonly questionId?: string
   readonly question?: string

@@ -121,6 +121,9 @@ export function fromMarketJson(value: unknown): KnownMarket {
       slug: textOf(json['slug']),
       asset: textOf(json['asset']),
       window: textOf(json['window']),
+      event: fromEvent(json['event']),
+      category: textOf(json['category']),
+      tags: fromTags(json['tags']),
       chain: textOf(json['chain']),
       exchangeContract: textOf(json['exchange_contract']),
       exchange: fromExchange(json['exchange']),
@@ -147,16 +150,34 @@ function present<Fields extends object>(fields: Fields): Present<Fields> {
   return Object.fromEntries(kept) as Present<Fields>
 }
 
+function fromEvent(value: unknown): MarketRecord['event'] {
+  if (value === undefined || value === null) return undefined
+  const json = fieldsOf(value, 'an event')
+  const event = present({
+    title: textOf(json['title']),
+    slug: textOf(json['slug']),
+    outcome: textOf(json['outcome']),
+    isExclusive: flagOf(json['is_exclusive']),
+    isNegRisk: flagOf(json['is_neg_risk']),
+  })
+  return Object.keys(event).length === 0 ? undefined : event
+}
+
+function fromTags(value: unknown): readonly string[] | undefined {
+  const tags = listOf(value ?? []).filter((tag) => typeof tag === 'string')
+  return tags.length === 0 ? undefined : tags
+}
+
+function flagOf(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
+}
+
 function fromExchange(value: unknown): MarketRecord['exchange'] {
   if (value === undefined || value === null) return undefined
   const json = fieldsOf(value, 'exchange')
-  const flag = (name: string): boolean | undefined => {
-    const said = json[name]
-    return typeof said === 'boolean' ? said : undefined
-  }
   return present({
-    isNegRisk: flag('is_neg_risk'),
-    isYieldBearing: flag('is_yield_bearing'),
+    isNegRisk: flagOf(json['is_neg_risk']),
+    isYieldBearing: flagOf(json['is_yield_bearing']),
     resolverAddress: textOf(json['resolver_address']),
   })
 }

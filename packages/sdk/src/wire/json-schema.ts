@@ -49,6 +49,9 @@ export const ORDINAL: JsonSchema<number> = { type: 'integer', minimum: 1 }
 /** A flag. */
 export const FLAG: JsonSchema<boolean> = { type: 'boolean' }
 
+/** True, false or not known. */
+export const FLAG_OR_NULL = orNull(FLAG)
+
 /** Any number. */
 export const NUMBER: JsonSchema<number> = { type: 'number' }
 

@@ -10,6 +10,7 @@ import {
   DECIMAL,
   DECIMAL_OR_NULL,
   described,
+  FLAG_OR_NULL,
   listOf,
   named,
   objectOf,
@@ -96,6 +97,33 @@ export const MARKET_MEMBERS = {
     DECIMAL_OR_NULL,
     'The price of the underlying that decides the market: a fixed strike, or the price at the start of the round.',
   ),
+  event: orNull(
+    named(
+      'MarketEvent',
+      objectOf(
+        {
+          id: described(TEXT, 'The venue’s own id of the event.'),
+          title: TEXT_OR_NULL,
+          slug: TEXT_OR_NULL,
+          outcome: described(
+            TEXT_OR_NULL,
+            'The name of this market among those of the event: a candidate, a range, a team.',
+          ),
+          is_exclusive: described(
+            FLAG_OR_NULL,
+            'True where at most one market of the event can end with Yes.',
+          ),
+          is_neg_risk: described(
+            FLAG_OR_NULL,
+            'True where No of one market can be converted into Yes of all others.',
+          ),
+        },
+        { description: 'The event that the market belongs to, with what its markets share.' },
+      ),
+    ),
+  ),
+  category: described(TEXT_OR_NULL, 'The venue’s own heading, such as Politics.'),
+  tags: described(listOf(TEXT), 'The venue’s own labels.'),
   units: named(
     'Units',
     objectOf({ price_unit: TEXT, size_unit: TEXT, volume_unit: TEXT, collateral: TEXT }),
@@ -170,7 +198,7 @@ export function toCommonMarket(
   }
 }
 
-type LaterName = 'asset' | 'window' | 'strike' | 'last_anomaly'
+type LaterName = 'asset' | 'window' | 'strike' | 'last_anomaly' | 'event' | 'category' | 'tags'
 
 /** Renders the members that came after 0.1.0, which follow all others. */
 export function toLaterMembers(
@@ -182,6 +210,27 @@ export function toLaterMembers(
     last_anomaly: toAnomaly(record.lastAnomaly, style),
     asset: record.asset ?? null,
     window: record.window ?? null,
+    event: toEvent(record),
+    category: record.category ?? null,
+    tags: record.tags ?? [],
+  }
+}
+
+function toEvent({
+  event,
+  eventTicker,
+  eventId,
+  topicId,
+}: MarketRecord): CommonMarketJson['event'] {
+  const id = eventTicker ?? eventId ?? topicId
+  if (id === undefined) return null
+  return {
+    id,
+    title: event?.title ?? null,
+    slug: event?.slug ?? null,
+    outcome: event?.outcome ?? null,
+    is_exclusive: event?.isExclusive ?? null,
+    is_neg_risk: event?.isNegRisk ?? null,
   }
 }
 

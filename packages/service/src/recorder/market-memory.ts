@@ -86,6 +86,7 @@ function mergeRecords(before: MarketRecord | undefined, said: MarketRecord): Mar
     ...said,
     outcomes: outcomes.length === 0 ? before.outcomes : outcomes,
     ...(resolution === undefined ? {} : { resolution }),
+    ...mergedPart('event', before.event, said.event),
     ...mergedPart('settlement', before.settlement, said.settlement),
     native: { ...before.native, ...said.native },
   }

@@ -48,6 +48,23 @@ export function readText(value: unknown, name: string): string | undefined {
   return value
 }
 
+/** A text that describes something: anything else, and an empty one, is not known. */
+export function describedText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** A flag that describes something: anything else is not known. */
+export function describedFlag(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
+}
+
+/** The texts of a list that describes something; undefined where there is none. */
+export function describedTexts(value: unknown): readonly string[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const texts = value.filter((text) => typeof text === 'string' && text !== '')
+  return texts.length === 0 ? undefined : texts
+}
+
 /** Reads a ticker or another identifier of the venue. */
 export function readId(value: unknown, name: string): string {
   if (typeof value === 'string') return parseNativeId(value)

@@ -12,6 +12,9 @@ import {
 import {
   isObject,
   compact,
+  describedFlag,
+  describedText,
+  describedTexts,
   isNoTime,
   readArray,
   readCounter,
@@ -33,8 +36,11 @@ export type CatalogAnswer = {
   readonly cursor?: string
 }
 
-/** What the request already says about every market of its answer. */
-export type CatalogContext = { readonly seriesTicker?: string; readonly fees?: SeriesFees }
+/** What the request says beside the answer: the series of all its markets, and facts of series. */
+export type CatalogContext = {
+  readonly seriesTicker?: string
+  readonly series?: SeriesFacts
+}
 
 /**
  * Converts an answer of GET /events/{ticker}, /events, /markets/{ticker} or /markets:
@@ -71,6 +77,8 @@ type NativeEvent = {
   readonly seriesTicker: string | undefined
   readonly title: string | undefined
   readonly sources: string | undefined
+  readonly isExclusive: boolean | undefined
+  readonly category: string | undefined
   readonly own: NativeObject
 }
 
@@ -129,6 +137,8 @@ function parseEvent(value: unknown): NativeEvent {
     seriesTicker: optionalId(event, 'series_ticker'),
     title: readText(field(event, 'title'), 'title'),
     sources: sourceNames(event['settlement_sources']),
+    isExclusive: describedFlag(event['mutually_exclusive']),
+    category: describedText(event['category']),
     own,
   }
 }
@@ -151,6 +161,7 @@ function parseMarket(
   const [openTime, closeTime] = [time(market, 'open_time'), time(market, 'close_time')]
   const series = event?.seriesTicker ?? optionalId(market, 'series_ticker') ?? context.seriesTicker
   const named = readTicker(marketId, { series, event: eventTicker })
+  const facts = context.series?.get(series ?? named.seriesTicker ?? '')
   const strike = strikeOf(market) ?? named.strike
   return compact<MarketRecord>({
     venue: 'venueb',
@@ -180,6 +191,9 @@ function parseMarket(
     ...named,
     window: named.window ?? windowOf(openTime, closeTime),
     strike,
+    event: eventOf(market, event),
+    category: event?.category ?? facts?.category,
+    tags: facts?.tags,
     settlement: compact<NonNullable<MarketRecord['settlement']>>({
       result,
       value,
@@ -188,9 +202,18 @@ function parseMarket(
     }),
     native: {
       ...nativeOf(market, event),
-      ...(context.fees === undefined ? {} : { series: context.fees }),
+      ...(facts?.fees === undefined ? {} : { series: facts.fees }),
     },
   })
+}
+
+function eventOf(market: NativeObject, event: NativeEvent | undefined): MarketRecord['event'] {
+  const shared = compact<NonNullable<MarketRecord['event']>>({
+    title: event?.title,
+    outcome: describedText(market['yes_sub_title']),
+    isExclusive: event?.isExclusive,
+  })
+  return Object.keys(shared).length === 0 ? undefined : shared
 }
 
 // A market between two strikes has no single price that decides it.
@@ -261,16 +284,48 @@ function nativeOf(market: NativeObject, event: NativeEvent | undefined): MarketR
 /** What a series charges, in the venue's own words: the fee formula and its multiplier. */
 export type SeriesFees = { readonly fee_type?: Json; readonly fee_multiplier?: Json }
 
-const FEE_FIELDS = ['fee_type', 'fee_multiplier'] as const
-
-/** Reads the fees in an answer of GET /series/{ticker}; undefined where it names none. */
-export function feesOf(answer: unknown): SeriesFees | undefined {
-  return readFees(isObject(answer) ? answer['series'] : undefined)
+/** What markets take from their series, which no answer about markets repeats. */
+export type OneSeries = {
+  readonly fees?: SeriesFees
+  readonly category?: string
+  readonly tags?: readonly string[]
 }
 
-/** Reads the fees of a series, or as a request repeats them; only strings and numbers are kept. */
-export function readFees(series: unknown): SeriesFees | undefined {
-  if (!isObject(series)) return undefined
+/** Facts of series by ticker. */
+export type SeriesFacts = ReadonlyMap<string, OneSeries>
+
+const FEE_FIELDS = ['fee_type', 'fee_multiplier'] as const
+
+/** Reads an object of a series, as the venue sends it or as a request repeats it. */
+export function readSeries(series: unknown): OneSeries {
+  if (!isObject(series)) return {}
+  return compact<OneSeries>({
+    fees: readFees(series),
+    category: describedText(series['category']),
+    tags: describedTexts(series['tags']),
+  })
+}
+
+/** Reads the facts of series that a request repeats. */
+export function readSeriesFacts(request: Readonly<Record<string, unknown>>): SeriesFacts {
+  const { facts, fees, series } = request
+  // Requests of one series had its fees alone before facts of several were kept.
+  if (typeof series === 'string' && fees !== undefined) return new Map([[series, readSeries(fees)]])
+  if (!isObject(facts)) return new Map()
+  return new Map(Object.entries(facts).map(([ticker, said]) => [ticker, readSeries(said)]))
+}
+
+/** A series as a request repeats it. */
+export function toRequestSeries({ fees, category, tags }: OneSeries): Json {
+  return {
+    ...fees,
+    ...(category === undefined ? {} : { category }),
+    ...(tags === undefined ? {} : { tags }),
+  }
+}
+
+// Only strings and numbers are kept.
+function readFees(series: NativeObject): SeriesFees | undefined {
   const fees = FEE_FIELDS.flatMap((name) => {
     const value = series[name]
     return typeof value === 'string' || typeof value === 'number' ? [[name, value] as const] : []

@@ -472,10 +472,14 @@ describe('without valid credentials', () => {
       sink.captured.flatMap((one) =>
         one.kind === 'answer' && one.request.kind === kind ? [one.request] : [],
       )
-    const isTold = (kind: string): boolean => asked(kind).some((request) => 'fees' in request)
+    const isTold = (kind: string): boolean => asked(kind).some((request) => 'facts' in request)
     await until('listings with fees', () => isTold('markets') && isTold('events'))
     for (const kind of ['markets', 'events']) {
-      expect(asked(kind).at(-1)).toMatchObject({ kind, series: 'KXTEST15M', fees: SERIES_FEES })
+      expect(asked(kind).at(-1)).toMatchObject({
+        kind,
+        series: 'KXTEST15M',
+        facts: { KXTEST15M: SERIES_FEES },
+      })
     }
     expect(asked('series')[0]).toStrictEqual({ kind: 'series', series: 'KXTEST15M' })
   })

@@ -531,9 +531,11 @@ const ACTIVE_RECORD = {
   units: UNITS,
   ...NAMED,
   strike: '61250.5',
+  event: { outcome: 'Target: $61,250.50' },
   settlement: {},
   native: { market: JSON.parse(ACTIVE) as object },
 }
+const WHOLE_EVENT = { ...ACTIVE_RECORD.event, title: 'BTC 15 min', isExclusive: false }
 
 const CATALOG_ANSWERS: readonly WireCase[] = [
   {
@@ -567,6 +569,40 @@ const CATALOG_ANSWERS: readonly WireCase[] = [
     problems: [{ where: 'markets[1]', code: 'invalid_id' }],
   },
   {
+    name: 'a page of events of many series, with what their series say',
+    request: {
+      kind: 'events',
+      status: 'open',
+      facts: {
+        KXBTC15M: { fee_type: 'quadratic', fee_multiplier: 0.5, category: 'Crypto', tags: ['BTC'] },
+        KXOTHER: { category: 'Sports' },
+      },
+    },
+    text: `{"cursor":"","events":[{${EVENT},"markets":[${ACTIVE}]}]}`,
+    events: [
+      {
+        kind: 'market',
+        record: {
+          ...ACTIVE_RECORD,
+          resolution: {
+            state: 'none',
+            source: 'CF Benchmarks',
+            reference: { feed: 'CF Benchmarks', startPrice: '61250.5' },
+          },
+          seriesTicker: 'KXBTC15M',
+          event: WHOLE_EVENT,
+          category: 'Crypto',
+          tags: ['BTC'],
+          native: {
+            market: JSON.parse(ACTIVE) as object,
+            event: JSON.parse(`{${EVENT}}`) as object,
+            series: { fee_type: 'quadratic', fee_multiplier: 0.5 },
+          },
+        },
+      },
+    ],
+  },
+  {
     name: 'an event with its settled market beside it',
     request: { kind: 'event', ticker: 'KXBTC15M-26OCT050945' },
     text: `{"event":{${EVENT}},"markets":[${FINALIZED}]}`,
@@ -587,6 +623,7 @@ const CATALOG_ANSWERS: readonly WireCase[] = [
           },
           winningOutcome: 'No',
           seriesTicker: 'KXBTC15M',
+          event: WHOLE_EVENT,
           settlement: {
             result: 'no',
             value: '0',
@@ -616,6 +653,7 @@ const CATALOG_ANSWERS: readonly WireCase[] = [
             reference: { feed: 'CF Benchmarks', startPrice: '61250.5' },
           },
           seriesTicker: 'KXBTC15M',
+          event: WHOLE_EVENT,
           native: {
             market: JSON.parse(ACTIVE) as object,
             event: JSON.parse(`{${EVENT}}`) as object,
@@ -672,6 +710,12 @@ const CATALOG_ANSWERS: readonly WireCase[] = [
     request: { kind: 'series', series: 'KXBTC15M' },
     text: `{"series":{"ticker":"KXBTC15M","title":"BTC 15 min","frequency":"fifteen_min",
       "fee_type":"quadratic","fee_multiplier":0.5,"tags":["BTC"]}}`,
+    events: [],
+  },
+  {
+    name: 'the list of all series, which is journaled for what it says of them',
+    request: { kind: 'all_series' },
+    text: `{"series":[{"ticker":"KXBTC15M","category":"Crypto","tags":["BTC"]}]}`,
     events: [],
   },
 ]

@@ -9,7 +9,8 @@ import {
   type FollowedMarket,
 } from '../capture/followed-markets.ts'
 import { readPages, type PagesEnd, type Rest, type RestAnswer } from '../capture/rest.ts'
-import { feesOf, type SeriesFees } from './catalog.ts'
+import { readSeries, toRequestSeries, type OneSeries } from './catalog.ts'
+import { isObject } from '../capture/fields.ts'
 
 /** A market of venue B that is recorded, or was and has not resolved. */
 export type VenueBMarket = FollowedMarket & {
@@ -146,7 +147,7 @@ export class Discovery {
   readonly #options: DiscoveryOptions
   readonly #failed = new Set<string>()
   readonly #listed = new Set<string>()
-  readonly #fees = new Map<string, SeriesFees>()
+  readonly #facts = new Map<string, OneSeries>()
   #eventsAtMs = -Infinity
   #seriesAtMs = -Infinity
   #wake: (() => void) | undefined
@@ -237,14 +238,15 @@ export class Discovery {
     const path = `/series/${encodeURIComponent(series)}`
     const request = { kind: 'series', series }
     const answer = await this.#options.rest.send({ request, path }, signal)
-    const fees = answer.ok ? feesOf(answer.value) : undefined
-    if (fees !== undefined) this.#fees.set(series, fees)
+    if (!answer.ok || !isObject(answer.value)) return
+    this.#facts.set(series, readSeries(answer.value['series']))
   }
 
-  // Answers about markets do not contain the fees of their series, so the journaled request does.
+  // Answers about markets do not contain what their series says, so the journaled request does.
   #requestOf(kind: string, series: string, status: string): CaptureRequest {
-    const fees = this.#fees.get(series)
-    return { kind, series, status, ...(fees === undefined ? {} : { fees }) }
+    const facts = this.#facts.get(series)
+    const known = facts === undefined ? {} : { facts: { [series]: toRequestSeries(facts) } }
+    return { kind, series, status, ...known }
   }
 
   #setHealth(series: string, end: PagesEnd): void {

@@ -24,7 +24,7 @@ import {
   wrong,
   type NativeObject,
 } from '../capture/fields.ts'
-import { normalizeCatalogAnswer, readFees } from './catalog.ts'
+import { normalizeCatalogAnswer, readSeriesFacts } from './catalog.ts'
 import { readInstrument } from './fields.ts'
 import { isLifecycle, normalizeLifecycle } from './lifecycle.ts'
 import {
@@ -42,9 +42,9 @@ import {
  * Incremented when venue B's normalizer derives other events from the same bytes; stored with every
  * chunk. 2: lifecycle messages are market revisions. 3: records have asset, window, strike and
  * reference, and tickers that the venue does not name follow from the market's. 4: trades have what their
- * message said.
+ * message said. 5: records have the event's facts, category and tags.
  */
-export const VENUEB_NORMALIZER_VERSION = 4
+export const VENUEB_NORMALIZER_VERSION = 5
 
 /** Creates the normalizer of venue B: messages of its socket and answers of its REST interface. */
 export function createVenueBNormalizer(): Normalizer {
@@ -101,18 +101,20 @@ function suspects(value: unknown): 'all' | 'none' | readonly string[] {
 function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): Normalized {
   switch (request.kind) {
     case 'series':
-      // Journaled, but not a fact of one market: requests for markets repeat the fees.
+      // Journaled, but not a fact of one market: requests for markets repeat what they need.
       readObject(readObject(value, 'the series answer')['series'], 'series')
+      return NOTHING
+    case 'all_series':
+      readArray(readObject(value, 'the list of series')['series'], 'series')
       return NOTHING
     case 'events':
     case 'event':
     case 'markets':
     case 'market': {
       const { series } = request
-      const fees = readFees(request['fees'])
       const context = {
         ...(typeof series === 'string' ? { seriesTicker: series } : {}),
-        ...(fees === undefined ? {} : { fees }),
+        series: readSeriesFacts(request),
       }
       const { events, problems } = normalizeCatalogAnswer(value, at, context)
       return { events, problems }

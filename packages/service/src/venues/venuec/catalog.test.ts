@@ -59,6 +59,7 @@ describe('a market of Gamma', () => {
         collateral: 'USDC',
       },
       eventId: '260654',
+      event: { slug: 'btc-updown-5m-1789999800' },
       conditionId: MARKET,
       questionId: market['questionID'],
       gammaMarketId: '2458626',

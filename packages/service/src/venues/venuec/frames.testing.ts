@@ -406,6 +406,7 @@ function gammaRecord(market: string, changes: object): object {
   }
 }
 
+const CANDIDATE = LIVE.replace('{', '{"groupItemTitle":"Smith",')
 const LIVE_STATE = {
   status: 'open',
   statusNative: 'active accepting_orders',
@@ -509,9 +510,42 @@ const GAMMA_ANSWERS: readonly WireCase[] = [
         record: gammaRecord(LIVE, {
           ...LIVE_STATE,
           eventId: '880011',
+          event: { title: 'BTC 5m', slug: SLUG },
           native: {
             gamma: JSON.parse(LIVE) as object,
             event: { id: '880011', slug: SLUG, ticker: SLUG, title: 'BTC 5m' },
+          },
+        }),
+      },
+    ],
+  },
+  {
+    name: 'Gamma: a market of an event whose markets exclude each other, with tags',
+    request: { kind: 'gamma_event' },
+    text: `{"id":"880011","title":"Who?","negRisk":true,"category":"Politics","tags":[{"id":"2","label":"Politics"},
+      {"id":"7"},{"id":"9","label":"US Election"}],"markets":[${CANDIDATE}]}`,
+    events: [
+      {
+        kind: 'market',
+        record: gammaRecord(CANDIDATE, {
+          ...LIVE_STATE,
+          eventId: '880011',
+          event: { title: 'Who?', outcome: 'Smith', isExclusive: true, isNegRisk: true },
+          category: 'Politics',
+          tags: ['Politics', 'US Election'],
+          native: {
+            gamma: JSON.parse(CANDIDATE) as object,
+            event: {
+              id: '880011',
+              title: 'Who?',
+              negRisk: true,
+              category: 'Politics',
+              tags: [
+                { id: '2', label: 'Politics' },
+                { id: '7' },
+                { id: '9', label: 'US Election' },
+              ],
+            },
           },
         }),
       },

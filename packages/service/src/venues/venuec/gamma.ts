@@ -7,7 +7,16 @@ import {
   type Outcome,
   type Resolution,
 } from '@priorbook/sdk/domain'
-import { compact, readArray, readId, readText, type NativeObject } from '../capture/fields.ts'
+import {
+  compact,
+  describedFlag,
+  describedText,
+  isObject,
+  readArray,
+  readId,
+  readText,
+  type NativeObject,
+} from '../capture/fields.ts'
 import {
   optionalId,
   parseRoundSlug,
@@ -88,7 +97,36 @@ export function parseGammaMarket(
     slug,
     asset: round?.asset,
     window: round?.window,
+    event: eventOf(market, event),
+    ...headingsOf(market, event),
     native: nativeOf(market, answered),
+  })
+}
+
+function eventOf(market: NativeObject, event: GammaEvent | undefined): MarketRecord['event'] {
+  const isNegRisk = describedFlag(event?.own['negRisk'])
+  const shared = compact<NonNullable<MarketRecord['event']>>({
+    title: describedText(event?.own['title']),
+    slug: describedText(event?.own['slug']),
+    outcome: describedText(market['groupItemTitle']),
+    // Conversion of No into Yes of the others is offered only where at most one of them can win.
+    isExclusive: isNegRisk === true ? true : undefined,
+    isNegRisk,
+  })
+  return Object.keys(shared).length === 0 ? undefined : shared
+}
+
+function headingsOf(
+  market: NativeObject,
+  event: GammaEvent | undefined,
+): Pick<MarketRecord, 'category' | 'tags'> {
+  const listed = event?.own['tags'] ?? market['tags']
+  const tags = (Array.isArray(listed) ? listed : []).flatMap((tag: unknown) =>
+    isObject(tag) ? (describedText(tag['label']) ?? []) : (describedText(tag) ?? []),
+  )
+  return compact<Pick<MarketRecord, 'category' | 'tags'>>({
+    category: describedText(event?.own['category']) ?? describedText(market['category']),
+    tags: tags.length === 0 ? undefined : tags,
   })
 }
 

@@ -35,9 +35,9 @@ import {
 /**
  * The version of venue C's normalizer, stored with every chunk.
  * 2: a change with a malformed entry becomes no row, instead of a part of it. 3: trades have what their
- * message said.
+ * message said. 4: records have the event's facts, category and tags.
  */
-const VENUEC_NORMALIZER_VERSION = 3
+const VENUEC_NORMALIZER_VERSION = 4
 
 /** Creates venue C's normalizer, which is stateless. */
 export function createVenueCNormalizer(): Normalizer {
