@@ -31,6 +31,8 @@ export type BookSnapshot = Provenance & {
   readonly instrument: Instrument
   readonly bids: readonly Level[]
   readonly asks: readonly Level[]
+  /** True for one of the polls that are all that brings this book: what changed between them is not lost. */
+  readonly isPolled?: boolean
 }
 
 /** The venue sent one or more changed levels: `size` is the new size, or a signed change when `signed`. */

@@ -33,6 +33,23 @@ export type Resolution = {
   readonly times?: { readonly determined?: Micros; readonly settled?: Micros }
 }
 
+/** How deep a market is recorded; each tier with the sentence that the docs show. */
+export const TIER_TEXTS = {
+  full: 'Books and trades, by socket where the venue has one.',
+  polled: 'Books at an interval, as the quota allows.',
+  catalogue: 'The record and the resolution only.',
+  none: 'Nothing.',
+} as const
+
+/** The name of one tier. */
+export type CaptureTier = keyof typeof TIER_TEXTS
+
+/** The tiers, the deepest first. */
+export const CAPTURE_TIERS = Object.keys(TIER_TEXTS) as readonly CaptureTier[]
+
+/** How deep a market is recorded, and the reason in words. */
+export type CaptureDecision = { readonly tier: CaptureTier; readonly why: string }
+
 /**
  * What a market shares with the other markets of its event, such as an election with a market for each
  * candidate. The event's id is `eventTicker`, `eventId` or `topicId`, by the venue's name for it.
@@ -104,6 +121,8 @@ export type MarketRecord = {
     readonly settledTime?: Micros
     readonly expirationValue?: string
   }
+  /** How deep it is recorded from this version on, and why; the recorder sets it. */
+  readonly capture?: CaptureDecision
   /** The newest contradiction between two versions of the record; the recorder sets it. */
   readonly lastAnomaly?: RevisionAnomaly & { readonly received: Micros }
   /** The venue's own records, for everything beyond the fields above. */

@@ -1,4 +1,5 @@
 import {
+  CAPTURE_TIERS,
   GAP_REASONS,
   isVenueId,
   parseMicros,
@@ -124,6 +125,7 @@ export function fromMarketJson(value: unknown): KnownMarket {
       event: fromEvent(json['event']),
       category: textOf(json['category']),
       tags: fromTags(json['tags']),
+      capture: fromCapture(json['capture']),
       chain: textOf(json['chain']),
       exchangeContract: textOf(json['exchange_contract']),
       exchange: fromExchange(json['exchange']),
@@ -161,6 +163,13 @@ function fromEvent(value: unknown): MarketRecord['event'] {
     isNegRisk: flagOf(json['is_neg_risk']),
   })
   return Object.keys(event).length === 0 ? undefined : event
+}
+
+function fromCapture(value: unknown): MarketRecord['capture'] {
+  if (value === undefined || value === null) return undefined
+  const json = fieldsOf(value, 'capture')
+  const tier = CAPTURE_TIERS.find((one) => one === json['tier'])
+  return tier === undefined ? undefined : { tier, why: textOf(json['why']) ?? '' }
 }
 
 function fromTags(value: unknown): readonly string[] | undefined {

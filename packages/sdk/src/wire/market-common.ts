@@ -1,5 +1,6 @@
 import {
   ANOMALY_CODES,
+  CAPTURE_TIERS,
   MARKET_STATUSES,
   type Json,
   type MarketRecord,
@@ -124,6 +125,17 @@ export const MARKET_MEMBERS = {
   ),
   category: described(TEXT_OR_NULL, 'The venue’s own heading, such as Politics.'),
   tags: described(listOf(TEXT), 'The venue’s own labels.'),
+  capture: orNull(
+    named(
+      'MarketCapture',
+      objectOf(
+        { tier: named('CaptureTier', wordOf(CAPTURE_TIERS)), why: TEXT },
+        {
+          description: 'How deep the market is recorded, and why; its revisions say since when.',
+        },
+      ),
+    ),
+  ),
   units: named(
     'Units',
     objectOf({ price_unit: TEXT, size_unit: TEXT, volume_unit: TEXT, collateral: TEXT }),
@@ -198,7 +210,15 @@ export function toCommonMarket(
   }
 }
 
-type LaterName = 'asset' | 'window' | 'strike' | 'last_anomaly' | 'event' | 'category' | 'tags'
+type LaterName =
+  | 'asset'
+  | 'window'
+  | 'strike'
+  | 'last_anomaly'
+  | 'event'
+  | 'category'
+  | 'tags'
+  | 'capture'
 
 /** Renders the members that came after 0.1.0, which follow all others. */
 export function toLaterMembers(
@@ -213,6 +233,7 @@ export function toLaterMembers(
     event: toEvent(record),
     category: record.category ?? null,
     tags: record.tags ?? [],
+    capture: record.capture ?? null,
   }
 }
 

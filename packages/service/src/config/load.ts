@@ -73,7 +73,9 @@ function overlay(config: Draft, said: unknown, path: string[], file: string): vo
   }
 }
 
-function fromText({ default: usual }: ConfigKey, text: string, where: string): unknown {
+function fromText(key: ConfigKey, text: string, where: string): unknown {
+  const { default: usual } = key
+  if (key.fromText !== undefined) return key.fromText(text)
   if (Array.isArray(usual)) {
     const items = text.split(',').map((item) => item.trim())
     return items.filter((item) => item !== '')

@@ -5,6 +5,8 @@ export type Setting<T> = {
   readonly must: v.GenericSchema<T>
   readonly default: T
   readonly description: string
+  /** Reads it from the environment or the command line, where that is not plain text. */
+  fromText?(text: string): unknown
 }
 
 /** Settings by name; a group may hold further groups. */

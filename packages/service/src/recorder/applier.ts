@@ -40,6 +40,7 @@ import {
   passedFacts,
   reachedFact,
   toQuarantined,
+  walkedFact,
   type BatchRows,
 } from './batch.ts'
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
@@ -347,9 +348,9 @@ export class Applier {
     if (slot === 0 && (this.isAnswer || isRecordedAnswer(record))) return
     await this.state.loadUnbroken()
     const epoch = this.epochs.get(slot) ?? 0
-    const fed = [...this.state.tracks.values()].filter(({ channel, assembler }) =>
+    const fed = [...this.state.tracks.values()].filter(({ channel, isPolled, assembler }) =>
       slot > 0
-        ? this.isFedBy(epoch, channel)
+        ? !isPolled && this.isFedBy(epoch, channel)
         : channel !== ABSENT && toEpoch(channel) === IMPORTED && assembler.lastReceived <= received,
     )
     this.closeTracks(fed, 'rejected', number)
@@ -396,6 +397,11 @@ export class Applier {
         return record.number < this.since ? undefined : this.applyClock(note, record)
       case 'loss':
         return this.applyLoss(note, record)
+      case 'tier':
+        return this.applyTier(note, record)
+      case 'walked':
+        facts[walkedFact(this.venue)] = note.since
+        return undefined
       case 'disk_full':
         return this.closeAll('disk_full', record, `${note.refused} messages were not kept`)
       case 'stopped':
@@ -474,7 +480,8 @@ export class Applier {
       slot === undefined
         ? keys.flatMap((key) => tracks.get(key) ?? [])
         : [...tracks.values()].filter(
-            ({ channel, instrument }) => isFed(channel) || named.has(instrument.key),
+            ({ channel, isPolled, instrument }) =>
+              (!isPolled && isFed(channel)) || named.has(instrument.key),
           )
     this.closeTracks(lost, reason, record.number, why)
   }
@@ -515,6 +522,22 @@ export class Applier {
       return undefined
     }
     return this.applyWhenReady(record, [sample])
+  }
+
+  private applyTier(
+    { tier, why, markets }: Note & { note: 'tier' },
+    record: ApplyRecord,
+  ): Promise<void> | undefined {
+    const { venue } = this
+    const { received, number: journal } = record
+    const shared = { venue, outcomes: [], units: VENUES[venue].units, native: {} }
+    const events = markets.map((marketId): MarketRevision => ({
+      kind: 'market',
+      record: { ...shared, marketId, capture: { tier, why } },
+      received,
+      journal,
+    }))
+    return this.applyWhenReady(record, events)
   }
 
   private async closeAll(reason: GapReason, record: ApplyRecord, detail?: string): Promise<void> {

@@ -85,6 +85,11 @@ export function reachedFact(venue: VenueId): string {
   return `reached:${venue}`
 }
 
+/** The name of the fact that says when the last walk over all markets of a venue began. */
+export function walkedFact(venue: VenueId): string {
+  return `walked:${venue}`
+}
+
 /** The name of the fact that says at which journal record changes were last lost or could not be read. */
 export function missedFact(venue: VenueId): string {
   return `missed:${venue}`

@@ -33,10 +33,12 @@ import {
   type ConnectorStatus,
   type Normalizer,
   type Reading,
+  type UnresolvedMarket,
 } from '../venues/capture/contract.ts'
 import { definitionOf } from '../venues/registry.ts'
 import { Applier, type ApplyCounts, type ApplyRecord } from './applier.ts'
 import { readAskedCalls } from './asked-calls.ts'
+import { walkedFact } from './batch.ts'
 import { catchUp } from './catch-up.ts'
 import { TakenTape, type TakeoverTarget } from './taken-tape.ts'
 import { planTakeover, readOwn, toTakeoverNotes, type OwnRecord } from './takeover.ts'
@@ -89,8 +91,10 @@ const LINGER_MICROS = 10_000_000
 const KEYS_PER_NOTE = 200
 /** With fewer records to go, a takeover is finished in one turn. */
 const LAST_RECORDS = 2000
-/** Max unresolved markets per status that a connector follows from an earlier run. */
-const MAX_UNRESOLVED = 10_000
+/** Max unresolved markets that a connector follows from an earlier run. */
+const MAX_UNRESOLVED = 200_000
+/** Max markets that a feed of trades may belong to. */
+const MAX_FEED_MARKETS = 10_000
 
 /** Applies what a crash left in the journal, and creates the intake with its connector. */
 export async function openIntake(options: IntakeOptions): Promise<Intake> {
@@ -104,7 +108,16 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
     ? await withEarlier((earlier) => readAskedCalls(earlier, venue))
     : []
   const feed = await readFeed(withEarlier, venue)
-  intake.connector = options.create({ sink: intake.sink, log, clock, unresolved, asked, ...feed })
+  const walkedAt = await withEarlier((earlier) => earlier.fact(walkedFact(venue)))
+  intake.connector = options.create({
+    sink: intake.sink,
+    log,
+    clock,
+    unresolved,
+    asked,
+    ...(walkedAt === undefined ? {} : { walkedAt: walkedAt as Micros }),
+    ...feed,
+  })
   return intake
 }
 
@@ -153,7 +166,7 @@ async function readFeedMarkets(
   const query =
     source === undefined ? { order: 'desc' as const } : { start: source - LISTED_BEFORE }
   let after: MarketQuery['after']
-  for (let read = 0; read < MAX_UNRESOLVED; read += MARKETS_PER_PAGE) {
+  for (let read = 0; read < MAX_FEED_MARKETS; read += MARKETS_PER_PAGE) {
     const page = await store.markets({ venue, ...query, after, limit: MARKETS_PER_PAGE })
     for (const { record } of page.markets) onMarket(record)
     const last = page.markets.at(-1)
@@ -166,12 +179,18 @@ async function readUnresolved(
   store: StoreReader,
   venue: VenueId,
 ): Promise<ConnectorContext['unresolved']> {
-  const found: { marketId: string; native: MarketRecord['native'] }[] = []
+  const found: UnresolvedMarket[] = []
   for (const status of UNRESOLVED) {
-    const { markets } = await store.markets({ venue, status, limit: MAX_UNRESOLVED })
-    for (const { record } of markets) {
-      found.push({ marketId: record.marketId, native: record.native })
-    }
+    let after: MarketQuery['after']
+    do {
+      const page = await store.markets({ venue, status, after, limit: MARKETS_PER_PAGE })
+      for (const { record } of page.markets) {
+        const { native, ...facts } = record
+        found.push({ marketId: record.marketId, native, facts })
+      }
+      const last = page.hasMore ? page.markets.at(-1) : undefined
+      after = last && { openTime: last.sortTime, venue, marketId: last.record.marketId }
+    } while (after !== undefined && found.length < MAX_UNRESOLVED)
   }
   return found
 }

@@ -1,5 +1,11 @@
 import * as v from 'valibot'
-import { GAP_REASONS, PriorbookError, showValue, type GapReason } from '@priorbook/sdk/domain'
+import {
+  CAPTURE_TIERS,
+  GAP_REASONS,
+  PriorbookError,
+  showValue,
+  type GapReason,
+} from '@priorbook/sdk/domain'
 import { MAX_SLOT } from '@priorbook/sdk/journal'
 import { parseMessageJson } from '../lib/message-json.ts'
 import type { CaptureNote, CaptureRequest } from '../venues/capture/contract.ts'
@@ -76,6 +82,12 @@ const NOTES = {
     why: v.string(),
   }),
   clock: v.looseObject({ offset_us: whole }),
+  tier: v.looseObject({
+    tier: v.picklist(CAPTURE_TIERS),
+    why: v.string(),
+    markets: v.array(v.string()),
+  }),
+  walked: v.looseObject({ since: count }),
   file_imported: v.looseObject({ sha256: v.string(), lines: count }),
   broken_line: v.looseObject({ reason: v.string() }),
   request: v.looseObject({ request, asked: v.optional(count) }),

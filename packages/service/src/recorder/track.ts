@@ -103,6 +103,8 @@ export class Track implements CapturedBook {
   changedLevels = 0
   /** The channel that feeds the book now. */
   channel = ABSENT
+  /** True while polls are all that brings the book. */
+  isPolled = false
 
   /** `keepsStates` is true where a connector compares full books with this one. */
   constructor(instrument: Instrument, start: TrackStart, keepsStates = false) {
@@ -238,6 +240,7 @@ export class Track implements CapturedBook {
       this.openGap('book_reset', event, gaps, 'a change has the time of the answer before it')
       return { gaps, closed: 'book_reset' }
     }
+    this.isPolled = false
     const taken = this.assembler.take(event, channel)
     if ('violation' in taken) {
       const isOurs = taken.violation === 'crossed_book' && isSound(event)
@@ -276,12 +279,14 @@ export class Track implements CapturedBook {
     const wasOpen = this.assembler.open
     const before = this.last
     if (this.gap !== undefined) this.assembler.markGap()
-    const isJudged = wasOpen && before !== undefined && this.rules.fullBooksVerify
+    const isPolled = event.isPolled === true
+    const isJudged = wasOpen && before !== undefined && this.rules.fullBooksVerify && !isPolled
     const taken = this.assembler.take(event, channel)
     if ('violation' in taken) return this.refuse(taken, event, gaps)
     const isHealing =
       isJudged && taken.keys.length > 0 && this.judgeHealed(event, taken, channel, before, gaps)
     const observed = isHealing ? { ...taken, flags: taken.flags | FLAGS.after_gap } : taken
+    this.isPolled = isPolled
     return this.accept(observed, channel, gaps)
   }
 

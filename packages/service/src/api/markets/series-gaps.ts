@@ -45,6 +45,7 @@ const CONCERNS: Readonly<Record<GapReason, 'everything' | 'the venue' | 'the boo
   market_closed: 'everything',
   recorder_down: 'everything',
   late_discovery: 'everything',
+  not_selected: 'everything',
   disk_full: 'everything',
   venue_silent: 'the venue',
   disconnected: 'the venue',

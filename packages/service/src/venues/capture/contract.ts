@@ -1,6 +1,7 @@
 import {
   PriorbookError,
   type BookSnapshot,
+  type CaptureDecision,
   type GapReason,
   type Instrument,
   type Json,
@@ -89,6 +90,10 @@ export type CaptureNote =
       readonly status?: number
       readonly why: string
     }
+  /** These markets are recorded in another tier from here on. */
+  | ({ readonly note: 'tier'; readonly markets: readonly string[] } & CaptureDecision)
+  /** All markets of the venue that existed at `since`, in microseconds, have been listed. */
+  | { readonly note: 'walked'; readonly since: number }
   /** The venue's clock minus ours, accurate to about half the round trip plus `step_us`. */
   | {
       readonly note: 'clock'
@@ -220,7 +225,12 @@ export type StoredFeed = {
 export type AskedCalls = { readonly until: Micros; readonly count: number }
 
 /** A market that has not resolved, as far as the tape knows. */
-export type UnresolvedMarket = { readonly marketId: string; readonly native: Json }
+export type UnresolvedMarket = {
+  readonly marketId: string
+  readonly native: Json
+  /** What else its record says. */
+  readonly facts?: Omit<MarketRecord, 'native'>
+}
 
 /** What every connector gets beside its own options. */
 export type ConnectorContext = {
@@ -230,6 +240,8 @@ export type ConnectorContext = {
   readonly clock?: Clock
   /** Markets of earlier runs that have not resolved; they are followed to their end. */
   readonly unresolved: readonly UnresolvedMarket[]
+  /** When an earlier run had listed all markets of the venue; absent where none did. */
+  readonly walkedAt?: Micros
   /** Recent calls of earlier runs, where the venue's quota outlives a restart. */
   readonly asked?: readonly AskedCalls[]
   /** What is stored of the venue's feed of trades, where it has one. */

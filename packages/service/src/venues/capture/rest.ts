@@ -19,6 +19,11 @@ export type RestCall = {
   /** False for answers that are not data (limits, time): they are not journaled. */
   readonly keep?: boolean
   /**
+   * Completes the request with what its answer shows, before both are journaled; undefined where nothing of
+   * the answer is recorded.
+   */
+  describe?(value: unknown): CaptureRequest | undefined
+  /**
    * Called after a 200 response. Return a reason to discard it (for example, the subscription changed
    * meanwhile); it is then journaled as a failed request.
    */
@@ -110,8 +115,10 @@ class RestClient implements Rest {
     if (refusal !== undefined) return this.#fail(call, status, refusal)
     const value = tryParseMessageJson(bytes)
     // Malformed JSON is journaled too: the recorder puts it into quarantine.
-    const isKept = call.keep !== false
-    const reading = isKept ? sink.answer(call.request, received, bytes, value, asked) : UNREAD
+    const request =
+      value === undefined || call.describe === undefined ? call.request : call.describe(value)
+    const isKept = call.keep !== false && request !== undefined
+    const reading = isKept ? sink.answer(request, received, bytes, value, asked) : UNREAD
     return value === undefined
       ? { ok: false, status, why: 'not JSON' }
       : { ok: true, value, reading }

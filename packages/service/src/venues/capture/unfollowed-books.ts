@@ -6,6 +6,8 @@ import { hasEnded, isPastClose, type FollowedMarket } from './followed-markets.t
 export type UnfollowedMarket = {
   readonly market: FollowedMarket
   readonly keys: readonly string[]
+  /** False where the rules of selection do not include its books. */
+  readonly isSelected?: boolean
 }
 
 /** Messages that were on their way when a book was left may still come for this long. */
@@ -28,13 +30,13 @@ export class UnfollowedBooks {
   check(unfollowed: Iterable<UnfollowedMarket>, nowMs: number): void {
     const sinceMs = new Map<string, number>()
     const late = new Map<GapReason, string[]>()
-    for (const { market, keys } of unfollowed) {
+    for (const { market, keys, isSelected = true } of unfollowed) {
       for (const key of keys) {
         if (this.#sink.book(key)?.isOpen !== true) continue
         const since = this.#sinceMs.get(key) ?? nowMs
         sinceMs.set(key, since)
         if (nowMs - since < LATE_MS) continue
-        const reason = reasonOf(market, nowMs)
+        const reason = reasonOf(market, isSelected, nowMs)
         late.set(reason, [...(late.get(reason) ?? []), key])
       }
     }
@@ -48,10 +50,12 @@ export class UnfollowedBooks {
 const WHY: Readonly<Partial<Record<GapReason, string>>> = {
   market_closed: 'its books are not followed any more',
   market_not_open: 'it opens later than was known; its books are not followed until then',
+  not_selected: 'other markets have its place, or the rules of selection changed',
   disconnected: 'its books are not followed, although it trades by its record',
 }
 
-function reasonOf(market: FollowedMarket, nowMs: number): GapReason {
+function reasonOf(market: FollowedMarket, isSelected: boolean, nowMs: number): GapReason {
   if (isPastClose(market, nowMs) || hasEnded(market)) return 'market_closed'
+  if (!isSelected) return 'not_selected'
   return market.openMs !== undefined && nowMs < market.openMs ? 'market_not_open' : 'disconnected'
 }

@@ -40,7 +40,7 @@ function start(
     {
       restBase: venue.restBase,
       wsUrl: venue.wsUrl,
-      series: ['KXTEST15M'],
+      rules: [{ series: ['KXTEST15M'], tier: 'full' }],
       quota: { tokensPerSecond: 1000, costPerRequest: 10 },
       speed: 20,
       ...options,
@@ -290,7 +290,7 @@ describe('with credentials', () => {
   it('polls markets beyond the limit of the socket, and never a market that is on it', async () => {
     venue.list(A, { close_time: venue.time(100_000) })
     venue.list(B)
-    start({ ...SIGNED, socketMarkets: 1 })
+    start({ ...SIGNED, fullBooks: 1 })
     await until('both books', () => same(A) && same(B))
     const trade = venue.trade(B)
     venue.change(B, 'yes', 4100, 250)
@@ -305,7 +305,7 @@ describe('with credentials', () => {
     async (how) => {
       venue.list(A, { close_time: venue.time(100_000) })
       venue.list(B)
-      start({ ...SIGNED, socketMarkets: 1 })
+      start({ ...SIGNED, fullBooks: 1 })
       await until('both books', () => same(A) && same(B))
       venue.drops.orderbook_snapshot = how === 'a silence' ? 5 : 1
       const a = venue.markets.get(A)!

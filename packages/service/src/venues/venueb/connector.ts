@@ -1,5 +1,6 @@
 import {
   PriorbookError,
+  type CaptureTier,
   type GapReason,
   type Instrument,
   type Json,
@@ -7,21 +8,31 @@ import {
 } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import type {
+  CaptureRequest,
   Connector,
   ConnectorContext,
   ConnectorStatus,
   UnresolvedMarket,
 } from '../capture/contract.ts'
 import { isObject, type NativeObject } from '../capture/fields.ts'
+import { recordsOf } from '../capture/followed-markets.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
 import { createRest, type Rest } from '../capture/rest.ts'
 import { supervise } from '../capture/scheduler.ts'
+import { seriesOfRules, type Rule } from '../capture/selection/rules.ts'
+import { Selection, type SelectionOptions } from '../capture/selection/selection.ts'
+import { tellSelection, toFollowed } from '../capture/selection/told.ts'
 import { UnfollowedBooks } from '../capture/unfollowed-books.ts'
-import { Discovery, VenueBMarkets } from './markets.ts'
-import { Poller, toBudget, type TradedMarket } from './polling.ts'
+import { SeriesDiscovery, type Discovery } from './discovery.ts'
+import { VenueBMarkets, type VenueBMarket } from './markets.ts'
+import { normalizeCatalogAnswer, readSeriesFacts } from './catalog.ts'
+import { partition } from './partition.ts'
+import { Poller, toBudget } from './polling.ts'
 import { ResolutionChecks } from './resolution.ts'
 import { createSigner, type Signer } from './signing.ts'
 import { VenueBSocket } from './socket.ts'
+import { VenueBSockets } from './sockets.ts'
+import { VenueWalk } from './venue-walk.ts'
 
 /** How venue B is reached, with which credentials, and what to record. */
 export type VenueBOptions = {
@@ -32,28 +43,36 @@ export type VenueBOptions = {
   readonly keyId?: string
   /** PEM text; never logged, never journaled. */
   readonly privateKey?: string
-  /** Tickers of the series to record. */
-  readonly series: readonly string[]
+  /** Which markets are recorded, and how. */
+  readonly rules: readonly Rule[]
+  /** Markets that never lose their books to more active ones. */
+  readonly pinned?: readonly string[]
+  /** Max books by socket, and max polled books. */
+  readonly fullBooks?: number
+  readonly polledBooks?: number
   /** The read budget of the account's tier: Basic has 200 tokens per second, and a request costs 10. */
   readonly quota: { readonly tokensPerSecond: number; readonly costPerRequest: number }
   /** Levels per side of polled books; 0 or absent: all. */
   readonly depth?: number
   /** Scales the periods of markets (not those of the network); 1 unless the venue is emulated. */
   readonly speed?: number
-  /** Max markets on the socket; the others are polled. */
+  /** Max markets per socket. */
   readonly socketMarkets?: number
 }
 
-const SLOT = 1
 const SOCKET_MARKETS = 2_000
+const FULL_BOOKS = 40_000
+const POLLED_BOOKS = 2_000
 const SHARE_OUT_MS = 100
-/** Polling replaces a socket that has been away for longer than a reconnect takes. */
-const RECONNECT_MS = 1_500
+/** With many markets they are shared out less often: this many are looked at in each millisecond. */
+const SHARED_PER_MS = 20
 
 // At speed 1. Markets are listed well before they open, and a round lasts 15 minutes.
 const LISTING_MS = 10_000
 const EVENTS_MS = 60_000
 const SERIES_MS = 3_600_000
+const WALK_MS = 3_600_000
+const REVIEW_MS = 60_000
 const LEAD_MS = 120_000
 /** How long the socket keeps a closed market: its last, empty book comes within seconds. */
 const LINGER_MS = 15_000
@@ -80,13 +99,16 @@ export class VenueBConnector implements Connector {
   readonly #discovery: Discovery
   readonly #resolution: ResolutionChecks
   readonly #poller: Poller
-  readonly #socket: VenueBSocket | undefined
+  readonly #sockets: VenueBSockets | undefined
+  readonly #selection: Selection
+  /** The series of all markets that are recorded; undefined where any market may be. */
+  readonly #series: readonly string[] | undefined
   /** When each market was last on the socket (wall time): its trades are polled from then on. */
   readonly #onSocketMs = new Map<string, number>()
   #isStopped = false
   #credentials: 'none' | 'valid' | 'refused' = 'none'
   #areBooksRefused = false
-  #awaySinceMs: number | undefined
+  #sharedAtMs = -Infinity
 
   constructor(options: VenueBOptions, context: ConnectorContext) {
     this.#options = options
@@ -100,23 +122,29 @@ export class VenueBConnector implements Connector {
     this.#rest = this.#createRest(costPerRequest)
     this.#markets = new VenueBMarkets(this.#scaled(LEAD_MS), this.#scaled(FIRST_CHECK_MS))
     const rate = tokensPerSecond / costPerRequest
-    const budget = toBudget(rate, options.series.length, this.#scaled(LISTING_MS))
-    this.#discovery = this.#createDiscovery(budget.listingMs)
+    this.#series = seriesOfRules(options.rules)
+    this.#selection = new Selection(this.#selectionOptions())
+    const budget = toBudget(rate, this.#series?.length ?? 1, this.#scaled(LISTING_MS))
+    this.#discovery =
+      this.#series === undefined
+        ? this.#createWalk(budget.listingMs)
+        : this.#createSeriesDiscovery(this.#series, budget.listingMs)
     this.#resolution = this.#createResolution()
     this.#poller = this.#createPoller(budget.bookRate, budget.tradeRate)
-    this.#socket = this.#signer === undefined ? undefined : this.#createSocket(this.#signer)
+    this.#sockets = this.#signer === undefined ? undefined : this.#createSockets(this.#signer)
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { log, unresolved } = this.#context
     this.resume(unresolved)
     this.#shareOut()
-    const timer = this.#clock.setInterval(() => this.#shareOut(), SHARE_OUT_MS)
+    const timer = this.#clock.setInterval(() => this.#shareOutIfDue(), SHARE_OUT_MS)
+    const reviews = this.#clock.setInterval(() => this.#review(), this.#scaled(REVIEW_MS))
     const parts = {
       discovery: this.#discovery,
       resolution: this.#resolution,
       polling: this.#poller,
-      ...(this.#socket !== undefined && { socket: this.#socket }),
+      ...(this.#sockets !== undefined && { sockets: this.#sockets }),
     }
     try {
       await Promise.all(
@@ -126,6 +154,7 @@ export class VenueBConnector implements Connector {
       )
     } finally {
       timer.cancel()
+      reviews.cancel()
       this.#isStopped = true
     }
   }
@@ -133,12 +162,14 @@ export class VenueBConnector implements Connector {
   recover(instruments: readonly Instrument[], _reason: GapReason): void {
     const keys = instruments.map(({ key }) => key)
     for (const key of keys) this.#poller.hurry(key)
-    this.#socket?.recover(keys)
+    this.#sockets?.recover(keys)
   }
 
   resume(unresolved: readonly UnresolvedMarket[]): void {
-    for (const { marketId, native } of unresolved) {
-      this.#markets.resume(marketId, this.#nowMs(), seriesOf(native))
+    const nowMs = this.#nowMs()
+    for (const { marketId, native, facts } of unresolved) {
+      this.#markets.resume(marketId, nowMs, seriesOf(native))
+      if (facts !== undefined) this.#selection.update(facts, activityOf(facts, native), nowMs)
     }
   }
 
@@ -148,7 +179,7 @@ export class VenueBConnector implements Connector {
       venue: 'venueb',
       ...this.#state(),
       markets: this.#markets.size,
-      sockets: this.#socket === undefined ? [] : [statusOf(this.#socket)],
+      sockets: this.#sockets?.status ?? [],
       quota: { limit, windowMs, used, refused: refusals },
     }
   }
@@ -163,7 +194,7 @@ export class VenueBConnector implements Connector {
       const why = this.#credentials === 'none' ? 'no credentials' : 'the credentials were refused'
       return { state: 'no_credentials', detail: `${why}: markets are polled${out}` }
     }
-    if (this.#socket?.connected !== true) return { state: 'degraded', detail: 'no socket' }
+    if (this.#sockets?.areConnected !== true) return { state: 'degraded', detail: 'no socket' }
     if (out !== '') return { state: 'degraded', detail: `polled markets${out}` }
     return { state: 'recording', detail: 'books and trades by socket' }
   }
@@ -204,26 +235,74 @@ export class VenueBConnector implements Connector {
     })
   }
 
-  #createDiscovery(marketsMs: number): Discovery {
-    return new Discovery({
+  #selectionOptions(): SelectionOptions {
+    const { rules, pinned = [], fullBooks, polledBooks } = this.#options
+    const bounds = { full: fullBooks ?? FULL_BOOKS, polled: polledBooks ?? POLLED_BOOKS }
+    return { rules, pinned, bounds, booksPerMarket: 1 }
+  }
+
+  #createWalk(recentMs: number): Discovery {
+    const { sink, log, walkedAt } = this.#context
+    return new VenueWalk({
+      rest: this.#rest,
+      log,
+      sink,
+      clock: this.#clock,
+      walkMs: this.#scaled(WALK_MS),
+      recentMs,
+      walkedAt,
+      tell: (request, value) => this.#tell(request, value),
+      isKnown: (marketId) => this.#selection.tierOf(marketId) !== undefined,
+      onMarkets: (records) => this.#updateMarkets(records, undefined),
+      onWalked: (tickers) => this.#suspectUnlisted(tickers, undefined),
+    })
+  }
+
+  #createSeriesDiscovery(series: readonly string[], marketsMs: number): Discovery {
+    return new SeriesDiscovery({
       rest: this.#rest,
       log: this.#context.log,
       clock: this.#clock,
-      series: this.#options.series,
+      series,
       marketsMs,
       eventsMs: Math.max(this.#scaled(EVENTS_MS), marketsMs * 6),
       seriesMs: Math.max(this.#scaled(SERIES_MS), marketsMs * 60),
       onMarkets: (records, series) => this.#updateMarkets(records, series),
-      onListing: (tickers, series) => {
-        const nowMs = this.#nowMs()
-        // A market that should trade and is not listed any more may have closed early.
-        for (const market of this.#markets) {
-          if (market.series !== series || tickers.has(market.marketId)) continue
-          if (this.#markets.stageOf(market, nowMs) === 'over') continue
-          this.#markets.suspect(market.marketId, nowMs)
-        }
-      },
+      tell: (request, value) => this.#tell(request, value),
+      onListing: (tickers, name) => this.#suspectUnlisted(tickers, name),
     })
+  }
+
+  // A market that should trade and is not listed any more may have closed early.
+  #suspectUnlisted(tickers: ReadonlySet<string>, series: string | undefined): void {
+    const nowMs = this.#nowMs()
+    for (const market of this.#markets) {
+      if (tickers.has(market.marketId)) continue
+      if (series !== undefined && market.series !== series) continue
+      if (this.#markets.stageOf(market, nowMs) === 'over') continue
+      this.#markets.suspect(market.marketId, nowMs)
+    }
+  }
+
+  /** Decides about the markets of an answer, and says so in its request. */
+  #tell(request: CaptureRequest, value: unknown): CaptureRequest | undefined {
+    const at = { received: this.#context.sink.now(), journal: 0 }
+    const context = { series: readSeriesFacts(request) }
+    const nowMs = this.#nowMs()
+    let records: MarketRecord[]
+    try {
+      records = recordsOf(normalizeCatalogAnswer(value, at, context))
+    } catch (error) {
+      // The recorder puts a malformed answer into quarantine.
+      if (!(error instanceof PriorbookError)) throw error
+      return request
+    }
+    return tellSelection(request, records, (record) =>
+      toFollowed(
+        this.#selection.update(record, activityOf(record, record.native), nowMs),
+        this.#markets.get(record.marketId) !== undefined,
+      ),
+    )
   }
 
   #createResolution(): ResolutionChecks {
@@ -260,12 +339,31 @@ export class VenueBConnector implements Connector {
     })
   }
 
-  #createSocket(signer: Signer): VenueBSocket {
+  #createSockets(signer: Signer): VenueBSockets {
+    const { log } = this.#context
+    return new VenueBSockets({
+      clock: this.#clock,
+      perSocket: this.#options.socketMarkets ?? SOCKET_MARKETS,
+      markets: this.#options.fullBooks ?? FULL_BOOKS,
+      create: (slot) => this.#createSocket(signer, slot),
+      supervise: (socket, slot, signal) =>
+        supervise(
+          `venue B: socket ${slot}`,
+          (until) => socket.run(until),
+          log,
+          signal,
+          this.#clock,
+        ),
+    })
+  }
+
+  #createSocket(signer: Signer, slot: number): VenueBSocket {
     const { log, sink } = this.#context
     const { wsUrl, keyId } = this.#options
     return new VenueBSocket({
       url: wsUrl,
-      slot: SLOT,
+      slot,
+      hasLifecycles: slot === 1,
       signer,
       sink,
       log,
@@ -292,7 +390,8 @@ export class VenueBConnector implements Connector {
   }
 
   #isRecorded(msg: NativeObject): boolean {
-    const { series } = this.#options
+    if (this.#series === undefined) return this.#isHeard(msg)
+    const series = this.#series
     const isOfSeries = (ticker: unknown): boolean =>
       typeof ticker === 'string' && series.some((name) => ticker.startsWith(`${name}-`))
     return (
@@ -303,10 +402,23 @@ export class VenueBConnector implements Connector {
     )
   }
 
+  // A market that is not known yet is looked up; the message itself is not kept, for it may be any market's.
+  #isHeard(msg: NativeObject): boolean {
+    const ticker = String(msg['market_ticker'])
+    if (this.#markets.get(ticker) !== undefined) return true
+    const { additional_metadata: more, event_type: type } = msg
+    const event = isObject(more) ? more['event_ticker'] : msg['event_ticker']
+    if (type === 'created' && typeof event === 'string') this.#discovery.hurry(event)
+    return false
+  }
+
   #updateMarkets(records: readonly MarketRecord[], series: string | undefined): void {
     const nowMs = this.#nowMs()
     for (const record of records) {
-      if (record.statusNative === 'finalized') this.#onSocketMs.delete(record.marketId)
+      if (record.statusNative === 'finalized') {
+        this.#onSocketMs.delete(record.marketId)
+        this.#selection.forget([record.marketId])
+      }
       this.#markets.update(record, nowMs, series)
     }
   }
@@ -325,42 +437,63 @@ export class VenueBConnector implements Connector {
     }
   }
 
-  /** Gives the socket its markets and the poller the rest; never the same market to both. */
+  /** Says which markets are recorded in another tier from now on. */
+  #review(): void {
+    for (const { tier, why, markets } of this.#selection.review(this.#nowMs())) {
+      this.#context.log.info(
+        { tier, why, markets: markets.length },
+        'markets of venue B change tier',
+      )
+      for (let from = 0; from < markets.length; from += MARKETS_PER_NOTE) {
+        const part = markets.slice(from, from + MARKETS_PER_NOTE)
+        this.#context.sink.note({ note: 'tier', tier, why, markets: part })
+      }
+    }
+  }
+
+  // Markets of an earlier run that nothing is known of yet are followed as the rules of that run said.
+  #tierOf({ marketId }: VenueBMarket): CaptureTier {
+    return this.#selection.tierOf(marketId) ?? 'full'
+  }
+
+  #shareOutIfDue(): void {
+    const dueMs = this.#sharedAtMs + this.#markets.size / SHARED_PER_MS
+    if (this.#clock.monotonicMs() >= dueMs) this.#shareOut()
+  }
+
+  /** Gives the sockets their markets and the poller the rest; never the same market to both. */
   #shareOut(): void {
-    const socket = this.#socket
-    const isConnected = socket?.connected === true
-    if (isConnected) this.#awaySinceMs = undefined
-    else this.#awaySinceMs ??= this.#clock.monotonicMs()
-    const awayMs =
-      this.#awaySinceMs === undefined ? 0 : this.#clock.monotonicMs() - this.#awaySinceMs
-    const isPolling =
-      socket === undefined ||
-      this.#credentials === 'refused' ||
-      awayMs > RECONNECT_MS ||
-      isConnected
-    const { subscribed, polled } = partition({
+    this.#sharedAtMs = this.#clock.monotonicMs()
+    const sockets = this.#credentials === 'refused' ? undefined : this.#sockets
+    sockets?.look()
+    const { subscribed, polled, waiting, over } = partition({
       markets: this.#markets,
       nowMs: this.#nowMs(),
-      socket: isConnected ? socket : undefined,
-      isPolling,
-      socketMarkets: this.#options.socketMarkets ?? SOCKET_MARKETS,
+      tierOf: (market) => this.#tierOf(market),
+      sockets,
       lingerMs: this.#scaled(LINGER_MS),
       historyMs: this.#scaled(HISTORY_MS),
       onSocketMs: this.#onSocketMs,
     })
-    // Polls end before the socket starts: a polled book in flight would overwrite a newer one.
+    // Polls end before a socket starts: a polled book in flight would overwrite a newer one.
     this.#poller.follow(polled)
-    if (isPolling) this.#closeUnfollowed(new Set([...subscribed, ...polled.map(({ key }) => key)]))
-    if (!isConnected) return
-    socket.want(new Set(subscribed.filter((ticker) => !this.#poller.isBusy(ticker))))
+    const polledKeys = polled.map(({ key }) => key)
+    this.#closeUnfollowed(new Set([...subscribed, ...waiting, ...polledKeys]))
+    const carried = new Set([...subscribed, ...waiting])
+    sockets?.carry(carried, (key) => !this.#poller.isBusy(key))
+    if (this.#selection.forget(over)) this.#review()
   }
 
   #closeUnfollowed(followed: ReadonlySet<string>): void {
     const isFollowed = (key: string): boolean =>
-      followed.has(key) || this.#socket?.holds(key) === true || this.#poller.isBusy(key)
+      followed.has(key) || this.#sockets?.holds(key) === true || this.#poller.isBusy(key)
     const unfollowed = [...this.#markets].filter(({ marketId }) => !isFollowed(marketId))
     this.#unfollowed.check(
-      unfollowed.map((market) => ({ market, keys: [market.marketId] })),
+      unfollowed.map((market) => ({
+        market,
+        keys: [market.marketId],
+        isSelected: hasBooks(this.#tierOf(market)),
+      })),
       this.#nowMs(),
     )
   }
@@ -374,66 +507,17 @@ export class VenueBConnector implements Connector {
   }
 }
 
-/** What decides whether the socket or the poller brings a market. */
-export type PartitionInput = {
-  readonly markets: VenueBMarkets
-  readonly nowMs: number
-  /** Absent while no socket is connected. */
-  readonly socket: Pick<VenueBSocket, 'holds' | 'isMuted'> | undefined
-  /** False while a reconnect is expected. */
-  readonly isPolling: boolean
-  readonly socketMarkets: number
-  readonly lingerMs: number
-  readonly historyMs: number
-  /** When each market was last on the socket; updated here. */
-  readonly onSocketMs: Map<string, number>
+const MARKETS_PER_NOTE = 500
+
+function hasBooks(tier: CaptureTier): boolean {
+  return tier === 'full' || tier === 'polled'
 }
 
-/** The markets of the socket, and the markets to poll with the time from which trades are unknown. */
-export type Partition = {
-  readonly subscribed: readonly string[]
-  readonly polled: readonly TradedMarket[]
-}
-
-const FAR_MS = Number.MAX_SAFE_INTEGER
-
-/**
- * Divides the markets, giving the soonest-closing ones to the socket. A market that the socket still
- * holds is never polled: a polled book would overwrite the book that the socket's changes apply to.
- */
-export function partition(input: PartitionInput): Partition {
-  const { markets, nowMs, socket, onSocketMs } = input
-  const subscribed: string[] = []
-  const polled: TradedMarket[] = []
-  const byClose = [...markets].sort((a, b) => (a.closeMs ?? FAR_MS) - (b.closeMs ?? FAR_MS))
-  for (const market of byClose) {
-    const { marketId: key, openMs = 0, closeMs = FAR_MS } = market
-    const stage = markets.stageOf(market, nowMs)
-    const isLingering = stage === 'over' && nowMs < closeMs + input.lingerMs && closeMs !== FAR_MS
-    if (stage === 'early' || (stage === 'over' && !isLingering)) {
-      onSocketMs.delete(key)
-      continue
-    }
-    const hasRoom = subscribed.length < input.socketMarkets
-    if (socket !== undefined && !socket.isMuted(key) && hasRoom) {
-      subscribed.push(key)
-      onSocketMs.set(key, nowMs)
-      continue
-    }
-    if (socket?.holds(key) === true || !input.isPolling || isLingering || nowMs < openMs) continue
-    const sinceMs = onSocketMs.get(key) ?? Math.max(openMs, nowMs - input.historyMs)
-    polled.push({ key, sinceMs, ...(closeMs !== FAR_MS && { closesInMs: closeMs - nowMs }) })
-  }
-  return { subscribed, polled }
-}
-
-function statusOf({
-  connected,
-  subscriptions,
-  lastFrame,
-}: VenueBSocket): ConnectorStatus['sockets'][number] {
-  const socket = { slot: SLOT, connected, subscriptions }
-  return lastFrame === undefined ? socket : { ...socket, lastFrame }
+// Contracts of the last day; where the venue does not say, of the market's whole life.
+function activityOf({ volume }: Pick<MarketRecord, 'volume'>, native: Json): number {
+  const market = isObject(native) ? native['market'] : undefined
+  const day = isObject(market) ? Number(market['volume_24h_fp'] ?? NaN) : NaN
+  return Number.isFinite(day) ? day : Number(volume ?? 0)
 }
 
 function scalePlan<Plan extends Readonly<Record<string, number>>>(plan: Plan, speed: number): Plan {

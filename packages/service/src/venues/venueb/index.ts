@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { PriorbookError, VENUES, type MarketRecord } from '@priorbook/sdk/domain'
 import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
 import { defineVenue } from '../capture/definition.ts'
+import { selectSetting, toRules } from '../capture/selection/rules.ts'
 import { VenueBConnector } from './connector.ts'
 import { OUTCOMES } from './fields.ts'
 import { createVenueBNormalizer } from './normalize.ts'
@@ -29,7 +30,19 @@ const SETTINGS = {
   series: setting(
     texts(),
     ['KXBTC15M', 'KXETH15M', 'KXBTCD', 'KXETHD'],
-    'The series whose markets are recorded.',
+    'The series whose markets are recorded by default.',
+  ),
+  select: selectSetting('the markets of venueb.series'),
+  pinned: setting(
+    texts(),
+    [],
+    'Market tickers that never lose their books to more active markets.',
+  ),
+  fullBooks: setting(whole(0, 500_000), 40_000, 'Max books by socket; further ones are polled.'),
+  polledBooks: setting(
+    whole(0, 500_000),
+    2000,
+    'Max polled books; of further markets only the record is kept.',
   ),
   tokensPerSecond: setting(whole(10), 200, 'The read budget of the account (Basic 200).'),
 } as const
@@ -53,7 +66,12 @@ export const VENUE_B_DEFINITION = defineVenue({
         wsUrl: ws,
         keyId,
         privateKey: privateKey ?? readKey(config.privateKeyFile),
-        series: emulated === undefined ? config.series : EMULATED_SERIES,
+        rules: toRules(config.select, [
+          { series: emulated === undefined ? config.series : EMULATED_SERIES, tier: 'full' },
+        ]),
+        pinned: config.pinned,
+        fullBooks: config.fullBooks,
+        polledBooks: config.polledBooks,
         quota: {
           tokensPerSecond: Math.floor(config.tokensPerSecond * speed),
           costPerRequest: COST_PER_REQUEST,

@@ -24,6 +24,7 @@ import {
   wrong,
   type NativeObject,
 } from '../capture/fields.ts'
+import { heedSelection } from '../capture/selection/told.ts'
 import { normalizeCatalogAnswer, readSeriesFacts } from './catalog.ts'
 import { readInstrument } from './fields.ts'
 import { isLifecycle, normalizeLifecycle } from './lifecycle.ts'
@@ -117,7 +118,7 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
         series: readSeriesFacts(request),
       }
       const { events, problems } = normalizeCatalogAnswer(value, at, context)
-      return { events, problems }
+      return heedSelection(request, { events, problems })
     }
     case 'orderbook': {
       const ticker = readId(request['ticker'], 'ticker')

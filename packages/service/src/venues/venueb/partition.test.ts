@@ -1,6 +1,6 @@
 import { VENUES, type MarketRecord } from '@priorbook/sdk/domain'
 import { expect, it } from 'vitest'
-import { partition, type PartitionInput } from './connector.ts'
+import { partition, type PartitionInput } from './partition.ts'
 import { VenueBMarkets } from './markets.ts'
 
 const NOW = 1_790_000_000_000
@@ -17,6 +17,17 @@ const record = (marketId: string, opensIn: number, closesIn: number, statusNativ
   native: {},
 })
 
+/** Sockets that are up, with room for some markets. */
+const sockets = (
+  changes: Partial<NonNullable<PartitionInput['sockets']>> = {},
+  room = 10,
+): NonNullable<PartitionInput['sockets']> => ({
+  holds: () => false,
+  isMuted: () => false,
+  place: () => (room-- > 0 ? 'up' : undefined),
+  ...changes,
+})
+
 function shared(changes: Partial<PartitionInput> = {}): [socket: string, polled: string] {
   const markets = new VenueBMarkets(2 * MINUTE, 1000)
   markets.update(record('LATE', 10 * MINUTE, 20 * MINUTE, 'initialized'), NOW)
@@ -30,9 +41,8 @@ function shared(changes: Partial<PartitionInput> = {}): [socket: string, polled:
   const { subscribed, polled } = partition({
     markets,
     nowMs: NOW,
-    socket: { holds: () => false, isMuted: () => false },
-    isPolling: true,
-    socketMarkets: 10,
+    tierOf: () => 'full',
+    sockets: sockets(),
     lingerMs: 15_000,
     historyMs: 60 * MINUTE,
     onSocketMs: new Map(),
@@ -46,15 +56,22 @@ it('the socket gets the markets that trade, are about to, or just closed', () =>
 })
 
 it('trading markets are polled without a socket', () => {
-  expect(shared({ socket: undefined })).toStrictEqual(['', 'OPEN,PAUSED'])
-  expect(shared({ socket: undefined, isPolling: false })).toStrictEqual(['', ''])
+  expect(shared({ sockets: undefined })).toStrictEqual(['', 'OPEN,PAUSED'])
+  expect(shared({ sockets: sockets({ place: () => 'down' }) })).toStrictEqual(['', 'OPEN,PAUSED'])
+  expect(shared({ sockets: sockets({ place: () => 'back_soon' }) })).toStrictEqual(['', ''])
 })
 
 it('markets beyond the socket or not served by it are polled, except those it still holds', () => {
-  expect(shared({ socketMarkets: 2 })).toStrictEqual(['JUST,OPEN', 'PAUSED'])
+  expect(shared({ sockets: sockets({}, 2) })).toStrictEqual(['JUST,OPEN', 'PAUSED'])
   const isMuted = (ticker: string): boolean => ticker === 'OPEN'
-  expect(shared({ socket: { holds: () => false, isMuted } })[1]).toBe('OPEN')
-  expect(shared({ socket: { holds: () => true, isMuted } })[1]).toBe('')
+  expect(shared({ sockets: sockets({ isMuted }) })[1]).toBe('OPEN')
+  expect(shared({ sockets: sockets({ holds: () => true, isMuted }) })[1]).toBe('')
+})
+
+it('markets are recorded as deep as their tier says', () => {
+  const tierOf: PartitionInput['tierOf'] = ({ marketId }) =>
+    marketId === 'OPEN' ? 'polled' : marketId === 'PAUSED' ? 'catalogue' : 'full'
+  expect(shared({ tierOf })).toStrictEqual(['JUST,SOON', 'OPEN'])
 })
 
 it('trades are requested since a market was last on the socket, or since it opened', () => {
@@ -63,14 +80,14 @@ it('trades are requested since a market was last on the socket, or since it open
   markets.update(record('B', -9 * MINUTE, MINUTE), NOW)
   markets.update(record('C', -MINUTE, MINUTE), NOW)
   const onSocketMs = new Map([['C', NOW - 7]])
-  const input = { markets, nowMs: NOW, isPolling: true, socketMarkets: 9, lingerMs: 0, onSocketMs }
-  const { polled } = partition({ ...input, socket: undefined, historyMs: 5 * MINUTE })
+  const tierOf = (): 'full' => 'full'
+  const input = { markets, nowMs: NOW, tierOf, lingerMs: 0, onSocketMs }
+  const { polled } = partition({ ...input, sockets: undefined, historyMs: 5 * MINUTE })
   expect(polled.map(({ key, sinceMs }) => [key, NOW - sinceMs])).toStrictEqual([
     ['A', MINUTE],
     ['B', 5 * MINUTE],
     ['C', 7],
   ])
-  const socket = { holds: () => false, isMuted: () => false }
-  partition({ ...input, socket, historyMs: 5 * MINUTE })
+  partition({ ...input, sockets: sockets(), historyMs: 5 * MINUTE })
   expect(onSocketMs.get('A')).toBe(NOW)
 })

@@ -7,7 +7,7 @@ import { isObject } from '../capture/fields.ts'
 import type { RestAnswer } from '../capture/rest.ts'
 import { CallsInFlight } from '../capture/scheduler.ts'
 
-import { readCursorPages, type RequestContext } from './markets.ts'
+import { readCursorPages, type RequestContext } from './pages.ts'
 import { PollPlan, type PolledMarket, type PollPlanOptions } from './poll-plan.ts'
 
 /** How the quota of the REST interface is shared; rates are requests per second. */

@@ -3,7 +3,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { sleep } from '../../lib/wait.ts'
 import type { CaptureSink } from '../capture/contract.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
-import type { RequestContext, VenueBMarket, VenueBMarkets } from './markets.ts'
+import type { VenueBMarket, VenueBMarkets } from './markets.ts'
+import type { RequestContext } from './pages.ts'
 
 /** What following markets to their resolution needs. */
 export type ResolutionOptions = RequestContext & {

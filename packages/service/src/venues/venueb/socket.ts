@@ -19,6 +19,8 @@ import {
 export type VenueBSocketOptions = {
   readonly url: string
   readonly slot: number
+  /** True for the socket that brings the lifecycles of all markets. */
+  readonly hasLifecycles: boolean
   readonly signer: Signer
   readonly sink: CaptureSink
   readonly log: CaptureLog
@@ -83,7 +85,7 @@ type SocketMessage = {
 export class VenueBSocket {
   readonly #options: VenueBSocketOptions
   readonly #link: Link
-  readonly #subscriptions = new Subscriptions()
+  readonly #subscriptions: Subscriptions
   readonly #sequences = new Sequences()
   readonly #books = new AwaitedBooks()
   readonly #probe = new SubscriptionProbe()
@@ -98,6 +100,7 @@ export class VenueBSocket {
 
   constructor(options: VenueBSocketOptions) {
     this.#options = options
+    this.#subscriptions = new Subscriptions(options.hasLifecycles)
     this.#link = this.#createLink()
   }
 

@@ -24,7 +24,7 @@ function agree(subscriptions: Subscriptions, limit = Infinity): string[] {
 
 describe('subscriptions', () => {
   it('follow the wanted markets, and end with the last one', () => {
-    const subscriptions = new Subscriptions()
+    const subscriptions = new Subscriptions(true)
     subscriptions.want(new Set(['A']))
     expect(agree(subscriptions)).toStrictEqual([
       'subscribe orderbook_delta A',
@@ -50,7 +50,7 @@ describe('subscriptions', () => {
   })
 
   it('request no prices as prices of no, for books alone', () => {
-    const subscriptions = new Subscriptions()
+    const subscriptions = new Subscriptions(true)
     subscriptions.want(new Set(['A']))
     const book = subscriptions.next(0)!
     expect(paramsOf(book)).toStrictEqual({
@@ -67,7 +67,7 @@ describe('subscriptions', () => {
   })
 
   it('learn the limit of the venue and split', () => {
-    const subscriptions = new Subscriptions()
+    const subscriptions = new Subscriptions(true)
     const tickers = Array.from({ length: 23 }, (_, index) => `M${index}`)
     subscriptions.want(new Set(tickers))
     agree(subscriptions, 5)
@@ -78,7 +78,7 @@ describe('subscriptions', () => {
   })
 
   it('are not extended where the venue does not support that', () => {
-    const subscriptions = new Subscriptions()
+    const subscriptions = new Subscriptions(true)
     subscriptions.setFixed('trade')
     subscriptions.want(new Set(['A']))
     agree(subscriptions)
@@ -90,7 +90,7 @@ describe('subscriptions', () => {
   })
 
   it('skip a channel that the venue does not offer, until the next connection', () => {
-    const subscriptions = new Subscriptions()
+    const subscriptions = new Subscriptions(true)
     subscriptions.setUnavailable('trade')
     subscriptions.setUnavailable('market_lifecycle_v2')
     subscriptions.want(new Set(['A']))
@@ -101,7 +101,7 @@ describe('subscriptions', () => {
   })
 
   it('follow the venue’s own list of markets', () => {
-    const subscriptions = new Subscriptions()
+    const subscriptions = new Subscriptions(true)
     subscriptions.want(new Set(['A']))
     agree(subscriptions)
     subscriptions.want(new Set(['A', 'B', 'C']))
@@ -113,7 +113,7 @@ describe('subscriptions', () => {
   })
 
   it('that failed or ended are requested again', () => {
-    const subscriptions = new Subscriptions()
+    const subscriptions = new Subscriptions(true)
     subscriptions.want(new Set(['A']))
     subscriptions.failed(subscriptions.next(0)!)
     expect(agree(subscriptions)[0]).toBe('subscribe orderbook_delta A')

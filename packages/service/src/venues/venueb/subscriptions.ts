@@ -37,6 +37,14 @@ export class Subscriptions {
   readonly #fixedChannels = new Set<Channel>()
   readonly #unavailable = new Set<Channel>()
   readonly #commands = new Map<number, Command>()
+  readonly #hasLifecycles: boolean
+  /** False while nothing happened since there was nothing to do. */
+  #isOpen = true
+
+  /** One connection of several has the lifecycles of all markets. */
+  constructor(hasLifecycles: boolean) {
+    this.#hasLifecycles = hasLifecycles
+  }
 
   /** A new connection: nothing is subscribed and nothing is wanted yet. */
   clear(): void {
@@ -44,21 +52,33 @@ export class Subscriptions {
     this.#wanted = new Set()
     this.#commands.clear()
     this.#unavailable.clear()
+    this.#isOpen = true
   }
 
   want(tickers: ReadonlySet<string>): void {
+    const before = this.#wanted
+    if (tickers.size === before.size && tickers.values().every((one) => before.has(one))) return
     this.#wanted = tickers
+    this.#isOpen = true
   }
 
   /** The next command towards the wanted markets; undefined while there is nothing to do. */
   next(nowMs: number): Command | undefined {
+    if (!this.#isOpen) return undefined
+    const command = this.#find(nowMs)
+    // Without a command there is nothing to do until an answer comes or other markets are wanted.
+    this.#isOpen = command !== undefined
+    return command
+  }
+
+  #find(nowMs: number): Command | undefined {
     for (const channel of MARKET_CHANNELS) {
       if (this.#unavailable.has(channel)) continue
       const command = this.#remove(channel, nowMs) ?? this.#add(channel, nowMs)
       if (command !== undefined) return command
     }
     const isSubscribed = this.#list.some(({ channel }) => channel === LIFECYCLE)
-    if (isSubscribed || this.#unavailable.has(LIFECYCLE)) return undefined
+    if (!this.#hasLifecycles || isSubscribed || this.#unavailable.has(LIFECYCLE)) return undefined
     return this.#subscribe(LIFECYCLE, [], nowMs)
   }
 
@@ -124,17 +144,20 @@ export class Subscriptions {
     if (subscription === undefined) return undefined
     if (subscription.pending !== undefined) this.#forget(subscription.pending)
     this.#list = this.#list.filter((one) => one !== subscription)
+    this.#isOpen = true
     return subscription
   }
 
   /** The channel does not support adding markets: they get subscriptions of their own instead. */
   setFixed(channel: Channel): void {
     this.#fixedChannels.add(channel)
+    this.#isOpen = true
   }
 
   /** The venue does not offer this channel: no more commands for it until the next connection. */
   setUnavailable(channel: Channel): void {
     this.#unavailable.add(channel)
+    this.#isOpen = true
   }
 
   isUnavailable(channel: Channel): boolean {
@@ -225,6 +248,7 @@ export class Subscriptions {
   }
 
   #forget(command: Command): void {
+    this.#isOpen = true
     this.#commands.delete(command.id)
     const { subscription } = command
     if (subscription.pending === command) subscription.pending = undefined

@@ -65,9 +65,9 @@ export class BookKeeper {
 
   /** Stops watching a market; returns its tokens. */
   unwatch(market: VenueCMarket): readonly string[] {
-    const gone = [...this.#tokens.values()].filter((token) => token.market === market)
-    for (const { key } of gone) this.#tokens.delete(key)
-    return gone.map(({ key }) => key)
+    const gone = market.tokens.filter((key) => this.#tokens.get(key)?.market === market)
+    for (const key of gone) this.#tokens.delete(key)
+    return gone
   }
 
   subscribed(keys: Iterable<string>): void {
@@ -91,12 +91,15 @@ export class BookKeeper {
   tick(signal: AbortSignal): void {
     const { sockets, speed, quota } = this.#options
     const nowMs = this.#nowMs()
+    // With many tokens each is compared as often as its share of the quota allows.
+    const perMs = (quota.limit * COMPARISON_SHARE) / quota.windowMs
+    const roundMs = this.#tokens.size / perMs
     for (const token of this.#tokens.values()) {
       if (!sockets.isConnected(token.key)) continue
       const isTrading = this.#isLive(token)
       token.setTrading(isTrading, nowMs)
       const comparisonMs = (isTrading ? COMPARISON_MS : QUIET_COMPARISON_MS) / speed
-      const need = token.need(nowMs, comparisonMs)
+      const need = token.need(nowMs, Math.max(comparisonMs, roundMs))
       if (need === 'nothing') continue
       if (need === 'lost') {
         this.#giveUp(token)
@@ -104,7 +107,8 @@ export class BookKeeper {
       }
       const isShort =
         this.#comparisons >= COMPARISONS_IN_FLIGHT || quota.used >= quota.limit * COMPARISON_SHARE
-      if (need === 'comparison' && isShort) continue
+      // A silence waits like a comparison where many tokens are quiet by nature.
+      if (need !== 'first_book' && isShort) continue
       this.#inFlight.start(() => this.#serve(token, need, signal), signal)
     }
   }
@@ -155,11 +159,11 @@ export class BookKeeper {
   }
 
   async #serve(token: WatchedToken, need: Need, signal: AbortSignal): Promise<void> {
-    const isComparison = need === 'comparison'
+    const isComparison = need !== 'first_book'
     token.isBusy = true
     if (isComparison) this.#comparisons++
     try {
-      const found = await this.#compare(token, !isComparison, signal)
+      const found = await this.#compare(token, need !== 'comparison', signal)
       token.compared(this.#nowMs())
       if (need === 'first_book') this.#judgeFirst(token, found)
       else if (need === 'silence') this.#judgeSilence(token, found)
@@ -182,7 +186,7 @@ export class BookKeeper {
 
   #judgeSilence(token: WatchedToken, found: Comparison): void {
     const nowMs = this.#nowMs()
-    token.checked(nowMs)
+    token.checked(nowMs, found === 'same')
     if (found === 'same' || found === 'older') return
     if (!this.#options.sockets.isAlive(token.key)) return
     if (this.#resubscribe(token)) token.startProbation(nowMs)

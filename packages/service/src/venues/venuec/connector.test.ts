@@ -51,8 +51,7 @@ class Rig {
     this.connector = new VenueCConnector(
       {
         ...this.venue.bases,
-        assets: ['BTC'],
-        windows: ['5m'],
+        rules: [{ asset: ['BTC'], window: ['5m'], tier: 'full' }],
         quotas: { gamma: quota, clob: quota },
         tokensPerSocket: 200,
         ...options,
@@ -395,7 +394,7 @@ describe('resolution', () => {
 test.concurrent('stops in order and reports its state', async ({ rig }) => {
   rig.run()
   expect(rig.connector.status()).toMatchObject({ venue: 'venuec', state: 'starting', sockets: [] })
-  await rig.until(() => rig.connector.status().detail === 'no round was found')
+  await rig.until(() => rig.connector.status().detail === 'no market was found')
   rig.stop.abort()
   await rig.running
   expect(rig.connector.status().state).toBe('stopped')

@@ -1,5 +1,7 @@
 import {
   PriorbookError,
+  type CaptureDecision,
+  type CaptureTier,
   type GapReason,
   type Instrument,
   type Json,
@@ -7,6 +9,7 @@ import {
 } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import type {
+  CaptureRequest,
   Connector,
   ConnectorContext,
   ConnectorStatus,
@@ -18,14 +21,25 @@ import { recordsOf } from '../capture/followed-markets.ts'
 import { createQuota, type Quota, type QuotaOptions } from '../capture/quota.ts'
 import { createRest, type Rest } from '../capture/rest.ts'
 import { repeat } from '../capture/scheduler.ts'
+import { roundsOfRules, type Rule } from '../capture/selection/rules.ts'
+import { Selection } from '../capture/selection/selection.ts'
+import { tellSelection, toFollowed } from '../capture/selection/told.ts'
 import { UnfollowedBooks } from '../capture/unfollowed-books.ts'
 import { BookKeeper } from './books.ts'
-import { parseClobMarket } from './catalog.ts'
+import { normalizeGammaMarkets, parseClobMarket } from './catalog.ts'
 import { parseGammaMarket } from './gamma.ts'
-import { createCoverage, Discovery, isOver, VenueCMarkets, type VenueCMarket } from './markets.ts'
+import {
+  isOver,
+  RoundDiscovery,
+  VenueCMarkets,
+  type Discovery,
+  type VenueCMarket,
+} from './markets.ts'
 import { CatalogClient } from './pages.ts'
+import { PolledBooks } from './polled-books.ts'
 import { ResolutionPoll } from './resolution.ts'
 import { TokenSockets } from './socket.ts'
+import { VenueWalk } from './venue-walk.ts'
 
 /** Where venue C is and what to record. */
 export type VenueCOptions = {
@@ -35,10 +49,13 @@ export type VenueCOptions = {
   readonly clobBase: string
   /** Such as wss://ws-subscriptions-clob.polymarket.com/ws/market. */
   readonly wsUrl: string
-  /** Underlyings in capitals: `BTC`. */
-  readonly assets: readonly string[]
-  /** Lengths of rounds as slugs write them: `5m`. */
-  readonly windows: readonly string[]
+  /** Which markets are recorded, and how. */
+  readonly rules: readonly Rule[]
+  /** Markets that never lose their books to more active ones. */
+  readonly pinned?: readonly string[]
+  /** Max books by socket, and max polled books. */
+  readonly fullBooks?: number
+  readonly polledBooks?: number
   /** The venue allows 300 lists of markets and 1,500 books in any 10 s. */
   readonly quotas: { readonly gamma: QuotaOptions; readonly clob: QuotaOptions }
   /** Max tokens per socket. Above 500 the venue sends no first books; 200 is the usual safe number. */
@@ -49,6 +66,9 @@ export type VenueCOptions = {
   readonly speed?: number
 }
 
+const FULL_BOOKS = 40_000
+const POLLED_BOOKS = 10_000
+const BOOKS_PER_MARKET = 2
 const AHEAD_MS = 3_600_000
 // Periods at speed 1. The venue asks for the PING.
 const PING_MS = 10_000
@@ -56,10 +76,16 @@ const SCAN_MS = 60_000
 const NEXT_ROUNDS_MS = 15_000
 const REFRESH_MS = 30_000
 const RESOLUTION_MS = 1_000
+const WALK_MS = 3_600_000
+const REVIEW_MS = 60_000
+const POLLED_MS = 30_000
 /** How long books are followed after the close: the last changes arrive late. */
 const LINGER_MS = 5_000
 /** How often tokens and markets are looked at: a period of the network, at any speed. */
 const TICK_MS = 200
+/** With many markets they are looked at less often: this many in each millisecond. */
+const ALIGNED_PER_MS = 20
+const MARKETS_PER_NOTE = 500
 
 /** The connector of venue C: it finds rounds, keeps their books, and follows them to their end. */
 export class VenueCConnector implements Connector {
@@ -75,12 +101,15 @@ export class VenueCConnector implements Connector {
   readonly #resolution: ResolutionPoll
   readonly #sockets: TokenSockets
   readonly #books: BookKeeper
+  readonly #polled: PolledBooks
+  readonly #selection: Selection
   readonly #watched = new Set<VenueCMarket>()
+  #alignedMs = -Infinity
   readonly #stopped = new AbortController()
   #isOver = false
 
   constructor(options: VenueCOptions, context: ConnectorContext) {
-    const { assets, windows, speed = 1, aheadMs = AHEAD_MS } = options
+    const { speed = 1, aheadMs = AHEAD_MS } = options
     const { sink, log } = context
     this.#context = context
     this.#unfollowed = new UnfollowedBooks(context.sink)
@@ -93,18 +122,34 @@ export class VenueCConnector implements Connector {
     }
     const gamma = this.#createRest(options.gammaBase, this.#quotas.gamma)
     const clob = this.#createRest(options.clobBase, this.#quotas.clob)
-    const isCovered = createCoverage(assets, windows)
-    const markets = new VenueCMarkets(({ slug }) => slug !== undefined && isCovered(slug), speed)
+    this.#selection = new Selection({
+      rules: options.rules,
+      pinned: options.pinned ?? [],
+      bounds: {
+        full: options.fullBooks ?? FULL_BOOKS,
+        polled: options.polledBooks ?? POLLED_BOOKS,
+      },
+      booksPerMarket: BOOKS_PER_MARKET,
+    })
+    const markets = new VenueCMarkets((record) => this.#decide(record).tier !== 'none', speed)
     this.#markets = markets
     const onRecord = (record: MarketRecord): void => void markets.update(record)
-    const client = new CatalogClient({ gamma, clob, log, onRecord })
+    const client = new CatalogClient({
+      gamma,
+      clob,
+      log,
+      onRecord,
+      tell: (request, value) => this.#tell(request, value),
+    })
     const now = (): number => this.#nowMs()
-    this.#discovery = new Discovery({ assets, windows, aheadMs, speed, markets, client, now })
+    this.#discovery = this.#createDiscovery(options.rules, client, now)
     this.#resolution = new ResolutionPoll({ markets, client, speed, log, now })
     const sockets = this.#createSockets(options)
     this.#sockets = sockets
     const { clob: quota } = this.#quotas
     this.#books = new BookKeeper({ clob, quota, sockets, speed, sink, log, clock: this.#clock })
+    const everyMs = POLLED_MS / speed
+    this.#polled = new PolledBooks({ clob, sink, clock: this.#clock, everyMs })
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -117,12 +162,14 @@ export class VenueCConnector implements Connector {
     const resolutionMs = Math.max(TICK_MS, scaled(RESOLUTION_MS))
     await Promise.all([
       this.#sockets.run(until),
-      this.#repeat('next rounds', scaled(NEXT_ROUNDS_MS), () => discovery.askNextRounds(until)),
-      this.#repeat('the list of rounds', scaled(SCAN_MS), () => discovery.scan(until)),
+      this.#repeat('new markets', scaled(NEXT_ROUNDS_MS), () => discovery.findNew(until)),
+      this.#repeat('the list of markets', scaled(SCAN_MS), () => discovery.scan(until)),
+      this.#repeat('tiers', scaled(REVIEW_MS), () => this.#review()),
+      this.#repeat('polled books', TICK_MS, () => this.#polled.poll(until)),
       this.#repeat('fresh records', scaled(REFRESH_MS), () => discovery.refresh(until)),
       this.#repeat('resolutions', resolutionMs, () => resolution.poll(until)),
       this.#repeat('books', TICK_MS, () => {
-        this.#align()
+        this.#alignIfDue()
         this.#books.tick(until)
       }),
     ])
@@ -135,9 +182,10 @@ export class VenueCConnector implements Connector {
   }
 
   resume(unresolved: readonly UnresolvedMarket[]): void {
-    for (const { marketId, native } of unresolved) {
+    for (const { marketId, native, facts } of unresolved) {
       if (this.#markets.get(marketId) !== undefined) continue
       this.#markets.resume(marketId, recordIn(native, this.#context.sink.now()))
+      if (facts !== undefined) this.#decide({ ...facts, native: toNative(native) })
     }
   }
 
@@ -160,8 +208,8 @@ export class VenueCConnector implements Connector {
   #state(): Pick<ConnectorStatus, 'state' | 'detail'> {
     const sockets = this.#sockets
     if (this.#isOver) return { state: 'stopped', detail: 'stopped' }
-    if (this.#discovery.scans === 0) return { state: 'starting', detail: 'looking for rounds' }
-    if (this.#watched.size === 0) return { state: 'degraded', detail: 'no round was found' }
+    if (this.#discovery.scans === 0) return { state: 'starting', detail: 'looking for markets' }
+    if (this.#watched.size === 0) return { state: 'degraded', detail: 'no market was found' }
     const down = sockets.status.filter((one) => one.subscriptions > 0 && !one.connected).length
     if (down > 0) return { state: 'degraded', detail: `${down} sockets are not connected` }
     if (sockets.homeless > 0) {
@@ -170,7 +218,7 @@ export class VenueCConnector implements Connector {
     const { missing } = this.#books
     if (missing > 0) return { state: 'degraded', detail: `${missing} tokens have no book` }
     const { pending } = this.#resolution
-    const detail = `${this.#watched.size} rounds recorded, ${pending} wait for resolution`
+    const detail = `${this.#watched.size} markets recorded, ${pending} wait for resolution`
     return { state: 'recording', detail }
   }
 
@@ -199,27 +247,111 @@ export class VenueCConnector implements Connector {
     return this.#books.heard(reading.events)
   }
 
-  /** Watches the rounds that are due and stops watching those that are over. */
+  #createDiscovery(rules: readonly Rule[], client: CatalogClient, now: () => number): Discovery {
+    const markets = this.#markets
+    const speed = this.#speed
+    const rounds = roundsOfRules(rules)
+    if (rounds !== undefined) {
+      const aheadMs = this.#aheadMs
+      return new RoundDiscovery({ ...rounds, aheadMs, speed, markets, client, now })
+    }
+    return new VenueWalk({
+      markets,
+      client,
+      sink: this.#context.sink,
+      walkMs: WALK_MS / speed,
+      walkedAt: this.#context.walkedAt,
+      isKnown: (marketId) => this.#selection.tierOf(marketId) !== undefined,
+      now,
+    })
+  }
+
+  #decide(record: MarketRecord): CaptureDecision {
+    return this.#selection.update(record, activityOf(record), this.#nowMs())
+  }
+
+  /** Decides about the markets of an answer, and says so in its request. */
+  #tell(request: CaptureRequest, value: unknown): CaptureRequest | undefined {
+    const at = { received: this.#context.sink.now(), journal: 0 }
+    try {
+      const records = recordsOf(normalizeGammaMarkets(value, at))
+      return tellSelection(request, records, (record) =>
+        toFollowed(this.#decide(record), this.#markets.get(record.marketId) !== undefined),
+      )
+    } catch (error) {
+      // The recorder puts a malformed answer into quarantine.
+      if (!(error instanceof PriorbookError)) throw error
+      return request
+    }
+  }
+
+  /** Says which markets are recorded in another tier from now on. */
+  #review(): void {
+    const { log, sink } = this.#context
+    for (const { tier, why, markets } of this.#selection.review(this.#nowMs())) {
+      log.info({ tier, why, markets: markets.length }, 'markets of venue C change tier')
+      for (let from = 0; from < markets.length; from += MARKETS_PER_NOTE) {
+        sink.note({
+          note: 'tier',
+          tier,
+          why,
+          markets: markets.slice(from, from + MARKETS_PER_NOTE),
+        })
+      }
+    }
+  }
+
+  #alignIfDue(): void {
+    const nowMs = this.#clock.monotonicMs()
+    if (nowMs < this.#alignedMs + this.#markets.size / ALIGNED_PER_MS) return
+    this.#alignedMs = nowMs
+    this.#align()
+  }
+
+  /** Watches the markets that are due and stops watching those that are over. */
   #align(): void {
+    const polled = new Set<string>()
+    const over: string[] = []
     const fresh: string[] = []
     for (const market of this.#markets) {
-      if (!this.#isDue(market)) continue
+      const isDue = this.#isDue(market)
+      const tier = this.#tierOf(market)
+      if (isDue && tier === 'polled') for (const token of market.tokens) polled.add(token)
+      if (isOver(market)) over.push(market.marketId)
+      if (!isDue || tier !== 'full') continue
       this.#watched.add(market)
       fresh.push(...this.#books.watch(market))
     }
     if (fresh.length > 0) this.#sockets.add(fresh)
     const gone: string[] = []
     for (const market of this.#watched) {
-      if (this.#isDue(market) && this.#markets.get(market.marketId) === market) continue
+      const isFull = this.#tierOf(market) === 'full'
+      if (isFull && this.#isDue(market) && this.#markets.get(market.marketId) === market) continue
       this.#watched.delete(market)
       gone.push(...this.#books.unwatch(market))
     }
     if (gone.length > 0) this.#sockets.remove(gone)
-    const unfollowed = [...this.#markets].filter((market) => !this.#watched.has(market))
+    this.#polled.follow(polled)
+    this.#closeUnfollowed(polled)
+    if (this.#selection.forget(over)) this.#review()
+  }
+
+  #closeUnfollowed(polled: ReadonlySet<string>): void {
+    const unfollowed = [...this.#markets].filter(
+      (market) => !this.#watched.has(market) && !market.tokens.some((token) => polled.has(token)),
+    )
     this.#unfollowed.check(
-      unfollowed.map((market) => ({ market, keys: market.tokens })),
+      unfollowed.map((market) => {
+        const tier = this.#tierOf(market)
+        return { market, keys: market.tokens, isSelected: tier === 'full' || tier === 'polled' }
+      }),
       this.#nowMs(),
     )
+  }
+
+  // Markets of an earlier run that nothing is known of yet are followed as the rules of that run said.
+  #tierOf({ marketId }: VenueCMarket): CaptureTier {
+    return this.#selection.tierOf(marketId) ?? 'full'
   }
 
   #isDue(market: VenueCMarket): boolean {
@@ -238,6 +370,17 @@ export class VenueCConnector implements Connector {
   #nowMs(): number {
     return this.#context.sink.steadyNow() / 1000
   }
+}
+
+// Shares of the last day; where the venue does not say, of the market's whole life.
+function activityOf({ volume, native }: MarketRecord): number {
+  const { gamma } = native
+  const day = isObject(gamma) ? Number(gamma['volume24hr'] ?? NaN) : NaN
+  return Number.isFinite(day) ? day : Number(volume ?? 0)
+}
+
+function toNative(native: Json): MarketRecord['native'] {
+  return isObject(native) ? (native as MarketRecord['native']) : {}
 }
 
 /** The venue's own description of a market, as an earlier run kept it. */

@@ -1,6 +1,7 @@
 import { VENUES } from '@priorbook/sdk/domain'
-import { flag, setting, text, texts } from '../../lib/setting.ts'
+import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
 import { defineVenue } from '../capture/definition.ts'
+import { selectSetting, toRules } from '../capture/selection/rules.ts'
 import type { QuotaOptions } from '../capture/quota.ts'
 import { VenueCConnector } from './connector.ts'
 import { createVenueCNormalizer } from './normalize.ts'
@@ -17,9 +18,21 @@ const SETTINGS = {
   assets: setting(
     texts(),
     ['BTC', 'ETH', 'SOL', 'XRP'],
-    'The underlying assets that are recorded.',
+    'The underlying assets that are recorded by default.',
   ),
-  windows: setting(texts(), ['5m', '15m'], 'The windows of up/down markets that are recorded.'),
+  windows: setting(
+    texts(),
+    ['5m', '15m'],
+    'The windows of up/down markets that are recorded by default.',
+  ),
+  select: selectSetting('the rounds of venuec.assets and venuec.windows'),
+  pinned: setting(texts(), [], 'Condition ids that never lose their books to more active markets.'),
+  fullBooks: setting(whole(0, 50_000), 40_000, 'Max books by socket, two for each market.'),
+  polledBooks: setting(
+    whole(0, 500_000),
+    10_000,
+    'Max polled books; of further markets only the record is kept.',
+  ),
 } as const
 
 // Sliding windows of ten seconds that the venue publishes: Gamma /markets 300, CLOB /book 1,500.
@@ -48,8 +61,12 @@ export const VENUE_C_DEFINITION = defineVenue({
         gammaBase: gamma,
         clobBase: clob,
         wsUrl: ws,
-        assets: config.assets,
-        windows: config.windows,
+        rules: toRules(config.select, [
+          { asset: config.assets, window: config.windows, tier: 'full' },
+        ]),
+        pinned: config.pinned,
+        fullBooks: config.fullBooks,
+        polledBooks: config.polledBooks,
         quotas: { gamma: scaled(GAMMA_QUOTA, speed), clob: scaled(CLOB_QUOTA, speed) },
         tokensPerSocket: TOKENS_PER_SOCKET,
         speed,

@@ -118,8 +118,20 @@ export function isOver(market: VenueCMarket): boolean {
   return market.isResolved || market.hasWinner || hasEnded(market)
 }
 
-/** What discovery needs. */
-export type DiscoveryOptions = {
+/** Finds markets. */
+export interface Discovery {
+  /** Looks at everything that is open. */
+  scan(signal: AbortSignal): Promise<void>
+  /** Looks for what is new. */
+  findNew(signal: AbortSignal): Promise<void>
+  /** Requests markets again that trade or are about to. */
+  refresh(signal: AbortSignal): Promise<void>
+  /** How often everything was looked at. */
+  readonly scans: number
+}
+
+/** Which rounds are looked for. */
+export type RoundDiscoveryOptions = {
   readonly assets: readonly string[]
   readonly windows: readonly string[]
   /** How long before its start a round is looked for. */
@@ -136,12 +148,12 @@ const ROUNDS_AHEAD = 2
 const SOON_MS = 120_000
 
 /** Finds rounds before they start and keeps their records fresh while they trade. */
-export class Discovery {
-  readonly #options: DiscoveryOptions
+export class RoundDiscovery implements Discovery {
+  readonly #options: RoundDiscoveryOptions
   /** Passes through Gamma's list so far. */
   scans = 0
 
-  constructor(options: DiscoveryOptions) {
+  constructor(options: RoundDiscoveryOptions) {
     this.#options = options
   }
 
@@ -160,7 +172,7 @@ export class Discovery {
   }
 
   /** Requests the rounds that must exist by the calendar and were not found yet. */
-  async askNextRounds(signal: AbortSignal): Promise<void> {
+  async findNew(signal: AbortSignal): Promise<void> {
     const { assets, windows, speed, markets, client, now } = this.#options
     const nowSeconds = now() / 1000
     for (const window of windows) {

@@ -20,6 +20,7 @@ import type {
 import { readArray, readObject, show, wrong, type NativeObject } from '../capture/fields.ts'
 import { announcedMarket } from './gamma.ts'
 import { normalizeClobMarkets, normalizeGammaEvents, normalizeGammaMarkets } from './catalog.ts'
+import { heedSelection } from '../capture/selection/told.ts'
 import { readInstrument, readMillis } from './fields.ts'
 import {
   foldChanges,
@@ -53,17 +54,17 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
   switch (request.kind) {
     case 'gamma_markets':
     case 'gamma_market':
-      return normalizeGammaMarkets(value, at)
+      return heedSelection(request, normalizeGammaMarkets(value, at))
     case 'gamma_events':
     case 'gamma_event':
-      return normalizeGammaEvents(value, at)
+      return heedSelection(request, normalizeGammaEvents(value, at))
     case 'clob_markets':
     case 'clob_market':
       return normalizeClobMarkets(value, at)
     case 'clob_book':
       return { events: [normalizeBookAnswer(request, value, at)], problems: [] }
     case 'clob_books':
-      return normalizeBooksAnswer(value, at)
+      return normalizeBooksAnswer(request, value, at)
     default:
       throw new PriorbookError('unknown_event', `venue C has no request ${show(request.kind)}`)
   }
@@ -301,12 +302,13 @@ function normalizeBookAnswer(request: CaptureRequest, answer: unknown, at: Arriv
 }
 
 /** Normalizes an answer of POST /books, a list of books; a malformed one is a problem. */
-function normalizeBooksAnswer(answer: unknown, at: Arrival): Normalized {
+function normalizeBooksAnswer(request: CaptureRequest, answer: unknown, at: Arrival): Normalized {
   const events: BookSnapshot[] = []
   const problems: MessageProblem[] = []
   readArray(answer, 'the order books').forEach((book, index) => {
     try {
-      events.push(normalizeBookAnswer({ kind: 'clob_books' }, book, at))
+      const said = normalizeBookAnswer({ kind: 'clob_books' }, book, at)
+      events.push(request['polled'] === true ? { ...said, isPolled: true } : said)
     } catch (error) {
       if (!(error instanceof PriorbookError)) throw error
       problems.push({ where: `[${index}]`, error })

@@ -99,6 +99,7 @@ function create(rest: Rest, onId: (id: string) => void): CatalogClient {
     gamma: rest,
     clob: rest,
     log,
+    tell: (request) => request,
     onRecord: ({ marketId }) => onId(marketId),
   })
 }

@@ -11,6 +11,8 @@ export type CatalogClientOptions = {
   readonly gamma: Rest
   readonly clob: Rest
   readonly log: CaptureLog
+  /** Completes a request with the decisions about the markets of its answer. */
+  tell(request: CaptureRequest, value: unknown): CaptureRequest | undefined
   /** Called for every record of an answer. */
   onRecord(record: MarketRecord): void
 }
@@ -96,13 +98,72 @@ export class CatalogClient {
     return halves.every((half) => half !== undefined) ? halves.flat() : undefined
   }
 
+  /**
+   * Lists every open market that ends in a span, and records those that are selected; false where Gamma
+   * failed. A span with more markets than an offset can reach is halved.
+   */
+  async listEnding(fromMs: number, toMs: number, signal: AbortSignal): Promise<boolean> {
+    const span = {
+      order: 'endDate',
+      ascending: 'true',
+      end_date_min: new Date(fromMs).toISOString(),
+      end_date_max: new Date(toMs).toISOString(),
+    }
+    for (let offset = 0; offset <= MAX_OFFSET; offset += GAMMA_PAGE) {
+      const page = await this.#requestPage({ ...span, offset: String(offset) }, signal)
+      if (page === undefined) return false
+      if (page.length < GAMMA_PAGE) return true
+    }
+    const middleMs = Math.floor((fromMs + toMs) / 2)
+    if (middleMs <= fromMs) return true
+    const isFirst = await this.listEnding(fromMs, middleMs, signal)
+    return (await this.listEnding(middleMs, toMs, signal)) && isFirst
+  }
+
+  /** Lists the newest open markets, page by page, until all of a page are known. */
+  async listNewest(isKnown: (marketId: string) => boolean, signal: AbortSignal): Promise<void> {
+    for (let offset = 0; offset <= MAX_OFFSET; offset += GAMMA_PAGE) {
+      const query = { order: 'createdAt', ascending: 'false', offset: String(offset) }
+      let areKnown = true
+      const page = await this.#requestPage(query, signal, (ids) => {
+        areKnown = ids.every(isKnown)
+        // What is known already is refreshed elsewhere.
+        return !areKnown
+      })
+      if (page === undefined || areKnown || page.length < GAMMA_PAGE) return
+    }
+  }
+
+  // A page of open markets with their tags; `isKept` decides by their ids whether it is recorded.
+  async #requestPage(
+    query: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    isKept: (ids: readonly string[]) => boolean = () => true,
+  ): Promise<readonly unknown[] | undefined> {
+    const request = { kind: 'gamma_markets' }
+    const answer = await this.#options.gamma.send(
+      {
+        request,
+        path: '/markets',
+        query: { closed: 'false', include_tag: 'true', limit: String(GAMMA_PAGE), ...query },
+        describe: (value) =>
+          isKept(idsOf(value)) ? this.#options.tell(request, value) : undefined,
+      },
+      signal,
+    )
+    this.#accept(request, answer)
+    return answer.ok && Array.isArray(answer.value) ? answer.value : undefined
+  }
+
   async #requestMarkets(
     query: Readonly<Record<string, string | readonly string[]>>,
     signal: AbortSignal,
   ): Promise<Set<string>> {
     const request = { kind: 'gamma_markets' }
-    const answer = await this.#options.gamma.send({ request, path: '/markets', query }, signal)
-    return this.#accept(request, answer)
+    const describe = (value: unknown): CaptureRequest | undefined =>
+      this.#options.tell(request, value)
+    const call = { request, path: '/markets', query, describe }
+    return this.#accept(request, await this.#options.gamma.send(call, signal))
   }
 
   #accept({ kind }: CaptureRequest, answer: RestAnswer): Set<string> {
@@ -115,6 +176,11 @@ export class CatalogClient {
     for (const record of records) this.#options.onRecord(record)
     return new Set(records.map(({ marketId }) => marketId))
   }
+}
+
+function idsOf(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) return []
+  return value.flatMap((market: unknown) => toListed(market)?.conditionId ?? [])
 }
 
 function toListed(value: unknown): ListedMarket | undefined {

@@ -34,9 +34,20 @@ describe('what a token needs', () => {
     expect(token.state).toBe('active')
     expect(needAt(token, 6000)).toBe('nothing')
     expect(needAt(token, 6001)).toBe('silence')
-    token.checked(6001)
+    token.checked(6001, false)
     expect(needAt(token, 12_001)).toBe('nothing')
     expect(needAt(token, 12_002)).toBe('silence')
+  })
+
+  it('is a look ever more rarely where nothing happened', () => {
+    const token = watched()
+    token.heard('snapshot', 0)
+    token.checked(6001, true)
+    expect(needAt(token, 18_001)).toBe('nothing')
+    expect(needAt(token, 18_002)).toBe('silence')
+    token.checked(18_002, true)
+    expect(needAt(token, 42_002)).toBe('nothing')
+    expect(needAt(token, 42_003)).toBe('silence')
   })
 
   it('is nothing before its market trades, and silence is counted from then on', () => {

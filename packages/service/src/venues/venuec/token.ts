@@ -6,6 +6,8 @@ import type { VenueCMarket } from './markets.ts'
 export const FIRST_BOOK_MS = 3_000
 /** A token of a trading market is silent after this long, unless it is slow by habit; never scaled. */
 export const SILENT_TOKEN_MS = 6_000
+/** A silence in which nothing had happened doubles the time to the next look, this often. */
+const MAX_QUIETS = 7
 /** How long a new subscription may need to take effect; never scaled. */
 const YOUNG_MS = 1_000
 
@@ -49,6 +51,8 @@ export class WatchedToken {
   /** It must be heard by then, or it is lost. */
   #probationMs: number | undefined
   #isTrading = false
+  /** Silences in a row in which nothing had happened. */
+  #quiets = 0
 
   constructor(market: VenueCMarket, key: string, nowMs: number) {
     this.instrument = { venue: 'venuec', market: market.marketId, key }
@@ -86,6 +90,7 @@ export class WatchedToken {
   heard(kind: TapeEvent['kind'], nowMs: number): void {
     if (this.#heardMs > -Infinity) this.#silence.note(nowMs - this.#heardMs)
     this.#heardMs = nowMs
+    this.#quiets = 0
     this.#probationMs = undefined
     this.failures = 0
     if (kind === 'snapshot') this.hasBook = true
@@ -110,9 +115,10 @@ export class WatchedToken {
     this.#comparedMs = nowMs
   }
 
-  /** A silence was looked into. */
-  checked(nowMs: number): void {
+  /** A silence was looked into; `isQuiet` where the venue had nothing to say. */
+  checked(nowMs: number, isQuiet: boolean): void {
     this.#checkedMs = nowMs
+    this.#quiets = isQuiet ? Math.min(this.#quiets + 1, MAX_QUIETS) : 0
   }
 
   /** The token was subscribed again because it was silent: it must be heard soon. */
@@ -136,7 +142,8 @@ export class WatchedToken {
       return isDue ? 'first_book' : 'nothing'
     }
     const quietMs = nowMs - Math.max(this.#heardMs, this.#checkedMs)
-    if (this.#isTrading && this.#silence.isSilence(quietMs)) return 'silence'
+    // A market in which nothing happens is looked at ever more rarely, comparisons apart.
+    if (this.#isTrading && this.#silence.isSilence(quietMs / 2 ** this.#quiets)) return 'silence'
     return nowMs - this.#comparedMs > comparisonMs ? 'comparison' : 'nothing'
   }
 }

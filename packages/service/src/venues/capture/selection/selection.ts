@@ -1,0 +1,223 @@
+import type { CaptureDecision, CaptureTier } from '@priorbook/sdk/domain'
+import { describeRule, matchRules, type MarketFacts, type Rule } from './rules.ts'
+
+/** What a selection needs to know beside its rules. */
+export type SelectionOptions = {
+  readonly rules: readonly Rule[]
+  /** Markets that never lose their tier to others. */
+  readonly pinned: readonly string[]
+  /** How many books each tier holds at most. */
+  readonly bounds: { readonly full: number; readonly polled: number }
+  /** How many books a market has. */
+  readonly booksPerMarket: number
+}
+
+/** Markets that got a tier for one reason. */
+export type TierChange = CaptureDecision & { readonly markets: readonly string[] }
+
+type Entry = {
+  /** What the rules want for it, and the rule that does. */
+  wanted: CaptureTier
+  rule: number
+  facts: MarketFacts
+  activity: number
+  /** What it has; undefined until the first decision. */
+  decision: CaptureDecision | undefined
+}
+
+/** A market that has books loses them only to one that is this much more active. */
+const HYSTERESIS = 1.5
+const BOUNDED = ['full', 'polled'] as const
+const BELOW = { full: 'polled', polled: 'catalogue' } as const
+
+/**
+ * Decides how deep each market of a venue is recorded. Rules say what is wanted; where more books are wanted
+ * than a tier holds, the most active markets have them, and the others fall to the tier below.
+ */
+export class Selection {
+  #options: SelectionOptions
+  #pinned: ReadonlySet<string>
+  readonly #entries = new Map<string, Entry>()
+  /** Books that each tier holds. */
+  readonly #held = { full: 0, polled: 0 }
+  /** True where a market has less than its rule wants. */
+  #isCrowded = false
+
+  constructor(options: SelectionOptions) {
+    this.#options = options
+    this.#pinned = new Set(options.pinned)
+  }
+
+  /** Replaces the rules; `review` then says what changes. */
+  change(options: SelectionOptions, nowMs: number): void {
+    this.#options = options
+    this.#pinned = new Set(options.pinned)
+    for (const entry of this.#entries.values()) this.#match(entry, nowMs)
+  }
+
+  /** Takes what is known of a market now; a new one gets its tier at once where there is room. */
+  update(record: MarketFacts, activity: number, nowMs: number): CaptureDecision {
+    const known = this.#entries.get(record.marketId)
+    const facts = withoutNative(record)
+    const entry = known ?? this.#create(facts)
+    // Some messages say only a part of what is known.
+    entry.facts = { ...entry.facts, ...facts }
+    entry.activity = activity
+    this.#match(entry, nowMs)
+    if (entry.decision === undefined) this.#decide(entry, this.#place(entry))
+    return entry.decision!
+  }
+
+  /** What an unknown market would get; nothing is kept. */
+  preview(record: MarketFacts, nowMs: number): CaptureDecision {
+    const { tier, number } = matchRules(this.#options.rules, record, nowMs)
+    return { tier, why: describeRule(this.#options.rules, number) }
+  }
+
+  /** The tier of a market; undefined for one that was never named. */
+  tierOf(marketId: string): CaptureTier | undefined {
+    return this.#entries.get(marketId)?.decision?.tier
+  }
+
+  /** Forgets markets that ended; true where others wait for the places of their books. */
+  forget(marketIds: Iterable<string>): boolean {
+    let hasRoom = false
+    for (const marketId of marketIds) {
+      const entry = this.#entries.get(marketId)
+      if (entry === undefined) continue
+      this.#entries.delete(marketId)
+      const { tier } = entry.decision!
+      this.#hold(tier, -1)
+      hasRoom ||= tier === 'full' || tier === 'polled'
+    }
+    return hasRoom && this.#isCrowded
+  }
+
+  /** Decides again for all markets; returns what changed, grouped by tier and reason. */
+  review(nowMs: number): readonly TierChange[] {
+    for (const [marketId, entry] of this.#entries) {
+      const { closeTime = Infinity } = entry.facts
+      // Nobody else says when a market ended that is not recorded.
+      if (entry.decision?.tier === 'none' && closeTime / 1000 < nowMs)
+        this.#entries.delete(marketId)
+      else this.#match(entry, nowMs)
+    }
+    this.#isCrowded = false
+    const changed = new Map<string, { decision: CaptureDecision; markets: string[] }>()
+    for (const [entry, decision] of this.#share()) {
+      const before = entry.decision
+      if (before?.tier === decision.tier) continue
+      this.#decide(entry, decision)
+      const name = `${decision.tier} ${decision.why}`
+      const group = changed.get(name) ?? { decision, markets: [] }
+      group.markets.push(entry.facts.marketId)
+      changed.set(name, group)
+    }
+    return [...changed.values()].map(({ decision, markets }) => ({ ...decision, markets }))
+  }
+
+  /** How many books each tier holds now, and its bound. */
+  get held(): Readonly<Record<'full' | 'polled', number>> {
+    return this.#held
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  #create(facts: MarketFacts): Entry {
+    const entry: Entry = { wanted: 'none', rule: 0, facts, activity: 0, decision: undefined }
+    this.#entries.set(facts.marketId, entry)
+    return entry
+  }
+
+  #match(entry: Entry, nowMs: number): void {
+    const { tier, number } = matchRules(this.#options.rules, entry.facts, nowMs)
+    // A pinned market has its books whatever the rules say.
+    const isPinned = this.#pinned.has(entry.facts.marketId)
+    entry.wanted = isPinned ? 'full' : tier
+    entry.rule = isPinned ? 0 : number
+  }
+
+  #decide(entry: Entry, decision: CaptureDecision): void {
+    this.#hold(entry.decision?.tier, -1)
+    this.#hold(decision.tier, 1)
+    entry.decision = decision
+  }
+
+  #hold(tier: CaptureTier | undefined, sign: 1 | -1): void {
+    if (tier === 'full' || tier === 'polled') {
+      this.#held[tier] += sign * this.#options.booksPerMarket
+    }
+  }
+
+  // The place of a new market while nobody has to leave for it.
+  #place(entry: Entry): CaptureDecision {
+    const { bounds, booksPerMarket } = this.#options
+    let tier = entry.wanted
+    while (tier === 'full' || tier === 'polled') {
+      if (this.#held[tier] + booksPerMarket <= bounds[tier]) break
+      tier = BELOW[tier]
+    }
+    return this.#reason(entry, tier)
+  }
+
+  #reason(entry: Entry, tier: CaptureTier): CaptureDecision {
+    const isPinned = this.#pinned.has(entry.facts.marketId)
+    const rule = isPinned ? 'pinned' : describeRule(this.#options.rules, entry.rule)
+    if (tier === entry.wanted) return { tier, why: rule }
+    this.#isCrowded = true
+    const bound = this.#options.bounds[entry.wanted as 'full' | 'polled']
+    return {
+      tier,
+      why: `${rule} wants ${entry.wanted}; more active markets have its ${bound} books`,
+    }
+  }
+
+  // The decision for every market, each tier filled from the most active one on.
+  #share(): Map<Entry, CaptureDecision> {
+    const { bounds, booksPerMarket } = this.#options
+    const decided = new Map<Entry, CaptureDecision>()
+    const waiting: Record<'full' | 'polled', Entry[]> = { full: [], polled: [] }
+    for (const entry of this.#entries.values()) {
+      if (entry.wanted === 'full' || entry.wanted === 'polled') waiting[entry.wanted].push(entry)
+      else decided.set(entry, this.#reason(entry, entry.wanted))
+    }
+    for (const tier of BOUNDED) {
+      const room = Math.floor(bounds[tier] / booksPerMarket)
+      const ranked = waiting[tier]
+      if (ranked.length > room) this.#rank(ranked, tier)
+      for (const entry of ranked.splice(0, room)) decided.set(entry, this.#reason(entry, tier))
+      const below = BELOW[tier]
+      if (below === 'polled') waiting.polled.push(...ranked)
+      else for (const entry of ranked) decided.set(entry, this.#reason(entry, below))
+    }
+    return decided
+  }
+
+  #rank(entries: Entry[], tier: 'full' | 'polled'): void {
+    const scoreOf = (entry: Entry): number => {
+      if (this.#pinned.has(entry.facts.marketId)) return Infinity
+      return entry.activity * (entry.decision?.tier === tier ? HYSTERESIS : 1)
+    }
+    const closeOf = ({ facts }: Entry): number => facts.closeTime ?? Infinity
+    const hasPlace = (entry: Entry): number => Number(entry.decision?.tier === tier)
+    entries.sort(
+      (a, b) =>
+        compare(scoreOf(b), scoreOf(a)) ||
+        hasPlace(b) - hasPlace(a) ||
+        compare(closeOf(a), closeOf(b)) ||
+        (a.facts.marketId < b.facts.marketId ? -1 : 1),
+    )
+  }
+}
+
+function withoutNative(record: MarketFacts & { readonly native?: unknown }): MarketFacts {
+  const { native: _native, ...facts } = record
+  return facts
+}
+
+// Infinity minus itself is not a number.
+function compare(a: number, b: number): number {
+  return a === b ? 0 : a < b ? -1 : 1
+}

@@ -1,0 +1,70 @@
+import type { CaptureTier } from '@priorbook/sdk/domain'
+import type { VenueBMarket, VenueBMarkets } from './markets.ts'
+import type { TradedMarket } from './polling.ts'
+import type { VenueBSockets } from './sockets.ts'
+
+/** What decides whether a socket or the poller brings a market. */
+export type PartitionInput = {
+  readonly markets: VenueBMarkets
+  readonly nowMs: number
+  /** How deep a market is recorded. */
+  tierOf(market: VenueBMarket): CaptureTier
+  /** Absent without credentials. */
+  readonly sockets: Pick<VenueBSockets, 'holds' | 'isMuted' | 'place'> | undefined
+  readonly lingerMs: number
+  readonly historyMs: number
+  /** When each market was last on a socket; updated here. */
+  readonly onSocketMs: Map<string, number>
+}
+
+/** The ways in which books come. */
+export type Partition = {
+  /** Markets that a connected socket is to bring. */
+  readonly subscribed: readonly string[]
+  /** Markets to poll, with the time from which trades are unknown. */
+  readonly polled: readonly TradedMarket[]
+  /** Markets whose socket will be back soon. */
+  readonly waiting: readonly string[]
+  /** Markets that have no books any more. */
+  readonly over: readonly string[]
+}
+
+const FAR_MS = Number.MAX_SAFE_INTEGER
+
+/**
+ * Divides the markets, giving the soonest-closing ones to the sockets. A market that a socket still holds is
+ * never polled: a polled book would overwrite the book that the socket's changes apply to.
+ */
+export function partition(input: PartitionInput): Partition {
+  const { markets, nowMs, sockets, onSocketMs } = input
+  const subscribed: string[] = []
+  const polled: TradedMarket[] = []
+  const waiting: string[] = []
+  const over: string[] = []
+  const byClose = [...markets].sort((a, b) => (a.closeMs ?? FAR_MS) - (b.closeMs ?? FAR_MS))
+  for (const market of byClose) {
+    const { marketId: key, openMs = 0, closeMs = FAR_MS } = market
+    const tier = input.tierOf(market)
+    const stage = markets.stageOf(market, nowMs)
+    const isLingering = stage === 'over' && nowMs < closeMs + input.lingerMs && closeMs !== FAR_MS
+    const isOver = stage === 'over' && !isLingering
+    if (isOver) over.push(key)
+    if (isOver || stage === 'early' || (tier !== 'full' && tier !== 'polled')) {
+      onSocketMs.delete(key)
+      continue
+    }
+    const place = tier === 'full' ? sockets?.place(key) : undefined
+    if (place === 'up' && !sockets!.isMuted(key)) {
+      subscribed.push(key)
+      onSocketMs.set(key, nowMs)
+      continue
+    }
+    if (place === 'back_soon') waiting.push(key)
+    if (sockets?.holds(key) === true || place === 'back_soon' || isLingering || nowMs < openMs) {
+      continue
+    }
+    const sinceMs = onSocketMs.get(key) ?? Math.max(openMs, nowMs - input.historyMs)
+    polled.push({ key, sinceMs, ...(closeMs !== FAR_MS && { closesInMs: closeMs - nowMs }) })
+  }
+  return { subscribed, polled, waiting, over }
+}

@@ -1,0 +1,147 @@
+import type { Clock } from '../../lib/clock.ts'
+import { sleep, untilAborted } from '../../lib/wait.ts'
+import { MAX_SLOT, type ConnectorStatus } from '../capture/contract.ts'
+import type { VenueBSocket } from './socket.ts'
+
+/** How many sockets there may be, and how one is made. */
+export type VenueBSocketsOptions = {
+  readonly clock: Clock
+  /** Max markets per socket and in all. */
+  readonly perSocket: number
+  readonly markets: number
+  /** The socket of the first slot brings the lifecycles of all markets. */
+  create(slot: number): VenueBSocket
+  /** Runs a socket until the signal aborts, and starts it again where it fails. */
+  supervise(socket: VenueBSocket, slot: number, signal: AbortSignal): Promise<void>
+}
+
+/** Where the socket of a market stands; `back_soon` where a reconnect is expected. */
+export type SocketPlace = 'up' | 'back_soon' | 'down'
+
+type Entry = {
+  readonly slot: number
+  readonly socket: VenueBSocket
+  readonly keys: Set<string>
+  awaySinceMs: number | undefined
+}
+
+/** Polling replaces a socket that has been away for longer than a reconnect takes. */
+const RECONNECT_MS = 1_500
+/** Sockets open this long after each other, so that their first books do not come all at once. */
+const STAGGER_MS = 250
+
+/** Spreads markets over sockets. A market stays on its socket, so a dead socket costs only its own books. */
+export class VenueBSockets {
+  readonly #options: VenueBSocketsOptions
+  readonly #entries: Entry[] = []
+  readonly #entryOf = new Map<string, Entry>()
+  readonly #running: Promise<void>[] = []
+  #signal: AbortSignal | undefined
+
+  constructor(options: VenueBSocketsOptions) {
+    this.#options = options
+    this.#open()
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal
+    for (const entry of this.#entries) this.#start(entry)
+    await untilAborted(signal)
+    await Promise.all(this.#running)
+  }
+
+  /** The state of a market's socket, which it gets here; undefined where no socket has room for it. */
+  place(key: string): SocketPlace | undefined {
+    const entry = this.#entryOf.get(key) ?? this.#assign(key)
+    if (entry === undefined) return undefined
+    if (entry.socket.connected) return 'up'
+    const awayMs = this.#nowMs() - (entry.awaySinceMs ?? this.#nowMs())
+    return awayMs > RECONNECT_MS ? 'down' : 'back_soon'
+  }
+
+  /** Looks at the connections: call it before `place`. */
+  look(): void {
+    for (const entry of this.#entries) {
+      if (entry.socket.connected) entry.awaySinceMs = undefined
+      else entry.awaySinceMs ??= this.#nowMs()
+    }
+  }
+
+  /** Takes the places of all other markets away, and subscribes these where their socket is up. */
+  carry(keys: ReadonlySet<string>, isFree: (key: string) => boolean): void {
+    for (const [key, entry] of this.#entryOf) {
+      if (keys.has(key)) continue
+      this.#entryOf.delete(key)
+      entry.keys.delete(key)
+    }
+    for (const { socket, keys: own } of this.#entries) {
+      if (socket.connected) socket.want(new Set([...own].filter(isFree)))
+    }
+  }
+
+  /** Returns true while a socket brings this market's book or is about to. */
+  holds(key: string): boolean {
+    return this.#entries.some(({ socket }) => socket.holds(key))
+  }
+
+  isMuted(key: string): boolean {
+    return this.#entryOf.get(key)?.socket.isMuted(key) === true
+  }
+
+  /** Requests full books of these markets soon. */
+  recover(keys: readonly string[]): void {
+    for (const [entry, part] of Map.groupBy(keys, (key) => this.#entryOf.get(key))) {
+      entry?.socket.recover(part)
+    }
+  }
+
+  /** True while every socket that has markets is connected. */
+  get areConnected(): boolean {
+    return this.#entries.every(({ socket, keys, slot }) =>
+      slot === 1 || keys.size > 0 ? socket.connected : true,
+    )
+  }
+
+  get status(): ConnectorStatus['sockets'] {
+    return this.#entries.map(({ slot, socket: { connected, subscriptions, lastFrame } }) => {
+      const socket = { slot, connected, subscriptions }
+      return lastFrame === undefined ? socket : { ...socket, lastFrame }
+    })
+  }
+
+  #assign(key: string): Entry | undefined {
+    const { perSocket, markets } = this.#options
+    if (this.#entryOf.size >= markets) return undefined
+    // One that leaves a socket and comes back stays there: two sockets would bring one book twice.
+    const entry =
+      this.#entries.find(({ socket }) => socket.holds(key)) ??
+      this.#entries.find(({ keys }) => keys.size < perSocket) ??
+      this.#open()
+    if (entry === undefined) return undefined
+    entry.keys.add(key)
+    this.#entryOf.set(key, entry)
+    return entry
+  }
+
+  #open(): Entry | undefined {
+    const slot = this.#entries.length + 1
+    if (slot > MAX_SLOT) return undefined
+    const socket = this.#options.create(slot)
+    const entry: Entry = { slot, socket, keys: new Set(), awaySinceMs: undefined }
+    this.#entries.push(entry)
+    this.#start(entry)
+    return entry
+  }
+
+  #start({ slot, socket }: Entry): void {
+    const signal = this.#signal
+    if (signal === undefined) return
+    const { clock, supervise } = this.#options
+    const waitMs = slot === 1 ? 0 : STAGGER_MS * (slot % 8)
+    this.#running.push(sleep(waitMs, signal, clock).then(() => supervise(socket, slot, signal)))
+  }
+
+  #nowMs(): number {
+    return this.#options.clock.monotonicMs()
+  }
+}
