@@ -11,6 +11,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import type { Clock } from '../../lib/clock.ts'
+import type { SelectionOptions, SurveyedMarket } from './selection/selection.ts'
 
 /** When a message was received, and the journal record that contains it. */
 export type Arrival = { readonly received: Micros; readonly journal: number }
@@ -212,6 +213,10 @@ export interface Connector {
   /** Follows these markets to their end; those that it follows already stay as they are. */
   resume(unresolved: readonly UnresolvedMarket[]): void
   status(): ConnectorStatus
+  /** Takes other rules of selection while it runs; absent where the venue has none. */
+  select?(selection: SelectionOptions): void
+  /** Lists the markets once instead of running, and says what is decided about each. */
+  survey?(signal: AbortSignal): Promise<Iterable<SurveyedMarket>>
 }
 
 /** What earlier runs stored of a feed of trades. */

@@ -10,6 +10,7 @@ import type {
 } from './contract.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Quota, QuotaOptions } from './quota.ts'
+import type { SelectionOptions } from './selection/selection.ts'
 
 /** The settings that every venue has; a venue adds its own. */
 export type VenueSettings = {
@@ -45,6 +46,8 @@ export type VenueDefinition<Settings extends VenueSettings = VenueSettings> = {
    */
   readonly quotaOutlivesRestart: boolean
   createConnector(upstream: Upstream<Settings>, context: ConnectorContext): Connector
+  /** Which markets the settings select; absent where they are not selected by rules. */
+  toSelection?(upstream: Pick<Upstream<Settings>, 'config' | 'emulated'>): SelectionOptions
   /** How a feed of trades apart from the books is continued; absent where the venue has none. */
   readonly feed?: {
     /** The names of its facts. */

@@ -282,7 +282,7 @@ function nativeOf(market: NativeObject, event: NativeEvent | undefined): MarketR
 }
 
 /** What a series charges, in the venue's own words: the fee formula and its multiplier. */
-export type SeriesFees = { readonly fee_type?: Json; readonly fee_multiplier?: Json }
+type SeriesFees = { readonly fee_type?: Json; readonly fee_multiplier?: Json }
 
 /** What markets take from their series, which no answer about markets repeats. */
 export type OneSeries = {

@@ -32,6 +32,11 @@ afterEach(async () => {
   expect(sink.faults).toStrictEqual([])
 })
 
+function selected(full = 100): VenueBOptions['selection'] {
+  const rules = [{ series: ['KXTEST15M'], tier: 'full' as const }]
+  return { rules, pinned: [], bounds: { full, polled: 100 }, booksPerMarket: 1 }
+}
+
 function start(
   options: Partial<VenueBOptions> = {},
   unresolved: { marketId: string; native: object }[] = [],
@@ -40,7 +45,7 @@ function start(
     {
       restBase: venue.restBase,
       wsUrl: venue.wsUrl,
-      rules: [{ series: ['KXTEST15M'], tier: 'full' }],
+      selection: selected(),
       quota: { tokensPerSecond: 1000, costPerRequest: 10 },
       speed: 20,
       ...options,
@@ -290,7 +295,7 @@ describe('with credentials', () => {
   it('polls markets beyond the limit of the socket, and never a market that is on it', async () => {
     venue.list(A, { close_time: venue.time(100_000) })
     venue.list(B)
-    start({ ...SIGNED, fullBooks: 1 })
+    start({ ...SIGNED, selection: selected(1) })
     await until('both books', () => same(A) && same(B))
     const trade = venue.trade(B)
     venue.change(B, 'yes', 4100, 250)
@@ -305,7 +310,7 @@ describe('with credentials', () => {
     async (how) => {
       venue.list(A, { close_time: venue.time(100_000) })
       venue.list(B)
-      start({ ...SIGNED, fullBooks: 1 })
+      start({ ...SIGNED, selection: selected(1) })
       await until('both books', () => same(A) && same(B))
       venue.drops.orderbook_snapshot = how === 'a silence' ? 5 : 1
       const a = venue.markets.get(A)!

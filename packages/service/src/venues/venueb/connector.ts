@@ -5,8 +5,10 @@ import {
   type Instrument,
   type Json,
   type MarketRecord,
+  type Micros,
 } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
+import { sleep } from '../../lib/wait.ts'
 import type {
   CaptureRequest,
   Connector,
@@ -19,8 +21,13 @@ import { recordsOf } from '../capture/followed-markets.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
 import { createRest, type Rest } from '../capture/rest.ts'
 import { supervise } from '../capture/scheduler.ts'
-import { seriesOfRules, type Rule } from '../capture/selection/rules.ts'
-import { Selection, type SelectionOptions } from '../capture/selection/selection.ts'
+import { seriesOfRules } from '../capture/selection/rules.ts'
+import {
+  Selection,
+  type SelectionOptions,
+  type SurveyedMarket,
+} from '../capture/selection/selection.ts'
+import { noteTier } from '../capture/selection/note-tier.ts'
 import { tellSelection, toFollowed } from '../capture/selection/told.ts'
 import { UnfollowedBooks } from '../capture/unfollowed-books.ts'
 import { SeriesDiscovery, type Discovery } from './discovery.ts'
@@ -44,12 +51,7 @@ export type VenueBOptions = {
   /** PEM text; never logged, never journaled. */
   readonly privateKey?: string
   /** Which markets are recorded, and how. */
-  readonly rules: readonly Rule[]
-  /** Markets that never lose their books to more active ones. */
-  readonly pinned?: readonly string[]
-  /** Max books by socket, and max polled books. */
-  readonly fullBooks?: number
-  readonly polledBooks?: number
+  readonly selection: SelectionOptions
   /** The read budget of the account's tier: Basic has 200 tokens per second, and a request costs 10. */
   readonly quota: { readonly tokensPerSecond: number; readonly costPerRequest: number }
   /** Levels per side of polled books; 0 or absent: all. */
@@ -61,8 +63,6 @@ export type VenueBOptions = {
 }
 
 const SOCKET_MARKETS = 2_000
-const FULL_BOOKS = 40_000
-const POLLED_BOOKS = 2_000
 const SHARE_OUT_MS = 100
 /** With many markets they are shared out less often: this many are looked at in each millisecond. */
 const SHARED_PER_MS = 20
@@ -96,13 +96,15 @@ export class VenueBConnector implements Connector {
   readonly #rest: Rest
   readonly #signer: Signer | undefined
   readonly #markets: VenueBMarkets
-  readonly #discovery: Discovery
+  #discovery: Discovery
+  #discoveryStop = new AbortController()
   readonly #resolution: ResolutionChecks
   readonly #poller: Poller
   readonly #sockets: VenueBSockets | undefined
   readonly #selection: Selection
   /** The series of all markets that are recorded; undefined where any market may be. */
-  readonly #series: readonly string[] | undefined
+  #series: readonly string[] | undefined
+  readonly #listingMs: number
   /** When each market was last on the socket (wall time): its trades are polled from then on. */
   readonly #onSocketMs = new Map<string, number>()
   #isStopped = false
@@ -122,13 +124,11 @@ export class VenueBConnector implements Connector {
     this.#rest = this.#createRest(costPerRequest)
     this.#markets = new VenueBMarkets(this.#scaled(LEAD_MS), this.#scaled(FIRST_CHECK_MS))
     const rate = tokensPerSecond / costPerRequest
-    this.#series = seriesOfRules(options.rules)
-    this.#selection = new Selection(this.#selectionOptions())
+    this.#series = seriesOfRules(options.selection.rules)
+    this.#selection = new Selection(options.selection)
     const budget = toBudget(rate, this.#series?.length ?? 1, this.#scaled(LISTING_MS))
-    this.#discovery =
-      this.#series === undefined
-        ? this.#createWalk(budget.listingMs)
-        : this.#createSeriesDiscovery(this.#series, budget.listingMs)
+    this.#listingMs = budget.listingMs
+    this.#discovery = this.#createDiscovery(context.walkedAt)
     this.#resolution = this.#createResolution()
     this.#poller = this.#createPoller(budget.bookRate, budget.tradeRate)
     this.#sockets = this.#signer === undefined ? undefined : this.#createSockets(this.#signer)
@@ -141,7 +141,7 @@ export class VenueBConnector implements Connector {
     const timer = this.#clock.setInterval(() => this.#shareOutIfDue(), SHARE_OUT_MS)
     const reviews = this.#clock.setInterval(() => this.#review(), this.#scaled(REVIEW_MS))
     const parts = {
-      discovery: this.#discovery,
+      discovery: { run: (until: AbortSignal) => this.#runDiscovery(until) },
       resolution: this.#resolution,
       polling: this.#poller,
       ...(this.#sockets !== undefined && { sockets: this.#sockets }),
@@ -173,6 +173,27 @@ export class VenueBConnector implements Connector {
     }
   }
 
+  select(selection: SelectionOptions): void {
+    this.#selection.change(selection, this.#nowMs())
+    this.#sockets?.setBound(selection.bounds.full)
+    this.#series = seriesOfRules(selection.rules)
+    this.#review()
+    // What was not selected before was not kept, so everything is listed again.
+    this.#discovery = this.#createDiscovery(undefined)
+    this.#discoveryStop.abort()
+  }
+
+  async survey(signal: AbortSignal): Promise<Iterable<SurveyedMarket>> {
+    const stop = new AbortController()
+    const running = this.#discovery.run(AbortSignal.any([signal, stop.signal]))
+    while (!signal.aborted && !this.#discovery.isStarted)
+      await sleep(SURVEY_MS, signal, this.#clock)
+    stop.abort()
+    await running
+    this.#selection.review(this.#nowMs())
+    return this.#selection.survey()
+  }
+
   status(): ConnectorStatus {
     const { limit, windowMs, used, refusals } = this.#quota
     return {
@@ -181,6 +202,13 @@ export class VenueBConnector implements Connector {
       markets: this.#markets.size,
       sockets: this.#sockets?.status ?? [],
       quota: { limit, windowMs, used, refused: refusals },
+    }
+  }
+
+  async #runDiscovery(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#discoveryStop = new AbortController()
+      await this.#discovery.run(AbortSignal.any([signal, this.#discoveryStop.signal]))
     }
   }
 
@@ -235,21 +263,21 @@ export class VenueBConnector implements Connector {
     })
   }
 
-  #selectionOptions(): SelectionOptions {
-    const { rules, pinned = [], fullBooks, polledBooks } = this.#options
-    const bounds = { full: fullBooks ?? FULL_BOOKS, polled: polledBooks ?? POLLED_BOOKS }
-    return { rules, pinned, bounds, booksPerMarket: 1 }
+  #createDiscovery(walkedAt: Micros | undefined): Discovery {
+    return this.#series === undefined
+      ? this.#createWalk(walkedAt)
+      : this.#createSeriesDiscovery(this.#series)
   }
 
-  #createWalk(recentMs: number): Discovery {
-    const { sink, log, walkedAt } = this.#context
+  #createWalk(walkedAt: Micros | undefined): Discovery {
+    const { sink, log } = this.#context
     return new VenueWalk({
       rest: this.#rest,
       log,
       sink,
       clock: this.#clock,
       walkMs: this.#scaled(WALK_MS),
-      recentMs,
+      recentMs: this.#listingMs,
       walkedAt,
       tell: (request, value) => this.#tell(request, value),
       isKnown: (marketId) => this.#selection.tierOf(marketId) !== undefined,
@@ -258,7 +286,8 @@ export class VenueBConnector implements Connector {
     })
   }
 
-  #createSeriesDiscovery(series: readonly string[], marketsMs: number): Discovery {
+  #createSeriesDiscovery(series: readonly string[]): Discovery {
+    const marketsMs = this.#listingMs
     return new SeriesDiscovery({
       rest: this.#rest,
       log: this.#context.log,
@@ -344,7 +373,7 @@ export class VenueBConnector implements Connector {
     return new VenueBSockets({
       clock: this.#clock,
       perSocket: this.#options.socketMarkets ?? SOCKET_MARKETS,
-      markets: this.#options.fullBooks ?? FULL_BOOKS,
+      markets: this.#options.selection.bounds.full,
       create: (slot) => this.#createSocket(signer, slot),
       supervise: (socket, slot, signal) =>
         supervise(
@@ -437,17 +466,16 @@ export class VenueBConnector implements Connector {
     }
   }
 
-  /** Says which markets are recorded in another tier from now on. */
+  /** Says which markets are recorded in another tier from now on, and reads those that were not before. */
   #review(): void {
-    for (const { tier, why, markets } of this.#selection.review(this.#nowMs())) {
-      this.#context.log.info(
-        { tier, why, markets: markets.length },
-        'markets of venue B change tier',
-      )
-      for (let from = 0; from < markets.length; from += MARKETS_PER_NOTE) {
-        const part = markets.slice(from, from + MARKETS_PER_NOTE)
-        this.#context.sink.note({ note: 'tier', tier, why, markets: part })
+    const { log, sink } = this.#context
+    const isFollowed = (id: string): boolean => this.#markets.get(id) !== undefined
+    for (const change of this.#selection.review(this.#nowMs())) {
+      for (const id of change.markets) {
+        if (change.tier === 'none' || isFollowed(id)) continue
+        this.#discovery.hurry(this.#selection.factsOf(id)?.eventTicker)
       }
+      noteTier({ ...change, markets: change.markets.filter(isFollowed) }, sink, log)
     }
   }
 
@@ -507,7 +535,7 @@ export class VenueBConnector implements Connector {
   }
 }
 
-const MARKETS_PER_NOTE = 500
+const SURVEY_MS = 50
 
 function hasBooks(tier: CaptureTier): boolean {
   return tier === 'full' || tier === 'polled'

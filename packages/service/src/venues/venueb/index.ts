@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { PriorbookError, VENUES, type MarketRecord } from '@priorbook/sdk/domain'
 import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
-import { defineVenue } from '../capture/definition.ts'
-import { selectSetting, toRules } from '../capture/selection/rules.ts'
+import { defineVenue, type VenueDefinition } from '../capture/definition.ts'
+import type { SelectionOptions } from '../capture/selection/selection.ts'
+import { selectionSettings, toSelection } from '../capture/selection/settings.ts'
 import { VenueBConnector } from './connector.ts'
 import { OUTCOMES } from './fields.ts'
 import { createVenueBNormalizer } from './normalize.ts'
@@ -32,18 +33,10 @@ const SETTINGS = {
     ['KXBTC15M', 'KXETH15M', 'KXBTCD', 'KXETHD'],
     'The series whose markets are recorded by default.',
   ),
-  select: selectSetting('the markets of venueb.series'),
-  pinned: setting(
-    texts(),
-    [],
-    'Market tickers that never lose their books to more active markets.',
-  ),
-  fullBooks: setting(whole(0, 500_000), 40_000, 'Max books by socket; further ones are polled.'),
-  polledBooks: setting(
-    whole(0, 500_000),
-    2000,
-    'Max polled books; of further markets only the record is kept.',
-  ),
+  ...selectionSettings('the markets of venueb.series', 'Market tickers', {
+    full: 40_000,
+    polled: 2000,
+  }),
   tokensPerSecond: setting(whole(10), 200, 'The read budget of the account (Basic 200).'),
 } as const
 
@@ -58,6 +51,7 @@ export const VENUE_B_DEFINITION = defineVenue({
   quotaOutlivesRestart: false,
   toBareMarket,
   importer: { keyOf: tickerOf },
+  toSelection: selectionOf,
   createConnector({ config, emulated, speed }, context) {
     const { rest, ws, keyId, privateKey } = { privateKey: undefined, ...config, ...emulated }
     return new VenueBConnector(
@@ -66,12 +60,7 @@ export const VENUE_B_DEFINITION = defineVenue({
         wsUrl: ws,
         keyId,
         privateKey: privateKey ?? readKey(config.privateKeyFile),
-        rules: toRules(config.select, [
-          { series: emulated === undefined ? config.series : EMULATED_SERIES, tier: 'full' },
-        ]),
-        pinned: config.pinned,
-        fullBooks: config.fullBooks,
-        polledBooks: config.polledBooks,
+        selection: selectionOf({ config, ...(emulated && { emulated }) }),
         quota: {
           tokensPerSecond: Math.floor(config.tokensPerSecond * speed),
           costPerRequest: COST_PER_REQUEST,
@@ -82,6 +71,13 @@ export const VENUE_B_DEFINITION = defineVenue({
     )
   },
 })
+
+function selectionOf({ config, emulated }: Selecting): SelectionOptions {
+  const series = emulated === undefined ? config.series : EMULATED_SERIES
+  return toSelection(config, [{ series, tier: 'full' }], 1)
+}
+
+type Selecting = Parameters<NonNullable<VenueDefinition<typeof SETTINGS>['toSelection']>>[0]
 
 // Only socket messages contain the UUID of a market.
 function toBareMarket(marketId: string, frame: unknown): MarketRecord {

@@ -6,7 +6,7 @@ import type { VenueBSocket } from './socket.ts'
 /** How many sockets there may be, and how one is made. */
 export type VenueBSocketsOptions = {
   readonly clock: Clock
-  /** Max markets per socket and in all. */
+  /** Max markets per socket, and in all at first. */
   readonly perSocket: number
   readonly markets: number
   /** The socket of the first slot brings the lifecycles of all markets. */
@@ -37,9 +37,11 @@ export class VenueBSockets {
   readonly #entryOf = new Map<string, Entry>()
   readonly #running: Promise<void>[] = []
   #signal: AbortSignal | undefined
+  #bound: number
 
   constructor(options: VenueBSocketsOptions) {
     this.#options = options
+    this.#bound = options.markets
     this.#open()
   }
 
@@ -48,6 +50,11 @@ export class VenueBSockets {
     for (const entry of this.#entries) this.#start(entry)
     await untilAborted(signal)
     await Promise.all(this.#running)
+  }
+
+  /** Max markets in all from now on. */
+  setBound(markets: number): void {
+    this.#bound = markets
   }
 
   /** The state of a market's socket, which it gets here; undefined where no socket has room for it. */
@@ -110,8 +117,8 @@ export class VenueBSockets {
   }
 
   #assign(key: string): Entry | undefined {
-    const { perSocket, markets } = this.#options
-    if (this.#entryOf.size >= markets) return undefined
+    const { perSocket } = this.#options
+    if (this.#entryOf.size >= this.#bound) return undefined
     // One that leaves a socket and comes back stays there: two sockets would bring one book twice.
     const entry =
       this.#entries.find(({ socket }) => socket.holds(key)) ??
@@ -136,9 +143,11 @@ export class VenueBSockets {
   #start({ slot, socket }: Entry): void {
     const signal = this.#signal
     if (signal === undefined) return
-    const { clock, supervise } = this.#options
+    const { clock } = this.#options
     const waitMs = slot === 1 ? 0 : STAGGER_MS * (slot % 8)
-    this.#running.push(sleep(waitMs, signal, clock).then(() => supervise(socket, slot, signal)))
+    this.#running.push(
+      sleep(waitMs, signal, clock).then(() => this.#options.supervise(socket, slot, signal)),
+    )
   }
 
   #nowMs(): number {

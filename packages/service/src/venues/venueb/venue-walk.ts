@@ -92,7 +92,7 @@ export class VenueWalk implements Discovery {
 
   /** Lists all events with their markets; true where the lists were complete. */
   async #walk(signal: AbortSignal): Promise<boolean> {
-    const { sink, onWalked } = this.#options
+    const { sink } = this.#options
     const since = sink.now()
     const tickers = new Set<string>()
     for (const status of STATUSES) {
@@ -113,7 +113,7 @@ export class VenueWalk implements Discovery {
     }
     sink.note({ note: 'walked', since })
     this.#listedTo = Math.floor(since / 1e6)
-    onWalked(tickers)
+    this.#options.onWalked(tickers)
     return true
   }
 

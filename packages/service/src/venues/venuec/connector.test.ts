@@ -51,7 +51,12 @@ class Rig {
     this.connector = new VenueCConnector(
       {
         ...this.venue.bases,
-        rules: [{ asset: ['BTC'], window: ['5m'], tier: 'full' }],
+        selection: {
+          rules: [{ asset: ['BTC'], window: ['5m'], tier: 'full' }],
+          pinned: [],
+          bounds: { full: 100, polled: 100 },
+          booksPerMarket: 2,
+        },
         quotas: { gamma: quota, clob: quota },
         tokensPerSocket: 200,
         ...options,

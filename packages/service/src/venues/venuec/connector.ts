@@ -6,8 +6,10 @@ import {
   type Instrument,
   type Json,
   type MarketRecord,
+  type Micros,
 } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
+import { sleep } from '../../lib/wait.ts'
 import type {
   CaptureRequest,
   Connector,
@@ -22,7 +24,12 @@ import { createQuota, type Quota, type QuotaOptions } from '../capture/quota.ts'
 import { createRest, type Rest } from '../capture/rest.ts'
 import { repeat } from '../capture/scheduler.ts'
 import { roundsOfRules, type Rule } from '../capture/selection/rules.ts'
-import { Selection } from '../capture/selection/selection.ts'
+import { noteTier } from '../capture/selection/note-tier.ts'
+import {
+  Selection,
+  type SelectionOptions,
+  type SurveyedMarket,
+} from '../capture/selection/selection.ts'
 import { tellSelection, toFollowed } from '../capture/selection/told.ts'
 import { UnfollowedBooks } from '../capture/unfollowed-books.ts'
 import { BookKeeper } from './books.ts'
@@ -50,12 +57,7 @@ export type VenueCOptions = {
   /** Such as wss://ws-subscriptions-clob.polymarket.com/ws/market. */
   readonly wsUrl: string
   /** Which markets are recorded, and how. */
-  readonly rules: readonly Rule[]
-  /** Markets that never lose their books to more active ones. */
-  readonly pinned?: readonly string[]
-  /** Max books by socket, and max polled books. */
-  readonly fullBooks?: number
-  readonly polledBooks?: number
+  readonly selection: SelectionOptions
   /** The venue allows 300 lists of markets and 1,500 books in any 10 s. */
   readonly quotas: { readonly gamma: QuotaOptions; readonly clob: QuotaOptions }
   /** Max tokens per socket. Above 500 the venue sends no first books; 200 is the usual safe number. */
@@ -66,9 +68,6 @@ export type VenueCOptions = {
   readonly speed?: number
 }
 
-const FULL_BOOKS = 40_000
-const POLLED_BOOKS = 10_000
-const BOOKS_PER_MARKET = 2
 const AHEAD_MS = 3_600_000
 // Periods at speed 1. The venue asks for the PING.
 const PING_MS = 10_000
@@ -85,7 +84,6 @@ const LINGER_MS = 5_000
 const TICK_MS = 200
 /** With many markets they are looked at less often: this many in each millisecond. */
 const ALIGNED_PER_MS = 20
-const MARKETS_PER_NOTE = 500
 
 /** The connector of venue C: it finds rounds, keeps their books, and follows them to their end. */
 export class VenueCConnector implements Connector {
@@ -97,7 +95,9 @@ export class VenueCConnector implements Connector {
   readonly #aheadMs: number
   readonly #quotas: { readonly gamma: Quota; readonly clob: Quota }
   readonly #markets: VenueCMarkets
-  readonly #discovery: Discovery
+  readonly #client: CatalogClient
+  #discovery: Discovery
+  #isReviewDue = false
   readonly #resolution: ResolutionPoll
   readonly #sockets: TokenSockets
   readonly #books: BookKeeper
@@ -105,6 +105,7 @@ export class VenueCConnector implements Connector {
   readonly #selection: Selection
   readonly #watched = new Set<VenueCMarket>()
   #alignedMs = -Infinity
+  #reviewedMs = -Infinity
   readonly #stopped = new AbortController()
   #isOver = false
 
@@ -122,15 +123,7 @@ export class VenueCConnector implements Connector {
     }
     const gamma = this.#createRest(options.gammaBase, this.#quotas.gamma)
     const clob = this.#createRest(options.clobBase, this.#quotas.clob)
-    this.#selection = new Selection({
-      rules: options.rules,
-      pinned: options.pinned ?? [],
-      bounds: {
-        full: options.fullBooks ?? FULL_BOOKS,
-        polled: options.polledBooks ?? POLLED_BOOKS,
-      },
-      booksPerMarket: BOOKS_PER_MARKET,
-    })
+    this.#selection = new Selection(options.selection)
     const markets = new VenueCMarkets((record) => this.#decide(record).tier !== 'none', speed)
     this.#markets = markets
     const onRecord = (record: MarketRecord): void => void markets.update(record)
@@ -142,7 +135,8 @@ export class VenueCConnector implements Connector {
       tell: (request, value) => this.#tell(request, value),
     })
     const now = (): number => this.#nowMs()
-    this.#discovery = this.#createDiscovery(options.rules, client, now)
+    this.#client = client
+    this.#discovery = this.#createDiscovery(options.selection.rules, context.walkedAt)
     this.#resolution = new ResolutionPoll({ markets, client, speed, log, now })
     const sockets = this.#createSockets(options)
     this.#sockets = sockets
@@ -158,15 +152,15 @@ export class VenueCConnector implements Connector {
     const until = this.#stopped.signal
     this.resume(this.#context.unresolved)
     const scaled = (ms: number): number => ms / this.#speed
-    const [discovery, resolution] = [this.#discovery, this.#resolution]
+    const resolution = this.#resolution
     const resolutionMs = Math.max(TICK_MS, scaled(RESOLUTION_MS))
     await Promise.all([
       this.#sockets.run(until),
-      this.#repeat('new markets', scaled(NEXT_ROUNDS_MS), () => discovery.findNew(until)),
-      this.#repeat('the list of markets', scaled(SCAN_MS), () => discovery.scan(until)),
-      this.#repeat('tiers', scaled(REVIEW_MS), () => this.#review()),
+      this.#repeat('new markets', scaled(NEXT_ROUNDS_MS), () => this.#discovery.findNew(until)),
+      this.#repeat('the list of markets', scaled(SCAN_MS), () => this.#discovery.scan(until)),
+      this.#repeat('tiers', TICK_MS, () => this.#reviewIfDue(until)),
       this.#repeat('polled books', TICK_MS, () => this.#polled.poll(until)),
-      this.#repeat('fresh records', scaled(REFRESH_MS), () => discovery.refresh(until)),
+      this.#repeat('fresh records', scaled(REFRESH_MS), () => this.#discovery.refresh(until)),
       this.#repeat('resolutions', resolutionMs, () => resolution.poll(until)),
       this.#repeat('books', TICK_MS, () => {
         this.#alignIfDue()
@@ -187,6 +181,23 @@ export class VenueCConnector implements Connector {
       this.#markets.resume(marketId, recordIn(native, this.#context.sink.now()))
       if (facts !== undefined) this.#decide({ ...facts, native: toNative(native) })
     }
+  }
+
+  select(selection: SelectionOptions): void {
+    this.#selection.change(selection, this.#nowMs())
+    this.#isReviewDue = true
+    // What was not selected before was not kept, so everything is listed again.
+    this.#discovery = this.#createDiscovery(selection.rules, undefined)
+  }
+
+  async survey(signal: AbortSignal): Promise<Iterable<SurveyedMarket>> {
+    while (!signal.aborted && this.#discovery.scans === 0) {
+      await this.#discovery.scan(signal)
+      if (this.#discovery.scans === 0) await sleep(TICK_MS, signal, this.#clock)
+    }
+    await this.#discovery.findNew(signal)
+    this.#selection.review(this.#nowMs())
+    return this.#selection.survey()
   }
 
   status(): ConnectorStatus {
@@ -247,9 +258,11 @@ export class VenueCConnector implements Connector {
     return this.#books.heard(reading.events)
   }
 
-  #createDiscovery(rules: readonly Rule[], client: CatalogClient, now: () => number): Discovery {
+  #createDiscovery(rules: readonly Rule[], walkedAt: Micros | undefined): Discovery {
     const markets = this.#markets
     const speed = this.#speed
+    const client = this.#client
+    const now = (): number => this.#nowMs()
     const rounds = roundsOfRules(rules)
     if (rounds !== undefined) {
       const aheadMs = this.#aheadMs
@@ -260,7 +273,7 @@ export class VenueCConnector implements Connector {
       client,
       sink: this.#context.sink,
       walkMs: WALK_MS / speed,
-      walkedAt: this.#context.walkedAt,
+      walkedAt,
       isKnown: (marketId) => this.#selection.tierOf(marketId) !== undefined,
       now,
     })
@@ -285,20 +298,24 @@ export class VenueCConnector implements Connector {
     }
   }
 
-  /** Says which markets are recorded in another tier from now on. */
-  #review(): void {
+  async #reviewIfDue(signal: AbortSignal): Promise<void> {
+    const nowMs = this.#clock.monotonicMs()
+    if (!this.#isReviewDue && nowMs < this.#reviewedMs + REVIEW_MS / this.#speed) return
+    this.#isReviewDue = false
+    this.#reviewedMs = nowMs
+    await this.#review(signal)
+  }
+
+  /** Says which markets are recorded in another tier from now on, and reads those that were not before. */
+  async #review(signal: AbortSignal): Promise<void> {
     const { log, sink } = this.#context
-    for (const { tier, why, markets } of this.#selection.review(this.#nowMs())) {
-      log.info({ tier, why, markets: markets.length }, 'markets of venue C change tier')
-      for (let from = 0; from < markets.length; from += MARKETS_PER_NOTE) {
-        sink.note({
-          note: 'tier',
-          tier,
-          why,
-          markets: markets.slice(from, from + MARKETS_PER_NOTE),
-        })
-      }
+    const isFollowed = (id: string): boolean => this.#markets.get(id) !== undefined
+    const added: string[] = []
+    for (const change of this.#selection.review(this.#nowMs())) {
+      if (change.tier !== 'none') added.push(...change.markets.filter((id) => !isFollowed(id)))
+      noteTier({ ...change, markets: change.markets.filter(isFollowed) }, sink, log)
     }
+    if (added.length > 0) await this.#client.byCondition(added, false, signal)
   }
 
   #alignIfDue(): void {
@@ -333,7 +350,7 @@ export class VenueCConnector implements Connector {
     if (gone.length > 0) this.#sockets.remove(gone)
     this.#polled.follow(polled)
     this.#closeUnfollowed(polled)
-    if (this.#selection.forget(over)) this.#review()
+    if (this.#selection.forget(over)) this.#isReviewDue = true
   }
 
   #closeUnfollowed(polled: ReadonlySet<string>): void {
@@ -380,7 +397,7 @@ function activityOf({ volume, native }: MarketRecord): number {
 }
 
 function toNative(native: Json): MarketRecord['native'] {
-  return isObject(native) ? (native as MarketRecord['native']) : {}
+  return isObject(native) ? native : {}
 }
 
 /** The venue's own description of a market, as an earlier run kept it. */

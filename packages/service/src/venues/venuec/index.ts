@@ -1,7 +1,8 @@
 import { VENUES } from '@priorbook/sdk/domain'
-import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
-import { defineVenue } from '../capture/definition.ts'
-import { selectSetting, toRules } from '../capture/selection/rules.ts'
+import { flag, setting, text, texts } from '../../lib/setting.ts'
+import { defineVenue, type VenueDefinition } from '../capture/definition.ts'
+import type { SelectionOptions } from '../capture/selection/selection.ts'
+import { selectionSettings, toSelection } from '../capture/selection/settings.ts'
 import type { QuotaOptions } from '../capture/quota.ts'
 import { VenueCConnector } from './connector.ts'
 import { createVenueCNormalizer } from './normalize.ts'
@@ -25,14 +26,10 @@ const SETTINGS = {
     ['5m', '15m'],
     'The windows of up/down markets that are recorded by default.',
   ),
-  select: selectSetting('the rounds of venuec.assets and venuec.windows'),
-  pinned: setting(texts(), [], 'Condition ids that never lose their books to more active markets.'),
-  fullBooks: setting(whole(0, 50_000), 40_000, 'Max books by socket, two for each market.'),
-  polledBooks: setting(
-    whole(0, 500_000),
-    10_000,
-    'Max polled books; of further markets only the record is kept.',
-  ),
+  ...selectionSettings('the rounds of venuec.assets and venuec.windows', 'Condition ids', {
+    full: 40_000,
+    polled: 10_000,
+  }),
 } as const
 
 // Sliding windows of ten seconds that the venue publishes: Gamma /markets 300, CLOB /book 1,500.
@@ -40,12 +37,14 @@ const GAMMA_QUOTA = { limit: 300, windowMs: 10_000 }
 const CLOB_QUOTA = { limit: 1500, windowMs: 10_000 }
 /** Max tokens per socket. Above 500 the venue sends no first books. */
 const TOKENS_PER_SOCKET = 200
+const BOOKS_PER_MARKET = 2
 
 /** Venue C (Polymarket). */
 export const VENUE_C_DEFINITION = defineVenue({
   normalizer: createVenueCNormalizer(),
   settings: SETTINGS,
   quotaOutlivesRestart: false,
+  toSelection: selectionOf,
   toBareMarket: (marketId) => ({
     venue: 'venuec',
     marketId,
@@ -61,12 +60,7 @@ export const VENUE_C_DEFINITION = defineVenue({
         gammaBase: gamma,
         clobBase: clob,
         wsUrl: ws,
-        rules: toRules(config.select, [
-          { asset: config.assets, window: config.windows, tier: 'full' },
-        ]),
-        pinned: config.pinned,
-        fullBooks: config.fullBooks,
-        polledBooks: config.polledBooks,
+        selection: selectionOf({ config }),
         quotas: { gamma: scaled(GAMMA_QUOTA, speed), clob: scaled(CLOB_QUOTA, speed) },
         tokensPerSocket: TOKENS_PER_SOCKET,
         speed,
@@ -75,6 +69,13 @@ export const VENUE_C_DEFINITION = defineVenue({
     )
   },
 })
+
+function selectionOf({ config }: Selecting): SelectionOptions {
+  const { assets: asset, windows: window } = config
+  return toSelection(config, [{ asset, window, tier: 'full' }], BOOKS_PER_MARKET)
+}
+
+type Selecting = Parameters<NonNullable<VenueDefinition<typeof SETTINGS>['toSelection']>>[0]
 
 function scaled({ limit, windowMs }: QuotaOptions, speed: number): QuotaOptions {
   return { limit: Math.floor(limit * speed), windowMs }

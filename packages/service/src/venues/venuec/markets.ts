@@ -204,7 +204,7 @@ export class RoundDiscovery implements Discovery {
 }
 
 /** Returns a function that tells whether a slug is that of a round of these assets and windows. */
-export function createCoverage(
+function createCoverage(
   assets: readonly string[],
   windows: readonly string[],
 ): (slug: string) => boolean {

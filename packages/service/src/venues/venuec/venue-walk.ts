@@ -59,10 +59,10 @@ export class VenueWalk implements Discovery {
 
   /** Reads the newest markets, until it comes to those that are known. */
   async findNew(signal: AbortSignal): Promise<void> {
-    const { client, isKnown } = this.#options
+    const { client } = this.#options
     // The first walk finds them too.
     if (this.#walkedMs === undefined) return
-    await client.listNewest(isKnown, signal)
+    await client.listNewest((id) => this.#options.isKnown(id), signal)
   }
 
   /** Requests some markets again, those that were not for longest: volume, status, times. */

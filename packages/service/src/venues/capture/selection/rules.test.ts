@@ -79,8 +79,9 @@ describe('a rule', () => {
 })
 
 describe('the setting', () => {
-  const { must, fromText } = selectSetting('its series')
-  const why = (value: unknown): string | undefined => v.safeParse(must, value).issues?.[0].message
+  const setting = selectSetting('its series')
+  const why = (value: unknown): string | undefined =>
+    v.safeParse(setting.must, value).issues?.[0].message
 
   it('is a word or a list of rules', () => {
     expect(why('all')).toBeUndefined()
@@ -103,9 +104,9 @@ describe('the setting', () => {
   })
 
   it('is JSON in the environment', () => {
-    expect(fromText!('all')).toBe('all')
-    expect(fromText!('[{"tier":"full"}]')).toStrictEqual([{ tier: 'full' }])
-    expect(why(fromText!('[{'))).toBe('must be default, all, or a list of rules')
+    expect(setting.fromText!('all')).toBe('all')
+    expect(setting.fromText!('[{"tier":"full"}]')).toStrictEqual([{ tier: 'full' }])
+    expect(why(setting.fromText!('[{'))).toBe('must be default, all, or a list of rules')
   })
 })
 

@@ -15,6 +15,13 @@ export type SelectionOptions = {
 /** Markets that got a tier for one reason. */
 export type TierChange = CaptureDecision & { readonly markets: readonly string[] }
 
+/** A market, what is decided about it, and the number of the rule that applies to it. */
+export type SurveyedMarket = CaptureDecision & {
+  readonly facts: MarketFacts
+  readonly activity: number
+  readonly rule: number
+}
+
 type Entry = {
   /** What the rules want for it, and the rule that does. */
   wanted: CaptureTier
@@ -68,15 +75,21 @@ export class Selection {
     return entry.decision!
   }
 
-  /** What an unknown market would get; nothing is kept. */
-  preview(record: MarketFacts, nowMs: number): CaptureDecision {
-    const { tier, number } = matchRules(this.#options.rules, record, nowMs)
-    return { tier, why: describeRule(this.#options.rules, number) }
-  }
-
   /** The tier of a market; undefined for one that was never named. */
   tierOf(marketId: string): CaptureTier | undefined {
     return this.#entries.get(marketId)?.decision?.tier
+  }
+
+  /** What is known of a market; undefined for one that was never named. */
+  factsOf(marketId: string): MarketFacts | undefined {
+    return this.#entries.get(marketId)?.facts
+  }
+
+  /** All markets with the decisions about them. */
+  *survey(): Generator<SurveyedMarket> {
+    for (const { facts, activity, rule, decision } of this.#entries.values()) {
+      if (decision !== undefined) yield { facts, activity, rule, ...decision }
+    }
   }
 
   /** Forgets markets that ended; true where others wait for the places of their books. */
@@ -119,10 +132,6 @@ export class Selection {
   /** How many books each tier holds now, and its bound. */
   get held(): Readonly<Record<'full' | 'polled', number>> {
     return this.#held
-  }
-
-  get size(): number {
-    return this.#entries.size
   }
 
   #create(facts: MarketFacts): Entry {

@@ -68,5 +68,6 @@ export function heedSelection(request: CaptureRequest, normalized: Normalized): 
 function readDecision(said: unknown): CaptureDecision | undefined {
   if (!isObject(said)) return undefined
   const tier = CAPTURE_TIERS.find((one) => one === said['tier'])
-  return tier === undefined ? undefined : { tier, why: String(said['why'] ?? '') }
+  const { why } = said
+  return tier === undefined ? undefined : { tier, why: typeof why === 'string' ? why : '' }
 }
