@@ -237,7 +237,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/cluster': ['pg'],
   'service/config': ['valibot'],
   'service/recorder': ['valibot'],
-  'service/venues': ['ws'],
+  'service/venues': ['valibot', 'ws'],
   'service/api': ['apache-arrow', 'find-my-way', 'hyparquet', 'negotiator', 'valibot', 'ws'],
   'service/ops': ['prom-client'],
   'service/commands': ['pino'],

@@ -164,7 +164,7 @@ async function start({ onTestFinished }: TestContext) {
     PRIORBOOK_RETENTION_JOURNAL_AGE: `${AGE_S}s`,
     PRIORBOOK_RETENTION_QUARANTINE_BYTES: '1MB',
     // Few, so that a busy machine keeps up: with a limit by age, the disk follows the rate of messages.
-    PRIORBOOK_EMULATOR_CHANGES: '0.5',
+    PRIORBOOK_EMULATOR_CHANGES: '1',
     // One venue forgets its markets too.
     PRIORBOOK_VENUEC_RETENTION_MARKETS_AGE: `${AGE_S}s`,
   }

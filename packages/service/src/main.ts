@@ -22,6 +22,7 @@ export const SERVER_PROGRAM: Program<ServerExtra, typeof COMMON_OPTIONS> = {
   // Each command imports only what it needs: reading every file of the server takes most of a second.
   commands: {
     serve: async () => (await import('./commands/serve.ts')).serveCommand,
+    select: async () => (await import('./commands/select.ts')).selectCommand,
     keys: async () => (await import('./commands/keys.ts')).keysCommand,
     demo: async () => (await import('./commands/demo.ts')).demoCommand,
     import: async () => (await import('./commands/import.ts')).importCommand,

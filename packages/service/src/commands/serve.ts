@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino, type Logger } from 'pino'
 import { parsedOption, type Option } from '@priorbook/sdk/command-line'
-import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { configKeys, type Config } from '../config/index.ts'
 import { parseAmount } from '../config/retention.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
@@ -25,6 +25,7 @@ import type { TakeoverTarget } from '../recorder/taken-tape.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
 import type { Store, StoreReader } from '../store/store.ts'
+import { definitionOf } from '../venues/registry.ts'
 import { defineCommand } from './command.ts'
 import { CONFIG_OPTION, dataFolderOf, isDefaultPort, readConfig } from './command-config.ts'
 import { startEmulated, toConnectors, type Emulated } from './emulated.ts'
@@ -88,7 +89,8 @@ export const serveCommand = defineCommand({
     }
     const config = readConfig(context.options.config, given)
     const isEmulated = config.store === '' && config.upstream === 'emulator'
-    return serve(config, dataFolderOf(context, config, isEmulated))
+    const reread = (): Config => readConfig(context.options.config, given)
+    return serve(config, dataFolderOf(context, config, isEmulated), reread)
   },
 })
 
@@ -98,7 +100,7 @@ function closeToOthers(folder: string): void {
   if ((mode & 0o007) !== 0) chmodSync(folder, mode & 0o770)
 }
 
-async function serve(config: Config, data: DataFolder): Promise<number> {
+async function serve(config: Config, data: DataFolder, reread: () => Config): Promise<number> {
   mkdirSync(data.path, { recursive: true })
   closeToOthers(data.path)
   const isTerminal = process.stdout.isTTY
@@ -109,8 +111,10 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
     stop.abort()
     service.stop()
   }
+  const onReload = (): void => service.reload(reread)
   process.once('SIGTERM', onSignal)
   process.once('SIGINT', onSignal)
+  process.on('SIGHUP', onReload)
   // The reader of standard output may close it; recording goes on.
   const onClosedPipe = (): void => undefined
   process.stdout.on('error', onClosedPipe)
@@ -122,6 +126,7 @@ async function serve(config: Config, data: DataFolder): Promise<number> {
   } finally {
     process.off('SIGTERM', onSignal)
     process.off('SIGINT', onSignal)
+    process.off('SIGHUP', onReload)
     process.stdout.off('error', onClosedPipe)
   }
 }
@@ -195,6 +200,25 @@ class Service {
 
   stop(): void {
     this.#stop.abort()
+  }
+
+  /** Takes the rules of selection from the configuration as it is now; other settings need a new start. */
+  reload(reread: () => Config): void {
+    const recorder = this.#standby ?? this.#recorder
+    if (recorder === undefined) return
+    try {
+      const config = reread()
+      for (const venue of VENUE_IDS) {
+        const address = this.#emulated?.addresses[venue]
+        const upstream = { config: config[venue], ...(address && { emulated: address }) }
+        const selection = definitionOf(venue).toSelection?.(upstream)
+        if (selection !== undefined) recorder.select(venue, selection)
+      }
+      this.#log.info({}, 'the rules of selection were read again')
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      this.#log.error({ error: error.message }, 'the configuration is wrong: nothing changes')
+    }
   }
 
   status(): ServiceStatus {

@@ -13,6 +13,7 @@ import type { TakeoverTarget } from '../recorder/taken-tape.ts'
 import { Keeper, segmentLimits } from '../retention/keeper.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
 import type { StoreReader } from '../store/store.ts'
+import type { SelectionOptions } from '../venues/capture/selection/selection.ts'
 
 /** How much a recorder that stands by keeps: a database may be away for as long without a gap. */
 const KEPT = '2h'
@@ -92,6 +93,11 @@ export class StandbyRecorder {
 
   status(): RecorderStatus {
     return this.#recorder.status()
+  }
+
+  /** Takes other rules of selection for a venue. */
+  select(venue: VenueId, selection: SelectionOptions): void {
+    this.#recorder.select(venue, selection)
   }
 
   /** The venues that it has been recording for long enough to go on with where another one ends. */

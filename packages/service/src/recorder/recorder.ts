@@ -6,6 +6,7 @@ import { createWallClock } from '../lib/wall-clock.ts'
 import { untilAborted } from '../lib/wait.ts'
 import type { AppendBatch, StoreReader, StoreWriter } from '../store/store.ts'
 import type { CaptureLog, Connector, ConnectorContext } from '../venues/capture/contract.ts'
+import type { SelectionOptions } from '../venues/capture/selection/selection.ts'
 import { openIntake, type Intake, type VenueStatus } from './intake.ts'
 import { LagMeter, type LagSummary } from './lag.ts'
 import type { TakenTape, TakeoverTarget } from './taken-tape.ts'
@@ -47,6 +48,8 @@ export type RecorderStatus = {
 export interface Recorder {
   run(signal: AbortSignal): Promise<void>
   status(): RecorderStatus
+  /** Takes other rules of selection for a venue. */
+  select(venue: VenueId, selection: SelectionOptions): void
   /**
    * Goes on in a tape that another recorder wrote, where its last row was, without a gap in the books for which
    * that can be proved. Sockets stay open. The store and journal from before may be removed afterwards.
@@ -124,6 +127,10 @@ class JournalingRecorder implements Recorder {
     const { since, lag, isDiskFull: diskFull, refused } = this
     const venues = Object.fromEntries(this.intakes.map((intake) => [intake.venue, intake.status()]))
     return { since, venues, lag: lag.summary(), diskFull, refused }
+  }
+
+  select(venue: VenueId, selection: SelectionOptions): void {
+    this.intakes.find((intake) => intake.venue === venue)?.connector.select?.(selection)
   }
 
   async takeOver(target: TakeoverTarget): Promise<void> {

@@ -185,7 +185,7 @@ export class VenueBConnector implements Connector {
 
   async survey(signal: AbortSignal): Promise<Iterable<SurveyedMarket>> {
     const stop = new AbortController()
-    const running = this.#discovery.run(AbortSignal.any([signal, stop.signal]))
+    const running = this.#discover(AbortSignal.any([signal, stop.signal]))
     while (!signal.aborted && !this.#discovery.isStarted)
       await sleep(SURVEY_MS, signal, this.#clock)
     stop.abort()
@@ -208,7 +208,16 @@ export class VenueBConnector implements Connector {
   async #runDiscovery(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#discoveryStop = new AbortController()
-      await this.#discovery.run(AbortSignal.any([signal, this.#discoveryStop.signal]))
+      await this.#discover(AbortSignal.any([signal, this.#discoveryStop.signal]))
+    }
+  }
+
+  // A call in flight fails when it is stopped.
+  async #discover(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#discovery.run(signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
     }
   }
 
