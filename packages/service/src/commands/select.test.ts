@@ -50,7 +50,7 @@ describe('priorbook-server select', () => {
       const [series] = market.split('-')
       const expected = { KXBTC15M: 'full', KXETH15M: 'polled', KXBTCD: 'catalogue' }[series!]
       expect([market, tier]).toEqual([market, expected ?? 'none'])
-      if (series === 'KXBTCD') expect(why).toBe('rule 3 (title bitcoin*)')
+      expect(series === 'KXBTCD').toBe(why === 'rule 3 (title bitcoin*)')
     }
     const counted = survey!.rules.map(({ markets: found }) => found)
     expect(counted.reduce((sum, one) => sum + one)).toBe(markets.length)

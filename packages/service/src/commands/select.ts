@@ -81,11 +81,11 @@ async function surveyVenue(
   venue: VenueId,
   emulated: EmulatedAddresses | undefined,
 ): Promise<Survey> {
-  const { normalizer, toSelection } = definitionOf(venue)
+  const definition = definitionOf(venue)
   const create = toConnectors(config, emulated)[venue]!
   const warn = (_fields: object, message: string): void => console.error(message)
   const connector = create({
-    sink: createSurveySink(normalizer),
+    sink: createSurveySink(definition.normalizer),
     log: { info: () => undefined, warn, error: warn },
     unresolved: [],
   })
@@ -97,7 +97,7 @@ async function surveyVenue(
     if (stop.signal.aborted) throw new PriorbookError('upstream_failed', 'it was stopped')
     const address = emulated?.[venue]
     const upstream = { config: config[venue], ...(address && { emulated: address }) }
-    return { venue, selection: toSelection!(upstream), markets }
+    return { venue, selection: definition.toSelection!(upstream), markets }
   } finally {
     process.off('SIGINT', onSignal)
   }
