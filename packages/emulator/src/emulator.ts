@@ -4,11 +4,18 @@ import type { EmulatedVenue } from './core/emulated-venue.ts'
 import type { QuotaUse } from './core/quota-meter.ts'
 import { startServer, type VenueServer } from './core/server.ts'
 import { openTruth, type Truth, type TruthOptions } from './core/truth.ts'
-import type { Upstream, UpstreamCredentials, WorldEvent } from './core/upstream.ts'
+import type {
+  Proposition,
+  Upstream,
+  UpstreamCredentials,
+  UpstreamLimits,
+  WorldEvent,
+} from './core/upstream.ts'
 import { createFaultBox, type ActiveFault, type FaultBox } from './faults/fault-box.ts'
 import type { Injection } from './faults/fault.ts'
 import type { ScheduledFault } from './faults/schedule.ts'
 import { EMULATED_VENUES, emulatedVenue, type Addresses } from './venues/registry.ts'
+import type { BreadthPlan } from './world/breadth/breadth.ts'
 import { venueMarkets, type MarketStyle } from './world/families.ts'
 import type { MarketRates } from './world/market.ts'
 import { createRandom, type Random } from './world/random.ts'
@@ -27,10 +34,13 @@ export type EmulatorOptions = {
   readonly history?: number
   /** Markets open at a time: of A and C at most 6, of B 12 by default and up to 1,002. */
   readonly markets?: Readonly<Partial<Record<VenueId, number>>>
+  /** Markets of many kinds that are open beside the rounds, of B and C: `{ venueb: 20_000 }`. */
+  readonly breadth?: Readonly<Partial<Record<VenueId, number>>>
   /** Where a venue allows finer prices, rounds have them from their middle on; false by default. */
   readonly fineTicks?: boolean
   /** Rates and shares of all markets, overriding the defaults. */
-  readonly rates?: Partial<MarketRates>
+  readonly rates?: Partial<MarketRates & BreadthRates>
+  readonly limits?: UpstreamLimits
   /** Loopback ports; 0 or absent takes any. */
   readonly ports?: Readonly<Partial<Record<VenueId | 'control', number>>>
   /** The venues' clock at the start in milliseconds; the wall clock by default. */
@@ -43,6 +53,14 @@ export type EmulatorOptions = {
   readonly faults?: readonly ScheduledFault[]
   /** A fixed number of changes per second over all markets of one venue, instead of its order flow. */
   readonly flood?: { readonly venue: VenueId; readonly perSecond: number }
+}
+
+/** Rates of the broad world at speed 1. */
+export type BreadthRates = {
+  /** Orders and trades of all its markets per second, split over the venues by their markets. */
+  readonly breadth: number
+  /** Topics that are listed per minute and venue. */
+  readonly turnover: number
 }
 
 /** Upstreams that run until they are closed. */
@@ -72,6 +90,8 @@ const DEFAULT_RATES: MarketRates = {
   disputes: 0.03,
   ties: 0.02,
 }
+
+const DEFAULT_BREADTH: BreadthRates = { breadth: 500, turnover: 6 }
 
 /** Max emulated time per turn after a stall of the process, so that client messages are read in between. */
 const SLICE_MS = 50
@@ -137,6 +157,7 @@ class RunningEmulator implements Emulator {
       venues: EMULATED_VENUES.filter((venue) => venues.includes(venue)).map((venue) =>
         venueMarkets(venue, styleOf(venue, options), options.markets?.[venue]),
       ),
+      breadth: breadthOf(options, venues),
       rates: ratesOf(options),
       clock: this.clock,
     })
@@ -154,6 +175,7 @@ class RunningEmulator implements Emulator {
           speed,
           credentials: keys.upstream,
           faults: this.faultBox,
+          ...(options.limits === undefined ? {} : { limits: options.limits }),
         })
         return [venue, { emulated, client: keys.client, upstream }]
       }),
@@ -169,6 +191,7 @@ class RunningEmulator implements Emulator {
       this.truth.close()
       throw error
     }
+    this.noteStanding()
     this.turn()
     this.scheduled = (this.options.faults ?? []).map((item) =>
       setTimeout(() => this.faultBox.begin(item), item.at),
@@ -238,9 +261,22 @@ class RunningEmulator implements Emulator {
   private readonly onEvent = (event: WorldEvent): void => {
     const { venue } = event.proposition
     this.servers.get(venue)?.onEvent(event)
-    if ((event.kind !== 'listed' && event.kind !== 'phase') || !this.truth.wanted) return
-    const { index, phase, outcome } = event.proposition
-    const keys = this.setups.get(venue)?.upstream.keys(event.proposition) ?? []
+    if (event.kind === 'listed' || event.kind === 'phase') this.noteMarket(event.proposition)
+  }
+
+  /** Logs the markets that no event announces, because they were open before the start. */
+  private noteStanding(): void {
+    for (const { venue } of this.world.breadths) {
+      for (const proposition of this.world.propositions(venue)) {
+        if (proposition.topic !== undefined) this.noteMarket(proposition)
+      }
+    }
+  }
+
+  private noteMarket(proposition: Proposition): void {
+    if (!this.truth.wanted) return
+    const { venue, index, phase, outcome } = proposition
+    const keys = this.setups.get(venue)?.upstream.keys(proposition) ?? []
     const winner = outcome === undefined ? {} : { winner: outcome.winner }
     this.truth.note({ type: 'market', venue, index, keys, phase, ...winner })
   }
@@ -270,6 +306,18 @@ class RunningEmulator implements Emulator {
 function styleOf(venue: VenueId, { fineTicks = false }: EmulatorOptions): MarketStyle {
   const { style, finestGrain } = emulatedVenue(venue)
   return fineTicks && finestGrain !== undefined ? { ...style, finestGrain } : style
+}
+
+function breadthOf(options: EmulatorOptions, venues: readonly VenueId[]): readonly BreadthPlan[] {
+  const { breadth = {}, rates } = options
+  const { breadth: rate, turnover } = { ...DEFAULT_BREADTH, ...rates }
+  const wanted = venues.filter((venue) => (breadth[venue] ?? 0) !== 0)
+  const all = wanted.reduce((sum, venue) => sum + breadth[venue]!, 0)
+  return wanted.map((venue) => {
+    const markets = breadth[venue]!
+    const share = (rate * markets) / all
+    return { venue, style: emulatedVenue(venue).style, markets, rate: share, turnover }
+  })
 }
 
 function ratesOf({ rates, flood }: EmulatorOptions): (venue: VenueId) => MarketRates {

@@ -2,8 +2,14 @@
 export type { QuotaUse } from './core/quota-meter.ts'
 export { readTruth } from './core/truth.ts'
 export type { Delivery, Truth, TruthEntry, TruthOptions } from './core/truth.ts'
-export type { Book, Fill, Level, Payload, Phase, Proposition } from './core/upstream.ts'
-export { startEmulator, type Emulator, type EmulatorOptions } from './emulator.ts'
+export type { Book, Fill, Level, Payload, Phase } from './core/upstream.ts'
+export type { RoundProposition as Proposition } from './core/upstream.ts'
+export {
+  startEmulator,
+  type BreadthRates,
+  type Emulator,
+  type EmulatorOptions,
+} from './emulator.ts'
 export {
   FAULT_KINDS,
   parseInjection,

@@ -26,6 +26,18 @@ const OPTIONS = {
   history: amountOption(
     'Rounds of every family that were resolved before the start; 0 by default.',
   ),
+  breadth: parsedOption(
+    'Open markets of many kinds beside the rounds, such as venueb:20000,venuec:10000.',
+    { value: 'VENUE:N,…' },
+    parseBreadth,
+  ),
+  'breadth-rate': amountOption(
+    'Orders and trades of all of these markets per second at speed 1; 500 by default.',
+  ),
+  turnover: amountOption(
+    'Questions listed per minute and venue at speed 1, each to close minutes later; 6 by default.',
+  ),
+  'subscription-markets': amountOption('Max markets per subscription of venue B; 2000 by default.'),
   changes: amountOption('Order changes per market and second at speed 1; 5 by default.'),
   trades: amountOption('Trades per market and second at speed 1; 0.3 by default.'),
   'fine-ticks': flagOption('Venue A has prices of six decimals from the middle of every round on.'),
@@ -153,7 +165,14 @@ function optionsOf(flags: Flags): EmulatorOptions {
     ...(markets === undefined ? {} : { markets: { venueb: markets } }),
     ...optional('history', flags.history),
     fineTicks: flags['fine-ticks'],
-    rates: { ...optional('changes', flags.changes), ...optional('trades', flags.trades) },
+    ...optional('breadth', flags.breadth),
+    rates: {
+      ...optional('changes', flags.changes),
+      ...optional('trades', flags.trades),
+      ...optional('breadth', flags['breadth-rate']),
+      ...optional('turnover', flags.turnover),
+    },
+    limits: { ...optional('subscriptionMarkets', flags['subscription-markets']) },
     ...optional('flood', flags.flood),
     ...optional('ports', portsOf(base)),
     ...optional('logFile', flags.log),
@@ -176,6 +195,17 @@ function parseVenues(text: string): readonly VenueId[] {
     if (!isVenueId(name)) throw new UsageError(`unknown venue ${JSON.stringify(name)}`)
     return name
   })
+}
+
+function parseBreadth(text: string): NonNullable<EmulatorOptions['breadth']> {
+  const counts = text.split(',').map((part) => {
+    const [venue, count, ...more] = part.split(':')
+    if (!isVenueId(venue) || more.length > 0) {
+      throw new UsageError(`--breadth ${text} is not VENUE:N,VENUE:N`)
+    }
+    return [venue, parseAmount(count ?? '', 'breadth')] as const
+  })
+  return Object.fromEntries(counts)
 }
 
 function parseFlood(text: string): NonNullable<EmulatorOptions['flood']> {

@@ -17,22 +17,17 @@ export type Phase = 'listed' | 'open' | 'paused' | 'closed' | 'determined' | 'di
 export type Outcome = { readonly winner: 'first' | 'second' | 'tie'; readonly endPrice: string }
 
 /**
- * One emulated binary market, in venue-neutral terms. Times are milliseconds of the wall clock; at
- * speed n a window is n times shorter than its name.
+ * What every emulated binary market has, in venue-neutral terms. Times are milliseconds of the wall
+ * clock; at speed n a window is n times shorter than its name.
  */
-export type Proposition = {
+type MarketState = {
   readonly venue: VenueId
   /** From 0, in order of listing, within the venue. */
   readonly index: number
-  readonly asset: 'BTC' | 'ETH' | 'BNB'
-  readonly window: '5m' | '15m' | '1h'
   readonly listTime: number
   readonly openTime: number
+  /** When trading ends; a `moved` event says that it has changed. */
   readonly closeTime: number
-  /** The underlying's price at the start; empty until `openTime`, when it becomes known. */
-  readonly startPrice: string
-  /** The price that the end is compared with, known from listing on; absent: `startPrice`. */
-  readonly strike?: string
   /** The tick in ten-thousandths: 100 or 10. Venue C may make it finer near the ends. */
   tick: number
   /** The finest step of prices in ten-thousandths: the tick, or 0.01 for prices of six decimals. */
@@ -46,6 +41,82 @@ export type Proposition = {
   participants: number
   /** Counts changes of the book: equal versions mean equal books. */
   version: number
+}
+
+/** A market of a crypto round: where a price ends, compared with its start or with a strike. */
+export type RoundProposition = MarketState & {
+  readonly asset: 'BTC' | 'ETH' | 'BNB'
+  readonly window: '5m' | '15m' | '1h'
+  /** The underlying's price at the start; empty until `openTime`, when it becomes known. */
+  readonly startPrice: string
+  /** The price that the end is compared with, known from listing on; absent: `startPrice`. */
+  readonly strike?: string
+  readonly topic?: undefined
+}
+
+/** A market of the broad world: one possible answer to the question of its topic. */
+export type TopicProposition = MarketState & {
+  readonly topic: Topic
+  /** The answer that the market is about. */
+  readonly answer: Answer
+  readonly asset?: undefined
+  readonly window?: undefined
+  readonly startPrice?: undefined
+  readonly strike?: undefined
+}
+
+/** One emulated binary market. */
+export type Proposition = RoundProposition | TopicProposition
+
+/** The kinds of topics. `combo`: several results of other markets at once. */
+export type TopicKind =
+  | 'election'
+  | 'award'
+  | 'range'
+  | 'threshold'
+  | 'match'
+  | 'question'
+  | 'combo'
+
+/** A question with one market per possible answer; venues call it an event. */
+export type Topic = {
+  readonly kind: TopicKind
+  /** Name and number are unique within the venue and the same after a restart, for identifiers. */
+  readonly name: string
+  readonly number: number
+  readonly category: string
+  readonly tags: readonly string[]
+  readonly series: TopicSeries
+  /** The part of the event's ticker after the series, such as `28NOV07`. */
+  readonly code: string
+  readonly title: string
+  /** True where exactly one of several answers wins. */
+  readonly isExclusive: boolean
+  /** In the order of the answers. */
+  readonly markets: readonly TopicProposition[]
+}
+
+/** Topics of the same kind that follow each other, such as the elections of one office. */
+export type TopicSeries = {
+  /** Letters and digits, such as `GOVTX`. */
+  readonly code: string
+  readonly title: string
+  readonly frequency: string
+}
+
+/** One possible answer to the question of a topic. */
+export type Answer = {
+  /** The last part of the market's ticker, such as `SMITH`. */
+  readonly code: string
+  /** The answer in words, such as `John Smith`. */
+  readonly label: string
+  /** The market's own question. */
+  readonly question: string
+  /** The names of its two outcomes. */
+  readonly outcomes: readonly [string, string]
+  /** Bounds of a range; one alone stands for everything above or below it. */
+  readonly floor?: number
+  readonly cap?: number
 }
 
 /** One trade: price and size as in `Level`, what the taker did with the first outcome. */
@@ -74,11 +145,19 @@ export type WorldEvent =
       readonly proposition: Proposition
       readonly before: number
     }
+  /** The time of the close has changed from `before`. */
+  | {
+      readonly kind: 'moved'
+      readonly at: number
+      readonly proposition: Proposition
+      readonly before: number
+    }
 
 /** The emulated markets. `at` and `now` are the venue's clock, which a fault can skew. */
 export interface World {
   now(venue: VenueId): number
-  /** In order of listing; resolved ones stay. */
+  /** In order of listing; resolved ones stay. Venue A has rounds alone. */
+  propositions(venue: 'venuea'): readonly RoundProposition[]
   propositions(venue: VenueId): readonly Proposition[]
   /** Hex digits for identifiers, a function of the seed and the name. */
   hex(name: string, digits: number): string
@@ -170,6 +249,12 @@ export type UpstreamCredentials = Readonly<Record<string, string>>
 /** Finds the faults that an upstream applies itself. */
 export type UpstreamFaults = Pick<FaultBox, 'strike'>
 
+/** Limits that a venue does not publish; a venue uses those that it has. */
+export type UpstreamLimits = {
+  /** Max markets per subscription of venue B; 2,000 by default. */
+  readonly subscriptionMarkets?: number
+}
+
 /** Creates the upstream of one venue. */
 export type CreateUpstream = (
   world: World,
@@ -178,5 +263,6 @@ export type CreateUpstream = (
     readonly credentials: UpstreamCredentials
     /** Absent: nothing goes wrong inside the upstream. */
     readonly faults?: UpstreamFaults
+    readonly limits?: UpstreamLimits
   },
 ) => Upstream

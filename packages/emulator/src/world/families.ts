@@ -1,11 +1,12 @@
 import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
-import type { Proposition } from '../core/upstream.ts'
+import type { RoundProposition } from '../core/upstream.ts'
+import type { MatchStyle } from './breadth/matches.ts'
 import type { Asset } from './underlying.ts'
 
 /** A line of rounds that follow each other without a pause, each with one or more markets. */
 export type Family = {
   readonly asset: Asset
-  readonly window: Proposition['window']
+  readonly window: RoundProposition['window']
   /** Markets of a round: 0 stands for one that compares with the start price, n for n fixed strikes. */
   readonly strikes: number
 }
@@ -24,6 +25,15 @@ export type MarketStyle = {
   readonly refinesTick: boolean
   /** The finest step of prices from the middle of a window on; absent: the tick. */
   readonly finestGrain?: number
+  /** Absent: the venue has crypto rounds only. */
+  readonly breadth?: BroadStyle
+}
+
+/** How a venue lists topics. */
+type BroadStyle = {
+  readonly matches: MatchStyle
+  /** Combinations of results, as a share of the other markets. */
+  readonly combos: number
 }
 
 /** The markets that a world makes for one venue. */
@@ -46,7 +56,7 @@ export function venueMarkets(
 }
 
 /** The nominal length of a window. */
-export const WINDOW_MS: Readonly<Record<Proposition['window'], number>> = {
+export const WINDOW_MS: Readonly<Record<RoundProposition['window'], number>> = {
   '5m': 300_000,
   '15m': 900_000,
   '1h': 3_600_000,

@@ -15,21 +15,24 @@ export type Place = {
   readonly lot: number
   /** The value of the first outcome, in ten-thousandths. */
   readonly fair: number
+  /** How many levels makers keep on each side. */
+  readonly depth: Depth
 }
+
+/** The least and the most levels on each side of a book. */
+export type Depth = { readonly min: number; readonly max: number }
 
 /** The effect of one order. */
 export type FlowStep = { readonly levels: readonly LevelChange[]; readonly fill?: Fill }
 
 const ONE = 10_000
 const SHARE = 1_000_000
-const MIN_LEVELS = 20
-const MAX_LEVELS = 60
 
 /** The ladder that makers place when a market opens. */
 export function openBook(place: Place): FlowStep {
   const levels: LevelChange[] = []
   for (const side of ['bid', 'ask'] as const) {
-    const wanted = MIN_LEVELS + place.random.int(MAX_LEVELS - MIN_LEVELS)
+    const wanted = place.depth.min + place.random.int(place.depth.max - place.depth.min)
     let price = nearest(place, side)
     for (let i = 0; i < wanted && price >= place.tick && price <= ONE - place.tick; i++) {
       push(levels, put(place, side, price, drawSize(place, i)))
@@ -67,10 +70,10 @@ export function trade(place: Place): FlowStep {
 }
 
 function comeAndGo(place: Place, side: Side): FlowStep {
-  const { ladder, random } = place
+  const { ladder, random, depth } = place
   const count = ladder.side(side).length
   if (random.chance(0.08)) return requote(place, side)
-  const shrink = count >= MAX_LEVELS ? 1 : count <= MIN_LEVELS ? 0.2 : 0.48
+  const shrink = count >= depth.max ? 1 : count <= depth.min ? 0.2 : 0.48
   return random.chance(shrink) ? cancel(place, side) : rest(place, side)
 }
 
@@ -96,10 +99,10 @@ function improve(place: Place, side: Side): FlowStep {
 }
 
 function rest(place: Place, side: Side): FlowStep {
-  const { random, tick } = place
+  const { random, tick, depth } = place
   let distance = 0
-  if (random.chance(0.3)) distance = random.int(MAX_LEVELS)
-  else while (distance < MAX_LEVELS && !random.chance(0.18)) distance++
+  if (random.chance(0.3)) distance = random.int(depth.max)
+  else while (distance < depth.max && !random.chance(0.18)) distance++
   const price = nearest(place, side) + (side === 'bid' ? -distance : distance) * tick
   const levels: LevelChange[] = []
   push(levels, put(place, side, price, drawSize(place, distance)))

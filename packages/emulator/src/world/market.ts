@@ -1,7 +1,7 @@
 import type { VenueId } from '@priorbook/sdk/domain'
-import type { Book, Fill, Outcome, Phase, Proposition } from '../core/upstream.ts'
+import type { Book, Fill, Outcome, Phase, RoundProposition } from '../core/upstream.ts'
 import type { Family, MarketStyle } from './families.ts'
-import { changeBook, openBook, trade, type FlowStep, type Place } from './flow.ts'
+import { changeBook, openBook, trade, type Depth, type FlowStep, type Place } from './flow.ts'
 import { createLadder, type Ladder, type LevelChange } from './ladder.ts'
 import { createRandom, type Random } from './random.ts'
 import { fairPrice, type Underlying } from './underlying.ts'
@@ -39,12 +39,14 @@ export type MarketPlan = {
 /** Max volume of a market of the past, in millionths of a share. */
 const MOST_TRADED = 50_000_000_000
 
+const DEPTH: Depth = { min: 20, max: 60 }
+
 /** One emulated market: its public state and its order flow. */
-export class Market implements Proposition {
+export class Market implements RoundProposition {
   readonly venue: VenueId
   readonly index: number
-  readonly asset: Proposition['asset']
-  readonly window: Proposition['window']
+  readonly asset: RoundProposition['asset']
+  readonly window: RoundProposition['window']
   readonly listTime: number
   readonly openTime: number
   readonly closeTime: number
@@ -185,7 +187,7 @@ export class Market implements Proposition {
     const secondsLeft = (this.closeTime - at) / this.#secondMs
     const fair = fairPrice(underlying.price(this.asset), strike, secondsLeft)
     const { ladder, random, tick, grain } = this
-    return { ladder, random, tick, grain, lot: this.#style.lot, fair }
+    return { ladder, random, tick, grain, lot: this.#style.lot, fair, depth: DEPTH }
   }
 
   #apply(step: FlowStep): readonly LevelChange[] {

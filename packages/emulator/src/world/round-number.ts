@@ -1,14 +1,14 @@
-import type { Proposition, World } from '../core/upstream.ts'
+import type { RoundProposition, World } from '../core/upstream.ts'
 
 /** What names a round: the same round has the same name after a restart of the emulator. */
-type RoundName = Pick<Proposition, 'venue' | 'asset' | 'window' | 'openTime'>
+type RoundName = Pick<RoundProposition, 'venue' | 'asset' | 'window' | 'openTime'>
 
 const EPOCH_MS = Date.UTC(2024, 0, 1)
 // Starts are counted in tenths of a second and repeat after 27 years: ids of venue A have 12 digits at most.
 const UNIT_MS = 100
 const UNITS = 2 ** 33
-const ASSETS: readonly Proposition['asset'][] = ['BTC', 'ETH', 'BNB']
-const WINDOWS: readonly Proposition['window'][] = ['5m', '15m', '1h']
+const ASSETS: readonly RoundProposition['asset'][] = ['BTC', 'ETH', 'BNB']
+const WINDOWS: readonly RoundProposition['window'][] = ['5m', '15m', '1h']
 const COPIES = 4
 
 /** Gives the rounds of a venue numbers and names that follow from the seed and their start alone. */

@@ -1,10 +1,13 @@
-import type { Proposition } from '../core/upstream.ts'
+import type { RoundProposition } from '../core/upstream.ts'
 
 /** The names of the assets. */
 export const COINS = { BTC: 'Bitcoin', ETH: 'Ethereum', BNB: 'BNB' } as const
 
 /** The title of a round in New York time; `clockText` writes a time of the day. */
-export function titleOf({ asset, openTime, closeTime }: Proposition, clockText = toClock): string {
+export function titleOf(
+  { asset, openTime, closeTime }: RoundProposition,
+  clockText = toClock,
+): string {
   const times = `${clockText(openTime)}-${clockText(closeTime)}`
   return `${COINS[asset]} Up or Down - ${DAY.format(openTime)}, ${times} ET`
 }

@@ -1,8 +1,8 @@
-import type { Proposition } from '../core/upstream.ts'
+import type { RoundProposition } from '../core/upstream.ts'
 import { createRandom, type Random } from './random.ts'
 
 /** The asset that a market is about. */
-export type Asset = Proposition['asset']
+export type Asset = RoundProposition['asset']
 
 /** The emulated prices of the assets, in dollars; all venues see the same. */
 export interface Underlying {

@@ -1,5 +1,6 @@
 import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
-import type { Proposition, World, WorldEvent } from '../core/upstream.ts'
+import type { Proposition, RoundProposition, World, WorldEvent } from '../core/upstream.ts'
+import { Breadth, type BreadthPlan } from './breadth/breadth.ts'
 import { WINDOW_MS, type Family, type VenueMarkets } from './families.ts'
 import { Market, type MarketPlan, type MarketRates } from './market.ts'
 import { ASSETS, createPast, createUnderlying, type Underlying } from './underlying.ts'
@@ -19,6 +20,8 @@ export type WorldOptions = {
   readonly rounds: number
   /** Rounds of every family that were resolved before the start. */
   readonly history?: number
+  /** Markets of many kinds beside the rounds. */
+  readonly breadth?: readonly BreadthPlan[]
   rates(venue: VenueId): MarketRates
   /** The clock that `now` reads. */
   clock(): number
@@ -44,10 +47,12 @@ export class SteppedWorld implements World {
   private readonly speed: number
   private readonly rounds: number
   private readonly underlying: Underlying
-  private readonly listed = new Map<VenueId, Market[]>(VENUE_IDS.map((venue) => [venue, []]))
+  private readonly listed = new Map<VenueId, Proposition[]>(VENUE_IDS.map((venue) => [venue, []]))
   private readonly skews = new Map<VenueId, number>()
   private readonly secondMs: number
   private readonly lines: readonly Line[]
+  /** The broad worlds of the venues that have one. */
+  readonly breadths: readonly Breadth[]
   private living: Market[] = []
   private untold: Market[] = []
   private steps = -1
@@ -63,6 +68,9 @@ export class SteppedWorld implements World {
     this.secondMs = 1000 / speed
     this.underlying = createUnderlying(seed, STEP_MS / 1000)
     this.lines = linesOf(options)
+    this.breadths = (options.breadth ?? []).map(
+      (plan) => new Breadth(plan, { seed, start, speed }, this.listed.get(plan.venue)!),
+    )
     this.listHistory(options.history ?? 0)
   }
 
@@ -74,6 +82,8 @@ export class SteppedWorld implements World {
     return Math.floor(this.options.clock()) + (this.skews.get(venue) ?? 0)
   }
 
+  propositions(venue: 'venuea'): readonly RoundProposition[]
+  propositions(venue: VenueId): readonly Proposition[]
   propositions(venue: VenueId): readonly Proposition[] {
     return this.listed.get(venue)!
   }
@@ -231,6 +241,7 @@ export class SteppedWorld implements World {
       else if (market.phase === 'resolved') ended = true
     }
     if (ended) this.living = this.living.filter((market) => market.phase !== 'resolved')
+    for (const breadth of this.breadths) breadth.step(at, emit)
   }
 
   private timeOf(number: number): number {

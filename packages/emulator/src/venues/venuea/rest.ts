@@ -1,7 +1,7 @@
 import { mirror } from '../../core/books.ts'
 import type {
   Payload,
-  Proposition,
+  RoundProposition,
   UpstreamAnswer,
   UpstreamRequest,
   World,
@@ -162,7 +162,7 @@ function absent(status: number, error: string, path: string, timestamp: number):
   return { status, body, headers: JSON_TYPE }
 }
 
-function searched(proposition: Proposition): string {
+function searched(proposition: RoundProposition): string {
   const { title, slug, symbol, question } = textsOf(proposition)
   return [title, slug, symbol, question].join('\n').toLowerCase()
 }

@@ -1,9 +1,9 @@
-import type { Proposition, World } from '../../core/upstream.ts'
+import type { Proposition, RoundProposition, World } from '../../core/upstream.ts'
 import { RoundNumbers } from '../../world/round-number.ts'
 
 /** One emulated round with the names that venue A gives it: a topic with exactly one market. */
 export type Round = {
-  readonly proposition: Proposition
+  readonly proposition: RoundProposition
   readonly topicId: number
   readonly marketId: number
   /** The market's id at the vendor; as at the venue, it is not valid as a market id. */
@@ -34,7 +34,7 @@ export function createRounds(world: World): Rounds {
   const families = new Map<string, Round[]>()
   const numbers = new RoundNumbers(world, 'venuea')
 
-  function name(proposition: Proposition): Round {
+  function name(proposition: RoundProposition): Round {
     const { number, hex } = numbers.next(proposition)
     return {
       proposition,
@@ -67,7 +67,7 @@ export function createRounds(world: World): Rounds {
     },
     of(proposition) {
       catchUp()
-      return rounds[proposition.index] ?? name(proposition)
+      return rounds[proposition.index] ?? name(proposition as RoundProposition)
     },
     byMarket(marketId) {
       catchUp()

@@ -1,4 +1,4 @@
-import type { Proposition } from '../../core/upstream.ts'
+import type { RoundProposition } from '../../core/upstream.ts'
 import { titleOf, toClock } from '../../world/round-texts.ts'
 
 /** The texts that people read about a round. */
@@ -12,7 +12,7 @@ type RoundTexts = {
 }
 
 /** Writes the texts of a round, in New York time as the venue does. */
-export function textsOf(proposition: Proposition): RoundTexts {
+export function textsOf(proposition: RoundProposition): RoundTexts {
   const { asset, window, openTime } = proposition
   const lower = asset.toLowerCase()
   return {

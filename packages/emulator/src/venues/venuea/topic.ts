@@ -1,5 +1,5 @@
 import { restingMoney } from '../../core/books.ts'
-import type { Payload, Phase, Proposition } from '../../core/upstream.ts'
+import type { Payload, Phase, RoundProposition } from '../../core/upstream.ts'
 import { moneyText, priceText } from './ladder.ts'
 import type { Memory } from './memory.ts'
 import type { Round, Rounds } from './rounds.ts'
@@ -186,16 +186,16 @@ function describe(round: Round) {
   return { marketTopicId: round.topicId, ...vendor, slug, title, question, description, imageUrl }
 }
 
-function span({ openTime, closeTime }: Proposition): { startDate: number; endDate: number } {
+function span({ openTime, closeTime }: RoundProposition): { startDate: number; endDate: number } {
   return { startDate: openTime, endDate: closeTime }
 }
 
-function money({ volume, book }: Proposition): { tradeVolume: string; liquidity: string } {
+function money({ volume, book }: RoundProposition): { tradeVolume: string; liquidity: string } {
   return { tradeVolume: moneyText(volume), liquidity: moneyText(restingMoney(book)) }
 }
 
 // A tie has no winner: both flags are false, and both shares pay half.
-function winnerFlag({ phase, outcome }: Proposition, index: 0 | 1): boolean | undefined {
+function winnerFlag({ phase, outcome }: RoundProposition, index: 0 | 1): boolean | undefined {
   if (phase !== 'resolved' || outcome === undefined) return undefined
   return outcome.winner === (index === 0 ? 'first' : 'second')
 }

@@ -6,6 +6,7 @@ import type {
   Payload,
   Phase,
   Proposition,
+  RoundProposition,
   Wire,
   World,
   WorldEvent,
@@ -14,11 +15,13 @@ import type {
 /** A change of one level: its new size, 0 to remove it. */
 export type Change = { readonly side: 'bid' | 'ask'; readonly price: number; readonly size: number }
 
+type RoundFacts = Pick<RoundProposition, 'asset' | 'window' | 'openTime' | 'tick'>
+
 /** A world without generator: a test says what happens, and listeners hear of it. */
 export interface TestWorld extends World {
   at: number
   listen(onEvent: (event: WorldEvent) => void): void
-  list(facts?: Partial<Pick<Proposition, 'asset' | 'window' | 'openTime' | 'tick'>>): Proposition
+  list(facts?: Partial<RoundFacts>): RoundProposition
   phase(proposition: Proposition, phase: Phase, outcome?: Outcome): void
   change(proposition: Proposition, changes: readonly Change[], fill?: Fill): void
   tick(proposition: Proposition, tick: number): void
@@ -31,7 +34,7 @@ const WINDOW_MS = { '5m': 300_000, '15m': 900_000, '1h': 3_600_000 } as const
 
 /** Creates an empty world of one venue. */
 export function createTestWorld(venue: VenueId, seed = 'seed'): TestWorld {
-  const propositions: Proposition[] = []
+  const propositions: RoundProposition[] = []
   const listeners: ((event: WorldEvent) => void)[] = []
   const tell = (event: WorldEvent): void => {
     for (const listener of listeners) listener(event)
@@ -52,7 +55,7 @@ export function createTestWorld(venue: VenueId, seed = 'seed'): TestWorld {
       listeners.push(onEvent)
     },
     list({ asset = 'BTC', window = '5m', openTime = START, tick = 100 } = {}) {
-      const proposition: Proposition = {
+      const proposition: RoundProposition = {
         venue,
         index: propositions.length,
         asset,

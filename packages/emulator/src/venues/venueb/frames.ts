@@ -1,6 +1,9 @@
 import type { Book, Level, Proposition, WorldEvent } from '../../core/upstream.ts'
-import { contracts, dollars, isoMicros, isoSeconds, ladders, type NativeObject } from './objects.ts'
-import { seriesOf, type Names, type Trade } from './markets.ts'
+import { aboutEvent, aboutMarket } from './about.ts'
+import type { Names } from './names.ts'
+import { ladders, priceStructure } from './objects.ts'
+import type { Trade } from './trades.ts'
+import { contracts, dollars, isoMicros, isoSeconds, type NativeObject } from './values.ts'
 
 /** The number of a subscription and of a message within it. */
 export type Place = { readonly sid: number; readonly seq: number }
@@ -135,29 +138,10 @@ export function lifecycleMessage(
   const value = market.outcome?.winner === 'first' ? '1.0000' : '0.0000'
   switch (market.phase) {
     case 'listed':
-      return {
-        ...head,
-        open_ts: Math.floor(market.openTime / 1000),
-        close_ts: Math.floor(market.closeTime / 1000),
-        additional_metadata: {
-          name: names.ticker,
-          title: `${seriesOf(market).name} price`,
-          yes_sub_title: 'Target Price: TBD',
-          no_sub_title: 'Target price: TBD',
-          rules_primary: '',
-          rules_secondary: '',
-          can_close_early: true,
-          event_ticker: names.event,
-          expected_expiration_ts: Math.floor(market.closeTime / 1000) + 300,
-          strike_type: market.strike === undefined ? 'greater_or_equal' : 'greater',
-          ...(market.strike === undefined ? {} : { floor_strike: Number(market.strike) }),
-        },
-        event_type: 'created',
-        price_level_structure: 'linear_cent',
-      }
+      return { ...head, ...createdFields(market, names) }
     case 'open':
       if (before === 'paused') return { ...head, event_type: 'activated', is_deactivated: false }
-      if (market.strike !== undefined) return undefined
+      if (market.topic !== undefined || market.strike !== undefined) return undefined
       return {
         event_type: 'metadata_updated',
         market_ticker: names.ticker,
@@ -184,14 +168,49 @@ export function lifecycleMessage(
   }
 }
 
+function createdFields(market: Proposition, names: Names): NativeObject {
+  const about = aboutMarket(market)
+  const isRound = market.topic === undefined
+  return {
+    open_ts: Math.floor(market.openTime / 1000),
+    close_ts: Math.floor(market.closeTime / 1000),
+    additional_metadata: {
+      name: names.ticker,
+      title: isRound ? aboutEvent(market).shortTitle : about.title,
+      yes_sub_title: isRound ? 'Target Price: TBD' : about.yesSubTitle,
+      no_sub_title: about.noSubTitle,
+      rules_primary: '',
+      rules_secondary: '',
+      can_close_early: true,
+      event_ticker: names.event,
+      expected_expiration_ts: Math.floor(market.closeTime / 1000) + 300,
+      strike_type: about.strikeType,
+      ...(about.floor === undefined ? {} : { floor_strike: about.floor }),
+      ...(about.cap === undefined ? {} : { cap_strike: about.cap }),
+    },
+    event_type: 'created',
+    price_level_structure: priceStructure(market),
+  }
+}
+
+/** The lifecycle message for a market whose close was moved. */
+export function movedMessage(market: Proposition, names: Names): NativeObject {
+  return {
+    market_ticker: names.ticker,
+    exchange_index: 0,
+    event_type: 'close_date_updated',
+    close_ts: Math.floor(market.closeTime / 1000),
+  }
+}
+
 /** The creation of an event, sent on the same channel. */
 export function eventMessage(market: Proposition, names: Names): NativeObject {
   return {
     event_ticker: names.event,
     exchange_index: 0,
-    title: `${seriesOf(market).name} price`,
+    title: aboutEvent(market).shortTitle,
     subtitle: isoSeconds(market.closeTime),
-    collateral_return_type: '',
+    collateral_return_type: aboutEvent(market).isExclusive ? 'MECNET' : '',
     series_ticker: names.series,
   }
 }

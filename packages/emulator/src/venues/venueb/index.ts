@@ -3,21 +3,23 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import type { EmulatedVenue } from '../../core/emulated-venue.ts'
 import type { CreateUpstream } from '../../core/upstream.ts'
 import type { Family } from '../../world/families.ts'
-import { createMarkets, createTrades } from './markets.ts'
+import { createMarkets } from './markets.ts'
 import { createRest, READ_TOKENS } from './rest.ts'
 import { createSignatureCheck, unauthorized } from './signature.ts'
-import { createSocket } from './socket.ts'
+import { createSocket, MAX_MARKETS } from './socket.ts'
+import { createTrades } from './trades.ts'
 
 const SOCKET = '/trade-api/ws/v2'
 /** Recorded second empty books came about 1.5 s after the first. */
 const AGAIN_MS = 1_500
 
-const create: CreateUpstream = (world, { speed, credentials }) => {
+const create: CreateUpstream = (world, { speed, credentials, limits }) => {
   const markets = createMarkets(world, speed)
   const trades = createTrades(world)
   const check = createSignatureCheck(world, credentials)
   const answer = createRest({ world, markets, trades, check })
-  const socket = createSocket(markets, AGAIN_MS / speed)
+  const maxMarkets = limits?.subscriptionMarkets ?? MAX_MARKETS
+  const socket = createSocket(markets, { againMs: AGAIN_MS / speed, maxMarkets })
 
   return {
     venue: 'venueb',
@@ -87,6 +89,7 @@ export const EMULATED_VENUE_B = {
     lot: 10_000,
     tieWinner: 'first',
     refinesTick: false,
+    breadth: { matches: 'each', combos: 0.1 },
   },
 } satisfies EmulatedVenue
 

@@ -1,12 +1,20 @@
-import type { Fill, Phase, Proposition, World, WorldEvent } from '../../core/upstream.ts'
+import type { Phase, Proposition, TopicSeries, World, WorldEvent } from '../../core/upstream.ts'
+import { createNames, ROUND_SERIES, type Names } from './names.ts'
 
 /** The venue's markets by their names, with the times of their phases. */
 export interface Markets {
   /** In order of listing. */
   all(): readonly Proposition[]
   find(ticker: string): Proposition | undefined
+  /** The markets of an event or of a series, in order of listing. */
+  ofEvent(ticker: string): readonly Proposition[]
+  ofSeries(ticker: string): readonly Proposition[]
+  /** Every series of topics by its ticker. */
+  topicSeries(): ReadonlyMap<string, TopicSeriesFacts>
   readonly names: (market: Proposition) => Names
   readonly times: (market: Proposition) => PhaseTimes
+  /** When anything but its book changed last. */
+  updatedAt(market: Proposition): number
   note(event: WorldEvent): void
   /** The venue's clock. */
   now(): number
@@ -15,117 +23,102 @@ export interface Markets {
 /** When a market entered its phases; the venue shows some of them. */
 export type PhaseTimes = ReadonlyMap<Phase, number>
 
-/** Creates the directory; `note` adds markets to it. */
-export function createMarkets(world: World, speed: number): Markets {
-  const names = createNames(world, speed)
-  const byTicker = new Map<string, Proposition>()
-  const times = new Map<Proposition, Map<Phase, number>>()
-  const none: PhaseTimes = new Map()
-
-  return {
-    names,
-    now: () => world.now('venueb'),
-    all: () => world.propositions('venueb'),
-    find: (ticker) => byTicker.get(ticker),
-    times: (market) => times.get(market) ?? none,
-    note(event) {
-      const { proposition } = event
-      if (event.kind === 'listed') byTicker.set(names(proposition).ticker, proposition)
-      if (event.kind !== 'listed' && event.kind !== 'phase') return
-      const own = times.get(proposition) ?? new Map<Phase, number>()
-      times.set(proposition, own.set(proposition.phase, event.at))
-    },
-  }
-}
-
-/** The names that venue B gives a market. */
-export type Names = {
-  readonly series: string
-  readonly event: string
+/** A series with what its topics have in common. */
+export type TopicSeriesFacts = TopicSeries & {
   readonly ticker: string
-  /** A UUID that the socket sends beside the ticker. */
-  readonly id: string
+  readonly category: string
+  readonly tags: readonly string[]
 }
 
-/** The series of the emulated venue: up or down in a quarter of an hour, and hourly strikes. */
-export const SERIES = {
-  'BTC/15m': { ticker: 'KXBTC15M', name: 'Bitcoin', cadence: 'fifteen_min' },
-  'ETH/15m': { ticker: 'KXETH15M', name: 'Ethereum', cadence: 'fifteen_min' },
-  'BTC/1h': { ticker: 'KXBTCD', name: 'Bitcoin', cadence: 'hourly' },
-  'ETH/1h': { ticker: 'KXETHD', name: 'Ethereum', cadence: 'hourly' },
-} as const
-
-/** One series. */
-export type Series = (typeof SERIES)[keyof typeof SERIES]
-
-/** The series of a market. */
-export function seriesOf({ asset, window }: Proposition): Series {
-  const series = SERIES[`${asset}/${window}` as keyof typeof SERIES]
-  return series
+/** Creates the directory. It indexes the markets of the world now, and later ones when it is asked. */
+export function createMarkets(world: World, speed: number): Markets {
+  return new Directory(world, speed)
 }
 
-/** The times of venue B are those of New York in summer. */
-const ZONE_MS = -4 * 3_600_000
-const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
+const NONE: readonly Proposition[] = []
+const NO_TIMES: PhaseTimes = new Map()
 
-/** Names markets deterministically; `speed` above 1 adds seconds to keep names unique. */
-function createNames(world: World, speed: number): (proposition: Proposition) => Names {
-  const known = new Map<Proposition, Names>()
-  return (proposition) => {
-    let names = known.get(proposition)
-    if (names === undefined) {
-      names = nameOf(proposition, world, speed)
-      known.set(proposition, names)
+class Directory implements Markets {
+  readonly names: (market: Proposition) => Names
+  private readonly world: World
+  private readonly byTicker = new Map<string, Proposition>()
+  private readonly byEvent = new Map<string, Proposition[]>()
+  private readonly bySeries = new Map<string, Proposition[]>()
+  private readonly series = new Map<string, TopicSeriesFacts>()
+  private readonly phaseTimes = new Map<Proposition, Map<Phase, number>>()
+  private readonly moves = new Map<Proposition, number>()
+  private indexed = 0
+
+  constructor(world: World, speed: number) {
+    this.world = world
+    this.names = createNames(world, speed)
+    this.catchUp()
+  }
+
+  now(): number {
+    return this.world.now('venueb')
+  }
+
+  all(): readonly Proposition[] {
+    return this.world.propositions('venueb')
+  }
+
+  find(ticker: string): Proposition | undefined {
+    this.catchUp()
+    return this.byTicker.get(ticker)
+  }
+
+  ofEvent(ticker: string): readonly Proposition[] {
+    this.catchUp()
+    return this.byEvent.get(ticker) ?? NONE
+  }
+
+  ofSeries(ticker: string): readonly Proposition[] {
+    this.catchUp()
+    return this.bySeries.get(ticker) ?? NONE
+  }
+
+  topicSeries(): ReadonlyMap<string, TopicSeriesFacts> {
+    this.catchUp()
+    return this.series
+  }
+
+  readonly times = (market: Proposition): PhaseTimes => this.phaseTimes.get(market) ?? NO_TIMES
+
+  updatedAt(market: Proposition): number {
+    const moved = this.moves.get(market) ?? 0
+    return Math.max(market.listTime, moved, ...this.times(market).values())
+  }
+
+  note(event: WorldEvent): void {
+    const { proposition } = event
+    if (event.kind === 'moved') this.moves.set(proposition, event.at)
+    if (event.kind !== 'listed' && event.kind !== 'phase') return
+    const own = this.phaseTimes.get(proposition) ?? new Map<Phase, number>()
+    this.phaseTimes.set(proposition, own.set(proposition.phase, event.at))
+  }
+
+  private catchUp(): void {
+    const all = this.all()
+    for (; this.indexed < all.length; this.indexed++) {
+      const market = all[this.indexed]!
+      const { series, event, ticker } = this.names(market)
+      this.byTicker.set(ticker, market)
+      add(this.byEvent, event, market)
+      add(this.bySeries, series, market)
+      const { topic } = market
+      if (topic === undefined || topic.kind === 'combo' || this.series.has(series)) continue
+      const { category, tags } = topic
+      this.series.set(series, { ...topic.series, ticker: series, category, tags })
     }
-    return names
   }
 }
 
-function nameOf(proposition: Proposition, world: World, speed: number): Names {
-  const { closeTime, strike } = proposition
-  const { ticker: series } = seriesOf(proposition)
-  const local = new Date(closeTime + ZONE_MS)
-  const two = (value: number): string => String(value).padStart(2, '0')
-  const day = `${two(local.getUTCFullYear() % 100)}${MONTHS[local.getUTCMonth()]}${two(local.getUTCDate())}`
-  const seconds = speed === 1 ? '' : two(local.getUTCSeconds())
-  const event = `${series}-${day}${two(local.getUTCHours())}${two(local.getUTCMinutes())}${seconds}`
-  const last = strike === undefined ? two(local.getUTCMinutes()) : `T${strike}`
-  const ticker = `${event}-${last}`
-  return { series, event, ticker, id: uuid(world.hex(`venueb/market/${ticker}`, 32)) }
+function add(map: Map<string, Proposition[]>, key: string, market: Proposition): void {
+  const list = map.get(key)
+  if (list === undefined) map.set(key, [market])
+  else list.push(market)
 }
 
-/** Hex digits in the form of a UUID. */
-function uuid(hex: string): string {
-  const part = (from: number, to: number): string => hex.slice(from, to)
-  return `${part(0, 8)}-${part(8, 12)}-${part(12, 16)}-${part(16, 20)}-${part(20, 32)}`
-}
-
-/** One public trade as the venue keeps it. */
-export type Trade = Fill & { readonly id: string; readonly ticker: string; readonly at: number }
-
-/** The newest trades, for GET /markets/trades. */
-export interface Trades {
-  note(proposition: Proposition, names: Names, fill: Fill, at: number): Trade
-  /** Newest first. */
-  list(): readonly Trade[]
-}
-
-const KEPT = 20_000
-
-/** Creates an empty list. */
-export function createTrades(world: World): Trades {
-  let kept: Trade[] = []
-  let count = 0
-  return {
-    note(proposition, { ticker }, fill, at) {
-      const id = uuid(
-        world.hex(`venueb/trade/${ticker}/${proposition.version}/${at}/${++count}`, 32),
-      )
-      const trade = { ...fill, id, ticker, at }
-      kept.push(trade)
-      if (kept.length > 2 * KEPT) kept = kept.slice(-KEPT)
-      return trade
-    },
-    list: () => kept.toReversed(),
-  }
-}
+/** Every series of rounds. */
+export const ALL_ROUND_SERIES = Object.values(ROUND_SERIES)

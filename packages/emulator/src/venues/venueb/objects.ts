@@ -1,15 +1,9 @@
 import type { Phase, Proposition } from '../../core/upstream.ts'
-import {
-  SERIES,
-  seriesOf,
-  type Names,
-  type PhaseTimes,
-  type Series,
-  type Trade,
-} from './markets.ts'
-
-/** A JSON object in the venue's own names. */
-export type NativeObject = Readonly<Record<string, unknown>>
+import { aboutEvent, aboutMarket } from './about.ts'
+import type { PhaseTimes, TopicSeriesFacts } from './markets.ts'
+import type { Names, RoundSeries } from './names.ts'
+import { contracts, dollars, isoMicros, isoSeconds, type NativeObject } from './values.ts'
+import type { Trade } from './trades.ts'
 
 /** The venue's name for a phase. */
 const STATUS: Readonly<Record<Phase, string>> = {
@@ -26,34 +20,39 @@ const DAY_MS = 86_400_000
 const NEVER = '0001-01-01T00:00:00Z'
 
 /** A market as /markets gives it: the fields of the recorded answers, settled ones once there are any. */
-export function marketObject(market: Proposition, names: Names, times: PhaseTimes): NativeObject {
-  const { openTime, closeTime, outcome, phase } = market
-  const bid = market.book.bids[0]
-  const ask = market.book.asks[0]
-  const strike = market.strike ?? (market.startPrice === '' ? undefined : market.startPrice)
-  const { name } = seriesOf(market)
+export function marketObject(
+  market: Proposition,
+  names: Names,
+  times: PhaseTimes,
+  updatedAt: number,
+): NativeObject {
+  const { openTime, closeTime, outcome, phase, book } = market
+  const bid = book.bids[0]
+  const ask = book.asks[0]
+  const about = aboutMarket(market)
   const later = isoSeconds(closeTime + 300_000)
   const decided = outcome !== undefined && phase !== 'closed'
   const first = outcome?.winner === 'first'
-  const changed = Math.max(market.listTime, ...times.values())
   return {
     can_close_early: true,
+    ...(about.cap === undefined ? {} : { cap_strike: about.cap }),
     close_time: isoSeconds(closeTime),
     created_time: isoMicros(market.listTime, market.index * 37),
-    custom_strike: { round_digits: '2' },
+    ...(about.customStrike === undefined ? {} : { custom_strike: about.customStrike }),
     event_ticker: names.event,
     exchange_index: 0,
     expected_expiration_time: later,
     expiration_time: isoSeconds(closeTime + 7 * DAY_MS),
     expiration_value: decided ? outcome.endPrice : '',
-    ...(strike === undefined ? {} : { floor_strike: Number(strike) }),
+    ...(about.floor === undefined ? {} : { floor_strike: about.floor }),
     last_price_dollars: dollars(market.lastTrade ?? 0),
     latest_expiration_time: isoSeconds(closeTime + 7 * DAY_MS),
     liquidity_dollars: '0.0000',
     market_type: 'binary',
     no_ask_dollars: dollars(10_000 - (bid?.price ?? 0)),
     no_bid_dollars: dollars(10_000 - (ask?.price ?? 10_000)),
-    no_sub_title: 'Target price: TBD',
+    ...about.combination,
+    no_sub_title: about.noSubTitle,
     notional_value_dollars: '1.0000',
     occurrence_datetime: later,
     open_interest_fp: contracts(Math.floor(market.volume * 0.48)),
@@ -61,13 +60,11 @@ export function marketObject(market: Proposition, names: Names, times: PhaseTime
     previous_price_dollars: dollars(market.lastTrade ?? 0),
     previous_yes_ask_dollars: dollars(ask?.price ?? 10_000),
     previous_yes_bid_dollars: dollars(bid?.price ?? 0),
-    price_level_structure: 'linear_cent',
-    price_ranges: [{ end: '1.0000', start: '0.0000', step: '0.0100' }],
+    price_level_structure: priceStructure(market),
+    price_ranges: [{ end: '1.0000', start: '0.0000', step: dollars(market.tick) }],
     result: decided ? (first ? 'yes' : 'no') : '',
-    rules_primary: `If the price of ${name} at ${isoSeconds(closeTime)} is ${
-      market.strike === undefined ? 'at least the price at the start' : `above ${market.strike}`
-    }, then the market resolves to Yes.`,
-    rules_secondary: 'Emulated. The settlement value is rounded to the nearest 2 decimal places.',
+    rules_primary: about.rules,
+    rules_secondary: about.moreRules,
     settlement_timer_seconds: 1,
     ...(decided && phase === 'resolved'
       ? {
@@ -76,67 +73,95 @@ export function marketObject(market: Proposition, names: Names, times: PhaseTime
         }
       : {}),
     status: STATUS[phase],
-    strike_type: market.strike === undefined ? 'greater_or_equal' : 'greater',
+    strike_type: about.strikeType,
     ticker: names.ticker,
-    title:
-      market.strike === undefined
-        ? `${name} price up in next 15 mins?`
-        : `${name} price on ${isoSeconds(closeTime)}?`,
-    updated_time: isoMicros(changed, market.index * 43),
+    title: about.title,
+    updated_time: isoMicros(updatedAt, market.index * 43),
     volume_24h_fp: contracts(phase === 'resolved' ? 0 : market.volume),
     volume_fp: contracts(market.volume),
     yes_ask_dollars: dollars(ask?.price ?? 10_000),
     yes_ask_size_fp: contracts(ask?.size ?? 0),
     yes_bid_dollars: dollars(bid?.price ?? 0),
     yes_bid_size_fp: contracts(bid?.size ?? 0),
-    yes_sub_title: strike === undefined ? 'Target Price: TBD' : `Target Price: $${strike}`,
+    yes_sub_title: about.yesSubTitle,
   }
+}
+
+/** The venue's name for the prices that a market allows. */
+export function priceStructure({ tick }: Proposition): string {
+  return tick === 100 ? 'linear_cent' : 'deci_cent'
 }
 
 /** An event as /events gives it, without its markets. */
 export function eventObject(market: Proposition, names: Names): NativeObject {
-  const { name, cadence } = seriesOf(market)
-  const { openTime, closeTime, strike, startPrice } = market
-  const target = strike === undefined && startPrice !== '' ? ` · $${startPrice} target` : ''
+  const about = aboutEvent(market)
   return {
     available_on_brokers: true,
-    category: 'Crypto',
-    collateral_return_type: '',
+    category: about.category,
+    collateral_return_type: about.isExclusive ? 'MECNET' : '',
     event_ticker: names.event,
     exchange_index: 0,
     last_updated_ts: NEVER,
-    mutually_exclusive: false,
-    product_metadata: { cadence },
+    mutually_exclusive: about.isExclusive,
+    product_metadata: about.metadata,
     series_ticker: names.series,
-    settlement_sources: [{ name: 'Emulated index', url: 'https://example.com/index' }],
-    strike_date: isoSeconds(closeTime),
+    settlement_sources: SOURCES,
+    strike_date: isoSeconds(market.closeTime),
     strike_period: '',
-    sub_title: `${isoSeconds(openTime)} to ${isoSeconds(closeTime)}`,
-    title: `${name} ${cadence === 'hourly' ? 'price by the hour' : '15 min'}${target}`,
+    sub_title: about.subTitle,
+    title: about.title,
   }
 }
 
-/** A series as /series gives it. */
-export function seriesObject({ ticker, name, cadence }: Series): NativeObject {
+/** What /events/TICKER/metadata gives. */
+export function eventMetadataObject(tickers: readonly string[]): NativeObject {
+  const image = 'https://example.com/event.png'
+  return {
+    featured_image_url: image,
+    image_url: image,
+    market_details: tickers.map((ticker) => ({
+      color_code: '#00AA88',
+      image_url: image,
+      market_ticker: ticker,
+    })),
+    settlement_sources: SOURCES,
+  }
+}
+
+const SOURCES = [{ name: 'Emulated index', url: 'https://example.com/index' }] as const
+
+/** A series of rounds as /series gives it. */
+export function roundSeriesObject({ ticker, name, cadence }: RoundSeries): NativeObject {
+  const title = `${name} ${cadence === 'hourly' ? 'price' : 'up or down, 15 minutes'}`
+  const facts = { ticker, title, frequency: cadence, category: 'Crypto', tags: ['Crypto', name] }
+  return seriesObject(facts, { cadence })
+}
+
+/** A series of topics as /series gives it. */
+export function topicSeriesObject(series: TopicSeriesFacts): NativeObject {
+  return seriesObject(series, {})
+}
+
+function seriesObject(
+  { ticker, title, frequency, category, tags }: Omit<TopicSeriesFacts, 'code'>,
+  metadata: NativeObject,
+): NativeObject {
   return {
     additional_prohibitions: [],
-    category: 'Crypto',
+    category,
     contract_terms_url: `https://example.com/terms/${ticker}.pdf`,
     contract_url: `https://example.com/contracts/${ticker}.pdf`,
     fee_multiplier: 1,
     fee_type: 'quadratic',
-    frequency: cadence,
+    frequency,
     last_updated_ts: NEVER,
-    product_metadata: { cadence },
-    settlement_sources: [{ name: 'Emulated index', url: 'https://example.com/index' }],
-    tags: ['Crypto', name],
+    product_metadata: metadata,
+    settlement_sources: SOURCES,
+    tags,
     ticker,
-    title: `${name} ${cadence === 'hourly' ? 'price' : 'up or down, 15 minutes'}`,
+    title,
   }
 }
-
-/** Every series of the emulated venue. */
-export const ALL_SERIES: readonly Series[] = Object.values(SERIES)
 
 /** A book as REST gives it: bids of both outcomes, ascending, `depth` best ones (0: all). */
 export function orderbookObject({ book }: Proposition, depth: number): NativeObject {
@@ -171,31 +196,4 @@ export function tradeObject(trade: Trade): NativeObject {
     trade_id: trade.id,
     yes_price_dollars: dollars(trade.price),
   }
-}
-
-const PRICES = Array.from({ length: 10_001 }, (_, price) => (price / 10_000).toFixed(4))
-
-/** A price in dollars with four decimals: 5200 is 0.5200. */
-export function dollars(price: number): string {
-  return PRICES[price]!
-}
-
-/** A count of contracts with two decimals, signed where it is a change. */
-export function contracts(size: number): string {
-  const hundredths = Math.round(Math.abs(size) / 10_000)
-  const whole = Math.floor(hundredths / 100)
-  const rest = hundredths - whole * 100
-  return `${size < 0 ? '-' : ''}${whole}.${rest < 10 ? '0' : ''}${rest}`
-}
-
-/** A time with microseconds, the last three digits invented. */
-export function isoMicros(ms: number, micros: number): string {
-  const text = new Date(ms).toISOString()
-  return `${text.slice(0, -1)}${String(micros % 1_000).padStart(3, '0')}Z`
-}
-
-/** A time to the second, or to the millisecond where a fast world needs it. */
-export function isoSeconds(ms: number): string {
-  const text = new Date(ms).toISOString()
-  return ms % 1000 === 0 ? `${text.slice(0, 19)}Z` : text
 }

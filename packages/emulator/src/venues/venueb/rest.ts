@@ -1,22 +1,26 @@
 import type {
   Payload,
-  Phase,
   Proposition,
   UpstreamAnswer,
   UpstreamRequest,
   World,
 } from '../../core/upstream.ts'
-import type { Markets, Trades } from './markets.ts'
+import { bad, COST, error, good, missing } from './answers.ts'
+import { candlesticksOf, MAX_CANDLES, parseCandleQuery } from './candlesticks.ts'
+import { selectMarkets, selectPage, wholeOf, type Combos } from './market-query.ts'
+import { ALL_ROUND_SERIES, type Markets } from './markets.ts'
 import {
-  ALL_SERIES,
+  eventMetadataObject,
   eventObject,
   marketObject,
   orderbookObject,
-  seriesObject,
+  roundSeriesObject,
+  topicSeriesObject,
   tradeObject,
-  type NativeObject,
 } from './objects.ts'
 import { isSigned, type CheckSignature } from './signature.ts'
+import type { Trades } from './trades.ts'
+import type { NativeObject } from './values.ts'
 
 /** The parts that the routes read from. */
 export type RestParts = {
@@ -26,8 +30,6 @@ export type RestParts = {
   readonly check: CheckSignature
 }
 
-/** Every request costs this many tokens, batches as many per item. */
-const COST = 10
 /** Max tokens per second in the basic tier. */
 export const READ_TOKENS = 200
 const BASE = '/trade-api/v2'
@@ -39,12 +41,14 @@ export function createRest(parts: RestParts): (request: UpstreamRequest) => Upst
   return (request) => rest.answer(request)
 }
 
+type Handler = (request: UpstreamRequest) => UpstreamAnswer
+
 class Rest {
   private readonly world: World
   private readonly markets: Markets
   private readonly trades: Trades
   private readonly check: CheckSignature
-  private readonly fixed: Readonly<Record<string, (request: UpstreamRequest) => UpstreamAnswer>>
+  private readonly fixed: Readonly<Record<string, Handler>>
 
   constructor({ world, markets, trades, check }: RestParts) {
     this.world = world
@@ -52,12 +56,15 @@ class Rest {
     this.trades = trades
     this.check = check
     this.fixed = {
-      series: () => good({ series: ALL_SERIES.map(seriesObject) }),
-      events: (request) => this.listEvents(request),
+      series: (request) => this.listSeries(request),
+      events: (request) => this.listEvents(request, 'without'),
+      'events/multivariate': (request) => this.listEvents(request, 'only'),
       markets: (request) => this.listMarkets(request),
       'markets/orderbooks': (request) => this.manyBooks(request),
       'markets/trades': (request) => this.listTrades(request),
+      'markets/candlesticks': (request) => this.manyCandles(request),
       'exchange/status': () => good({ exchange_active: true, trading_active: true }),
+      'exchange/schedule': () => good({ schedule: SCHEDULE }),
       'account/limits': (request) =>
         check(request) ?? good({ read_limit: READ_TOKENS, usage_tier: 'basic', write_limit: 100 }),
       'historical/cutoff': () => this.cutoff(),
@@ -70,24 +77,50 @@ class Rest {
     if (method !== 'GET') return error(405, 'method_not_allowed', 'method not allowed')
     const route = path.slice(BASE.length + 1)
     if (Object.hasOwn(this.fixed, route)) return this.fixed[route]!(request)
-    const [collection, id = '', part, ...more] = route.split('/')
-    if (more.length > 0 || (part !== undefined && part !== 'orderbook')) return missing('route')
-    if (part !== undefined)
-      return collection === 'markets' ? this.oneBook(id, request) : missing('route')
-    if (collection === 'series') {
-      const series = ALL_SERIES.find(({ ticker }) => ticker === id)
-      return series === undefined ? missing('series') : good({ series: seriesObject(series) })
+    const parts = route.split('/')
+    const [collection, id = '', part] = parts
+    if (parts.length === 2) {
+      if (collection === 'series') return this.oneSeries(id)
+      if (collection === 'events') return this.oneEvent(id, request)
+      if (collection === 'markets') return this.oneMarket(id)
+    } else if (parts.length === 3) {
+      if (collection === 'markets' && part === 'orderbook') return this.oneBook(id, request)
+      if (collection === 'events' && part === 'metadata') return this.eventMetadata(id)
+    } else if (parts.length === 5 && collection === 'series' && part === 'markets') {
+      if (parts[4] === 'candlesticks') return this.oneCandles(id, parts[3]!, request)
     }
-    if (collection === 'events') return this.oneEvent(id, request)
-    if (collection !== 'markets') return missing('route')
-    const market = this.markets.find(id)
+    return missing('route')
+  }
+
+  private oneMarket(ticker: string): UpstreamAnswer {
+    const market = this.markets.find(ticker)
     return market === undefined
       ? missing('market')
       : good({ market: this.object(market) }, [this.claim(market)])
   }
 
+  private listSeries({ query }: UpstreamRequest): UpstreamAnswer {
+    const category = query.get('category')
+    const tags = query.get('tags')?.split(',')
+    const rounds = ALL_ROUND_SERIES.map(roundSeriesObject)
+    const topics = [...this.markets.topicSeries().values()].map(topicSeriesObject)
+    const series = [...rounds, ...topics].filter(
+      (one) =>
+        (category === null || one['category'] === category) &&
+        (tags === undefined || (one['tags'] as string[]).some((tag) => tags.includes(tag))),
+    )
+    return good({ series })
+  }
+
+  private oneSeries(ticker: string): UpstreamAnswer {
+    const round = ALL_ROUND_SERIES.find((series) => series.ticker === ticker)
+    if (round !== undefined) return good({ series: roundSeriesObject(round) })
+    const topic = this.markets.topicSeries().get(ticker)
+    return topic === undefined ? missing('series') : good({ series: topicSeriesObject(topic) })
+  }
+
   private listMarkets({ query }: UpstreamRequest): UpstreamAnswer {
-    const chosen = selectMarkets(this.markets, query)
+    const chosen = selectMarkets(this.markets, query, 'with')
     if (typeof chosen === 'string') return bad(chosen)
     const page = selectPage(chosen, query, 100, 1000)
     if (typeof page === 'string') return bad(page)
@@ -95,13 +128,15 @@ class Rest {
     return good({ cursor, markets: rows.map(this.object) }, rows.map(this.claim))
   }
 
-  private listEvents({ query }: UpstreamRequest): UpstreamAnswer {
-    const chosen = selectMarkets(this.markets, query)
+  private listEvents({ query }: UpstreamRequest, combos: Combos): UpstreamAnswer {
+    const chosen = selectMarkets(this.markets, query, combos)
     if (typeof chosen === 'string') return bad(chosen)
     const events = new Map<string, Proposition[]>()
     for (const market of chosen) {
       const { event } = this.markets.names(market)
-      events.set(event, [...(events.get(event) ?? []), market])
+      const group = events.get(event)
+      if (group === undefined) events.set(event, [market])
+      else group.push(market)
     }
     const page = selectPage([...events.values()], query, 200, 200)
     if (typeof page === 'string') return bad(page)
@@ -115,13 +150,48 @@ class Rest {
   }
 
   private oneEvent(ticker: string, { query }: UpstreamRequest): UpstreamAnswer {
-    const group = this.markets.all().filter((market) => this.markets.names(market).event === ticker)
+    const group = this.markets.ofEvent(ticker)
     if (group.length === 0) return missing('event')
     const event = eventObject(group[0]!, this.markets.names(group[0]!))
     const objects = group.map(this.object)
     return query.get('with_nested_markets') === 'true'
       ? good({ event: { ...event, markets: objects } }, group.map(this.claim))
       : good({ event, markets: objects }, group.map(this.claim))
+  }
+
+  private eventMetadata(ticker: string): UpstreamAnswer {
+    const group = this.markets.ofEvent(ticker)
+    if (group.length === 0) return missing('event')
+    return good(eventMetadataObject(group.map((market) => this.markets.names(market).ticker)))
+  }
+
+  private oneCandles(series: string, ticker: string, { query }: UpstreamRequest): UpstreamAnswer {
+    const market = this.markets.find(ticker)
+    if (market === undefined || this.markets.names(market).series !== series) {
+      return missing('market')
+    }
+    const range = parseCandleQuery(query)
+    if (typeof range === 'string') return bad(range)
+    const trades = this.trades.list().filter((trade) => trade.ticker === ticker)
+    return good({ candlesticks: candlesticksOf(market, trades, range), ticker })
+  }
+
+  private manyCandles({ query }: UpstreamRequest): UpstreamAnswer {
+    const tickers = query.get('market_tickers')?.split(',') ?? []
+    if (tickers.length === 0 || tickers.length > MAX_BATCH) return bad('market_tickers')
+    const range = parseCandleQuery(query)
+    if (typeof range === 'string') return bad(range)
+    const { fromMs, toMs, periodMs } = range
+    if ((tickers.length * (toMs - fromMs)) / periodMs > MAX_CANDLES) return bad('end_ts')
+    const all = this.trades.list()
+    const markets = tickers.flatMap((ticker) => {
+      const market = this.markets.find(ticker)
+      if (market === undefined) return []
+      const trades = all.filter((trade) => trade.ticker === ticker)
+      const candlesticks = candlesticksOf(market, trades, range)
+      return [{ candlesticks, market_ticker: ticker }]
+    })
+    return { ...good({ markets }), cost: COST * tickers.length }
   }
 
   private oneBook(ticker: string, request: UpstreamRequest): UpstreamAnswer {
@@ -179,7 +249,12 @@ class Rest {
   }
 
   private readonly object = (market: Proposition): NativeObject =>
-    marketObject(market, this.markets.names(market), this.markets.times(market))
+    marketObject(
+      market,
+      this.markets.names(market),
+      this.markets.times(market),
+      this.markets.updatedAt(market),
+    )
 
   private readonly claim = (market: Proposition): Payload => {
     const { winner } = market.outcome ?? {}
@@ -198,93 +273,26 @@ class Rest {
 
 const CUTOFF_MS = 90 * 86_400_000
 
-function good(value: unknown, payloads: readonly Payload[] = []): UpstreamAnswer {
-  return { status: 200, body: JSON.stringify(value), cost: COST, payloads }
-}
+const WEEKDAYS = [
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
+  'sunday',
+] as const
 
-function error(status: number, code: string, message: string): UpstreamAnswer {
-  const body = JSON.stringify({ error: { code, message, service: 'emulator' } })
-  return { status, body, cost: COST }
-}
-
-function missing(what: string): UpstreamAnswer {
-  return error(404, 'not_found', `${what} not found`)
-}
-
-function bad(parameter: string): UpstreamAnswer {
-  return error(400, 'bad_request', `invalid ${parameter}`)
-}
-
-/** The venue's filter values, which differ from its status values. */
-const FILTERS: Readonly<Record<string, readonly Phase[]>> = {
-  unopened: ['listed'],
-  open: ['open'],
-  paused: ['paused'],
-  closed: ['closed', 'determined', 'disputed'],
-  settled: ['resolved'],
-}
-
-/** Markets that pass the filters of /markets and /events, newest first; or the name of a bad filter. */
-function selectMarkets(markets: Markets, query: URLSearchParams): readonly Proposition[] | string {
-  const { names, times } = markets
-  const status = query.get('status')
-  const phases = status === null || status === '' ? undefined : FILTERS[status]
-  if (status !== null && status !== '' && phases === undefined) return 'status'
-  const tests: ((market: Proposition) => boolean)[] = []
-  if (phases !== undefined) tests.push(({ phase }) => phases.includes(phase))
-  const series = query.get('series_ticker')
-  if (series !== null) tests.push((market) => names(market).series === series)
-  const event = query.get('event_ticker')
-  if (event !== null) tests.push((market) => names(market).event === event)
-  const tickers = query.get('tickers')?.split(',')
-  if (tickers !== undefined) tests.push((market) => tickers.includes(names(market).ticker))
-  if (query.get('mve_filter') === 'only') return []
-  for (const [name, timeOf] of [
-    ['created', (market: Proposition) => market.listTime],
-    ['close', (market: Proposition) => market.closeTime],
-    ['settled', (market: Proposition) => times(market).get('resolved') ?? NaN],
-    ['updated', (market: Proposition) => Math.max(market.listTime, ...times(market).values())],
-  ] as const) {
-    for (const bound of ['min', 'max'] as const) {
-      const seconds = wholeOf(query, `${bound}_${name}_ts`)
-      if (seconds === undefined) continue
-      if (Number.isNaN(seconds)) return `${bound}_${name}_ts`
-      tests.push((market) =>
-        bound === 'min' ? timeOf(market) >= seconds * 1000 : timeOf(market) <= seconds * 1000,
-      )
-    }
-  }
-  return markets
-    .all()
-    .filter((market) => tests.every((test) => test(market)))
-    .reverse()
-}
-
-/** One page; the cursor says where the next begins and is empty at the end. */
-function selectPage<T>(
-  rows: readonly T[],
-  query: URLSearchParams,
-  standard: number,
-  most: number,
-): { readonly rows: readonly T[]; readonly cursor: string } | string {
-  const limit = wholeOf(query, 'limit') ?? standard
-  if (!(limit >= 0 && limit <= most)) return 'limit'
-  const cursor = query.get('cursor') ?? ''
-  // The position counts from the end, so rows added in front between two pages do not shift it.
-  const left = cursor === '' ? rows.length : Number(Buffer.from(cursor, 'base64url').toString())
-  if (!Number.isInteger(left) || left < 0) return 'cursor'
-  const start = Math.max(0, rows.length - left)
-  const end = start + (limit === 0 ? standard : limit)
-  const rest = rows.length - end
-  return {
-    rows: rows.slice(start, end),
-    cursor: rest > 0 ? Buffer.from(String(rest)).toString('base64url') : '',
-  }
-}
-
-/** A whole number of the query; NaN where it is not one. */
-function wholeOf(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name)
-  if (text === null || text === '') return undefined
-  return /^-?\d{1,12}$/.test(text) ? Number(text) : NaN
+// The emulated exchange is open around the clock.
+const SCHEDULE = {
+  maintenance_windows: [],
+  standard_hours: [
+    {
+      end_time: '2099-12-31T00:00:00Z',
+      start_time: '2026-01-01T00:00:00Z',
+      ...Object.fromEntries(
+        WEEKDAYS.map((day) => [day, [{ close_time: '00:00', open_time: '00:00' }]]),
+      ),
+    },
+  ],
 }

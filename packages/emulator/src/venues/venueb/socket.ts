@@ -13,13 +13,16 @@ import {
   deltaText,
   eventMessage,
   lifecycleMessage,
+  movedMessage,
   snapshotFrame,
   tickerFrame,
   tradeFrame,
   undo,
 } from './frames.ts'
-import type { Markets, Trade } from './markets.ts'
-import type { NativeObject } from './objects.ts'
+import type { Markets } from './markets.ts'
+import { Subscribers, type Subscription } from './subscribers.ts'
+import type { Trade } from './trades.ts'
+import type { NativeObject } from './values.ts'
 
 /** The socket of the venue: subscriptions of every client, each with its own sequence numbers. */
 export interface Socket {
@@ -28,32 +31,35 @@ export interface Socket {
   onEvent(event: WorldEvent, trade: Trade | undefined): void
 }
 
-type Subscription = {
-  readonly sid: number
-  readonly channel: Channel
-  readonly tickers: Set<string> | undefined
-  readonly yesPrice: boolean
-  readonly wire: Wire
-  seq: number
-}
-
 const PING_MS = 10_000
-const MAX_MARKETS = 2_000
+/** Max markets per subscription by default; the venue does not publish its limit. */
+export const MAX_MARKETS = 2_000
 const EMPTY: Book = { bids: [], asks: [] }
 
-/** Creates the socket. When a market closes, its empty book is sent at once and again `againMs` later. */
-export function createSocket(markets: Markets, againMs: number): Socket {
-  return new VenueSocket(markets, againMs)
+/** How the socket behaves. */
+type SocketOptions = {
+  /** When a market closes, its empty book is sent at once and again so much later. */
+  readonly againMs: number
+  /** Max markets per subscription. */
+  readonly maxMarkets: number
+}
+
+/** Creates the socket. */
+export function createSocket(markets: Markets, options: SocketOptions): Socket {
+  return new VenueSocket(markets, options)
 }
 
 /** The subscriptions of one client, and replies to its commands. */
 class Client {
   readonly subscriptions = new Map<number, Subscription>()
   readonly wire: Wire
+  /** Counts the connections. */
+  readonly number: number
   private lastSid = 0
 
-  constructor(wire: Wire) {
+  constructor(wire: Wire, number: number) {
     this.wire = wire
+    this.number = number
   }
 
   subscribe(
@@ -62,11 +68,11 @@ class Client {
     yesPrice: boolean,
   ): Subscription {
     const sid = ++this.lastSid
-    const { wire } = this
+    const { wire, number: client } = this
     // Lifecycle has no filter: every subscriber hears of every market.
     const chosen = channel === 'market_lifecycle_v2' ? undefined : tickers
     const set = chosen === undefined ? undefined : new Set(chosen)
-    const subscription: Subscription = { sid, channel, tickers: set, yesPrice, wire, seq: 0 }
+    const subscription = { sid, client, channel, tickers: set, yesPrice, wire, seq: 0 }
     this.subscriptions.set(sid, subscription)
     return subscription
   }
@@ -83,39 +89,37 @@ class Client {
 
 class VenueSocket implements Socket {
   private readonly markets: Markets
-  private readonly againMs: number
-  private readonly clients = new Set<Client>()
+  private readonly options: SocketOptions
+  private readonly subscribers = new Subscribers()
   private readonly phases = new Map<Proposition, Phase>()
   private readonly events = new Set<string>()
   private readonly sizes = new Map<Proposition, number>()
   private again: { readonly at: number; readonly market: Proposition }[] = []
+  private connected = 0
 
-  constructor(markets: Markets, againMs: number) {
+  constructor(markets: Markets, options: SocketOptions) {
     this.markets = markets
-    this.againMs = againMs
+    this.options = options
   }
 
   open(wire: Wire): Session {
-    const client = new Client(wire)
-    this.clients.add(client)
+    const client = new Client(wire, ++this.connected)
     const timer = setInterval(() => wire.ping('heartbeat'), PING_MS)
     return {
       onText: (text) => this.obey(parseCommand(text), client),
       onClose: () => {
         clearInterval(timer)
-        this.clients.delete(client)
+        for (const own of client.subscriptions.values()) this.subscribers.remove(own)
+        client.subscriptions.clear()
       },
     }
   }
 
   onEvent(event: WorldEvent, trade: Trade | undefined): void {
     const { proposition: market, at } = event
-    const due = this.again.filter((item) => item.at <= at)
-    if (due.length > 0) {
-      this.again = this.again.filter((item) => item.at > at)
-      for (const item of due) this.sendClosed(item.market)
-    }
+    if (this.again.length > 0) this.sendAgain(at)
     if (event.kind === 'listed' || event.kind === 'phase') return this.sendPhase(market, at)
+    if (event.kind === 'moved') return this.sendMoved(market)
     if (event.kind !== 'book') return
     this.sendChanges(event)
     if (trade !== undefined) {
@@ -125,13 +129,11 @@ class VenueSocket implements Socket {
     if (trade !== undefined || touchesTop(event)) this.sendTicker(market, at)
   }
 
-  private *subscribers(channel: Channel, ticker: string): Generator<Subscription> {
-    for (const client of this.clients) {
-      for (const subscription of client.subscriptions.values()) {
-        if (subscription.channel !== channel) continue
-        if (subscription.tickers?.has(ticker) ?? true) yield subscription
-      }
-    }
+  private sendAgain(at: number): void {
+    const due = this.again.filter((item) => item.at <= at)
+    if (due.length === 0) return
+    this.again = this.again.filter((item) => item.at > at)
+    for (const item of due) this.sendClosed(item.market)
   }
 
   private sendSnapshot(
@@ -157,7 +159,7 @@ class VenueSocket implements Socket {
 
   private sendClosed(market: Proposition): void {
     const { ticker } = this.markets.names(market)
-    for (const to of this.subscribers('orderbook_delta', ticker))
+    for (const to of this.subscribers.of('orderbook_delta', ticker))
       this.sendSnapshot(to, market, EMPTY)
   }
 
@@ -166,7 +168,7 @@ class VenueSocket implements Socket {
     // A close is sent as empty snapshots, not level by level.
     if (market.phase === 'closed') return
     const names = this.markets.names(market)
-    const hearers = [...this.subscribers('orderbook_delta', names.ticker)]
+    const hearers = this.subscribers.of('orderbook_delta', names.ticker)
     if (hearers.length === 0) return
     const books: Book[] = [market.book]
     for (let i = levels.length - 1; i > 0; i--) books.push(undo(books.at(-1)!, levels[i]!))
@@ -186,7 +188,7 @@ class VenueSocket implements Socket {
 
   private sendTrade(trade: Trade): void {
     const { id, ticker: key, price, size, taker } = trade
-    for (const to of this.subscribers('trade', key)) {
+    for (const to of this.subscribers.of('trade', key)) {
       const { sid } = to
       const payload: Payload = { kind: 'trade', key, id, fill: { price, size, taker } }
       to.wire.send(tradeFrame({ sid, seq: ++to.seq }, trade), [payload])
@@ -195,7 +197,7 @@ class VenueSocket implements Socket {
 
   private sendTicker(market: Proposition, at: number): void {
     const names = this.markets.names(market)
-    for (const to of this.subscribers('ticker', names.ticker)) {
+    for (const to of this.subscribers.of('ticker', names.ticker)) {
       to.wire.send(tickerFrame(to.sid, market, names, this.sizes.get(market) ?? 0, at), [])
     }
   }
@@ -218,11 +220,17 @@ class VenueSocket implements Socket {
     payload: Payload | undefined,
   ): void {
     if (msg === undefined) return
-    for (const to of this.subscribers('market_lifecycle_v2', '')) {
+    for (const to of this.subscribers.of('market_lifecycle_v2', '')) {
       const { sid } = to
       const frame = JSON.stringify({ type, sid, seq: ++to.seq, msg })
       to.wire.send(frame, payload === undefined ? [] : [payload])
     }
+  }
+
+  private sendMoved(market: Proposition): void {
+    const names = this.markets.names(market)
+    const payload: Payload = { kind: 'market', key: names.ticker, phase: market.phase }
+    this.sendLifecycle('market_lifecycle_v2', movedMessage(market, names), payload)
   }
 
   private sendPhase(market: Proposition, at: number): void {
@@ -243,7 +251,7 @@ class VenueSocket implements Socket {
     )
     if (phase === 'closed') {
       this.sendClosed(market)
-      this.again.push({ at: at + this.againMs, market })
+      this.again.push({ at: at + this.options.againMs, market })
     }
     if (phase === 'resolved') {
       this.phases.delete(market)
@@ -266,7 +274,10 @@ class VenueSocket implements Socket {
         for (const sid of command.sids) {
           const to = client.subscriptions.get(sid)
           if (to === undefined) client.fail(command.id, 7)
-          else client.reply({ id: command.id, sid, seq: ++to.seq, type: 'unsubscribed' })
+          else {
+            client.reply({ id: command.id, sid, seq: ++to.seq, type: 'unsubscribed' })
+            this.subscribers.remove(to)
+          }
           client.subscriptions.delete(sid)
         }
         return
@@ -277,9 +288,10 @@ class VenueSocket implements Socket {
 
   private subscribe(command: Extract<Command, { cmd: 'subscribe' }>, client: Client): void {
     const { id, tickers, yesPrice } = command
-    if ((tickers?.length ?? 0) > MAX_MARKETS) return client.fail(id, 26)
+    if ((tickers?.length ?? 0) > this.options.maxMarkets) return client.fail(id, 26)
     for (const channel of command.channels) {
       const to = client.subscribe(channel, tickers, yesPrice)
+      this.subscribers.add(to)
       client.reply({ id, type: 'subscribed', msg: { channel, sid: to.sid } })
       if (channel === 'orderbook_delta') this.sendSnapshots(to, to.tickers ?? [])
       if (channel === 'ticker' && command.initialTicker) this.sendTickers(to)
@@ -297,12 +309,14 @@ class VenueSocket implements Socket {
     const own = to.tickers
     if (own === undefined) return client.fail(id, 13)
     const added = tickers.filter((ticker) => !own.has(ticker))
-    if (action === 'add_markets' && own.size + added.length > MAX_MARKETS) {
+    if (action === 'add_markets' && own.size + added.length > this.options.maxMarkets) {
       return client.fail(id, 26)
     }
     for (const ticker of tickers) {
-      if (action === 'add_markets') own.add(ticker)
-      else own.delete(ticker)
+      if (action === 'add_markets') {
+        own.add(ticker)
+        this.subscribers.addTicker(to, ticker)
+      } else if (own.delete(ticker)) this.subscribers.removeTicker(to, ticker)
     }
     client.reply({ id, sid, seq: ++to.seq, type: 'ok', msg: { market_tickers: [...own] } })
     if (action === 'add_markets' && isBook) this.sendSnapshots(to, added)

@@ -20,9 +20,13 @@ export const QUOTAS = {
   gamma: { limit: 4_000, windowMs: 10_000 },
   gamma_markets: { limit: 300, windowMs: 10_000 },
   gamma_events: { limit: 500, windowMs: 10_000 },
+  gamma_search: { limit: 350, windowMs: 10_000 },
   clob: { limit: 9_000, windowMs: 10_000 },
   book: { limit: 1_500, windowMs: 10_000 },
   books: { limit: 500, windowMs: 10_000 },
+  price: { limit: 1_500, windowMs: 10_000 },
+  midpoint: { limit: 1_500, windowMs: 10_000 },
+  prices_history: { limit: 1_000, windowMs: 10_000 },
   tick_size: { limit: 200, windowMs: 10_000 },
 } as const
 

@@ -1,4 +1,5 @@
 import type { Fill, Payload, Session, Wire, World, WorldEvent } from '../../core/upstream.ts'
+import { Audience, type Client, type Listener } from './audience.ts'
 import type { Condition, Conditions } from './conditions.ts'
 import {
   toBestFrame,
@@ -29,7 +30,6 @@ export type ChannelParts = {
   readonly readBooks: ReadBooks
 }
 
-type Client = { readonly wire: Wire; readonly assets: Set<string>; custom: boolean }
 type BookEvent = Extract<WorldEvent, { kind: 'book' }>
 type TickEvent = Extract<WorldEvent, { kind: 'tick' }>
 
@@ -50,7 +50,7 @@ class MarketChannel implements Channel {
   private readonly conditions: Conditions
   private readonly memory: Memory
   private readonly readBooks: ReadBooks
-  private readonly clients = new Set<Client>()
+  private readonly audience = new Audience()
   private readonly bests = new WeakMap<Condition, readonly [string, string]>()
 
   constructor({ world, conditions, memory, readBooks }: ChannelParts) {
@@ -61,16 +61,15 @@ class MarketChannel implements Channel {
   }
 
   open(wire: Wire): Session {
-    const client: Client = { wire, assets: new Set(), custom: false }
-    this.clients.add(client)
+    const client = this.audience.join(wire)
     return {
       onText: (text) => this.obey(client, text),
-      onClose: () => void this.clients.delete(client),
+      onClose: () => this.audience.leave(client),
     }
   }
 
   onEvent(event: WorldEvent): void {
-    if (this.clients.size === 0) return
+    if (this.audience.clients.size === 0) return
     const condition = this.conditions.of(event.proposition)
     switch (event.kind) {
       case 'book':
@@ -82,6 +81,10 @@ class MarketChannel implements Channel {
       case 'phase':
         if (event.proposition.phase === 'open') this.onOpen(condition, event.at)
         else if (event.proposition.phase === 'resolved') this.onResolved(condition, event.at)
+        return
+      case 'moved':
+        // A moved end shows in the catalogue alone.
+        return
     }
   }
 
@@ -122,50 +125,55 @@ class MarketChannel implements Channel {
     }
     if (request.custom !== undefined) client.custom = request.custom
     if (request.operation === 'unsubscribe') {
-      for (const token of request.assets) client.assets.delete(token)
+      for (const token of request.assets) this.audience.unfollow(client, token)
       return
     }
     const fresh = request.assets.filter((token) => !client.assets.has(token))
-    for (const token of fresh) client.assets.add(token)
+    for (const token of fresh) this.audience.follow(client, token)
     if (fresh.length === 0 && request.assets.length > 0) client.wire.send('NO NEW ASSETS')
     else if (fresh.length > 0 && request.dump && client.assets.size <= MAX_ASSETS)
       this.dump(client, fresh)
   }
 
   private onBook(condition: Condition, event: BookEvent): void {
-    const traded =
-      event.fill === undefined ? undefined : this.tradeOf(condition, event.fill, event.at)
-    let heard = false
-    for (const client of this.clients) {
-      const wanted = wants(client, condition)
-      if (!wanted[0] && !wanted[1]) continue
-      heard = true
-      if (traded === undefined) this.sendChanges(client, condition, event, wanted)
-      else {
+    const listeners = this.audience.of(condition)
+    if (listeners.length === 0) return
+    if (event.fill === undefined) this.sendChanges(listeners, condition, event)
+    else {
+      const traded = this.tradeOf(condition, event.fill, event.at)
+      for (const { client, wanted } of listeners) {
         for (const index of BOTH)
           if (wanted[index]) this.sendBook(client, condition, index, event.at)
         if (wanted[traded.index]) this.sendTrade(client, condition, traded, event.at)
       }
     }
-    if (heard) this.sendBests(condition, event.at)
+    this.sendBests(listeners, condition, event.at)
   }
 
+  // Clients that follow the same tokens get the same text.
   private sendChanges(
-    { wire }: Client,
+    listeners: readonly Listener[],
     condition: Condition,
     event: BookEvent,
-    wanted: readonly [boolean, boolean],
   ): void {
     if (event.levels.length === 0) return
     const books = this.readBooks(condition)
-    const payloads = BOTH.filter((index) => wanted[index]).map((index): Payload => ({
-      kind: 'change',
-      key: condition.tokens[index],
-      book: books[index].book,
-      time: event.at,
-      levels: event.levels.map((level) => levelOf(level, index)),
-    }))
-    wire.send(JSON.stringify(toPriceChangeFrame(condition, event, books, wanted)), payloads)
+    const made = new Map<Listener['wanted'], { text: string; payloads: readonly Payload[] }>()
+    for (const { client, wanted } of listeners) {
+      let frame = made.get(wanted)
+      if (frame === undefined) {
+        const payloads = BOTH.filter((index) => wanted[index]).map((index): Payload => ({
+          kind: 'change',
+          key: condition.tokens[index],
+          book: books[index].book,
+          time: event.at,
+          levels: event.levels.map((level) => levelOf(level, index)),
+        }))
+        const text = JSON.stringify(toPriceChangeFrame(condition, event, books, wanted))
+        made.set(wanted, (frame = { text, payloads }))
+      }
+      client.wire.send(frame.text, frame.payloads)
+    }
   }
 
   /** The trade in the terms of the traded token, which is pseudo-random. */
@@ -184,23 +192,22 @@ class MarketChannel implements Channel {
     wire.send(JSON.stringify(toTradeFrame(condition, index, fill, at, hash)), [payload])
   }
 
-  private sendBests(condition: Condition, at: number): void {
+  private sendBests(listeners: readonly Listener[], condition: Condition, at: number): void {
     const books = this.readBooks(condition)
     const before = this.bests.get(condition)
     const now = [bestsOf(books[0]), bestsOf(books[1])] as const
     this.bests.set(condition, now)
-    for (const client of this.clients) {
+    for (const { client, wanted } of listeners) {
       if (!client.custom) continue
       for (const index of BOTH) {
-        if (!client.assets.has(condition.tokens[index]) || before?.[index] === now[index]) continue
+        if (!wanted[index] || before?.[index] === now[index]) continue
         client.wire.send(JSON.stringify(toBestFrame(condition, index, books[index], at)), NO_CLAIM)
       }
     }
   }
 
   private onTick(condition: Condition, event: TickEvent): void {
-    for (const client of this.clients) {
-      const wanted = wants(client, condition)
+    for (const { client, wanted } of this.audience.of(condition)) {
       for (const index of BOTH) {
         if (!wanted[index]) continue
         client.wire.send(JSON.stringify(toTickFrame(condition, index, event)), NO_CLAIM)
@@ -211,15 +218,16 @@ class MarketChannel implements Channel {
 
   // Clients that subscribed before the market had a book get their initial book now.
   private onOpen(condition: Condition, at: number): void {
-    for (const client of this.clients) {
-      const wanted = wants(client, condition)
+    for (const { client, wanted } of this.audience.of(condition)) {
       for (const index of BOTH) if (wanted[index]) this.sendBook(client, condition, index, at)
     }
   }
 
   private onListed(condition: Condition, at: number): void {
     const text = JSON.stringify(toNewMarketFrame(condition, at))
-    for (const { custom, wire } of this.clients) if (custom) wire.send(text, [claimOf(condition)])
+    for (const { custom, wire } of this.audience.clients) {
+      if (custom) wire.send(text, [claimOf(condition)])
+    }
   }
 
   // About half of the markets are resolved without a frame, so clients must also poll.
@@ -229,15 +237,10 @@ class MarketChannel implements Channel {
     const told = Number.parseInt(this.world.hex(`venuec/${condition.conditionId}/told`, 1), 16) < 8
     if (winner === undefined || !told) return
     const text = JSON.stringify(toResolvedFrame(condition, winner, at))
-    for (const client of this.clients) {
-      const [up, down] = wants(client, condition)
-      if (client.custom && (up || down)) client.wire.send(text, [claimOf(condition)])
+    for (const { client } of this.audience.of(condition)) {
+      if (client.custom) client.wire.send(text, [claimOf(condition)])
     }
   }
-}
-
-function wants({ assets }: Client, { tokens }: Condition): readonly [boolean, boolean] {
-  return [assets.has(tokens[0]), assets.has(tokens[1])]
 }
 
 // A bid for one token is an offer of the other.

@@ -46,16 +46,20 @@ describe('the order books over REST', () => {
     expect(books[0]!.hash).not.toBe(books[1]!.hash)
   })
 
-  it('has one hash for one content', () => {
+  it('has one hash for one content and time', () => {
     const market = venue.open()
     const [token_id] = venue.tokens(market)
     const hash = (): string => (venue.get('/clob/book', { token_id }).value as WireBook).hash
     const first = hash()
+    expect(hash()).toBe(first)
     venue.world.change(market, [{ side: 'bid', price: 4_000, size: 1 }])
     expect(hash()).not.toBe(first)
-    venue.world.at += 1_000
     venue.world.change(market, [{ side: 'bid', price: 4_000, size: 0 }])
     expect(hash()).toBe(first)
+    venue.world.at += 1_000
+    venue.world.change(market, [{ side: 'bid', price: 4_000, size: 1 }])
+    venue.world.change(market, [{ side: 'bid', price: 4_000, size: 0 }])
+    expect(hash()).not.toBe(first)
   })
 
   it('writes the last trade with three decimals at least', () => {

@@ -1,39 +1,15 @@
 import type { Fill, WorldEvent } from '../../core/upstream.ts'
-import { titleOf } from '../../world/round-texts.ts'
 import type { Condition } from './conditions.ts'
-import type { Memory } from './memory.ts'
+import { baseFeeOf } from './memory.ts'
 import {
   complementOf,
+  lastTradeText,
   priceText,
   sizeText,
-  toLevels,
   type ReadBooks,
   type TokenBook,
 } from './token-book.ts'
-import { descriptionOf, OUTCOMES } from './texts.ts'
-
-/** The answer of the REST route for one token's book. */
-export function toRestBook(
-  condition: Condition,
-  index: 0 | 1,
-  readBooks: ReadBooks,
-  memory: Memory,
-): object {
-  const { proposition: of } = condition
-  const { book, hash } = readBooks(condition)[index]
-  return {
-    market: condition.conditionId,
-    asset_id: condition.tokens[index],
-    timestamp: String(memory.changedAt(of)),
-    hash,
-    bids: toLevels(book.bids),
-    asks: toLevels(book.asks),
-    min_order_size: '5',
-    tick_size: priceText(of.tick),
-    neg_risk: false,
-    last_trade_price: lastTradeText(of.lastTrade),
-  }
-}
+import { descriptionOf, eventTitleOf, outcomesOf, questionOf } from './texts.ts'
 
 /** A whole book on the socket. */
 export function toBookFrame(
@@ -43,15 +19,15 @@ export function toBookFrame(
   at: number,
 ): object {
   const { proposition: of } = condition
-  const { book, hash } = readBooks(condition)[index]
+  const book = readBooks(condition)[index]
   return {
     event_type: 'book',
     asset_id: condition.tokens[index],
     market: condition.conditionId,
     timestamp: String(at),
-    hash,
-    bids: toLevels(book.bids),
-    asks: toLevels(book.asks),
+    hash: book.hashAt(at),
+    bids: book.bids,
+    asks: book.asks,
     tick_size: priceText(of.tick),
     last_trade_price: lastTradeText(of.lastTrade),
   }
@@ -85,13 +61,13 @@ export function toPriceChangeFrame(
   for (const { side, price, size } of event.levels) {
     for (const index of order) {
       if (!wanted[index]) continue
-      const { hash, bestBid, bestAsk } = books[index]
+      const { bestBid, bestAsk } = books[index]
       changes.push({
         asset_id: tokens[index],
         price: priceText(index === 0 ? price : complementOf(price)),
         size: sizeText(size),
         side: (side === 'bid') === (index === 0) ? 'BUY' : 'SELL',
-        hash,
+        hash: books[index].hashAt(event.at),
         best_bid: bestBid,
         best_ask: bestAsk,
       })
@@ -116,7 +92,7 @@ export function toTradeFrame(
   return {
     event_type: 'last_trade_price',
     asset_id: condition.tokens[index],
-    fee_rate_bps: '1000',
+    fee_rate_bps: String(baseFeeOf(condition.proposition)),
     market: condition.conditionId,
     price: priceText(fill.price),
     size: sizeText(fill.size),
@@ -166,7 +142,8 @@ export function toBestFrame(
 /** A new market, sent to every client with custom features; it is not active yet. */
 export function toNewMarketFrame(condition: Condition, at: number): object {
   const { proposition: of, slug, conditionId, tokens } = condition
-  const question = titleOf(of)
+  const question = questionOf(of)
+  const { topic } = of
   const description = descriptionOf(of)
   return {
     id: condition.gammaId,
@@ -175,24 +152,32 @@ export function toNewMarketFrame(condition: Condition, at: number): object {
     slug,
     description,
     assets_ids: tokens,
-    outcomes: OUTCOMES,
-    event_message: { id: condition.eventId, ticker: slug, slug, title: question, description },
+    outcomes: outcomesOf(of),
+    event_message: {
+      id: condition.event.id,
+      ticker: condition.event.slug,
+      slug: condition.event.slug,
+      title: eventTitleOf(of),
+      description,
+    },
     timestamp: String(at),
     event_type: 'new_market',
-    tags: [],
+    tags: topic === undefined ? [] : [topic.category, ...topic.tags],
     condition_id: conditionId,
     active: false,
     clob_token_ids: tokens,
-    sports_market_type: '',
+    sports_market_type: topic?.kind === 'match' ? 'moneyline' : '',
     line: '',
     game_start_time: '',
     order_price_min_tick_size: priceText(of.tick),
-    group_item_title: '',
-    taker_base_fee: '1000',
-    fees_enabled: true,
-    fee_schedule: { exponent: '1', rate: '0.07', taker_only: true, rebate_rate: '0.2' },
+    group_item_title: topic === undefined || topic.markets.length === 1 ? '' : of.answer.label,
+    taker_base_fee: String(baseFeeOf(of)),
+    fees_enabled: topic === undefined,
+    ...(topic === undefined ? { fee_schedule: ROUND_FEES } : {}),
   }
 }
+
+const ROUND_FEES = { exponent: '1', rate: '0.07', taker_only: true, rebate_rate: '0.2' } as const
 
 /** The end of a market. */
 export function toResolvedFrame(condition: Condition, winner: 0 | 1, at: number): object {
@@ -201,16 +186,9 @@ export function toResolvedFrame(condition: Condition, winner: 0 | 1, at: number)
     market: condition.conditionId,
     assets_ids: condition.tokens,
     winning_asset_id: condition.tokens[winner],
-    winning_outcome: OUTCOMES[winner],
+    winning_outcome: outcomesOf(condition.proposition)[winner],
     timestamp: String(at),
     event_type: 'market_resolved',
     tags: [],
   }
-}
-
-// At least three decimals (recorded: 0.510), the same text for both tokens, empty before a trade.
-function lastTradeText(price: number | undefined): string {
-  if (price === undefined) return ''
-  const digits = `0.${String(price).padStart(4, '0')}`
-  return digits.endsWith('0') ? digits.slice(0, -1) : digits
 }

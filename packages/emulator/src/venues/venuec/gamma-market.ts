@@ -1,43 +1,56 @@
-import { restingMoney } from '../../core/books.ts'
 import { printScaled } from '@priorbook/sdk/domain'
 import type { Phase } from '../../core/upstream.ts'
-import { titleOf } from '../../world/round-texts.ts'
 import type { Condition } from './conditions.ts'
-import { pricesOf, toNumber, type Memory } from './memory.ts'
+import { competitiveOf, restingOf, toGammaEvent } from './gamma-event.ts'
+import { baseFeeOf, isClosed, pricesOf, toNumber, type Memory } from './memory.ts'
+import {
+  blankTime,
+  descriptionOf,
+  imageOf,
+  isoDate,
+  isoTime,
+  outcomesOf,
+  questionOf,
+  sourceOf,
+} from './texts.ts'
 import { priceText } from './token-book.ts'
-import { blankTime, descriptionOf, imageOf, isoDate, isoTime, OUTCOMES, sourceOf } from './texts.ts'
-
-/** True from the close on; Gamma hides such markets by default. */
-export function isClosed(phase: Phase): boolean {
-  return CLOSED.has(phase)
-}
 
 /** A market as Gamma shows it: lists are JSON text, amounts come as text and as number. */
 export function toGammaMarket(condition: Condition, memory: Memory): object {
+  const events = [toGammaEvent(condition.event, memory)]
+  return toNestedMarket(condition, memory, { events })
+}
+
+/** A market inside its event, which it does not repeat. */
+export function toNestedMarket(
+  condition: Condition,
+  memory: Memory,
+  around: { readonly events?: readonly object[] } = {},
+): object {
   return {
     ...descriptionFields(condition),
     ...stateFields(condition, memory),
     ...volumeFields(condition),
-    ...tradingFields(condition, memory),
+    ...tradingFields(condition, memory, around),
   }
 }
 
 function descriptionFields(condition: Condition): object {
   const { proposition: of } = condition
-  const image = imageOf(of.asset)
+  const image = imageOf(of)
   return {
     id: condition.gammaId,
-    question: titleOf(of),
+    question: questionOf(of),
     conditionId: condition.conditionId,
     slug: condition.slug,
-    resolutionSource: sourceOf(of.asset),
+    resolutionSource: sourceOf(of),
     endDate: isoTime(of.closeTime),
     liquidity: printScaled(restingOf(condition), 6),
     startDate: isoTime(of.listTime),
     image,
     icon: image,
     description: descriptionOf(of),
-    outcomes: listText(OUTCOMES),
+    outcomes: listText(outcomesOf(of)),
     outcomePrices: listText(pricesOf(of).map(priceText)),
   }
 }
@@ -57,7 +70,7 @@ function stateFields(condition: Condition, memory: Memory): object {
     featured: false,
     archived: false,
     restricted: true,
-    groupItemThreshold: '0',
+    ...groupFields(condition),
     questionID: condition.questionId,
     enableOrderBook: true,
     orderPriceMinTickSize: toNumber(of.tick, 4),
@@ -88,25 +101,29 @@ function volumeFields(condition: Condition): object {
     volumeClob: volume,
     liquidityAmm: 0,
     liquidityClob: liquidity,
-    makerBaseFee: 1000,
-    takerBaseFee: 1000,
+    makerBaseFee: baseFeeOf(of),
+    takerBaseFee: baseFeeOf(of),
   }
 }
 
-function tradingFields(condition: Condition, memory: Memory): object {
+function tradingFields(
+  condition: Condition,
+  memory: Memory,
+  around: { readonly events?: readonly object[] },
+): object {
   const { proposition: of } = condition
   const { phase } = of
-  const closed = isClosed(phase)
   const opened = memory.enteredAt(of, 'open') ?? (phase === 'listed' ? undefined : of.openTime)
   return {
     acceptingOrders: phase === 'open',
-    negRisk: false,
-    events: [toGammaEvent(condition, memory, closed)],
+    negRisk: condition.event.negRiskId !== undefined,
+    ...negRiskIds(condition),
+    ...around,
     ready: false,
     funded: false,
     ...(opened === undefined ? {} : { acceptingOrdersTimestamp: isoTime(seconds(opened)) }),
     cyom: false,
-    competitive: competitiveOf(condition, closed),
+    competitive: competitiveOf(condition),
     pagerDutyNotificationEnabled: false,
     approved: true,
     rewardsMinSize: 50,
@@ -122,21 +139,31 @@ function tradingFields(condition: Condition, memory: Memory): object {
     pendingDeployment: false,
     deploying: false,
     rfqEnabled: false,
-    eventStartTime: isoTime(of.openTime),
+    ...(of.topic === undefined ? { eventStartTime: isoTime(of.openTime) } : {}),
     holdingRewardsEnabled: false,
-    feesEnabled: true,
+    feesEnabled: of.topic === undefined,
     requiresTranslation: false,
-    makerRebatesFeeShareBps: 10_000,
-    feeType: 'crypto_fees_v2',
-    feeSchedule: { rate: 0.07, exponent: 1, takerOnly: true, rebateRate: 0.2 },
+    ...(of.topic === undefined ? ROUND_FEES : {}),
   }
 }
 
-function restingOf({ proposition }: Condition): number {
-  return isClosed(proposition.phase) ? 0 : restingMoney(proposition.book)
+const ROUND_FEES = {
+  makerRebatesFeeShareBps: 10_000,
+  feeType: 'crypto_fees_v2',
+  feeSchedule: { rate: 0.07, exponent: 1, takerOnly: true, rebateRate: 0.2 },
+} as const
+
+// Where a question has several markets, each names its answer and its place among them.
+function groupFields({ proposition: of }: Condition): object {
+  if (of.topic === undefined || of.topic.markets.length === 1) return { groupItemThreshold: '0' }
+  const place = of.topic.markets.indexOf(of)
+  return { groupItemTitle: of.answer.label, groupItemThreshold: String(place) }
 }
 
-const CLOSED: ReadonlySet<Phase> = new Set(['closed', 'determined', 'disputed', 'resolved'])
+function negRiskIds({ event, questionId }: Condition): object {
+  if (event.negRiskId === undefined) return {}
+  return { negRiskMarketID: event.negRiskId, negRiskRequestID: questionId }
+}
 
 const STATUS: Readonly<Partial<Record<Phase, string>>> = {
   determined: 'proposed',
@@ -177,93 +204,4 @@ function listText(items: readonly string[]): string {
 
 function seconds(ms: number): number {
   return ms - (ms % 1000)
-}
-
-/** The event around a market, as Gamma nests it; every round is an event with one market. */
-export function toGammaEvent(condition: Condition, memory: Memory, closed: boolean): object {
-  const { proposition: of, slug, eventId } = condition
-  const volume = toNumber(of.volume, 6)
-  const liquidity = closed ? 0 : toNumber(restingMoney(of.book), 6)
-  const series = seriesOf(condition)
-  return {
-    id: eventId,
-    ticker: slug,
-    slug,
-    title: titleOf(of),
-    description: descriptionOf(of),
-    resolutionSource: sourceOf(of.asset),
-    startDate: isoTime(of.listTime),
-    creationDate: isoTime(of.listTime),
-    endDate: isoTime(of.closeTime),
-    image: imageOf(of.asset),
-    icon: imageOf(of.asset),
-    active: true,
-    closed,
-    archived: false,
-    new: false,
-    featured: false,
-    restricted: true,
-    liquidity,
-    volume,
-    openInterest: 0,
-    createdAt: isoTime(of.listTime),
-    updatedAt: isoTime(memory.updatedAt(of)),
-    competitive: competitiveOf(condition, closed),
-    volume24hr: volume,
-    volume1wk: volume,
-    volume1mo: volume,
-    volume1yr: volume,
-    enableOrderBook: true,
-    liquidityClob: liquidity,
-    negRisk: false,
-    commentCount: 0,
-    series: [series],
-    cyom: false,
-    showAllOutcomes: true,
-    showMarketImages: true,
-    enableNegRisk: false,
-    automaticallyActive: true,
-    startTime: isoTime(of.openTime),
-    seriesSlug: series.slug,
-    negRiskAugmented: false,
-    pendingDeployment: false,
-    deploying: false,
-    requiresTranslation: false,
-  }
-}
-
-/** How open the question is: 1 at even odds, as the venue works it out; 0 when it is over. */
-function competitiveOf({ proposition }: Condition, closed: boolean): number {
-  const distance = pricesOf(proposition)[0] / 10_000 - 0.5
-  return closed ? 0 : 1 / (1 + distance * distance)
-}
-
-const SERIES_IDS = { '5m': 10_684, '15m': 10_192, '1h': 10_114 } as const
-const ASSET_STEP = { BTC: 0, ETH: 1, BNB: 2 } as const
-const SERIES_SINCE = Date.UTC(2025, 10, 21)
-
-function seriesOf({ proposition: { asset, window, listTime, volume } }: Condition) {
-  const slug = `${asset.toLowerCase()}-up-or-down-${window}`
-  return {
-    id: String(SERIES_IDS[window] + ASSET_STEP[asset]),
-    ticker: slug,
-    slug,
-    title: `${asset} Up or Down ${window}`,
-    seriesType: 'single',
-    recurrence: window,
-    image: '',
-    icon: '',
-    active: true,
-    closed: false,
-    archived: false,
-    featured: false,
-    restricted: true,
-    createdAt: isoTime(SERIES_SINCE),
-    updatedAt: isoTime(listTime),
-    volume24hr: toNumber(volume, 6),
-    volume: toNumber(volume, 6),
-    liquidity: 0,
-    commentCount: 0,
-    requiresTranslation: false,
-  }
 }

@@ -108,7 +108,7 @@ describe('Gamma', () => {
     expect(venue.get(`/gamma/markets/slug/${market.slug}`).value).toEqual(market)
     expect(venue.get('/gamma/markets/1').status).toBe(404)
     expect(venue.get('/gamma/markets/slug/nothing').status).toBe(404)
-    expect(venue.get('/gamma/tags').status).toBe(404)
+    expect(venue.get('/gamma/nothing').status).toBe(404)
     const { value } = venue.get('/gamma/events')
     expect(value).toMatchObject([{ slug: market.slug, markets: [{ id: market.id }] }])
     expect(venue.get('/gamma/markets').bucket).toBe('gamma_markets')

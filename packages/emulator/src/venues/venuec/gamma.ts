@@ -1,195 +1,158 @@
-import { restingMoney } from '../../core/books.ts'
 import type { UpstreamAnswer, UpstreamRequest } from '../../core/upstream.ts'
 import { failed, good } from './answers.ts'
-import type { Condition, Conditions } from './conditions.ts'
-import { isClosed, toGammaEvent, toGammaMarket } from './gamma-market.ts'
+import type { Condition, Conditions, EventGroup } from './conditions.ts'
+import { toGammaEvent } from './gamma-event.ts'
+import { toGammaMarket, toNestedMarket } from './gamma-market.ts'
+import { selectRows, wholeOf, type Shape } from './gamma-query.ts'
+import { eventShape, marketShape } from './gamma-shapes.ts'
 import { claimOf, type Memory } from './memory.ts'
+import type { Tag, Tags } from './tags.ts'
+import { eventTitleOf } from './texts.ts'
 
 /** The path of Gamma, the catalogue. */
 export const GAMMA = '/gamma'
 
+/** The parts that Gamma reads from. */
+export type GammaParts = {
+  readonly conditions: Conditions
+  readonly memory: Memory
+  readonly tags: Tags
+}
+
 /** Creates the request handler of Gamma. */
-export function createGamma(
-  conditions: Conditions,
-  memory: Memory,
-): (request: UpstreamRequest) => UpstreamAnswer {
-  function list(
-    query: URLSearchParams,
-    bucket: string,
-    hidesClosed: boolean,
-    show: (condition: Condition) => object,
-  ): UpstreamAnswer {
-    const chosen = selectConditions(conditions.all(), query, memory, hidesClosed)
-    if ('problem' in chosen) return failed(422, wrong('validation error', chosen.problem), bucket)
-    return good(chosen.map(show), bucket, chosen.map(claimOf))
+export function createGamma(parts: GammaParts): (request: UpstreamRequest) => UpstreamAnswer {
+  const gamma = new Gamma(parts)
+  return (request) => gamma.answer(request)
+}
+
+/** Results of each type on a page of the search by default. */
+const SEARCH_LIMIT = 5
+const MAX_TAGS = 300
+
+class Gamma {
+  private readonly conditions: Conditions
+  private readonly memory: Memory
+  private readonly tags: Tags
+  private readonly markets: Shape<Condition>
+  private readonly events: Shape<EventGroup>
+
+  constructor({ conditions, memory, tags }: GammaParts) {
+    this.conditions = conditions
+    this.memory = memory
+    this.tags = tags
+    this.markets = marketShape(memory, tags)
+    this.events = eventShape(memory, tags)
   }
 
-  function one(condition: Condition | undefined, name: string): UpstreamAnswer {
-    if (condition === undefined) {
-      return failed(404, wrong('not found error', `${name} not found`), 'gamma')
-    }
-    return good(toGammaMarket(condition, memory), 'gamma', [claimOf(condition)])
-  }
-
-  function toEvent(condition: Condition): object {
-    const event = toGammaEvent(condition, memory, isClosed(condition.proposition.phase))
-    const { events: _, ...market } = toGammaMarket(condition, memory) as { events: unknown }
-    return { ...event, markets: [market], tags: TAGS }
-  }
-
-  return ({ path, query }) => {
+  answer({ path, query }: UpstreamRequest): UpstreamAnswer {
     const parts = path.slice(GAMMA.length + 1).split('/')
     const [first, second, third] = parts
-    if (parts.length === 1 && first === 'markets') {
-      return list(query, 'gamma_markets', true, (condition) => toGammaMarket(condition, memory))
-    }
-    if (parts.length === 1 && first === 'events') return list(query, 'gamma_events', false, toEvent)
-    if (first === 'markets' && second === 'slug' && third !== undefined) {
-      return one(conditions.bySlug(third), 'slug')
-    }
-    if (first === 'markets' && second !== undefined && parts.length === 2) {
-      return one(conditions.byGammaId(second), 'id')
+    if (parts.length === 1) {
+      if (first === 'markets') return this.listMarkets(query)
+      if (first === 'events') return this.listEvents(query)
+      if (first === 'tags') return this.listTags(query)
+      if (first === 'public-search') return this.search(query)
+    } else if (first === 'markets') {
+      if (second === 'slug' && third !== undefined) {
+        return this.market(this.conditions.bySlug(third), 'slug')
+      }
+      if (parts.length === 2) return this.market(this.conditions.byGammaId(second!), 'id')
+    } else if (first === 'events') {
+      if (second === 'slug' && third !== undefined) {
+        return this.event(this.conditions.eventBySlug(third), 'slug')
+      }
+      if (parts.length === 2) return this.event(this.conditions.eventById(second!), 'id')
+    } else if (first === 'tags' && parts.length <= 3) {
+      return this.tag(parts.length === 3 ? 'slug' : 'id', parts.at(-1)!)
     }
     return failed(404, wrong('not found error', 'not found'), 'gamma')
   }
+
+  private listMarkets(query: URLSearchParams): UpstreamAnswer {
+    const chosen = selectRows(this.conditions.all(), query, this.markets)
+    if ('problem' in chosen) return refused(chosen.problem, 'gamma_markets')
+    const isTagged = query.get('include_tag') === 'true'
+    const rows = chosen.map((condition) => {
+      const market = toGammaMarket(condition, this.memory)
+      return isTagged ? { ...market, tags: this.tags.of(condition.event) } : market
+    })
+    return good(rows, 'gamma_markets', chosen.map(claimOf))
+  }
+
+  private listEvents(query: URLSearchParams): UpstreamAnswer {
+    const chosen = selectRows(this.conditions.events(), query, this.events)
+    if ('problem' in chosen) return refused(chosen.problem, 'gamma_events')
+    const claims = chosen.flatMap(({ conditions }) => conditions.map(claimOf))
+    return good(chosen.map(this.toEvent), 'gamma_events', claims)
+  }
+
+  private market(condition: Condition | undefined, name: string): UpstreamAnswer {
+    if (condition === undefined) return unknown(name)
+    return good(toGammaMarket(condition, this.memory), 'gamma', [claimOf(condition)])
+  }
+
+  private event(event: EventGroup | undefined, name: string): UpstreamAnswer {
+    if (event === undefined) return unknown(name)
+    return good(this.toEvent(event), 'gamma', event.conditions.map(claimOf))
+  }
+
+  private allTags(): readonly Tag[] {
+    const tags = new Set(this.conditions.events().flatMap((event) => this.tags.of(event)))
+    return [...tags]
+  }
+
+  private listTags(query: URLSearchParams): UpstreamAnswer {
+    const limit = wholeOf(query, 'limit', MAX_TAGS)
+    const offset = wholeOf(query, 'offset', 0)
+    if (limit === undefined || offset === undefined) {
+      return refused('invalid limit or offset', 'gamma')
+    }
+    return good(this.allTags().slice(offset, offset + Math.min(limit, MAX_TAGS)), 'gamma')
+  }
+
+  private tag(name: 'id' | 'slug', value: string): UpstreamAnswer {
+    const tag = this.allTags().find((one) => one[name] === value)
+    return tag === undefined ? unknown(name) : good(tag, 'gamma')
+  }
+
+  /** Open events whose title contains the text; people and tags are not searched. */
+  private search(query: URLSearchParams): UpstreamAnswer {
+    const text = (query.get('q') ?? '').toLowerCase()
+    const limit = wholeOf(query, 'limit_per_type', SEARCH_LIMIT)
+    const page = wholeOf(query, 'page', 1)
+    if (text === '' || limit === undefined || page === undefined || page < 1) {
+      return refused('invalid q, limit_per_type or page', 'gamma_search')
+    }
+    const found = this.conditions
+      .events()
+      .filter(({ conditions }) =>
+        eventTitleOf(conditions[0]!.proposition).toLowerCase().includes(text),
+      )
+      .filter((event) => !this.events.flags['closed']!(event))
+    const events = found.slice((page - 1) * limit, page * limit)
+    const answer = {
+      events: events.map(this.toEvent),
+      pagination: { hasMore: found.length > page * limit, totalResults: found.length },
+    }
+    const claims = events.flatMap(({ conditions }) => conditions.map(claimOf))
+    return good(answer, 'gamma_search', claims)
+  }
+
+  private readonly toEvent = (event: EventGroup): object => ({
+    ...toGammaEvent(event, this.memory),
+    markets: event.conditions.map((condition) => toNestedMarket(condition, this.memory)),
+    tags: this.tags.of(event),
+  })
+}
+
+function refused(problem: string, bucket: string): UpstreamAnswer {
+  return failed(422, wrong('validation error', problem), bucket)
+}
+
+function unknown(name: string): UpstreamAnswer {
+  return failed(404, wrong('not found error', `${name} not found`), 'gamma')
 }
 
 function wrong(type: string, error: string): object {
   return { type, error }
-}
-
-const TAGS = [
-  {
-    id: '21',
-    label: 'Crypto',
-    slug: 'crypto',
-    forceShow: false,
-    createdAt: '2023-11-02T21:24:31.198Z',
-    updatedAt: '2026-03-09T22:32:04.396035Z',
-    requiresTranslation: false,
-  },
-] as const
-
-/** The reason why Gamma rejects a query; it answers 422. */
-type QueryProblem = { readonly problem: string }
-
-/** Max rows per page; Gamma silently caps larger limits. */
-const MAX_LIMIT = 100
-const DEFAULT_LIMIT = 20
-const MAX_OFFSET = 10_000
-
-/** Applies the filters, the order and the page of a query, as Gamma does. */
-function selectConditions(
-  all: readonly Condition[],
-  query: URLSearchParams,
-  memory: Memory,
-  /** The default of `closed`: /markets hides closed markets, /events hides nothing. */
-  hidesClosed: boolean,
-): readonly Condition[] | QueryProblem {
-  const limit = wholeOf(query, 'limit', DEFAULT_LIMIT)
-  const offset = wholeOf(query, 'offset', 0)
-  if (limit === undefined || offset === undefined) return { problem: 'invalid limit or offset' }
-  if (offset > MAX_OFFSET) return { problem: `offset must not exceed ${MAX_OFFSET}` }
-  const keep = filterOf(query, memory, hidesClosed)
-  if (typeof keep !== 'function') return keep
-  const compare = orderOf(query, memory)
-  if (typeof compare !== 'function') return compare
-  const chosen = all.filter(keep)
-  chosen.sort(compare)
-  return chosen.slice(offset, offset + Math.min(limit, MAX_LIMIT))
-}
-
-type Keep = (condition: Condition) => boolean
-
-function filterOf(
-  query: URLSearchParams,
-  memory: Memory,
-  hidesClosed: boolean,
-): Keep | QueryProblem {
-  const filters: Keep[] = []
-  for (const [name, isSo] of Object.entries<(condition: Condition, memory: Memory) => boolean>(
-    FLAGS,
-  )) {
-    const wanted = query.get(name) ?? (name === 'closed' && hidesClosed ? 'false' : undefined)
-    if (wanted === undefined) continue
-    if (wanted !== 'true' && wanted !== 'false') return { problem: `${name} must be a boolean` }
-    filters.push((condition) => isSo(condition, memory) === (wanted === 'true'))
-  }
-  for (const [name, namesOf] of Object.entries(NAMES)) {
-    const wanted = new Set(query.getAll(name))
-    if (wanted.size > 0) {
-      filters.push((condition) => namesOf(condition).some((one) => wanted.has(one)))
-    }
-  }
-  for (const [name, timeOf] of Object.entries(TIMES)) {
-    for (const [end, sign] of [
-      ['min', 1],
-      ['max', -1],
-    ] as const) {
-      const text = query.get(`${name}_${end}`)
-      if (text === null) continue
-      const bound = Date.parse(text)
-      if (Number.isNaN(bound)) return { problem: `${name}_${end} must be a date` }
-      filters.push((condition) => sign * (timeOf(condition) - bound) >= 0)
-    }
-  }
-  return (condition) => filters.every((filter) => filter(condition))
-}
-
-const FLAGS = {
-  closed: ({ proposition }: Condition): boolean => isClosed(proposition.phase),
-  active: ({ proposition }: Condition, memory: Memory): boolean => memory.traded(proposition),
-  archived: (): boolean => false,
-} as const
-
-const NAMES: Readonly<Record<string, (condition: Condition) => readonly string[]>> = {
-  id: ({ gammaId }) => [gammaId],
-  slug: ({ slug }) => [slug],
-  condition_ids: ({ conditionId }) => [conditionId],
-  question_ids: ({ questionId }) => [questionId],
-  clob_token_ids: ({ tokens }) => tokens,
-}
-
-const TIMES: Readonly<Record<string, (condition: Condition) => number>> = {
-  start_date: ({ proposition }) => proposition.listTime,
-  end_date: ({ proposition }) => proposition.closeTime,
-}
-
-// Names of JSON fields only; `end_date` for `endDate` is refused.
-const ORDERS: Readonly<Record<string, (condition: Condition, memory: Memory) => number>> = {
-  id: ({ proposition }) => proposition.index,
-  startDate: ({ proposition }) => proposition.listTime,
-  createdAt: ({ proposition }) => proposition.listTime,
-  endDate: ({ proposition }) => proposition.closeTime,
-  updatedAt: ({ proposition }, memory) => memory.updatedAt(proposition),
-  volume: ({ proposition }) => proposition.volume,
-  volumeNum: ({ proposition }) => proposition.volume,
-  volume24hr: ({ proposition }) => proposition.volume,
-  liquidity: ({ proposition }) => restingMoney(proposition.book),
-  liquidityNum: ({ proposition }) => restingMoney(proposition.book),
-}
-
-function orderOf(
-  query: URLSearchParams,
-  memory: Memory,
-): ((a: Condition, b: Condition) => number) | QueryProblem {
-  const names = (query.get('order') ?? 'id').split(',')
-  if (!names.every((name) => Object.hasOwn(ORDERS, name))) {
-    return { problem: 'order fields are not valid' }
-  }
-  const sign = query.get('ascending') === 'false' ? -1 : 1
-  return (a, b) => {
-    for (const name of names) {
-      const rank = ORDERS[name]!
-      const difference = rank(a, memory) - rank(b, memory)
-      if (difference !== 0) return sign * difference
-    }
-    return a.proposition.index - b.proposition.index
-  }
-}
-
-function wholeOf(query: URLSearchParams, name: string, otherwise: number): number | undefined {
-  const text = query.get(name)
-  if (text === null) return otherwise
-  return /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }

@@ -12,6 +12,8 @@ import { CLOB, createClob } from './clob.ts'
 import { createConditions } from './conditions.ts'
 import { createGamma, GAMMA } from './gamma.ts'
 import { createMemory } from './memory.ts'
+import { createPriceHistory } from './price-history.ts'
+import { Tags } from './tags.ts'
 import { createBookReader } from './token-book.ts'
 
 /** The path of the market channel. */
@@ -21,13 +23,14 @@ const create: CreateUpstream = (world, { speed }) => {
   const conditions = createConditions(world)
   const memory = createMemory(world, speed)
   const readBooks = createBookReader()
-  const gamma = createGamma(conditions, memory)
-  const clob = createClob({ world, conditions, memory, readBooks })
+  const history = createPriceHistory()
+  const gamma = createGamma({ conditions, memory, tags: new Tags(world) })
+  const clob = createClob({ world, conditions, memory, readBooks, history })
   const channel = createChannel({ world, conditions, memory, readBooks })
 
   function answer(request: UpstreamRequest): UpstreamAnswer {
     if (request.path.startsWith(`${GAMMA}/`)) return gamma(request)
-    if (request.path.startsWith(`${CLOB}/`)) return clob(request)
+    if (`${request.path}/`.startsWith(`${CLOB}/`)) return clob(request)
     return failed(404, { error: 'not found' }, 'default')
   }
 
@@ -40,6 +43,9 @@ const create: CreateUpstream = (world, { speed }) => {
     onEvent(event) {
       if (event.proposition.venue !== 'venuec') return
       memory.note(event)
+      if (event.kind === 'book' && event.fill !== undefined) {
+        history.note(event.proposition, event.fill.price, event.at)
+      }
       channel.onEvent(event)
     },
     keys: (proposition) => conditions.of(proposition).tokens,
@@ -67,6 +73,7 @@ export const EMULATED_VENUE_C = {
     lot: 10_000,
     tieWinner: 'first',
     refinesTick: true,
+    breadth: { matches: 'one', combos: 0 },
   },
 } satisfies EmulatedVenue
 

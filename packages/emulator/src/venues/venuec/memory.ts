@@ -1,6 +1,6 @@
 import { printScaled } from '@priorbook/sdk/domain'
 import { ONE } from '../../core/books.ts'
-import type { Payload, Phase, Proposition, World, WorldEvent } from '../../core/upstream.ts'
+import type { Fill, Payload, Phase, Proposition, World, WorldEvent } from '../../core/upstream.ts'
 import type { Condition } from './conditions.ts'
 import { complementOf } from './token-book.ts'
 
@@ -13,6 +13,8 @@ export interface Memory {
   updatedAt(proposition: Proposition): number
   /** When it entered a phase; undefined where it never did. */
   enteredAt(proposition: Proposition, phase: Phase): number | undefined
+  /** What the taker of the last trade did with the first outcome; undefined before any. */
+  lastTaker(proposition: Proposition): Fill['taker'] | undefined
   /** Whether the order-book service shows it: a new market is only in the catalogue at first. */
   traded(proposition: Proposition): boolean
   /** Whether it has a book: a closed market has none. */
@@ -22,7 +24,12 @@ export interface Memory {
 /** How long the order-book service hides a new market, at speed 1; at most until it opens. */
 const UNKNOWN_MS = 60_000
 
-type Times = { changed?: number; updated?: number; entered: Map<Phase, number> }
+type Times = {
+  changed?: number
+  updated?: number
+  taker?: Fill['taker']
+  entered: Map<Phase, number>
+}
 
 /** Creates the memory of one venue. */
 export function createMemory(world: World, speed: number): Memory {
@@ -33,15 +40,18 @@ export function createMemory(world: World, speed: number): Memory {
   }
 
   return {
-    note({ kind, at, proposition }) {
+    note(event) {
+      const { kind, at, proposition } = event
       const known: Times = times.get(proposition) ?? { entered: new Map() }
       known.updated = at
       if (kind === 'book') known.changed = at
+      if (kind === 'book' && event.fill !== undefined) known.taker = event.fill.taker
       if (kind === 'phase') known.entered.set(proposition.phase, at)
       times.set(proposition, known)
     },
     changedAt: (proposition) => times.get(proposition)?.changed ?? proposition.listTime,
     updatedAt: (proposition) => times.get(proposition)?.updated ?? proposition.listTime,
+    lastTaker: (proposition) => times.get(proposition)?.taker,
     enteredAt: (proposition, phase) => times.get(proposition)?.entered.get(phase),
     traded,
     hasBook: (proposition) => traded(proposition) && BOOKED.has(proposition.phase),
@@ -53,6 +63,18 @@ const BOOKED: ReadonlySet<Phase> = new Set(['listed', 'open', 'paused'])
 /** Converts an exact count of 10^-decimals to a JSON number. */
 export function toNumber(units: number, decimals: number): number {
   return Number(printScaled(units, decimals))
+}
+
+const CLOSED: ReadonlySet<Phase> = new Set(['closed', 'determined', 'disputed', 'resolved'])
+
+/** True from the close on; Gamma hides such markets by default. */
+export function isClosed(phase: Phase): boolean {
+  return CLOSED.has(phase)
+}
+
+/** The fee of a market before it is scaled by the price, in hundredths of a percent. */
+export function baseFeeOf({ topic }: Proposition): number {
+  return topic === undefined ? 1000 : 0
 }
 
 /** The outcome that won, by its index; a tie is Up. Undefined until the market is resolved. */

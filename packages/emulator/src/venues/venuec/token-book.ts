@@ -1,44 +1,99 @@
-import { createHash } from 'node:crypto'
 import { printScaled } from '@priorbook/sdk/domain'
 import { mirror, ONE } from '../../core/books.ts'
 import type { Book, Level, Proposition } from '../../core/upstream.ts'
+import { summaryHash, type BookSummary, type WireLevel } from './book-hash.ts'
 import type { Condition } from './conditions.ts'
-
-/** The book of one outcome token, in its own terms. */
-export type TokenBook = {
-  /** Best first, as the world and the log of the truth have it. */
-  readonly book: Book
-  /** 40 hex digits that identify the content of this token's book. */
-  readonly hash: string
-  /** Sentinels where a side is empty: a bid of 0, an ask of 1. */
-  readonly bestBid: string
-  readonly bestAsk: string
-}
 
 /** Reads the books of both tokens of a market. */
 export type ReadBooks = (condition: Condition) => readonly [TokenBook, TokenBook]
 
 /** Creates a reader that computes each state of a book once. */
 export function createBookReader(): ReadBooks {
-  type Kept = { readonly version: number; readonly books: readonly [TokenBook, TokenBook] }
+  type Kept = {
+    readonly version: number
+    readonly tick: number
+    readonly books: readonly [TokenBook, TokenBook]
+  }
   const kept = new WeakMap<Proposition, Kept>()
   return (condition) => {
-    const { proposition, tokens } = condition
+    const { proposition } = condition
+    const { version, tick, book } = proposition
     const known = kept.get(proposition)
-    if (known?.version === proposition.version) return known.books
-    const { book } = proposition
-    const content = contentOf(book)
+    if (known?.version === version && known.tick === tick) return known.books
     const books = [
-      tokenBook(book, `${tokens[0]}/${content}`),
-      tokenBook(mirror(book), `${tokens[1]}/${content}`),
+      new TokenBook(condition, 0, book),
+      new TokenBook(condition, 1, mirror(book)),
     ] as const
-    kept.set(proposition, { version: proposition.version, books })
+    kept.set(proposition, { version, tick, books })
     return books
   }
 }
 
-/** The ladder as the venue writes it: worst first on both sides. */
-export function toLevels(levels: readonly Level[]): { price: string; size: string }[] {
+/** One state of the book of one outcome token, in its own terms. */
+export class TokenBook {
+  /** Best first, as the world and the log of the truth have it. */
+  readonly book: Book
+  readonly #condition: Condition
+  readonly #index: 0 | 1
+  #bids: readonly WireLevel[] | undefined
+  #asks: readonly WireLevel[] | undefined
+  #hash: { readonly time: number; readonly text: string } | undefined
+
+  constructor(condition: Condition, index: 0 | 1, book: Book) {
+    this.book = book
+    this.#condition = condition
+    this.#index = index
+  }
+
+  /** The best prices; sentinels where a side is empty: a bid of 0, an ask of 1. */
+  get bestBid(): string {
+    return priceText(this.book.bids[0]?.price ?? 0)
+  }
+
+  get bestAsk(): string {
+    return priceText(this.book.asks[0]?.price ?? ONE)
+  }
+
+  /** The ladder as the venue writes it: worst first on both sides. */
+  get bids(): readonly WireLevel[] {
+    return (this.#bids ??= toLevels(this.book.bids))
+  }
+
+  get asks(): readonly WireLevel[] {
+    return (this.#asks ??= toLevels(this.book.asks))
+  }
+
+  /** The hash of the book in a message of this time. */
+  hashAt(time: number): string {
+    if (this.#hash?.time !== time) {
+      this.#hash = { time, text: summaryHash(this.#summary(time, '')) }
+    }
+    return this.#hash.text
+  }
+
+  /** The book as REST gives it. */
+  summaryAt(time: number): BookSummary {
+    return this.#summary(time, this.hashAt(time))
+  }
+
+  #summary(time: number, hash: string): BookSummary {
+    const { conditionId, tokens, event, proposition } = this.#condition
+    return {
+      market: conditionId,
+      asset_id: tokens[this.#index],
+      timestamp: String(time),
+      hash,
+      bids: this.bids,
+      asks: this.asks,
+      min_order_size: '5',
+      tick_size: priceText(proposition.tick),
+      neg_risk: event.negRiskId !== undefined,
+      last_trade_price: lastTradeText(proposition.lastTrade),
+    }
+  }
+}
+
+function toLevels(levels: readonly Level[]): readonly WireLevel[] {
   return levels
     .map(({ price, size }) => ({ price: priceText(price), size: sizeText(size) }))
     .reverse()
@@ -59,22 +114,11 @@ export function complementOf(price: number): number {
   return ONE - price
 }
 
+/** At least three decimals (recorded: 0.510), the same text for both tokens, empty before a trade. */
+export function lastTradeText(price: number | undefined): string {
+  if (price === undefined) return ''
+  const digits = `0.${String(price).padStart(4, '0')}`
+  return digits.endsWith('0') ? digits.slice(0, -1) : digits
+}
+
 const PRICES: string[] = []
-
-function tokenBook(book: Book, content: string): TokenBook {
-  return {
-    book,
-    hash: createHash('sha1').update(content).digest('hex'),
-    bestBid: priceText(book.bids[0]?.price ?? 0),
-    bestAsk: priceText(book.asks[0]?.price ?? ONE),
-  }
-}
-
-// One text serves both tokens, as the one ladder is a function of the other.
-function contentOf({ bids, asks }: Book): string {
-  let text = ''
-  for (const { price, size } of bids) text += `${price}:${size},`
-  text += '/'
-  for (const { price, size } of asks) text += `${price}:${size},`
-  return text
-}
