@@ -18,7 +18,7 @@ export type HistoryRange = {
 }
 
 /** Seconds and a price between 0 and 1. */
-export type HistoryPoint = { readonly t: number; readonly p: number }
+type HistoryPoint = { readonly t: number; readonly p: number }
 
 type Traded = { readonly proposition: Proposition; readonly price: number; readonly at: number }
 

@@ -53,10 +53,11 @@ export function slugOf(title: string, code: string): string {
   return `${wordsOf(title)}-${code.toLowerCase()}`
 }
 
-/** Lower-case words joined by dashes. */
+/** Lower-case words joined by dashes; a negative number keeps its sign as a word. */
 export function wordsOf(text: string): string {
   return text
     .toLowerCase()
+    .replace(/ -(?=\d)/g, ' minus ')
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
 }

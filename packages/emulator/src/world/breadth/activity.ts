@@ -11,6 +11,8 @@ const FREE_AMONG = 1_024
  */
 const SHIFT = 20
 const EXPONENT = 1.3
+/** Max draws until one hits a rank that a market holds; few ranks are free. */
+const MAX_DRAWS = 8
 
 /** Who is how busy: ranks with fixed weights, which markets hold while they are open. */
 export class Activity<T> {
@@ -61,8 +63,16 @@ export class Activity<T> {
     this.#free.push(rank)
   }
 
-  /** A market with the probability of its rank; undefined where nobody holds the rank. */
+  /** A market with the probability of its rank; undefined where no market holds a rank. */
   pick(random: Random): T | undefined {
+    for (let draws = 0; draws < MAX_DRAWS; draws++) {
+      const holder = this.#holders[this.#draw(random)]
+      if (holder !== undefined) return holder
+    }
+    return undefined
+  }
+
+  #draw(random: Random): number {
     const sums = this.#sums
     const wanted = random.next() * (sums.at(-1) ?? 0)
     let low = 0
@@ -72,7 +82,7 @@ export class Activity<T> {
       if (sums[middle]! > wanted) high = middle
       else low = middle + 1
     }
-    return this.#holders[low]
+    return low
   }
 }
 

@@ -29,7 +29,7 @@ export function matchPlanner(style: MatchStyle): PlanTopic {
     const tie: Answer = {
       code: 'TIE',
       label: 'Draw',
-      question: `Will ${home[1]} vs ${away[1]} end in a draw on ${on}?`,
+      question: `${league.series.title}: will ${home[1]} vs ${away[1]} be a draw on ${on}?`,
       outcomes: YES_NO,
     }
     return {
